@@ -1,0 +1,93 @@
+// Package agreement holds the Payment Plan Agreement as a document: its figures and
+// its words, independent of how it is drawn. It does no I/O and reads no clock.
+package agreement
+
+import (
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// Version identifies the wording of the agreement (contract, section 9). Change it
+// whenever a sentence of this package changes.
+const Version = "2026-11-20"
+
+// Agreement is a Payment Plan Agreement as it was accepted. It is frozen at the
+// confirmation: whoever draws it takes every figure from here.
+type Agreement struct {
+	ID         string // opaque
+	Number     string // PPA-<New Zealand year>-<sequence>
+	Version    string // of the wording
+	CheckoutID string
+	OrderID    string
+	AcceptedAt time.Time // of the declarations, UTC
+
+	Provider Party
+	Student  Student
+	Course   Course
+
+	Pricing  money.Pricing
+	Plan     money.Plan     // as agreed: First is the confirmed first payment date
+	Schedule []money.Charge // sums to Pricing.Price
+
+	DirectDebit DirectDebit
+}
+
+// Party is the education provider, as the payer knows it.
+type Party struct {
+	Code         string
+	Name         string
+	SupportEmail string // "" where there is none
+}
+
+// Student is who pays.
+type Student struct {
+	FirstName string
+	LastName  string
+	Email     string
+}
+
+// Course is what is paid for. Code is "" for a legacy provider.
+type Course struct {
+	Code string
+	Name string
+}
+
+// DirectDebit is the authority under which the plan is collected.
+type DirectDebit struct {
+	AuthorityID   string // dda_id
+	AccountHolder string
+	AccountTail   string // last two digits of the account's base number
+	AuthorisedAt  time.Time
+}
+
+// Document is a drawn agreement.
+type Document struct {
+	ID     string // opaque: pdf_content_document_id
+	SHA256 [32]byte
+	Bytes  []byte
+}
+
+// Number writes an agreement number: PPA-2027-000042 for the year 2027 and sequence 42.
+func Number(year int, sequence int64) string { panic("todo") }
+
+// Section is a part of the agreement's text, in reading order.
+type Section struct {
+	Title      string
+	Paragraphs []string
+	Rows       []Row  // label and value
+	Table      *Table // the charge schedule
+}
+
+// Row is a labelled value.
+type Row struct{ Label, Value string }
+
+// Table is the charge schedule as text. Every row has as many cells as Header.
+type Table struct {
+	Header []string
+	Rows   [][]string
+}
+
+// Text returns the whole agreement as it is read: every drawing of it (PDF, page) takes
+// its words from here. Times are written in New Zealand time, for which zone is given.
+func (a Agreement) Text(zone *time.Location) []Section { panic("todo") }

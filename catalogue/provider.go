@@ -1,0 +1,108 @@
+// Package catalogue holds what an operator configures: education providers with
+// their integration configuration, their courses and plan options, and their API
+// keys. It decides what a configuration must be, whether a provider may call, and
+// what a course costs. It does no I/O and reads no clock.
+package catalogue
+
+import "fmt"
+
+// Environment separates sandbox from production: keys, courses and records of
+// one do not exist in the other (contract, section 5).
+type Environment string
+
+const (
+	Sandbox    Environment = "sandbox"
+	Production Environment = "production"
+)
+
+// Valid tells whether e is one of the two environments.
+func (e Environment) Valid() bool { return e == Sandbox || e == Production }
+
+// Mode says who sets the price (contract, section 2.1).
+type Mode string
+
+const (
+	// Authoritative providers name a course; price and instalments come from the catalogue.
+	Authoritative Mode = "catalogue"
+	// Legacy providers send the commercial fields; their maths is validated.
+	Legacy Mode = "legacy"
+)
+
+// Provider is an education provider with its integration configuration.
+type Provider struct {
+	Code             string // [A-Z0-9][A-Z0-9_-]{0,31}
+	Name             string
+	AccountID        string // "" means that it is not linked to an account
+	Environment      Environment
+	Active           bool
+	APIEnabled       bool
+	EnrolmentOrigins []string // scheme://host[:port]; may frame and open the hosted pages
+	SuccessURL       string   // "" where there is none
+	CancelURL        string
+	Branding         Branding
+	Destination      Destination
+	Mode             Mode
+}
+
+// Branding is how the hosted pages and the agreement present a provider.
+type Branding struct {
+	DisplayName   string // Provider.Name where empty
+	PrimaryColour string // #rrggbb, or ""
+	LogoURL       string
+	SupportEmail  string
+}
+
+// Destination is where a provider's events go. The zero value means nowhere.
+type Destination struct {
+	URL    string
+	Secret string // the HMAC key is its bytes, prefix included; at least 24
+}
+
+// Configured tells whether events have anywhere to go.
+func (d Destination) Configured() bool { return d.URL != "" }
+
+// DisplayName is the name that a payer knows the provider by.
+func (p Provider) DisplayName() string {
+	if p.Branding.DisplayName != "" {
+		return p.Branding.DisplayName
+	}
+	return p.Name
+}
+
+// Usable returns nil if the provider may call the API of env, and otherwise an
+// error that says in one sentence which condition fails (contract, section 5, rule 6).
+func (p Provider) Usable(env Environment) error {
+	switch {
+	case !p.Active:
+		return fmt.Errorf("provider %s is not active", p.Code)
+	case !p.APIEnabled:
+		return fmt.Errorf("provider %s is not enabled for the API", p.Code)
+	case p.AccountID == "":
+		return fmt.Errorf("provider %s is not linked to an account", p.Code)
+	case p.Environment != env:
+		return fmt.Errorf("provider %s is configured for another environment than %s", p.Code, env)
+	}
+	return nil
+}
+
+// Configuration is all that an operator configures for one provider.
+type Configuration struct {
+	Provider Provider
+	Courses  []Course // none for a legacy provider
+}
+
+// Fault is one thing wrong with a provider file, with its place in the file:
+// "providers[0].courses[2].plans[1].instalment_amount".
+type Fault struct {
+	Place   string
+	Message string
+}
+
+// Check returns every fault of c, with places relative to the provider; none if c may be stored.
+func (c Configuration) Check() []Fault { panic("todo") }
+
+// Diff says in one line each what changes when before is replaced by after, in the
+// order of the provider codes: providers and courses added, changed (naming the
+// fields, never a secret) and removed, and loudly a change of pricing mode. It is
+// empty when nothing changes.
+func Diff(before, after []Configuration) []string { panic("todo") }

@@ -1,0 +1,83 @@
+// Package checkout holds the rules of a checkout: what a create may say, when two creates
+// mean the same enrolment, when a confirm is accepted, and what each leads to. A rule
+// takes values and returns the next state, the records and events that go with it, or a
+// refusal; it does no I/O, reads no clock and changes nothing.
+package checkout
+
+import (
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// Status is the state of a checkout in the contract's words (section 3).
+type Status string
+
+const (
+	SetupRequired Status = "direct_debit_setup_required"
+	Confirmed     Status = "confirmed"
+)
+
+// Checkout is one enrolment from create to confirm, with the records that the embedded
+// CRM keeps of it: they live and change with it.
+type Checkout struct {
+	ID             string // <provider_code>-<unix milliseconds>-<16 characters of a-z2-7>
+	ProviderCode   string
+	OrderID        string // the provider's; unique within the provider
+	IdempotencyKey string // the header of the request that made it; "" where there was none
+	RequestID      string // of the request that made it
+	CreatedAt      time.Time
+	Status         Status
+	Student        Student
+	CourseCode     string // "" for a legacy provider
+	Intent         Intent
+	Records        Records
+	Tokens         []Token // every setup token that may still be valid, oldest first; the last is the latest
+	Setup          Setup
+	Confirmation   Confirmation // zero until confirmed
+}
+
+// Student is who enrols, as the first create said.
+type Student struct {
+	FirstName string
+	LastName  string
+	Email     string
+}
+
+// Intent is the canonical enrolment intent (section 4, idempotency rule 4): two creates of
+// one order are the same if their intents are equal.
+type Intent struct {
+	CourseName string
+	Pricing    money.Pricing
+	Plan       money.Plan
+}
+
+// Records are the identifiers of the CRM records of one checkout.
+type Records struct {
+	ContactID     string
+	OpportunityID string
+	DDAID         string
+}
+
+// Confirmation is the evidence of an accepted confirm, and what it led to.
+type Confirmation struct {
+	At              time.Time
+	RequestID       string
+	FirstPayment    money.Date // as agreed; the create's date was a preference
+	AgreementID     string
+	AgreementNumber string
+	DocumentID      string // "" where the PDF could not be drawn
+}
+
+// PDFGenerated tells whether the agreement's PDF is on record.
+func (c Confirmation) PDFGenerated() bool { return c.DocumentID != "" }
+
+// Change is what a decision wants stored: all of it or nothing.
+type Change struct {
+	Next      Checkout
+	Events    []events.Event       // in the order in which they are delivered
+	Agreement *agreement.Agreement // nil unless the decision concluded one
+	Document  *agreement.Document  // nil unless the agreement was drawn
+}
