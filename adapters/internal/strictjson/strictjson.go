@@ -2,6 +2,17 @@
 // twice in one object, nothing after the value, bounded depth. Numbers keep their text.
 package strictjson
 
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // Kind is what a Value is.
 type Kind byte
 
@@ -13,6 +24,23 @@ const (
 	Array
 	Object
 )
+
+// String names k as a sentence would: "a string".
+func (k Kind) String() string {
+	switch k {
+	case Bool:
+		return "a boolean"
+	case Number:
+		return "a number"
+	case String:
+		return "a string"
+	case Array:
+		return "an array"
+	case Object:
+		return "an object"
+	}
+	return "null"
+}
 
 // Value is one JSON value.
 type Value struct {
@@ -28,16 +56,132 @@ type Member struct {
 	Value Value
 }
 
-// Error says what is wrong, and where as far as it is known: "plan.instalment_amount", "providers[0]".
-type Error struct {
-	Path    string
-	Message string
+// Member returns the value of a name of an object. The name must match to the letter; a
+// value that is no object has no members.
+func (v Value) Member(name string) (Value, bool) {
+	for _, m := range v.Members {
+		if m.Name == name {
+			return m.Value, true
+		}
+	}
+	return Value{}, false
 }
 
-func (e *Error) Error() string { panic("todo") }
+// Parse reads data as one JSON value nested at most maxDepth deep: 0 takes no array and no
+// object, 1 takes one that holds neither. Strings come out as they are written, U+0000 and
+// all. The error is an *Error and names the first fault.
+func Parse(data []byte, maxDepth int) (Value, error) {
+	if bytes.HasPrefix(data, []byte("\uFEFF")) {
+		return Value{}, &Error{Message: "must not begin with a byte order mark"}
+	}
+	p := parser{data: data, maxDepth: maxDepth, dec: jsontext.NewDecoder(bytes.NewBuffer(data))}
+	v, fault := p.value(0)
+	if fault == nil {
+		fault = p.end()
+	}
+	if fault != nil {
+		return Value{}, fault
+	}
+	return v, nil
+}
 
-// Parse reads data as one JSON value nested at most maxDepth deep. Its error is an *Error.
-func Parse(data []byte, maxDepth int) (Value, error) { panic("todo") }
+type parser struct {
+	data     []byte
+	maxDepth int
+	dec      *jsontext.Decoder // refuses duplicate names and invalid UTF-8 unless told otherwise
+}
 
-// Member returns the value of a name of an object.
-func (v Value) Member(name string) (Value, bool) { panic("todo") }
+// value reads the next value, which stands inside depth arrays and objects.
+func (p *parser) value(depth int) (Value, *Error) {
+	token, err := p.dec.ReadToken()
+	if err != nil {
+		return Value{}, p.fault(err)
+	}
+	switch kind := token.Kind(); kind {
+	case jsontext.KindNull:
+		return Value{Kind: Null}, nil
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return Value{Kind: Bool, Text: token.String()}, nil
+	case jsontext.KindNumber:
+		return Value{Kind: Number, Text: token.String()}, nil
+	case jsontext.KindString:
+		return Value{Kind: String, Text: token.String()}, nil
+	default: // an opening bracket: the decoder lets no closing one stand where a value begins
+		if depth >= p.maxDepth {
+			return Value{}, &Error{Message: fmt.Sprintf("must not be nested more than %d deep", p.maxDepth)}
+		}
+		if kind == jsontext.KindBeginArray {
+			return p.array(depth + 1)
+		}
+		return p.object(depth + 1)
+	}
+}
+
+func (p *parser) array(depth int) (Value, *Error) {
+	array := Value{Kind: Array}
+	for p.dec.PeekKind() != jsontext.KindEndArray {
+		item, fault := p.value(depth)
+		if fault != nil {
+			return Value{}, fault.under("[" + strconv.Itoa(len(array.Items)) + "]")
+		}
+		array.Items = append(array.Items, item)
+	}
+	return array, p.close()
+}
+
+func (p *parser) object(depth int) (Value, *Error) {
+	object := Value{Kind: Object}
+	for p.dec.PeekKind() != jsontext.KindEndObject {
+		token, err := p.dec.ReadToken()
+		if err != nil {
+			return Value{}, p.fault(err)
+		}
+		name := token.String()
+		value, fault := p.value(depth)
+		if fault != nil {
+			return Value{}, fault.under(step(name))
+		}
+		object.Members = append(object.Members, Member{name, value})
+	}
+	return object, p.close()
+}
+
+// close reads the bracket that PeekKind has seen.
+func (p *parser) close() *Error {
+	if _, err := p.dec.ReadToken(); err != nil {
+		return p.fault(err)
+	}
+	return nil
+}
+
+// end sees to it that nothing but white space follows the value.
+func (p *parser) end() *Error {
+	if _, err := p.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return &Error{Message: "must be one JSON value with nothing after it"}
+	}
+	return nil
+}
+
+// fault puts an error of the decoder into words.
+func (p *parser) fault(err error) *Error {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &Error{Message: "is cut off: the JSON ends too early"}
+	case errors.Is(err, io.EOF):
+		return &Error{Message: "must be JSON, and is empty"}
+	case !errors.As(err, &syntax):
+		return &Error{Message: "is not valid JSON: " + err.Error()}
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return &Error{Path: step(syntax.JSONPointer.LastToken()), Message: "is given twice"}
+	}
+	return &Error{Message: fmt.Sprintf("is not valid JSON at %s: %v", p.position(syntax.ByteOffset), syntax.Err)}
+}
+
+// position names an offset as an editor does.
+func (p *parser) position(offset int64) string {
+	before := p.data[:min(max(offset, 0), int64(len(p.data)))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d, column %d", line, column)
+}

@@ -1,0 +1,116 @@
+package strictjson_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+)
+
+const createBody = `{
+  "provider": {"provider_code": "KOWHAI", "provider_order_id": "ENR-2027-000123"},
+  "student": {"first_name": "Mere", "last_name": "T\u014dmuri", "email": "mere@example.nz"},
+  "course": {"course_name": "Diploma in Business"},
+  "pricing": {"course_price": 2990.00, "amount_to_finance": 2790.00, "upfront_payment": 200.00},
+  "plan": {"payment_type": "interest_free_payment_plan", "payment_frequency": "Weekly", "number_of_instalments": 52,
+           "instalment_amount": 53.65, "final_instalment_amount": 53.85, "first_payment_date": "2027-02-01"}
+}`
+
+// FuzzParse holds the reader to its promises: what it takes is valid UTF-8 without a name
+// given twice, and means to encoding/json exactly what it means here.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		createBody, `{"a":1,"a":2}`, `{"a":{"A":[1e999999,-0.0,null,true]}}`, `"\ud800"`, "\xef\xbb\xbf{}", `[[[[[[[[[]]]]]]]]]`, `{} {}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	const maxDepth = 8
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := strictjson.Parse(data, maxDepth)
+		if err != nil {
+			var fault *strictjson.Error
+			if !errors.As(err, &fault) || fault.Message == "" {
+				t.Errorf("Parse(%q) = %v; want an *Error with a message", data, err)
+			}
+			return
+		}
+		if !utf8.Valid(data) || !json.Valid(data) {
+			t.Errorf("Parse takes %q, which is not JSON", data)
+		}
+		decoder := json.NewDecoder(strings.NewReader(string(data)))
+		decoder.UseNumber()
+		var want any
+		if err := decoder.Decode(&want); err != nil {
+			t.Fatalf("encoding/json refuses %q: %v", data, err)
+		}
+		if plain := plain(t, got, maxDepth); !reflect.DeepEqual(plain, want) {
+			t.Errorf("Parse(%q) = %v; encoding/json reads %v", data, plain, want)
+		}
+	})
+}
+
+// plain is v as encoding/json would have it. It fails the test for a name given twice, and
+// for a value nested more than depth deep.
+func plain(t *testing.T, v strictjson.Value, depth int) any {
+	if depth < 0 {
+		t.Fatal("nested too deep")
+	}
+	switch v.Kind {
+	case strictjson.Bool:
+		return v.Text == "true"
+	case strictjson.Number:
+		return json.Number(v.Text)
+	case strictjson.String:
+		return v.Text
+	case strictjson.Array:
+		items := make([]any, 0, len(v.Items))
+		for _, item := range v.Items {
+			items = append(items, plain(t, item, depth-1))
+		}
+		return items
+	case strictjson.Object:
+		members := make(map[string]any, len(v.Members))
+		for _, m := range v.Members {
+			if _, twice := members[m.Name]; twice {
+				t.Errorf("%q is given twice", m.Name)
+			}
+			members[m.Name] = plain(t, m.Value, depth-1)
+		}
+		return members
+	}
+	return nil
+}
+
+func BenchmarkParse(b *testing.B) {
+	body := []byte(createBody)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := strictjson.Parse(body, 32); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkParseManyNames shows that looking for names given twice is not quadratic.
+func BenchmarkParseManyNames(b *testing.B) {
+	names := make(map[string]int)
+	for i := range 6000 {
+		names[fmt.Sprint("name", i)] = i
+	}
+	body, err := json.Marshal(names)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		if _, err := strictjson.Parse(body, 32); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
