@@ -46,14 +46,6 @@ type Student struct {
 	Email     string
 }
 
-// Intent is the canonical enrolment intent (section 4, idempotency rule 4): two creates of
-// one order are the same if their intents are equal.
-type Intent struct {
-	CourseName string
-	Pricing    money.Pricing
-	Plan       money.Plan
-}
-
 // Records are the identifiers of the CRM records of one checkout.
 type Records struct {
 	ContactID     string

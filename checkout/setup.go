@@ -75,3 +75,77 @@ type Completion struct {
 	AccountTail   string
 	Observation   Observation
 }
+
+// notBegun is what is said of a setup that nobody began.
+var notBegun = Observation{BillingRequest: BillingPending, Authorisation: CustomerInProgress}
+
+// SetupComplete tells whether the direct debit is set up. A mandate that dies before the
+// confirm takes it back, so that the payer can try again; afterwards it stays.
+func (c Checkout) SetupComplete() bool {
+	return c.Status == Confirmed || c.Setup.done()
+}
+
+func (s Setup) done() bool {
+	return s.BillingRequest == BillingFulfilled && !s.Mandate.Dead()
+}
+
+// begun tells whether there is a billing request that the payer can still fulfil.
+func (s Setup) begun() bool {
+	return s.BillingRequestID != "" && s.BillingRequest == BillingPending && !s.Mandate.Dead()
+}
+
+// NextTry returns the number of the billing request that the payer fulfils next: the one
+// that is under way, or a new one.
+func (c Checkout) NextTry() int {
+	if c.Setup.begun() {
+		return c.Setup.Try
+	}
+	return c.Setup.Try + 1
+}
+
+// Begin returns the checkout with the billing request that was made for a try. It changes nothing
+// if the setup is complete or another try came between.
+func (c Checkout) Begin(try int, billingRequestID string) Change {
+	if c.SetupComplete() || try != c.NextTry() {
+		return Change{Next: c}
+	}
+	c.Setup = Setup{Try: try, BillingRequestID: billingRequestID, Observation: notBegun}
+	return Change{Next: c}
+}
+
+// Complete returns the checkout with its bank setup completed. It changes nothing if it is complete already.
+func (c Checkout) Complete(done Completion, now time.Time) Change {
+	if c.SetupComplete() {
+		return Change{Next: c}
+	}
+	c.Setup.Observation = done.Observation
+	c.Setup.AccountHolder = done.AccountHolder
+	c.Setup.AccountTail = done.AccountTail
+	c.Setup.CompletedAt = now
+	return Change{Next: c}
+}
+
+// Observe returns the checkout with what the processor says of its setup, which may come late: a
+// mandate never goes back to an earlier status, and never comes back from the dead.
+func (c Checkout) Observe(seen Observation) Change {
+	known := c.Setup.Observation
+	if known.Mandate.Dead() || !seen.Mandate.Dead() && seen.Mandate.rank() < known.Mandate.rank() ||
+		known.BillingRequest == BillingFulfilled && seen.BillingRequest == BillingPending {
+		return Change{Next: c}
+	}
+	c.Setup.Observation = seen
+	return Change{Next: c}
+}
+
+// rank orders the statuses that a living mandate goes through.
+func (m MandateStatus) rank() int {
+	switch m {
+	case MandatePendingSubmission:
+		return 1
+	case MandateSubmitted:
+		return 2
+	case MandateActive:
+		return 3
+	}
+	return 0
+}

@@ -1,6 +1,17 @@
 package checkout
 
-import "time"
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Token is one setup token of a checkout, as far as it is kept: the text is derived from it
 // and the operator's secret whenever it is needed, so that no token is stored.
@@ -9,6 +20,16 @@ type Token struct {
 	KID     string    // which of the operator's secrets signs it
 	Expires time.Time // the page opens until then
 }
+
+// Remaining is how long the latest token must still be valid for a replay to return it again.
+const Remaining = 24 * time.Hour
+
+// maxTokens bounds the tokens that a checkout remembers; it takes that many replays, each less
+// than Remaining before an expiry, for the oldest to be forgotten (its page then says expired).
+const maxTokens = 64
+
+// minSecret is the shortest secret of an operator, in bytes.
+const minSecret = 32
 
 // Keyring signs and verifies setup tokens under keys derived from the operator's secrets.
 // It is safe for concurrent use.
@@ -22,4 +43,98 @@ type tokenKey struct {
 }
 
 // NewKeyring derives a keyring from the operator's secrets, of at least 32 bytes each.
-func NewKeyring(secrets ...[]byte) (Keyring, error) { panic("todo") }
+func NewKeyring(secrets ...[]byte) (Keyring, error) {
+	if len(secrets) == 0 {
+		return Keyring{}, fmt.Errorf("there is no secret to sign setup tokens with")
+	}
+	var r Keyring
+	for i, secret := range secrets {
+		if len(secret) < minSecret {
+			return Keyring{}, fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(secret), minSecret)
+		}
+		derived, err := hkdf.Key(sha256.New, secret, nil, "provider-checkout setup token v1", 36)
+		if err != nil {
+			return Keyring{}, fmt.Errorf("derive the key of setup tokens: %w", err)
+		}
+		r.keys = append(r.keys, tokenKey{kid: hex.EncodeToString(derived[32:]), key: derived[:32]})
+	}
+	return r, nil
+}
+
+func (r Keyring) find(kid string) ([]byte, bool) {
+	for _, k := range r.keys {
+		if k.kid == kid {
+			return k.key, true
+		}
+	}
+	return nil, false
+}
+
+// Issue returns a token that is signed by the first secret.
+func (r Keyring) Issue(epoch int, expires time.Time) Token {
+	return Token{Epoch: epoch, KID: r.keys[0].kid, Expires: expires}
+}
+
+// Text returns the text of a checkout's token: <checkout_id>.<epoch>.<kid>.<base64url HMAC-SHA256>.
+// ok is false if the secret that signed it is no longer in the keyring.
+func (r Keyring) Text(checkoutID string, t Token) (text string, ok bool) {
+	key, ok := r.find(t.KID)
+	if !ok {
+		return "", false
+	}
+	signed := checkoutID + "." + strconv.Itoa(t.Epoch) + "." + t.KID
+	return signed + "." + mac(key, signed), true
+}
+
+func mac(key []byte, signed string) string {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(signed))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// Read returns the checkout and epoch of a token's text; ok is false for a text that nobody here signed.
+func (r Keyring) Read(text string) (checkoutID string, epoch int, ok bool) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 4 {
+		return "", 0, false
+	}
+	key, known := r.find(parts[2])
+	epoch, err := strconv.Atoi(parts[1])
+	if !known || err != nil || epoch < 1 || strconv.Itoa(epoch) != parts[1] {
+		return "", 0, false
+	}
+	signed := parts[0] + "." + parts[1] + "." + parts[2]
+	return parts[0], epoch, hmac.Equal([]byte(mac(key, signed)), []byte(parts[3]))
+}
+
+// Latest returns the token that a confirm must carry.
+func (c Checkout) Latest() Token { return c.Tokens[len(c.Tokens)-1] }
+
+// TokenExpired tells whether an authentic token of this epoch no longer opens the page.
+func (c Checkout) TokenExpired(epoch int, now time.Time) bool {
+	for _, t := range c.Tokens {
+		if t.Epoch == epoch {
+			return !now.Before(t.Expires)
+		}
+	}
+	return true
+}
+
+// TokenFresh tells whether a replay returns the latest token again.
+func (c Checkout) TokenFresh(r Keyring, now time.Time) bool {
+	_, known := r.find(c.Latest().KID)
+	return known && c.Latest().Expires.Sub(now) >= Remaining
+}
+
+// Renew returns the checkout with a next token, unless it is confirmed or the latest is fresh.
+// Older tokens open the page until they expire.
+func (c Checkout) Renew(r Keyring, now time.Time, lifetime time.Duration) Change {
+	if c.Status == Confirmed || c.TokenFresh(r, now) {
+		return Change{Next: c}
+	}
+	next := r.Issue(c.Latest().Epoch+1, now.Add(lifetime))
+	valid := slices.DeleteFunc(slices.Clone(c.Tokens), func(t Token) bool { return !now.Before(t.Expires) })
+	valid = append(valid, next)
+	c.Tokens = valid[max(0, len(valid)-maxTokens):]
+	return Change{Next: c}
+}
