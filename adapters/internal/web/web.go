@@ -4,14 +4,19 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime/debug"
 	"time"
+
+	"github.com/google/uuid"
 )
 
-// Options is how the HTTP doors are set up. Log, Now and Rand are required.
+// Options is how the HTTP doors are set up. Log, Now and Rand are required, and Now and Rand
+// must be safe for concurrent use.
 type Options struct {
 	Log            *slog.Logger
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
@@ -21,21 +26,135 @@ type Options struct {
 	Rand           io.Reader
 }
 
-// Wrap gives every request an id, answers its panics with failed, sets the headers that all
-// answers have, and logs it without query values, bodies or keys.
-func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler { panic("todo") }
+// call is what is known of one request while it is served.
+type call struct {
+	id       string
+	client   netip.Addr
+	provider string
+}
 
-// RequestID returns the id that Wrap gave the request: req_….
-func RequestID(ctx context.Context) string { panic("todo") }
+type callKey struct{}
 
-// ClientIP returns the address that the request came from, past trusted proxies.
-func ClientIP(ctx context.Context) netip.Addr { panic("todo") }
+// callOf returns the call of a request that Wrap serves, or an empty one.
+func callOf(ctx context.Context) *call {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		return c
+	}
+	return &call{}
+}
 
-// Limiter limits requests by name (a key, an address, a token). It is bounded in memory and safe for concurrent use.
-type Limiter struct{}
+// RequestID returns the id that Wrap gave the request, req_<uuid>, or "" outside of Wrap.
+func RequestID(ctx context.Context) string { return callOf(ctx).id }
 
-// NewLimiter allows perSecond requests for each name, in bursts of twice that; 0 allows all.
-func NewLimiter(perSecond float64, now func() time.Time) *Limiter { panic("todo") }
+// SetProvider notes for the access log whose request it is. Only the goroutine that serves
+// the request may call it.
+func SetProvider(ctx context.Context, code string) { callOf(ctx).provider = code }
 
-// Allow counts one request, and says how long to wait where there were too many.
-func (l *Limiter) Allow(name string) (wait time.Duration, ok bool) { panic("todo") }
+// Wrap gives every request an id of its own, sets the headers that all answers have, and
+// logs one line for it: never a query, a body or a header. A panic is logged with its stack
+// and answered by failed, or by breaking the connection if the answer had begun.
+//
+// An answer has X-Request-Id and nosniff; it is not cached and not framed unless next says
+// otherwise by setting Cache-Control and Content-Security-Policy itself.
+func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := o.Now()
+		c := &call{
+			id:     "req_" + uuid.Must(uuid.NewRandomFromReader(o.Rand)).String(),
+			client: clientIP(r, o.TrustedProxies),
+		}
+		r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+		a := &answer{ResponseWriter: w}
+		setHeaders(w.Header(), c.id, o.HSTS)
+
+		defer func() { logCall(o, r, c, a, o.Now().Sub(began)) }()
+		defer func() {
+			if v := recover(); v != nil {
+				o.answerPanic(a, r, c, v, failed)
+			}
+		}()
+		next.ServeHTTP(a, r)
+	})
+}
+
+// setHeaders sets what every answer says of itself.
+func setHeaders(h http.Header, id string, hsts bool) {
+	h.Set("X-Request-Id", id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	if hsts {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// answerPanic answers for a handler that panicked with v. The client learns the request id only.
+func (o Options) answerPanic(a *answer, r *http.Request, c *call, v any, failed http.HandlerFunc) {
+	if v == http.ErrAbortHandler {
+		panic(v) // a handler's way to break the connection, not a fault
+	}
+	o.Log.ErrorContext(r.Context(), "panic",
+		slog.String("request_id", c.id),
+		slog.String("panic", fmt.Sprint(v)),
+		slog.String("stack", string(debug.Stack())))
+	if a.status != 0 {
+		panic(http.ErrAbortHandler) // half an answer must not pass for a whole one
+	}
+	clear(a.Header()) // what the handler meant to say no longer holds
+	setHeaders(a.Header(), c.id, o.HSTS)
+	failed(a, r)
+}
+
+// maxPath is how much of a path, in bytes, the access log keeps.
+const maxPath = 256
+
+// logCall writes the access log's line. The path is in its escaped form, so that nothing
+// in it can forge a line.
+func logCall(o Options, r *http.Request, c *call, a *answer, took time.Duration) {
+	path := r.URL.EscapedPath()
+	if len(path) > maxPath {
+		path = path[:maxPath]
+	}
+	line := []slog.Attr{
+		slog.String("request_id", c.id),
+		slog.String("method", r.Method),
+		slog.String("path", path),
+		slog.Int("status", a.sent()),
+		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
+	}
+	if c.provider != "" {
+		line = append(line, slog.String("provider_code", c.provider))
+	}
+	o.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", line...)
+}
+
+// answer remembers the status that was sent.
+type answer struct {
+	http.ResponseWriter
+	status int // 0 until the answer begins
+}
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 && status >= http.StatusOK { // 1xx only announces an answer
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the server's own writer.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// sent returns the status that the client sees: a handler that writes nothing answers 200.
+func (a *answer) sent() int {
+	if a.status == 0 {
+		return http.StatusOK
+	}
+	return a.status
+}

@@ -1,0 +1,63 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// ClientIP returns the address that the request came from, past trusted proxies; outside of
+// Wrap, or where the server does not know the peer's address, the zero Addr.
+func ClientIP(ctx context.Context) netip.Addr { return callOf(ctx).client }
+
+// ClientNet names whoever the request came from to a Limiter: by the address, or for IPv6 by
+// its /64, all of which one client commonly has to itself.
+func ClientNet(ctx context.Context) string {
+	addr := ClientIP(ctx)
+	if addr.Is6() {
+		return netip.PrefixFrom(addr, 64).Masked().String()
+	}
+	return addr.String()
+}
+
+// clientIP walks X-Forwarded-For from the right, for as long as the address that wrote an
+// entry is a trusted proxy's. Whatever stands left of that anybody may have written.
+func clientIP(r *http.Request, trusted []netip.Prefix) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	client := plain(peer.Addr())
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !within(client, trusted) {
+			break
+		}
+		addr, ok := parseHop(strings.TrimSpace(hop))
+		if !ok {
+			break
+		}
+		client = addr
+	}
+	return client
+}
+
+// parseHop reads an entry of X-Forwarded-For; some proxies write the port too.
+func parseHop(text string) (netip.Addr, bool) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return plain(addr), true
+	}
+	if ap, err := netip.ParseAddrPort(text); err == nil {
+		return plain(ap.Addr()), true
+	}
+	return netip.Addr{}, false
+}
+
+// plain makes every spelling of an address one: no IPv4 within IPv6, no zone.
+func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
+
+func within(addr netip.Addr, nets []netip.Prefix) bool {
+	return slices.ContainsFunc(nets, func(n netip.Prefix) bool { return n.Contains(addr) })
+}

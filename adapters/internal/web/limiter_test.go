@@ -1,0 +1,105 @@
+package web_test
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+)
+
+func TestLimiterAllowsABurstAndThenTheRate(t *testing.T) {
+	c := newClock()
+	l := web.NewLimiter(5, c.Now)
+	for i := range 10 {
+		if _, ok := l.Allow("key"); !ok {
+			t.Fatalf("request %d of a burst of 10 was refused", i+1)
+		}
+	}
+	for range 3 { // a refusal costs nothing: the wait stays the same
+		if wait, ok := l.Allow("key"); ok || wait != 200*time.Millisecond {
+			t.Fatalf("Allow = %v, %v; want a wait of 200ms", wait, ok)
+		}
+	}
+	if _, ok := l.Allow("another"); !ok {
+		t.Error("one name's burst was charged to another")
+	}
+	c.Advance(200 * time.Millisecond)
+	if wait, ok := l.Allow("key"); !ok {
+		t.Errorf("refused with a wait of %v after waiting as told", wait)
+	}
+	if _, ok := l.Allow("key"); ok {
+		t.Error("two requests in the time of one")
+	}
+}
+
+func TestLimiterOfLessThanOneASecond(t *testing.T) {
+	c := newClock()
+	l := web.NewLimiter(0.1, c.Now)
+	if _, ok := l.Allow("key"); !ok {
+		t.Fatal("the first request was refused")
+	}
+	if wait, ok := l.Allow("key"); ok || wait != 10*time.Second {
+		t.Errorf("Allow = %v, %v; want a wait of 10s", wait, ok)
+	}
+}
+
+func TestLimiterOfZeroAllowsAll(t *testing.T) {
+	l := web.NewLimiter(0, newClock().Now)
+	for range 1000 {
+		if _, ok := l.Allow("key"); !ok {
+			t.Fatal("refused")
+		}
+	}
+}
+
+func TestLimiterRemembersABusyNameAmongManyIdleOnes(t *testing.T) {
+	l := web.NewLimiter(1, newClock().Now)
+	refused := 0
+	for i := range 100_000 {
+		l.Allow("idle " + strconv.Itoa(i))
+		if i%1000 == 0 {
+			if _, ok := l.Allow("busy"); !ok {
+				refused++
+			}
+		}
+	}
+	if refused != 98 {
+		t.Errorf("%d of 100 requests in no time were refused, want 98 after a burst of 2", refused)
+	}
+}
+
+func TestLimiterForgetsNamesThatAreNotSeen(t *testing.T) {
+	l := web.NewLimiter(1, newClock().Now)
+	l.Allow("gone")
+	l.Allow("gone")
+	for i := range 20_000 {
+		l.Allow(strconv.Itoa(i))
+	}
+	if _, ok := l.Allow("gone"); !ok {
+		t.Error("a name was kept past 20,000 others: the limiter is not bounded")
+	}
+}
+
+func TestLimiterCountsConcurrentRequestsOnce(t *testing.T) {
+	l := web.NewLimiter(50, newClock().Now)
+	var mu sync.Mutex
+	allowed := 0
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				if _, ok := l.Allow("key"); ok {
+					mu.Lock()
+					allowed++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if allowed != 100 {
+		t.Errorf("%d requests were allowed at once, want the burst of 100", allowed)
+	}
+}

@@ -1,0 +1,32 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+)
+
+// Methods returns the methods that the router has for the request's path, as the Allow
+// header of a 405 lists them.
+func Methods(router *mux.Router, r *http.Request) string {
+	var allowed []string
+	for _, method := range []string{
+		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	} {
+		probe := *r
+		probe.Method = method
+		var match mux.RouteMatch
+		if router.Match(&probe, &match) && match.MatchErr == nil {
+			allowed = append(allowed, method)
+		}
+	}
+	return strings.Join(allowed, ", ")
+}
+
+// RetryAfter writes a wait as the Retry-After header has it: whole seconds, at least one.
+func RetryAfter(wait time.Duration) string {
+	return strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second)))
+}

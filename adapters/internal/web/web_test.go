@@ -1,0 +1,173 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+)
+
+// clock is a time that a test moves by hand.
+type clock struct{ now time.Time }
+
+func newClock() *clock                   { return &clock{time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)} }
+func (c *clock) Now() time.Time          { return c.now }
+func (c *clock) Advance(d time.Duration) { c.now = c.now.Add(d) }
+
+func options(log io.Writer, c *clock) web.Options {
+	return web.Options{
+		Log:  slog.New(slog.NewJSONHandler(log, nil)),
+		Now:  c.Now,
+		Rand: rand.NewChaCha8([32]byte{1}),
+	}
+}
+
+// failed answers as a door would after a panic.
+func failed(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusInternalServerError)
+	io.WriteString(w, "failed "+web.RequestID(r.Context()))
+}
+
+// lines reads a JSON log.
+func lines(t *testing.T, log *bytes.Buffer) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for dec := json.NewDecoder(log); dec.More(); {
+		var line map[string]any
+		if err := dec.Decode(&line); err != nil {
+			t.Fatalf("the log is not JSON: %v", err)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+func TestEveryAnswerSaysTheSameOfItself(t *testing.T) {
+	o := options(io.Discard, newClock())
+	o.HSTS = true
+	var seen string
+	h := web.Wrap(o, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = web.RequestID(r.Context())
+	}), failed)
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("X-Request-Id", "req_of-the-client")
+	h.ServeHTTP(w, r)
+
+	id := w.Header().Get("X-Request-Id")
+	if !regexp.MustCompile(`^req_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(id) || id != seen {
+		t.Errorf("X-Request-Id = %q, the handler saw %q; want the same req_<uuid>", id, seen)
+	}
+	for name, want := range map[string]string{
+		"X-Content-Type-Options":    "nosniff",
+		"Cache-Control":             "no-store",
+		"Content-Security-Policy":   "default-src 'none'; frame-ancestors 'none'",
+		"Strict-Transport-Security": "max-age=31536000",
+		"Server":                    "",
+	} {
+		if got := w.Header().Get(name); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestHandlerMayLetItsAnswerBeCached(t *testing.T) {
+	h := web.Wrap(options(io.Discard, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=60")
+	}), failed)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/style.css", nil))
+	if got := w.Header().Values("Cache-Control"); len(got) != 1 || got[0] != "public, max-age=60" {
+		t.Errorf("Cache-Control = %q, want the handler's alone", got)
+	}
+	if got := w.Header().Get("Strict-Transport-Security"); got != "" {
+		t.Errorf("Strict-Transport-Security = %q without https, want none", got)
+	}
+}
+
+func TestPanicIsAnsweredAndLoggedWithoutTellingTheClient(t *testing.T) {
+	var log bytes.Buffer
+	h := web.Wrap(options(&log, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "/half-done")
+		panic("a broken invariant")
+	}), failed)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/v1", nil))
+
+	id := w.Header().Get("X-Request-Id")
+	if w.Code != 500 || w.Body.String() != "failed "+id {
+		t.Errorf("answer %d %q, want 500 and the request id alone", w.Code, w.Body)
+	}
+	if got := w.Header().Get("Location"); got != "" {
+		t.Errorf("Location = %q is left of the answer that was not given", got)
+	}
+	all := lines(t, &log)
+	if len(all) != 2 {
+		t.Fatalf("%d log lines, want the panic and the request: %v", len(all), all)
+	}
+	if all[0]["panic"] != "a broken invariant" || all[0]["request_id"] != id ||
+		!strings.Contains(all[0]["stack"].(string), "web_test.go") {
+		t.Errorf("panic line = %v, want the value, the stack and id %s", all[0], id)
+	}
+	if all[1]["status"] != 500.0 || all[1]["request_id"] != id {
+		t.Errorf("request line = %v, want status 500 and id %s", all[1], id)
+	}
+}
+
+func TestPanicBreaksAnAnswerThatHadBegun(t *testing.T) {
+	h := web.Wrap(options(io.Discard, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "half")
+		panic("later")
+	}), failed)
+	defer func() {
+		if v := recover(); v != http.ErrAbortHandler {
+			t.Errorf("panicked with %v, want http.ErrAbortHandler", v)
+		}
+	}()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+}
+
+func TestAccessLogTellsWhatHappenedAndNoSecrets(t *testing.T) {
+	var log bytes.Buffer
+	c := newClock()
+	h := web.Wrap(options(&log, c), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		web.SetProvider(r.Context(), "KOWHAI")
+		c.Advance(1500 * time.Microsecond)
+		w.WriteHeader(http.StatusEarlyHints)
+		w.WriteHeader(http.StatusTeapot)
+	}), failed)
+	r := httptest.NewRequest("POST", "/api/dd-setup%0d%0aforged?token=secret-token", strings.NewReader("secret-body"))
+	r.Header.Set("Authorization", "Bearer secret-key")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+
+	if strings.Contains(log.String(), "secret") {
+		t.Errorf("the log holds a secret: %s", &log)
+	}
+	line := lines(t, &log)[0]
+	for name, want := range map[string]any{
+		"msg": "request", "method": "POST", "path": "/api/dd-setup%0d%0aforged", "status": 418.0,
+		"duration_ms": 1.5, "provider_code": "KOWHAI",
+	} {
+		if line[name] != want {
+			t.Errorf("%s = %v, want %v", name, line[name], want)
+		}
+	}
+}
+
+func TestAccessLogBoundsThePath(t *testing.T) {
+	var log bytes.Buffer
+	h := web.Wrap(options(&log, newClock()), http.NotFoundHandler(), failed)
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/"+strings.Repeat("a", 8000), nil))
+	if got := lines(t, &log)[0]["path"].(string); len(got) != 256 {
+		t.Errorf("logged %d bytes of the path, want 256", len(got))
+	}
+}
