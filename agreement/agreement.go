@@ -3,14 +3,11 @@
 package agreement
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
 )
-
-// Version identifies the wording of the agreement (contract, section 9). Change it
-// whenever a sentence of this package changes.
-const Version = "2026-11-20"
 
 // Agreement is a Payment Plan Agreement as it was accepted. It is frozen at the
 // confirmation: whoever draws it takes every figure from here.
@@ -69,25 +66,7 @@ type Document struct {
 }
 
 // Number writes an agreement number: PPA-2027-000042 for the year 2027 and sequence 42.
-func Number(year int, sequence int64) string { panic("todo") }
-
-// Section is a part of the agreement's text, in reading order.
-type Section struct {
-	Title      string
-	Paragraphs []string
-	Rows       []Row  // label and value
-	Table      *Table // the charge schedule
+// A sequence beyond six digits is written in full.
+func Number(year int, sequence int64) string {
+	return fmt.Sprintf("PPA-%04d-%06d", year, sequence)
 }
-
-// Row is a labelled value.
-type Row struct{ Label, Value string }
-
-// Table is the charge schedule as text. Every row has as many cells as Header.
-type Table struct {
-	Header []string
-	Rows   [][]string
-}
-
-// Text returns the whole agreement as it is read: every drawing of it (PDF, page) takes
-// its words from here. Times are written in New Zealand time, for which zone is given.
-func (a Agreement) Text(zone *time.Location) []Section { panic("todo") }

@@ -1,0 +1,70 @@
+package agreement_test
+
+import (
+	"testing"
+	"time"
+	_ "time/tzdata" // New Zealand time on any machine
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+func TestNumber(t *testing.T) {
+	tests := []struct {
+		name     string
+		year     int
+		sequence int64
+		want     string
+	}{
+		{"the first", 2027, 1, "PPA-2027-000001"},
+		{"a sequence of six digits", 2027, 999_999, "PPA-2027-999999"},
+		{"a longer sequence is written in full", 2199, 1_234_567, "PPA-2199-1234567"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := agreement.Number(tt.year, tt.sequence); got != tt.want {
+				t.Errorf("Number(%d, %d) = %q, want %q", tt.year, tt.sequence, got, tt.want)
+			}
+		})
+	}
+}
+
+// nzTime is New Zealand time.
+func nzTime(t testing.TB) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// diploma is an agreement with an initial payment and a residual: 200.00 and four
+// instalments, of which the last is two cents larger.
+func diploma() agreement.Agreement {
+	plan := money.Plan{
+		Frequency:   money.Monthly,
+		Instalments: money.Instalments{Number: 4, Regular: 697_50, Final: 697_52},
+		First:       money.Date{Year: 2027, Month: time.January, Day: 31},
+	}
+	return agreement.Agreement{
+		ID:         "a0X000000000042",
+		Number:     agreement.Number(2027, 42),
+		Version:    agreement.Version,
+		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
+		OrderID:    "order-7",
+		AcceptedAt: time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC),
+		Provider:   agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example"},
+		Student:    agreement.Student{FirstName: "Māia", LastName: "Ngāta", Email: "maia@example.nz"},
+		Course:     agreement.Course{Code: "NZDIP", Name: "Diploma in Business"},
+		Pricing:    money.Pricing{Price: 2990_02, Upfront: 200_00, Principal: 2790_02},
+		Plan:       plan,
+		Schedule:   money.Schedule(200_00, plan),
+		DirectDebit: agreement.DirectDebit{
+			AuthorityID:   "dda-9",
+			AccountHolder: "M NGATA",
+			AccountTail:   "23",
+			AuthorisedAt:  time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
+		},
+	}
+}

@@ -1,0 +1,41 @@
+package agreement_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+func ExampleNumber() {
+	fmt.Println(agreement.Number(2027, 42))
+	// Output: PPA-2027-000042
+}
+
+func ExampleAgreement_Text() {
+	zone := time.FixedZone("NZDT", 13*60*60)
+	sections, err := diploma().Text(zone)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range sections {
+		fmt.Println(s.Title)
+		for _, cells := range s.Table.Rows {
+			fmt.Printf("  %s  %s  %s\n", cells[1], cells[2], cells[3])
+		}
+	}
+	// Output:
+	// Payment Plan Agreement
+	// Who takes part
+	// What the course costs
+	// Planned payments
+	//   Sunday 31 January 2027  Initial payment  $200.00
+	//   Sunday 28 February 2027  Instalment  $697.50
+	//   Wednesday 31 March 2027  Instalment  $697.50
+	//   Friday 30 April 2027  Instalment  $697.50
+	//   Monday 31 May 2027  Final instalment  $697.52
+	// What the payer declared
+	// Direct debit authority
+	// Direct debit terms
+}

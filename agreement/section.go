@@ -1,0 +1,24 @@
+package agreement
+
+// Section is a part of the agreement's text. It is read in the order of its fields,
+// each of which may be empty: the paragraphs, then the labelled values, then the table.
+type Section struct {
+	Title      string
+	Paragraphs []string
+	Rows       []Row
+	Table      Table
+}
+
+// Row is a labelled value.
+type Row struct{ Label, Value string }
+
+// Table is a list of charges as text. Header, Foot and every row have the same number of
+// cells, each short enough for one line; the last cell is an amount.
+type Table struct {
+	Header []string
+	Rows   [][]string
+	Foot   []string
+}
+
+// IsZero tells whether there is no table.
+func (t Table) IsZero() bool { return len(t.Header) == 0 }

@@ -1,0 +1,214 @@
+package agreement
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// Every word of the agreement stands in this file.
+
+// Version identifies the wording of the agreement (contract, section 9). Change it
+// whenever a sentence of this file changes.
+const Version = "2026-11-20"
+
+// Title names the document.
+func (a Agreement) Title() string { return title + " " + a.Number }
+
+const title = "Payment Plan Agreement"
+
+// Text returns the whole agreement as it is read, in sections of which the first bears the
+// document's title: every drawing of it (PDF, page) takes its words from here. Times are
+// written in zone. It returns an error if the agreement was accepted in other words than
+// those of Version, for nobody may be shown words that were not accepted.
+func (a Agreement) Text(zone *time.Location) ([]Section, error) {
+	if a.Version != Version {
+		return nil, fmt.Errorf("agreement %s was accepted in the words of version %q; only those of %q are at hand",
+			a.Number, a.Version, Version)
+	}
+	return []Section{
+		a.summary(zone),
+		a.parties(),
+		a.cost(),
+		a.payments(),
+		a.declarations(zone),
+		a.authority(zone),
+		{Title: "Direct debit terms", Paragraphs: DirectDebitTerms(a.Provider.Name)},
+	}, nil
+}
+
+func (a Agreement) summary(zone *time.Location) Section {
+	return Section{
+		Title: title,
+		Paragraphs: []string{
+			"This is an interest-free payment plan for a course of " + a.Provider.Name + ". The payer pays " +
+				"the course price in the payments that are listed here, and nothing on top of it. " +
+				"The payments are collected by direct debit.",
+		},
+		Rows: []Row{
+			{"Agreement number", a.Number},
+			{"Version of the wording", a.Version},
+			{"Accepted on", moment(a.AcceptedAt, zone)},
+			{"Enrolment order", a.OrderID},
+			{"Checkout", a.CheckoutID},
+		},
+	}
+}
+
+func (a Agreement) parties() Section {
+	rows := []Row{{"Education provider", a.Provider.Name}}
+	if a.Provider.SupportEmail != "" {
+		rows = append(rows, Row{"Questions to", a.Provider.SupportEmail})
+	}
+	return Section{
+		Title: "Who takes part",
+		Paragraphs: []string{
+			"The payer's name and email came from " + a.Provider.Name + ".",
+		},
+		Rows: append(rows,
+			Row{"Payments collected by", "The " + collector(a.Provider.Name)},
+			Row{"Payer", a.Student.FirstName + " " + a.Student.LastName},
+			Row{"Payer's email", a.Student.Email},
+		),
+	}
+}
+
+func (a Agreement) cost() Section {
+	rows := []Row{{"Course", a.Course.Name}}
+	if a.Course.Code != "" {
+		rows = append(rows, Row{"Course code", a.Course.Code})
+	}
+	rows = append(rows,
+		Row{"Course price", dollars(a.Pricing.Price)},
+		Row{"Initial payment", orNone(a.Pricing.Upfront)},
+		Row{"Paid by instalments", dollars(a.Pricing.Principal)},
+		Row{"Number of instalments", strconv.Itoa(a.Plan.Number)},
+		Row{"Regular instalment", dollars(a.Plan.Regular)},
+	)
+	if a.Plan.Residual() {
+		rows = append(rows, Row{"Final instalment", dollars(a.Plan.Final)})
+	}
+	return Section{
+		Title: "What the course costs",
+		Rows: append(rows,
+			Row{"Payment frequency", string(a.Plan.Frequency)},
+			Row{"First payment planned for", a.Plan.First.Long()},
+			Row{"Interest", "Nil"},
+			Row{"Fees", "Nil"},
+			Row{"Total to pay", dollars(a.Pricing.Price)},
+		),
+	}
+}
+
+func (a Agreement) payments() Section {
+	table := Table{
+		Header: []string{"No.", "Planned date", "Payment", "Amount"},
+		Foot:   []string{"", "", "Total to pay", dollars(a.Pricing.Price)},
+	}
+	for _, c := range a.Schedule {
+		table.Rows = append(table.Rows,
+			[]string{strconv.Itoa(c.Sequence), c.Due.Long(), payment(c.Type), dollars(c.Amount)})
+	}
+	return Section{
+		Title: "Planned payments",
+		Paragraphs: []string{
+			"The amounts are fixed. The dates are planned: the direct debit processor and the banks decide " +
+				"on which day a payment leaves the account. A payment that is planned for a day on " +
+				"which banks do not process payments is taken on a later day on which they do.",
+		},
+		Table: table,
+	}
+}
+
+func payment(t money.ChargeType) string {
+	switch t {
+	case money.InitialPayment:
+		return "Initial payment"
+	case money.FinalInstalment:
+		return "Final instalment"
+	default:
+		return "Instalment"
+	}
+}
+
+func (a Agreement) declarations(zone *time.Location) Section {
+	accepted := " Accepted on " + moment(a.AcceptedAt, zone) + "."
+	return Section{
+		Title: "What the payer declared",
+		Paragraphs: []string{
+			a.Provider.Name + " asked the payer for these declarations and passed them on; " +
+				"each was recorded at the time that stands with it.",
+		},
+		Rows: []Row{
+			{"Payment plan", "The payer accepts the payment plan." + accepted},
+			{"Information", "The payer confirms the information given for the enrolment and the plan." + accepted},
+			{"Privacy", "The payer consents to the use of personal information for the enrolment and the plan." + accepted},
+			{"First payment", "The payer confirms the deposit or first payment, which is number 1 of the planned " +
+				"payments. Nothing was collected at that time." + accepted},
+		},
+	}
+}
+
+func (a Agreement) authority(zone *time.Location) Section {
+	return Section{
+		Title: "Direct debit authority",
+		Paragraphs: []string{
+			"The account holder has authorised that the planned payments be taken from this account.",
+		},
+		Rows: []Row{
+			{"Account holder", a.DirectDebit.AccountHolder},
+			{"Account", "Ending in " + a.DirectDebit.AccountTail + " before the suffix"},
+			{"Authority", a.DirectDebit.AuthorityID},
+			{"Authorised on", moment(a.DirectDebit.AuthorisedAt, zone)},
+		},
+	}
+}
+
+// DirectDebitTerms returns the terms of the direct debit authority, one a paragraph, as the
+// payer reads them before giving it and as the agreement repeats them. provider is the
+// name that the payer knows the education provider by.
+func DirectDebitTerms(provider string) []string {
+	return []string{
+		"Who collects. The payments are collected by the " + collector(provider) + ", through a direct debit " +
+			"processor and the New Zealand banks' direct debit system (BECS NZ).",
+		"Operated severally. The account holder can operate the account alone: no other person has to " +
+			"agree to a payment from it.",
+		"Notice. The agreement gives notice of the amount and the planned date of every payment, and the account " +
+			"holder agrees to it even where the first payment is planned for less than 10 days later. " +
+			"Before an amount or a planned date is changed, the account holder is given 30 days' notice, " +
+			"unless the account holder asked for the change or agrees to less.",
+		"Dispute. The account holder can dispute a payment with the bank that holds the account within " +
+			"120 days of it, and within 9 months of it if it was never authorised.",
+		"Ending the authority. The account holder can end the authority at any time through that bank. " +
+			"What has not been paid by then remains to be paid under the plan.",
+	}
+}
+
+// collector says who collects the payments of a provider's plans, without the article.
+func collector(provider string) string {
+	return "operator of this service, on behalf of " + provider
+}
+
+// moment writes t for a reader in zone: "Friday 20 November 2026, 4:12:05 pm NZDT".
+func moment(t time.Time, zone *time.Location) string {
+	t = t.In(zone)
+	return money.DateOf(t).Long() + ", " + t.Format("3:04:05 pm MST")
+}
+
+// dollars writes an amount that is not negative for a reader: "$1,250.00".
+func dollars(c money.Cents) string {
+	text := c.String()
+	for i := len(text) - len("000.00"); i > 0; i -= len("000") {
+		text = text[:i] + "," + text[i:]
+	}
+	return "$" + text
+}
+
+func orNone(c money.Cents) string {
+	if c == 0 {
+		return "None"
+	}
+	return dollars(c)
+}

@@ -1,0 +1,212 @@
+package agreement_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+	"pgregory.net/rapid"
+)
+
+// The wording of each version is kept in testdata under its date. If this test fails because
+// a sentence was changed, change Version and add a file: the old ones are what was accepted.
+func TestTextIsTheWordingOfItsVersion(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join("testdata", agreement.Version+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := plain(text(t, diploma())); got != string(want) {
+		t.Errorf("the text is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTextRefusesAnotherVersion(t *testing.T) {
+	a := diploma()
+	a.Version = "2020-01-01"
+	sections, err := a.Text(nzTime(t))
+	if err == nil || !strings.Contains(err.Error(), a.Number) || !strings.Contains(err.Error(), `"2020-01-01"`) {
+		t.Errorf("Text of version 2020-01-01 gave error %v, want one that names the agreement and the version", err)
+	}
+	if sections != nil {
+		t.Errorf("Text of version 2020-01-01 gave %d sections, want none", len(sections))
+	}
+}
+
+func TestTextRows(t *testing.T) {
+	const missing = "(no such row)"
+	tests := []struct {
+		name    string
+		change  func(*agreement.Agreement)
+		section string
+		label   string
+		want    string
+	}{
+		{"a legacy course has no code",
+			func(a *agreement.Agreement) { a.Course.Code = "" },
+			"What the course costs", "Course code", missing},
+		{"a provider without a support address names none",
+			func(a *agreement.Agreement) { a.Provider.SupportEmail = "" },
+			"Who takes part", "Questions to", missing},
+		{"a plan that divides evenly has no final instalment",
+			func(a *agreement.Agreement) { a.Plan.Final = a.Plan.Regular },
+			"What the course costs", "Final instalment", missing},
+		{"no initial payment is said plainly",
+			func(a *agreement.Agreement) { a.Pricing.Upfront = 0 },
+			"What the course costs", "Initial payment", "None"},
+		{"the largest amount is grouped by thousands",
+			func(a *agreement.Agreement) { a.Pricing.Price = money.Max },
+			"What the course costs", "Total to pay", "$9,999,999.99"},
+		{"the smallest amount keeps its zeros",
+			func(a *agreement.Agreement) { a.Pricing.Upfront = 1 },
+			"What the course costs", "Initial payment", "$0.01"},
+		{"summer time is NZDT",
+			func(a *agreement.Agreement) { a.AcceptedAt = time.Date(2027, 1, 31, 11, 0, 0, 0, time.UTC) },
+			title, "Accepted on", "Monday 1 February 2027, 12:00:00 am NZDT"},
+		{"winter time is NZST",
+			func(a *agreement.Agreement) { a.AcceptedAt = time.Date(2027, 6, 30, 11, 59, 59, 0, time.UTC) },
+			title, "Accepted on", "Wednesday 30 June 2027, 11:59:59 pm NZST"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := diploma()
+			tt.change(&a)
+			got := missing
+			for _, r := range section(t, text(t, a), tt.section).Rows {
+				if r.Label == tt.label {
+					got = r.Value
+				}
+			}
+			if got != tt.want {
+				t.Errorf("%s, %s: %q, want %q", tt.section, tt.label, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestTextTakesPaymentsFromTheScheduleAlone(t *testing.T) {
+	a := diploma()
+	a.Schedule = []money.Charge{
+		{Sequence: 1, Type: money.Instalment, Due: money.Date{Year: 2028, Month: time.February, Day: 29}, Amount: 1_23},
+		{Sequence: 2, Type: money.FinalInstalment, Due: money.Date{Year: 2028, Month: time.March, Day: 1}, Amount: 4_56},
+	}
+	want := "1 | Tuesday 29 February 2028 | Instalment | $1.23\n" +
+		"2 | Wednesday 1 March 2028 | Final instalment | $4.56"
+	var rows []string
+	for _, cells := range section(t, text(t, a), "Planned payments").Table.Rows {
+		rows = append(rows, strings.Join(cells, " | "))
+	}
+	if got := strings.Join(rows, "\n"); got != want {
+		t.Errorf("planned payments are\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTextDeclaresEachAcceptanceWithItsTime(t *testing.T) {
+	rows := section(t, text(t, diploma()), "What the payer declared").Rows
+	if len(rows) != 4 {
+		t.Errorf("%d declarations, want 4", len(rows))
+	}
+	for _, r := range rows {
+		if want := "Friday 15 January 2027, 4:12:05 pm NZDT"; !strings.Contains(r.Value, want) {
+			t.Errorf("%s: %q does not say %q", r.Label, r.Value, want)
+		}
+	}
+}
+
+func TestTextShowsAnyPlanWhole(t *testing.T) {
+	zone := nzTime(t)
+	rapid.Check(t, func(t *rapid.T) {
+		a := diploma()
+		n := rapid.IntRange(1, money.MaxInstalments).Draw(t, "instalments")
+		a.Pricing.Upfront = money.Cents(rapid.Int64Range(0, 10_000_00).Draw(t, "upfront"))
+		a.Pricing.Principal = money.Cents(rapid.Int64Range(int64(n), 1_000_000_00).Draw(t, "principal"))
+		a.Pricing.Price = a.Pricing.Upfront + a.Pricing.Principal
+		parts, err := money.ByNumber(a.Pricing.Principal, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Plan.Instalments = parts
+		a.Schedule = money.Schedule(a.Pricing.Upfront, a.Plan)
+
+		sections, err := a.Text(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := section(t, sections, "Planned payments").Table
+		if len(table.Rows) != len(a.Schedule) {
+			t.Fatalf("%d rows for %d charges", len(table.Rows), len(a.Schedule))
+		}
+		var sum money.Cents
+		for i, row := range append(table.Rows, table.Foot) {
+			if len(row) != len(table.Header) {
+				t.Fatalf("row %d has %d cells under a header of %d", i, len(row), len(table.Header))
+			}
+			if i < len(a.Schedule) {
+				sum += read(t, row[len(row)-1])
+			}
+		}
+		if total := read(t, table.Foot[len(table.Foot)-1]); sum != total || sum != a.Pricing.Price {
+			t.Fatalf("the rows sum to %s, the foot says %s, the price is %s", sum, total, a.Pricing.Price)
+		}
+	})
+}
+
+// title is the title of the first section.
+const title = "Payment Plan Agreement"
+
+func text(t *testing.T, a agreement.Agreement) []agreement.Section {
+	t.Helper()
+	sections, err := a.Text(nzTime(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sections
+}
+
+func section(t rapid.TB, sections []agreement.Section, title string) agreement.Section {
+	t.Helper()
+	for _, s := range sections {
+		if s.Title == title {
+			return s
+		}
+	}
+	t.Fatalf("there is no section %q", title)
+	return agreement.Section{}
+}
+
+// read takes an amount back from the way it is written for a reader.
+func read(t *rapid.T, text string) money.Cents {
+	c, err := money.Parse(strings.NewReplacer("$", "", ",", "").Replace(text))
+	if err != nil {
+		t.Fatalf("amount %q: %v", text, err)
+	}
+	return c
+}
+
+// plain writes sections line by line.
+func plain(sections []agreement.Section) string {
+	var b strings.Builder
+	for i, s := range sections {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("# " + s.Title + "\n")
+		for _, p := range s.Paragraphs {
+			b.WriteString(p + "\n")
+		}
+		for _, r := range s.Rows {
+			b.WriteString(r.Label + ": " + r.Value + "\n")
+		}
+		if s.Table.IsZero() {
+			continue
+		}
+		b.WriteString(strings.Join(s.Table.Header, " | ") + "\n")
+		for _, cells := range append(s.Table.Rows, s.Table.Foot) {
+			b.WriteString(strings.Join(cells, " | ") + "\n")
+		}
+	}
+	return b.String()
+}
