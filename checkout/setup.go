@@ -1,6 +1,9 @@
 package checkout
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // BillingRequestStatus is the processor's word for how far the payer's bank setup is.
 type BillingRequestStatus string
@@ -129,7 +132,7 @@ func (c Checkout) Complete(done Completion, now time.Time) Change {
 // mandate never goes back to an earlier status, and never comes back from the dead.
 func (c Checkout) Observe(seen Observation) Change {
 	known := c.Setup.Observation
-	if known.Mandate.Dead() || !seen.Mandate.Dead() && seen.Mandate.rank() < known.Mandate.rank() ||
+	if known.Mandate.Dead() || seen.Mandate.before(known.Mandate) ||
 		known.BillingRequest == BillingFulfilled && seen.BillingRequest == BillingPending {
 		return Change{Next: c}
 	}
@@ -137,15 +140,10 @@ func (c Checkout) Observe(seen Observation) Change {
 	return Change{Next: c}
 }
 
-// rank orders the statuses that a living mandate goes through.
-func (m MandateStatus) rank() int {
-	switch m {
-	case MandatePendingSubmission:
-		return 1
-	case MandateSubmitted:
-		return 2
-	case MandateActive:
-		return 3
-	}
-	return 0
+// before tells whether a living mandate goes through status m before it comes to status n.
+// A status that has no place in that order is before no other.
+func (m MandateStatus) before(n MandateStatus) bool {
+	order := []MandateStatus{MandateNone, MandatePendingSubmission, MandateSubmitted, MandateActive}
+	at := slices.Index(order, m)
+	return at >= 0 && at < slices.Index(order, n)
 }

@@ -61,6 +61,9 @@ func NewKeyring(secrets ...[]byte) (Keyring, error) {
 	return r, nil
 }
 
+// Valid tells whether the keyring can sign.
+func (r Keyring) Valid() bool { return len(r.keys) > 0 }
+
 func (r Keyring) find(kid string) ([]byte, bool) {
 	for _, k := range r.keys {
 		if k.kid == kid {

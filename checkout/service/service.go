@@ -1,17 +1,28 @@
 // Package service is the application: it loads state through the ports, asks package
 // checkout what to do, stores the outcome and then tells the world. Embedders call it
 // from their own program; adapters/httpapi and adapters/hostedpages call it for theirs.
+//
+// Every method that refuses returns a *checkout.Error; any other error is a failure.
 package service
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	defaultLifetime = 7 * 24 * time.Hour
+	// waitLimit is how long a create or confirm waits for the store and for others before it
+	// says that it is too busy. It goes on when the caller hangs up, for the caller will ask again.
+	waitLimit = 10 * time.Second
 )
 
 // Config is all that a Service needs. Every field is required unless it says otherwise.
@@ -32,14 +43,40 @@ type Config struct {
 }
 
 // Service runs checkouts. It is safe for concurrent use.
-type Service struct{ cfg Config }
+type Service struct {
+	Config
+	zone       *time.Location // of due dates and agreement numbers
+	confirming locks          // one confirm of a checkout draws its agreement at a time
+}
 
-// New checks cfg and returns a service. It starts nothing: see Run.
-func New(cfg Config) (*Service, error) { panic("todo") }
+// New checks c and returns a service. It starts nothing: see Run.
+func New(c Config) (*Service, error) {
+	if c.SetupLifetime == 0 {
+		c.SetupLifetime = defaultLifetime
+	}
+	switch {
+	case !c.Environment.Valid():
+		return nil, fmt.Errorf("service: environment %q is neither sandbox nor production", c.Environment)
+	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
+		return nil, fmt.Errorf("service: base URL %q must not be empty or end in a slash", c.BaseURL)
+	case c.SetupLifetime < 0:
+		return nil, fmt.Errorf("service: setup lifetime %s is negative", c.SetupLifetime)
+	case !c.Keyring.Valid():
+		return nil, errors.New("service: Keyring is missing")
+	case c.Store == nil, c.Processor == nil, c.Printer == nil, c.Sender == nil:
+		return nil, errors.New("service: Store, Processor, Printer or Sender is missing")
+	case c.Now == nil, c.Rand == nil, c.Report == nil:
+		return nil, errors.New("service: Now, Rand or Report is missing")
+	}
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		return nil, fmt.Errorf("service: New Zealand time is unknown; import time/tzdata: %w", err)
+	}
+	return &Service{Config: c, zone: zone}, nil
+}
 
-// Run takes up the deliveries that a crash cut off, now and every few seconds, until ctx ends;
-// it returns when the work in hand is done. Every process runs it.
-func (s *Service) Run(ctx context.Context) { panic("todo") }
+// now is the present in the precision that stores keep.
+func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
 
 // Caller is an authenticated provider.
 type Caller struct {
@@ -49,36 +86,44 @@ type Caller struct {
 
 // Authenticate returns whose key this is. It writes nothing. The refusals are
 // CodeKeyMissing for an empty key, and CodeKeyInvalid.
-func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) { panic("todo") }
-
-// Opened is the answer to a create.
-type Opened struct {
-	Checkout       checkout.Checkout
-	Replay         bool
-	IdempotencyKey string // of this request; only on a replay
-	SetupURL       string // "" once the checkout is confirmed, like Token
-	Token          string
+func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
+	if key == "" {
+		return Caller{}, checkout.Refuse(checkout.CodeKeyMissing, "send the API key as Authorization: Bearer <API_KEY>")
+	}
+	invalid := checkout.Refuse(checkout.CodeKeyInvalid, "the API key is not recognised")
+	hash, ok := catalogue.HashKey(key)
+	if !ok {
+		return Caller{}, invalid
+	}
+	found, err := s.Store.Key(ctx, hash)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return Caller{}, invalid
+	case err != nil:
+		return Caller{}, fail("read the API key", err)
+	case !found.RevokedAt.IsZero(), found.Environment != s.Environment:
+		return Caller{}, invalid
+	}
+	return Caller{ProviderCode: found.Provider, KeyID: found.ID}, nil
 }
 
-// Create opens a checkout, or finds the one that the same order opened before (section 4).
-func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (Opened, error) {
-	panic("todo")
-}
-
-// Checkout returns the caller's checkout, its setup as fresh as the processor tells within a second.
-func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
-	panic("todo")
-}
-
-// Confirmed is the answer to a confirm.
-type Confirmed struct {
-	Checkout checkout.Checkout
-	Already  bool // it was confirmed before; nothing happened now
-}
-
-// Confirm confirms the caller's checkout (section 3).
-func (s *Service) Confirm(ctx context.Context, caller Caller, cmd checkout.Confirm) (Confirmed, error) {
-	panic("todo")
+// admit returns the caller's provider, if the provider that the request names is the caller
+// and its configuration allows calls.
+func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Given[string]) (catalogue.Provider, error) {
+	if err := checkout.Admit(caller.ProviderCode, named); err != nil {
+		return catalogue.Provider{}, err
+	}
+	p, err := s.Store.Provider(ctx, caller.ProviderCode)
+	if errors.Is(err, ports.ErrNotFound) {
+		return p, checkout.Refuse(checkout.CodeProviderUnknown, "this provider has no configuration; ask the operator")
+	}
+	if err != nil {
+		return p, fail("read provider "+caller.ProviderCode, err)
+	}
+	if unusable := p.Usable(s.Environment); unusable != nil {
+		return p, checkout.Refuse(checkout.CodeProviderNotEnabled, unusable.Error())
+	}
+	return p, nil
 }
 
 // Readiness is what a provider may know of the service before it has a key (section 4).
@@ -91,39 +136,30 @@ type Readiness struct {
 }
 
 // Readiness tells what this service is and whether it can take calls.
-func (s *Service) Readiness(ctx context.Context) Readiness { panic("todo") }
-
-// PageState says which setup page a token opens.
-type PageState int
-
-const (
-	PageOpen       PageState = iota + 1 // the setup can be done
-	PageDone                            // it is done, or confirmed
-	PageExpired                         // the token's time is over
-	PageNotEnabled                      // the provider may not be used now
-)
-
-// SetupPage is what a payer is shown.
-type SetupPage struct {
-	State    PageState
-	Token    string
-	Provider catalogue.Provider
-	Checkout checkout.Checkout
-	Schedule []money.Charge
+func (s *Service) Readiness(ctx context.Context) Readiness {
+	r := Readiness{Environment: s.Environment, BaseURL: s.BaseURL, Processor: s.Processor.Name()}
+	providers, err := s.Store.Providers(ctx)
+	if err != nil {
+		s.Report(ctx, fmt.Errorf("read the providers for readiness: %w", err))
+		return r
+	}
+	r.ReadyForAPICalls = true
+	for _, p := range providers {
+		if p.Destination.Configured() && p.Usable(s.Environment) == nil {
+			r.WebhookDestinationsConfigured = true
+		}
+	}
+	return r
 }
 
-// SetupPage returns the page that a setup token opens; it changes nothing. A token that is not ours
-// is CodeTokenUnknown.
-func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error) { panic("todo") }
-
-// BeginSetup starts the bank setup and returns where the payer's browser goes. A page that is
-// not open (see SetupPage) is CodeTokenExpired, CodeProviderNotEnabled or, when done, the setup page's own address.
-func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err error) {
-	panic("todo")
+// fail names what failed, and turns a store that is too busy into the refusal that says so.
+func fail(doing string, err error) error {
+	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
+		return busy()
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// CompleteSetup records that the payer completed the bank setup, and returns the address of
-// the setup page, which says so. Completing a setup that is complete changes nothing.
-func (s *Service) CompleteSetup(ctx context.Context, token string, done checkout.Completion) (url string, err error) {
-	panic("todo")
+func busy() error {
+	return checkout.Refuse(checkout.CodeBusy, "the service is busy; send the same request again")
 }

@@ -1,0 +1,133 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+const (
+	printTries = 2
+	printLimit = 5 * time.Second // for one try
+)
+
+// Confirmed is the answer to a confirm.
+type Confirmed struct {
+	Checkout checkout.Checkout
+	Already  bool // it was confirmed before; nothing happened now
+}
+
+// Confirm confirms the caller's checkout (section 3).
+func (s *Service) Confirm(ctx context.Context, caller Caller, cmd checkout.Confirm) (Confirmed, error) {
+	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
+	if err != nil {
+		return Confirmed{}, err
+	}
+	if err := cmd.Check(); err != nil {
+		return Confirmed{}, err
+	}
+	whole := context.WithoutCancel(ctx)
+	ctx, cancel := context.WithTimeout(whole, waitLimit+printTries*printLimit)
+	defer cancel()
+	confirmed, err := s.confirm(ctx, caller, provider, cmd)
+	if err != nil {
+		return Confirmed{}, err
+	}
+	if !confirmed.Already {
+		s.deliver(whole, provider, confirmed.Checkout.ID, events.CheckoutConfirmed, events.AgreementGenerated)
+	}
+	return confirmed, nil
+}
+
+// confirm confirms at most once at a time for each checkout, so that its agreement is drawn once.
+func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue.Provider,
+	cmd checkout.Confirm) (Confirmed, error) {
+	waiting, cancel := context.WithTimeout(ctx, waitLimit)
+	defer cancel()
+	unlock, err := s.confirming.lock(waiting, cmd.PathID)
+	if err != nil {
+		return Confirmed{}, busy()
+	}
+	defer unlock()
+	for ctx.Err() == nil {
+		stored, err := s.confirmable(ctx, caller, cmd)
+		if errors.Is(err, checkout.ErrAlreadyConfirmed) {
+			return Confirmed{Checkout: stored, Already: true}, nil
+		}
+		if err != nil {
+			return Confirmed{}, err
+		}
+		done, err := s.conclude(ctx, provider, stored, cmd)
+		if err != nil {
+			return Confirmed{}, err
+		}
+		next, err := s.update(ctx, stored.ID, queue(provider, s.now()),
+			func(c checkout.Checkout) (checkout.Change, error) {
+				return cmd.Conclude(c, s.tokenText(c), done)
+			})
+		switch {
+		case err == nil:
+			return Confirmed{Checkout: next}, nil
+		case !errors.Is(err, checkout.ErrAlreadyConfirmed) && !errors.Is(err, checkout.ErrOvertaken):
+			return Confirmed{}, err
+		}
+	}
+	return Confirmed{}, busy()
+}
+
+// confirmable returns the checkout if this confirm is for it and its setup, as the processor has it
+// now, allows it. It returns the checkout with checkout.ErrAlreadyConfirmed for a repeat.
+func (s *Service) confirmable(ctx context.Context, caller Caller, cmd checkout.Confirm) (checkout.Checkout, error) {
+	stored, err := s.owned(ctx, caller, cmd.PathID)
+	if err != nil {
+		return stored, err
+	}
+	if err := cmd.Match(stored, s.tokenText(stored)); err != nil {
+		return stored, err
+	}
+	fresh, err := s.refresh(ctx, stored)
+	if err != nil {
+		s.Report(ctx, err)
+		return stored, busy() // whether the mandate lives is not known
+	}
+	return fresh, fresh.Ready()
+}
+
+// conclude draws the agreement. If it cannot be drawn the confirm goes on without its PDF, so
+// that no payer is stuck on a letter; the operator is told.
+func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
+	cmd checkout.Confirm) (checkout.Conclusion, error) {
+	sequence, err := s.Store.DrawNumber(ctx)
+	if err != nil {
+		return checkout.Conclusion{}, fail("draw an agreement number", err)
+	}
+	now := s.now()
+	number := agreement.Number(now.In(s.zone).Year(), sequence)
+	done := checkout.Conclusion{Environment: s.Environment,
+		Agreement: cmd.Agree(stored, provider, s.Environment, number, now)}
+	for range printTries {
+		pdf, err := s.print(ctx, done.Agreement)
+		if err == nil {
+			done.Document = &agreement.Document{
+				ID:     checkout.NaturalKey(s.Environment, stored.ProviderCode, stored.OrderID, "document"),
+				SHA256: sha256.Sum256(pdf),
+				Bytes:  pdf,
+			}
+			break
+		}
+		s.Report(ctx, fmt.Errorf("print agreement %s of %s: %w", number, stored.ID, err))
+	}
+	return done, nil
+}
+
+func (s *Service) print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, printLimit)
+	defer cancel()
+	return s.Printer.Print(ctx, a)
+}

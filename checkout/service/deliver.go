@@ -1,0 +1,206 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	// ownership is how long an event belongs to who took it.
+	ownership = 10 * time.Second
+	// runLimit is more than a run of attempts takes: three of two seconds and the delays between them.
+	runLimit = 8 * time.Second
+	// deliverLimit is how long a request stays for its events, those of others before its own included.
+	deliverLimit = 35 * time.Second
+	// waitStep is how often a request looks whether an earlier event of its checkout is settled.
+	waitStep = 100 * time.Millisecond
+
+	recoverEvery = 3 * time.Second
+	recoverBatch = 100 // checkouts in one sweep
+	recoverers   = 8   // checkouts at a time
+)
+
+// deliver sends the events that a request just committed, before the request is answered. What it
+// cannot finish stays on record for recovery.
+func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, checkoutID string, names ...events.Name) {
+	if !provider.Destination.Configured() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, deliverLimit)
+	defer cancel()
+	d := drain{Service: s, checkoutID: checkoutID, owned: make(map[string]int64)}
+	for _, name := range names {
+		d.owned[events.ID(checkoutID, name)] = 1
+	}
+	if err := d.requested(ctx); err != nil {
+		s.Report(ctx, fmt.Errorf("deliver the events of %s: %w", checkoutID, err))
+	}
+}
+
+// Run takes up the deliveries that a crash cut off, now and every few seconds, until ctx ends;
+// it returns when the work in hand is done. Every process runs it.
+func (s *Service) Run(ctx context.Context) {
+	tick := time.NewTicker(recoverEvery)
+	defer tick.Stop()
+	for {
+		s.recover(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// recover delivers what nobody owns any more.
+func (s *Service) recover(ctx context.Context) {
+	ids, err := s.Store.AbandonedCheckouts(ctx, s.now(), recoverBatch)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Report(ctx, fmt.Errorf("look for abandoned events: %w", err))
+		}
+		return
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	places := make(chan struct{}, recoverers)
+	for _, id := range ids {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			d := drain{Service: s, checkoutID: id, owned: make(map[string]int64)}
+			if err := d.abandoned(ctx); err != nil && ctx.Err() == nil {
+				s.Report(ctx, fmt.Errorf("recover the events of %s: %w", id, err))
+			}
+		})
+	}
+}
+
+// drain delivers the pending events of one checkout, each when those before it are settled.
+type drain struct {
+	*Service
+	checkoutID string
+	owned      map[string]int64 // event id to the epoch at which we own it
+}
+
+// errOthers says that the next event belongs to somebody else for now.
+var errOthers = errors.New("somebody else delivers the event")
+
+// requested delivers until no event of ours is left, and waits for those of others before them.
+func (d drain) requested(ctx context.Context) error {
+	for {
+		pending, err := d.Store.PendingEvents(ctx, d.checkoutID)
+		ours := func(q ports.QueuedEvent) bool { return d.owned[q.Event.ID] == q.Epoch }
+		if err != nil || !slices.ContainsFunc(pending, ours) {
+			return err
+		}
+		err = d.next(ctx, pending[0])
+		if errors.Is(err, errOthers) {
+			err = pause(ctx, waitStep)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// abandoned delivers until no event is left, or the next one belongs to somebody else.
+func (d drain) abandoned(ctx context.Context) error {
+	for {
+		pending, err := d.Store.PendingEvents(ctx, d.checkoutID)
+		if err != nil || len(pending) == 0 {
+			return err
+		}
+		switch err := d.next(ctx, pending[0]); {
+		case errors.Is(err, errOthers):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// next delivers one event and records what became of it.
+func (d drain) next(ctx context.Context, q ports.QueuedEvent) error {
+	epoch, err := d.own(ctx, q)
+	if err != nil {
+		return err
+	}
+	status, attempts, err := d.attempt(ctx, q.Event)
+	if err != nil {
+		return err
+	}
+	err = d.Store.SettleEvent(ctx, q.Event.ID, epoch, status, attempts)
+	if errors.Is(err, ports.ErrNotFound) {
+		return errOthers // who took it over settles it
+	}
+	return err
+}
+
+// own makes the event ours for at least as long as a run takes, and returns our epoch.
+func (d drain) own(ctx context.Context, q ports.QueuedEvent) (int64, error) {
+	now := d.now()
+	ours := d.owned[q.Event.ID] == q.Epoch
+	switch {
+	case ours && q.Until.Sub(now) >= runLimit:
+		return q.Epoch, nil
+	case !ours && now.Before(q.Until):
+		return 0, errOthers
+	}
+	epoch, err := d.Store.TakeEvent(ctx, q.Event.ID, q.Epoch, now.Add(ownership))
+	if errors.Is(err, ports.ErrNotFound) {
+		return 0, errOthers
+	}
+	d.owned[q.Event.ID] = epoch
+	return epoch, err
+}
+
+// attempt makes one run of attempts (section 6). An error means that the run was cut short and
+// the event stays pending.
+func (d drain) attempt(ctx context.Context, e events.Event) (events.Status, int, error) {
+	provider, err := d.Store.Provider(ctx, e.ProviderCode)
+	if errors.Is(err, ports.ErrNotFound) || err == nil && !provider.Destination.Configured() {
+		return events.NotConfigured, 0, nil
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("read the destination of %s: %w", e.ProviderCode, err)
+	}
+	delivery := events.NewDelivery(e, provider.Destination.Secret, d.now())
+	for n := 1; n <= events.MaxAttempts; n++ {
+		if err := pause(ctx, events.Delay(n)); err != nil {
+			return "", 0, err
+		}
+		err := d.Sender.Send(ctx, provider.Destination, delivery, n)
+		if err == nil {
+			return events.Delivered, n, nil
+		}
+		if ctx.Err() != nil {
+			return "", 0, ctx.Err()
+		}
+		d.Report(ctx, fmt.Errorf("send %s of %s, attempt %d: %w", e.ID, e.CheckoutID, n, err))
+	}
+	return events.Failed, events.MaxAttempts, nil
+}
+
+// pause waits, or ends early with ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,47 @@
+package service
+
+import (
+	"context"
+	"sync"
+)
+
+// locks are mutexes by name, which take room only while they are held. The zero value is ready.
+type locks struct {
+	mu   sync.Mutex
+	held map[string]*lock
+}
+
+type lock struct {
+	token chan struct{} // full while somebody holds the lock
+	users int           // holder and waiters
+}
+
+// lock waits for the named lock, or for the end of ctx. unlock must be called if err is nil.
+func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
+	l.mu.Lock()
+	if l.held == nil {
+		l.held = make(map[string]*lock)
+	}
+	k := l.held[name]
+	if k == nil {
+		k = &lock{token: make(chan struct{}, 1)}
+		l.held[name] = k
+	}
+	k.users++
+	l.mu.Unlock()
+
+	leave := func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if k.users--; k.users == 0 {
+			delete(l.held, name)
+		}
+	}
+	select {
+	case k.token <- struct{}{}:
+		return func() { <-k.token; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+}

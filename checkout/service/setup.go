@@ -1,0 +1,132 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// PageState says which setup page a token opens.
+type PageState int
+
+const (
+	PageOpen       PageState = iota + 1 // the setup can be done
+	PageDone                            // it is done, or confirmed
+	PageExpired                         // the token's time is over
+	PageNotEnabled                      // the provider may not be used now
+)
+
+// SetupPage is what a payer is shown.
+type SetupPage struct {
+	State    PageState
+	Token    string
+	Provider catalogue.Provider // only its code and name where the operator removed it
+	Checkout checkout.Checkout
+	Schedule []money.Charge
+}
+
+// SetupPage returns the page that a setup token opens; it changes nothing. A token that is not ours
+// is CodeTokenUnknown.
+func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error) {
+	unknown := checkout.Refuse(checkout.CodeTokenUnknown, "there is no such page")
+	id, epoch, ok := s.Keyring.Read(token)
+	if !ok {
+		return SetupPage{}, unknown
+	}
+	c, err := s.Store.Checkout(ctx, id)
+	if errors.Is(err, ports.ErrNotFound) || err == nil && epoch > c.Latest().Epoch {
+		return SetupPage{}, unknown
+	}
+	if err != nil {
+		return SetupPage{}, fail("read checkout "+id, err)
+	}
+	page := SetupPage{Token: token, Checkout: c,
+		Schedule: money.Schedule(c.Intent.Pricing.Upfront, c.Intent.Plan)}
+	page.Provider, err = s.Store.Provider(ctx, c.ProviderCode)
+	if errors.Is(err, ports.ErrNotFound) {
+		page.Provider = catalogue.Provider{Code: c.ProviderCode, Name: c.ProviderCode}
+	} else if err != nil {
+		return SetupPage{}, fail("read provider "+c.ProviderCode, err)
+	}
+	switch {
+	case page.Provider.Usable(s.Environment) != nil:
+		page.State = PageNotEnabled
+	case c.SetupComplete():
+		page.State = PageDone
+	case c.TokenExpired(epoch, s.now()):
+		page.State = PageExpired
+	default:
+		page.State = PageOpen
+	}
+	return page, nil
+}
+
+// openPage returns the page of a token while its setup can be done. done is true when it is already.
+func (s *Service) openPage(ctx context.Context, token string) (page SetupPage, done bool, err error) {
+	page, err = s.SetupPage(ctx, token)
+	switch {
+	case err != nil:
+		return page, false, err
+	case page.State == PageNotEnabled:
+		return page, false, checkout.Refuse(checkout.CodeProviderNotEnabled, "this provider cannot be used now")
+	case page.State == PageExpired:
+		return page, false, checkout.Refuse(checkout.CodeTokenExpired, "this page has expired")
+	}
+	return page, page.State == PageDone, nil
+}
+
+// BeginSetup starts the bank setup and returns where the payer's browser goes: to the processor, or
+// back to the setup page when the setup is done. A page that does not open is CodeTokenUnknown,
+// CodeTokenExpired or CodeProviderNotEnabled.
+func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err error) {
+	page, done, err := s.openPage(ctx, token)
+	if err != nil {
+		return "", err
+	}
+	if done {
+		return s.pageURL(token), nil
+	}
+	c, try := page.Checkout, page.Checkout.NextTry()
+	request, err := s.Processor.Begin(ctx, ports.SetupStart{
+		Key: checkout.NaturalKey(s.Environment, c.ProviderCode, c.OrderID,
+			"billing request "+strconv.Itoa(try)),
+		CheckoutID:  c.ID,
+		Token:       token,
+		BaseURL:     s.BaseURL,
+		Student:     c.Student,
+		Description: c.Intent.CourseName,
+	})
+	if err != nil {
+		return "", fail("begin the setup of "+c.ID, err)
+	}
+	if c.Setup.BillingRequestID != request.ID {
+		_, err = s.update(ctx, c.ID, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
+			return c.Begin(try, request.ID), nil
+		})
+	}
+	return request.URL, err
+}
+
+// CompleteSetup records that the payer completed the bank setup, and returns the address of
+// the setup page, which says so. Completing a setup that is complete changes nothing. The refusals are BeginSetup's.
+func (s *Service) CompleteSetup(ctx context.Context, token string, completion checkout.Completion) (url string, err error) {
+	page, done, err := s.openPage(ctx, token)
+	if err != nil {
+		return "", err
+	}
+	if !done {
+		now := s.now()
+		_, err = s.update(ctx, page.Checkout.ID, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
+			return c.Complete(completion, now), nil
+		})
+	}
+	return s.pageURL(token), err
+}
+
+// pageURL returns the address of the setup page.
+func (s *Service) pageURL(token string) string { return s.BaseURL + "/api/dd-setup?token=" + token }
