@@ -1,7 +1,12 @@
 package events
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -19,12 +24,30 @@ const (
 // MaxAttempts is how often one delivery run tries.
 const MaxAttempts = 3
 
-// Delay returns how long to wait before an attempt, counted from 1: 0, 250 and 750 ms.
-func Delay(attempt int) time.Duration { panic("todo") }
+// Delay returns how long to wait before an attempt, counted from 1 to MaxAttempts: 0, 250
+// and 750 ms. It panics on any other attempt.
+func Delay(attempt int) time.Duration {
+	delays := [MaxAttempts]time.Duration{0, 250 * time.Millisecond, 750 * time.Millisecond}
+	return delays[attempt-1]
+}
 
 // Sign returns the value of X-Service-Signature for body, signed at the given time:
 // t=<unix seconds>,v1=<lower-case hex of HMAC-SHA256(secret, "<t>.<body>")>.
-func Sign(secret string, at time.Time, body []byte) string { panic("todo") }
+func Sign(secret string, at time.Time, body []byte) string {
+	t := unixSeconds(at)
+	return "t=" + t + ",v1=" + hex.EncodeToString(digest(secret, t, body))
+}
+
+// digest returns the HMAC of a body that is signed at t. The key is the secret's bytes as they are.
+func digest(secret, t string, body []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(t + "."))
+	mac.Write(body)
+	return mac.Sum(nil)
+}
+
+// unixSeconds writes a time as headers and signatures have it.
+func unixSeconds(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
 
 // Why Verify refuses a delivery.
 var (
@@ -34,9 +57,50 @@ var (
 )
 
 // Verify checks a signature header against the raw body, in constant time. now is the
-// receiver's clock; a timestamp further from it than tolerance is ErrTooOld.
+// receiver's clock; a timestamp further from it than tolerance, on either side, is
+// ErrTooOld. A header that Sign could not have written is ErrMalformed, but for more than
+// one v1 part, as in a change of secrets: one that matches is enough. The signature is
+// looked at before the time, so that ErrTooOld means a genuine delivery. An empty secret
+// matches nothing.
 func Verify(secret, header string, body []byte, now time.Time, tolerance time.Duration) error {
-	panic("todo")
+	t, signatures, err := parseSignature(header)
+	switch {
+	case err != nil:
+		return err
+	case secret == "" || !anyEqual(signatures, digest(secret, unixSeconds(t), body)):
+		return ErrMismatch
+	case now.Sub(t).Abs() > tolerance:
+		return ErrTooOld
+	}
+	return nil
+}
+
+// anyEqual tells whether want is among the signatures, in a time that depends on their number alone.
+func anyEqual(signatures [][]byte, want []byte) bool {
+	found := false
+	for _, s := range signatures {
+		found = hmac.Equal(s, want) || found
+	}
+	return found
+}
+
+// parseSignature reads t=<unix seconds> and one or more v1=<64 digits of lower-case hex>.
+func parseSignature(header string) (t time.Time, signatures [][]byte, err error) {
+	parts := strings.Split(header, ",")
+	text, found := strings.CutPrefix(parts[0], "t=")
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if !found || err != nil || strconv.FormatInt(seconds, 10) != text || len(parts) < 2 {
+		return time.Time{}, nil, ErrMalformed
+	}
+	for _, part := range parts[1:] {
+		text, found := strings.CutPrefix(part, "v1=")
+		signature, err := hex.DecodeString(text)
+		if !found || err != nil || len(signature) != sha256.Size || strings.ToLower(text) != text {
+			return time.Time{}, nil, ErrMalformed
+		}
+		signatures = append(signatures, signature)
+	}
+	return time.Unix(seconds, 0), signatures, nil
 }
 
 // Delivery is one run of attempts to deliver an event. All of them send the same
@@ -52,5 +116,19 @@ func NewDelivery(e Event, secret string, at time.Time) Delivery {
 	return Delivery{e, at, Sign(secret, at, e.Body)}
 }
 
-// Header returns the names and values of the headers of one attempt, counted from 1.
-func (d Delivery) Header(attempt int) map[string]string { panic("todo") }
+// Header returns the names and values of the headers of one attempt, counted from 1:
+// those of the contract, section 6, with the request's id only where there is one.
+func (d Delivery) Header(attempt int) map[string]string {
+	h := map[string]string{
+		HeaderEvent:       string(d.Event.Name),
+		HeaderEventID:     d.Event.ID,
+		HeaderTimestamp:   unixSeconds(d.Timestamp),
+		HeaderSignature:   d.Signature,
+		HeaderAttempt:     strconv.Itoa(attempt),
+		HeaderMaxAttempts: strconv.Itoa(MaxAttempts),
+	}
+	if d.Event.RequestID != "" {
+		h[HeaderRequestID] = d.Event.RequestID
+	}
+	return h
+}
