@@ -1,0 +1,73 @@
+package memory
+
+import (
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// The copies share nothing with what they were made from, and are what every store
+// returns: times in UTC to the millisecond, an empty list nil.
+
+func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+func copySlice[T any](s []T) []T { return append([]T(nil), s...) }
+
+func copyCheckout(c checkout.Checkout) checkout.Checkout {
+	c.CreatedAt = stored(c.CreatedAt)
+	c.Tokens = copySlice(c.Tokens)
+	for i := range c.Tokens {
+		c.Tokens[i].Expires = stored(c.Tokens[i].Expires)
+	}
+	c.Setup.CompletedAt = stored(c.Setup.CompletedAt)
+	c.Confirmation.At = stored(c.Confirmation.At)
+	return c
+}
+
+func copyAgreement(a agreement.Agreement) agreement.Agreement {
+	a.AcceptedAt = stored(a.AcceptedAt)
+	a.DirectDebit.AuthorisedAt = stored(a.DirectDebit.AuthorisedAt)
+	a.Schedule = copySlice(a.Schedule)
+	return a
+}
+
+func copyDocument(d agreement.Document) agreement.Document {
+	d.Bytes = copySlice(d.Bytes)
+	return d
+}
+
+func copyEvent(e events.Event) events.Event {
+	e.CreatedAt = stored(e.CreatedAt)
+	e.Body = copySlice(e.Body)
+	return e
+}
+
+func copyKey(k catalogue.Key) catalogue.Key {
+	k.CreatedAt, k.RevokedAt = stored(k.CreatedAt), stored(k.RevokedAt)
+	return k
+}
+
+func copyProvider(p catalogue.Provider) catalogue.Provider {
+	p.EnrolmentOrigins = copySlice(p.EnrolmentOrigins)
+	return p
+}
+
+func copyCourse(c catalogue.Course) catalogue.Course {
+	c.Options = copySlice(c.Options)
+	return c
+}
+
+func copyConfigurations(all []catalogue.Configuration) []catalogue.Configuration {
+	all = copySlice(all)
+	for i := range all {
+		all[i].Provider = copyProvider(all[i].Provider)
+		all[i].Courses = copySlice(all[i].Courses)
+		for j := range all[i].Courses {
+			all[i].Courses[j] = copyCourse(all[i].Courses[j])
+		}
+	}
+	return all
+}

@@ -1,0 +1,60 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Key implements [ports.Keys].
+func (s *Store) Key(ctx context.Context, hash [32]byte) (key catalogue.Key, err error) {
+	err = s.locked(ctx, func() error {
+		i := slices.IndexFunc(s.keys, func(k catalogue.Key) bool { return k.Hash == hash })
+		if i < 0 {
+			return fmt.Errorf("API key: %w", ports.ErrNotFound)
+		}
+		key = s.keys[i]
+		return nil
+	})
+	return key, err
+}
+
+// Keys implements [ports.Keys].
+func (s *Store) Keys(ctx context.Context) (all []catalogue.Key, err error) {
+	err = s.locked(ctx, func() error {
+		all = slices.Clone(s.keys)
+		return nil
+	})
+	return all, err
+}
+
+// AddKey implements [ports.Keys].
+func (s *Store) AddKey(ctx context.Context, key catalogue.Key) error {
+	return s.locked(ctx, func() error {
+		for _, k := range s.keys {
+			if k.ID == key.ID || k.Hash == key.Hash {
+				return fmt.Errorf("API key %s: %w", key.ID, ports.ErrDuplicate)
+			}
+		}
+		s.keys = append(s.keys, copyKey(key))
+		return nil
+	})
+}
+
+// RevokeKey implements [ports.Keys].
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) error {
+	return s.locked(ctx, func() error {
+		i := slices.IndexFunc(s.keys, func(k catalogue.Key) bool { return k.ID == id })
+		if i < 0 {
+			return fmt.Errorf("API key %s: %w", id, ports.ErrNotFound)
+		}
+		if s.keys[i].RevokedAt.IsZero() {
+			s.keys[i].RevokedAt = stored(at)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,108 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// entry is an event in the outbox.
+type entry struct {
+	events.Event
+	status   events.Status
+	attempts int
+	epoch    int64
+	until    time.Time
+}
+
+func (e entry) record() ports.EventRecord {
+	return ports.EventRecord{Event: copyEvent(e.Event), Status: e.status, Attempts: e.attempts}
+}
+
+// enqueue stores the events, or none if one of them is known by its id or by its name.
+func (s *Store) enqueue(evs []events.Event, queued ports.Queued) error {
+	for i, e := range evs {
+		same := func(o events.Event) bool {
+			return o.ID == e.ID || o.CheckoutID == e.CheckoutID && o.Name == e.Name
+		}
+		named := slices.ContainsFunc(s.told[e.CheckoutID], func(id string) bool { return same(s.event[id].Event) })
+		if has(s.event, e.ID) || named || slices.ContainsFunc(evs[:i], same) {
+			return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
+		}
+	}
+	for _, e := range evs {
+		s.queue = append(s.queue, e.ID)
+		s.told[e.CheckoutID] = append(s.told[e.CheckoutID], e.ID)
+		s.event[e.ID] = entry{Event: copyEvent(e), status: queued.Status, epoch: 1, until: stored(queued.Until)}
+	}
+	return nil
+}
+
+// PendingEvents implements [ports.Outbox].
+func (s *Store) PendingEvents(ctx context.Context, checkoutID string) (pending []ports.QueuedEvent, err error) {
+	err = s.locked(ctx, func() error {
+		for _, id := range s.told[checkoutID] {
+			if e := s.event[id]; e.status == events.Pending {
+				q := ports.QueuedEvent{Event: copyEvent(e.Event), Epoch: e.epoch, Until: e.until}
+				pending = append(pending, q)
+			}
+		}
+		return nil
+	})
+	return pending, err
+}
+
+// TakeEvent implements [ports.Outbox].
+func (s *Store) TakeEvent(ctx context.Context, eventID string, epoch int64, until time.Time) (int64, error) {
+	err := s.change(ctx, eventID, epoch, func(e *entry) {
+		e.epoch++
+		e.until = stored(until)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return epoch + 1, nil
+}
+
+// SettleEvent implements [ports.Outbox].
+func (s *Store) SettleEvent(ctx context.Context, eventID string, epoch int64, status events.Status, attempts int) error {
+	return s.change(ctx, eventID, epoch, func(e *entry) {
+		e.status = status
+		e.attempts += attempts
+	})
+}
+
+// change changes an event that is pending at the epoch.
+func (s *Store) change(ctx context.Context, eventID string, epoch int64, f func(*entry)) error {
+	return s.locked(ctx, func() error {
+		e, ok := s.event[eventID]
+		if !ok || e.epoch != epoch || e.status != events.Pending {
+			return fmt.Errorf("event %s at epoch %d: %w", eventID, epoch, ports.ErrNotFound)
+		}
+		f(&e)
+		s.event[eventID] = e
+		return nil
+	})
+}
+
+// AbandonedCheckouts implements [ports.Outbox].
+func (s *Store) AbandonedCheckouts(ctx context.Context, now time.Time, limit int) (ids []string, err error) {
+	err = s.locked(ctx, func() error {
+		for _, id := range s.queue {
+			e := s.event[id]
+			if len(ids) == limit {
+				break
+			}
+			abandoned := e.status == events.Pending && !e.until.After(stored(now))
+			if abandoned && !slices.Contains(ids, e.CheckoutID) {
+				ids = append(ids, e.CheckoutID)
+			}
+		}
+		return nil
+	})
+	return ids, err
+}

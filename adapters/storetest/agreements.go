@@ -1,0 +1,179 @@
+package storetest
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Agreements holds a store to ports.Agreements.
+func Agreements(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"numbers are drawn from 1, one after the other", numbersDrawn},
+		{"of many concurrent draws none gets another's number", concurrentDraws},
+		{"an agreement comes back as it went in, odd text and figures included", agreementComesBack},
+		{"a schedule of the longest plan comes back whole and in order", longSchedule},
+		{"a document comes back byte for byte", documentComesBack},
+		{"an agreement may lack a document", withoutDocument},
+		{"a document may follow its agreement, once", documentFollows},
+		{"what is not there is not found", unknownAgreements},
+		{"a checkout has one agreement", oneAgreement},
+		{"values share no memory with the store", agreementsShareNothing},
+	})
+}
+
+func numbersDrawn(t *testing.T, s ports.Store) {
+	for want := int64(1); want <= 3; want++ {
+		got, err := s.DrawNumber(t.Context())
+		must(t, "DrawNumber", err)
+		same(t, "number", got, want)
+	}
+}
+
+func concurrentDraws(t *testing.T, s ports.Store) {
+	numbers := make([]int64, many)
+	for _, err := range together(many, func(i int) (err error) {
+		numbers[i], err = s.DrawNumber(t.Context())
+		return err
+	}) {
+		must(t, "DrawNumber", err)
+	}
+	slices.Sort(numbers)
+	for i, got := range numbers {
+		same(t, "number", got, int64(i+1))
+	}
+}
+
+// conclude stores the agreement, and the document where there is one, with the checkout.
+func conclude(t *testing.T, s ports.Store, c checkout.Change, a agreement.Agreement, d *agreement.Document) {
+	t.Helper()
+	update(t, s, c.Next.ID, func(c checkout.Checkout) checkout.Change {
+		return checkout.Change{Next: c, Agreement: &a, Document: d}
+	})
+}
+
+func agreementComesBack(t *testing.T, s ports.Store) {
+	for i, text := range oddTexts() {
+		c := opened(i)
+		insert(t, s, c)
+		a := agreed(c.Next, int64(i))
+		a.ID, a.Number = text, "PPA-"+text
+		a.Version, a.OrderID = text, text
+		a.Provider = agreement.Party{Code: text, Name: text, SupportEmail: text}
+		a.Student = agreement.Student{FirstName: text, LastName: text, Email: text}
+		a.Course = agreement.Course{Code: text, Name: text}
+		a.DirectDebit.AuthorityID, a.DirectDebit.AccountHolder, a.DirectDebit.AccountTail = text, text, text
+		a.Pricing = money.Pricing{Price: math.MaxInt64, Upfront: 1<<53 + 1, Principal: math.MinInt64}
+		a.Plan.Instalments = money.Instalments{Number: i, Regular: math.MaxInt64, Final: 1<<53 + 1}
+		zone := time.FixedZone("NZST", 12*60*60)
+		a.AcceptedAt = time.Date(2026, time.June, 1, 9, i, 0, 1_999_999, zone)
+		conclude(t, s, c, a, nil)
+
+		a.AcceptedAt = a.AcceptedAt.UTC().Truncate(time.Millisecond)
+		got, err := s.Agreement(t.Context(), a.Number)
+		must(t, "Agreement", err)
+		same(t, "agreement", got, a)
+	}
+}
+
+func longSchedule(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	a := agreed(opened(1).Next, 1)
+	a.Schedule = schedule(money.MaxInstalments + 1)
+	conclude(t, s, opened(1), a, nil)
+	got, err := s.Agreement(t.Context(), a.Number)
+	must(t, "Agreement", err)
+	same(t, "schedule", got.Schedule, a.Schedule)
+}
+
+func documentComesBack(t *testing.T, s ports.Store) {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+	}
+	insert(t, s, opened(1))
+	a := agreed(opened(1).Next, 1)
+	want := document(a, string(bytes.Repeat(every, 400))) // 100 KiB
+	conclude(t, s, opened(1), a, &want)
+	got, err := s.Document(t.Context(), a.Number)
+	must(t, "Document", err)
+	same(t, "document", got, want)
+	same(t, "described", export(t, s).Dossiers[0].Document,
+		&ports.DocumentInfo{ID: want.ID, SHA256: want.SHA256, Size: 102_400})
+}
+
+func withoutDocument(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	a := agreed(opened(1).Next, 1)
+	conclude(t, s, opened(1), a, nil)
+	_, err := s.Document(t.Context(), a.Number)
+	refused(t, "Document", err, ports.ErrNotFound)
+	d := export(t, s).Dossiers[0]
+	same(t, "agreement", d.Agreement, &a)
+	if d.Document != nil {
+		t.Errorf("document: got %+v, want none", d.Document)
+	}
+}
+
+func documentFollows(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	a := agreed(opened(1).Next, 1)
+	conclude(t, s, opened(1), a, nil)
+	want := document(a, "late")
+	follow := func(c checkout.Checkout) (checkout.Change, error) {
+		return checkout.Change{Next: c, Document: &want}, nil
+	}
+	must(t, "UpdateCheckout", s.UpdateCheckout(t.Context(), a.CheckoutID, pending(), follow))
+	got, err := s.Document(t.Context(), a.Number)
+	must(t, "Document", err)
+	same(t, "document", got, want)
+	refused(t, "a second document", s.UpdateCheckout(t.Context(), a.CheckoutID, pending(), follow), ports.ErrDuplicate)
+}
+
+func unknownAgreements(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	a := confirm(t, s, opened(1).Next.ID, 1).Agreement
+	for _, number := range []string{"", "PPA-2026-000002", "ppa-2026-000001", a.ID} {
+		_, err := s.Agreement(t.Context(), number)
+		refused(t, "Agreement "+number, err, ports.ErrNotFound)
+		_, err = s.Document(t.Context(), number)
+		refused(t, "Document "+number, err, ports.ErrNotFound)
+	}
+}
+
+func oneAgreement(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	conclude(t, s, opened(1), agreed(opened(1).Next, 1), nil)
+	unchanged(t, s, func() {
+		second := agreed(opened(1).Next, 2)
+		err := s.UpdateCheckout(t.Context(), second.CheckoutID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+			return checkout.Change{Next: completed(c), Agreement: &second}, nil
+		})
+		refused(t, "a second agreement", err, ports.ErrDuplicate)
+		_, err = s.Agreement(t.Context(), second.Number)
+		refused(t, "Agreement", err, ports.ErrNotFound)
+	})
+}
+
+func agreementsShareNothing(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	want := confirmed(completed(opened(1).Next), 1)
+	spoilt := confirm(t, s, opened(1).Next.ID, 1)
+	spoilt.Agreement.Schedule[0].Amount, spoilt.Document.Bytes[0] = 0, 'X'
+	for range 2 {
+		a, err := s.Agreement(t.Context(), want.Agreement.Number)
+		must(t, "Agreement", err)
+		same(t, "agreement", a, *want.Agreement)
+		d, err := s.Document(t.Context(), want.Agreement.Number)
+		must(t, "Document", err)
+		same(t, "document", d, *want.Document)
+		a.Schedule[0].Amount, d.Bytes[0] = 0, 'X'
+	}
+}

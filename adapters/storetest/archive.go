@@ -1,0 +1,138 @@
+package storetest
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Archive holds a store to ports.Archive.
+func Archive(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"an export of a new store is empty", exportEmpty},
+		{"an export holds everything on record, in order", exportAll},
+		{"an export reads one moment, whatever is written meanwhile", exportMoment},
+		{"an export reads one moment while others write", exportConcurrent},
+		{"an error of visit ends the export and is returned as it is", exportError},
+	})
+}
+
+func exportEmpty(t *testing.T, s ports.Store) {
+	same(t, "record", export(t, s), record{})
+}
+
+func exportAll(t *testing.T, s ports.Store) {
+	configure(t, s, legacy("RIMU"), configuration("KOWHAI"))
+	addKeys(t, s, key(2), key(1))
+	insert(t, s, opened(3), opened(1), opened(2))
+	done := confirm(t, s, opened(1).Next.ID, 1)
+	created := opened(1).Events[0]
+	must(t, "SettleEvent", s.SettleEvent(t.Context(), created.ID, 1, events.Delivered, 2))
+
+	open := func(n int) ports.Dossier {
+		return ports.Dossier{
+			Checkout: opened(n).Next,
+			Events:   []ports.EventRecord{{Event: opened(n).Events[0], Status: events.Pending}},
+		}
+	}
+	same(t, "record", export(t, s), record{
+		Configurations: []catalogue.Configuration{configuration("KOWHAI"), legacy("RIMU")},
+		Keys:           []catalogue.Key{key(2), key(1)},
+		Dossiers: []ports.Dossier{open(3), {
+			Checkout:  done.Next,
+			Agreement: done.Agreement,
+			Document: &ports.DocumentInfo{
+				ID: done.Document.ID, SHA256: done.Document.SHA256, Size: len(done.Document.Bytes),
+			},
+			Events: []ports.EventRecord{
+				{Event: created, Status: events.Delivered, Attempts: 2},
+				{Event: done.Events[0], Status: events.Pending},
+				{Event: done.Events[1], Status: events.Pending},
+			},
+		}, open(2)},
+	})
+}
+
+func exportMoment(t *testing.T, s ports.Store) {
+	configure(t, s, configuration("KOWHAI"), legacy("RIMU"))
+	addKeys(t, s, key(1))
+	insert(t, s, opened(1))
+	want := export(t, s)
+
+	var got record
+	visit := got.collect()
+	keep := visit.Configuration
+	var once sync.Once
+	visit.Configuration = func(c catalogue.Configuration) error {
+		once.Do(func() {
+			configure(t, s, configuration("TOTARA"))
+			addKeys(t, s, key(2))
+			must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9)))
+			insert(t, s, opened(2))
+			confirm(t, s, opened(1).Next.ID, 1)
+			must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(1).Events[0].ID, 1, events.Failed, 3))
+		})
+		return keep(c)
+	}
+	must(t, "Export", s.Export(t.Context(), visit))
+	same(t, "record", got, want)
+	same(t, "checkouts afterwards", len(export(t, s).Dossiers), 2)
+}
+
+// exportConcurrent stores every checkout with two events: no moment has one without the other.
+func exportConcurrent(t *testing.T, s ports.Store) {
+	const inserts = 20
+	withTwo := func(i int) checkout.Change {
+		c := opened(i)
+		c.Events = append(c.Events, event(c.Next, events.CheckoutConfirmed))
+		return c
+	}
+	errs := together(2, func(role int) error {
+		for i := range inserts {
+			if role == 0 {
+				if err := s.InsertCheckout(t.Context(), withTwo(i), pending()); err != nil {
+					return err
+				}
+				continue
+			}
+			var r record
+			if err := s.Export(t.Context(), r.collect()); err != nil {
+				return err
+			}
+			for j, d := range r.Dossiers {
+				same(t, "checkout", d.Checkout.ID, opened(j).Next.ID)
+				same(t, "events of one change", len(d.Events), 2)
+			}
+		}
+		return nil
+	})
+	must(t, "InsertCheckout", errs[0])
+	must(t, "Export", errs[1])
+	same(t, "checkouts", len(export(t, s).Dossiers), inserts)
+}
+
+func exportError(t *testing.T, s ports.Store) {
+	configure(t, s, legacy("A"), legacy("B"))
+	addKeys(t, s, key(1), key(2))
+	insert(t, s, opened(1), opened(2))
+	want := errors.New("no")
+	for name, spoil := range map[string]func(*ports.Visitor){
+		"configuration": func(v *ports.Visitor) { v.Configuration = func(catalogue.Configuration) error { return want } },
+		"key":           func(v *ports.Visitor) { v.Key = func(catalogue.Key) error { return want } },
+		"checkout":      func(v *ports.Visitor) { v.Checkout = func(ports.Dossier) error { return want } },
+	} {
+		var r record
+		visit := r.collect()
+		spoil(&visit)
+		if err := s.Export(t.Context(), visit); err != want {
+			t.Errorf("Export: got error %v, want the very error of the visit of a %s", err, name)
+		}
+	}
+	insert(t, s, opened(3))
+	same(t, "checkouts afterwards", len(export(t, s).Dossiers), 3)
+}

@@ -1,0 +1,285 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// at returns a time of the suite's day.
+func at(minute int) time.Time {
+	return time.Date(2026, time.November, 20, 4, minute, 6, 789_000_000, time.UTC)
+}
+
+// pending is how events are queued where a case does not care.
+func pending() ports.Queued { return ports.Queued{Status: events.Pending, Until: at(10)} }
+
+// oddTexts are texts that a store may be tempted to change or to take for one another.
+func oddTexts() []string {
+	return []string{
+		"Kōwhai", "Ko\u0304whai", "KŌWHAI", "kōwhai", // forms and cases of one word
+		" lead", "trail ", "two  spaces", "tab\tnew\nline\r\n", "\ufeffmark", "zero\u200bwidth",
+		"1", "01", "1.0", "1e0", "0x1", "+1", "NULL", "null", "true", "''", `""`, "x'00'",
+		`Robert'); DROP TABLE checkouts;--`, `back\slash`, "100%", "under_score", "$1 ?1 :a @b {{.}}",
+		"😀👩‍👩‍👧", "مرحبا", "ﬁ", "\u0001", "\u007f", "\ufffd", "a:b:c", "a b", "a;b", "a,b|c",
+		strings.Repeat("ā", 255),
+	}
+}
+
+// opened returns what a create stores: the checkout with this number, every field of it filled.
+func opened(n int) checkout.Change {
+	c := checkout.Checkout{
+		ID:             fmt.Sprintf("KOWHAI-1795147506789-aaaaaaaaaaaa%04d", n),
+		ProviderCode:   "KOWHAI",
+		OrderID:        fmt.Sprintf("order-%d", n),
+		IdempotencyKey: fmt.Sprintf("key-%d", n),
+		RequestID:      fmt.Sprintf("req_%d", n),
+		CreatedAt:      at(0),
+		Status:         checkout.SetupRequired,
+		Student:        checkout.Student{FirstName: "Ānaru", LastName: "O’Neill", Email: "anaru@student.example"},
+		CourseCode:     "NZDIP",
+		Intent: checkout.Intent{
+			CourseName: "Diploma in Business",
+			Pricing:    money.Pricing{Price: 2990_00, Upfront: 200_00, Principal: 2790_00},
+			Plan: money.Plan{
+				Frequency:   money.Weekly,
+				Instalments: money.Instalments{Number: 52, Regular: 53_65, Final: 53_85},
+				First:       money.Date{Year: 2027, Month: time.February, Day: 1},
+			},
+		},
+		Records: checkout.Records{
+			ContactID:     fmt.Sprintf("con_%d", n),
+			OpportunityID: fmt.Sprintf("opp_%d", n),
+			DDAID:         fmt.Sprintf("dda_%d", n),
+		},
+		Tokens: []checkout.Token{{Epoch: 1, KID: "k1", Expires: at(50)}},
+		Setup: checkout.Setup{Observation: checkout.Observation{
+			BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress,
+		}},
+	}
+	return checkout.Change{Next: c, Events: []events.Event{event(c, events.CheckoutCreated)}}
+}
+
+// completed returns the checkout with the payer's bank setup done.
+func completed(c checkout.Checkout) checkout.Checkout {
+	c.Tokens = append(c.Tokens[:len(c.Tokens):len(c.Tokens)], checkout.Token{Epoch: 2, KID: "k2", Expires: at(59)})
+	c.Setup = checkout.Setup{
+		Try:              2,
+		BillingRequestID: "BRQ-" + c.OrderID,
+		Observation: checkout.Observation{
+			BillingRequest: checkout.BillingFulfilled,
+			Mandate:        checkout.MandatePendingSubmission,
+			Authorisation:  checkout.CustomerInProgress,
+		},
+		AccountHolder: "A O’NEILL",
+		AccountTail:   "89",
+		CompletedAt:   at(5),
+	}
+	return c
+}
+
+// confirmed returns what a confirm stores: state, agreement, document and two events.
+func confirmed(c checkout.Checkout, sequence int64) checkout.Change {
+	a := agreed(c, sequence)
+	d := document(a, "%PDF-1.3\n"+a.Number)
+	c.Status = checkout.Confirmed
+	c.Confirmation = checkout.Confirmation{
+		At: at(6), RequestID: "req_confirm", FirstPayment: a.Plan.First,
+		AgreementID: a.ID, AgreementNumber: a.Number, DocumentID: d.ID,
+	}
+	return checkout.Change{
+		Next:      c,
+		Events:    []events.Event{event(c, events.CheckoutConfirmed), event(c, events.AgreementGenerated)},
+		Agreement: &a,
+		Document:  &d,
+	}
+}
+
+func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
+	a := agreement.Agreement{
+		ID:         fmt.Sprintf("agr_%d", sequence),
+		Number:     fmt.Sprintf("PPA-2026-%06d", sequence),
+		Version:    "2026-11-20",
+		CheckoutID: c.ID,
+		OrderID:    c.OrderID,
+		AcceptedAt: at(6),
+		Provider:   agreement.Party{Code: c.ProviderCode, Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example"},
+		Student:    agreement.Student(c.Student),
+		Course:     agreement.Course{Code: c.CourseCode, Name: c.Intent.CourseName},
+		Pricing:    c.Intent.Pricing,
+		Plan:       c.Intent.Plan,
+		DirectDebit: agreement.DirectDebit{
+			AuthorityID: c.Records.DDAID, AccountHolder: "A O’NEILL", AccountTail: "89", AuthorisedAt: at(5),
+		},
+	}
+	a.Plan.First = money.Date{Year: 2027, Month: time.February, Day: 8}
+	a.Schedule = schedule(53)
+	return a
+}
+
+// schedule returns n charges of every type. The suite stores it; it need not add up.
+func schedule(n int) []money.Charge {
+	day := time.Date(2027, time.February, 8, 0, 0, 0, 0, time.UTC)
+	charges := make([]money.Charge, n)
+	for i := range charges {
+		charges[i] = money.Charge{
+			Sequence: i + 1, Type: money.Instalment, Due: money.DateOf(day.AddDate(0, 0, 7*i)), Amount: 53_65,
+		}
+	}
+	charges[0].Type, charges[0].Amount = money.InitialPayment, 200_00
+	charges[n-1].Type, charges[n-1].Amount = money.FinalInstalment, 53_85
+	return charges
+}
+
+func document(a agreement.Agreement, text string) agreement.Document {
+	return agreement.Document{ID: "doc_" + a.ID, SHA256: sha256.Sum256([]byte(text)), Bytes: []byte(text)}
+}
+
+func event(c checkout.Checkout, name events.Name) events.Event {
+	return events.Event{
+		ID:           "evt_" + c.ID + "_" + string(name),
+		Name:         name,
+		CheckoutID:   c.ID,
+		ProviderCode: c.ProviderCode,
+		OrderID:      c.OrderID,
+		RequestID:    c.RequestID,
+		CreatedAt:    at(1),
+		Body:         []byte(`{"event":"` + string(name) + `", "student" : "Ānaru O’Neill\u0000\n"}` + "\n"),
+	}
+}
+
+// configuration returns a provider with every field filled, and two courses.
+func configuration(code string) catalogue.Configuration {
+	return catalogue.Configuration{
+		Provider: catalogue.Provider{
+			Code: code, Name: "Kōwhai Institute", AccountID: "acc-" + code,
+			Environment: catalogue.Sandbox, Active: true, APIEnabled: true,
+			EnrolmentOrigins: []string{"https://enrol.example", "https://a.example:8443"},
+			SuccessURL:       "https://enrol.example/done",
+			CancelURL:        "https://enrol.example/cancelled",
+			Branding: catalogue.Branding{
+				DisplayName: "Kōwhai", PrimaryColour: "#1f6f54",
+				LogoURL: "https://enrol.example/logo.svg", SupportEmail: "help@kowhai.example",
+			},
+			Destination: catalogue.Destination{
+				URL: "https://hooks.example/checkout", Secret: "whsec_" + code + "_0123456789abcdefghij",
+			},
+			Mode: catalogue.Authoritative,
+		},
+		Courses: []catalogue.Course{
+			{
+				Code: "NZDIP", Name: "Diploma in Business", Price: 2990_00, Upfront: 200_00,
+				Active: true, Environment: catalogue.Sandbox,
+				Options: []catalogue.Option{
+					{Frequency: money.Weekly, Number: 52},
+					{Frequency: money.Fortnightly, Amount: 120_00},
+				},
+			},
+			{
+				Code: "CERT", Name: "Certificate", Price: 500_00, Environment: catalogue.Production,
+				Options: []catalogue.Option{{Frequency: money.Monthly, Number: 5}},
+			},
+		},
+	}
+}
+
+// legacy returns a provider without a catalogue, as bare as one can be.
+func legacy(code string) catalogue.Configuration {
+	return catalogue.Configuration{Provider: catalogue.Provider{
+		Code: code, Name: code, Environment: catalogue.Production, Mode: catalogue.Legacy,
+	}}
+}
+
+func key(n int) catalogue.Key {
+	return catalogue.Key{
+		ID:          fmt.Sprintf("id%d", n),
+		Provider:    "KOWHAI",
+		Environment: catalogue.Sandbox,
+		Hash:        sha256.Sum256(fmt.Append(nil, "key ", n)),
+		CreatedAt:   at(n),
+	}
+}
+
+func insert(t *testing.T, s ports.Store, changes ...checkout.Change) {
+	t.Helper()
+	for _, c := range changes {
+		must(t, "InsertCheckout "+c.Next.ID, s.InsertCheckout(t.Context(), c, pending()))
+	}
+}
+
+// update stores what f makes of the checkout.
+func update(t *testing.T, s ports.Store, id string, f func(checkout.Checkout) checkout.Change) {
+	t.Helper()
+	must(t, "UpdateCheckout "+id, s.UpdateCheckout(t.Context(), id, pending(),
+		func(c checkout.Checkout) (checkout.Change, error) { return f(c), nil }))
+}
+
+// confirm confirms the checkout as stored.
+func confirm(t *testing.T, s ports.Store, id string, sequence int64) checkout.Change {
+	t.Helper()
+	var done checkout.Change
+	update(t, s, id, func(c checkout.Checkout) checkout.Change {
+		done = confirmed(completed(c), sequence)
+		return done
+	})
+	return done
+}
+
+func configure(t *testing.T, s ports.Store, all ...catalogue.Configuration) {
+	t.Helper()
+	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(),
+		func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }))
+}
+
+func addKeys(t *testing.T, s ports.Store, keys ...catalogue.Key) {
+	t.Helper()
+	for _, k := range keys {
+		must(t, "AddKey "+k.ID, s.AddKey(t.Context(), k))
+	}
+}
+
+// record is everything that a store exports.
+type record struct {
+	Configurations []catalogue.Configuration
+	Keys           []catalogue.Key
+	Dossiers       []ports.Dossier
+}
+
+// collect returns a visitor that fills r.
+func (r *record) collect() ports.Visitor {
+	return ports.Visitor{
+		Configuration: func(c catalogue.Configuration) error {
+			r.Configurations = append(r.Configurations, c)
+			return nil
+		},
+		Key: func(k catalogue.Key) error { r.Keys = append(r.Keys, k); return nil },
+		Checkout: func(d ports.Dossier) error {
+			r.Dossiers = append(r.Dossiers, d)
+			return nil
+		},
+	}
+}
+
+func export(t *testing.T, s ports.Store) record {
+	t.Helper()
+	var r record
+	must(t, "Export", s.Export(t.Context(), r.collect()))
+	return r
+}
+
+// unchanged reports if f left a trace in the store.
+func unchanged(t *testing.T, s ports.Store, f func()) {
+	t.Helper()
+	before := export(t, s)
+	f()
+	same(t, "everything on record", export(t, s), before)
+}

@@ -1,0 +1,102 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Keys holds a store to ports.Keys.
+func Keys(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"a key comes back as it went in, whether its provider is configured or not", keyComesBack},
+		{"keys come in the order of their making", keysInOrder},
+		{"an unknown key is not found", unknownKey},
+		{"an id and a hash are taken once", keyTwice},
+		{"a revoked key is found, with the time of its revocation", keyRevoked},
+		{"the first revocation stands", revokedOnce},
+		{"of many concurrent keys of one id one wins", concurrentKeys},
+		{"many concurrent keys are all stored", manyKeys},
+	})
+}
+
+func keyComesBack(t *testing.T, s ports.Store) {
+	want := key(1)
+	want.Environment = catalogue.Production
+	want.CreatedAt = time.Date(2026, time.November, 20, 17, 4, 5, 6_999_999, time.FixedZone("NZDT", 13*60*60))
+	addKeys(t, s, key(2), want)
+	want.CreatedAt = want.CreatedAt.UTC().Truncate(time.Millisecond)
+	got, err := s.Key(t.Context(), want.Hash)
+	must(t, "Key", err)
+	same(t, "key", got, want)
+}
+
+func allKeys(t *testing.T, s ports.Store) []catalogue.Key {
+	t.Helper()
+	all, err := s.Keys(t.Context())
+	must(t, "Keys", err)
+	return all
+}
+
+func keysInOrder(t *testing.T, s ports.Store) {
+	same(t, "keys of a new store", len(allKeys(t, s)), 0)
+	made := []catalogue.Key{key(3), key(1), key(2)}
+	addKeys(t, s, made...)
+	same(t, "keys", allKeys(t, s), made)
+}
+
+func unknownKey(t *testing.T, s ports.Store) {
+	addKeys(t, s, key(1))
+	_, err := s.Key(t.Context(), key(2).Hash)
+	refused(t, "Key", err, ports.ErrNotFound)
+	refused(t, "RevokeKey", s.RevokeKey(t.Context(), "id2", at(9)), ports.ErrNotFound)
+	same(t, "keys", allKeys(t, s), []catalogue.Key{key(1)})
+}
+
+func keyTwice(t *testing.T, s ports.Store) {
+	addKeys(t, s, key(1))
+	sameID, sameHash := key(2), key(2)
+	sameID.ID, sameHash.Hash = key(1).ID, key(1).Hash
+	refused(t, "AddKey of a taken id", s.AddKey(t.Context(), sameID), ports.ErrDuplicate)
+	refused(t, "AddKey of a taken hash", s.AddKey(t.Context(), sameHash), ports.ErrDuplicate)
+	same(t, "keys", allKeys(t, s), []catalogue.Key{key(1)})
+}
+
+func keyRevoked(t *testing.T, s ports.Store) {
+	addKeys(t, s, key(1), key(2))
+	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9)))
+	want := key(1)
+	want.RevokedAt = at(9)
+	got, err := s.Key(t.Context(), want.Hash)
+	must(t, "Key", err)
+	same(t, "key", got, want)
+	same(t, "keys", allKeys(t, s), []catalogue.Key{want, key(2)})
+}
+
+func revokedOnce(t *testing.T, s ports.Store) {
+	addKeys(t, s, key(1))
+	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9)))
+	must(t, "RevokeKey again", s.RevokeKey(t.Context(), key(1).ID, at(8)))
+	same(t, "revoked", allKeys(t, s)[0].RevokedAt, at(9))
+}
+
+func concurrentKeys(t *testing.T, s ports.Store) {
+	errs := together(many, func(i int) error {
+		k := key(i)
+		k.ID = "id"
+		return s.AddKey(t.Context(), k)
+	})
+	winner := oneWins(t, "AddKey", errs, ports.ErrDuplicate)
+	want := key(winner)
+	want.ID = "id"
+	same(t, "keys", allKeys(t, s), []catalogue.Key{want})
+}
+
+func manyKeys(t *testing.T, s ports.Store) {
+	for _, err := range together(many, func(i int) error { return s.AddKey(t.Context(), key(i)) }) {
+		must(t, "AddKey", err)
+	}
+	same(t, "keys", len(allKeys(t, s)), many)
+}

@@ -1,0 +1,226 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Providers holds a store to ports.Providers.
+func Providers(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"a new store has no providers", noProviders},
+		{"a provider comes back as it went in, its secret included", providerComesBack},
+		{"courses and options come back as they went in, and in their order", coursesComeBack},
+		{"providers come in the order of their codes", providersInOrder},
+		{"text comes back byte for byte, and codes that look alike are different", configurationTexts},
+		{"amounts and counts come back whole", configurationNumbers},
+		{"what is not there is not found", unknownProviders},
+		{"a replacement leaves nothing of what it replaces", replacedWhole},
+		{"decide gets all configurations in the order of the codes", decideGetsAll},
+		{"an error of decide is returned as it is and stores nothing", replaceError},
+		{"a provider or a course twice is refused whole", configuredTwice},
+		{"no concurrent replacement is lost", concurrentReplacements},
+		{"keys and checkouts outlive the configuration", configurationGone},
+		{"values share no memory with the store", configurationsShareNothing},
+	})
+}
+
+func noProviders(t *testing.T, s ports.Store) {
+	all, err := s.Providers(t.Context())
+	must(t, "Providers", err)
+	same(t, "providers", len(all), 0)
+}
+
+func providerComesBack(t *testing.T, s ports.Store) {
+	want := configuration("KOWHAI")
+	configure(t, s, want, legacy("RIMU"))
+	for _, p := range []catalogue.Provider{want.Provider, legacy("RIMU").Provider} {
+		got, err := s.Provider(t.Context(), p.Code)
+		must(t, "Provider", err)
+		same(t, "provider", got, p)
+	}
+	all, err := s.Providers(t.Context())
+	must(t, "Providers", err)
+	same(t, "providers", all, []catalogue.Provider{want.Provider, legacy("RIMU").Provider})
+}
+
+func coursesComeBack(t *testing.T, s ports.Store) {
+	want := configuration("KOWHAI")
+	configure(t, s, want, legacy("RIMU"))
+	for _, c := range want.Courses {
+		got, err := s.Course(t.Context(), "KOWHAI", c.Code)
+		must(t, "Course", err)
+		same(t, "course", got, c)
+	}
+	same(t, "configurations", export(t, s).Configurations, []catalogue.Configuration{want, legacy("RIMU")})
+}
+
+func providersInOrder(t *testing.T, s ports.Store) {
+	configure(t, s, legacy("B"), legacy("a"), legacy("A_"), legacy("A"), legacy("A-"), legacy("0"))
+	all, err := s.Providers(t.Context())
+	must(t, "Providers", err)
+	var codes []string
+	for _, p := range all {
+		codes = append(codes, p.Code)
+	}
+	same(t, "codes", codes, []string{"0", "A", "A-", "A_", "B", "a"})
+}
+
+func configurationTexts(t *testing.T, s ports.Store) {
+	want := configuration("KOWHAI")
+	want.Courses = nil
+	for _, text := range oddTexts() {
+		p := &want.Provider
+		p.EnrolmentOrigins = append(p.EnrolmentOrigins, text)
+		p.Name, p.AccountID, p.SuccessURL, p.CancelURL = text, text, text, text
+		p.Branding = catalogue.Branding{DisplayName: text, PrimaryColour: text, LogoURL: text, SupportEmail: text}
+		p.Destination.Secret = text
+		want.Courses = append(want.Courses, catalogue.Course{Code: text, Name: text, Price: 1, Environment: catalogue.Sandbox})
+		configure(t, s, want)
+		got, err := s.Provider(t.Context(), "KOWHAI")
+		must(t, "Provider", err)
+		same(t, "provider", got, *p)
+	}
+	for _, c := range want.Courses {
+		got, err := s.Course(t.Context(), "KOWHAI", c.Code)
+		must(t, "Course", err)
+		same(t, "course", got, c)
+	}
+}
+
+func configurationNumbers(t *testing.T, s ports.Store) {
+	want := configuration("KOWHAI")
+	want.Courses[0].Price, want.Courses[0].Upfront = math.MaxInt64, 1<<53+1
+	want.Courses[0].Options = []catalogue.Option{
+		{Frequency: money.Weekly, Number: math.MaxInt32}, {Frequency: money.Monthly, Amount: math.MaxInt64},
+	}
+	configure(t, s, want)
+	got, err := s.Course(t.Context(), "KOWHAI", want.Courses[0].Code)
+	must(t, "Course", err)
+	same(t, "course", got, want.Courses[0])
+}
+
+func unknownProviders(t *testing.T, s ports.Store) {
+	configure(t, s, configuration("KOWHAI"), legacy("RIMU"))
+	_, err := s.Provider(t.Context(), "kowhai")
+	refused(t, "Provider", err, ports.ErrNotFound)
+	for _, c := range [][2]string{{"KOWHAI", "nzdip"}, {"KOWHAI", ""}, {"RIMU", "NZDIP"}, {"TOTARA", "NZDIP"}} {
+		_, err := s.Course(t.Context(), c[0], c[1])
+		refused(t, fmt.Sprintf("Course %q", c), err, ports.ErrNotFound)
+	}
+}
+
+func replacedWhole(t *testing.T, s ports.Store) {
+	configure(t, s, configuration("KOWHAI"), configuration("RIMU"), legacy("TOTARA"))
+	want := configuration("RIMU")
+	want.Provider.EnrolmentOrigins, want.Provider.Destination = nil, catalogue.Destination{}
+	want.Courses = want.Courses[1:]
+	want.Courses[0].Options = nil
+	configure(t, s, want)
+	same(t, "configurations", export(t, s).Configurations, []catalogue.Configuration{want})
+	_, err := s.Course(t.Context(), "RIMU", "NZDIP")
+	refused(t, "Course that is gone", err, ports.ErrNotFound)
+	configure(t, s)
+	same(t, "configurations", len(export(t, s).Configurations), 0)
+}
+
+func decideGetsAll(t *testing.T, s ports.Store) {
+	configure(t, s, legacy("RIMU"), configuration("KOWHAI"), legacy("A"))
+	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+		same(t, "what decide gets", all, []catalogue.Configuration{legacy("A"), configuration("KOWHAI"), legacy("RIMU")})
+		return all, nil
+	}))
+	same(t, "configurations", export(t, s).Configurations,
+		[]catalogue.Configuration{legacy("A"), configuration("KOWHAI"), legacy("RIMU")})
+}
+
+func replaceError(t *testing.T, s ports.Store) {
+	configure(t, s, configuration("KOWHAI"))
+	want := errors.New("no")
+	unchanged(t, s, func() {
+		err := s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+			return nil, want
+		})
+		if err != want {
+			t.Errorf("ReplaceProviders: got error %v, want the very error of decide", err)
+		}
+	})
+}
+
+func configuredTwice(t *testing.T, s ports.Store) {
+	configure(t, s, configuration("KOWHAI"))
+	twice := configuration("RIMU")
+	twice.Courses[1].Code = twice.Courses[0].Code
+	unchanged(t, s, func() {
+		for what, all := range map[string][]catalogue.Configuration{
+			"a provider twice": {legacy("A"), configuration("RIMU"), legacy("RIMU")},
+			"a course twice":   {legacy("A"), twice},
+		} {
+			err := s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+				return all, nil
+			})
+			refused(t, what, err, ports.ErrDuplicate)
+		}
+	})
+}
+
+func concurrentReplacements(t *testing.T, s ports.Store) {
+	for _, err := range together(many, func(i int) error {
+		return s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+			return append(all, legacy(fmt.Sprintf("P%d", i))), nil
+		})
+	}) {
+		must(t, "ReplaceProviders", err)
+	}
+	all, err := s.Providers(t.Context())
+	must(t, "Providers", err)
+	same(t, "providers", len(all), many)
+}
+
+func configurationGone(t *testing.T, s ports.Store) {
+	configure(t, s, configuration("KOWHAI"))
+	addKeys(t, s, key(1))
+	insert(t, s, opened(1))
+	configure(t, s)
+	got := export(t, s)
+	same(t, "configurations", len(got.Configurations), 0)
+	same(t, "keys", got.Keys, []catalogue.Key{key(1)})
+	same(t, "checkout", got.Dossiers[0].Checkout, opened(1).Next)
+}
+
+func configurationsShareNothing(t *testing.T, s ports.Store) {
+	spoil := func(c catalogue.Configuration) {
+		c.Provider.EnrolmentOrigins[0] = "spoilt"
+		c.Courses[0].Options[0].Number = 1
+		c.Courses[0].Name = "spoilt"
+	}
+	want, given := configuration("KOWHAI"), configuration("KOWHAI")
+	configure(t, s, given)
+	spoil(given)
+	for range 2 {
+		all := export(t, s).Configurations
+		same(t, "configurations", all, []catalogue.Configuration{want})
+		spoil(all[0])
+		c, err := s.Course(t.Context(), "KOWHAI", "NZDIP")
+		must(t, "Course", err)
+		same(t, "course", c, want.Courses[0])
+		c.Options[0].Number = 1
+		p, err := s.Provider(t.Context(), "KOWHAI")
+		must(t, "Provider", err)
+		same(t, "provider", p, want.Provider)
+		p.EnrolmentOrigins[0] = "spoilt"
+		err = s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+			spoil(all[0])
+			return nil, errors.New("no")
+		})
+		if err == nil {
+			t.Error("ReplaceProviders: got no error of decide")
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func updateStoresAll(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1), opened(2))
+	want := confirm(t, s, opened(1).Next.ID, 7)
+	got, err := s.Checkout(t.Context(), want.Next.ID)
+	must(t, "Checkout", err)
+	same(t, "checkout", got, want.Next)
+	a, err := s.Agreement(t.Context(), want.Agreement.Number)
+	must(t, "Agreement", err)
+	same(t, "agreement", a, *want.Agreement)
+	d, err := s.Document(t.Context(), want.Agreement.Number)
+	must(t, "Document", err)
+	same(t, "document", d, *want.Document)
+	evs, err := s.PendingEvents(t.Context(), want.Next.ID)
+	must(t, "PendingEvents", err)
+	var names []events.Name
+	for _, e := range evs {
+		names = append(names, e.Event.Name)
+	}
+	same(t, "events", names, []events.Name{events.CheckoutCreated, events.CheckoutConfirmed, events.AgreementGenerated})
+	other, err := s.Checkout(t.Context(), opened(2).Next.ID)
+	must(t, "Checkout", err)
+	same(t, "the other checkout", other, opened(2).Next)
+}
+
+func updateStoresFields(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	was, want := opened(1).Next, completed(opened(2).Next)
+	want.CreatedAt, want.Student.FirstName, want.CourseCode = at(9), "Mere", ""
+	want.Intent.Pricing.Price, want.Intent.Plan.Frequency = 1, money.Monthly
+	want.Tokens = slices.Repeat(want.Tokens, 5)
+	update(t, s, was.ID, func(checkout.Checkout) checkout.Change { return checkout.Change{Next: want} })
+	want.ID, want.ProviderCode, want.OrderID, want.IdempotencyKey = was.ID, was.ProviderCode, was.OrderID, was.IdempotencyKey
+	got, err := s.Checkout(t.Context(), was.ID)
+	must(t, "Checkout", err)
+	same(t, "checkout", got, want)
+
+	want.Tokens, want.Setup = nil, checkout.Setup{}
+	update(t, s, was.ID, func(checkout.Checkout) checkout.Change { return checkout.Change{Next: want} })
+	got, err = s.Checkout(t.Context(), was.ID)
+	must(t, "Checkout", err)
+	same(t, "checkout without tokens and setup", got, want)
+}
+
+func updateUnknown(t *testing.T, s ports.Store) {
+	err := s.UpdateCheckout(t.Context(), "nobody", pending(), func(checkout.Checkout) (checkout.Change, error) {
+		t.Error("decide was called")
+		return checkout.Change{}, nil
+	})
+	refused(t, "UpdateCheckout", err, ports.ErrNotFound)
+}
+
+func updateError(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	refusal := checkout.Refuse(checkout.CodeConflict, "no")
+	unchanged(t, s, func() {
+		err := s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+			return confirmed(c, 1), refusal
+		})
+		if err != error(refusal) {
+			t.Errorf("UpdateCheckout: got error %#v, want the very error of decide", err)
+		}
+	})
+}
+
+func updatePanic(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	unchanged(t, s, func() {
+		defer func() {
+			if got := recover(); got != "decide" {
+				t.Errorf("recovered %v, want the panic of decide", got)
+			}
+		}()
+		_ = s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(checkout.Checkout) (checkout.Change, error) {
+			panic("decide")
+		})
+	})
+	insert(t, s, opened(2))
+}
+
+func updateWhole(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1), opened(2))
+	confirm(t, s, opened(1).Next.ID, 1)
+	unchanged(t, s, func() {
+		for name, spoil := range map[string]func(*checkout.Change){
+			"event of a name that was told": func(c *checkout.Change) {
+				c.Events[1].Name = events.CheckoutCreated
+			},
+			"event id taken":         func(c *checkout.Change) { c.Events[1].ID = opened(1).Events[0].ID },
+			"two events of one name": func(c *checkout.Change) { c.Events[1].Name = c.Events[0].Name },
+			"agreement number taken": func(c *checkout.Change) { c.Agreement.Number = "PPA-2026-000001" },
+		} {
+			err := s.UpdateCheckout(t.Context(), opened(2).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+				change := confirmed(completed(c), 2)
+				spoil(&change)
+				return change, nil
+			})
+			refused(t, name, err, ports.ErrDuplicate)
+		}
+	})
+}
+
+func concurrentUpdates(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	id := opened(1).Next.ID
+	for _, err := range together(many, func(int) error {
+		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+			c.Setup.Try++
+			return checkout.Change{Next: c}, nil
+		})
+	}) {
+		must(t, "UpdateCheckout", err)
+	}
+	got, err := s.Checkout(t.Context(), id)
+	must(t, "Checkout", err)
+	same(t, "updates on record", got.Setup.Try, many)
+}
+
+func concurrentConfirmations(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	id := opened(1).Next.ID
+	already := errors.New("already confirmed")
+	errs := together(many, func(i int) error {
+		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+			if c.Status == checkout.Confirmed {
+				return checkout.Change{}, already
+			}
+			return confirmed(completed(c), int64(i+1)), nil
+		})
+	})
+	winner := oneWins(t, "UpdateCheckout", errs, already)
+	all := export(t, s).Dossiers
+	same(t, "checkouts", len(all), 1)
+	same(t, "events", len(all[0].Events), 3)
+	want := confirmed(completed(opened(1).Next), int64(winner+1))
+	same(t, "agreement", all[0].Agreement, want.Agreement)
+	same(t, "checkout", all[0].Checkout, want.Next)
+}
