@@ -8,6 +8,7 @@ package money
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Cents is an amount of New Zealand dollars in whole cents.
@@ -16,12 +17,13 @@ type Cents int64
 // Max is the largest amount that the service takes: $9,999,999.99.
 const Max Cents = 9_999_999_99
 
-// What Parse says of a text that is not an amount. Each reads on from a field's
-// name: "pricing.course_price must be …".
+// What Parse says of a text that is not an amount, in the order in which it looks.
+// Each reads on from a field's name: "pricing.course_price must be …".
 var (
+	ErrTooLong   = errors.New("must be written in at most 32 characters")
 	ErrNotNumber = errors.New("must be a number of dollars, such as 1250.00")
-	ErrFraction  = errors.New("must be a whole number of cents")
 	ErrNegative  = errors.New("must not be negative")
+	ErrFraction  = errors.New("must be a whole number of cents")
 	ErrTooLarge  = errors.New("must be at most 9999999.99")
 )
 
@@ -29,10 +31,118 @@ var (
 const maxText = 32
 
 // Parse reads the text of a JSON number as an amount of dollars, exactly:
-// "1250", "1250.00" and "1.25e3" are the same amount. No float is involved, and
-// a text of any size costs no more than its first 32 bytes. It returns one of
-// the errors above.
-func Parse(text string) (Cents, error) { panic("todo") }
+// "1250", "1250.00" and "1.25e3" are the same amount, and "-0" is none. No float
+// is involved, and no text costs more than its first 32 bytes, whatever its
+// exponent. It returns one of the errors above.
+func Parse(text string) (Cents, error) {
+	if len(text) > maxText {
+		return 0, ErrTooLong
+	}
+	n, ok := scan(text)
+	switch {
+	case !ok:
+		return 0, ErrNotNumber
+	case n.coefficient == 0:
+		return 0, nil
+	case n.negative:
+		return 0, ErrNegative
+	case n.exponent < -2:
+		return 0, ErrFraction
+	}
+	c := shift(n.coefficient, n.exponent+2)
+	if c > Max {
+		return 0, ErrTooLarge
+	}
+	return c, nil
+}
 
 // String writes c in dollars with two decimals: "1250.00", "-0.05".
-func (c Cents) String() string { return fmt.Sprint(int64(c)) }
+func (c Cents) String() string {
+	sign, size := "", uint64(c)
+	if c < 0 {
+		sign, size = "-", -size // right for the smallest Cents too, which has no opposite
+	}
+	return fmt.Sprintf("%s%d.%02d", sign, size/100, size%100)
+}
+
+// number is a JSON number as it was written, ±coefficient × 10^exponent, with the
+// zeros at the coefficient's end moved into the exponent.
+type number struct {
+	negative    bool
+	coefficient Cents // some amount above Max where it is above Max
+	exponent    int
+}
+
+// scan reads a text by the grammar of JSON numbers (RFC 8259, section 6).
+func scan(text string) (n number, ok bool) {
+	text, n.negative = strings.CutPrefix(text, "-")
+	whole, rest := cutDigits(text)
+	if whole == "" || whole[0] == '0' && len(whole) > 1 {
+		return number{}, false
+	}
+	rest, pointed := strings.CutPrefix(rest, ".")
+	fraction := ""
+	if pointed {
+		if fraction, rest = cutDigits(rest); fraction == "" {
+			return number{}, false
+		}
+	}
+	if n.exponent, ok = scanExponent(rest); !ok {
+		return number{}, false
+	}
+	zeros := 0 // since the last digit that is not 0
+	for _, digit := range []byte(whole + fraction) {
+		if digit == '0' {
+			zeros++
+			continue
+		}
+		n.coefficient = shift(n.coefficient, zeros+1) + Cents(digit-'0')
+		zeros = 0
+	}
+	n.exponent += zeros - len(fraction)
+	return n, true
+}
+
+// scanExponent reads what follows the digits of a number: nothing, or a power of ten. A
+// power that takes any coefficient out of all bounds is cut down to one that still does.
+func scanExponent(text string) (exponent int, ok bool) {
+	if text == "" {
+		return 0, true
+	}
+	if text[0] != 'e' && text[0] != 'E' {
+		return 0, false
+	}
+	text, negative := strings.CutPrefix(text[1:], "-")
+	if !negative {
+		text, _ = strings.CutPrefix(text, "+")
+	}
+	digits, rest := cutDigits(text)
+	if digits == "" || rest != "" {
+		return 0, false
+	}
+	for _, digit := range []byte(digits) {
+		exponent = min(10*exponent+int(digit-'0'), 10*maxText)
+	}
+	if negative {
+		exponent = -exponent
+	}
+	return exponent, true
+}
+
+// cutDigits cuts text after its leading ASCII digits.
+func cutDigits(text string) (digits, rest string) {
+	end := 0
+	for end < len(text) && '0' <= text[end] && text[end] <= '9' {
+		end++
+	}
+	return text[:end], text[end:]
+}
+
+// shift returns c × 10^n, or some amount above Max where that is above Max. It takes
+// no more than ten steps, and never overflows.
+func shift(c Cents, n int) Cents {
+	for ; n > 0 && 0 < c && c <= Max; n-- {
+		c *= 10
+	}
+	return c
+}

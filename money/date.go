@@ -1,6 +1,10 @@
 package money
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Date is a day of the calendar, without a time or a zone. The zero Date is no day.
 type Date struct {
@@ -9,8 +13,21 @@ type Date struct {
 	Day   int
 }
 
-// ParseDate reads a real day written exactly as YYYY-MM-DD, from 2000 to 2199.
-func ParseDate(text string) (Date, error) { panic("todo") }
+// ErrDate is what ParseDate says of a text that is no date. It reads on from a field's name.
+var ErrDate = errors.New("must be a real date from 2000 to 2199, written YYYY-MM-DD")
+
+// ParseDate reads a real day written exactly as YYYY-MM-DD, from 2000 to 2199. Its
+// only error is ErrDate.
+func ParseDate(text string) (Date, error) {
+	if len(text) != len(time.DateOnly) {
+		return Date{}, ErrDate
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil || t.Year() < 2000 || t.Year() > 2199 {
+		return Date{}, ErrDate
+	}
+	return DateOf(t), nil
+}
 
 // DateOf returns the day that t falls on in t's own location.
 func DateOf(t time.Time) Date {
@@ -19,14 +36,32 @@ func DateOf(t time.Time) Date {
 }
 
 // String writes d as YYYY-MM-DD.
-func (d Date) String() string { panic("todo") }
+func (d Date) String() string { return fmt.Sprintf("%04d-%02d-%02d", d.Year, d.Month, d.Day) }
 
 // Long writes d for a reader: "Monday 1 February 2027".
-func (d Date) Long() string { panic("todo") }
+func (d Date) Long() string { return d.midnight().Format("Monday 2 January 2006") }
 
 // IsZero tells whether d is no day.
 func (d Date) IsZero() bool { return d == Date{} }
 
 // After returns the day that is n periods of f after d. A month's missing day is its
 // last: one month after 31 January is 28 or 29 February, two months after it 31 March.
-func (d Date) After(f Frequency, n int) Date { panic("todo") }
+// It panics unless f is valid, for a guessed due date would be worse.
+func (d Date) After(f Frequency, n int) Date {
+	switch f {
+	case Weekly:
+		return DateOf(d.midnight().AddDate(0, 0, 7*n))
+	case Fortnightly:
+		return DateOf(d.midnight().AddDate(0, 0, 14*n))
+	case Monthly:
+		month := Date{d.Year, d.Month, 1}.midnight().AddDate(0, n, 0)
+		last := month.AddDate(0, 1, -1).Day()
+		return Date{month.Year(), month.Month(), min(d.Day, last)}
+	}
+	panic(fmt.Sprintf("money: %q is no frequency", f))
+}
+
+// midnight returns the start of d in UTC, where every day has one.
+func (d Date) midnight() time.Time {
+	return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC)
+}

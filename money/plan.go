@@ -37,12 +37,40 @@ type Instalments struct {
 // ByNumber divides principal into n instalments: the regular one rounded down
 // to the cent, the rest in the last, so that the last is never smaller and at
 // most n − 1 cents larger.
-func ByNumber(principal Cents, n int) (Instalments, error) { panic("todo") }
+//
+// The errors are ErrNoPrincipal, ErrNumber and ErrUnderOneCent.
+func ByNumber(principal Cents, n int) (Instalments, error) {
+	switch {
+	case principal <= 0:
+		return Instalments{}, ErrNoPrincipal
+	case n < 1 || n > MaxInstalments:
+		return Instalments{}, ErrNumber
+	case principal < Cents(n):
+		return Instalments{}, ErrUnderOneCent
+	}
+	regular := principal / Cents(n)
+	return Instalments{n, regular, regular + principal%Cents(n)}, nil
+}
 
 // ByAmount divides principal into instalments of regular, with the rest in the
 // last, which is never larger. A principal that regular covers at once is one
 // instalment of the principal.
-func ByAmount(principal, regular Cents) (Instalments, error) { panic("todo") }
+//
+// The errors are ErrNoPrincipal, ErrAmount and, above MaxInstalments, ErrNumber.
+func ByAmount(principal, regular Cents) (Instalments, error) {
+	switch {
+	case principal <= 0:
+		return Instalments{}, ErrNoPrincipal
+	case regular <= 0:
+		return Instalments{}, ErrAmount
+	}
+	regular = min(regular, principal)
+	n := (principal-1)/regular + 1 // rounded up
+	if n > MaxInstalments {
+		return Instalments{}, ErrNumber
+	}
+	return Instalments{int(n), regular, principal - (n-1)*regular}, nil
+}
 
 // Principal returns what the instalments sum to.
 func (i Instalments) Principal() Cents { return Cents(i.Number-1)*i.Regular + i.Final }

@@ -22,4 +22,25 @@ type Charge struct {
 // one period later; without one the instalments start on the first date. The charges sum to
 // the course price. It is the one source of dates and amounts for whoever shows,
 // prints or collects a plan.
-func Schedule(upfront Cents, plan Plan) []Charge { panic("todo") }
+//
+// The plan is one that was accepted: its frequency is valid, and it has an instalment at least.
+func Schedule(upfront Cents, plan Plan) []Charge {
+	charges := make([]Charge, 0, 1+plan.Number)
+	add := func(what ChargeType, amount Cents) {
+		periods := len(charges) // one charge a period, whatever it is
+		due := plan.First.After(plan.Frequency, periods)
+		charges = append(charges, Charge{periods + 1, what, due, amount})
+	}
+	if upfront > 0 {
+		add(InitialPayment, upfront)
+	}
+	for range plan.Number - 1 {
+		add(Instalment, plan.Regular)
+	}
+	last := Instalment
+	if plan.Residual() {
+		last = FinalInstalment
+	}
+	add(last, plan.Final)
+	return charges
+}

@@ -1,0 +1,123 @@
+package money_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+func TestScheduleAgreesWithVectors(t *testing.T) {
+	var v scheduleVectors
+	readVectors(t, "schedules.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("schedules.json has no cases")
+	}
+	for _, tt := range v.Cases {
+		t.Run(tt.Name, func(t *testing.T) {
+			plan := money.Plan{
+				Frequency:   tt.Frequency,
+				Instalments: money.Instalments{Number: tt.Number, Regular: tt.Regular, Final: tt.Final},
+				First:       date(t, tt.First),
+			}
+			var want []money.Charge
+			for _, c := range tt.Charges {
+				want = append(want, money.Charge{Sequence: c.Sequence, Type: c.Type, Due: date(t, c.Due), Amount: c.Amount})
+			}
+			got := money.Schedule(tt.Upfront, plan)
+			if !slices.Equal(got, want) {
+				t.Errorf("Schedule(%s, %+v) is\n%v, want\n%v", tt.Upfront, plan, got, want)
+			}
+			if sum(got) != tt.Price {
+				t.Errorf("the charges sum to %s, want the price %s", sum(got), tt.Price)
+			}
+		})
+	}
+}
+
+func TestEveryScheduleSumsToThePriceInOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(12, 2026))
+	for range 3_000 {
+		principal := money.MaxInstalments + randomPrincipal(random)
+		upfront := max(0, below(random, 2*principal)-principal) // none in half of the plans
+		instalments, err := money.ByNumber(principal, 1+random.IntN(money.MaxInstalments))
+		if random.IntN(2) == 0 {
+			instalments, err = money.ByAmount(principal, (principal-1)/money.MaxInstalments+1+below(random, principal))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := money.Plan{
+			Frequency:   []money.Frequency{money.Weekly, money.Fortnightly, money.Monthly}[random.IntN(3)],
+			Instalments: instalments,
+			First:       money.DateOf(time.Date(2000, time.January, 1+random.IntN(73_049), 0, 0, 0, 0, time.UTC)),
+		}
+		checkSchedule(t, upfront, plan)
+	}
+}
+
+// checkSchedule holds a schedule to its promises one by one, without making another.
+func checkSchedule(t *testing.T, upfront money.Cents, plan money.Plan) {
+	t.Helper()
+	charges := money.Schedule(upfront, plan)
+	if want := upfront + plan.Principal(); sum(charges) != want {
+		t.Fatalf("Schedule(%s, %+v) sums to %s, want %s", upfront, plan, sum(charges), want)
+	}
+	count := map[money.ChargeType]int{}
+	for i, c := range charges {
+		count[c.Type]++
+		if c.Sequence != i+1 || c.Amount <= 0 {
+			t.Fatalf("Schedule(%s, %+v): charge at %d is %+v", upfront, plan, i, c)
+		}
+		if i > 0 && days(charges[i-1].Due, c.Due) < 7 {
+			t.Fatalf("Schedule(%s, %+v): %s is due less than a week before %s", upfront, plan, charges[i-1].Due, c.Due)
+		}
+	}
+	finals := 0
+	if plan.Residual() {
+		finals = 1
+	}
+	last := charges[len(charges)-1]
+	switch {
+	case charges[0].Due != plan.First:
+		t.Fatalf("Schedule(%s, %+v) starts on %s", upfront, plan, charges[0].Due)
+	case (upfront > 0) != (charges[0].Type == money.InitialPayment) || upfront > 0 && charges[0].Amount != upfront:
+		t.Fatalf("Schedule(%s, %+v) starts with %+v", upfront, plan, charges[0])
+	case count[money.Instalment]+count[money.FinalInstalment] != plan.Number || count[money.InitialPayment] > 1:
+		t.Fatalf("Schedule(%s, %+v) has %v", upfront, plan, count)
+	case count[money.FinalInstalment] != finals || (finals == 1) != (last.Type == money.FinalInstalment):
+		t.Fatalf("Schedule(%s, %+v) has %v and ends with %+v", upfront, plan, count, last)
+	}
+}
+
+func sum(charges []money.Charge) (total money.Cents) {
+	for _, c := range charges {
+		total += c.Amount
+	}
+	return total
+}
+
+// days counts the days from one date to another.
+func days(from, to money.Date) int {
+	start := time.Date(from.Year, from.Month, from.Day, 0, 0, 0, 0, time.UTC)
+	end := time.Date(to.Year, to.Month, to.Day, 0, 0, 0, 0, time.UTC)
+	return int(end.Sub(start) / (24 * time.Hour))
+}
+
+func BenchmarkSchedule(b *testing.B) {
+	for _, f := range []money.Frequency{money.Weekly, money.Monthly} {
+		b.Run(string(f), func(b *testing.B) {
+			instalments, err := money.ByNumber(2790_00, 52)
+			if err != nil {
+				b.Fatal(err)
+			}
+			plan := money.Plan{Frequency: f, Instalments: instalments, First: date(b, "2027-01-31")}
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = money.Schedule(200_00, plan)
+			}
+		})
+	}
+}
