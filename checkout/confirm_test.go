@@ -1,0 +1,204 @@
+package checkout_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+const latest = "TUI-1.1.kid.mac"
+
+// ready returns a checkout whose direct debit is set up, and the confirm that fits it.
+func ready(t *testing.T) (checkout.Checkout, checkout.Confirm) {
+	t.Helper()
+	create := parseCreate(t, legacyBody)
+	c := create.Open(create.Intent(), opening(t)).Next
+	c = c.Begin(1, "BR1").Next
+	c = c.Complete(checkout.Completion{AccountHolder: "A NGATA", AccountTail: "89", Observation: checkout.Observation{
+		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
+		Authorisation: checkout.CustomerInProgress}}, noon).Next
+	text := checkout.Give[string]
+	return c, checkout.Confirm{
+		RequestID: "req_2", PathID: c.ID, CheckoutID: text(c.ID),
+		ProviderCode: text("TUI"), OrderID: text("ORDER-1"), Token: text(latest),
+		OpportunityID: text(c.Records.OpportunityID), DDAID: text(c.Records.DDAID),
+		PaymentMethod: text("service_payment_plan"), FirstPayment: checkout.Give(money.Date{Year: 2027, Month: 2, Day: 8}),
+		DepositConfirmed: true, PaymentPlanAccepted: true, InformationConfirmed: true, PrivacyConsentAccepted: true,
+	}
+}
+
+func conclusion(c checkout.Checkout, cmd checkout.Confirm) checkout.Conclusion {
+	provider := catalogue.Provider{Code: "TUI", Name: "Tūī College"}
+	return checkout.Conclusion{Environment: catalogue.Sandbox,
+		Agreement: cmd.Agree(c, provider, catalogue.Sandbox, "PPA-2026-000001", noon),
+		Document:  &agreement.Document{ID: "doc", Bytes: []byte("%PDF")}}
+}
+
+func TestConfirmChecksEveryField(t *testing.T) {
+	var none checkout.Given[string]
+	tests := []struct {
+		name  string
+		send  func(*checkout.Confirm)
+		field string
+	}{
+		{"as it should be", func(c *checkout.Confirm) {}, ""},
+		{"no provider code", func(c *checkout.Confirm) { c.ProviderCode = none }, "provider.provider_code"},
+		{"no order id", func(c *checkout.Confirm) { c.OrderID = none }, "provider.provider_order_id"},
+		{"no checkout id", func(c *checkout.Confirm) { c.CheckoutID = none }, "checkout.checkout_id"},
+		{"no token", func(c *checkout.Confirm) { c.Token = none }, "checkout.checkout_token"},
+		{"no opportunity id", func(c *checkout.Confirm) { c.OpportunityID = none }, "checkout.opportunity_id"},
+		{"no dda id", func(c *checkout.Confirm) { c.DDAID = none }, "checkout.dda_id"},
+		{"no payment method", func(c *checkout.Confirm) { c.PaymentMethod = none }, "payment.payment_method"},
+		{"other payment method", func(c *checkout.Confirm) { c.PaymentMethod = checkout.Give("card") }, "payment.payment_method"},
+		{"no first payment date", func(c *checkout.Confirm) { c.FirstPayment = checkout.Given[money.Date]{} }, "payment.first_payment_date"},
+		{"deposit not confirmed", func(c *checkout.Confirm) { c.DepositConfirmed = false }, "payment.deposit_confirmed"},
+		{"plan not accepted", func(c *checkout.Confirm) { c.PaymentPlanAccepted = false }, "declarations.payment_plan_accepted"},
+		{"information not confirmed", func(c *checkout.Confirm) { c.InformationConfirmed = false }, "declarations.information_confirmed"},
+		{"privacy consent not accepted", func(c *checkout.Confirm) { c.PrivacyConsentAccepted = false }, "declarations.privacy_consent_accepted"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, c := ready(t)
+			tt.send(&c)
+			expectFault(t, c.Check(), checkout.CodeInvalid, tt.field)
+		})
+	}
+}
+
+// The rows of the table in section 3, and their order of precedence.
+func TestConclude(t *testing.T) {
+	other := checkout.Give("other")
+	tests := []struct {
+		name  string
+		given func(*checkout.Checkout, *checkout.Confirm)
+		code  checkout.Code // 0 if it is confirmed
+	}{
+		{"pending submission", func(s *checkout.Checkout, c *checkout.Confirm) {}, 0},
+		{"submitted", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = checkout.MandateSubmitted }, 0},
+		{"active", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = checkout.MandateActive }, 0},
+		{"setup not begun", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup = checkout.Setup{} }, checkout.CodeSetupIncomplete},
+		{"fulfilled without a mandate", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = "" }, checkout.CodeSetupIncomplete},
+		{"mandate cancelled", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = checkout.MandateCancelled }, checkout.CodeSetupIncomplete},
+		{"mandate in an unknown status", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = "paused" }, checkout.CodeSetupIncomplete},
+		{"another order", func(s *checkout.Checkout, c *checkout.Confirm) { c.OrderID = other }, checkout.CodeConflict},
+		{"another checkout in the body", func(s *checkout.Checkout, c *checkout.Confirm) { c.CheckoutID = other }, checkout.CodeConflict},
+		{"another opportunity", func(s *checkout.Checkout, c *checkout.Confirm) { c.OpportunityID = other }, checkout.CodeConflict},
+		{"another dda", func(s *checkout.Checkout, c *checkout.Confirm) { c.DDAID = other }, checkout.CodeConflict},
+		{"another token", func(s *checkout.Checkout, c *checkout.Confirm) { c.Token = other }, checkout.CodeConflict},
+		{"another token before an incomplete setup", func(s *checkout.Checkout, c *checkout.Confirm) {
+			c.Token, s.Setup = other, checkout.Setup{}
+		}, checkout.CodeConflict},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			stored, cmd := ready(t)
+			tt.given(&stored, &cmd)
+			change, err := cmd.Conclude(stored, latest, conclusion(stored, cmd))
+			var refusal *checkout.Error
+			switch {
+			case tt.code == 0 && (err != nil || change.Next.Status != checkout.Confirmed):
+				t.Errorf("Conclude = %v, %v; want it confirmed", change.Next.Status, err)
+			case tt.code != 0 && (!errors.As(err, &refusal) || refusal.Code != tt.code):
+				t.Errorf("Conclude = %v, want code %d", err, tt.code)
+			}
+		})
+	}
+}
+
+func TestConcludeLeavesNothingOut(t *testing.T) {
+	stored, cmd := ready(t)
+	done := conclusion(stored, cmd)
+	change, err := cmd.Conclude(stored, latest, done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := change.Next.Confirmation
+	want := checkout.Confirmation{At: noon, RequestID: "req_2", FirstPayment: cmd.FirstPayment.Value,
+		AgreementID: done.Agreement.ID, AgreementNumber: "PPA-2026-000001", DocumentID: "doc"}
+	if got != want || !got.PDFGenerated() {
+		t.Errorf("confirmation %+v\nwant         %+v", got, want)
+	}
+	if names := eventNames(change.Events); !slices.Equal(names, []events.Name{events.CheckoutConfirmed, events.AgreementGenerated}) {
+		t.Errorf("events %q", names)
+	}
+	a := change.Agreement
+	if a.Plan.First != cmd.FirstPayment.Value || a.Schedule[0].Due != cmd.FirstPayment.Value {
+		t.Error("the agreement must start on the confirmed first payment date, not on the preferred one")
+	}
+	var sum money.Cents
+	for _, charge := range a.Schedule {
+		sum += charge.Amount
+	}
+	if sum != a.Pricing.Price {
+		t.Errorf("the schedule sums to %v, want %v", sum, a.Pricing.Price)
+	}
+}
+
+func TestWithoutAPDFThereIsNoAgreementGenerated(t *testing.T) {
+	stored, cmd := ready(t)
+	done := conclusion(stored, cmd)
+	done.Document = nil
+	change, err := cmd.Conclude(stored, latest, done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := eventNames(change.Events); !slices.Equal(names, []events.Name{events.CheckoutConfirmed}) ||
+		change.Next.Confirmation.PDFGenerated() || change.Agreement == nil {
+		t.Errorf("events %q, confirmation %+v", names, change.Next.Confirmation)
+	}
+}
+
+func TestARepeatIsRecognisedEvenWithALostToken(t *testing.T) {
+	stored, cmd := ready(t)
+	change, err := cmd.Conclude(stored, latest, conclusion(stored, cmd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Token = checkout.Give("lost")
+	if _, err := cmd.Conclude(change.Next, latest, conclusion(stored, cmd)); !errors.Is(err, checkout.ErrAlreadyConfirmed) {
+		t.Errorf("a repeat: %v, want ErrAlreadyConfirmed", err)
+	}
+	cmd.DDAID = checkout.Give("other")
+	expectFault(t, cmd.Match(change.Next, latest), checkout.CodeConflict, "checkout.dda_id")
+}
+
+func TestATokenThatCannotBeDerivedMatchesNothing(t *testing.T) {
+	stored, cmd := ready(t)
+	cmd.Token = checkout.Give("")
+	expectFault(t, cmd.Match(stored, ""), checkout.CodeConflict, "checkout.checkout_token")
+}
+
+func TestAnAgreementDrawnForAnotherAccountIsOvertaken(t *testing.T) {
+	stored, cmd := ready(t)
+	done := conclusion(stored, cmd)
+	stored.Setup.AccountTail = "11" // the payer set up another account meanwhile
+	if _, err := cmd.Conclude(stored, latest, done); !errors.Is(err, checkout.ErrOvertaken) {
+		t.Errorf("Conclude = %v, want ErrOvertaken", err)
+	}
+}
+
+func TestADecisionLeavesTheStateAsItWas(t *testing.T) {
+	stored, cmd := ready(t)
+	if _, err := cmd.Conclude(stored, latest, conclusion(stored, cmd)); err != nil {
+		t.Fatal(err)
+	}
+	stored.Renew(keyring(t), noon.Add(8*24*time.Hour), time.Hour)
+	stored.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateFailed})
+	if stored.Status != checkout.SetupRequired || len(stored.Tokens) != 1 || !stored.SetupComplete() {
+		t.Errorf("a decision changed the checkout: %+v", stored)
+	}
+}
+
+func eventNames(evs []events.Event) (names []events.Name) {
+	for _, e := range evs {
+		names = append(names, e.Name)
+	}
+	return names
+}

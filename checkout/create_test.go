@@ -1,0 +1,231 @@
+package checkout_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+var noon = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+
+const legacyBody = `{"provider":{"provider_code":"TUI","provider_order_id":"ORDER-1"},
+	"student":{"first_name":"Aroha","last_name":"Ngata","email":"aroha@example.ac.nz"},
+	"course":{"course_name":"Certificate in Wellbeing"},
+	"pricing":{"course_price":1250.00,"amount_to_finance":1000.00,"upfront_payment":250.00},
+	"plan":{"payment_type":"interest_free_payment_plan","payment_frequency":"Weekly","number_of_instalments":3,
+		"instalment_amount":333.33,"final_instalment_amount":333.34,"first_payment_date":"2027-02-01"}}`
+
+func keyring(t *testing.T, secrets ...string) checkout.Keyring {
+	t.Helper()
+	if secrets == nil {
+		secrets = []string{strings.Repeat("s", 32)}
+	}
+	var bytes [][]byte
+	for _, s := range secrets {
+		bytes = append(bytes, []byte(s))
+	}
+	r, err := checkout.NewKeyring(bytes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func opening(t *testing.T) checkout.Opening {
+	return checkout.Opening{ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa", Now: noon, Environment: catalogue.Sandbox,
+		Token: keyring(t).Issue(1, noon.Add(7*24*time.Hour))}
+}
+
+// expectFault checks that err refuses with this code and exactly this field, or is nil for field "".
+func expectFault(t *testing.T, err error, code checkout.Code, field string) {
+	t.Helper()
+	if field == "" {
+		if err != nil {
+			t.Errorf("refused: %v; want it accepted", err)
+		}
+		return
+	}
+	var refusal *checkout.Error
+	if !errors.As(err, &refusal) || refusal.Code != code || !slices.Equal(fields(refusal.Faults), []string{field}) {
+		t.Errorf("got %v; want a refusal with code %d that names %s only", err, code, field)
+	}
+}
+
+func TestCreateChecksEveryField(t *testing.T) {
+	text := checkout.Give[string]
+	cents := checkout.Give[money.Cents]
+	var none checkout.Given[string]
+	tests := []struct {
+		name  string
+		send  func(*checkout.Create)
+		field string
+	}{
+		{"as it should be", func(c *checkout.Create) {}, ""},
+		{"no order id", func(c *checkout.Create) { c.OrderID = none }, "provider.provider_order_id"},
+		{"empty order id", func(c *checkout.Create) { c.OrderID = text("") }, "provider.provider_order_id"},
+		{"order id of 255 characters", func(c *checkout.Create) { c.OrderID = text(strings.Repeat("ā", 255)) }, ""},
+		{"order id of 256 characters", func(c *checkout.Create) { c.OrderID = text(strings.Repeat("ā", 256)) }, "provider.provider_order_id"},
+		{"order id with a line break", func(c *checkout.Create) { c.OrderID = text("A\nB") }, "provider.provider_order_id"},
+		{"order id with U+0000", func(c *checkout.Create) { c.OrderID = text("A\x00") }, "provider.provider_order_id"},
+		{"no provider code", func(c *checkout.Create) { c.ProviderCode = none }, "provider.provider_code"},
+		{"no first name", func(c *checkout.Create) { c.FirstName = none }, "student.first_name"},
+		{"a name in emoji", func(c *checkout.Create) { c.FirstName = text("🦉") }, ""},
+		{"no last name", func(c *checkout.Create) { c.LastName = none }, "student.last_name"},
+		{"no e-mail", func(c *checkout.Create) { c.Email = none }, "student.email"},
+		{"e-mail without @", func(c *checkout.Create) { c.Email = text("aroha.example.ac.nz") }, "student.email"},
+		{"e-mail with two @", func(c *checkout.Create) { c.Email = text("a@b@example.nz") }, "student.email"},
+		{"e-mail without a dot", func(c *checkout.Create) { c.Email = text("aroha@localhost") }, "student.email"},
+		{"e-mail with a space", func(c *checkout.Create) { c.Email = text("aroha @example.nz") }, "student.email"},
+		{"e-mail with a name", func(c *checkout.Create) { c.Email = text("Aroha <a@example.nz>") }, "student.email"},
+		{"e-mail with a plus", func(c *checkout.Create) { c.Email = text("a+b@example.co.nz") }, ""},
+		{"e-mail of a macron domain", func(c *checkout.Create) { c.Email = text("a@kōwhai.nz") }, ""},
+		{"a course code", func(c *checkout.Create) { c.CourseCode = text("NZDIP") }, "course.course_code"},
+		{"no course name", func(c *checkout.Create) { c.CourseName = none }, "course.course_name"},
+		{"no price", func(c *checkout.Create) { c.Price = checkout.Given[money.Cents]{} }, "pricing.course_price"},
+		{"price that does not add up", func(c *checkout.Create) { c.Price = cents(1250_01) }, "pricing.course_price"},
+		{"no upfront", func(c *checkout.Create) { c.Upfront = checkout.Given[money.Cents]{} }, "pricing.upfront_payment"},
+		{"no principal", func(c *checkout.Create) { c.Principal = checkout.Given[money.Cents]{} }, "pricing.amount_to_finance"},
+		{"nothing to finance", func(c *checkout.Create) { c.Principal, c.Price = cents(0), cents(250_00) }, "pricing.amount_to_finance"},
+		{"no payment type", func(c *checkout.Create) { c.PaymentType = none }, "plan.payment_type"},
+		{"other payment type", func(c *checkout.Create) { c.PaymentType = text("loan") }, "plan.payment_type"},
+		{"no frequency", func(c *checkout.Create) { c.Frequency = none }, "plan.payment_frequency"},
+		{"frequency in lower case", func(c *checkout.Create) { c.Frequency = text("weekly") }, "plan.payment_frequency"},
+		{"fortnightly", func(c *checkout.Create) { c.Frequency = text("Fortnightly") }, ""},
+		{"monthly", func(c *checkout.Create) { c.Frequency = text("Monthly") }, ""},
+		{"no number", func(c *checkout.Create) { c.Number = checkout.Given[int]{} }, "plan.number_of_instalments"},
+		{"number 0", func(c *checkout.Create) { c.Number = checkout.Give(0) }, "plan.number_of_instalments"},
+		{"number -1", func(c *checkout.Create) { c.Number = checkout.Give(-1) }, "plan.number_of_instalments"},
+		{"number 601", func(c *checkout.Create) { c.Number = checkout.Give(601) }, "plan.number_of_instalments"},
+		{"no instalment", func(c *checkout.Create) { c.Regular = checkout.Given[money.Cents]{} }, "plan.instalment_amount"},
+		{"instalment 0", func(c *checkout.Create) { c.Regular = cents(0) }, "plan.instalment_amount"},
+		{"final 0", func(c *checkout.Create) { c.Final = cents(0) }, "plan.final_instalment_amount"},
+		{"final a cent off", func(c *checkout.Create) { c.Final = cents(333_33) }, "plan.final_instalment_amount"},
+		{"no final where one is needed", func(c *checkout.Create) { c.Final = checkout.Given[money.Cents]{} }, "plan.instalment_amount"},
+		{"instalments above the principal", func(c *checkout.Create) { c.Regular = cents(500_00) }, "plan.instalment_amount"},
+		{"one instalment", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Give(1), cents(1000_00), checkout.Given[money.Cents]{}
+		}, ""},
+		{"no first payment date", func(c *checkout.Create) { c.First = checkout.Given[money.Date]{} }, "plan.first_payment_date"},
+		{"empty Idempotency-Key", func(c *checkout.Create) { c.IdempotencyKey = text("") }, "Idempotency-Key"},
+		{"Idempotency-Key of 255", func(c *checkout.Create) { c.IdempotencyKey = text(strings.Repeat("k", 255)) }, ""},
+		{"Idempotency-Key of 256", func(c *checkout.Create) { c.IdempotencyKey = text(strings.Repeat("k", 256)) }, "Idempotency-Key"},
+		{"Idempotency-Key with a space", func(c *checkout.Create) { c.IdempotencyKey = text("a b") }, "Idempotency-Key"},
+		{"Idempotency-Key not ASCII", func(c *checkout.Create) { c.IdempotencyKey = text("kōwhai") }, "Idempotency-Key"},
+		{"a field the edge could not read", func(c *checkout.Create) {
+			c.Number = checkout.Given[int]{}
+			c.Unread = []checkout.Fault{{Field: "plan.number_of_instalments", Message: "must be a whole number"}}
+		}, "plan.number_of_instalments"},
+		{"a section the edge could not read", func(c *checkout.Create) {
+			c.FirstName, c.LastName, c.Email = none, none, none
+			c.Unread = []checkout.Fault{{Field: "student", Message: "must be an object"}}
+		}, "student"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := parseCreate(t, legacyBody)
+			tt.send(&c)
+			expectFault(t, c.Check(catalogue.Legacy), checkout.CodeInvalid, tt.field)
+		})
+	}
+}
+
+func TestEveryFaultIsToldAtOnce(t *testing.T) {
+	var refusal *checkout.Error
+	if err := (checkout.Create{}).Check(catalogue.Legacy); !errors.As(err, &refusal) {
+		t.Fatalf("Check of an empty create = %v", err)
+	}
+	want := []string{"provider.provider_code", "provider.provider_order_id", "student.first_name",
+		"student.last_name", "student.email", "course.course_name", "pricing.course_price",
+		"pricing.amount_to_finance", "pricing.upfront_payment", "plan.payment_type",
+		"plan.number_of_instalments", "plan.instalment_amount", "plan.payment_frequency", "plan.first_payment_date"}
+	if got := fields(refusal.Faults); !slices.Equal(got, want) {
+		t.Errorf("faults in %q\nwant      %q", got, want)
+	}
+}
+
+func TestACatalogueProviderSendsFewFields(t *testing.T) {
+	expectFault(t, weekly.Check(catalogue.Authoritative), 0, "")
+	c := weekly
+	c.CourseCode = checkout.Given[string]{}
+	expectFault(t, c.Check(catalogue.Authoritative), checkout.CodeInvalid, "course.course_code")
+}
+
+func TestCheckLeavesTheCommandAsItWas(t *testing.T) {
+	c := parseCreate(t, legacyBody)
+	c.OrderID = checkout.Given[string]{}
+	shared := make([]checkout.Fault, 1, 8)
+	shared[0] = checkout.Fault{Field: "student.email", Message: "must be a string"}
+	c.Unread = shared
+	first, second := c.Check(catalogue.Legacy), c.Check(catalogue.Legacy)
+	if first.Error() != second.Error() || len(c.Unread) != 1 || shared[:2][1].Field != "" {
+		t.Errorf("a second Check says %v, the first %v", second, first)
+	}
+}
+
+func TestOpenMakesOneOfEachRecordAndOneEvent(t *testing.T) {
+	c := parseCreate(t, legacyBody)
+	change := c.Open(c.Intent(), opening(t))
+	got := change.Next
+	if got.Status != checkout.SetupRequired || got.SetupComplete() || got.Student.Email != "aroha@example.ac.nz" {
+		t.Errorf("opened %+v", got)
+	}
+	ids := []string{got.Records.ContactID, got.Records.OpportunityID, got.Records.DDAID}
+	slices.Sort(ids)
+	if len(slices.Compact(ids)) != 3 || slices.Contains(ids, "") {
+		t.Errorf("record ids %q, want three different ones", ids)
+	}
+	if len(change.Events) != 1 || change.Events[0].Name != events.CheckoutCreated ||
+		change.Events[0].RequestID != c.RequestID || change.Agreement != nil || change.Document != nil {
+		t.Errorf("change %+v, want checkout.created alone", change)
+	}
+}
+
+func TestRecordIDsFollowFromTheOrderNotFromTheCheckout(t *testing.T) {
+	c := parseCreate(t, legacyBody)
+	one, other := opening(t), opening(t)
+	other.ID = "TUI-1795132800001-bbbbbbbbbbbbbbbb"
+	if a, b := c.Open(c.Intent(), one).Next.Records, c.Open(c.Intent(), other).Next.Records; a != b {
+		t.Errorf("records %+v and %+v of one order differ", a, b)
+	}
+	if checkout.NaturalKey("sandbox", "AB", "C", "dda") == checkout.NaturalKey("sandbox", "A", "BC", "dda") {
+		t.Error("two orders share a natural key")
+	}
+	if checkout.NaturalKey("sandbox", "A", "B", "dda") == checkout.NaturalKey("production", "A", "B", "dda") {
+		t.Error("two environments share a natural key")
+	}
+}
+
+func ExampleNewID() {
+	fmt.Println(checkout.NewID("KOWHAI", time.UnixMilli(1795132800000), [10]byte{0xff}))
+	// Output: KOWHAI-1795132800000-74aaaaaaaaaaaaaa
+}
+
+func ExampleCreate_Check() {
+	err := checkout.Create{
+		ProviderCode: checkout.Give("KOWHAI"),
+		OrderID:      checkout.Give("ORDER-1"),
+		FirstName:    checkout.Give("Aroha"),
+		LastName:     checkout.Give("Ngata"),
+		Email:        checkout.Give("aroha at example.ac.nz"),
+		CourseCode:   checkout.Give("NZDIP"),
+		Frequency:    checkout.Give("Daily"),
+		First:        checkout.Give(money.Date{Year: 2027, Month: time.February, Day: 1}),
+	}.Check(catalogue.Authoritative)
+	var refusal *checkout.Error
+	if errors.As(err, &refusal) {
+		for _, fault := range refusal.Faults {
+			fmt.Println(fault.Field, fault.Message)
+		}
+	}
+	// Output:
+	// student.email must be an e-mail address, such as name@example.ac.nz
+	// plan.payment_frequency must be "Weekly", "Fortnightly" or "Monthly"
+}

@@ -1,0 +1,80 @@
+package checkout_test
+
+import (
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+func observed(b checkout.BillingRequestStatus, m checkout.MandateStatus) checkout.Observation {
+	return checkout.Observation{BillingRequest: b, Mandate: m, Authorisation: checkout.CustomerInProgress}
+}
+
+func TestObservationsMayComeLate(t *testing.T) {
+	const pending, fulfilled = checkout.BillingPending, checkout.BillingFulfilled
+	tests := []struct {
+		name        string
+		known, seen checkout.Observation
+		taken       bool
+	}{
+		{"a mandate goes on", observed(fulfilled, checkout.MandatePendingSubmission), observed(fulfilled, checkout.MandateSubmitted), true},
+		{"a mandate skips a status", observed(fulfilled, checkout.MandatePendingSubmission), observed(fulfilled, checkout.MandateActive), true},
+		{"a mandate does not go back", observed(fulfilled, checkout.MandateActive), observed(fulfilled, checkout.MandateSubmitted), false},
+		{"a mandate does not vanish", observed(fulfilled, checkout.MandateActive), observed(fulfilled, ""), false},
+		{"a mandate dies from any status", observed(fulfilled, checkout.MandateActive), observed(fulfilled, checkout.MandateCancelled), true},
+		{"a dead mandate stays dead", observed(fulfilled, checkout.MandateFailed), observed(fulfilled, checkout.MandateActive), false},
+		{"an unknown word is taken as news", observed(fulfilled, checkout.MandateActive), observed(fulfilled, "suspended_by_payer"), true},
+		{"and may be taken back", observed(fulfilled, "suspended_by_payer"), observed(fulfilled, checkout.MandateActive), true},
+		{"a fulfilled request is not pending again", observed(fulfilled, checkout.MandatePendingSubmission), observed(pending, checkout.MandatePendingSubmission), false},
+		{"a request is fulfilled", observed(pending, ""), observed(fulfilled, checkout.MandatePendingSubmission), true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := checkout.Checkout{Setup: checkout.Setup{Observation: tt.known}}
+			want := tt.known
+			if tt.taken {
+				want = tt.seen
+			}
+			if got := c.Observe(tt.seen).Next.Setup.Observation; got != want {
+				t.Errorf("Observe = %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
+	c, cmd := ready(t)
+	confirmed, err := cmd.Conclude(c, latest, conclusion(c, cmd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired, checkout.MandateBlocked} {
+		dead := c.Observe(observed(checkout.BillingFulfilled, m)).Next
+		if dead.SetupComplete() || dead.NextTry() != 2 {
+			t.Errorf("%s: complete %v, next try %d; want false, 2", m, dead.SetupComplete(), dead.NextTry())
+		}
+		again := dead.Begin(2, "BR2").Next
+		if again.Setup.AccountTail != "" || again.NextTry() != 2 || again.Setup.Mandate.Dead() {
+			t.Errorf("%s: the second try starts with %+v", m, again.Setup)
+		}
+		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m)).Next.SetupComplete() {
+			t.Errorf("%s: after the confirm the setup stays complete", m)
+		}
+	}
+}
+
+func TestBeginAndCompleteTakeEffectOnce(t *testing.T) {
+	c, _ := ready(t)
+	if got := c.Begin(2, "BR2").Next.Setup; got != c.Setup {
+		t.Errorf("beginning a complete setup: %+v", got)
+	}
+	other := checkout.Completion{AccountHolder: "B", AccountTail: "11", Observation: c.Setup.Observation}
+	if got := c.Complete(other, noon.Add(day)).Next.Setup; got != c.Setup {
+		t.Errorf("completing a complete setup: %+v", got)
+	}
+	create := parseCreate(t, legacyBody)
+	fresh := create.Open(create.Intent(), opening(t)).Next
+	if begun := fresh.Begin(1, "BR1").Next; begun.NextTry() != 1 || begun.Begin(2, "BR2").Next.Setup.BillingRequestID != "BR1" {
+		t.Error("a begun try is gone on with, not begun anew")
+	}
+}

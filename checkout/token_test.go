@@ -1,0 +1,132 @@
+package checkout_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+const day = 24 * time.Hour
+
+func TestATokenIsReadBackByWhoeverHasTheSecret(t *testing.T) {
+	old, rotated := strings.Repeat("o", 32), strings.Repeat("n", 32)
+	token := keyring(t, old).Issue(3, noon)
+	text, ok := keyring(t, old).Text("TUI-1-a", token)
+	if !ok || !strings.HasPrefix(text, "TUI-1-a.3."+token.KID+".") {
+		t.Fatalf("Text = %q, %v", text, ok)
+	}
+	for name, ring := range map[string]checkout.Keyring{"same": keyring(t, old), "rotated": keyring(t, rotated, old)} {
+		if id, epoch, ok := ring.Read(text); !ok || id != "TUI-1-a" || epoch != 3 {
+			t.Errorf("%s secret: Read = %q, %d, %v", name, id, epoch, ok)
+		}
+	}
+	if _, _, ok := keyring(t, rotated).Read(text); ok {
+		t.Error("another secret reads the token")
+	}
+	if _, ok := keyring(t, rotated).Text("TUI-1-a", token); ok {
+		t.Error("another secret writes the token")
+	}
+}
+
+func TestNoMutantOfATokenIsRead(t *testing.T) {
+	ring := keyring(t)
+	text, _ := ring.Text("TUI-1-a", ring.Issue(1, noon))
+	for i := range text {
+		for bit := range 8 {
+			mutant := []byte(text)
+			mutant[i] ^= 1 << bit
+			if _, _, ok := ring.Read(string(mutant)); ok {
+				t.Errorf("%q is read", mutant)
+			}
+		}
+	}
+	for _, mutant := range []string{"", ".", "...", text + "=", text + ".", text[:len(text)-1], strings.Replace(text, ".1.", ".01.", 1),
+		strings.Replace(text, ".1.", ".+1.", 1), strings.Replace(text, ".1.", ".2.", 1)} {
+		if _, _, ok := ring.Read(mutant); ok {
+			t.Errorf("%q is read", mutant)
+		}
+	}
+}
+
+func TestAShortSecretIsRefused(t *testing.T) {
+	if _, err := checkout.NewKeyring([]byte(strings.Repeat("s", 31))); err == nil {
+		t.Error("31 bytes are accepted")
+	}
+	if _, err := checkout.NewKeyring(); err == nil {
+		t.Error("no secret is accepted")
+	}
+}
+
+func TestAReplayKeepsTheTokenWhileADayRemains(t *testing.T) {
+	ring := keyring(t)
+	create := parseCreate(t, legacyBody)
+	c := create.Open(create.Intent(), opening(t)).Next // its token expires after seven days
+	if !c.TokenFresh(ring, noon.Add(6*day)) || len(c.Renew(ring, noon.Add(6*day), 7*day).Next.Tokens) != 1 {
+		t.Error("with exactly a day left the token is kept")
+	}
+	later := noon.Add(6*day + time.Millisecond)
+	renewed := c.Renew(ring, later, 7*day).Next
+	if c.TokenFresh(ring, later) || renewed.Latest().Epoch != 2 || !renewed.Latest().Expires.Equal(later.Add(7*day)) {
+		t.Errorf("with less than a day left: %+v", renewed.Latest())
+	}
+	if renewed.TokenExpired(1, later) || !renewed.TokenExpired(1, noon.Add(7*day)) || renewed.TokenExpired(2, noon.Add(8*day)) {
+		t.Error("the older token opens until its own end, the newer one until its own")
+	}
+	if again := renewed.Renew(ring, noon.Add(30*day), 7*day).Next; len(again.Tokens) != 1 || !again.TokenExpired(1, noon.Add(30*day)) {
+		t.Errorf("expired tokens are forgotten, and stay expired: %+v", again.Tokens)
+	}
+}
+
+func TestALostSecretRenewsTheToken(t *testing.T) {
+	create := parseCreate(t, legacyBody)
+	c := create.Open(create.Intent(), opening(t)).Next
+	other := keyring(t, strings.Repeat("x", 32))
+	renewed := c.Renew(other, noon, 7*day).Next
+	if _, ok := other.Text(c.ID, renewed.Latest()); !ok || renewed.Latest().Epoch != 2 {
+		t.Errorf("latest token %+v cannot be written by the secret in force", renewed.Latest())
+	}
+}
+
+func TestShortLivesDoNotPileUpTokens(t *testing.T) {
+	ring := keyring(t)
+	create := parseCreate(t, legacyBody)
+	c := create.Open(create.Intent(), opening(t)).Next
+	for i := range 1000 {
+		c = c.Renew(ring, noon.Add(time.Duration(i)*time.Millisecond), time.Hour).Next
+	}
+	if len(c.Tokens) > 64 || c.TokenExpired(c.Latest().Epoch, noon.Add(time.Minute)) {
+		t.Errorf("%d tokens are kept", len(c.Tokens))
+	}
+}
+
+func TestAConfirmedCheckoutKeepsItsToken(t *testing.T) {
+	stored, cmd := ready(t)
+	change, err := cmd.Conclude(stored, latest, conclusion(stored, cmd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := change.Next.Renew(keyring(t), noon.Add(30*day), 7*day).Next; got.Latest() != stored.Latest() {
+		t.Errorf("renewed to %+v", got.Latest())
+	}
+}
+
+func FuzzKeyringRead(f *testing.F) {
+	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	text, _ := ring.Text("TUI-1-a", ring.Issue(1, noon))
+	f.Add(text)
+	f.Add("a.1.b.c")
+	f.Fuzz(func(t *testing.T, in string) {
+		id, epoch, ok := ring.Read(in)
+		if !ok {
+			return
+		}
+		if back, _ := ring.Text(id, ring.Issue(epoch, noon)); back != in {
+			t.Errorf("Read accepts %q, which Text writes as %q", in, back)
+		}
+	})
+}
