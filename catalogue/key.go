@@ -1,6 +1,13 @@
 package catalogue
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"hash/crc32"
+	"strings"
+	"time"
+)
 
 // Key is an API key as it is kept: its hash, never its text.
 type Key struct {
@@ -12,16 +19,76 @@ type Key struct {
 	RevokedAt   time.Time // zero while the key lives
 }
 
-// NewKey makes a key: its text, to be shown once, and what is kept of it. The text is
-// pck_<environment>_<id>_<random>_<checksum>, so that a leaked key is recognisable.
+// The parts of a key's text are in lower-case base32 (a-z2-7): none of them holds the underscore that
+// divides them, and a double click selects all of them.
+const (
+	keyPrefix    = "pck"
+	idBytes      = 5 // of the entropy; the other 27 bytes are the secret
+	idLength     = 8
+	randomLength = 44
+	sumLength    = 7
+	maxKey       = len("pck_production_") + idLength + 1 + randomLength + 1 + sumLength
+)
+
+// NewKey makes a key for a valid environment: its text, to be shown once, and what is kept of it.
+// The text is pck_<environment>_<id>_<random>_<checksum>, so that a leaked key is recognisable.
+// The same entropy makes the same key: it must come from a cryptographic source.
 func NewKey(provider string, env Environment, now time.Time, entropy [32]byte) (text string, key Key) {
-	panic("todo")
+	id := encode(entropy[:idBytes])
+	body := strings.Join([]string{keyPrefix, string(env), id, encode(entropy[idBytes:])}, "_")
+	text = body + "_" + checksum(body)
+	return text, Key{
+		ID:          id,
+		Provider:    provider,
+		Environment: env,
+		Hash:        sha256.Sum256([]byte(text)),
+		CreatedAt:   now.UTC().Truncate(time.Millisecond),
+	}
 }
 
 // HashKey returns the hash under which the key with this text is kept. ok is false for a
 // text that cannot be a key (shape or checksum), so that no store needs to be asked.
-func HashKey(text string) (hash [32]byte, ok bool) { panic("todo") }
+func HashKey(text string) (hash [32]byte, ok bool) {
+	if _, ok := parseKey(text); !ok {
+		return hash, false
+	}
+	return sha256.Sum256([]byte(text)), true
+}
 
 // KeyID returns the id within a key's text, or text itself if it is no key's text:
 // an operator may name a key by either.
-func KeyID(text string) string { panic("todo") }
+func KeyID(text string) string {
+	if id, ok := parseKey(text); ok {
+		return id
+	}
+	return text
+}
+
+// parseKey takes a key's text apart, and returns the id if it is whole.
+func parseKey(text string) (id string, ok bool) {
+	if len(text) > maxKey {
+		return "", false
+	}
+	parts := strings.Split(text, "_")
+	if len(parts) != 5 {
+		return "", false
+	}
+	id, random, sum := parts[2], parts[3], parts[4]
+	ok = parts[0] == keyPrefix && Environment(parts[1]).Valid() &&
+		isBase32(id, idLength) && isBase32(random, randomLength) && isBase32(sum, sumLength) &&
+		sum == checksum(strings.TrimSuffix(text, "_"+sum))
+	return id, ok
+}
+
+// checksum tells a mistyped key from an unknown one. It proves nothing.
+func checksum(body string) string {
+	return encode(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(body))))
+}
+
+func encode(b []byte) string {
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b))
+}
+
+func isBase32(s string, length int) bool {
+	return len(s) == length && only(s, func(r rune) bool { return 'a' <= r && r <= 'z' || '2' <= r && r <= '7' })
+}

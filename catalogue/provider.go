@@ -90,19 +90,3 @@ type Configuration struct {
 	Provider Provider
 	Courses  []Course // none for a legacy provider
 }
-
-// Fault is one thing wrong with a provider file, with its place in the file:
-// "providers[0].courses[2].plans[1].instalment_amount".
-type Fault struct {
-	Place   string
-	Message string
-}
-
-// Check returns every fault of c, with places relative to the provider; none if c may be stored.
-func (c Configuration) Check() []Fault { panic("todo") }
-
-// Diff says in one line each what changes when before is replaced by after, in the
-// order of the provider codes: providers and courses added, changed (naming the
-// fields, never a secret) and removed, and loudly a change of pricing mode. It is
-// empty when nothing changes.
-func Diff(before, after []Configuration) []string { panic("todo") }

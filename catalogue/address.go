@@ -1,0 +1,124 @@
+package catalogue
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// maxURL is the longest URL, in bytes, that every browser and proxy takes.
+const maxURL = 2048
+
+// receiver checks where events are sent: https, or http in the sandbox.
+func (f *faults) receiver(place, text string, sandbox bool) {
+	u, fault := parseURL(text)
+	switch {
+	case fault != "":
+		f.add(place, "%s", fault)
+	case u.Scheme == "https", u.Scheme == "http" && sandbox:
+	case sandbox:
+		f.add(place, "must begin with https:// or http://")
+	default:
+		f.add(place, "must begin with https://: production sends events no other way")
+	}
+}
+
+// page checks an address for the payer's browser: https, or http://localhost in the sandbox.
+func (f *faults) page(place, text string, sandbox bool) {
+	u, fault := parseURL(text)
+	switch {
+	case fault != "":
+		f.add(place, "%s", fault)
+	case u.Scheme == "https", u.Scheme == "http" && u.Hostname() == "localhost" && sandbox:
+	case sandbox:
+		f.add(place, "must begin with https:// or http://localhost")
+	default:
+		f.add(place, "must begin with https://")
+	}
+}
+
+// origin checks that text is scheme://host[:port] as browsers write it, for it goes into headers
+// and is compared byte for byte.
+func (f *faults) origin(place, text string, sandbox bool) {
+	before := len(*f)
+	f.page(place, text, sandbox)
+	if len(*f) > before {
+		return
+	}
+	u, _ := parseURL(text)
+	switch {
+	case text != u.Scheme+"://"+u.Host:
+		f.add(place, "must be scheme://host[:port] with nothing after it, not even a slash")
+	case text != strings.ToLower(text):
+		f.add(place, "must be in lower case")
+	}
+}
+
+// parseURL reads an absolute URL in which nothing is hidden. fault is "" or says what is wrong.
+func parseURL(text string) (u *url.URL, fault string) {
+	if len(text) > maxURL {
+		return nil, "must have at most " + strconv.Itoa(maxURL) + " characters"
+	}
+	if !only(text, func(r rune) bool { return '!' <= r && r <= '~' && !strings.ContainsRune("\"<>\\^`{|}", r) }) {
+		return nil, "must be a URL in visible ASCII: percent-encode all else"
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Opaque != "" || u.Scheme == "" || u.Host == "":
+		return nil, "must be an absolute URL, such as https://example.com/page"
+	case u.User != nil:
+		return nil, "must not hold a user name or password"
+	case strings.Contains(text, "#"):
+		return nil, "must not hold a fragment"
+	case !isHost(u.Hostname()) && !isIPv6(u):
+		return nil, "must name a host by letters, digits, dots and hyphens, or by its address"
+	case !isPort(u):
+		return nil, "must name a port from 1 to 65535, if any"
+	}
+	return u, ""
+}
+
+// isHost tells whether s is a domain name or an IPv4 address. net/url alone would let ";" and ","
+// through, which mean something in a header.
+func isHost(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || !only(label, isLabelRune) {
+			return false
+		}
+	}
+	return len(s) <= 253
+}
+
+// isIPv6 tells whether the host is an IPv6 address in brackets, without a zone.
+func isIPv6(u *url.URL) bool {
+	address, err := netip.ParseAddr(u.Hostname())
+	return err == nil && address.Is6() && address.Zone() == "" && u.Host[0] == '['
+}
+
+func isLabelRune(r rune) bool { return isAlphanumeric(r) || r == '-' || r == '_' }
+
+func isAlphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+func isPort(u *url.URL) bool {
+	if !strings.HasSuffix(u.Host, ":"+u.Port()) { // no colon at all
+		return true
+	}
+	port, err := strconv.Atoi(u.Port())
+	return err == nil && 1 <= port && port <= 65535 && u.Port() == strconv.Itoa(port)
+}
+
+// isEmail tells whether s is one plain address, a local part at a host, without a name or comment.
+func isEmail(s string) bool {
+	local, host, ok := strings.Cut(s, "@")
+	return ok && len(s) <= 254 && isLocalPart(local) && isHost(host)
+}
+
+func isLocalPart(s string) bool {
+	if s == "" || len(s) > 64 || s[0] == '.' || s[len(s)-1] == '.' || strings.Contains(s, "..") {
+		return false
+	}
+	return only(s, func(r rune) bool { return isAlphanumeric(r) || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~.", r) })
+}

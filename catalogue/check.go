@@ -1,0 +1,204 @@
+package catalogue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// Fault is one thing wrong with a provider file, with its place in the file:
+// "providers[0].courses[2].plans[1].instalment_amount".
+type Fault struct {
+	Place   string
+	Message string // reads on from the place: "must be an e-mail address"
+}
+
+const (
+	minSecret = 24  // bytes of a signing secret
+	maxText   = 255 // characters of a name or a code
+	maxCode   = 32  // bytes of a provider code
+)
+
+// Check returns every fault of c, with places relative to the provider and in the provider file's
+// words ("courses[2].course_price"); none if c may be stored. A fault that only
+// follows from another is not told.
+func (c Configuration) Check() []Fault {
+	var f faults
+	f.provider(c.Provider)
+	switch mode := c.Provider.Mode; {
+	case mode != Authoritative && mode != Legacy:
+		f.add("courses", "must say which pricing mode is meant, %s or %s", Authoritative, Legacy)
+	case mode == Legacy && len(c.Courses) > 0:
+		f.add("courses", "must be absent for a legacy provider")
+	}
+	seen := make(map[string]bool, len(c.Courses))
+	for i, course := range c.Courses {
+		place := fmt.Sprintf("courses[%d]", i)
+		f.course(place, course)
+		if seen[course.Code] && course.Code != "" {
+			f.add(place+".course_code", "must be unique within the provider: %q is given twice", course.Code)
+		}
+		seen[course.Code] = true
+	}
+	return f
+}
+
+// faults gathers what is wrong. Its methods each check one part of a configuration.
+type faults []Fault
+
+func (f *faults) add(place, format string, args ...any) {
+	*f = append(*f, Fault{Place: place, Message: fmt.Sprintf(format, args...)})
+}
+
+func (f *faults) provider(p Provider) {
+	if !isCode(p.Code) {
+		f.add("provider_code", "must be 1 to %d of A-Z, 0-9, _ and -, and begin with a letter or digit", maxCode)
+	}
+	f.text("name", p.Name)
+	f.optional("account_id", p.AccountID, f.text)
+	f.environment("environment", p.Environment)
+
+	sandbox := p.Environment != Production // an environment that is wrong itself adds no faults here
+	for i, origin := range p.EnrolmentOrigins {
+		f.origin(fmt.Sprintf("enrolment_origins[%d]", i), origin, sandbox)
+	}
+	page := func(place, url string) { f.page(place, url, sandbox) }
+	f.optional("success_url", p.SuccessURL, page)
+	f.optional("cancel_url", p.CancelURL, page)
+
+	f.optional("branding.display_name", p.Branding.DisplayName, f.text)
+	if c := p.Branding.PrimaryColour; c != "" && !isColour(c) {
+		f.add("branding.primary_colour", "must be a colour written as #rrggbb")
+	}
+	f.optional("branding.logo_url", p.Branding.LogoURL, page)
+	if e := p.Branding.SupportEmail; e != "" && !isEmail(e) {
+		f.add("branding.support_email", "must be an e-mail address")
+	}
+	f.destination(p.Destination, sandbox)
+}
+
+func (f *faults) destination(d Destination, sandbox bool) {
+	if d == (Destination{}) {
+		return
+	}
+	switch {
+	case d.URL == "":
+		f.add("webhook.url", "must be given along with the signing secret")
+	default:
+		f.receiver("webhook.url", d.URL, sandbox)
+	}
+	switch {
+	case d.Secret == "":
+		f.add("webhook.signing_secret", "must be given along with the URL")
+	case len(d.Secret) < minSecret:
+		f.add("webhook.signing_secret", "must have at least %d bytes", minSecret)
+	case !utf8.ValidString(d.Secret) || strings.ContainsFunc(d.Secret, unicode.IsControl):
+		f.add("webhook.signing_secret", "must be text without control characters")
+	}
+}
+
+func (f *faults) course(place string, c Course) {
+	f.text(place+".course_code", c.Code)
+	f.text(place+".course_name", c.Name)
+	f.environment(place+".environment", c.Environment)
+
+	priced := false // whether there is a principal to divide
+	switch {
+	case c.Price <= 0:
+		f.add(place+".course_price", "must be above zero")
+	case c.Price > money.Max:
+		f.add(place+".course_price", "must be at most %v", money.Max)
+	case c.Upfront < 0:
+		f.add(place+".upfront_payment", "must not be negative")
+	case c.Upfront >= c.Price:
+		f.add(place+".upfront_payment", "must be below the course price of %v", c.Price)
+	default:
+		priced = true
+	}
+
+	if len(c.Options) == 0 {
+		f.add(place+".plans", "must hold at least one plan")
+	}
+	for i, o := range c.Options {
+		place := fmt.Sprintf("%s.plans[%d]", place, i)
+		same := func(earlier Option) bool { return earlier.Frequency == o.Frequency }
+		switch {
+		case !o.Frequency.Valid():
+			f.add(place+".payment_frequency", "must be %s, %s or %s", money.Weekly, money.Fortnightly, money.Monthly)
+		case slices.ContainsFunc(c.Options[:i], same):
+			f.add(place+".payment_frequency", "must be unique within the course: %s is given twice", o.Frequency)
+		}
+		f.option(place, o, c.pricing().Principal, priced)
+	}
+}
+
+// option checks what an option fixes and, if there is a principal, that it can be divided so.
+func (f *faults) option(place string, o Option, principal money.Cents, priced bool) {
+	number, amount := place+".number_of_instalments", place+".instalment_amount"
+	switch {
+	case o.Number != 0 && o.Amount != 0:
+		f.add(place, "must fix number_of_instalments or instalment_amount, not both")
+	case o.Number == 0 && o.Amount == 0:
+		f.add(place, "must fix number_of_instalments or instalment_amount")
+	case o.Number < 0 || o.Number > money.MaxInstalments:
+		f.add(number, "must be from 1 to %d", money.MaxInstalments)
+	case o.Amount < 0:
+		f.add(amount, "must be above zero")
+	case o.Amount > money.Max:
+		f.add(amount, "must be at most %v", money.Max)
+	case priced:
+		fixed := amount
+		if o.Number != 0 {
+			fixed = number
+		}
+		if _, err := o.divide(principal); err != nil {
+			f.add(fixed, "must divide the %v to finance: %v", principal, err)
+		}
+	}
+}
+
+// optional checks a value that may be absent.
+func (f *faults) optional(place, value string, check func(place, value string)) {
+	if value != "" {
+		check(place, value)
+	}
+}
+
+func (f *faults) text(place, value string) {
+	switch {
+	case strings.TrimSpace(value) == "":
+		f.add(place, "must not be empty")
+	case !utf8.ValidString(value):
+		f.add(place, "must be valid UTF-8")
+	case strings.ContainsFunc(value, unicode.IsControl):
+		f.add(place, "must not hold control characters")
+	case utf8.RuneCountInString(value) > maxText:
+		f.add(place, "must have at most %d characters", maxText)
+	}
+}
+
+func (f *faults) environment(place string, e Environment) {
+	if !e.Valid() {
+		f.add(place, "must be %s or %s", Sandbox, Production)
+	}
+}
+
+// isCode tells whether s matches [A-Z0-9][A-Z0-9_-]{0,31}.
+func isCode(s string) bool {
+	ok := func(r rune) bool { return 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' }
+	return s != "" && len(s) <= maxCode && s[0] != '_' && s[0] != '-' && only(s, ok)
+}
+
+func isColour(s string) bool {
+	hex := func(r rune) bool { return '0' <= r && r <= '9' || 'a' <= r && r <= 'f' || 'A' <= r && r <= 'F' }
+	return len(s) == len("#rrggbb") && s[0] == '#' && only(s[1:], hex)
+}
+
+// only tells whether s holds no rune but those that are ok.
+func only(s string, ok func(rune) bool) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) })
+}

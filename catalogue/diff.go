@@ -1,0 +1,157 @@
+package catalogue
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Diff says in one line each what changes when before is replaced by after, in the
+// order of the provider codes: providers and courses added, changed (naming the
+// fields, never a secret) and removed, and loudly a change of pricing mode. It is
+// empty when nothing changes.
+func Diff(before, after []Configuration) []string {
+	var d diff
+	pair(before, after, func(c Configuration) string { return c.Provider.Code }, d.provider)
+	return d
+}
+
+// diff gathers the lines of Diff.
+type diff []string
+
+func (d *diff) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
+
+func (d *diff) provider(before, after *Configuration) {
+	switch {
+	case before == nil:
+		p := after.Provider
+		d.add("+ provider %s: %q added in %s, with %s pricing", p.Code, p.Name, p.Environment, p.Mode)
+		d.courses(p.Code, nil, after.Courses)
+	case after == nil:
+		d.add("- provider %s: removed; its keys and checkouts stay", before.Provider.Code)
+	default:
+		d.mode(before.Provider, after.Provider)
+		d.fields("provider "+after.Provider.Code, before.Provider.fields(), after.Provider.fields())
+		d.courses(after.Provider.Code, before.Courses, after.Courses)
+	}
+}
+
+func (d *diff) mode(before, after Provider) {
+	if before.Mode == after.Mode {
+		return
+	}
+	meaning := "prices and plans will come from the catalogue, and every request must name a course_code"
+	if after.Mode == Legacy {
+		meaning = "prices and plans will come with the provider's requests, and a course_code is refused"
+	}
+	d.add("!! provider %s: PRICING MODE CHANGES from %s to %s: %s", after.Code, before.Mode, after.Mode, meaning)
+}
+
+func (d *diff) courses(provider string, before, after []Course) {
+	code := func(c Course) string { return c.Code }
+	var stayed []string // codes of the courses on both sides, sorted
+	pair(before, after, code, func(b, a *Course) {
+		switch {
+		case b == nil:
+			d.add("+ course %s/%s: %q added at %v", provider, a.Code, a.Name, a.Price)
+		case a == nil:
+			d.add("- course %s/%s: removed", provider, b.Code)
+		default:
+			stayed = append(stayed, a.Code)
+			d.fields("course "+provider+"/"+a.Code, b.fields(), a.fields())
+		}
+	})
+	gone := func(c Course) bool { _, ok := slices.BinarySearch(stayed, c.Code); return !ok }
+	was := slices.DeleteFunc(slices.Clone(before), gone)
+	now := slices.DeleteFunc(slices.Clone(after), gone)
+	if !slices.EqualFunc(was, now, func(b, a Course) bool { return b.Code == a.Code }) {
+		d.add("~ provider %s: courses in another order", provider)
+	}
+}
+
+// fields adds a line that names what differs, if anything does.
+func (d *diff) fields(what string, before, after []field) {
+	var changes []string
+	for i, now := range after {
+		was := before[i]
+		switch {
+		case was.value == now.value:
+		case now.private:
+			changes = append(changes, now.name+" changed")
+		default:
+			changes = append(changes, now.name+" "+was.value+" → "+now.value)
+		}
+	}
+	if len(changes) > 0 {
+		d.add("~ %s: %s", what, strings.Join(changes, ", "))
+	}
+}
+
+// field is a named value in the words of the provider file.
+type field struct {
+	name    string
+	value   string
+	private bool // the value is never shown
+}
+
+// fields lists all of p but its code, by which it is known, and its mode, which has a line of its own.
+func (p Provider) fields() []field {
+	return []field{
+		{name: "name", value: quote(p.Name)},
+		{name: "account_id", value: quote(p.AccountID)},
+		{name: "environment", value: string(p.Environment)},
+		{name: "active", value: fmt.Sprint(p.Active)},
+		{name: "api_enabled", value: fmt.Sprint(p.APIEnabled)},
+		{name: "enrolment_origins", value: fmt.Sprintf("%q", p.EnrolmentOrigins)},
+		{name: "success_url", value: quote(p.SuccessURL)},
+		{name: "cancel_url", value: quote(p.CancelURL)},
+		{name: "branding.display_name", value: quote(p.Branding.DisplayName)},
+		{name: "branding.primary_colour", value: quote(p.Branding.PrimaryColour)},
+		{name: "branding.logo_url", value: quote(p.Branding.LogoURL)},
+		{name: "branding.support_email", value: quote(p.Branding.SupportEmail)},
+		{name: "webhook.url", value: p.Destination.URL, private: true}, // receivers hide tokens in paths
+		{name: "signing secret", value: p.Destination.Secret, private: true},
+	}
+}
+
+// fields lists all of c but its code, by which it is known.
+func (c Course) fields() []field {
+	plans := make([]string, len(c.Options))
+	for i, o := range c.Options {
+		if o.Number != 0 {
+			plans[i] = fmt.Sprintf("%s × %d", o.Frequency, o.Number)
+		} else {
+			plans[i] = fmt.Sprintf("%s at %v", o.Frequency, o.Amount)
+		}
+	}
+	return []field{
+		{name: "course_name", value: quote(c.Name)},
+		{name: "course_price", value: c.Price.String()},
+		{name: "upfront_payment", value: c.Upfront.String()},
+		{name: "active", value: fmt.Sprint(c.Active)},
+		{name: "environment", value: string(c.Environment)},
+		{name: "plans", value: "[" + strings.Join(plans, ", ") + "]"},
+	}
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+// pair visits what has the same code in before and after, in the order of the codes. What is on
+// one side only is visited with nil for the other.
+func pair[T any](before, after []T, code func(T) string, visit func(before, after *T)) {
+	was, now := byCode(before, code), byCode(after, code)
+	all := maps.Clone(was)
+	maps.Copy(all, now)
+	for _, c := range slices.Sorted(maps.Keys(all)) {
+		visit(was[c], now[c])
+	}
+}
+
+func byCode[T any](list []T, code func(T) string) map[string]*T {
+	m := make(map[string]*T, len(list))
+	for i := range list {
+		m[code(list[i])] = &list[i]
+	}
+	return m
+}

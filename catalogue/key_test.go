@@ -1,0 +1,140 @@
+package catalogue_test
+
+import (
+	"crypto/sha256"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+var issuedAt = time.Date(2027, time.February, 1, 9, 30, 0, 123_456_789, time.FixedZone("NZDT", 13*3600))
+
+func TestNewKey(t *testing.T) {
+	text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, issuedAt, [32]byte([]byte("0123456789abcdefghijklmnopqrstuv")))
+	const want = "pck_sandbox_gaytemzu_gu3doobzmfrggzdfmztwq2lknnwg23tpobyxe43uov3a_yzqtajy"
+	if text != want {
+		t.Errorf("text = %s; want %s", text, want)
+	}
+	if want := (catalogue.Key{
+		ID:          "gaytemzu",
+		Provider:    "KOWHAI",
+		Environment: catalogue.Sandbox,
+		Hash:        sha256.Sum256([]byte(text)),
+		CreatedAt:   time.Date(2027, time.January, 31, 20, 30, 0, 123_000_000, time.UTC),
+	}); key != want {
+		t.Errorf("key = %+v; want %+v", key, want)
+	}
+}
+
+func TestKeysAreRecognised(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		env := rapid.SampledFrom([]catalogue.Environment{catalogue.Sandbox, catalogue.Production}).Draw(t, "environment")
+		entropy := [32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "entropy"))
+		text, key := catalogue.NewKey("KOWHAI", env, issuedAt, entropy)
+		if hash, ok := catalogue.HashKey(text); !ok || hash != key.Hash {
+			t.Errorf("HashKey(%s) = %x, %v; want %x", text, hash, ok, key.Hash)
+		}
+		if got := catalogue.KeyID(text); got != key.ID {
+			t.Errorf("KeyID(%s) = %s; want %s", text, got, key.ID)
+		}
+		if got := catalogue.KeyID(key.ID); got != key.ID {
+			t.Errorf("KeyID(%s) = %s; want it as it is", key.ID, got)
+		}
+
+		at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
+		mistyped := []byte(text)
+		mistyped[at] = rapid.Byte().Filter(func(b byte) bool { return b != text[at] }).Draw(t, "byte")
+		if _, ok := catalogue.HashKey(string(mistyped)); ok {
+			t.Errorf("HashKey(%q) takes a mistyped %s", mistyped, text)
+		}
+	})
+}
+
+func TestEveryBitOfEntropyIsInTheKey(t *testing.T) {
+	plain, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, issuedAt, [32]byte{})
+	for bit := range 256 {
+		var entropy [32]byte
+		entropy[bit/8] = 1 << (bit % 8)
+		if text, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, issuedAt, entropy); text == plain {
+			t.Errorf("bit %d of the entropy does not change the key", bit)
+		}
+	}
+}
+
+func TestHashKeyRefuses(t *testing.T) {
+	text, _ := catalogue.NewKey("KOWHAI", catalogue.Production, issuedAt, [32]byte{1, 2, 3})
+	parts := strings.Split(text, "_")
+	with := func(i int, part string) string {
+		changed := append([]string(nil), parts...)
+		changed[i] = part
+		return strings.Join(changed, "_")
+	}
+	tests := []struct{ name, in string }{
+		{"nothing", ""},
+		{"another product's prefix", with(0, "sk")},
+		{"the other environment", with(1, "sandbox")},
+		{"an unknown environment", with(1, "staging")},
+		{"a part too few", strings.Join(parts[:4], "_")},
+		{"a part too many", text + "_"},
+		{"an id cut short", with(2, parts[2][1:])},
+		{"a random part cut short", with(3, parts[3][1:])},
+		{"a checksum cut short", with(4, parts[4][1:])},
+		{"another checksum", with(4, "aaaaaaa")},
+		{"upper case", strings.ToUpper(text)},
+		{"a space before it", " " + text},
+		{"a line feed after it", text + "\n"},
+		{"a key and another", text + text},
+		{"a megabyte", strings.Repeat("pck_", 1<<18)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if hash, ok := catalogue.HashKey(tt.in); ok || hash != [32]byte{} {
+				t.Errorf("HashKey = %x, %v; want it refused", hash, ok)
+			}
+			if got := catalogue.KeyID(tt.in); got != tt.in {
+				t.Errorf("KeyID = %s; want the text itself", got)
+			}
+		})
+	}
+}
+
+// FuzzHashKey looks for texts that pass for keys without being one that NewKey makes, and
+// for panics.
+func FuzzHashKey(f *testing.F) {
+	for _, env := range []catalogue.Environment{catalogue.Sandbox, catalogue.Production} {
+		text, _ := catalogue.NewKey("KOWHAI", env, issuedAt, [32]byte{4, 5, 6})
+		f.Add(text)
+		f.Add(text[:len(text)-1])
+	}
+	f.Add("pck_sandbox____")
+	f.Fuzz(func(t *testing.T, text string) {
+		hash, ok := catalogue.HashKey(text)
+		id := catalogue.KeyID(text)
+		if !ok {
+			if hash != [32]byte{} || id != text {
+				t.Errorf("HashKey(%q) refuses, with hash %x and id %q", text, hash, id)
+			}
+			return
+		}
+		if hash != sha256.Sum256([]byte(text)) {
+			t.Errorf("HashKey(%q) = %x; want its SHA-256", text, hash)
+		}
+		if !strings.HasPrefix(text, "pck_sandbox_"+id+"_") && !strings.HasPrefix(text, "pck_production_"+id+"_") {
+			t.Errorf("HashKey takes %q, whose id is %q", text, id)
+		}
+	})
+}
+
+func BenchmarkHashKey(b *testing.B) {
+	text, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, issuedAt, [32]byte{7})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := catalogue.HashKey(text); !ok {
+			b.Fatal("refused")
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package catalogue
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// ErrUnavailable is what Resolve returns for a course that cannot be sold here and now.
+var ErrUnavailable = errors.New("course is not available")
+
+// ErrNoOption is what Resolve returns for a frequency that the course is not sold at.
+var ErrNoOption = errors.New("course has no such plan")
+
+// Resolve returns what the course costs and how it is paid at frequency f. An
+// inactive course, or one of another environment, is ErrUnavailable, in the same
+// words as an unknown one gets, so that nobody learns which codes exist. A frequency
+// without an option is ErrNoOption. A course that Check has passed has no other error.
+func (c Course) Resolve(env Environment, f money.Frequency) (money.Pricing, money.Instalments, error) {
+	if !c.Active || c.Environment != env {
+		return money.Pricing{}, money.Instalments{}, ErrUnavailable
+	}
+	for _, o := range c.Options {
+		if o.Frequency != f {
+			continue
+		}
+		pricing := c.pricing()
+		instalments, err := o.divide(pricing.Principal)
+		if err != nil {
+			return money.Pricing{}, money.Instalments{}, fmt.Errorf("divide the principal of course %s: %w", c.Code, err)
+		}
+		return pricing, instalments, nil
+	}
+	return money.Pricing{}, money.Instalments{}, ErrNoOption
+}
+
+// pricing is what the course costs: there is no interest, so what is not paid upfront is financed.
+func (c Course) pricing() money.Pricing {
+	return money.Pricing{Price: c.Price, Upfront: c.Upfront, Principal: c.Price - c.Upfront}
+}
+
+// divide returns the instalments of principal under this option.
+func (o Option) divide(principal money.Cents) (money.Instalments, error) {
+	if o.Number != 0 {
+		return money.ByNumber(principal, o.Number)
+	}
+	return money.ByAmount(principal, o.Amount)
+}
