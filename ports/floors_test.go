@@ -1,0 +1,302 @@
+package ports_test
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The module is a house: a package imports only packages of strictly lower floors, and
+// those of one floor are strangers. The tests of this file read the module's own
+// sources and hold them to that.
+
+// floor is one level of the house.
+type floor struct {
+	name     string
+	folders  []string // patterns as of path.Match, from the module's root
+	std      func(pkg string) bool
+	outsider func(pkg string) bool // third parties
+	advice   string                // to who imports what it may not
+	pure     bool                  // it reads neither the clock nor chance, and prints nothing
+}
+
+// floors lists the house from the ground up. Helpers of the adapters stand between the
+// service and the adapters, so that all adapters may share them.
+func floors() []floor {
+	const takeIt = "take the value as an argument, or let an adapter fetch it"
+	core := func(name string, folders ...string) floor {
+		return floor{name, folders, isPure, onlyUUID, "it does no I/O: " + takeIt, true}
+	}
+	return []floor{
+		core("floor 0", "money"),
+		core("floor 1", "catalogue", "events", "agreement"),
+		core("floor 2", "checkout"),
+		{"floor 3", []string{"ports"}, or(isPure, is("context")), onlyUUID,
+			"it holds interfaces and nothing that runs", false},
+		{"floor 4", []string{"checkout/service"}, not(is("log", "log/slog")), onlyUUID,
+			"it reaches the outside through ports only, and tells of failures by Config.Report", false},
+		{"the adapters' helpers", []string{"adapters/internal/*"}, all, all, "", false},
+		{"floor 5", []string{"adapters/*"}, all, all, "", false},
+		{"floor 6", []string{"cmd/*"}, all, all, "", false},
+	}
+}
+
+// isPure tells whether a package of the standard library does no I/O and knows neither
+// clock, chance nor other goroutines (package time is for values: see impure).
+func isPure(pkg string) bool {
+	switch pkg {
+	case "crypto/rand", "crypto/tls", "crypto/x509", "hash/maphash":
+		return false
+	case "bytes", "cmp", "errors", "fmt", "html", "iter", "maps", "math", "math/big", "math/bits", "net/mail",
+		"net/netip", "net/url", "regexp", "slices", "sort", "strconv", "strings", "time":
+		return true
+	}
+	family, _, _ := strings.Cut(pkg, "/")
+	return slices.Contains([]string{"crypto", "encoding", "hash", "unicode"}, family)
+}
+
+// impure lists what pure floors may not even name, of packages that they may import.
+func impure() map[string][]string {
+	return map[string][]string{
+		"time": {"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep",
+			"LoadLocation", "Local"},
+		"fmt": {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+		"github.com/google/uuid": {"New", "NewString", "NewRandom", "NewUUID", "NewV6", "NewV7",
+			"NewDCESecurity", "NewDCEGroup", "NewDCEPerson", "SetRand", "EnableRandPool"},
+	}
+}
+
+func all(string) bool { return true }
+
+func onlyUUID(pkg string) bool { return pkg == "github.com/google/uuid" }
+
+func is(pkgs ...string) func(string) bool {
+	return func(pkg string) bool { return slices.Contains(pkgs, pkg) }
+}
+
+func or(f, g func(string) bool) func(string) bool {
+	return func(pkg string) bool { return f(pkg) || g(pkg) }
+}
+
+func not(f func(string) bool) func(string) bool {
+	return func(pkg string) bool { return !f(pkg) }
+}
+
+// floorOf returns the height of the floor that a folder stands on, or false.
+func floorOf(house []floor, folder string) (height int, ok bool) {
+	height = slices.IndexFunc(house, func(f floor) bool {
+		return slices.ContainsFunc(f.folders, func(pattern string) bool {
+			match, err := path.Match(pattern, folder)
+			return match && err == nil
+		})
+	})
+	return height, height >= 0
+}
+
+// inspection looks through one source file and collects what is wrong with it.
+type inspection struct {
+	module string
+	house  []floor
+	folder string // of the file
+	height int    // of the folder's floor
+	fset   *token.FileSet
+	faults []string
+}
+
+// inspect returns everything in one file of the module that breaks a rule of the house.
+func inspect(module, name, source string) []string {
+	in := inspection{module: module, house: floors(), folder: path.Dir(name), fset: token.NewFileSet()}
+	file, err := parser.ParseFile(in.fset, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var ok bool
+	if in.height, ok = floorOf(in.house, in.folder); !ok {
+		in.fault(file, "folder %s stands on no floor: give it one in floors, or put the file where it belongs", in.folder)
+		return in.faults
+	}
+	for _, spec := range file.Imports {
+		in.importSpec(spec)
+	}
+	if in.house[in.height].pure {
+		in.selectors(file)
+	}
+	if path.Base(name) != "wire.go" && in.folder != "events" {
+		in.tags(file)
+	}
+	return in.faults
+}
+
+func (in *inspection) fault(at ast.Node, format string, args ...any) {
+	p := in.fset.Position(at.Pos())
+	in.faults = append(in.faults, fmt.Sprintf("%s:%d: ", p.Filename, p.Line)+fmt.Sprintf(format, args...))
+}
+
+func (in *inspection) importSpec(spec *ast.ImportSpec) {
+	pkg, own := importPath(spec), in.house[in.height]
+	inner, ours := strings.CutPrefix(pkg, in.module+"/")
+	first, _, _ := strings.Cut(pkg, "/")
+	if spec.Name != nil && spec.Name.Name == "." {
+		in.fault(spec, "%s is imported into the file's own names: name the package, so that readers and this test see it", pkg)
+	}
+	switch {
+	case ours:
+		in.neighbour(spec, inner)
+	case strings.Contains(first, ".") && !own.outsider(pkg):
+		in.fault(spec, "%s (%s) imports %s: below the adapters the only third party is google/uuid", in.folder, own.name, pkg)
+	case !strings.Contains(first, ".") && !own.std(pkg):
+		in.fault(spec, "%s (%s) imports %s: %s", in.folder, own.name, pkg, own.advice)
+	}
+}
+
+// neighbour judges the import of a package of the module itself.
+func (in *inspection) neighbour(spec *ast.ImportSpec, inner string) {
+	height, ok := floorOf(in.house, inner)
+	switch {
+	case !ok:
+		in.fault(spec, "%s imports %s, which stands on no floor: give it one in floors", in.folder, inner)
+	case height == in.height:
+		in.fault(spec, "%s imports %s, but both stand on %s, where all are strangers: "+
+			"what both need belongs below them, what joins them above", in.folder, inner, in.house[height].name)
+	case height > in.height:
+		in.fault(spec, "%s (%s) imports %s (%s), but imports only lead down: "+
+			"take a value or an interface of a lower floor instead", in.folder, in.house[in.height].name, inner, in.house[height].name)
+	}
+}
+
+// selectors finds the clock, chance and the terminal in a file that must do without them. A
+// name need not be called to be found: now := time.Now reads the clock later.
+func (in *inspection) selectors(file *ast.File) {
+	names := map[string]string{} // of imports in this file
+	for _, spec := range file.Imports {
+		pkg := importPath(spec)
+		names[path.Base(pkg)] = pkg
+		if spec.Name != nil {
+			names[spec.Name.Name] = pkg
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		x, ok := sel.X.(*ast.Ident)
+		if ok && slices.Contains(impure()[names[x.Name]], sel.Sel.Name) {
+			in.fault(sel, "%s.%s in %s (%s), which knows neither clock, chance nor terminal: take its result as an argument",
+				x.Name, sel.Sel.Name, in.folder, in.house[in.height].name)
+		}
+		return true
+	})
+}
+
+// tags finds JSON struct tags where there must be none.
+func (in *inspection) tags(file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		field, ok := n.(*ast.Field)
+		if !ok || field.Tag == nil {
+			return true
+		}
+		tag, err := strconv.Unquote(field.Tag.Value)
+		if _, tagged := reflect.StructTag(tag).Lookup("json"); tagged || err != nil {
+			in.fault(field, "a JSON tag outside wire.go and package events: wire and domain are different types; "+
+				"give the wire its own struct in %s/wire.go, and a converter", in.folder)
+		}
+		return true
+	})
+}
+
+func importPath(spec *ast.ImportSpec) string {
+	pkg, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+	return pkg
+}
+
+// strangers returns the entries of the module's root that have no place there. Folders end
+// in a slash; ignored are patterns as of path.Match.
+func strangers(entries, ignored []string) []string {
+	allowed := strings.Fields("checkout/ catalogue/ money/ agreement/ events/ ports/ adapters/ cmd/ testdata/" +
+		" go.mod go.sum README.md LICENSE")
+	return slices.DeleteFunc(slices.Clone(entries), func(entry string) bool {
+		return strings.HasPrefix(entry, ".") || slices.Contains(allowed, entry) ||
+			slices.ContainsFunc(ignored, func(pattern string) bool {
+				match, err := path.Match(pattern, entry)
+				return match && err == nil
+			})
+	})
+}
+
+// root is the module as a file system.
+func root() fs.FS { return os.DirFS("..") }
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := fs.ReadFile(root(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestModuleKeepsItsFloors(t *testing.T) {
+	module, ok := strings.CutPrefix(cmp.Or(strings.Split(read(t, "go.mod"), "\n")...), "module ")
+	if !ok {
+		t.Fatal("go.mod does not begin with the module's name")
+	}
+	seen := map[string]bool{}
+	err := fs.WalkDir(root(), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (strings.ContainsAny(entry.Name()[:1], "._") || entry.Name() == "testdata"):
+			return fs.SkipDir // as the go tool does
+		case entry.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		seen[path.Dir(name)] = true
+		for _, fault := range inspect(module, name, read(t, name)) {
+			t.Error(fault)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range floors() {
+		for _, folder := range f.folders {
+			if !strings.Contains(folder, "*") && !seen[folder] {
+				t.Errorf("%s has no package %s any more: mend floors, or this test holds nobody to it", f.name, folder)
+			}
+		}
+	}
+}
+
+func TestTopLevelFoldersAreFixed(t *testing.T) {
+	entries, err := fs.ReadDir(root(), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, ignored []string
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		names = append(names, name)
+	}
+	for _, line := range strings.Fields(read(t, ".gitignore")) {
+		ignored = append(ignored, strings.TrimPrefix(line, "/"))
+	}
+	for _, name := range strangers(names, ignored) {
+		t.Errorf("%s has no place at the top of the module, which a newcomer reads as the list of its parts: "+
+			"put it into the part that it belongs to", name)
+	}
+}
