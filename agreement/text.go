@@ -35,7 +35,7 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 		a.payments(),
 		a.declarations(zone),
 		a.authority(zone),
-		{Title: "Direct debit terms", Paragraphs: DirectDebitTerms(a.Provider.Name)},
+		{Title: "Direct debit terms", Rows: DirectDebitTerms(a.Provider.Name)},
 	}, nil
 }
 
@@ -166,23 +166,23 @@ func (a Agreement) authority(zone *time.Location) Section {
 	}
 }
 
-// DirectDebitTerms returns the terms of the direct debit authority, one a paragraph, as the
-// payer reads them before giving it and as the agreement repeats them. provider is the
-// name that the payer knows the education provider by.
-func DirectDebitTerms(provider string) []string {
-	return []string{
-		"Who collects. The payments are collected by the " + collector(provider) + ", through a direct debit " +
-			"processor and the New Zealand banks' direct debit system (BECS NZ).",
-		"Operated severally. The account holder can operate the account alone: no other person has to " +
-			"agree to a payment from it.",
-		"Notice. The agreement gives notice of the amount and the planned date of every payment, and the account " +
-			"holder agrees to it even where the first payment is planned for less than 10 days later. " +
+// DirectDebitTerms returns the terms of the direct debit authority, as the payer reads them
+// before giving it and as the agreement repeats them. provider is the name that the payer
+// knows the education provider by.
+func DirectDebitTerms(provider string) []Row {
+	return []Row{
+		{"Who collects", "The payments are collected by the " + collector(provider) + ", through a direct debit " +
+			"processor and the New Zealand banks' direct debit system (BECS NZ)."},
+		{"Operated severally", "The account holder can operate the account alone: no other person has to " +
+			"agree to a payment from it."},
+		{"Notice", "The agreement gives notice of the amount and the planned date of every payment. The account " +
+			"holder agrees to that notice even where the first payment is planned for less than 10 days later. " +
 			"Before an amount or a planned date is changed, the account holder is given 30 days' notice, " +
-			"unless the account holder asked for the change or agrees to less.",
-		"Dispute. The account holder can dispute a payment with the bank that holds the account within " +
-			"120 days of it, and within 9 months of it if it was never authorised.",
-		"Ending the authority. The account holder can end the authority at any time through that bank. " +
-			"What has not been paid by then remains to be paid under the plan.",
+			"unless the account holder asked for the change or agrees to less."},
+		{"Dispute", "The account holder can dispute a payment with the bank that holds the account within " +
+			"120 days of it, and within 9 months of it if it was never authorised."},
+		{"Ending the authority", "The account holder can end the authority at any time through that bank. " +
+			"What has not been paid by then remains to be paid under the plan."},
 	}
 }
 

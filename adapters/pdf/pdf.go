@@ -1,20 +1,98 @@
-// Package pdf draws agreements as PDF.
+// Package pdf draws agreements as PDF: A4 pages, in a font that has the macrons and the
+// ʻokina, every page bearing the agreement's number and its own.
 package pdf
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"codeberg.org/go-fonts/dejavu/dejavusans"
+	"codeberg.org/go-fonts/dejavu/dejavusansbold"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Printer draws agreements; a bounded number at once.
-type Printer struct{}
+type Printer struct {
+	regular, bold *face
+	zone          *time.Location
+	slots         chan struct{} // one taken by each drawing, for each holds its own copy of the fonts
+}
 
 var _ ports.Printer = (*Printer)(nil)
 
-// New returns a printer that draws at most parallel agreements at once.
-func New(parallel int) *Printer { panic("todo") }
+// New returns a printer that draws at most parallel agreements at once and writes times in zone.
+func New(parallel int, zone *time.Location) (*Printer, error) {
+	if parallel < 1 {
+		return nil, fmt.Errorf("pdf: parallel must be at least 1, not %d", parallel)
+	}
+	if zone == nil {
+		return nil, errors.New("pdf: a time zone is required")
+	}
+	regular, err := newFace("", dejavusans.TTF)
+	if err != nil {
+		return nil, err
+	}
+	bold, err := newFace("B", dejavusansbold.TTF)
+	if err != nil {
+		return nil, err
+	}
+	return &Printer{regular: regular, bold: bold, zone: zone, slots: make(chan struct{}, parallel)}, nil
+}
 
-// Print implements ports.Printer.
-func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) { panic("todo") }
+// Print implements ports.Printer. It waits for its turn until ctx ends. A character that the
+// font cannot draw is shown as U+FFFD, and a note below says which it was. It returns an
+// error if the agreement's wording is another than agreement.Version or if it was never
+// accepted.
+func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
+	if err := p.enter(ctx); err != nil {
+		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
+	}
+	defer p.leave()
+	pdf, err := p.draw(a)
+	if err != nil {
+		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
+	}
+	return pdf, nil
+}
+
+func (p *Printer) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *Printer) leave() { <-p.slots }
+
+// draw draws a. The library panics on some texts; none of them should reach it, and if one
+// does the agreement stays undrawn and the process alive.
+func (p *Printer) draw(a agreement.Agreement) (pdf []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			pdf, err = nil, fmt.Errorf("drawing panicked: %v", r)
+		}
+	}()
+	if a.AcceptedAt.IsZero() {
+		return nil, errors.New("it has no time of acceptance") // the library would date it now
+	}
+	sections, err := a.Text(p.zone)
+	if err != nil {
+		return nil, err
+	}
+	s := newSheet(p.regular, p.bold, a.AcceptedAt)
+	s.name(a.Title())
+	for i, section := range sections {
+		s.section(section, i == 0)
+	}
+	s.footers(a.Title() + ", version " + a.Version)
+	return s.bytes()
+}

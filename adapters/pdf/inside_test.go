@@ -1,0 +1,148 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+)
+
+func TestPrintWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(1, time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.enter(t.Context()); err != nil { // as another drawing would
+			t.Fatal(err)
+		}
+		result := make(chan error, 1)
+		go func() {
+			_, err := p.Print(t.Context(), accepted())
+			result <- err
+		}()
+		synctest.Wait()
+		select {
+		case err := <-result:
+			t.Fatalf("Print returned %v while another drawing went on", err)
+		default:
+		}
+		p.leave()
+		if err := <-result; err != nil {
+			t.Errorf("Print after the other drawing: %v", err)
+		}
+	})
+}
+
+func TestPrintStopsWaitingWhenTheContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(1, time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Print(ctx, accepted()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Print = %v, want the context's error", err)
+		}
+		p.leave()
+		if _, err := p.Print(t.Context(), accepted()); err != nil {
+			t.Errorf("the next Print = %v, want a drawing", err)
+		}
+	})
+}
+
+func TestPrintTurnsAPanicIntoAnError(t *testing.T) {
+	p := &Printer{zone: time.UTC, slots: make(chan struct{}, 1)} // without fonts
+	for range 2 {                                                // the first gives its turn back
+		got, err := p.Print(t.Context(), accepted())
+		if got != nil || err == nil || !strings.Contains(err.Error(), "panicked") {
+			t.Errorf("Print = %d bytes, %v; want the panic as an error", len(got), err)
+		}
+	}
+}
+
+func TestWrapLosesNothingAndFits(t *testing.T) {
+	s := drawing(t)
+	char := rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("aāW ")))
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.Float64Range(10, 166).Draw(t, "width")
+		n := rapid.SampledFrom([]int{0, 1, 30, 255}).Draw(t, "length")
+		text := s.clean(s.body, rapid.StringOfN(char, n, n, -1).Draw(t, "text"))
+		lines := s.wrap(s.body, text, width)
+		for _, line := range lines {
+			if got := s.width(s.body, line); got > width {
+				t.Fatalf("line %q is %.2f wide, want at most %.2f", line, got, width)
+			}
+		}
+		got, want := strings.Join(lines, ""), strings.ReplaceAll(text, " ", "")
+		if strings.ReplaceAll(got, " ", "") != want {
+			t.Fatalf("lines %q of text %q", lines, text)
+		}
+	})
+}
+
+func TestWrapBreaksANameWithoutSpaces(t *testing.T) {
+	s := drawing(t)
+	lines := s.wrap(s.body, strings.Repeat("W", 255), right-values)
+	if len(lines) < 5 || len(lines) > 10 {
+		t.Errorf("255 letters W take %d lines: %q", len(lines), lines)
+	}
+	if got := s.wrap(s.body, "WW", 0.1); len(got) < 2 || got[0] != "W" {
+		t.Errorf("where nothing fits the lines are %q, want a rune each", got)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	for _, seed := range []string{"", "Māia", "Ma\u0304ia", "👩‍🎓", "a\xff\x00b", "\u2028 x \u0301", "ﷺ", "\U0010FFFF"} {
+		f.Add(seed)
+	}
+	p, err := New(1, time.UTC)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, face := range []*face{p.regular, p.bold} {
+			replaced := 0
+			got := face.clean(text, func(rune) { replaced++ })
+			if !utf8.ValidString(got) || !norm.NFC.IsNormalString(got) || strings.TrimSpace(got) != got {
+				t.Errorf("clean(%q) = %q, want trimmed NFC", text, got)
+			}
+			if strings.Count(got, "\uFFFD") < replaced {
+				t.Errorf("clean(%q) = %q, with %d runes replaced", text, got, replaced)
+			}
+			for _, r := range got {
+				if !face.has(r) {
+					t.Errorf("clean(%q) = %q, which has %U", text, got, r)
+				}
+			}
+			if again := face.clean(got, func(r rune) { t.Errorf("%U is replaced in %q", r, got) }); again != got {
+				t.Errorf("clean(%q) = %q, and again %q", text, got, again)
+			}
+		}
+	})
+}
+
+func drawing(t *testing.T) *sheet {
+	t.Helper()
+	p, err := New(1, time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newSheet(p.regular, p.bold, time.Unix(0, 0))
+}
+
+// accepted is the least that can be drawn.
+func accepted() agreement.Agreement {
+	return agreement.Agreement{Number: agreement.Number(2027, 1), Version: agreement.Version, AcceptedAt: time.Unix(1, 0)}
+}

@@ -1,0 +1,278 @@
+package pdf_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	_ "time/tzdata" // New Zealand time on any machine
+	"unicode"
+
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+	"pgregory.net/rapid"
+)
+
+func TestNewRefuses(t *testing.T) {
+	tests := []struct {
+		name     string
+		parallel int
+		zone     *time.Location
+	}{
+		{"no drawing at once", 0, time.UTC},
+		{"less than none", -1, time.UTC},
+		{"no time zone", 1, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if p, err := pdf.New(tt.parallel, tt.zone); err == nil || p != nil {
+				t.Errorf("New(%d, %v) = %v, %v; want an error", tt.parallel, tt.zone, p, err)
+			}
+		})
+	}
+}
+
+func TestPrintDrawsTheTextExactly(t *testing.T) {
+	for _, n := range []int{1, 4, 52, money.MaxInstalments} {
+		t.Run(fmt.Sprintf("%d instalments", n), func(t *testing.T) {
+			a := plan(n)
+			drawn := read(t, printed(t, a))
+			if got, want := drawn.words(), words(t, a); got != want {
+				t.Errorf("the pages read\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestPrintRepeatsTheTableHeaderAndFootsEveryPage(t *testing.T) {
+	a := plan(money.MaxInstalments)
+	drawn := read(t, printed(t, a))
+	if len(drawn.pages) < 10 {
+		t.Errorf("%d pages for 601 payments, want at least 10", len(drawn.pages))
+	}
+	if drawn.count != len(drawn.pages) {
+		t.Errorf("the document counts %d pages and holds %d", drawn.count, len(drawn.pages))
+	}
+	for i, page := range drawn.pages {
+		wantFoot := []string{
+			"Payment Plan Agreement PPA-2027-000042, version " + agreement.Version,
+			fmt.Sprintf("Page %d of %d", i+1, len(drawn.pages)),
+		}
+		if got := page[len(page)-2:]; got[0] != wantFoot[0] || got[1] != wantFoot[1] {
+			t.Errorf("the foot of page %d is %q, want %q", i+1, got, wantFoot)
+		}
+		if i > 1 && i < len(drawn.pages)-2 && page[0] != "No." {
+			t.Errorf("page %d begins with %q, want the header of the table", i+1, page[0])
+		}
+	}
+}
+
+func TestPrintNames(t *testing.T) {
+	tests := []struct {
+		name  string
+		given string
+		drawn string
+		note  string // "" for none
+	}{
+		{"macrons and the ʻokina are drawn", "Māori ĀĒĪŌŪ āēīōū ʻOkina", "Māori ĀĒĪŌŪ āēīōū ʻOkina", ""},
+		{"so are Vietnamese, Greek and Cyrillic", "Nguyễn Ωμέγα Жанна", "Nguyễn Ωμέγα Жанна", ""},
+		{"a decomposed macron is composed", "Ma\u0304ia", "Māia", ""},
+		{"format characters are dropped", "A\u200dn\u202ena\u00ad", "Anna", ""},
+		{"white space is one space", "Anna\u00a0 \tMaria", "Anna Maria", ""},
+		{"what PDF itself uses is text", `(A)\n) Tj <b>=1+1</b> {nb}`, `(A)\n) Tj <b>=1+1</b> {nb}`, ""},
+		{"an emoji is named by its code point", "Ana 😀", "Ana \uFFFD", "U+1F600"},
+		{"each missing character is named once", "🎉😀🎉", "\uFFFD\uFFFD\uFFFD", "U+1F389, U+1F600"},
+		{"a script that the font lacks is named", "王", "\uFFFD", "U+738B"},
+		{"a name that already has U+FFFD is exact", "A\uFFFD", "A\uFFFD", ""},
+		{"invalid UTF-8 is replaced", "A\xff", "A\uFFFD", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := plan(4)
+			a.Student = agreement.Student{FirstName: tt.given, LastName: "X", Email: "x@example.nz"}
+			text := squeeze(read(t, printed(t, a)).text())
+			if want := squeeze("Payer" + tt.drawn + " X" + "Payer's email"); !strings.Contains(text, want) {
+				t.Errorf("the pages do not show %q:\n%s", want, text)
+			}
+			const noted = "couldnotbedrawn.Eachisshownas\uFFFDandlistedherebyitscodepoint:"
+			if tt.note == "" {
+				if strings.Contains(text, noted) {
+					t.Errorf("there is a note:\n%s", text)
+				}
+				return
+			}
+			want := squeeze(noted + tt.note + "." + "What the course costs")
+			if !strings.Contains(text, want) {
+				t.Errorf("no note %q below the names:\n%s", want, text)
+			}
+		})
+	}
+}
+
+func TestPrintTakesAnyName(t *testing.T) {
+	p := printer(t)
+	char := rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("aāW 'ʻ-😀"))).Filter(func(r rune) bool {
+		return !unicode.IsControl(r) // what a request may hold
+	})
+	name := rapid.Custom(func(t *rapid.T) string {
+		n := rapid.SampledFrom([]int{1, 20, 254, 255}).Draw(t, "length")
+		return rapid.StringOfN(char, n, n, -1).Draw(t, "name")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a := plan(1)
+		a.Student.FirstName = name.Draw(t, "first name")
+		a.Student.LastName = name.Draw(t, "last name")
+		a.Course.Name = name.Draw(t, "course")
+		a.Provider.Name = name.Draw(t, "provider")
+		a.DirectDebit.AccountHolder = name.Draw(t, "account holder")
+		got, err := p.Print(context.Background(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := read(t, got)
+		if drawn.count != len(drawn.pages) {
+			t.Fatalf("the document counts %d pages and holds %d", drawn.count, len(drawn.pages))
+		}
+		if text := squeeze(drawn.text()); !strings.Contains(text, "Totaltopay$2,990.02Whatthepayerdeclared") {
+			t.Fatalf("the pages read\n%s", text)
+		}
+	})
+}
+
+func TestPrintGivesTheSameBytes(t *testing.T) {
+	p := printer(t)
+	want := printed(t, plan(52))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			got, err := p.Print(context.Background(), plan(52))
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("another drawing has %d bytes (%v), not the same %d", len(got), err, len(want))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestPrintDatesTheDocumentByItsAcceptance(t *testing.T) {
+	a := plan(1)
+	a.AcceptedAt = a.AcceptedAt.In(time.FixedZone("", 13*60*60))
+	got := printed(t, a)
+	for _, want := range []string{
+		"/CreationDate (D:20270115031205)", "/ModDate (D:20270115031205)",
+		"/Title (\xfe\xff\x00P\x00a\x00y\x00m\x00e\x00n\x00t\x00 \x00P\x00l\x00a\x00n",
+	} {
+		if !bytes.Contains(got, []byte(want)) {
+			t.Errorf("the document does not hold %q", want)
+		}
+	}
+}
+
+func TestPrintRefuses(t *testing.T) {
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	otherWords, neverAccepted := plan(1), plan(1)
+	otherWords.Version = "2020-01-01"
+	neverAccepted.AcceptedAt = time.Time{}
+	tests := []struct {
+		name string
+		ctx  context.Context
+		a    agreement.Agreement
+		is   error // nil for any
+		says string
+	}{
+		{"a request that has ended", cancelled, plan(1), context.Canceled, ""},
+		{"words of another version", context.Background(), otherWords, nil, `"2020-01-01"`},
+		{"an agreement that was never accepted", context.Background(), neverAccepted, nil, "no time of acceptance"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := printer(t).Print(tt.ctx, tt.a)
+			switch {
+			case err == nil || got != nil:
+				t.Fatalf("Print gave %d bytes and error %v, want an error alone", len(got), err)
+			case tt.is != nil && !errors.Is(err, tt.is):
+				t.Errorf("the error is %v, want %v", err, tt.is)
+			case !strings.Contains(err.Error(), tt.a.Number) || !strings.Contains(err.Error(), tt.says):
+				t.Errorf("the error %q does not name the agreement and %q", err, tt.says)
+			}
+		})
+	}
+}
+
+func BenchmarkPrint(b *testing.B) {
+	for _, n := range []int{4, 52, money.MaxInstalments} {
+		b.Run(fmt.Sprintf("instalments=%d", n), func(b *testing.B) {
+			p, a := printer(b), plan(n)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Print(context.Background(), a); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// plan is an agreement on 2,990.02 in n weekly instalments after a payment of 200.00.
+func plan(n int) agreement.Agreement {
+	pricing := money.Pricing{Price: 2990_02, Upfront: 200_00, Principal: 2790_02}
+	parts, err := money.ByNumber(pricing.Principal, n)
+	if err != nil {
+		panic(err)
+	}
+	first := money.Date{Year: 2027, Month: time.February, Day: 1}
+	plan := money.Plan{Frequency: money.Weekly, Instalments: parts, First: first}
+	return agreement.Agreement{
+		ID:         "a0X000000000042",
+		Number:     agreement.Number(2027, 42),
+		Version:    agreement.Version,
+		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
+		OrderID:    "order-7",
+		AcceptedAt: time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC),
+		Provider:   agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example"},
+		Student:    agreement.Student{FirstName: "Māia", LastName: "Ngāta", Email: "maia@example.nz"},
+		Course:     agreement.Course{Code: "NZDIP", Name: "Diploma in Business"},
+		Pricing:    pricing,
+		Plan:       plan,
+		Schedule:   money.Schedule(pricing.Upfront, plan),
+		DirectDebit: agreement.DirectDebit{
+			AuthorityID:   "dda-9",
+			AccountHolder: "M NGATA",
+			AccountTail:   "23",
+			AuthorisedAt:  time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
+		},
+	}
+}
+
+func nzTime(t testing.TB) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+func printer(t testing.TB) *pdf.Printer {
+	t.Helper()
+	p, err := pdf.New(4, nzTime(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func printed(t testing.TB, a agreement.Agreement) []byte {
+	t.Helper()
+	got, err := printer(t).Print(context.Background(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

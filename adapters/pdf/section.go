@@ -1,0 +1,134 @@
+package pdf
+
+import (
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+// values is where the values of labelled rows begin, in millimetres.
+const values = left + 52.0
+
+// section draws sec in the order in which it is read; first is the one with the document's title.
+func (s *sheet) section(sec agreement.Section, first bool) {
+	s.open(sec.Title, first)
+	for _, p := range sec.Paragraphs {
+		s.paragraph(p)
+	}
+	for _, r := range sec.Rows {
+		s.row(r)
+	}
+	if !sec.Table.IsZero() {
+		s.table(sec.Table)
+	}
+	s.note()
+}
+
+// open writes a section's title on the page where its first lines stand.
+func (s *sheet) open(title string, first bool) {
+	st := s.heading
+	if first {
+		st = s.title
+	} else {
+		s.y += 4
+	}
+	s.need(st.height + 4*s.body.height)
+	for _, line := range s.wrap(st, s.clean(st, title), right-left) {
+		s.put(st, left, s.y, line)
+		s.y += st.height
+	}
+}
+
+func (s *sheet) paragraph(text string) {
+	for _, line := range s.wrap(s.body, s.clean(s.body, text), right-left) {
+		s.need(s.body.height)
+		s.put(s.body, left, s.y, line)
+		s.y += s.body.height
+	}
+	s.y += 1.5
+}
+
+func (s *sheet) row(r agreement.Row) {
+	labels := s.wrap(s.label, s.clean(s.label, r.Label), values-left-4)
+	lines := s.wrap(s.body, s.clean(s.body, r.Value), right-values)
+	for i := range max(len(labels), len(lines)) {
+		s.need(s.body.height)
+		if i < len(labels) {
+			s.put(s.label, left, s.y, labels[i])
+		}
+		if i < len(lines) {
+			s.put(s.body, values, s.y, lines[i])
+		}
+		s.y += s.body.height
+	}
+	s.y += 0.5
+}
+
+// table draws t with its header on every page that it reaches.
+func (s *sheet) table(t agreement.Table) {
+	const height = 5.8
+	columns := s.columns(t)
+	header := func() {
+		s.cells(s.strong, columns, t.Header)
+		s.y += height
+		s.rule(s.y, 90)
+	}
+	turn := func() {
+		if !s.fits(height) {
+			s.page()
+			header()
+		}
+	}
+	s.need(3 * height)
+	header()
+	for _, row := range t.Rows {
+		turn()
+		s.cells(s.body, columns, row)
+		s.y += height
+		s.rule(s.y, 215)
+	}
+	turn()
+	s.cells(s.strong, columns, t.Foot)
+	s.y += height + 1.5
+}
+
+// columns returns where each column of t begins, but where the last one ends: columns are as wide as
+// their widest cell, and the rest of the page's width lies between them.
+func (s *sheet) columns(t agreement.Table) []float64 {
+	widths := make([]float64, len(t.Header))
+	widen := func(st style, cells []string) {
+		for i, cell := range cells {
+			widths[i] = max(widths[i], s.width(st, s.clean(st, cell)))
+		}
+	}
+	widen(s.strong, t.Header)
+	widen(s.strong, t.Foot)
+	for _, row := range t.Rows {
+		widen(s.body, row)
+	}
+	gap := right - left
+	for _, w := range widths {
+		gap -= w
+	}
+	gap /= float64(max(1, len(widths)-1))
+
+	columns := make([]float64, len(widths))
+	x := left
+	for i, w := range widths {
+		columns[i] = x
+		x += w + gap
+	}
+	columns[len(columns)-1] = right
+	return columns
+}
+
+// cells draws a row of a table on the line that begins at s.y: the last cell is an amount.
+func (s *sheet) cells(st style, columns []float64, cells []string) {
+	y := s.y + 0.4
+	for i, cell := range cells {
+		cell = s.clean(st, cell)
+		if i == len(cells)-1 {
+			s.putRight(st, columns[i], y, cell)
+			continue
+		}
+		s.put(st, columns[i], y, cell)
+	}
+}

@@ -1,0 +1,189 @@
+package pdf
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jung-kurt/gofpdf"
+)
+
+// The area of an A4 page that is written on, in millimetres, and where the footer stands.
+const (
+	left, right = 22.0, 188.0
+	top, bottom = 20.0, 272.0
+	footer      = 280.0
+)
+
+// sheet is a document that is written from top to bottom, with a new page wherever the next
+// line does not fit.
+type sheet struct {
+	pdf     *gofpdf.Fpdf
+	y       float64       // top of the next line
+	used    style         // what the page is set in at the moment
+	undrawn map[rune]bool // since the last note
+
+	title, heading, body, label, strong, small style
+}
+
+// style is how a line of text looks.
+type style struct {
+	face   *face
+	size   float64 // points
+	height float64 // of a line, millimetres
+	grey   int     // 0 is black
+}
+
+// newSheet begins a document with one empty page. Its bytes depend on nothing but what is
+// written: the library would otherwise add the present time, and the order of a map.
+func newSheet(regular, bold *face, at time.Time) *sheet {
+	s := &sheet{
+		pdf:     gofpdf.New("P", "mm", "A4", ""),
+		undrawn: map[rune]bool{},
+		title:   style{bold, 19, 10, 0},
+		heading: style{bold, 12.5, 7.5, 0},
+		body:    style{regular, 9.5, 5, 0},
+		label:   style{regular, 9.5, 5, 90},
+		strong:  style{bold, 9.5, 5, 0},
+		small:   style{regular, 7.5, 4, 90},
+	}
+	s.pdf.SetCatalogSort(true)
+	s.pdf.SetCreationDate(at.UTC())
+	s.pdf.SetModificationDate(at.UTC())
+	s.pdf.SetAutoPageBreak(false, 0)
+	for _, f := range []*face{regular, bold} {
+		s.pdf.AddUTF8FontFromBytes("text", f.style, bytes.Clone(f.ttf))
+	}
+	s.page()
+	return s
+}
+
+// bytes ends the document.
+func (s *sheet) bytes() ([]byte, error) {
+	var b bytes.Buffer
+	err := s.pdf.Output(&b)
+	return b.Bytes(), err
+}
+
+// name sets the title that a reader's window shows.
+func (s *sheet) name(title string) {
+	s.pdf.SetTitle(s.clean(s.small, title), true)
+}
+
+func (s *sheet) page() {
+	s.pdf.AddPage()
+	s.y = top
+}
+
+func (s *sheet) fits(height float64) bool { return s.y+height <= bottom }
+
+// need begins a new page unless height fits on this one.
+func (s *sheet) need(height float64) {
+	if !s.fits(height) {
+		s.page()
+	}
+}
+
+func (s *sheet) clean(st style, text string) string {
+	return st.face.clean(text, func(r rune) { s.undrawn[r] = true })
+}
+
+func (s *sheet) use(st style) {
+	if s.used == st {
+		return
+	}
+	s.used = st
+	s.pdf.SetFont("text", st.face.style, st.size)
+	s.pdf.SetTextColor(st.grey, st.grey, st.grey)
+}
+
+func (s *sheet) width(st style, text string) float64 {
+	s.use(st)
+	return s.pdf.GetStringWidth(text)
+}
+
+// put draws clean text at x on the line that begins at y.
+func (s *sheet) put(st style, x, y float64, text string) {
+	if text == "" {
+		return
+	}
+	s.use(st)
+	s.pdf.Text(x, y+0.7*st.height, text)
+}
+
+// putRight draws clean text so that it ends at x.
+func (s *sheet) putRight(st style, x, y float64, text string) {
+	s.put(st, x-s.width(st, text), y, text)
+}
+
+// rule draws a line across the page at y.
+func (s *sheet) rule(y float64, grey int) {
+	s.pdf.SetDrawColor(grey, grey, grey)
+	s.pdf.SetLineWidth(0.2)
+	s.pdf.Line(left, y, right, y)
+}
+
+// wrap divides clean text into lines no wider than width: between words, and within a
+// word that is wider than a whole line. A text without words is one empty line.
+func (s *sheet) wrap(st style, text string, width float64) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && s.width(st, line+" "+word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for s.width(st, word) > width {
+			head := s.head(st, word, width)
+			lines = append(lines, head)
+			word = word[len(head):]
+		}
+		line = word
+	}
+	return append(lines, line)
+}
+
+// head returns as much of the beginning of word as fits into width, at least one rune.
+func (s *sheet) head(st style, word string, width float64) string {
+	end, used := 0, 0.0
+	for i, r := range word {
+		used += s.width(st, string(r))
+		if i > 0 && used > width {
+			break
+		}
+		end = i + len(string(r))
+	}
+	return word[:end]
+}
+
+// note says which characters were not drawn since the last note, if any.
+func (s *sheet) note() {
+	if len(s.undrawn) == 0 {
+		return
+	}
+	var points []string
+	for _, r := range slices.Sorted(maps.Keys(s.undrawn)) {
+		points = append(points, fmt.Sprintf("%U", r))
+	}
+	s.paragraph("Some characters above could not be drawn. Each is shown as \uFFFD and listed here by its " +
+		"code point: " + strings.Join(points, ", ") + ".")
+	clear(s.undrawn)
+}
+
+// footers writes text and the page number at the foot of every page.
+func (s *sheet) footers(text string) {
+	text = s.clean(s.small, text)
+	pages := s.pdf.PageCount()
+	for n := 1; n <= pages; n++ {
+		s.pdf.SetPage(n)
+		s.used = style{} // each page remembers a font of its own
+		s.put(s.small, left, footer, text)
+		s.putRight(s.small, right, footer, fmt.Sprintf("Page %d of %d", n, pages))
+	}
+}
