@@ -4,13 +4,19 @@ package fakeprocessor
 
 import (
 	"context"
-	"net/http"
+	"crypto/sha256"
+	"encoding/base32"
+	"net/url"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// How long after its completion a mandate reaches its next status.
+const (
+	submittedAfter = time.Minute
+	activeAfter    = 2 * time.Minute
 )
 
 // Processor is the fake processor.
@@ -21,18 +27,55 @@ var _ ports.Processor = Processor{}
 // Name returns "fake".
 func (Processor) Name() string { return "fake" }
 
-// Begin implements ports.Processor.
+// Begin implements ports.Processor. The billing request's id is a function of start.Key.
 func (Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
-	panic("todo")
+	if err := ctx.Err(); err != nil {
+		return ports.BillingRequest{}, err
+	}
+	sum := sha256.Sum256([]byte(start.Key))
+	return ports.BillingRequest{
+		ID:  "BR" + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:15]),
+		URL: start.BaseURL + formPath + "?token=" + url.QueryEscape(start.Token),
+	}, nil
 }
 
-// Observe implements ports.Processor.
+// Observe implements ports.Processor: a completed setup is submitted after one minute, and
+// active and authorised after two. A mandate that died stays dead.
 func (Processor) Observe(ctx context.Context, setup checkout.Setup, now time.Time) (checkout.Observation, error) {
-	panic("todo")
+	if err := ctx.Err(); err != nil {
+		return checkout.Observation{}, err
+	}
+	age := now.Sub(setup.CompletedAt)
+	switch {
+	case setup.Mandate.Dead():
+		return setup.Observation, nil
+	case setup.CompletedAt.IsZero():
+		return checkout.Observation{
+			BillingRequest: checkout.BillingPending,
+			Mandate:        checkout.MandateNone,
+			Authorisation:  checkout.CustomerInProgress,
+		}, nil
+	case age < submittedAfter:
+		return completed(), nil
+	case age < activeAfter:
+		return checkout.Observation{
+			BillingRequest: checkout.BillingFulfilled,
+			Mandate:        checkout.MandateSubmitted,
+			Authorisation:  checkout.CustomerInProgress,
+		}, nil
+	}
+	return checkout.Observation{
+		BillingRequest: checkout.BillingFulfilled,
+		Mandate:        checkout.MandateActive,
+		Authorisation:  checkout.Authorised,
+	}, nil
 }
 
-// Options is how the page is served.
-type Options = web.Options
-
-// Pages returns the handler of every path under /sandbox/processor/.
-func Pages(s *service.Service, o Options) http.Handler { panic("todo") }
+// completed is what the processor says of a setup that the payer has just completed.
+func completed() checkout.Observation {
+	return checkout.Observation{
+		BillingRequest: checkout.BillingFulfilled,
+		Mandate:        checkout.MandatePendingSubmission,
+		Authorisation:  checkout.CustomerInProgress,
+	}
+}

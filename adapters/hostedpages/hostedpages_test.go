@@ -1,0 +1,300 @@
+package hostedpages_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	page := b.get(b.setupPath())
+	page.is(t, http.StatusOK)
+	page.wants(t,
+		`<html lang="en-NZ">`, "<title>Set up your direct debit – Kōwhai Institute</title>",
+		"Kōwhai Institute", "Diploma in Business", "Hēmi O&#39;Brien", "Sandbox.",
+		"$2,990.00", "$200.00", "51 weekly payments of $53.65", "$53.85",
+		"Monday 1 February 2027", // the initial payment
+		"Monday 8 February 2027", // the first instalment
+		"Monday 31 January 2028", // the last
+		"all 53 planned payments",
+		`<form method="post" action="/api/dd-setup">`, `name="token" value="`+b.token+`"`,
+		`href="/api/dd-setup/legal?token=`, `href="https://enrol.kowhai.example/cancelled"`,
+		`href="mailto:help@kowhai.example"`,
+		`href="/api/dd-setup/assets/colour-1f6f54.css"`,
+	)
+	page.lacks(t, "hemi@example.nz", "logo.png", "<script", "data-notify", "enrol.kowhai.example/done")
+	if n := strings.Count(page.body, "<h1>"); n != 1 {
+		t.Errorf("the page has %d main headings, want 1", n)
+	}
+}
+
+func TestPlanInWords(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*checkout.Create)
+		want   []string
+		lack   []string
+	}{
+		{"without an initial payment and a residual", func(c *checkout.Create) {
+			c.Price, c.Upfront, c.Principal = checkout.Give(money.Cents(1_200_00)), checkout.Give(money.Cents(0)), checkout.Give(money.Cents(1_200_00))
+			c.Frequency, c.Number, c.Regular = checkout.Give("Monthly"), checkout.Give(12), checkout.Give(money.Cents(100_00))
+			c.Final = checkout.Given[money.Cents]{}
+		}, []string{"12 monthly payments of $100.00", "all 12 planned payments", "$1,200.00"},
+			[]string{"First payment", "Last instalment", "$0.00"}},
+		{"one payment", func(c *checkout.Create) {
+			c.Price, c.Upfront, c.Principal = checkout.Give(money.Cents(1_234_567_89)), checkout.Give(money.Cents(0)), checkout.Give(money.Cents(1_234_567_89))
+			c.Number, c.Regular = checkout.Give(1), checkout.Give(money.Cents(1_234_567_89))
+			c.Final = checkout.Given[money.Cents]{}
+		}, []string{"1 payment of $1,234,567.89", "Show the planned payment"}, []string{"weekly"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			create := order()
+			tt.change(&create)
+			b := newBench(t, kowhai(), create, 0)
+			page := b.get(b.setupPath())
+			page.wants(t, tt.want...)
+			page.lacks(t, tt.lack...)
+		})
+	}
+}
+
+func TestReadingChangesNothing(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	before := b.stored()
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions, "PROPFIND"} {
+		for _, path := range []string{b.setupPath(), b.legalPath()} {
+			b.do(method, path, "")
+		}
+	}
+	if after := b.stored(); !reflect.DeepEqual(after, before) {
+		t.Errorf("the checkout is %+v after reading, want %+v", after, before)
+	}
+}
+
+func TestWhateverIsWrongWithATokenThePageIsOne(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	want := b.get("/api/dd-setup")
+	want.is(t, http.StatusNotFound)
+	flipped := "A"
+	if strings.HasSuffix(b.token, flipped) {
+		flipped = "E"
+	}
+	forged := b.token[:len(b.token)-1] + flipped
+	for name, query := range map[string]string{
+		"empty":               "token=",
+		"garbage":             "token=%00%ff..",
+		"forged":              "token=" + forged,
+		"cut":                 "token=" + b.token[:len(b.token)-2],
+		"of another checkout": "token=" + strings.Replace(b.token, "KOWHAI-1", "KOWHAI-2", 1),
+		"of a later epoch":    "token=" + strings.Replace(b.token, ".1.", ".2.", 1),
+		"given twice":         "token=" + b.token + "&token=" + b.token,
+		"another's first":     "token=x&token=" + b.token,
+		"under another name":  "Token=" + b.token,
+		"an API key":          "token=pck_sandbox_abc",
+	} {
+		for _, path := range []string{"/api/dd-setup?", "/api/dd-setup/legal?"} {
+			got := b.get(path + query)
+			if got.status != want.status || got.body != want.body {
+				t.Errorf("%s, token %s: %d\n%s\nwant the same as without a token: %d\n%s",
+					path, name, got.status, got.body, want.status, want.body)
+			}
+		}
+		posted := b.do(http.MethodPost, "/api/dd-setup", query)
+		if posted.status != want.status || posted.body != want.body {
+			t.Errorf("POST, token %s: %d\n%s\nwant the page of a GET", name, posted.status, posted.body)
+		}
+	}
+	for _, path := range []string{"/api/dd-setup/", "/api/dd-setup/x", "/api/dd-setup/assets/", "/api/dd-setup/assets/none.css",
+		"/api/dd-setup/assets/colour-1F6F54.css", "/api/dd-setup/assets/colour-1f6f5.css", "/api/dd-setup/assets/colour-red.css"} {
+		if got := b.get(path); got.status != http.StatusNotFound || got.body != want.body {
+			t.Errorf("GET %s: %d, want the one page for what is not found", path, got.status)
+		}
+	}
+}
+
+func TestFormLeadsToTheProcessor(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	for range 2 { // a double click
+		got := b.begin(func(r *http.Request) { r.Header.Set("Origin", "null") })
+		got.is(t, http.StatusSeeOther)
+		if at := got.header.Get("Location"); at != baseURL+"/sandbox/processor/billing-requests?token="+b.token {
+			t.Errorf("Location = %q", at)
+		}
+		if got.header.Get("Cache-Control") != "no-store" || got.header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("headers of the redirect: %v", got.header)
+		}
+	}
+	if c := b.stored(); c.Setup.Try != 1 || c.Setup.BillingRequestID == "" {
+		t.Errorf("setup = %+v, want one billing request", c.Setup)
+	}
+}
+
+func TestFormIsRefused(t *testing.T) {
+	header := func(name string, values ...string) func(*http.Request) {
+		return func(r *http.Request) { r.Header[name] = values }
+	}
+	b := newBench(t, kowhai(), order(), 0)
+	form := url.Values{"token": {b.token}}.Encode()
+	for _, tt := range []struct {
+		name   string
+		target string
+		form   string
+		change func(*http.Request)
+		want   int
+	}{
+		{"from another website", "", form, header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+		{"as JSON", "", `{"token":"x"}`, header("Content-Type", "application/json"), http.StatusUnsupportedMediaType},
+		{"as multipart", "", form, header("Content-Type", "multipart/form-data; boundary=x"), http.StatusUnsupportedMediaType},
+		{"without a type", "", form, header("Content-Type"), http.StatusUnsupportedMediaType},
+		{"of two types", "", form, header("Content-Type", "application/x-www-form-urlencoded", "text/plain"), http.StatusUnsupportedMediaType},
+		{"over 16 KiB", "", form + "&x=" + strings.Repeat("x", 16<<10), nil, http.StatusRequestEntityTooLarge},
+		{"that is no form", "", form + "&x=%zz", nil, http.StatusBadRequest},
+		{"with the token in the address", "?" + form, "", nil, http.StatusNotFound},
+		{"with two tokens", "", form + "&" + form, nil, http.StatusNotFound},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var changes []func(*http.Request)
+			if tt.change != nil {
+				changes = append(changes, tt.change)
+			}
+			b.do(http.MethodPost, "/api/dd-setup"+tt.target, tt.form, changes...).is(t, tt.want)
+			if c := b.stored(); c.Setup.Try != 0 {
+				t.Errorf("setup = %+v, want none begun", c.Setup)
+			}
+		})
+	}
+}
+
+func TestPageThatIsOver(t *testing.T) {
+	t.Run("expired", func(t *testing.T) {
+		b := newBench(t, kowhai(), order(), 0)
+		b.now = b.now.Add(7 * 24 * time.Hour)
+		for _, got := range []answer{b.get(b.setupPath()), b.get(b.legalPath()), b.begin()} {
+			got.is(t, http.StatusGone)
+			got.wants(t, "This link has expired", "Kōwhai Institute", "help@kowhai.example", "enrol.kowhai.example/cancelled")
+			got.lacks(t, "<form", "Hēmi", "53.65")
+		}
+	})
+	t.Run("provider not enabled", func(t *testing.T) {
+		b := newBench(t, kowhai(), order(), 0)
+		p := kowhai()
+		p.APIEnabled = false
+		b.configure(p)
+		for _, got := range []answer{b.get(b.setupPath()), b.get(b.legalPath()), b.begin()} {
+			got.is(t, http.StatusGone)
+			got.wants(t, "This page is not available", "Kōwhai Institute")
+			got.lacks(t, "<form", "Hēmi", "53.65")
+		}
+	})
+}
+
+func TestDonePage(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	b.setUp()
+	b.now = b.now.Add(30 * 24 * time.Hour) // the token is over, the setup is not
+	page := b.get(b.setupPath())
+	page.is(t, http.StatusOK)
+	page.wants(t, "Your direct debit is set up",
+		`data-notify="https://enrol.kowhai.example https://www.kowhai.example"`,
+		`<script src="/api/dd-setup/assets/setup.js?v=`,
+		`<a class="button" href="https://enrol.kowhai.example/done?from=bank" target="_top">`,
+		"<strong>89</strong>")
+	page.lacks(t, "<form", "enrol.kowhai.example/cancelled")
+
+	again := b.begin()
+	again.is(t, http.StatusSeeOther)
+	if at := again.header.Get("Location"); at != baseURL+"/api/dd-setup?token="+b.token {
+		t.Errorf("Location of another start = %q, want the setup page", at)
+	}
+
+	p := kowhai()
+	p.SuccessURL, p.EnrolmentOrigins = "", nil
+	b.configure(p)
+	page = b.get(b.setupPath())
+	page.wants(t, "You can close this page.")
+	page.lacks(t, "data-notify")
+}
+
+func TestConfirmedPage(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	b.setUp()
+	c := b.stored()
+	_, err := b.service.Confirm(t.Context(), service.Caller{ProviderCode: "KOWHAI"}, checkout.Confirm{
+		RequestID: "req_2", PathID: b.id, CheckoutID: checkout.Give(b.id),
+		ProviderCode: checkout.Give("KOWHAI"), OrderID: checkout.Give("order-1"), Token: checkout.Give(b.token),
+		OpportunityID: checkout.Give(c.Records.OpportunityID), DDAID: checkout.Give(c.Records.DDAID),
+		PaymentMethod: checkout.Give("service_payment_plan"), FirstPayment: order().First,
+		DepositConfirmed: true, PaymentPlanAccepted: true, InformationConfirmed: true, PrivacyConsentAccepted: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := b.get(b.setupPath())
+	page.is(t, http.StatusOK)
+	page.wants(t, "is confirmed. There is nothing more to do here.")
+}
+
+func TestMandateThatDiedOpensThePageAgain(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	b.setUp()
+	b.kill()
+	page := b.get(b.setupPath())
+	page.is(t, http.StatusOK)
+	page.wants(t, "Your earlier bank setup is no longer valid", "<form")
+	b.begin().is(t, http.StatusSeeOther)
+	if c := b.stored(); c.Setup.Try != 2 {
+		t.Errorf("setup = %+v, want a second try", c.Setup)
+	}
+}
+
+func TestLegalPage(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	page := b.get(b.legalPath())
+	page.is(t, http.StatusOK)
+	page.wants(t, "Direct debit terms", "Kōwhai Institute", "severally", "10 calendar days", "120 days", "nine months",
+		"gave us the name and e-mail address", "principle 3A", "Privacy Commissioner", `href="`+strings.ReplaceAll(b.setupPath(), "&", "&amp;")+`"`)
+	page.lacks(t, "<form", "<script")
+
+	b.setUp()
+	b.get(b.legalPath()).is(t, http.StatusOK)
+}
+
+func TestFailures(t *testing.T) {
+	t.Run("a busy store asks for patience", func(t *testing.T) {
+		b := newBench(t, kowhai(), order(), 0)
+		b.store.err = ports.ErrBusy
+		for _, got := range []answer{b.get(b.setupPath()), b.begin()} {
+			got.is(t, http.StatusServiceUnavailable)
+			if got.header.Get("Retry-After") == "" {
+				t.Error("Retry-After is missing")
+			}
+		}
+	})
+	t.Run("anything else is logged under the request id, and not shown", func(t *testing.T) {
+		b := newBench(t, kowhai(), order(), 0)
+		b.store.err = errors.New("disk of db7 is on fire")
+		got := b.get(b.setupPath())
+		got.is(t, http.StatusInternalServerError)
+		id := got.header.Get("X-Request-Id")
+		got.wants(t, id)
+		got.lacks(t, "db7", b.token)
+		for _, want := range []string{id, "disk of db7 is on fire"} {
+			if !strings.Contains(b.log.String(), want) {
+				t.Errorf("the log lacks %q:\n%s", want, &b.log)
+			}
+		}
+		if strings.Contains(b.log.String(), b.token) {
+			t.Errorf("the log holds the setup token:\n%s", &b.log)
+		}
+	})
+}

@@ -1,0 +1,19 @@
+// Tells the window that opened this page, and the one that frames it, that the setup changed.
+// It is a hint without any data: whoever gets it asks the service.
+(function () {
+  "use strict";
+  var message = { source: "provider-checkout", type: "setup_changed" };
+  var origins = (document.body.getAttribute("data-notify") || "").split(" ").filter(Boolean);
+  var listeners = [];
+  if (window.opener) {
+    listeners.push(window.opener);
+  }
+  if (window.parent !== window && window.parent !== window.opener) {
+    listeners.push(window.parent);
+  }
+  listeners.forEach(function (listener) {
+    origins.forEach(function (origin) {
+      listener.postMessage(message, origin);
+    });
+  });
+})();

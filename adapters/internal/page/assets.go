@@ -1,0 +1,57 @@
+package page
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"strings"
+)
+
+// asset is a file that pages refer to.
+type asset struct {
+	name    string
+	body    []byte
+	version string // of the body: a changed file has another address
+}
+
+// addAssets takes up what stylesheets and scripts there are in files.
+func (s *Site) addAssets(files fs.FS) {
+	for _, entry := range must(fs.ReadDir(files, ".")) {
+		name := entry.Name()
+		if mediaType(name) == "" {
+			continue
+		}
+		body := must(fs.ReadFile(files, name))
+		sum := sha256.Sum256(body)
+		s.assets[name] = asset{name, body, hex.EncodeToString(sum[:6])}
+	}
+}
+
+// assetURL returns the address of an asset, for templates.
+func (s *Site) assetURL(name string) string {
+	return s.Assets + name + "?v=" + s.assets[name].version
+}
+
+// Asset answers a request for a path under Config.Assets.
+func (s *Site) Asset(w http.ResponseWriter, r *http.Request) {
+	a, ok := s.assets[strings.TrimPrefix(r.URL.Path, s.Assets)]
+	if !ok {
+		s.NotFound(w, r)
+		return
+	}
+	// While versions are changing over, a page of one may ask a server of the other.
+	lasting := r.URL.Query().Get("v") == a.version
+	ServeAsset(w, a.name, a.body, lasting)
+}
+
+// ServeAsset answers with a stylesheet or script. A lasting one never changes under its address.
+func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
+	cache := "public, max-age=3600"
+	if lasting {
+		cache = "public, max-age=31536000, immutable"
+	}
+	w.Header().Set("Cache-Control", cache)
+	w.Header().Set("Content-Type", mediaType(name))
+	_, _ = w.Write(body) // a client that went away is no fault
+}

@@ -1,0 +1,110 @@
+package page
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// maxForm is the largest form, in bytes, that is read.
+const maxForm = 16 << 10
+
+// Methods are the handlers of one path. GET's answers HEAD too.
+type Methods map[string]http.HandlerFunc
+
+// Serve calls the handler of the request's method, or answers 405 with Allow.
+func (s *Site) Serve(w http.ResponseWriter, r *http.Request, m Methods) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if handle, ok := m[method]; ok {
+		handle(w, r)
+		return
+	}
+	allowed := slices.Collect(maps.Keys(m))
+	if _, ok := m[http.MethodGet]; ok {
+		allowed = append(allowed, http.MethodHead)
+	}
+	slices.Sort(allowed)
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	s.problem(w, r, http.StatusMethodNotAllowed, "")
+}
+
+// Admit returns the setup token that values hold. It answers the request itself, and ok is
+// false, where there is no token or more than one, or where the client (its address) or
+// the token's holder asks too often.
+func (s *Site) Admit(w http.ResponseWriter, r *http.Request, client string, values url.Values) (token string, ok bool) {
+	if !s.allow(w, r, s.Clients, client) {
+		return "", false
+	}
+	token, ok = One(values, "token")
+	if !ok {
+		s.NotFound(w, r)
+		return "", false
+	}
+	name := sha256.Sum256([]byte(token)) // of one length, whatever comes
+	return token, s.allow(w, r, s.Tokens, string(name[:]))
+}
+
+// allow counts the request under name, and answers 429 where there were too many.
+func (s *Site) allow(w http.ResponseWriter, r *http.Request, l Limiter, name string) bool {
+	wait, ok := l.Allow(name)
+	if !ok {
+		setRetryAfter(w, wait)
+		s.problem(w, r, http.StatusTooManyRequests, "")
+	}
+	return ok
+}
+
+// One returns a value that is given exactly once and is not empty.
+func One(values url.Values, name string) (value string, ok bool) {
+	if given := values[name]; len(given) == 1 {
+		return given[0], given[0] != ""
+	}
+	return "", false
+}
+
+// ReadForm returns what the body's form holds; values of the address do not count. It answers the
+// request itself, and ok is false, where the body is no form or a browser says that
+// another website sent it. There are no cookies, so that a token in the body proves enough; under
+// no-referrer browsers send "Origin: null" for our own forms, so Origin is not looked at.
+func (s *Site) ReadForm(w http.ResponseWriter, r *http.Request) (form url.Values, ok bool) {
+	form, status := readForm(w, r)
+	if status != http.StatusOK {
+		s.problem(w, r, status, "")
+		return nil, false
+	}
+	return form, true
+}
+
+func readForm(w http.ResponseWriter, r *http.Request) (form url.Values, status int) {
+	if slices.Contains(r.Header.Values("Sec-Fetch-Site"), "cross-site") {
+		return nil, http.StatusForbidden
+	}
+	types := r.Header.Values("Content-Type")
+	if len(types) != 1 {
+		return nil, http.StatusUnsupportedMediaType
+	}
+	if media, _, err := mime.ParseMediaType(types[0]); err != nil || media != "application/x-www-form-urlencoded" {
+		return nil, http.StatusUnsupportedMediaType
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, http.StatusRequestEntityTooLarge
+	}
+	if err != nil {
+		return nil, http.StatusBadRequest
+	}
+	form, err = url.ParseQuery(string(body))
+	if err != nil {
+		return nil, http.StatusBadRequest
+	}
+	return form, http.StatusOK
+}
