@@ -1,0 +1,137 @@
+package service_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+func TestOfManyConfirmsOneConfirms(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	var first atomic.Int64
+	numbers := make([]string, crowd)
+	var all sync.WaitGroup
+	for i := range crowd {
+		all.Go(func() {
+			done, err := w.Confirm(t.Context(), caller, cmd)
+			if err != nil {
+				t.Errorf("confirm %d: %v", i, err)
+				return
+			}
+			if !done.Already {
+				first.Add(1)
+			}
+			numbers[i] = done.Checkout.Confirmation.AgreementNumber
+		})
+	}
+	all.Wait()
+	if first.Load() != 1 || len(slices.Compact(numbers)) != 1 || numbers[0] == "" || w.printer.printed != 1 {
+		t.Errorf("%d confirmed first, numbers %q, %d printed; want 1 of each", first.Load(), slices.Compact(numbers), w.printer.printed)
+	}
+	want := []events.Name{events.CheckoutCreated, events.CheckoutConfirmed, events.AgreementGenerated}
+	if got := w.receiver.names(); !slices.Equal(got, want) {
+		t.Errorf("delivered %q, want %q", got, want)
+	}
+}
+
+func TestAConfirmBeforeTheSetupIsRefused(t *testing.T) {
+	w := newWorld(t)
+	o := w.opened(t, "ORDER-1")
+	_, err := w.Confirm(t.Context(), caller, confirm(o))
+	expect(t, err, checkout.CodeSetupIncomplete)
+	if d := w.dossiers(t)["ORDER-1"]; d.Agreement != nil || w.printer.printed != 0 {
+		t.Error("an agreement was drawn")
+	}
+}
+
+func TestAConfirmAsksTheProcessorFirst(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	w.processor.set(checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateCancelled})
+	_, err := w.Confirm(t.Context(), caller, cmd)
+	expect(t, err, checkout.CodeSetupIncomplete)
+}
+
+func TestAConfirmDoesNotGuessWhenTheProcessorIsSilent(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	w.processor.err = errors.New("down")
+	_, err := w.Confirm(t.Context(), caller, cmd)
+	expect(t, err, checkout.CodeBusy)
+	if c, err := w.Checkout(t.Context(), caller, cmd.PathID); err != nil || !c.SetupComplete() {
+		t.Errorf("a poll is answered from the record: %v, %v", c.SetupComplete(), err)
+	}
+	w.processor.err = nil
+	if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+		t.Fatal(err)
+	}
+	w.processor.err = errors.New("down again")
+	if again, err := w.Confirm(t.Context(), caller, cmd); err != nil || !again.Already {
+		t.Errorf("a repeat needs no processor: %v", err)
+	}
+}
+
+func TestAnAgreementIsDrawnAtTheSecondTry(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	w.printer.fail = 1
+	done, err := w.Confirm(t.Context(), caller, cmd)
+	if err != nil || !done.Checkout.Confirmation.PDFGenerated() || w.printer.printed != 2 {
+		t.Errorf("%+v, %v after %d tries", done.Checkout.Confirmation, err, w.printer.printed)
+	}
+}
+
+func TestAConfirmIsNotStuckOnAPrinter(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	w.printer.fail = 2
+	done, err := w.Confirm(t.Context(), caller, cmd)
+	if err != nil || done.Checkout.Status != checkout.Confirmed || done.Checkout.Confirmation.PDFGenerated() {
+		t.Fatalf("%+v, %v; want it confirmed without a PDF", done.Checkout.Confirmation, err)
+	}
+	if names := w.receiver.names(); slices.Contains(names, events.AgreementGenerated) || len(w.reports.all) != 2 {
+		t.Errorf("events %q and %d reports; want no agreement.generated, and the operator told", names, len(w.reports.all))
+	}
+	again, err := w.Confirm(t.Context(), caller, cmd)
+	if err != nil || !again.Already || again.Checkout.Confirmation != done.Checkout.Confirmation {
+		t.Errorf("a repeat: %+v, %v", again.Checkout.Confirmation, err)
+	}
+}
+
+func TestAnotherProvidersCheckoutDoesNotExist(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	other := kowhai()
+	other.Provider.Code = "TUI"
+	w.configure(t, kowhai(), other)
+	tui := service.Caller{ProviderCode: "TUI"}
+	_, missing := w.Checkout(t.Context(), tui, "TUI-1-nothing")
+	_, got := w.Checkout(t.Context(), tui, cmd.PathID)
+	expect(t, got, checkout.CodeCheckoutUnknown)
+	if got.Error() != missing.Error() {
+		t.Errorf("another provider's checkout: %q, an unknown one: %q", got, missing)
+	}
+	cmd.ProviderCode = checkout.Give("TUI")
+	_, err := w.Confirm(t.Context(), tui, cmd)
+	expect(t, err, checkout.CodeCheckoutUnknown)
+}
+
+func TestAConfirmNumbersTheAgreementByTheNewZealandYear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts at midnight UTC, 2000-01-01
+		w := newWorld(t)
+		time.Sleep(time.Date(2026, 12, 31, 11, 0, 0, 0, time.UTC).Sub(time.Now())) // midnight in Auckland
+		done, err := w.Confirm(t.Context(), caller, w.ready(t, "ORDER-1"))
+		if err != nil || done.Checkout.Confirmation.AgreementNumber != "PPA-2027-000001" {
+			t.Errorf("number %q, %v; want PPA-2027-000001", done.Checkout.Confirmation.AgreementNumber, err)
+		}
+	})
+}

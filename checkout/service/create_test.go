@@ -1,0 +1,242 @@
+package service_test
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+const crowd = 64
+
+func TestOfManyCreatesOfOneOrderOneOpens(t *testing.T) {
+	w := newWorld(t)
+	var first, replays atomic.Int64
+	ids := make([]string, crowd)
+	var all sync.WaitGroup
+	for i := range crowd {
+		all.Go(func() {
+			o, err := w.Create(t.Context(), caller, create("ORDER-1"))
+			if err != nil {
+				t.Errorf("create %d: %v", i, err)
+				return
+			}
+			ids[i] = o.Checkout.ID + o.Token
+			if o.Replay {
+				replays.Add(1)
+			} else {
+				first.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if first.Load() != 1 || replays.Load() != crowd-1 {
+		t.Errorf("%d opened and %d replayed, want 1 and %d", first.Load(), replays.Load(), crowd-1)
+	}
+	for _, id := range ids {
+		if id != ids[0] {
+			t.Fatalf("answers name %q and %q", ids[0], id)
+		}
+	}
+	if d := w.dossiers(t)["ORDER-1"]; len(d.Events) != 1 || d.Events[0].Status != events.Delivered || len(w.receiver.names()) != 1 {
+		t.Errorf("events on record %+v, delivered %v; want checkout.created once", d.Events, w.receiver.names())
+	}
+}
+
+func TestOfManyDifferentIntentsOneOpensAndTheOthersConflict(t *testing.T) {
+	w := newWorld(t)
+	var opened, conflicts atomic.Int64
+	var all sync.WaitGroup
+	for i := range crowd {
+		all.Go(func() {
+			cmd := create("ORDER-1")
+			cmd.First = checkout.Give(money.Date{Year: 2027, Month: 1, Day: 1}.After(money.Weekly, i))
+			_, err := w.Create(t.Context(), caller, cmd)
+			if err == nil {
+				opened.Add(1)
+				return
+			}
+			expect(t, err, checkout.CodeIntentConflict)
+			conflicts.Add(1)
+		})
+	}
+	all.Wait()
+	if opened.Load() != 1 || conflicts.Load() != crowd-1 || len(w.dossiers(t)) != 1 {
+		t.Errorf("%d opened, %d conflicts, %d on record", opened.Load(), conflicts.Load(), len(w.dossiers(t)))
+	}
+}
+
+func TestAnIdempotencyKeyMeansOneEnrolment(t *testing.T) {
+	w := newWorld(t)
+	keyed := func(order, key string) checkout.Create {
+		c := create(order)
+		c.IdempotencyKey = checkout.Give(key)
+		return c
+	}
+	steps := []struct {
+		name   string
+		cmd    checkout.Create
+		code   checkout.Code
+		replay bool
+		key    string
+	}{
+		{"the first create binds its key", keyed("A", "key-1"), 0, false, ""},
+		{"the same again", keyed("A", "key-1"), 0, true, "key-1"},
+		{"the same order under another key", keyed("A", "key-2"), 0, true, "key-2"},
+		{"the same order without a key", create("A"), 0, true, "KOWHAI:A"},
+		{"a key that a replay named is not bound", keyed("B", "key-2"), 0, false, ""},
+		{"the bound key with another order", keyed("C", "key-1"), checkout.CodeIntentConflict, false, ""},
+		{"the bound key with an order of another key", keyed("B", "key-1"), checkout.CodeIntentConflict, false, ""},
+		{"a key that spells a default key is just a key", keyed("D", "KOWHAI:A"), 0, false, ""},
+		{"an order without a key", create("E"), 0, false, ""},
+		{"its default key as a header of another order", keyed("F", "KOWHAI:E"), 0, false, ""},
+	}
+	for _, s := range steps {
+		o, err := w.Create(t.Context(), caller, s.cmd)
+		if s.code != 0 {
+			expect(t, err, s.code)
+			continue
+		}
+		if err != nil || o.Replay != s.replay || o.IdempotencyKey != s.key {
+			t.Errorf("%s: replay %v, key %q, %v; want %v, %q", s.name, o.Replay, o.IdempotencyKey, err, s.replay, s.key)
+		}
+	}
+}
+
+func TestARetryStaysSafeWhenTheCatalogueChanges(t *testing.T) {
+	w := newWorld(t)
+	first := w.opened(t, "ORDER-1")
+
+	dearer := kowhai()
+	dearer.Courses[0].Price = 3990_00
+	w.configure(t, dearer)
+	if o, err := w.Create(t.Context(), caller, create("ORDER-1")); err != nil || !o.Replay || o.Checkout.Intent != first.Checkout.Intent {
+		t.Errorf("after a change of price: %+v, %v; want a replay with the stored intent", o, err)
+	}
+
+	retired := kowhai()
+	retired.Courses = nil
+	w.configure(t, retired)
+	if o, err := w.Create(t.Context(), caller, create("ORDER-1")); err != nil || !o.Replay {
+		t.Errorf("after the course retired: %v", err)
+	}
+	_, err := w.Create(t.Context(), caller, create("ORDER-2"))
+	expect(t, err, checkout.CodeInvalid)
+}
+
+func TestAnotherFrequencyIsAnotherIntent(t *testing.T) {
+	w := newWorld(t)
+	w.opened(t, "ORDER-1")
+	cmd := create("ORDER-1")
+	cmd.Frequency = checkout.Give("Monthly")
+	_, err := w.Create(t.Context(), caller, cmd)
+	expect(t, err, checkout.CodeIntentConflict)
+}
+
+func TestAReplayRenewsTheSetupPairOnItsLastDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		first := w.opened(t, "ORDER-1")
+		time.Sleep(6 * 24 * time.Hour)
+		if o := w.opened(t, "ORDER-1"); o.Token != first.Token {
+			t.Error("with a day left the pair is the same")
+		}
+		time.Sleep(time.Second)
+		second := w.opened(t, "ORDER-1")
+		if second.Token == first.Token || !strings.HasSuffix(second.SetupURL, second.Token) {
+			t.Error("with less than a day left the pair is new")
+		}
+		for _, token := range []string{first.Token, second.Token} {
+			if page, err := w.SetupPage(t.Context(), token); err != nil || int(page.State) != 1 {
+				t.Errorf("page %d, %v; want it open", page.State, err)
+			}
+		}
+		w.setUp(t, second.Token)
+		_, err := w.Confirm(t.Context(), caller, confirm(first))
+		expect(t, err, checkout.CodeConflict)
+		if _, err := w.Confirm(t.Context(), caller, confirm(second)); err != nil {
+			t.Errorf("confirm with the latest token: %v", err)
+		}
+	})
+}
+
+func TestWhoMayCall(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*catalogue.Provider)
+		named  string
+		code   checkout.Code
+	}{
+		{"another provider in the body", func(*catalogue.Provider) {}, "TUI", checkout.CodeKeyMismatch},
+		{"no configuration", func(p *catalogue.Provider) { p.Code = "OTHER" }, "KOWHAI", checkout.CodeProviderUnknown},
+		{"inactive", func(p *catalogue.Provider) { p.Active = false }, "KOWHAI", checkout.CodeProviderNotEnabled},
+		{"not enabled for the API", func(p *catalogue.Provider) { p.APIEnabled = false }, "KOWHAI", checkout.CodeProviderNotEnabled},
+		{"no account", func(p *catalogue.Provider) { p.AccountID = "" }, "KOWHAI", checkout.CodeProviderNotEnabled},
+		{"another environment", func(p *catalogue.Provider) { p.Environment = catalogue.Production }, "KOWHAI", checkout.CodeProviderNotEnabled},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			o := w.opened(t, "ORDER-1")
+			c := kowhai()
+			tt.change(&c.Provider)
+			w.configure(t, c)
+			cmd, cnf := create("ORDER-1"), confirm(o)
+			cmd.ProviderCode, cnf.ProviderCode = checkout.Give(tt.named), checkout.Give(tt.named)
+			_, err := w.Create(t.Context(), caller, cmd)
+			expect(t, err, tt.code)
+			_, err = w.Confirm(t.Context(), caller, cnf)
+			expect(t, err, tt.code)
+			if tt.code != checkout.CodeKeyMismatch {
+				_, err = w.Checkout(t.Context(), caller, o.Checkout.ID)
+				expect(t, err, tt.code)
+			}
+		})
+	}
+}
+
+func TestAuthenticate(t *testing.T) {
+	w := newWorld(t)
+	issue := func(env catalogue.Environment, fill byte, revoked bool) string {
+		text, key := catalogue.NewKey("KOWHAI", env, time.Now().UTC().Truncate(time.Millisecond), [32]byte{fill})
+		if err := w.store.AddKey(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if revoked {
+			if err := w.store.RevokeKey(t.Context(), key.ID, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return text
+	}
+	good := issue(catalogue.Sandbox, 1, false)
+	unknown, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{9})
+	tests := []struct {
+		name, key string
+		code      checkout.Code
+	}{
+		{"a live key", good, 0},
+		{"none", "", checkout.CodeKeyMissing},
+		{"an unknown key", unknown, checkout.CodeKeyInvalid},
+		{"not a key", "secret", checkout.CodeKeyInvalid},
+		{"a key cut short", good[:len(good)-1], checkout.CodeKeyInvalid},
+		{"a revoked key", issue(catalogue.Sandbox, 2, true), checkout.CodeKeyInvalid},
+		{"a key of production", issue(catalogue.Production, 3, false), checkout.CodeKeyInvalid},
+	}
+	for _, tt := range tests {
+		got, err := w.Authenticate(t.Context(), tt.key)
+		switch {
+		case tt.code != 0:
+			expect(t, err, tt.code)
+		case err != nil || got.ProviderCode != "KOWHAI":
+			t.Errorf("%s: %+v, %v", tt.name, got, err)
+		}
+	}
+}

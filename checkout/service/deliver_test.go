@@ -1,0 +1,187 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+var errRefused = errors.New("receiver answered 500")
+
+func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answer = func(events.Delivery, int) error { return errRefused }
+		start := time.Now()
+		w.opened(t, "ORDER-1") // succeeds all the same
+		got := w.receiver.got
+		if len(got) != 3 {
+			t.Fatalf("%d attempts, want 3", len(got))
+		}
+		for i, after := range []time.Duration{0, 250 * time.Millisecond, 1000 * time.Millisecond} {
+			if got[i].attempt != i+1 || got[i].at.Sub(start) != after {
+				t.Errorf("attempt %d after %s, want %d after %s", got[i].attempt, got[i].at.Sub(start), i+1, after)
+			}
+			if got[i].Event.ID != got[0].Event.ID || got[i].Signature != got[0].Signature || !bytes.Equal(got[i].Event.Body, got[0].Event.Body) {
+				t.Errorf("attempt %d differs from the first", i+1)
+			}
+		}
+		if e := w.dossiers(t)["ORDER-1"].Events[0]; e.Status != events.Failed || e.Attempts != 3 {
+			t.Errorf("on record %s after %d attempts, want failed after 3", e.Status, e.Attempts)
+		}
+	})
+}
+
+func TestARunStopsAtTheFirstAcceptance(t *testing.T) {
+	w := newWorld(t)
+	w.receiver.answer = func(_ events.Delivery, attempt int) error {
+		if attempt < 2 {
+			return errRefused
+		}
+		return nil
+	}
+	w.opened(t, "ORDER-1")
+	if e := w.dossiers(t)["ORDER-1"].Events[0]; e.Status != events.Delivered || e.Attempts != 2 || len(w.receiver.got) != 2 {
+		t.Errorf("on record %s after %d attempts, %d made", e.Status, e.Attempts, len(w.receiver.got))
+	}
+}
+
+func TestEachEventIsTriedThoughTheFormerFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		cmd := w.ready(t, "ORDER-1")
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			time.Sleep(2 * time.Second) // as long as an attempt may take
+			if d.Event.Name == events.CheckoutConfirmed {
+				return errRefused
+			}
+			return nil
+		}
+		if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+			t.Fatal(err)
+		}
+		var statuses []events.Status
+		for _, e := range w.dossiers(t)["ORDER-1"].Events {
+			statuses = append(statuses, e.Status)
+		}
+		if want := []events.Status{events.Delivered, events.Failed, events.Delivered}; !slices.Equal(statuses, want) {
+			t.Errorf("statuses %q, want %q", statuses, want)
+		}
+	})
+}
+
+func TestWithoutADestinationNothingIsSentNorLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		silent := kowhai()
+		silent.Provider.Destination = catalogue.Destination{}
+		w.configure(t, silent)
+		w.opened(t, "ORDER-1")
+		w.configure(t, kowhai())
+		w.runFor(t, time.Minute)
+		if e := w.dossiers(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured || e.Attempts != 0 || len(w.receiver.got) != 0 {
+			t.Errorf("on record %s, %d sent", e.Status, len(w.receiver.got))
+		}
+	})
+}
+
+// runFor runs the service's background work for a while.
+func (w *world) runFor(t *testing.T, d time.Duration) {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	w.Run(ctx)
+}
+
+// crashed stores a checkout as a process would that died before it delivered its event.
+func (w *world) crashed(t *testing.T, order string) {
+	t.Helper()
+	cmd := create(order)
+	o := w.opened(t, "model of "+order)
+	change := cmd.Open(o.Checkout.Intent, checkout.Opening{ID: "KOWHAI-1-" + order, Now: time.Now().UTC(),
+		Environment: catalogue.Sandbox, Token: o.Checkout.Latest()})
+	queued := ports.Queued{Status: events.Pending, Until: time.Now().UTC().Add(10 * time.Second)}
+	if err := w.store.InsertCheckout(t.Context(), change, queued); err != nil {
+		t.Fatal(err)
+	}
+	w.receiver.got = nil
+}
+
+func TestWhatACrashCutOffIsTakenUpWithinFifteenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.crashed(t, "ORDER-1")
+		w.runFor(t, 9*time.Second)
+		if len(w.receiver.got) != 0 {
+			t.Error("the committing request owns its events for ten seconds")
+		}
+		w.runFor(t, 6*time.Second)
+		if len(w.receiver.got) != 1 || w.dossiers(t)["ORDER-1"].Events[0].Status != events.Delivered {
+			t.Errorf("%d delivered after fifteen seconds, want 1", len(w.receiver.got))
+		}
+	})
+}
+
+func TestManyProcessesRecoverAnEventOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.crashed(t, "ORDER-1")
+		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(time.Second); return nil }
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() { w.runFor(t, 30*time.Second) })
+		}
+		all.Wait()
+		if len(w.receiver.got) != 1 {
+			t.Errorf("%d deliveries, want 1", len(w.receiver.got))
+		}
+	})
+}
+
+func TestAConfirmDeliversAfterTheCreatesEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			if d.Event.Name == events.CheckoutCreated {
+				time.Sleep(2 * time.Second)
+				return errRefused
+			}
+			return nil
+		}
+		var all sync.WaitGroup
+		all.Go(func() { w.opened(t, "ORDER-1") }) // stays with its event for seven seconds
+		synctest.Wait()
+		if _, err := w.Confirm(t.Context(), caller, w.ready(t, "ORDER-1")); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		want := []events.Name{events.CheckoutCreated, events.CheckoutCreated, events.CheckoutCreated,
+			events.CheckoutConfirmed, events.AgreementGenerated}
+		if got := w.receiver.names(); !slices.Equal(got, want) {
+			t.Errorf("delivered %q, want %q", got, want)
+		}
+	})
+}
+
+func TestADestinationThatWentAwayIsNotConfigured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.crashed(t, "ORDER-1")
+		silent := kowhai()
+		silent.Provider.Destination = catalogue.Destination{}
+		w.configure(t, silent)
+		w.runFor(t, 15*time.Second)
+		if e := w.dossiers(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured {
+			t.Errorf("on record %s", e.Status)
+		}
+	})
+}

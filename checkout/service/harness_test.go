@@ -1,0 +1,253 @@
+package service_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// world is a service over the in-memory store, with an outside that does as the test says.
+type world struct {
+	*service.Service
+	store     *memory.Store
+	processor *processor
+	printer   *printer
+	receiver  *receiver
+	reports   reports
+}
+
+// newWorld returns a world with the provider KOWHAI, which has a catalogue and a destination.
+// change, if any, changes the configuration of the service.
+func newWorld(t *testing.T, change ...func(*service.Config)) *world {
+	t.Helper()
+	w := &world{store: memory.New(), processor: &processor{}, printer: &printer{}, receiver: &receiver{}}
+	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: ring,
+		Store: w.store, Processor: w.processor, Printer: w.printer, Sender: w.receiver,
+		Now: time.Now, Rand: rand.Reader, Report: w.reports.add}
+	for _, f := range change {
+		f(&c)
+	}
+	if w.Service, err = service.New(c); err != nil {
+		t.Fatal(err)
+	}
+	w.configure(t, kowhai())
+	return w
+}
+
+func kowhai() catalogue.Configuration {
+	return catalogue.Configuration{
+		Provider: catalogue.Provider{Code: "KOWHAI", Name: "Kōwhai Institute", AccountID: "acc-1",
+			Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Authoritative,
+			Destination: catalogue.Destination{URL: "https://hooks.example", Secret: strings.Repeat("w", 24)}},
+		Courses: []catalogue.Course{{Code: "NZDIP", Name: "Diploma in Business", Price: 2990_00, Upfront: 200_00,
+			Active: true, Environment: catalogue.Sandbox,
+			Options: []catalogue.Option{{Frequency: money.Weekly, Number: 52}, {Frequency: money.Monthly, Number: 12}}}},
+	}
+}
+
+func (w *world) configure(t *testing.T, configurations ...catalogue.Configuration) {
+	t.Helper()
+	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+		return configurations, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var caller = service.Caller{ProviderCode: "KOWHAI", KeyID: "k1"}
+
+func create(order string) checkout.Create {
+	return checkout.Create{RequestID: "req_1",
+		ProviderCode: checkout.Give("KOWHAI"), OrderID: checkout.Give(order),
+		FirstName: checkout.Give("Aroha"), LastName: checkout.Give("Ngata"), Email: checkout.Give("aroha@example.ac.nz"),
+		CourseCode: checkout.Give("NZDIP"), Frequency: checkout.Give("Weekly"),
+		First: checkout.Give(money.Date{Year: 2027, Month: 2, Day: 1})}
+}
+
+// opened opens a checkout for the order.
+func (w *world) opened(t *testing.T, order string) service.Opened {
+	t.Helper()
+	o, err := w.Create(t.Context(), caller, create(order))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// ready opens a checkout, has the payer complete its bank setup and returns the confirm that fits.
+func (w *world) ready(t *testing.T, order string) checkout.Confirm {
+	t.Helper()
+	o := w.opened(t, order)
+	w.setUp(t, o.Token)
+	return confirm(o)
+}
+
+func (w *world) setUp(t *testing.T, token string) {
+	t.Helper()
+	if _, err := w.BeginSetup(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	w.processor.set(fulfilled)
+	if _, err := w.CompleteSetup(t.Context(), token,
+		checkout.Completion{AccountHolder: "A NGATA", AccountTail: "89", Observation: fulfilled}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func confirm(o service.Opened) checkout.Confirm {
+	c := o.Checkout
+	return checkout.Confirm{RequestID: "req_2", PathID: c.ID, CheckoutID: checkout.Give(c.ID),
+		ProviderCode: checkout.Give(c.ProviderCode), OrderID: checkout.Give(c.OrderID), Token: checkout.Give(o.Token),
+		OpportunityID: checkout.Give(c.Records.OpportunityID), DDAID: checkout.Give(c.Records.DDAID),
+		PaymentMethod: checkout.Give("service_payment_plan"), FirstPayment: checkout.Give(c.Intent.Plan.First),
+		DepositConfirmed: true, PaymentPlanAccepted: true, InformationConfirmed: true, PrivacyConsentAccepted: true}
+}
+
+// dossiers returns everything on record, by order id.
+func (w *world) dossiers(t *testing.T) map[string]ports.Dossier {
+	t.Helper()
+	all := make(map[string]ports.Dossier)
+	err := w.store.Export(t.Context(), ports.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Checkout: func(d ports.Dossier) error {
+			if _, twice := all[d.Checkout.OrderID]; twice {
+				return fmt.Errorf("order %s is on record twice", d.Checkout.OrderID)
+			}
+			all[d.Checkout.OrderID] = d
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var (
+	notBegun  = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
+	fulfilled = checkout.Observation{BillingRequest: checkout.BillingFulfilled,
+		Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress}
+)
+
+// processor says what it was told to say.
+type processor struct {
+	mu     sync.Mutex
+	says   checkout.Observation
+	err    error
+	begins []string // keys
+	asked  int
+}
+
+func (p *processor) Name() string { return "scripted" }
+
+func (p *processor) set(o checkout.Observation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.says = o
+}
+
+func (p *processor) Begin(_ context.Context, s ports.SetupStart) (ports.BillingRequest, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begins = append(p.begins, s.Key)
+	p.says = notBegun
+	return ports.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/" + s.Key}, p.err
+}
+
+func (p *processor) Observe(context.Context, checkout.Setup, time.Time) (checkout.Observation, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	return p.says, p.err
+}
+
+// printer prints, unless it is told to fail the next few times.
+type printer struct {
+	mu      sync.Mutex
+	fail    int
+	printed int
+}
+
+func (p *printer) Print(_ context.Context, a agreement.Agreement) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.printed++
+	if p.fail > 0 {
+		p.fail--
+		return nil, errors.New("out of ink")
+	}
+	return []byte("%PDF of " + a.Number), nil
+}
+
+// receiver takes deliveries, each as answer says.
+type receiver struct {
+	mu     sync.Mutex
+	answer func(d events.Delivery, attempt int) error // nil accepts
+	got    []delivered
+}
+
+type delivered struct {
+	events.Delivery
+	attempt int
+	at      time.Time
+}
+
+func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.Delivery, attempt int) error {
+	r.mu.Lock()
+	r.got = append(r.got, delivered{d, attempt, time.Now()})
+	answer := r.answer
+	r.mu.Unlock()
+	if answer == nil {
+		return nil
+	}
+	return answer(d, attempt)
+}
+
+func (r *receiver) names() (names []events.Name) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.got {
+		names = append(names, d.Event.Name)
+	}
+	return names
+}
+
+type reports struct {
+	mu  sync.Mutex
+	all []error
+}
+
+func (r *reports) add(_ context.Context, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, err)
+}
+
+// expect checks that err is a refusal with this code.
+func expect(t *testing.T, err error, code checkout.Code) {
+	t.Helper()
+	var refusal *checkout.Error
+	if !errors.As(err, &refusal) || refusal.Code != code {
+		t.Errorf("got %v, want a refusal with code %d", err, code)
+	}
+}
