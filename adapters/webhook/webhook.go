@@ -1,28 +1,111 @@
-// Package webhook sends events over HTTP.
+// Package webhook sends events over HTTP to receivers that it does not trust: they may point
+// inwards, redirect, hang, drip or flood, and none of it costs more than one bounded attempt.
 package webhook
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+// The bounds of one attempt, and of one receiver.
+const (
+	timeout      = 2 * time.Second // from looking the name up to the end of the answer
+	maxHeader    = 16 << 10        // of the answer; with maxBody, 64 KiB
+	maxBody      = 48 << 10
+	maxConns     = 64              // to one receiver; a hanging one delays nobody else
+	maxIdleConns = 256             // to all receivers together
+	idleTimeout  = 4 * time.Second // common servers hang up after 5: do not race them
+)
+
 // Options is how events are sent.
 type Options struct {
-	AllowPrivate bool // also over plain http, and to loopback and private addresses: for sandboxes
+	// AllowPrivate is for sandboxes: events may also go over plain http, to any port, and to
+	// loopback and private addresses. Link-local addresses, where clouds keep their
+	// metadata, stay refused.
+	AllowPrivate bool
 }
 
-// Sender sends events.
-type Sender struct{}
+// Sender sends events. It is safe for concurrent use.
+//
+// A destination must be an https URL without user information, on port 443 or one from
+// 1024 up. Its address is judged as it is dialled, after the name was looked up: a name that
+// points inwards is refused whenever it does. Proxies of the environment are not used.
+type Sender struct {
+	// The transport is used bare: an http.Client would follow redirects, and quote whole
+	// URLs in its errors.
+	transport    *http.Transport
+	allowPrivate bool
+}
 
 var _ ports.Sender = (*Sender)(nil)
 
 // New returns a sender.
-func New(o Options) *Sender { panic("todo") }
+func New(o Options) *Sender {
+	return &Sender{
+		transport: &http.Transport{
+			DialContext:            newDialer(o).DialContext,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    timeout,
+			MaxResponseHeaderBytes: maxHeader,
+			MaxConnsPerHost:        maxConns,
+			MaxIdleConnsPerHost:    maxConns,
+			MaxIdleConns:           maxIdleConns,
+			IdleConnTimeout:        idleTimeout,
+			DisableCompression:     true, // the answer's content is never of interest
+		},
+		allowPrivate: o.AllowPrivate,
+	}
+}
 
-// Send implements ports.Sender.
+// Close closes the connections that are kept for the next event. Attempts under way end by
+// themselves.
+func (s *Sender) Close() { s.transport.CloseIdleConnections() }
+
+// Send implements ports.Sender. What comes after a status of 2xx, even a reset connection,
+// does not matter: the receiver has accepted.
 func (s *Sender) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
-	panic("todo")
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	target, err := parseTarget(to.URL, s.allowPrivate)
+	if err != nil {
+		return fmt.Errorf("send %s, attempt %d: %w", d.Event.ID, attempt, err)
+	}
+	if err := s.post(ctx, target.String(), d, attempt); err != nil {
+		return fmt.Errorf("send %s to %s://%s, attempt %d: %w", d.Event.ID, target.Scheme, target.Host, attempt, err)
+	}
+	return nil
+}
+
+// post makes the one request, and returns nil if the answer is 2xx.
+func (s *Sender) post(ctx context.Context, url string, d events.Delivery, attempt int) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(d.Event.Body))
+	if err != nil {
+		return errNotURL
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "provider-checkout")
+	for name, value := range d.Header(attempt) {
+		req.Header.Set(name, value)
+	}
+	resp, err := s.transport.RoundTrip(req)
+	if err != nil {
+		return cause(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return fmt.Errorf("answered %d", resp.StatusCode)
+	}
+	// A connection can serve the next event only if this answer was read to its end. An answer
+	// that refuses is not read: one of 101 would hold the read beyond the end of ctx.
+	_, _ = io.CopyN(io.Discard, resp.Body, maxBody)
+	return nil
 }

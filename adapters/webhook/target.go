@@ -1,0 +1,63 @@
+package webhook
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+
+	"code.dny.dev/ssrf"
+)
+
+// Why a destination is refused before anything is dialled.
+var (
+	errNotURL   = errors.New("destination is not a URL with a host")
+	errNotHTTPS = errors.New("destination is not https")
+	errUserInfo = errors.New("destination holds user information")
+	errPort     = errors.New("destination's port is neither 443 nor from 1024 up")
+)
+
+// parseTarget reads a destination. Its errors do not quote it: its query may be confidential.
+func parseTarget(raw string, allowPrivate bool) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "":
+		return nil, errNotURL
+	case u.User != nil:
+		return nil, errUserInfo
+	case allowPrivate && u.Scheme == "http":
+		return u, nil
+	case u.Scheme != "https":
+		return nil, errNotHTTPS
+	case !allowPrivate && !portAllowed(u.Port()):
+		return nil, errPort
+	}
+	return u, nil
+}
+
+// portAllowed keeps events away from the ports where other protocols live.
+func portAllowed(port string) bool {
+	if port == "" {
+		return true // https on its own port
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && (n == 443 || n >= 1024)
+}
+
+// newDialer returns a dialer that looks at each address when it is about to connect to it.
+func newDialer(o Options) *net.Dialer {
+	guard := []ssrf.Option{ssrf.WithAnyPort()} // parseTarget has seen to the port
+	if o.AllowPrivate {
+		guard = append(guard,
+			ssrf.WithAllowedV4Prefixes(
+				netip.MustParsePrefix("127.0.0.0/8"),
+				netip.MustParsePrefix("10.0.0.0/8"),
+				netip.MustParsePrefix("172.16.0.0/12"),
+				netip.MustParsePrefix("192.168.0.0/16")),
+			ssrf.WithAllowedV6Prefixes(
+				netip.MustParsePrefix("::1/128"),
+				netip.MustParsePrefix("fc00::/7")))
+	}
+	return &net.Dialer{Timeout: timeout, Control: ssrf.New(guard...).Safe}
+}
