@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+func TestOnlyOneBearerKeyInTheHeaderIsAKey(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		values []string
+		status int
+		code   string
+	}{
+		{"no header", nil, 401, "MISSING_API_KEY"},
+		{"empty header", []string{""}, 401, "MISSING_API_KEY"},
+		{"scheme alone", []string{"Bearer"}, 401, "MISSING_API_KEY"},
+		{"scheme and spaces", []string{"Bearer   "}, 401, "MISSING_API_KEY"},
+		{"another scheme", []string{"Basic Z29vZDo="}, 401, "MISSING_API_KEY"},
+		{"key without a scheme", []string{"good"}, 401, "MISSING_API_KEY"},
+		{"scheme run into the key", []string{"Bearergood"}, 401, "MISSING_API_KEY"},
+		{"unknown key", []string{"Bearer bad"}, 403, "INVALID_API_KEY"},
+		{"key in another letter case", []string{"Bearer GOOD"}, 403, "INVALID_API_KEY"},
+		{"two keys in one header", []string{"Bearer good, Bearer good"}, 403, "INVALID_API_KEY"},
+		{"two headers", []string{"Bearer good", "Bearer good"}, 403, "INVALID_API_KEY"},
+		{"an empty header beside a good one", []string{"", "Bearer good"}, 403, "INVALID_API_KEY"},
+		{"good key", []string{"Bearer good"}, 200, ""},
+		{"scheme in another letter case", []string{"bEARER good"}, 200, ""},
+		{"more spaces", []string{"Bearer   good "}, 200, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			app := &stub{}
+			r := request("GET", "/v1/provider-checkouts/id?api_key=good", "", header("Authorization", tt.values...))
+			r.AddCookie(&http.Cookie{Name: "Authorization", Value: "good"})
+			w := do(handler(app), r)
+			if tt.status == 200 {
+				if w.Code != 200 || app.caller != (service.Caller{ProviderCode: "KOWHAI", KeyID: "k1"}) {
+					t.Errorf("answer %d to %+v, want 200 to the key's owner: %s", w.Code, app.caller, w.Body)
+				}
+				return
+			}
+			wantRefusal(t, w, tt.status, tt.code)
+			if app.served() {
+				t.Error("the request was served")
+			}
+		})
+	}
+}
+
+func TestEachKeyHasARateOfItsOwn(t *testing.T) {
+	h := newHandler(&stub{}, options(io.Discard, 2))
+	get := func(key string) *http.Request {
+		return request("GET", "/v1/provider-checkouts/id", "", header("Authorization", "Bearer "+key))
+	}
+	for range 4 {
+		if w := do(h, get("good")); w.Code != 200 {
+			t.Fatalf("answer %d within the burst: %s", w.Code, w.Body)
+		}
+	}
+	w := do(h, get("good"))
+	wantRefusal(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
+	if got := w.Header().Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After = %q, want 1", got)
+	}
+	if w := do(h, get("other")); w.Code != 200 {
+		t.Errorf("another key is answered %d", w.Code)
+	}
+}
+
+func TestBadKeysAreThrottledBySourceAndGoodOnesNever(t *testing.T) {
+	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	o := options(io.Discard, 2)
+	o.Now = func() time.Time { return now }
+	h := newHandler(&stub{}, o)
+	try := func(key, from string) int {
+		r := request("GET", "/v1/provider-checkouts/id", "", header("Authorization", "Bearer "+key))
+		r.RemoteAddr = from
+		return do(h, r).Code
+	}
+	for i, want := range []int{403, 403, 403, 403, 429, 429} {
+		if got := try("bad", "203.0.113.1:1000"); got != want {
+			t.Errorf("bad key, try %d: %d, want %d", i+1, got, want)
+		}
+	}
+	if got := try("", "203.0.113.1:1001"); got != 429 {
+		t.Errorf("no key from the same source: %d, want 429", got)
+	}
+	if got := try("good", "203.0.113.1:1002"); got != 200 {
+		t.Errorf("good key from the same source: %d, want 200", got)
+	}
+	if got := try("bad", "203.0.113.2:1000"); got != 403 {
+		t.Errorf("bad key from another source: %d, want 403", got)
+	}
+	now = now.Add(time.Second)
+	if got := try("bad", "203.0.113.1:1000"); got != 403 {
+		t.Errorf("bad key a second later: %d, want 403", got)
+	}
+}
+
+// brokenKeys is an application whose store of keys cannot be reached.
+type brokenKeys struct{ stub }
+
+func (*brokenKeys) Authenticate(context.Context, string) (service.Caller, error) {
+	return service.Caller{}, errors.New("look up key: disk I/O error")
+}
+
+func TestUnreachableKeysAreNotABadKey(t *testing.T) {
+	var log bytes.Buffer
+	h := newHandler(&brokenKeys{}, options(&log, 2))
+	for range 6 {
+		w := do(h, request("GET", "/v1/provider-checkouts/id", ""))
+		wantRefusal(t, w, http.StatusInternalServerError, "INTERNAL_ERROR")
+	}
+	if !strings.Contains(log.String(), "disk I/O error") {
+		t.Errorf("the log lacks the cause: %s", &log)
+	}
+}

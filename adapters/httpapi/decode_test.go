@@ -1,0 +1,302 @@
+package httpapi
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// wholeCreate has every field that a create knows.
+const wholeCreate = `{
+  "provider": {"provider_code": "KOWHAI", "provider_order_id": "ENR-1"},
+  "student": {"first_name": "Mere", "last_name": "Tōmuri", "email": "mere@example.nz"},
+  "course": {"course_code": "NZDIP", "course_name": "Diploma in Business"},
+  "pricing": {"course_price": 2990.00, "amount_to_finance": 2790, "upfront_payment": 2e2},
+  "plan": {"payment_type": "interest_free_payment_plan", "payment_frequency": "Weekly", "number_of_instalments": 52,
+           "instalment_amount": 53.65, "final_instalment_amount": 53.85, "first_payment_date": "2027-02-01"}
+}`
+
+// wholeConfirm has every field that a confirm knows.
+const wholeConfirm = `{
+  "provider": {"provider_code": "KOWHAI", "provider_order_id": "ENR-1"},
+  "checkout": {"checkout_id": "KOWHAI-1-a", "checkout_token": "t", "opportunity_id": "o", "dda_id": "d"},
+  "payment": {"payment_method": "service_payment_plan", "first_payment_date": "2027-02-08", "deposit_confirmed": true},
+  "declarations": {"payment_plan_accepted": true, "information_confirmed": true, "privacy_consent_accepted": true}
+}`
+
+func readCreate(body string) (checkout.Create, error) {
+	v, err := parseBody([]byte(body))
+	if err != nil {
+		return checkout.Create{}, err
+	}
+	return createOf(v)
+}
+
+func readConfirm(body string) (checkout.Confirm, error) {
+	v, err := parseBody([]byte(body))
+	if err != nil {
+		return checkout.Confirm{}, err
+	}
+	return confirmOf(v)
+}
+
+func TestEveryFieldOfACreateIsRead(t *testing.T) {
+	got, err := readCreate(wholeCreate)
+	give := checkout.Give[string]
+	cents := checkout.Give[money.Cents]
+	want := checkout.Create{
+		ProviderCode: give("KOWHAI"), OrderID: give("ENR-1"),
+		FirstName: give("Mere"), LastName: give("Tōmuri"), Email: give("mere@example.nz"),
+		CourseCode: give("NZDIP"), CourseName: give("Diploma in Business"),
+		Price: cents(2990_00), Principal: cents(2790_00), Upfront: cents(200_00),
+		PaymentType: give("interest_free_payment_plan"), Frequency: give("Weekly"), Number: checkout.Give(52),
+		Regular: cents(53_65), Final: cents(53_85), First: checkout.Give(money.Date{Year: 2027, Month: 2, Day: 1}),
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+func TestEveryFieldOfAConfirmIsRead(t *testing.T) {
+	got, err := readConfirm(wholeConfirm)
+	give := checkout.Give[string]
+	want := checkout.Confirm{
+		ProviderCode: give("KOWHAI"), OrderID: give("ENR-1"),
+		CheckoutID: give("KOWHAI-1-a"), Token: give("t"), OpportunityID: give("o"), DDAID: give("d"),
+		PaymentMethod: give("service_payment_plan"), FirstPayment: checkout.Give(money.Date{Year: 2027, Month: 2, Day: 8}),
+		DepositConfirmed: true, PaymentPlanAccepted: true, InformationConfirmed: true, PrivacyConsentAccepted: true,
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+func TestAbsentAndNullAreTheSame(t *testing.T) {
+	for _, body := range []string{
+		`{}`,
+		`{"provider": null, "student": null, "course": null, "pricing": null, "plan": null}`,
+		`{"provider": {}, "student": {"first_name": null, "email": null}, "pricing": {"course_price": null},
+		  "plan": {"number_of_instalments": null, "first_payment_date": null}}`,
+		`{"provider_code": "KOWHAI", "status": "confirmed", "records": {"dda_id": "d"}, "plan": {"provider_code": "KOWHAI"}}`,
+	} {
+		if got, err := readCreate(body); err != nil || !reflect.DeepEqual(got, checkout.Create{}) {
+			t.Errorf("%s is read as %+v, %v; want nothing given", body, got, err)
+		}
+	}
+}
+
+func TestAmbiguousBodiesAreMalformed(t *testing.T) {
+	for _, tt := range []struct {
+		name, body string
+		fields     []string // that the answer names
+	}{
+		{"nothing", "", nil},
+		{"white space", " \n", nil},
+		{"null", "null", nil},
+		{"array", "[]", nil},
+		{"string", `"{}"`, nil},
+		{"number", "1", nil},
+		{"cut off", `{"provider": {`, nil},
+		{"trailing data", `{} {}`, nil},
+		{"trailing comma", `{"a": 1,}`, nil},
+		{"comment", `{/* */}`, nil},
+		{"single quotes", `{'a': 1}`, nil},
+		{"byte order mark", "\xef\xbb\xbf{}", nil},
+		{"UTF-16", "\xff\xfe{\x00}\x00", nil},
+		{"invalid UTF-8", "{\"a\": \"\xff\"}", []string{"a"}},
+		{"overlong UTF-8", "{\"a\": \"\xc0\x80\"}", []string{"a"}},
+		{"lone surrogate", `{"a": "\ud800"}`, []string{"a"}},
+		{"raw control character", "{\"a\": \"\x01\"}", []string{"a"}},
+		{"NaN", `{"a": NaN}`, []string{"a"}},
+		{"leading zero", `{"a": 01}`, nil},
+		{"leading plus", `{"a": +1}`, []string{"a"}},
+		{"33 deep", strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33), nil},
+		{"10,000 deep", strings.Repeat("[", 10_000), nil},
+		{"section twice", `{"plan": {}, "plan": {}}`, []string{"plan"}},
+		{"field twice", `{"plan": {"payment_type": "a", "payment_type": "a"}}`, []string{"plan.payment_type"}},
+		{"field twice by an escape", `{"plan": {"a": 1, "\u0061": 1}}`, []string{"plan.a"}},
+		{"unknown field twice", `{"x": 1, "x": 1}`, []string{"x"}},
+		{"section in capitals", `{"PLAN": {}}`, []string{"plan"}},
+		{"field in capitals", `{"plan": {"Payment_Type": "a"}}`, []string{"plan.payment_type"}},
+		{"field in two letter cases", `{"provider": {"provider_code": "A", "PROVIDER_CODE": "B"}}`, []string{"provider.provider_code"}},
+		{"field folded beyond ASCII", `{"\u017ftudent": {"fir\u017ft_name": "a"}, "plan": {"payment_type": "a"}}`, []string{"student"}},
+		{"several", `{"Student": {}, "plan": {"Payment_Type": 1, "PAYMENT_TYPE": 2, "Instalment_amount": 1}}`,
+			[]string{"student", "plan.payment_type", "plan.instalment_amount"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := readCreate(tt.body)
+			var refusal *checkout.Error
+			if !errors.As(err, &refusal) || refusal.Code != checkout.CodeInvalid {
+				t.Fatalf("error %v, want a CodeInvalid", err)
+			}
+			var fields []string
+			for _, f := range refusal.Faults {
+				fields = append(fields, f.Field)
+			}
+			if tt.fields != nil && !reflect.DeepEqual(fields, tt.fields) {
+				t.Errorf("faults name %q, want %q: %v", fields, tt.fields, err)
+			}
+		})
+	}
+}
+
+func TestDepthOf32IsRead(t *testing.T) {
+	if _, err := readCreate(strings.Repeat(`{"a":`, 32) + "1" + strings.Repeat("}", 32)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWrongTypesAreToldOfTogether(t *testing.T) {
+	cmd, err := readCreate(`{
+	  "provider": {"provider_code": 1, "provider_order_id": ["a"]},
+	  "student": "Mere",
+	  "course": [],
+	  "pricing": {"course_price": "2990.00", "amount_to_finance": 1.005, "upfront_payment": -1},
+	  "plan": {"payment_frequency": true, "number_of_instalments": "52", "instalment_amount": {}, "first_payment_date": 20270201}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []checkout.Fault{
+		{Field: "student", Message: "must be an object"},
+		{Field: "course", Message: "must be an object"},
+		{Field: "provider.provider_code", Message: "must be a string"},
+		{Field: "provider.provider_order_id", Message: "must be a string"},
+		{Field: "pricing.course_price", Message: money.ErrNotNumber.Error()},
+		{Field: "pricing.amount_to_finance", Message: money.ErrFraction.Error()},
+		{Field: "pricing.upfront_payment", Message: money.ErrNegative.Error()},
+		{Field: "plan.payment_frequency", Message: "must be a string"},
+		{Field: "plan.number_of_instalments", Message: "must be a whole number from 1 to 600"},
+		{Field: "plan.instalment_amount", Message: money.ErrNotNumber.Error()},
+		{Field: "plan.first_payment_date", Message: "must be a string"},
+	}
+	if !reflect.DeepEqual(cmd.Unread, want) {
+		t.Errorf("unread %q\nwant   %q", cmd.Unread, want)
+	}
+	cmd.Unread = nil
+	if !reflect.DeepEqual(cmd, checkout.Create{}) {
+		t.Errorf("what cannot be read is given: %+v", cmd)
+	}
+}
+
+func TestAmountsAreReadExactly(t *testing.T) {
+	for text, want := range map[string]money.Cents{
+		"0": 0, "0.00": 0, "0e999999": 0, "1250": 1250_00, "1250.0": 1250_00, "1250.00": 1250_00, "1250.000": 1250_00,
+		"1.25e3": 1250_00, "1.25E+3": 1250_00, "125000e-2": 1250_00, "0.1": 10, "0.29": 29, "1.15": 1_15, "4.35": 4_35,
+		"8.41": 8_41, "64.10": 64_10, "1001.1": 1001_10, "0.01": 1, "9999999.99": 9_999_999_99,
+	} {
+		cmd, err := readCreate(`{"pricing": {"course_price": ` + text + `}}`)
+		if err != nil || cmd.Price != checkout.Give(want) {
+			t.Errorf("%s is read as %+v, %v, %v; want %v", text, cmd.Price, cmd.Unread, err, want)
+		}
+	}
+	for _, text := range []string{
+		"-1", "-0.01", "-1e999999", "0.001", "1250.005", "1e-3", "1e-999999", "1.25e-1", "9999999.991", "10000000",
+		"10000000.00", "1e7", "1e999999", "1e99999999999999999999", "9223372036854775807", "92233720368547758.08",
+		"18446744073709551616", "1250.0000000000000000000000000001", "1" + strings.Repeat("0", 40), "0." + strings.Repeat("0", 40) + "1",
+		`"1250"`, `"1250.00"`, `""`, "true", "false", "[1250]", `{"amount": 1250}`,
+	} {
+		cmd, err := readCreate(`{"pricing": {"course_price": ` + text + `}}`)
+		if err != nil || cmd.Price.OK || len(cmd.Unread) != 1 || cmd.Unread[0].Field != "pricing.course_price" {
+			t.Errorf("%.40s is read as %+v, %v, %v; want one fault of pricing.course_price", text, cmd.Price, cmd.Unread, err)
+		}
+	}
+}
+
+func TestNumberOfInstalmentsIsWhole(t *testing.T) {
+	for text, want := range map[string]int{"0": 0, "1": 1, "52": 52, "52.0": 52, "5.2e1": 52, "520e-1": 52, "600": 600, "601": 601} {
+		cmd, err := readCreate(`{"plan": {"number_of_instalments": ` + text + `}}`)
+		if err != nil || cmd.Number != checkout.Give(want) {
+			t.Errorf("%s is read as %+v, %v, %v; want %d", text, cmd.Number, cmd.Unread, err, want)
+		}
+	}
+	for _, text := range []string{"-1", "0.5", "52.01", "52.001", "1e-1", "1e999999", "4294967348", "18446744073709551668", `"52"`, "true", "[]"} {
+		cmd, err := readCreate(`{"plan": {"number_of_instalments": ` + text + `}}`)
+		if err != nil || cmd.Number.OK || len(cmd.Unread) != 1 || cmd.Unread[0].Field != "plan.number_of_instalments" {
+			t.Errorf("%s is read as %+v, %v, %v; want one fault", text, cmd.Number, cmd.Unread, err)
+		}
+	}
+}
+
+func TestNamesAreNormalisedAndIdentifiersAreNot(t *testing.T) {
+	const decomposed, composed = "To\u0304muri", "T\u014dmuri"
+	spaced := "\u00a0 " + decomposed + " \u3000"
+	cmd, err := readCreate(`{"provider": {"provider_order_id": "` + spaced + `"},
+	  "student": {"first_name": "` + spaced + `", "last_name": "` + spaced + `", "email": "` + spaced + `"},
+	  "course": {"course_code": "` + spaced + `", "course_name": "` + spaced + `"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, got := range map[string]string{
+		"first_name": cmd.FirstName.Value, "last_name": cmd.LastName.Value, "course_name": cmd.CourseName.Value,
+	} {
+		if got != composed {
+			t.Errorf("%s = %+q, want %+q", field, got, composed)
+		}
+	}
+	for field, got := range map[string]string{
+		"provider_order_id": cmd.OrderID.Value, "email": cmd.Email.Value, "course_code": cmd.CourseCode.Value,
+	} {
+		if got != spaced {
+			t.Errorf("%s = %+q, want it as it came", field, got)
+		}
+	}
+}
+
+func TestTrimmingHidesNoControlCharacter(t *testing.T) {
+	cmd, err := readCreate(`{"student": {"first_name": " Mere\n", "last_name": "\u0000Mere"}}`)
+	if err != nil || cmd.FirstName.Value != "Mere\n" || cmd.LastName.Value != "\x00Mere" {
+		t.Errorf("names %q and %q, %v; want the control characters left for the rules to refuse",
+			cmd.FirstName.Value, cmd.LastName.Value, err)
+	}
+}
+
+func TestOnlyTrueAccepts(t *testing.T) {
+	for _, text := range []string{"false", "null", `"true"`, "1", `"yes"`, "[true]", `{"accepted": true}`} {
+		cmd, err := readConfirm(strings.ReplaceAll(wholeConfirm, "true", text))
+		if err != nil || cmd.DepositConfirmed || cmd.PaymentPlanAccepted || cmd.InformationConfirmed || cmd.PrivacyConsentAccepted {
+			t.Errorf("%s is taken for an acceptance: %+v, %v", text, cmd, err)
+			continue
+		}
+		var refusal *checkout.Error
+		if !errors.As(cmd.Check(), &refusal) || len(refusal.Faults) != 4 || refusal.Faults[0].Message != "must be true" {
+			t.Errorf("%s is refused as %v, want four fields that must be true", text, refusal)
+		}
+	}
+}
+
+func TestConfirmIsHeldToItsOwnNames(t *testing.T) {
+	if _, err := readConfirm(`{"Declarations": {}}`); err == nil {
+		t.Error("a section in another letter case was let through")
+	}
+	if _, err := readConfirm(`{"Student": {}, "plan": {"Payment_type": 1}}`); err != nil {
+		t.Errorf("sections that a confirm does not know are not ignored: %v", err)
+	}
+}
+
+func TestIdempotencyKeyIsPassedOnAsItCame(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		values []string
+		want   checkout.Given[string]
+		faults int
+	}{
+		{"no header", nil, checkout.Given[string]{}, 0},
+		{"a key", []string{"ENR-1"}, checkout.Give("ENR-1"), 0},
+		{"empty", []string{""}, checkout.Give(""), 0},
+		{"too long", []string{strings.Repeat("a", 256)}, checkout.Give(strings.Repeat("a", 256)), 0},
+		{"two headers", []string{"a", "a"}, checkout.Given[string]{}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			app := &stub{}
+			do(handler(app), request("POST", checkoutsPath, "{}", header("Idempotency-Key", tt.values...)))
+			if app.created.IdempotencyKey != tt.want || len(app.created.Unread) != tt.faults {
+				t.Errorf("key %+v, faults %v; want %+v and %d faults",
+					app.created.IdempotencyKey, app.created.Unread, tt.want, tt.faults)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// envelope reads a refusal, strictly.
+func envelope(t *testing.T, w *httptest.ResponseRecorder) envelopeWire {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
+	dec.DisallowUnknownFields()
+	var e envelopeWire
+	if err := dec.Decode(&e); err != nil {
+		t.Fatalf("answer %d %q is not an error envelope: %v", w.Code, w.Body, err)
+	}
+	if e.Success || e.Error.Message == "" || e.Error.Details == nil ||
+		e.RequestID == "" || e.RequestID != w.Header().Get("X-Request-Id") {
+		t.Errorf("envelope %s lacks a message, details or the answer's request id", w.Body)
+	}
+	if got := w.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("Content-Type = %q", got)
+	}
+	return e
+}
+
+func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
+	want := map[checkout.Code]string{
+		checkout.CodeInvalid:            "400 VALIDATION_ERROR",
+		checkout.CodeKeyMissing:         "401 MISSING_API_KEY",
+		checkout.CodeKeyInvalid:         "403 INVALID_API_KEY",
+		checkout.CodeKeyMismatch:        "403 PROVIDER_KEY_MISMATCH",
+		checkout.CodeProviderUnknown:    "404 PROVIDER_NOT_FOUND",
+		checkout.CodeProviderNotEnabled: "403 PROVIDER_NOT_ENABLED",
+		checkout.CodeCheckoutUnknown:    "404 CHECKOUT_NOT_FOUND",
+		checkout.CodeConflict:           "409 CONFLICT",
+		checkout.CodeIntentConflict:     "409 IDEMPOTENCY_CONFLICT",
+		checkout.CodeSetupIncomplete:    "409 DIRECT_DEBIT_SETUP_INCOMPLETE",
+		checkout.CodeTokenUnknown:       "404 NOT_FOUND",
+		checkout.CodeTokenExpired:       "410 GONE",
+		checkout.CodeBusy:               "503 INTERNAL_ERROR",
+	}
+	for _, code := range checkout.Codes() {
+		app := &stub{err: fmt.Errorf("create: %w", checkout.Refuse(code, "the reason"))}
+		w := do(handler(app), request("GET", "/v1/provider-checkouts/id", ""))
+		e := envelope(t, w)
+		if got := fmt.Sprint(w.Code, " ", e.Error.Code); got != want[code] {
+			t.Errorf("code %d is answered %s, want %q", code, got, want[code])
+		}
+		if e.Error.Message != "the reason" {
+			t.Errorf("code %d has the message %q, want the rule's own", code, e.Error.Message)
+		}
+		if got := w.Header().Get("WWW-Authenticate"); (got == "Bearer") != (w.Code == 401) {
+			t.Errorf("code %d: WWW-Authenticate = %q with status %d", code, got, w.Code)
+		}
+		if got := w.Header().Get("Retry-After"); (got == "1") != (code == checkout.CodeBusy) {
+			t.Errorf("code %d: Retry-After = %q", code, got)
+		}
+	}
+}
+
+func TestFaultsOfARefusalAreNamed(t *testing.T) {
+	app := &stub{err: checkout.Refuse(checkout.CodeInvalid, "wrong",
+		checkout.Fault{Field: "plan.instalment_amount", Message: "is required"},
+		checkout.Fault{Field: "student.email", Message: "must be <an address>"})}
+	w := do(handler(app), request("POST", "/v1/provider-checkouts", "{}"))
+	want := `"details":[{"field":"plan.instalment_amount","message":"is required"},` +
+		`{"field":"student.email","message":"must be <an address>"}]`
+	if !strings.Contains(w.Body.String(), want) {
+		t.Errorf("answer %s lacks %s", w.Body, want)
+	}
+}
+
+func TestFailureIsLoggedAndNotToldToTheClient(t *testing.T) {
+	var log bytes.Buffer
+	app := &stub{err: errors.New("open /var/lib/secret.db: no space left")}
+	w := do(newHandler(app, options(&log, 0)), request("GET", "/v1/provider-checkouts/id", ""))
+	e := wantRefusal(t, w, http.StatusInternalServerError, "INTERNAL_ERROR")
+	if strings.Contains(w.Body.String(), "secret") {
+		t.Errorf("the client is told %s", w.Body)
+	}
+	first, _, _ := strings.Cut(log.String(), "\n")
+	if !strings.Contains(first, "no space left") || !strings.Contains(first, e.RequestID) {
+		t.Errorf("the log %q lacks the cause or the request id %s", first, e.RequestID)
+	}
+}
+
+func TestPanicIsAnsweredInTheEnvelope(t *testing.T) {
+	w := do(handler(&stub{}), request("GET", "/v1/provider-checkouts/id", "", header("Authorization", "Bearer panic")))
+	wantRefusal(t, w, http.StatusInternalServerError, "INTERNAL_ERROR")
+	if strings.Contains(w.Body.String(), "out of keys") {
+		t.Errorf("the client is told %s", w.Body)
+	}
+}

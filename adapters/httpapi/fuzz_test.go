@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"errors"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+var seeds = []string{
+	wholeCreate, wholeConfirm, "", "{}", "null", `{"plan": {"number_of_instalments": 1e999999}}`,
+	`{"student": {"first_name": "o\u0304\u0000"}, "Student": {}}`, `{"pricing": {"course_price": 0.1e1, "course_price": 1}}`,
+}
+
+// checkFaults holds a refusal to what an answer needs of it.
+func checkFaults(t *testing.T, body string, err error) {
+	var refusal *checkout.Error
+	if !errors.As(err, &refusal) || refusal.Code != checkout.CodeInvalid || refusal.Message == "" {
+		t.Fatalf("%q: error %v, want a CodeInvalid with a message", body, err)
+	}
+	seen := map[string]bool{}
+	for _, f := range refusal.Faults {
+		if f.Field == "" || f.Message == "" || !utf8.ValidString(f.Field+f.Message) {
+			t.Errorf("%q: fault %+q lacks a field or a message", body, f)
+		}
+		if seen[f.Field] {
+			t.Errorf("%q: %s is faulted twice", body, f.Field)
+		}
+		seen[f.Field] = true
+	}
+}
+
+// FuzzCreate holds the reader of a create to its promises: names in NFC, amounts in range,
+// and a body that is taken is taken in the same way by a second reading.
+func FuzzCreate(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		cmd, err := readCreate(body)
+		if err != nil {
+			checkFaults(t, body, err)
+			return
+		}
+		for _, given := range []checkout.Given[string]{cmd.FirstName, cmd.LastName, cmd.CourseName} {
+			if !norm.NFC.IsNormalString(given.Value) {
+				t.Errorf("%q: name %+q is not in NFC", body, given.Value)
+			}
+		}
+		for _, given := range []checkout.Given[money.Cents]{cmd.Price, cmd.Principal, cmd.Upfront, cmd.Regular, cmd.Final} {
+			if given.Value < 0 || given.Value > money.Max {
+				t.Errorf("%q: amount %d is out of range", body, given.Value)
+			}
+		}
+		if cmd.Number.Value < 0 {
+			t.Errorf("%q: %d instalments", body, cmd.Number.Value)
+		}
+		for _, mode := range []catalogue.Mode{catalogue.Authoritative, catalogue.Legacy} {
+			if err := cmd.Check(mode); err != nil {
+				checkFaults(t, body, err)
+			}
+		}
+	})
+}
+
+// FuzzConfirm holds the reader of a confirm to taking nothing but true for an acceptance.
+func FuzzConfirm(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		cmd, err := readConfirm(body)
+		if err != nil {
+			checkFaults(t, body, err)
+			return
+		}
+		if err := cmd.Check(); err != nil {
+			checkFaults(t, body, err)
+			return
+		}
+		v, err := parseBody([]byte(body))
+		if err != nil {
+			t.Fatalf("%q: a second reading fails: %v", body, err)
+		}
+		declarations, _ := v.Member("declarations")
+		if consent, _ := declarations.Member("privacy_consent_accepted"); consent.Text != "true" {
+			t.Errorf("%q: a confirm without consent is complete", body)
+		}
+	})
+}

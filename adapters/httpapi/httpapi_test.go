@@ -1,0 +1,210 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// unread is a body that must not be read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+// TestTheFirstWrongThingIsAnswered spoils everything from one check on: the first decides.
+func TestTheFirstWrongThingIsAnswered(t *testing.T) {
+	noKey := header("Authorization")
+	badKey := header("Authorization", "Bearer bad")
+	text := header("Content-Type", "text/plain")
+	huge := func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(unread{t}), 1<<30 }
+	for _, tt := range []struct {
+		name, method, path, body string
+		edit                     []func(*http.Request)
+		status                   int
+		code                     string
+	}{
+		{"unknown route", "POST", "/v1/provider-checkout", "{", []func(*http.Request){noKey, text, huge}, 404, "NOT_FOUND"},
+		{"wrong method", "PUT", checkoutsPath, "{", []func(*http.Request){noKey, text, huge}, 405, "METHOD_NOT_ALLOWED"},
+		{"no key", "POST", checkoutsPath, "{", []func(*http.Request){noKey, text, huge}, 401, "MISSING_API_KEY"},
+		{"bad key", "POST", checkoutsPath, "{", []func(*http.Request){badKey, text, huge}, 403, "INVALID_API_KEY"},
+		{"wrong type", "POST", checkoutsPath, "{", []func(*http.Request){text, huge}, 415, "UNSUPPORTED_MEDIA_TYPE"},
+		{"too large", "POST", checkoutsPath, "{", []func(*http.Request){huge}, 413, "REQUEST_TOO_LARGE"},
+		{"malformed", "POST", checkoutsPath, "{", nil, 400, "VALIDATION_ERROR"},
+		{"malformed confirm", "POST", checkoutsPath + "/id/confirm", "[]", nil, 400, "VALIDATION_ERROR"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			app := &stub{}
+			w := do(handler(app), request(tt.method, tt.path, tt.body, tt.edit...))
+			wantRefusal(t, w, tt.status, tt.code)
+			if app.served() {
+				t.Error("the request was served")
+			}
+		})
+	}
+}
+
+func TestRateComesAfterTheKeyAndBeforeTheBody(t *testing.T) {
+	h := newHandler(&stub{}, options(io.Discard, 0.5)) // one request, then wait
+	spoilt := func(key string) *http.Request {
+		return request("POST", checkoutsPath, "{", header("Content-Type", "text/plain"), header("Authorization", "Bearer "+key))
+	}
+	wantRefusal(t, do(h, spoilt("good")), 415, "UNSUPPORTED_MEDIA_TYPE")
+	wantRefusal(t, do(h, spoilt("good")), 429, "RATE_LIMITED")
+	wantRefusal(t, do(h, spoilt("bad")), 403, "INVALID_API_KEY")
+}
+
+func TestRoutes(t *testing.T) {
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"GET", "/v1", 200, ""},
+		{"HEAD", "/v1", 200, ""},
+		{"POST", "/v1", 405, "GET, HEAD"},
+		{"GET", "/v1/environment", 200, ""},
+		{"HEAD", "/v1/environment", 200, ""},
+		{"DELETE", "/v1/environment", 405, "GET, HEAD"},
+		{"GET", "/v1/provider-checkouts", 405, "POST"},
+		{"OPTIONS", "/v1/provider-checkouts", 405, "POST"},
+		{"GET", "/v1/provider-checkouts/KOWHAI-1-a", 200, ""},
+		{"HEAD", "/v1/provider-checkouts/KOWHAI-1-a", 200, ""},
+		{"PATCH", "/v1/provider-checkouts/KOWHAI-1-a", 405, "GET, HEAD"},
+		{"GET", "/v1/provider-checkouts/KOWHAI-1-a/confirm", 405, "POST"},
+		{"TRACE", "/v1/provider-checkouts/KOWHAI-1-a/confirm", 405, "POST"},
+		{"GET", "/", 404, ""},
+		{"GET", "/v1/", 404, ""},
+		{"GET", "/V1", 404, ""},
+		{"GET", "/v2", 404, ""},
+		{"POST", "//v1/provider-checkouts", 404, ""},
+		{"POST", "/v1/../v1/provider-checkouts", 404, ""},
+		{"POST", "/v1/provider-checkouts/", 404, ""},
+		{"GET", "/v1/provider-checkouts/a%2Fb", 404, ""},
+		{"GET", "/v1/provider-checkouts/a.b", 404, ""},
+		{"GET", "/v1/provider-checkouts/a%00b", 404, ""},
+		{"POST", "/v1/provider-checkouts/confirm/", 404, ""},
+		{"GET", "/api/demos/1", 404, ""},
+		{"GET", "/metrics", 404, ""},
+		{"GET", "/debug/pprof/", 404, ""},
+	} {
+		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
+			r := request(tt.method, tt.path, "")
+			r.Header.Set("X-HTTP-Method-Override", "GET")
+			w := do(handler(&stub{}), r)
+			if w.Code != tt.status || w.Header().Get("Allow") != tt.allow {
+				t.Errorf("answer %d, Allow %q; want %d, %q", w.Code, w.Header().Get("Allow"), tt.status, tt.allow)
+			}
+			if tt.status != 200 {
+				envelope(t, w)
+			}
+			for name, want := range map[string]string{
+				"Content-Type": "application/json", "Cache-Control": "no-store",
+				"X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": "",
+			} {
+				if got := w.Header().Get(name); got != want {
+					t.Errorf("%s = %q, want %q", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestOnlyPlainJSONInUTF8IsRead(t *testing.T) {
+	for _, tt := range []struct {
+		name, field string
+		values      []string
+		status      int
+	}{
+		{"JSON", "Content-Type", []string{"application/json"}, 201},
+		{"JSON in capitals", "Content-Type", []string{"Application/JSON"}, 201},
+		{"JSON with charset", "Content-Type", []string{"application/json;charset=UTF-8"}, 201},
+		{"JSON with quoted charset", "Content-Type", []string{`application/json; charset="utf-8"`}, 201},
+		{"another charset", "Content-Type", []string{"application/json; charset=iso-8859-1"}, 415},
+		{"charset twice", "Content-Type", []string{"application/json; charset=utf-8; charset=utf-16"}, 415},
+		{"no type", "Content-Type", nil, 415},
+		{"empty type", "Content-Type", []string{""}, 415},
+		{"two types", "Content-Type", []string{"application/json", "application/json"}, 415},
+		{"form", "Content-Type", []string{"application/x-www-form-urlencoded"}, 415},
+		{"text", "Content-Type", []string{"text/plain"}, 415},
+		{"a JSON dialect", "Content-Type", []string{"application/problem+json"}, 415},
+		{"no coding", "Content-Encoding", []string{"identity"}, 201},
+		{"gzip", "Content-Encoding", []string{"gzip"}, 415},
+		{"gzip beside identity", "Content-Encoding", []string{"identity", "gzip"}, 415},
+		{"list of codings", "Content-Encoding", []string{"identity, gzip"}, 415},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := do(handler(&stub{}), request("POST", checkoutsPath, "{}", header(tt.field, tt.values...)))
+			if w.Code != tt.status {
+				t.Errorf("answer %d, want %d: %s", w.Code, tt.status, w.Body)
+			}
+		})
+	}
+}
+
+func TestBodyMayBe64KiB(t *testing.T) {
+	fits := "{" + strings.Repeat(" ", maxBody-2) + "}"
+	chunked := func(r *http.Request) { r.ContentLength = -1 }
+	for _, tt := range []struct {
+		name, body string
+		edit       func(*http.Request)
+		status     int
+	}{
+		{"64 KiB", fits, func(*http.Request) {}, 201},
+		{"64 KiB in chunks", fits, chunked, 201},
+		{"one byte more", fits + " ", func(*http.Request) {}, 413},
+		{"one byte more in chunks", fits + " ", chunked, 413},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if w := do(handler(&stub{}), request("POST", checkoutsPath, tt.body, tt.edit)); w.Code != tt.status {
+				t.Errorf("answer %d, want %d", w.Code, tt.status)
+			}
+		})
+	}
+}
+
+func TestEndlessBodyIsReadNoFurtherThanItsLimit(t *testing.T) {
+	read := 0
+	endless := readerFunc(func(p []byte) (int, error) {
+		read += len(p)
+		return copy(p, bytes.Repeat([]byte(" "), len(p))), nil
+	})
+	r := request("POST", checkoutsPath, "")
+	r.Body, r.ContentLength = io.NopCloser(endless), -1
+	wantRefusal(t, do(handler(&stub{}), r), 413, "REQUEST_TOO_LARGE")
+	if read > maxBody+1 {
+		t.Errorf("%d bytes were read", read)
+	}
+}
+
+func TestBodyThatIsCutOffIsMalformed(t *testing.T) {
+	r := request("POST", checkoutsPath, "")
+	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader("{}"), readerFunc(func([]byte) (int, error) {
+		return 0, io.ErrUnexpectedEOF
+	}))), 100
+	wantRefusal(t, do(handler(&stub{}), r), 400, "VALIDATION_ERROR")
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestRequestIDReachesTheApplication(t *testing.T) {
+	app := &stub{}
+	h := handler(app)
+	w := do(h, request("POST", checkoutsPath, "{}"))
+	if got := app.created.RequestID; got == "" || got != w.Header().Get("X-Request-Id") {
+		t.Errorf("create has request id %q, its answer %q", got, w.Header().Get("X-Request-Id"))
+	}
+	w = do(h, request("POST", checkoutsPath+"/KOWHAI-1-a/confirm", "{}"))
+	if got := app.confirmOf.RequestID; got == "" || got != w.Header().Get("X-Request-Id") {
+		t.Errorf("confirm has request id %q, its answer %q", got, w.Header().Get("X-Request-Id"))
+	}
+	if got := app.confirmOf.PathID; got != "KOWHAI-1-a" {
+		t.Errorf("confirm has path id %q", got)
+	}
+}

@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+// stub is an application that knows two keys, answers what it is told to, and remembers what it
+// was asked.
+type stub struct {
+	opened    service.Opened
+	found     checkout.Checkout
+	confirmed service.Confirmed
+	ready     service.Readiness
+	err       error
+
+	created   *checkout.Create
+	asked     string
+	confirmOf *checkout.Confirm
+	caller    service.Caller
+}
+
+func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, error) {
+	switch key {
+	case "good":
+		return service.Caller{ProviderCode: "KOWHAI", KeyID: "k1"}, nil
+	case "other":
+		return service.Caller{ProviderCode: "RATA", KeyID: "k2"}, nil
+	case "panic":
+		panic("out of keys")
+	case "":
+		return service.Caller{}, checkout.Refuse(checkout.CodeKeyMissing, "an API key is required")
+	}
+	return service.Caller{}, checkout.Refuse(checkout.CodeKeyInvalid, "the API key is not recognised")
+}
+
+func (s *stub) Create(_ context.Context, c service.Caller, cmd checkout.Create) (service.Opened, error) {
+	s.caller, s.created = c, &cmd
+	return s.opened, s.err
+}
+
+func (s *stub) Checkout(_ context.Context, c service.Caller, id string) (checkout.Checkout, error) {
+	s.caller, s.asked = c, id
+	return s.found, s.err
+}
+
+func (s *stub) Confirm(_ context.Context, c service.Caller, cmd checkout.Confirm) (service.Confirmed, error) {
+	s.caller, s.confirmOf = c, &cmd
+	return s.confirmed, s.err
+}
+
+func (s *stub) Readiness(context.Context) service.Readiness { return s.ready }
+
+// served tells whether a request came as far as the application's rules.
+func (s *stub) served() bool { return s.created != nil || s.asked != "" || s.confirmOf != nil }
+
+// handler serves app without limits.
+func handler(app application) http.Handler { return newHandler(app, options(io.Discard, 0)) }
+
+func options(log io.Writer, limit float64) Options {
+	fixed := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	return Options{
+		Log:       slog.New(slog.NewJSONHandler(log, nil)),
+		RateLimit: limit,
+		Now:       func() time.Time { return fixed },
+		Rand:      rand.NewChaCha8([32]byte{1}),
+	}
+}
+
+// request builds a request as a well-behaved caller sends it; edit may spoil it.
+func request(method, path, body string, edit ...func(*http.Request)) *http.Request {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer good")
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, f := range edit {
+		f(r)
+	}
+	return r
+}
+
+// header sets a header to the values given; none removes it.
+func header(name string, values ...string) func(*http.Request) {
+	return func(r *http.Request) { r.Header[http.CanonicalHeaderKey(name)] = values }
+}
+
+func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// wantRefusal checks status and code of an answer, and that it has the envelope's shape.
+func wantRefusal(t *testing.T, w *httptest.ResponseRecorder, status int, code string) envelopeWire {
+	t.Helper()
+	e := envelope(t, w)
+	if w.Code != status || e.Error.Code != code {
+		t.Errorf("answer %d %s, want %d %s: %s", w.Code, e.Error.Code, status, code, w.Body)
+	}
+	return e
+}

@@ -1,0 +1,283 @@
+package httpapi
+
+import (
+	"cmp"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// createOf reads the body of a create (section 2.1).
+func createOf(body strictjson.Value) (checkout.Create, error) {
+	f := newForm(body)
+	provider, student, course := f.open("provider"), f.open("student"), f.open("course")
+	pricing, plan := f.open("pricing"), f.open("plan")
+	cmd := checkout.Create{
+		ProviderCode: read(f, provider, "provider_code", text),
+		OrderID:      read(f, provider, "provider_order_id", text),
+
+		FirstName: read(f, student, "first_name", name),
+		LastName:  read(f, student, "last_name", name),
+		Email:     read(f, student, "email", text),
+
+		CourseCode: read(f, course, "course_code", text),
+		CourseName: read(f, course, "course_name", name),
+
+		Price:     read(f, pricing, "course_price", amount),
+		Principal: read(f, pricing, "amount_to_finance", amount),
+		Upfront:   read(f, pricing, "upfront_payment", amount),
+
+		PaymentType: read(f, plan, "payment_type", text),
+		Frequency:   read(f, plan, "payment_frequency", text),
+		Number:      read(f, plan, "number_of_instalments", whole),
+		Regular:     read(f, plan, "instalment_amount", amount),
+		Final:       read(f, plan, "final_instalment_amount", amount),
+		First:       read(f, plan, "first_payment_date", date),
+	}
+	cmd.Unread = f.unread
+	return cmd, f.misspelt()
+}
+
+// confirmOf reads the body of a confirm (section 2.4).
+func confirmOf(body strictjson.Value) (checkout.Confirm, error) {
+	f := newForm(body)
+	provider, about := f.open("provider"), f.open("checkout")
+	payment, declarations := f.open("payment"), f.open("declarations")
+	cmd := checkout.Confirm{
+		ProviderCode: read(f, provider, "provider_code", text),
+		OrderID:      read(f, provider, "provider_order_id", text),
+
+		CheckoutID:    read(f, about, "checkout_id", text),
+		Token:         read(f, about, "checkout_token", text),
+		OpportunityID: read(f, about, "opportunity_id", text),
+		DDAID:         read(f, about, "dda_id", text),
+
+		PaymentMethod:    read(f, payment, "payment_method", text),
+		FirstPayment:     read(f, payment, "first_payment_date", date),
+		DepositConfirmed: read(f, payment, "deposit_confirmed", accepted).Value,
+
+		PaymentPlanAccepted:    read(f, declarations, "payment_plan_accepted", accepted).Value,
+		InformationConfirmed:   read(f, declarations, "information_confirmed", accepted).Value,
+		PrivacyConsentAccepted: read(f, declarations, "privacy_consent_accepted", accepted).Value,
+	}
+	cmd.Unread = f.unread
+	return cmd, f.misspelt()
+}
+
+// dollars is an amount on the wire: a JSON number with two decimals.
+type dollars money.Cents
+
+func (d dollars) MarshalJSON() ([]byte, error) { return []byte(money.Cents(d).String()), nil }
+
+// openedWire is the answer to a create (section 2.2).
+type openedWire struct {
+	Success          bool   `json:"success"`
+	IdempotentReplay bool   `json:"idempotent_replay"`
+	IdempotencyKey   string `json:"idempotency_key,omitempty"`
+	Provider         struct {
+		Code    string `json:"provider_code"`
+		OrderID string `json:"provider_order_id"`
+	} `json:"provider"`
+	Records struct {
+		ContactID     string `json:"contact_id"`
+		OpportunityID string `json:"opportunity_id"`
+		DDAID         string `json:"dda_id"`
+	} `json:"records"`
+	Checkout struct {
+		ID                  string          `json:"checkout_id"`
+		Status              checkout.Status `json:"status"`
+		RequiresDirectDebit bool            `json:"requires_direct_debit"`
+	} `json:"checkout"`
+	DirectDebit struct {
+		SetupComplete bool   `json:"setup_complete"`
+		DDAID         string `json:"dda_id"`
+		SetupURL      string `json:"setup_url,omitempty"`
+		Token         string `json:"token,omitempty"`
+	} `json:"direct_debit"`
+	Plan    planWire    `json:"plan"`
+	Pricing pricingWire `json:"pricing"`
+}
+
+type planWire struct {
+	PaymentType  string          `json:"payment_type"`
+	Frequency    money.Frequency `json:"payment_frequency"`
+	Number       int             `json:"number_of_instalments"`
+	Regular      dollars         `json:"instalment_amount"`
+	Final        *dollars        `json:"final_instalment_amount,omitempty"`
+	FirstPayment string          `json:"first_payment_date"`
+}
+
+type pricingWire struct {
+	Price     dollars `json:"course_price"`
+	Principal dollars `json:"amount_to_finance"`
+	Upfront   dollars `json:"upfront_payment"`
+}
+
+func openedOf(o service.Opened) openedWire {
+	c := o.Checkout
+	w := openedWire{Success: true, IdempotentReplay: o.Replay, IdempotencyKey: o.IdempotencyKey}
+	w.Provider.Code = c.ProviderCode
+	w.Provider.OrderID = c.OrderID
+	w.Records.ContactID = c.Records.ContactID
+	w.Records.OpportunityID = c.Records.OpportunityID
+	w.Records.DDAID = c.Records.DDAID
+	w.Checkout.ID = c.ID
+	w.Checkout.Status = c.Status
+	w.Checkout.RequiresDirectDebit = true
+	w.DirectDebit.SetupComplete = c.SetupComplete()
+	w.DirectDebit.DDAID = c.Records.DDAID
+	w.DirectDebit.SetupURL = o.SetupURL
+	w.DirectDebit.Token = o.Token
+	w.Plan = planOf(c.Intent.Plan)
+	w.Pricing = pricingOf(c.Intent.Pricing)
+	return w
+}
+
+func planOf(p money.Plan) planWire {
+	w := planWire{
+		PaymentType:  checkout.PaymentType,
+		Frequency:    p.Frequency,
+		Number:       p.Number,
+		Regular:      dollars(p.Regular),
+		FirstPayment: p.First.String(),
+	}
+	if p.Residual() {
+		final := dollars(p.Final)
+		w.Final = &final
+	}
+	return w
+}
+
+func pricingOf(p money.Pricing) pricingWire {
+	return pricingWire{dollars(p.Price), dollars(p.Principal), dollars(p.Upfront)}
+}
+
+// checkoutWire is the answer to a get (section 2.3).
+type checkoutWire struct {
+	Success  bool `json:"success"`
+	Checkout struct {
+		ID     string          `json:"checkout_id"`
+		Status checkout.Status `json:"status"`
+	} `json:"checkout"`
+	DirectDebit struct {
+		SetupComplete  bool                          `json:"setup_complete"`
+		BillingRequest checkout.BillingRequestStatus `json:"billing_request_status"`
+		Mandate        checkout.MandateStatus        `json:"mandate_status,omitempty"`
+		Authorisation  checkout.AuthorisationStatus  `json:"authorisation_status"`
+		Authorised     bool                          `json:"authorised"`
+		DDAID          string                        `json:"dda_id"`
+	} `json:"direct_debit"`
+}
+
+func checkoutOf(c checkout.Checkout) checkoutWire {
+	w := checkoutWire{Success: true}
+	w.Checkout.ID = c.ID
+	w.Checkout.Status = c.Status
+	w.DirectDebit.SetupComplete = c.SetupComplete()
+	w.DirectDebit.BillingRequest = cmp.Or(c.Setup.BillingRequest, checkout.BillingPending)
+	w.DirectDebit.Mandate = c.Setup.Mandate
+	w.DirectDebit.Authorisation = cmp.Or(c.Setup.Authorisation, checkout.CustomerInProgress)
+	w.DirectDebit.Authorised = c.Setup.Authorisation == checkout.Authorised
+	w.DirectDebit.DDAID = c.Records.DDAID
+	return w
+}
+
+// confirmedWire is the answer to a confirm (section 2.5).
+type confirmedWire struct {
+	Success  bool `json:"success"`
+	Checkout struct {
+		Status checkout.Status `json:"status"`
+		ID     string          `json:"id"`
+	} `json:"checkout"`
+	Enrolment struct {
+		Status string `json:"status"`
+	} `json:"enrolment"`
+	DirectDebit struct {
+		SetupComplete bool                   `json:"setup_complete"`
+		Mandate       checkout.MandateStatus `json:"mandate_status,omitempty"`
+	} `json:"direct_debit"`
+	Agreement struct {
+		ID           string `json:"id"`
+		Number       string `json:"number"`
+		PDFGenerated bool   `json:"pdf_generated"`
+	} `json:"agreement"`
+	AlreadyConfirmed bool `json:"already_confirmed"`
+}
+
+func confirmedOf(d service.Confirmed) confirmedWire {
+	c := d.Checkout
+	w := confirmedWire{Success: true, AlreadyConfirmed: d.Already}
+	w.Checkout.Status = c.Status
+	w.Checkout.ID = c.ID
+	w.Enrolment.Status = "complete"
+	w.DirectDebit.SetupComplete = c.SetupComplete()
+	w.DirectDebit.Mandate = c.Setup.Mandate
+	w.Agreement.ID = c.Confirmation.AgreementID
+	w.Agreement.Number = c.Confirmation.AgreementNumber
+	w.Agreement.PDFGenerated = c.Confirmation.PDFGenerated()
+	return w
+}
+
+// aboutWire is the answer to GET /v1.
+type aboutWire struct {
+	Success     bool                  `json:"success"`
+	Service     string                `json:"service"`
+	Version     string                `json:"version"`
+	Environment catalogue.Environment `json:"environment"`
+	BaseURL     string                `json:"base_url"`
+}
+
+func aboutOf(r service.Readiness) aboutWire {
+	return aboutWire{true, "provider-checkout", "v1", r.Environment, r.BaseURL}
+}
+
+// environmentWire is the answer to GET /v1/environment (section 4).
+type environmentWire struct {
+	Success         bool                  `json:"success"`
+	Environment     catalogue.Environment `json:"environment"`
+	APIBaseURL      string                `json:"api_base_url"`
+	Processor       string                `json:"payment_processor"`
+	ProcessorStatus string                `json:"payment_processor_status"`
+	Readiness       struct {
+		ReadyForAPICalls              bool `json:"ready_for_api_calls"`
+		WebhookDestinationsConfigured bool `json:"webhook_destinations_configured"`
+	} `json:"readiness"`
+}
+
+func environmentOf(r service.Readiness) environmentWire {
+	w := environmentWire{Success: true, Environment: r.Environment, APIBaseURL: r.BaseURL,
+		Processor: r.Processor, ProcessorStatus: "configured"}
+	w.Readiness.ReadyForAPICalls = r.ReadyForAPICalls
+	w.Readiness.WebhookDestinationsConfigured = r.WebhookDestinationsConfigured
+	return w
+}
+
+// envelopeWire is the answer of every refusal and failure.
+type envelopeWire struct {
+	Success bool `json:"success"`
+	Error   struct {
+		Code    string      `json:"code"`
+		Message string      `json:"message"`
+		Details []faultWire `json:"details"`
+	} `json:"error"`
+	RequestID string `json:"request_id"`
+}
+
+type faultWire struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+func envelopeOf(p *problem, requestID string) envelopeWire {
+	w := envelopeWire{RequestID: requestID}
+	w.Error.Code = p.code
+	w.Error.Message = p.message
+	w.Error.Details = make([]faultWire, 0, len(p.faults))
+	for _, f := range p.faults {
+		w.Error.Details = append(w.Error.Details, faultWire(f))
+	}
+	return w
+}

@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// wantBody compares an answer's body with JSON to the letter, white space aside: the names
+// and their order are the contract's, and an amount has two decimals.
+func wantBody(t *testing.T, got []byte, want string) {
+	t.Helper()
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(want)); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(bytes.TrimSpace(got)); got != compact.String() {
+		t.Errorf("answer %s\nwant   %s", got, &compact)
+	}
+}
+
+// open is a checkout as a create of wholeCreate leaves it.
+func open() checkout.Checkout {
+	return checkout.Checkout{
+		ID: "KOWHAI-1795000000000-abcdefgh23456722", ProviderCode: "KOWHAI", OrderID: "ENR/<1>&",
+		Status: checkout.SetupRequired,
+		Intent: checkout.Intent{
+			CourseName: "Diploma in Business",
+			Pricing:    money.Pricing{Price: 2990_00, Upfront: 200_00, Principal: 2790_00},
+			Plan: money.Plan{Frequency: money.Weekly, First: money.Date{Year: 2027, Month: 2, Day: 1},
+				Instalments: money.Instalments{Number: 52, Regular: 53_65, Final: 53_85}},
+		},
+		Records: checkout.Records{ContactID: "c", OpportunityID: "o", DDAID: "d"},
+	}
+}
+
+// confirmed is the same checkout when all is done.
+func confirmed() checkout.Checkout {
+	c := open()
+	c.Status = checkout.Confirmed
+	c.Setup.Observation = checkout.Observation{BillingRequest: checkout.BillingFulfilled,
+		Mandate: checkout.MandateActive, Authorisation: checkout.Authorised}
+	c.Confirmation = checkout.Confirmation{AgreementID: "a", AgreementNumber: "PPA-2027-000001", DocumentID: "f"}
+	return c
+}
+
+func TestFirstCreateIsAnsweredInTheContractsWords(t *testing.T) {
+	app := &stub{opened: service.Opened{Checkout: open(), SetupURL: "http://h/api/dd-setup?token=t", Token: "t"}}
+	w := do(handler(app), request("POST", checkoutsPath, wholeCreate))
+	if got := w.Header().Get("Location"); w.Code != http.StatusCreated || got != "/v1/provider-checkouts/KOWHAI-1795000000000-abcdefgh23456722" {
+		t.Errorf("answer %d, Location %q; want 201 and the checkout's path", w.Code, got)
+	}
+	wantBody(t, w.Body.Bytes(), `{"success": true, "idempotent_replay": false,
+	  "provider": {"provider_code": "KOWHAI", "provider_order_id": "ENR/<1>&"},
+	  "records": {"contact_id": "c", "opportunity_id": "o", "dda_id": "d"},
+	  "checkout": {"checkout_id": "KOWHAI-1795000000000-abcdefgh23456722", "status": "direct_debit_setup_required", "requires_direct_debit": true},
+	  "direct_debit": {"setup_complete": false, "dda_id": "d", "setup_url": "http://h/api/dd-setup?token=t", "token": "t"},
+	  "plan": {"payment_type": "interest_free_payment_plan", "payment_frequency": "Weekly", "number_of_instalments": 52,
+	    "instalment_amount": 53.65, "final_instalment_amount": 53.85, "first_payment_date": "2027-02-01"},
+	  "pricing": {"course_price": 2990.00, "amount_to_finance": 2790.00, "upfront_payment": 200.00}}`)
+}
+
+func TestReplayOfAConfirmedCheckoutHasNoSetupPair(t *testing.T) {
+	c := confirmed()
+	c.Intent.Pricing = money.Pricing{Price: 100_00, Principal: 100_00}
+	c.Intent.Plan.Instalments = money.Instalments{Number: 4, Regular: 25_00, Final: 25_00}
+	app := &stub{opened: service.Opened{Checkout: c, Replay: true, IdempotencyKey: "KOWHAI:ENR-1"}}
+	w := do(handler(app), request("POST", checkoutsPath, wholeCreate))
+	if got := w.Header().Get("Location"); w.Code != http.StatusOK || got != "" {
+		t.Errorf("answer %d, Location %q; want 200 without one", w.Code, got)
+	}
+	wantBody(t, w.Body.Bytes(), `{"success": true, "idempotent_replay": true, "idempotency_key": "KOWHAI:ENR-1",
+	  "provider": {"provider_code": "KOWHAI", "provider_order_id": "ENR/<1>&"},
+	  "records": {"contact_id": "c", "opportunity_id": "o", "dda_id": "d"},
+	  "checkout": {"checkout_id": "KOWHAI-1795000000000-abcdefgh23456722", "status": "confirmed", "requires_direct_debit": true},
+	  "direct_debit": {"setup_complete": true, "dda_id": "d"},
+	  "plan": {"payment_type": "interest_free_payment_plan", "payment_frequency": "Weekly", "number_of_instalments": 4,
+	    "instalment_amount": 25.00, "first_payment_date": "2027-02-01"},
+	  "pricing": {"course_price": 100.00, "amount_to_finance": 100.00, "upfront_payment": 0.00}}`)
+}
+
+func TestGetTellsHowFarTheSetupIs(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		found checkout.Checkout
+		want  string
+	}{
+		{"before the setup", open(), `{"success": true,
+		  "checkout": {"checkout_id": "KOWHAI-1795000000000-abcdefgh23456722", "status": "direct_debit_setup_required"},
+		  "direct_debit": {"setup_complete": false, "billing_request_status": "pending",
+		    "authorisation_status": "Customer In Progress", "authorised": false, "dda_id": "d"}}`},
+		{"authorised", confirmed(), `{"success": true,
+		  "checkout": {"checkout_id": "KOWHAI-1795000000000-abcdefgh23456722", "status": "confirmed"},
+		  "direct_debit": {"setup_complete": true, "billing_request_status": "fulfilled", "mandate_status": "active",
+		    "authorisation_status": "Authorised", "authorised": true, "dda_id": "d"}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			app := &stub{found: tt.found}
+			w := do(handler(app), request("GET", checkoutsPath+"/KOWHAI-1-a", ""))
+			if w.Code != http.StatusOK || app.asked != "KOWHAI-1-a" {
+				t.Errorf("answer %d about %q, want 200 about KOWHAI-1-a", w.Code, app.asked)
+			}
+			wantBody(t, w.Body.Bytes(), tt.want)
+		})
+	}
+}
+
+func TestConfirmIsAnsweredInTheContractsWords(t *testing.T) {
+	undrawn := confirmed()
+	undrawn.Confirmation.DocumentID = ""
+	for _, tt := range []struct {
+		name   string
+		answer service.Confirmed
+		want   string
+	}{
+		{"first", service.Confirmed{Checkout: confirmed()}, `{"success": true,
+		  "checkout": {"status": "confirmed", "id": "KOWHAI-1795000000000-abcdefgh23456722"}, "enrolment": {"status": "complete"},
+		  "direct_debit": {"setup_complete": true, "mandate_status": "active"},
+		  "agreement": {"id": "a", "number": "PPA-2027-000001", "pdf_generated": true}, "already_confirmed": false}`},
+		{"repeat, without a PDF", service.Confirmed{Checkout: undrawn, Already: true}, `{"success": true,
+		  "checkout": {"status": "confirmed", "id": "KOWHAI-1795000000000-abcdefgh23456722"}, "enrolment": {"status": "complete"},
+		  "direct_debit": {"setup_complete": true, "mandate_status": "active"},
+		  "agreement": {"id": "a", "number": "PPA-2027-000001", "pdf_generated": false}, "already_confirmed": true}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := do(handler(&stub{confirmed: tt.answer}), request("POST", checkoutsPath+"/KOWHAI-1-a/confirm", wholeConfirm))
+			if w.Code != http.StatusOK {
+				t.Errorf("answer %d, want 200", w.Code)
+			}
+			wantBody(t, w.Body.Bytes(), tt.want)
+		})
+	}
+}
+
+func TestAnybodyMayAskWhatTheServiceIs(t *testing.T) {
+	app := &stub{ready: service.Readiness{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Processor: "fake",
+		ReadyForAPICalls: true}}
+	for path, want := range map[string]string{
+		"/v1": `{"success": true, "service": "provider-checkout", "version": "v1", "environment": "sandbox", "base_url": "https://pay.example"}`,
+		"/v1/environment": `{"success": true, "environment": "sandbox", "api_base_url": "https://pay.example",
+		  "payment_processor": "fake", "payment_processor_status": "configured",
+		  "readiness": {"ready_for_api_calls": true, "webhook_destinations_configured": false}}`,
+	} {
+		w := do(handler(app), request("GET", path, "", header("Authorization")))
+		if w.Code != http.StatusOK {
+			t.Errorf("GET %s without a key: %d, want 200", path, w.Code)
+		}
+		wantBody(t, w.Body.Bytes(), want)
+	}
+}
