@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"net/http"
+	"path"
 	"strings"
 )
 
@@ -54,4 +55,15 @@ func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
 	w.Header().Set("Cache-Control", cache)
 	w.Header().Set("Content-Type", mediaType(name))
 	_, _ = w.Write(body) // a client that went away is no fault
+}
+
+// mediaType returns the content type of an asset, or "" for a file that is none.
+func mediaType(name string) string {
+	switch path.Ext(name) {
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	}
+	return ""
 }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"path"
 	"strings"
 	"time"
 )
@@ -125,15 +124,4 @@ func must[T any](v T, err error) T {
 		panic("page: " + err.Error())
 	}
 	return v
-}
-
-// mediaType returns the content type of an asset, or "" for a file that is none.
-func mediaType(name string) string {
-	switch path.Ext(name) {
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	}
-	return ""
 }
