@@ -5,7 +5,7 @@ import (
 )
 
 // values is where the values of labelled rows begin, in millimetres.
-const values = left + 52.0
+const values = left + 48.0
 
 // section draws sec in the order in which it is read; first is the one with the document's title.
 func (s *sheet) section(sec agreement.Section, first bool) {
@@ -49,7 +49,9 @@ func (s *sheet) paragraph(text string) {
 func (s *sheet) row(r agreement.Row) {
 	labels := s.wrap(s.label, s.clean(s.label, r.Label), values-left-4)
 	lines := s.wrap(s.body, s.clean(s.body, r.Value), right-values)
-	for i := range max(len(labels), len(lines)) {
+	count := max(len(labels), len(lines))
+	s.need(float64(min(count, 8)) * s.body.height) // a short row stays on one page
+	for i := range count {
 		s.need(s.body.height)
 		if i < len(labels) {
 			s.put(s.label, left, s.y, labels[i])
@@ -64,7 +66,7 @@ func (s *sheet) row(r agreement.Row) {
 
 // table draws t with its header on every page that it reaches.
 func (s *sheet) table(t agreement.Table) {
-	const height = 5.8
+	const height = 5.5
 	columns := s.columns(t)
 	header := func() {
 		s.cells(s.strong, columns, t.Header)
@@ -122,7 +124,7 @@ func (s *sheet) columns(t agreement.Table) []float64 {
 
 // cells draws a row of a table on the line that begins at s.y: the last cell is an amount.
 func (s *sheet) cells(st style, columns []float64, cells []string) {
-	y := s.y + 0.4
+	y := s.y + 0.25
 	for i, cell := range cells {
 		cell = s.clean(st, cell)
 		if i == len(cells)-1 {

@@ -14,8 +14,8 @@ import (
 // The area of an A4 page that is written on, in millimetres, and where the footer stands.
 const (
 	left, right = 22.0, 188.0
-	top, bottom = 20.0, 272.0
-	footer      = 280.0
+	top, bottom = 18.0, 274.0
+	footer      = 281.0
 )
 
 // sheet is a document that is written from top to bottom, with a new page wherever the next
