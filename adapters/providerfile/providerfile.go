@@ -1,12 +1,90 @@
 // Package providerfile reads the file in which an operator describes providers and their catalogues.
 package providerfile
 
-import "github.com/provider-checkout/provider-checkout/catalogue"
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// maxDepth is twice what a provider file needs.
+const maxDepth = 16
 
 // Faults are everything that is wrong with a file.
 type Faults []catalogue.Fault
 
-func (f Faults) Error() string { panic("todo") }
+// Error says each fault with its place: a single one on one line, several on a line each.
+func (f Faults) Error() string {
+	if len(f) == 1 {
+		return sentence(f[0])
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d faults", len(f))
+	for _, fault := range f {
+		text.WriteString("\n  " + sentence(fault))
+	}
+	return text.String()
+}
 
-// Parse reads a provider file. A faulty one is refused whole, with Faults.
-func Parse(data []byte) ([]catalogue.Configuration, error) { panic("todo") }
+func sentence(f catalogue.Fault) string {
+	if f.Place == "" {
+		return "the file " + f.Message
+	}
+	return f.Place + " " + f.Message
+}
+
+// Parse reads a provider file. A faulty one is refused whole, with Faults: all of them, unless the
+// file is not even well-formed JSON; then the first. No fault shows a signing secret.
+//
+// The configurations come in the order of the file and have passed their Check; names are in
+// Unicode NFC, without white space at the edges; provider codes are unique.
+func Parse(data []byte) ([]catalogue.Configuration, error) {
+	document, err := strictjson.Parse(data, maxDepth)
+	if err != nil {
+		var fault *strictjson.Error
+		if errors.As(err, &fault) {
+			return nil, Faults{{Place: fault.Path, Message: fault.Message}}
+		}
+		return nil, fmt.Errorf("read provider file: %w", err)
+	}
+	var r reader
+	configurations := r.file(document)
+	r.check(configurations)
+	if len(r.faults) > 0 {
+		return nil, r.faults
+	}
+	return configurations, nil
+}
+
+// check adds the faults of what was read, unless they only follow from a value that could not be read.
+func (r *reader) check(configurations []catalogue.Configuration) {
+	unread := make(map[string]bool, len(r.faults))
+	for _, f := range r.faults {
+		unread[f.Place] = true
+	}
+	first := make(map[string]string) // place of a provider code's first use
+	for i, c := range configurations {
+		place := fmt.Sprintf("providers[%d]", i)
+		for _, f := range c.Check() {
+			if f.Place = place + "." + f.Place; !isWithin(f.Place, unread) {
+				r.faults = append(r.faults, f)
+			}
+		}
+		if earlier, used := first[c.Provider.Code]; used && c.Provider.Code != "" {
+			r.fault(place+".provider_code", "must be unique: "+earlier+" has the same")
+			continue
+		}
+		first[c.Provider.Code] = place
+	}
+}
+
+// isWithin tells whether place is one of places, or stands inside one.
+func isWithin(place string, places map[string]bool) bool {
+	for place != "" && !places[place] {
+		place = place[:max(strings.LastIndexAny(place, ".["), 0)]
+	}
+	return place != ""
+}

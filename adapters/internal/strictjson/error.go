@@ -21,31 +21,38 @@ func (e *Error) Error() string {
 
 // under returns e as the holder of the value sees it: with one more step in front of the path.
 func (e *Error) under(step string) *Error {
-	switch {
-	case e.Path == "" || e.Path[0] == '[':
-		e.Path = step + e.Path
-	default:
-		e.Path = step + "." + e.Path
+	if e.Path != "" && e.Path[0] != '[' {
+		step += "."
 	}
+	e.Path = step + e.Path
 	return e
+}
+
+// Join returns the path of a name inside the object at path: "plan" and "instalment_amount" are
+// "plan.instalment_amount". A name that is not a plain word is quoted and a long one
+// is cut, so that a path cannot be mistaken for another, nor move a terminal's cursor.
+func Join(path, name string) string {
+	step := step(name)
+	if path == "" || step[0] == '[' {
+		return path + step
+	}
+	return path + "." + step
 }
 
 // maxName is the length at which a name is cut in a path, in bytes.
 const maxName = 64
 
-// step is a name as a part of a path. A name that is not a plain word is quoted, so that a
-// path cannot be mistaken for another, nor move a terminal's cursor.
 func step(name string) string {
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") + "…"
 	}
-	for _, r := range name {
-		if r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') {
-			return "[" + strconv.QuoteToASCII(name) + "]"
-		}
-	}
-	if name == "" {
-		return `[""]`
+	if name == "" || strings.ContainsFunc(name, isOdd) {
+		return "[" + strconv.QuoteToASCII(name) + "]"
 	}
 	return name
+}
+
+// isOdd tells whether r does not belong in a plain word.
+func isOdd(r rune) bool {
+	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }

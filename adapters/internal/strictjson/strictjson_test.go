@@ -158,6 +158,22 @@ func TestMember(t *testing.T) {
 	}
 }
 
+func TestJoin(t *testing.T) {
+	tests := []struct{ path, name, want string }{
+		{"", "plan", "plan"},
+		{"plan", "instalment_amount", "plan.instalment_amount"},
+		{"providers[0]", "name", "providers[0].name"},
+		{"plan", "a.b", `plan["a.b"]`},
+		{"plan", "", `plan[""]`},
+		{"", "\x1b[2J", `["\x1b[2J"]`},
+	}
+	for _, tt := range tests {
+		if got := strictjson.Join(tt.path, tt.name); got != tt.want {
+			t.Errorf("Join(%q, %q) = %s; want %s", tt.path, tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestErrorReadsAsASentence(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{`{"plan":{"a":1,"a":2}}`, "plan.a is given twice"},

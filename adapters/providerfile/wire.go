@@ -1,0 +1,104 @@
+package providerfile
+
+import (
+	"cmp"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// The file, field by field. What a field may hold is the business of catalogue's Check; here stands
+// how it is called, what type it has, and what its absence means.
+
+func (r *reader) file(document strictjson.Value) []catalogue.Configuration {
+	o := r.object("", document)
+	defer o.end()
+	var configurations []catalogue.Configuration
+	providers, _ := o.list("providers", required)
+	for i, v := range providers {
+		configurations = append(configurations, r.configuration(item("providers", i), v))
+	}
+	return configurations
+}
+
+func (r *reader) configuration(place string, v strictjson.Value) catalogue.Configuration {
+	o := r.object(place, v)
+	defer o.end()
+	p := catalogue.Provider{
+		Code:        o.text("provider_code", required),
+		Name:        o.name("name", required),
+		AccountID:   o.text("account_id", optional),
+		Environment: catalogue.Environment(o.text("environment", required)),
+		Active:      o.boolean("active"),
+		APIEnabled:  o.boolean("api_enabled"),
+		SuccessURL:  o.text("success_url", optional),
+		CancelURL:   o.text("cancel_url", optional),
+		Branding:    branding(o.section("branding")),
+		Destination: destination(o.section("webhook")),
+		Mode:        catalogue.Legacy,
+	}
+	origins, _ := o.list("enrolment_origins", optional)
+	for i, v := range origins {
+		p.EnrolmentOrigins = append(p.EnrolmentOrigins, r.string(item(o.at("enrolment_origins"), i), v))
+	}
+	c := catalogue.Configuration{Provider: p}
+	courses, given := o.list("courses", optional)
+	if given {
+		c.Provider.Mode = catalogue.Authoritative
+	}
+	for i, v := range courses {
+		c.Courses = append(c.Courses, r.course(item(o.at("courses"), i), v, p.Environment))
+	}
+	return c
+}
+
+func branding(o *object) catalogue.Branding {
+	defer o.end()
+	return catalogue.Branding{
+		DisplayName:   o.name("display_name", optional),
+		PrimaryColour: o.text("primary_colour", optional),
+		LogoURL:       o.text("logo_url", optional),
+		SupportEmail:  o.text("support_email", optional),
+	}
+}
+
+func destination(o *object) catalogue.Destination {
+	defer o.end()
+	return catalogue.Destination{
+		URL:    o.text("url", optional),
+		Secret: o.text("signing_secret", optional),
+	}
+}
+
+// course reads a course, which is of its provider's environment unless it names another.
+func (r *reader) course(place string, v strictjson.Value, inherited catalogue.Environment) catalogue.Course {
+	if !inherited.Valid() {
+		inherited = catalogue.Sandbox // the file is refused for the provider's; once is enough
+	}
+	o := r.object(place, v)
+	defer o.end()
+	c := catalogue.Course{
+		Code:        o.text("course_code", required),
+		Name:        o.name("course_name", required),
+		Price:       number(o, "course_price", required, dollars),
+		Upfront:     number(o, "upfront_payment", optional, dollars),
+		Active:      o.boolean("active"),
+		Environment: cmp.Or(catalogue.Environment(o.text("environment", optional)), inherited),
+	}
+	plans, _ := o.list("plans", required)
+	for i, v := range plans {
+		c.Options = append(c.Options, r.option(item(o.at("plans"), i), v))
+	}
+	return c
+}
+
+func (r *reader) option(place string, v strictjson.Value) catalogue.Option {
+	o := r.object(place, v)
+	defer o.end()
+	return catalogue.Option{
+		Frequency: money.Frequency(o.text("payment_frequency", required)),
+		Number:    number(o, "number_of_instalments", optional, count),
+		Amount:    number(o, "instalment_amount", optional, instalment),
+	}
+}
