@@ -25,23 +25,6 @@ const (
 	Object
 )
 
-// String names k as a sentence would: "a string".
-func (k Kind) String() string {
-	switch k {
-	case Bool:
-		return "a boolean"
-	case Number:
-		return "a number"
-	case String:
-		return "a string"
-	case Array:
-		return "an array"
-	case Object:
-		return "an object"
-	}
-	return "null"
-}
-
 // Value is one JSON value.
 type Value struct {
 	Kind    Kind
