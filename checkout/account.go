@@ -19,7 +19,7 @@ var (
 	ErrAccountFormat = errors.New("must be 15 or 16 digits, such as 12-3140-0171323-50")
 	ErrAccountBank   = errors.New("must begin with the number of a New Zealand bank")
 	ErrAccountZero   = errors.New("must not be all zeros")
-	ErrAccountCheck  = errors.New("must be an account number without a mistake: its check digits do not match")
+	ErrAccountCheck  = errors.New("has a mistake in it: its check digits do not match")
 )
 
 // ParseAccount reads an account number as people write it: 2-4-7-2/3 ASCII digits, with a

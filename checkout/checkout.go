@@ -66,6 +66,16 @@ type Confirmation struct {
 // PDFGenerated tells whether the agreement's PDF is on record.
 func (c Confirmation) PDFGenerated() bool { return c.DocumentID != "" }
 
+// Schedule returns the charges of the checkout: as agreed once it is confirmed, before that as the
+// provider prefers.
+func (c Checkout) Schedule() []money.Charge {
+	plan := c.Intent.Plan
+	if c.Status == Confirmed {
+		plan.First = c.Confirmation.FirstPayment
+	}
+	return money.Schedule(c.Intent.Pricing.Upfront, plan)
+}
+
 // Change is what a decision wants stored: all of it or nothing.
 type Change struct {
 	Next      Checkout

@@ -116,9 +116,10 @@ func (c Checkout) Begin(try int, billingRequestID string) Change {
 	return Change{Next: c}
 }
 
-// Complete returns the checkout with its bank setup completed. It changes nothing if it is complete already.
+// Complete returns the checkout with its bank setup completed. It changes nothing unless a billing
+// request waits for that.
 func (c Checkout) Complete(done Completion, now time.Time) Change {
-	if c.SetupComplete() {
+	if c.SetupComplete() || !c.Setup.begun() {
 		return Change{Next: c}
 	}
 	c.Setup.Observation = done.Observation

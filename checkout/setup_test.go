@@ -72,8 +72,15 @@ func TestBeginAndCompleteTakeEffectOnce(t *testing.T) {
 	if got := c.Complete(other, noon.Add(day)).Next.Setup; got != c.Setup {
 		t.Errorf("completing a complete setup: %+v", got)
 	}
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed)).Next
+	if got := dead.Complete(other, noon).Next.Setup; got != dead.Setup {
+		t.Errorf("completing a dead setup that was not begun again: %+v", got)
+	}
 	create := parseCreate(t, legacyBody)
 	fresh := create.Open(create.Intent(), opening(t)).Next
+	if got := fresh.Complete(other, noon).Next; got.SetupComplete() {
+		t.Error("a setup that was not begun is completed")
+	}
 	if begun := fresh.Begin(1, "BR1").Next; begun.NextTry() != 1 || begun.Begin(2, "BR2").Next.Setup.BillingRequestID != "BR1" {
 		t.Error("a begun try is gone on with, not begun anew")
 	}

@@ -45,8 +45,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error
 	if err != nil {
 		return SetupPage{}, fail("read checkout "+id, err)
 	}
-	page := SetupPage{Token: token, Checkout: c,
-		Schedule: money.Schedule(c.Intent.Pricing.Upfront, c.Intent.Plan)}
+	page := SetupPage{Token: token, Checkout: c, Schedule: c.Schedule()}
 	page.Provider, err = s.Store.Provider(ctx, c.ProviderCode)
 	if errors.Is(err, ports.ErrNotFound) {
 		page.Provider = catalogue.Provider{Code: c.ProviderCode, Name: c.ProviderCode}
@@ -113,7 +112,8 @@ func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err
 }
 
 // CompleteSetup records that the payer completed the bank setup, and returns the address of
-// the setup page, which says so. Completing a setup that is complete changes nothing. The refusals are BeginSetup's.
+// the setup page, which says so. It changes
+// nothing unless the setup was begun and is not complete. The refusals are BeginSetup's.
 func (s *Service) CompleteSetup(ctx context.Context, token string, completion checkout.Completion) (url string, err error) {
 	page, done, err := s.openPage(ctx, token)
 	if err != nil {
