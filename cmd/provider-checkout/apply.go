@@ -1,0 +1,71 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// apply puts a provider file in place of what is configured, and prints what that changes.
+func apply(ctx context.Context, c *call) error {
+	data, err := c.readFile()
+	if err != nil {
+		return err
+	}
+	named, err := providerfile.Parse(data)
+	if err != nil {
+		return fmt.Errorf("%s is refused: %w", c.file, err)
+	}
+	db, err := c.openStore(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var changes []string
+	err = db.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, error) {
+		after := replaced(before, named, c.prune)
+		changes = catalogue.Diff(before, after)
+		return after, nil
+	})
+	if err != nil {
+		return fmt.Errorf("apply %s: %w", c.file, err)
+	}
+	if changes == nil {
+		fmt.Fprintln(c.stderr, "nothing changed")
+	}
+	for _, line := range changes {
+		fmt.Fprintln(c.stdout, line)
+	}
+	return nil
+}
+
+func (c *call) readFile() ([]byte, error) {
+	if c.file == "-" {
+		return io.ReadAll(c.stdin)
+	}
+	return os.ReadFile(c.file)
+}
+
+// replaced returns the named configurations with, unless they are pruned, the others of before,
+// in the order of the codes.
+func replaced(before, named []catalogue.Configuration, prune bool) []catalogue.Configuration {
+	after := slices.Clone(named)
+	for _, b := range before {
+		isNamed := slices.ContainsFunc(named, func(n catalogue.Configuration) bool {
+			return n.Provider.Code == b.Provider.Code
+		})
+		if !isNamed && !prune {
+			after = append(after, b)
+		}
+	}
+	slices.SortFunc(after, func(a, b catalogue.Configuration) int {
+		return cmp.Compare(a.Provider.Code, b.Provider.Code)
+	})
+	return after
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// issueKey makes a key and prints it, alone.
+func issueKey(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	text, err := newKey(ctx, db, c.provider, c.environment)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.stdout, text)
+	return err
+}
+
+// newKey stores a new key of a provider and returns its text. env is the provider's where it is empty.
+func newKey(ctx context.Context, db *sqlite.DB, provider string, env catalogue.Environment) (string, error) {
+	p, err := db.Provider(ctx, provider)
+	if errors.Is(err, ports.ErrNotFound) {
+		return "", fmt.Errorf("there is no provider %q", provider)
+	} else if err != nil {
+		return "", fmt.Errorf("read provider %s: %w", provider, err)
+	}
+	var entropy [32]byte
+	rand.Read(entropy[:])
+	text, key := catalogue.NewKey(p.Code, cmp.Or(env, p.Environment), time.Now(), entropy)
+	if err := db.AddKey(ctx, key); err != nil {
+		return "", fmt.Errorf("store key %s: %w", key.ID, err)
+	}
+	return text, nil
+}
+
+// listKeys prints one line for each key.
+func listKeys(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	keys, err := db.Keys(ctx)
+	if err != nil {
+		return fmt.Errorf("read the keys: %w", err)
+	}
+	table := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tPROVIDER\tENVIRONMENT\tCREATED\tREVOKED")
+	for _, k := range keys {
+		revoked := "-"
+		if !k.RevokedAt.IsZero() {
+			revoked = instant(k.RevokedAt)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Provider, k.Environment, instant(k.CreatedAt), revoked)
+	}
+	return table.Flush()
+}
+
+// revokeKey revokes the key that the argument is, or names.
+func revokeKey(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	id := catalogue.KeyID(c.args[0])
+	switch err := db.RevokeKey(ctx, id, time.Now()); {
+	case errors.Is(err, ports.ErrNotFound):
+		return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
+	case err != nil:
+		return fmt.Errorf("revoke key: %w", err)
+	}
+	_, err = fmt.Fprintln(c.stdout, "revoked", id)
+	return err
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// result is what a run of the program left behind.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// try runs the program with an environment of its own, as lists of NAME=value.
+func try(t *testing.T, env []string, stdin string, args ...string) result {
+	t.Helper()
+	lookup := func(name string) string {
+		for _, pair := range env {
+			if n, value, _ := strings.Cut(pair, "="); n == name {
+				return value
+			}
+		}
+		return ""
+	}
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), args, lookup, strings.NewReader(stdin), &stdout, &stderr)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
+	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	for _, tt := range []struct {
+		name string
+		env  []string
+		args []string
+		want string // on stderr
+	}{
+		{"no command", nil, nil, "provider-checkout: no command"},
+		{"unknown command", nil, []string{"sevre"}, `unknown command "sevre"`},
+		{"flag in place of a command", nil, []string{"--store=x"}, `unknown command "--store=x"`},
+		{"group without a command", nil, []string{"keys"}, "keys needs one of: issue, list, revoke"},
+		{"unknown command of a group", nil, []string{"keys", "lost"}, "keys needs one of: issue, list, revoke"},
+		{"unknown flag", nil, []string{"serve", "--adr", "x"}, "provider-checkout serve: flag provided but not defined: -adr"},
+		{"flag without its value", nil, []string{"keys", "issue", "--provider"}, "needs an argument"},
+		{"argument that nothing takes", nil, []string{"export", "all"}, `unexpected argument "all"`},
+		{"missing argument", nil, []string{"keys", "revoke"}, "KEY-OR-ID is missing"},
+		{"one argument too many", nil, []string{"keys", "revoke", "a", "b"}, `unexpected argument "b"`},
+		{"missing provider", nil, []string{"keys", "issue", store}, "--provider CODE is missing"},
+		{"missing file to apply", nil, []string{"apply", store}, "-f FILE is missing"},
+		{"missing file to write", nil, []string{"agreements", "pdf", "PPA-2027-000001", store}, "--out FILE is missing"},
+		{"wrong environment", nil, []string{"serve", "--environment", "staging"}, "must be sandbox or production"},
+		{"wrong environment of a key", nil, []string{"keys", "issue", "--provider", "A", "--environment", "x"}, "must be sandbox or production"},
+		{"wrong processor", nil, []string{"serve", "--processor", "real"}, "the only processor is fake"},
+		{"lifetime of nothing", nil, []string{"serve", "--setup-lifetime", "0s"}, "must be a duration above zero"},
+		{"lifetime in words", nil, []string{"serve", "--setup-lifetime", "a week"}, "must be a duration above zero"},
+		{"negative rate", nil, []string{"serve", "--rate-limit", "-1"}, "must be a number of requests a second"},
+		{"rate that is no number", nil, []string{"serve", "--rate-limit", "NaN"}, "must be a number of requests a second"},
+		{"proxies in words", nil, []string{"serve", "--trusted-proxies", "10.0.0.0/8,proxy"}, "must be addresses or networks"},
+		{"address without a port", nil, []string{"serve", store, "--addr", "localhost"}, `--addr "localhost" must be HOST:PORT`},
+		{"base URL with a path", nil, []string{"serve", "--base-url", "https://pay.example/x"}, "must be a scheme and a host"},
+		{"base URL without a host", nil, []string{"serve", "--base-url", "https://"}, "must be a scheme and a host"},
+		{"base URL with another scheme", nil, []string{"serve", "--base-url", "ftp://pay.example"}, "must be a scheme and a host"},
+		{"wrong value of a variable", []string{"PROVIDER_CHECKOUT_RATE_LIMIT=fast"}, []string{"serve"},
+			`invalid value "fast" of PROVIDER_CHECKOUT_RATE_LIMIT`},
+		{"store of another kind", nil, []string{"export", "--store", "postgres://u:hunter2@db/x"}, "--store must be sqlite:PATH"},
+		{"store of another kind, from its variable", []string{"PROVIDER_CHECKOUT_STORE=postgres://u:hunter2@db/x"},
+			[]string{"keys", "list"}, "--store must be sqlite:PATH"},
+		{"store without a path", nil, []string{"export", "--store", "sqlite:"}, "--store must be sqlite:PATH"},
+		{"two sources of the secret", []string{secretVariable + "=a", secretFileVariable + "=b"}, []string{"serve", store, "--addr=127.0.0.1:0"},
+			"set only one of"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := try(t, tt.env, "", tt.args...)
+			if got.code != exitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
+				t.Errorf("%q = %+v, want status 2 and one line on stderr with %q", tt.args, got, tt.want)
+			}
+			if strings.Contains(got.stderr, "hunter2") {
+				t.Errorf("%q tells the password: %s", tt.args, got.stderr)
+			}
+		})
+	}
+}
+
+// isLine tells whether text is one whole line.
+func isLine(text string) bool {
+	return len(text) > 1 && strings.Index(text, "\n") == len(text)-1
+}
+
+func TestHelpIsAResult(t *testing.T) {
+	calls := [][]string{{"--help"}, {"-h"}, {"keys", "--help"}, {"agreements", "-h"}}
+	for _, cmd := range commands() {
+		calls = append(calls, append(strings.Fields(cmd.name), "--help"))
+	}
+	for _, args := range calls {
+		got := try(t, nil, "", args...)
+		if got.code != exitDone || !strings.HasPrefix(got.stdout, "usage: provider-checkout ") || got.stderr != "" {
+			t.Errorf("%q = %+v, want a usage on stdout and status 0", args, got)
+		}
+	}
+}
+
+func TestOverviewNamesEveryCommand(t *testing.T) {
+	got := try(t, nil, "", "--help").stdout
+	for _, cmd := range commands() {
+		if !strings.Contains(got, "\n  "+cmd.name+" ") {
+			t.Errorf("%q is missing in\n%s", cmd.name, got)
+		}
+	}
+}
+
+func TestHelpSaysDefaultAndVariable(t *testing.T) {
+	for _, tt := range []struct{ command, want string }{
+		{"serve", "--addr HOST:PORT\n        HOST:PORT to listen on (default 127.0.0.1:8080; environment variable PROVIDER_CHECKOUT_ADDR)"},
+		{"serve", "(default 168h; environment variable PROVIDER_CHECKOUT_SETUP_LIFETIME)"},
+		{"serve", "(default 100; environment variable PROVIDER_CHECKOUT_RATE_LIMIT)"},
+		{"serve", "(default sandbox; environment variable PROVIDER_CHECKOUT_ENVIRONMENT)"},
+		{"serve", "environment variable PROVIDER_CHECKOUT_ALLOW_PRIVATE_DESTINATIONS"},
+		{"export", "(default sqlite:provider-checkout.db; environment variable PROVIDER_CHECKOUT_STORE)"},
+		{"apply", "usage: provider-checkout apply -f FILE [flags]"},
+	} {
+		if got := try(t, nil, "", tt.command, "--help").stdout; !strings.Contains(got, tt.want) {
+			t.Errorf("%s --help =\n%s\nwant %q in it", tt.command, got, tt.want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	got := try(t, nil, "", "version")
+	if got.code != exitDone || !isLine(got.stdout) || !strings.Contains(got.stdout, "commit ") || !strings.Contains(got.stdout, "go1.") {
+		t.Errorf("version = %+v, want a line with version, commit and Go's version", got)
+	}
+}
+
+func TestFlagsStandBeforeAndAfterArguments(t *testing.T) {
+	cmd, _, err := find([]string{"agreements", "pdf"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"--out", "x.pdf", "--store", "sqlite:a.db", "PPA-1"},
+		{"PPA-1", "--out=x.pdf", "--store=sqlite:a.db"},
+		{"--out", "x.pdf", "PPA-1", "--store", "sqlite:a.db"},
+		{"--out", "x.pdf", "--store", "sqlite:a.db", "--", "PPA-1"},
+	} {
+		c := call{env: func(string) string { return "" }}
+		if _, err := c.parse(cmd, args); err != nil {
+			t.Errorf("%q: %v", args, err)
+		} else if len(c.args) != 1 || c.args[0] != "PPA-1" || c.out != "x.pdf" || c.store != "sqlite:a.db" {
+			t.Errorf("%q = arguments %q, out %q, store %q", args, c.args, c.out, c.store)
+		}
+	}
+}
+
+func TestVariableGivesWayToItsFlag(t *testing.T) {
+	cmd, _, err := find([]string{"serve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{
+		"PROVIDER_CHECKOUT_ADDR":                       "127.0.0.1:1",
+		"PROVIDER_CHECKOUT_RATE_LIMIT":                 "7.5",
+		"PROVIDER_CHECKOUT_TRUSTED_PROXIES":            "10.1.2.3/8, ::1",
+		"PROVIDER_CHECKOUT_ALLOW_PRIVATE_DESTINATIONS": "true",
+	}
+	c := call{env: func(name string) string { return env[name] }}
+	if _, err := c.parse(cmd, []string{"--addr", "127.0.0.1:2"}); err != nil {
+		t.Fatal(err)
+	}
+	if c.addr != "127.0.0.1:2" || c.rateLimit != 7.5 || !c.allowPrivate || len(c.trustedProxies) != 2 ||
+		c.trustedProxies[0].String() != "10.0.0.0/8" || c.trustedProxies[1].String() != "::1/128" {
+		t.Errorf("settings = %+v", c.settings)
+	}
+}
+
+func TestVariablesAreServesAlone(t *testing.T) {
+	cmd, _, err := find([]string{"keys", "issue"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := call{env: func(string) string { return "production" }}
+	if _, err := c.parse(cmd, []string{"--provider", "A", "--store", "sqlite:a.db"}); err != nil {
+		t.Fatal(err)
+	}
+	if c.environment != "" {
+		t.Errorf("environment = %q, want the provider's own", c.environment)
+	}
+}
+
+func TestFailureGetsOneLineAndStatus1(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "missing.db")
+	for _, tt := range []struct {
+		name string
+		env  []string
+		args []string
+		want string
+	}{
+		{"no store to export", nil, []string{"export", "--store", "sqlite:" + missing}, "there is no store at " + missing},
+		{"no store to list", nil, []string{"keys", "list", "--store", "sqlite:" + missing}, "there is no store at"},
+		{"no file to apply", nil, []string{"apply", "-f", filepath.Join(dir, "none.json"), "--store", "sqlite:" + missing}, "no such file"},
+		{"short secret", []string{secretVariable + "=0123456789abcdef0123456789abcdef,short"},
+			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "secret 2 of PROVIDER_CHECKOUT_SECRET has 5 bytes"},
+		{"no secret file", []string{secretFileVariable + "=" + filepath.Join(dir, "secret")},
+			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "read PROVIDER_CHECKOUT_SECRET_FILE"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := try(t, tt.env, "", tt.args...)
+			if got.code != exitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
+				t.Errorf("%q = %+v, want status 1 and one line on stderr with %q", tt.args, got, tt.want)
+			}
+		})
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("%v were made, %v; want nothing", left, err)
+	}
+}
+
+func TestProductionIsRefusedWithEveryReason(t *testing.T) {
+	const secret = secretVariable + "=0123456789abcdef0123456789abcdef"
+	for _, tt := range []struct {
+		name    string
+		env     []string
+		args    []string
+		says    []string
+		saysNot []string
+	}{
+		{"nothing is right", nil, []string{"--allow-private-destinations"},
+			[]string{"fake processor", "--base-url is not https", "secret is missing", "--allow-private-destinations"}, nil},
+		{"base URL over http", []string{secret}, []string{"--base-url", "http://pay.example"},
+			[]string{"fake processor", "--base-url is not https"}, []string{"secret", "--allow-private"}},
+		{"only the processor", []string{secret}, []string{"--base-url", "https://pay.example"},
+			[]string{"fake processor"}, []string{"--base-url", "secret", ";"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := try(t, tt.env, "", append([]string{"serve", "--environment", "production"}, tt.args...)...)
+			if got.code != exitFailed || got.stdout != "" || !isLine(got.stderr) {
+				t.Fatalf("%+v, want status 1 and one line on stderr", got)
+			}
+			for _, want := range tt.says {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("%q lacks %q", got.stderr, want)
+				}
+			}
+			for _, not := range tt.saysNot {
+				if strings.Contains(got.stderr, not) {
+					t.Errorf("%q says %q", got.stderr, not)
+				}
+			}
+		})
+	}
+}

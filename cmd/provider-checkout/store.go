@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+const (
+	secretVariable     = "PROVIDER_CHECKOUT_SECRET"
+	secretFileVariable = "PROVIDER_CHECKOUT_SECRET_FILE"
+	minSecret          = 32 // bytes
+
+	secretHelp = "The operator's secret, of 32 bytes or more, comes from " + secretVariable + " (a comma-separated list: the\n" +
+		"first signs, all verify) or from the file that " + secretFileVariable + " names (one a\n" +
+		"line). Without it a sandbox uses the store's own, in <file>.secret. SIGTERM drains and ends."
+)
+
+// storePath returns the file that --store names.
+func (c *call) storePath() (string, error) {
+	scheme, path, _ := strings.Cut(c.store, ":")
+	if scheme != "sqlite" || path == "" {
+		// The rest may hold a password: it is not repeated.
+		return "", usageError(fmt.Sprintf("--store must be sqlite:PATH; %q is no store that this program has", scheme))
+	}
+	return path, nil
+}
+
+// openStore opens the store, and makes it if there is none. env is empty for a command that
+// serves neither environment.
+func (c *call) openStore(ctx context.Context, env catalogue.Environment) (*sqlite.DB, error) {
+	path, err := c.storePath()
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := c.secrets()
+	if err != nil {
+		return nil, err
+	}
+	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader})
+}
+
+// openRecords opens a store that must be there: a mistyped path is not answered with an empty store.
+func (c *call) openRecords(ctx context.Context) (*sqlite.DB, error) {
+	path, err := c.storePath()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no store at %s; apply and serve make one", path)
+	}
+	return c.openStore(ctx, "")
+}
+
+// secrets returns the operator's secrets, or none where none are given.
+func (c *call) secrets() ([][]byte, error) {
+	list, file := c.env(secretVariable), c.env(secretFileVariable)
+	switch {
+	case list != "" && file != "":
+		return nil, usageError("set only one of " + secretVariable + " and " + secretFileVariable)
+	case list != "":
+		return checkSecrets(strings.Split(list, ","), secretVariable)
+	case file != "":
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", secretFileVariable, err)
+		}
+		return checkSecrets(strings.Split(strings.TrimSpace(string(text)), "\n"), file)
+	}
+	return nil, nil
+}
+
+// checkSecrets trims the secrets and refuses a short one, which it does not repeat.
+func checkSecrets(texts []string, source string) ([][]byte, error) {
+	secrets := make([][]byte, len(texts))
+	for i, text := range texts {
+		secrets[i] = []byte(strings.TrimSpace(text))
+		if len(secrets[i]) < minSecret {
+			return nil, fmt.Errorf("secret %d of %s has %d bytes; at least %d are needed",
+				i+1, source, len(secrets[i]), minSecret)
+		}
+	}
+	return secrets, nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSecretsComeFromTheEnvironmentOrAFile(t *testing.T) {
+	first, second := strings.Repeat("a", 32), strings.Repeat("b", 40)
+	file := filepath.Join(t.TempDir(), "secrets")
+	if err := os.WriteFile(file, []byte(first+"\r\n"+second+"\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		env  map[string]string
+		want []string
+	}{
+		{"none", nil, nil},
+		{"one", map[string]string{secretVariable: first}, []string{first}},
+		{"a list", map[string]string{secretVariable: first + ", " + second}, []string{first, second}},
+		{"a file, one a line", map[string]string{secretFileVariable: file}, []string{first, second}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := call{env: func(name string) string { return tt.env[name] }}
+			secrets, err := c.secrets()
+			var got []string
+			for _, s := range secrets {
+				got = append(got, string(s))
+			}
+			if err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("secrets = %q, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestShortSecretIsNotRepeated(t *testing.T) {
+	for _, list := range []string{"hunter2", strings.Repeat("a", 32) + ",hunter2", strings.Repeat("a", 32) + ","} {
+		c := call{env: func(name string) string { return map[string]string{secretVariable: list}[name] }}
+		secrets, err := c.secrets()
+		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "aaa") {
+			t.Errorf("secrets of %q = %q, %v; want a refusal without them", list, secrets, err)
+		}
+	}
+}
