@@ -177,5 +177,5 @@ func ExampleParseAccount() {
 	fmt.Println("account_number", err)
 	// Output:
 	// ASB 23 <nil>
-	// account_number must be an account number without a mistake: its check digits do not match
+	// account_number has a mistake in it: its check digits do not match
 }
