@@ -10,12 +10,15 @@ import (
 // maxURL is the longest URL, in bytes, that every browser and proxy takes.
 const maxURL = 2048
 
-// receiver checks where events are sent: https, or http in the sandbox.
+// receiver checks where events are sent: https, or http in the sandbox; and in production on a port
+// where events are really sent, not where other protocols live.
 func (f *faults) receiver(place, text string, sandbox bool) {
 	u, fault := parseURL(text)
 	switch {
 	case fault != "":
 		f.add(place, "%s", fault)
+	case u.Scheme == "https" && !sandbox && !isEventPort(u.Port()):
+		f.add(place, "must use port 443 or one from 1024 up")
 	case u.Scheme == "https", u.Scheme == "http" && sandbox:
 	case sandbox:
 		f.add(place, "must begin with https:// or http://")
@@ -108,6 +111,11 @@ func isPort(u *url.URL) bool {
 	}
 	port, err := strconv.Atoi(u.Port())
 	return err == nil && 1 <= port && port <= 65535 && u.Port() == strconv.Itoa(port)
+}
+
+func isEventPort(port string) bool {
+	n, err := strconv.Atoi(port)
+	return port == "" || port == "443" || err == nil && n >= 1024
 }
 
 // isEmail tells whether s is one plain address, a local part at a host, without a name or comment.

@@ -305,3 +305,18 @@ func places(faults []catalogue.Fault) []string {
 	}
 	return places
 }
+
+func TestProductionSendsEventsToTheirPortsOnly(t *testing.T) {
+	for port, allowed := range map[string]bool{"": true, ":443": true, ":1024": true, ":8443": true, ":25": false, ":1023": false} {
+		c := kowhai()
+		c.Provider.Environment = catalogue.Production
+		c.Provider.Destination.URL = "https://hooks.kowhai.example" + port
+		var found bool
+		for _, f := range c.Check() {
+			found = found || f.Place == "webhook.url"
+		}
+		if found == allowed {
+			t.Errorf("port %q: a fault at webhook.url is %v, want %v", port, found, !allowed)
+		}
+	}
+}
