@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -23,6 +24,7 @@ func Agreements(t *testing.T, open Open) {
 		{"a document comes back byte for byte", documentComesBack},
 		{"an agreement may lack a document", withoutDocument},
 		{"a document may follow its agreement, once", documentFollows},
+		{"a document without an agreement is refused", documentAlone},
 		{"what is not there is not found", unknownAgreements},
 		{"a checkout has one agreement", oneAgreement},
 		{"values share no memory with the store", agreementsShareNothing},
@@ -87,6 +89,7 @@ func longSchedule(t *testing.T, s ports.Store) {
 	insert(t, s, opened(1))
 	a := agreed(opened(1).Next, 1)
 	a.Schedule = schedule(money.MaxInstalments + 1)
+	a.Schedule[money.MaxInstalments].Due = money.Date{Year: 2249, Month: time.December, Day: 31}
 	conclude(t, s, opened(1), a, nil)
 	got, err := s.Agreement(t.Context(), a.Number)
 	must(t, "Agreement", err)
@@ -135,6 +138,19 @@ func documentFollows(t *testing.T, s ports.Store) {
 	must(t, "Document", err)
 	same(t, "document", got, want)
 	refused(t, "a second document", s.UpdateCheckout(t.Context(), a.CheckoutID, pending(), follow), ports.ErrDuplicate)
+}
+
+func documentAlone(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	unchanged(t, s, func() {
+		err := s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+			d := document(agreed(c, 1), "alone")
+			return checkout.Change{Next: completed(c), Document: &d}, nil
+		})
+		if err == nil || errors.Is(err, ports.ErrNotFound) || errors.Is(err, ports.ErrDuplicate) {
+			t.Errorf("UpdateCheckout: got error %v, want one of its own", err)
+		}
+	})
 }
 
 func unknownAgreements(t *testing.T, s ports.Store) {

@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// The identity of a checkout never changes; its state may.
+const (
+	checkoutState = `request_id, created_ms, status, first_name, last_name, email,
+		course_code, course_name, price_cents, upfront_cents, principal_cents,
+		payment_frequency, number_of_instalments, instalment_cents, final_instalment_cents, first_payment_date,
+		contact_id, opportunity_id, dda_id, setup_tokens,
+		setup_try, billing_request_id, billing_request_status, mandate_status, authorisation_status,
+		account_holder, account_tail, setup_completed_ms,
+		confirmed_ms, confirmed_by_request_id, agreed_first_date, agreement_id, agreement_number, document_id`
+	stateValues = `?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?,  ?, ?, ?, ?, ?, ?`
+
+	insertCheckout = `INSERT INTO checkouts (id, provider_code, provider_order_id, idempotency_key, ` + checkoutState + `)
+		VALUES (?, ?, ?, nullif(?, ''), ` + stateValues + `)`
+	updateCheckout = `UPDATE checkouts SET (` + checkoutState + `) = (` + stateValues + `) WHERE id = ?`
+
+	checkouts = `SELECT id, provider_code, provider_order_id, coalesce(idempotency_key, ''), ` + checkoutState + `
+		FROM checkouts`
+	selectCheckout = checkouts + ` WHERE id = ?`
+	selectByOrder  = checkouts + ` WHERE provider_code = ? AND provider_order_id = ?`
+	selectByKey    = checkouts + ` WHERE provider_code = ? AND idempotency_key = ?`
+)
+
+func identityOf(c checkout.Checkout) []any {
+	return []any{c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey}
+}
+
+func stateOf(c checkout.Checkout) []any {
+	price, plan, setup, done := c.Intent.Pricing, c.Intent.Plan, c.Setup, c.Confirmation
+	return []any{
+		c.RequestID, millis(c.CreatedAt), c.Status, c.Student.FirstName, c.Student.LastName, c.Student.Email,
+		c.CourseCode, c.Intent.CourseName, price.Price, price.Upfront, price.Principal,
+		plan.Frequency, plan.Number, plan.Regular, plan.Final, day(plan.First),
+		c.Records.ContactID, c.Records.OpportunityID, c.Records.DDAID, tokensText(c.Tokens),
+		setup.Try, setup.BillingRequestID, setup.BillingRequest, setup.Mandate, setup.Authorisation,
+		setup.AccountHolder, setup.AccountTail, millis(setup.CompletedAt),
+		millis(done.At), done.RequestID, day(done.FirstPayment), done.AgreementID, done.AgreementNumber, done.DocumentID,
+	}
+}
+
+func scanCheckout(r row) (c checkout.Checkout, err error) {
+	price, plan, setup, done := &c.Intent.Pricing, &c.Intent.Plan, &c.Setup, &c.Confirmation
+	err = r.Scan(
+		&c.ID, &c.ProviderCode, &c.OrderID, &c.IdempotencyKey,
+		&c.RequestID, readTime{&c.CreatedAt}, &c.Status, &c.Student.FirstName, &c.Student.LastName, &c.Student.Email,
+		&c.CourseCode, &c.Intent.CourseName, &price.Price, &price.Upfront, &price.Principal,
+		&plan.Frequency, &plan.Number, &plan.Regular, &plan.Final, readDay{&plan.First},
+		&c.Records.ContactID, &c.Records.OpportunityID, &c.Records.DDAID, readTokens{&c.Tokens},
+		&setup.Try, &setup.BillingRequestID, &setup.BillingRequest, &setup.Mandate, &setup.Authorisation,
+		&setup.AccountHolder, &setup.AccountTail, readTime{&setup.CompletedAt},
+		readTime{&done.At}, &done.RequestID, readDay{&done.FirstPayment}, &done.AgreementID, &done.AgreementNumber, &done.DocumentID,
+	)
+	return c, err
+}
+
+// InsertCheckout implements [ports.Checkouts].
+func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Queued) error {
+	c := change.Next
+	err := db.inTx(ctx, func(ctx context.Context, tx tx) error {
+		if _, err := tx.exec(ctx, insertCheckout, append(identityOf(c), stateOf(c)...)...); err != nil {
+			return err
+		}
+		return tx.storeRest(ctx, change, queued)
+	})
+	if err != nil {
+		return fmt.Errorf("insert checkout %s: %w", c.ID, err)
+	}
+	return nil
+}
+
+// Checkout implements [ports.Checkouts].
+func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
+	c, err := one(ctx, &db.readers, scanCheckout, selectCheckout, id)
+	if err != nil {
+		return c, fmt.Errorf("read checkout %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// CheckoutByOrder implements [ports.Checkouts].
+func (db *DB) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
+	c, err := one(ctx, &db.readers, scanCheckout, selectByOrder, provider, order)
+	if err != nil {
+		return c, fmt.Errorf("read checkout of %s by order: %w", provider, err)
+	}
+	return c, nil
+}
+
+// CheckoutByKey implements [ports.Checkouts].
+func (db *DB) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
+	c, err := one(ctx, &db.readers, scanCheckout, selectByKey, provider, key)
+	if err != nil {
+		return c, fmt.Errorf("read checkout of %s by idempotency key: %w", provider, err)
+	}
+	return c, nil
+}
+
+// UpdateCheckout implements [ports.Checkouts].
+func (db *DB) UpdateCheckout(ctx context.Context, id string, queued ports.Queued,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	return db.inTx(ctx, func(ctx context.Context, tx tx) error {
+		c, err := one(ctx, tx, scanCheckout, selectCheckout, id)
+		if err != nil {
+			return fmt.Errorf("read checkout %s: %w", id, err)
+		}
+		change, err := decide(c)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, updateCheckout, append(stateOf(change.Next), id)...); err != nil {
+			return fmt.Errorf("update checkout %s: %w", id, err)
+		}
+		if err := tx.storeRest(ctx, change, queued); err != nil {
+			return fmt.Errorf("update checkout %s: %w", id, err)
+		}
+		return nil
+	})
+}
+
+// storeRest stores what comes with a checkout.
+func (tx tx) storeRest(ctx context.Context, change checkout.Change, queued ports.Queued) error {
+	if change.Agreement != nil {
+		if err := tx.storeAgreement(ctx, *change.Agreement); err != nil {
+			return err
+		}
+	}
+	if change.Document != nil {
+		if err := tx.storeDocument(ctx, change.Next.ID, *change.Document); err != nil {
+			return err
+		}
+	}
+	return tx.enqueue(ctx, change.Events, queued)
+}

@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// applicationID marks a SQLite file as a store: "PCk1".
+const applicationID = 0x50436b31
+
+var errDamaged = errors.New("damaged: restore it from a backup")
+
+// createFile makes the file, the owner's alone, unless there is one. SQLite gives its log and its
+// shared memory the mode of the file.
+func createFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case err == nil:
+		return f.Close()
+	case !errors.Is(err, os.ErrExist):
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("not a file")
+	}
+	return nil
+}
+
+// dsn names the file with the pragmas that every connection to it gets.
+func dsn(path, mode string, pragmas ...string) string {
+	q := url.Values{"mode": {mode}, "_txlock": {"immediate"}, "_pragma": pragmas, "_dqs": {"0"}}
+	name := url.URL{Path: filepath.ToSlash(path)}
+	return "file:" + name.EscapedPath() + "?" + q.Encode()
+}
+
+// openWriter opens the one connection that writes. Its busy wait is short, for SQLite's own knows
+// nothing of a context: see inTx.
+func openWriter(ctx context.Context, path string) (pool, error) {
+	db, err := sql.Open("sqlite", dsn(path, "rw",
+		"busy_timeout(100)", "synchronous(FULL)", "foreign_keys(ON)", "trusted_schema(OFF)"))
+	if err != nil {
+		return pool{}, err
+	}
+	db.SetMaxOpenConns(1)
+	return pool{db: db}, patiently(ctx, func() error { return setUp(ctx, db) })
+}
+
+// setUp checks the file and turns its log on: only once it is known to be a store's, for the mode stays in the file.
+func setUp(ctx context.Context, db *sql.DB) error {
+	if err := checkFile(ctx, db); err != nil {
+		return err
+	}
+	return checkPragmas(ctx, db, map[string]string{
+		"journal_mode=WAL": "wal", "busy_timeout": "100", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0",
+	})
+}
+
+func openReaders(ctx context.Context, path string) (pool, error) {
+	db, err := sql.Open("sqlite", dsn(path, "ro", "busy_timeout(2000)", "query_only(ON)", "trusted_schema(OFF)"))
+	if err != nil {
+		return pool{}, err
+	}
+	n := max(4, 2*runtime.GOMAXPROCS(0))
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return pool{db: db}, checkPragmas(ctx, db, map[string]string{
+		"journal_mode": "wal", "busy_timeout": "2000", "query_only": "1", "trusted_schema": "0",
+	})
+}
+
+// checkFile returns an error unless the file is empty or a store without damage.
+func checkFile(ctx context.Context, db *sql.DB) error {
+	var application, tables int
+	err := db.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id`).
+		Scan(&application, &tables)
+	switch {
+	case is(err, sqlite3.SQLITE_NOTADB):
+		return errors.New("not a SQLite database")
+	case is(err, sqlite3.SQLITE_CORRUPT):
+		return errDamaged
+	case err != nil:
+		return err
+	case application != applicationID && tables > 0:
+		return errors.New("a SQLite database, but not of Provider Checkout")
+	}
+	var verdict string
+	err = db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict)
+	switch {
+	case is(err, sqlite3.SQLITE_CORRUPT):
+		return errDamaged
+	case err != nil:
+		return fmt.Errorf("check: %w", err)
+	case verdict != "ok":
+		return fmt.Errorf("%w: %s", errDamaged, verdict)
+	}
+	return nil
+}
+
+// checkPragmas reads back what was set: SQLite ignores a misspelt pragma in silence.
+func checkPragmas(ctx context.Context, db *sql.DB, want map[string]string) error {
+	for pragma, value := range want {
+		var got string
+		if err := db.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(&got); err != nil {
+			return fmt.Errorf("pragma %s: %w", pragma, err)
+		}
+		if got != value {
+			return fmt.Errorf("pragma %s is %s, not %s", pragma, got, value)
+		}
+	}
+	return nil
+}

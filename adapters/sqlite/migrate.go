@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Migrations are numbered from 1 without a gap, run in their order, and are never changed
+// once a store may have run them.
+//
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate brings the store to the newest schema: every migration that it has not run, or none.
+// Of two processes that start at once, one waits and finds it done.
+func (db *DB) migrate(ctx context.Context) error {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	return db.inTx(ctx, func(ctx context.Context, tx tx) error {
+		version, err := one(ctx, tx, scanValue[int], `PRAGMA user_version`)
+		if err != nil {
+			return fmt.Errorf("read version: %w", err)
+		}
+		if version > len(names) {
+			return fmt.Errorf("version %d of the schema is newer than this program's %d: run the newer program", version, len(names))
+		}
+		for i, name := range names[version:] {
+			if err := tx.run(ctx, name, version+i+1); err != nil {
+				return fmt.Errorf("migrate: %s: %w", name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// run runs the migration of that name, which must bear that number.
+func (tx tx) run(ctx context.Context, name string, number int) error {
+	if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", number)) {
+		return fmt.Errorf("is not number %d", number)
+	}
+	script, err := migrations.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, string(script)); err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, number)) // a pragma takes no bound value
+	return err
+}

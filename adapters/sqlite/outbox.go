@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	eventColumns = `id, checkout_id, name, provider_code, provider_order_id, request_id, created_ms, body`
+
+	insertEvent = `INSERT INTO events (` + eventColumns + `, status, owned_until_ms)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	selectPending = `SELECT ` + eventColumns + `, epoch, owned_until_ms FROM events
+		WHERE checkout_id = ? AND status = 'pending' ORDER BY seq`
+	selectEvents = `SELECT ` + eventColumns + `, status, attempts FROM events WHERE checkout_id = ? ORDER BY seq`
+
+	takeEvent = `UPDATE events SET epoch = epoch + 1, owned_until_ms = ?
+		WHERE id = ? AND epoch = ? AND status = 'pending'`
+	settleEvent = `UPDATE events SET status = ?, attempts = attempts + ?
+		WHERE id = ? AND epoch = ? AND status = 'pending'`
+
+	selectAbandoned = `SELECT checkout_id FROM events
+		WHERE status = 'pending' AND (owned_until_ms <= ? OR owned_until_ms IS NULL)
+		GROUP BY checkout_id ORDER BY min(seq) LIMIT ?`
+)
+
+// enqueue stores the events as queued says.
+func (tx tx) enqueue(ctx context.Context, evs []events.Event, queued ports.Queued) error {
+	for _, e := range evs {
+		_, err := tx.exec(ctx, insertEvent,
+			e.ID, e.CheckoutID, e.Name, e.ProviderCode, e.OrderID, e.RequestID, millis(e.CreatedAt), string(e.Body),
+			queued.Status, millis(queued.Until))
+		if err != nil {
+			return fmt.Errorf("insert event %s: %w", e.ID, err)
+		}
+	}
+	return nil
+}
+
+// intoEvent is where the columns of an event are read to.
+func intoEvent(e *events.Event) []any {
+	return []any{&e.ID, &e.CheckoutID, &e.Name, &e.ProviderCode, &e.OrderID, &e.RequestID, readTime{&e.CreatedAt}, &e.Body}
+}
+
+func scanQueued(r row) (q ports.QueuedEvent, err error) {
+	err = r.Scan(append(intoEvent(&q.Event), &q.Epoch, readTime{&q.Until})...)
+	return q, err
+}
+
+func scanEventRecord(r row) (e ports.EventRecord, err error) {
+	err = r.Scan(append(intoEvent(&e.Event), &e.Status, &e.Attempts)...)
+	return e, err
+}
+
+// PendingEvents implements [ports.Outbox].
+func (db *DB) PendingEvents(ctx context.Context, checkoutID string) ([]ports.QueuedEvent, error) {
+	pending, err := all(ctx, &db.readers, scanQueued, selectPending, checkoutID)
+	if err != nil {
+		return nil, fmt.Errorf("read pending events of %s: %w", checkoutID, err)
+	}
+	return pending, nil
+}
+
+// TakeEvent implements [ports.Outbox].
+func (db *DB) TakeEvent(ctx context.Context, eventID string, epoch int64, until time.Time) (int64, error) {
+	err := db.inTx(ctx, func(ctx context.Context, tx tx) error {
+		return tx.execOne(ctx, takeEvent, millis(until), eventID, epoch)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("take event %s at epoch %d: %w", eventID, epoch, err)
+	}
+	return epoch + 1, nil
+}
+
+// SettleEvent implements [ports.Outbox].
+func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, status events.Status, attempts int) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx tx) error {
+		return tx.execOne(ctx, settleEvent, status, attempts, eventID, epoch)
+	})
+	if err != nil {
+		return fmt.Errorf("settle event %s at epoch %d: %w", eventID, epoch, err)
+	}
+	return nil
+}
+
+// AbandonedCheckouts implements [ports.Outbox].
+func (db *DB) AbandonedCheckouts(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	ids, err := all(ctx, &db.readers, scanValue[string], selectAbandoned, now.UnixMilli(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("find abandoned checkouts: %w", err)
+	}
+	return ids, nil
+}

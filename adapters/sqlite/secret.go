@@ -1,0 +1,161 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/seal"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+var errNoSecret = errors.New("production needs the operator's secret: none was given")
+
+// checkGiven returns an error for options that no store can be opened with, before any file is touched.
+func checkGiven(o Options) error {
+	if o.Environment != "" && !o.Environment.Valid() {
+		return fmt.Errorf("%q is not an environment", o.Environment)
+	}
+	if len(o.Secrets) == 0 && o.Environment == catalogue.Production {
+		return errNoSecret
+	}
+	if len(o.Secrets) == 0 {
+		return nil
+	}
+	_, err := seal.New(o.Secrets, o.Rand)
+	return err
+}
+
+// stamp is what a store says of itself.
+type stamp struct {
+	environment catalogue.Environment
+	fingerprint string // of the secret that seals
+}
+
+func scanStamp(r row) (s stamp, err error) {
+	err = r.Scan(&s.environment, &s.fingerprint)
+	return s, err
+}
+
+// admit lets the caller in if environment and secret are the store's, and stamps a store
+// that has none yet.
+func (db *DB) admit(ctx context.Context, o Options) error {
+	return db.inTx(ctx, func(ctx context.Context, tx tx) error {
+		was, err := one(ctx, tx, scanStamp, `SELECT environment, secret_fingerprint FROM store`)
+		if err != nil {
+			return fmt.Errorf("read stamp: %w", err)
+		}
+		now := was
+		switch {
+		case was.environment == "":
+			now.environment = o.Environment
+		case o.Environment != "" && o.Environment != was.environment:
+			return fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", was.environment, o.Environment)
+		}
+		if now.fingerprint, err = db.unlock(ctx, tx, was, o); err != nil {
+			return err
+		}
+		if now == was {
+			return nil
+		}
+		return tx.execOne(ctx, `UPDATE store SET environment = ?, secret_fingerprint = ?`, now.environment, now.fingerprint)
+	})
+}
+
+// unlock takes the operator's secrets into use, and returns the fingerprint of the one that seals.
+func (db *DB) unlock(ctx context.Context, tx tx, was stamp, o Options) (fingerprint string, err error) {
+	db.secrets = o.Secrets
+	if len(o.Secrets) == 0 {
+		if was.environment == catalogue.Production {
+			return "", errNoSecret
+		}
+		secret, err := ownSecret(db.path+".secret", was.fingerprint == "", o.Rand)
+		if err != nil {
+			return "", err
+		}
+		db.secrets = [][]byte{secret}
+	}
+	if db.box, err = seal.New(db.secrets, o.Rand); err != nil {
+		return "", err
+	}
+	prints := db.box.Fingerprints()
+	switch {
+	case was.fingerprint == "" || was.fingerprint == prints[0]:
+		return prints[0], nil
+	case slices.Contains(prints, was.fingerprint):
+		return prints[0], db.sealAnew(ctx, tx)
+	}
+	return "", errors.New("the operator's secret is not the one it was made under: give that one, or a new one followed by that one")
+}
+
+// sealAnew seals every webhook secret under the first of the operator's secrets.
+func (db *DB) sealAnew(ctx context.Context, tx tx) error {
+	providers, err := all(ctx, tx, db.scanProvider, selectProviders)
+	if err != nil {
+		return fmt.Errorf("seal anew: %w", err)
+	}
+	for _, p := range providers {
+		if p.Destination.Secret == "" {
+			continue
+		}
+		sealed, err := db.box.Seal([]byte(p.Destination.Secret), sealedAt(p.Code))
+		if err != nil {
+			return fmt.Errorf("seal anew: %w", err)
+		}
+		if err := tx.execOne(ctx, `UPDATE providers SET webhook_secret = ? WHERE code = ?`, sealed, p.Code); err != nil {
+			return fmt.Errorf("seal anew: provider %s: %w", p.Code, err)
+		}
+	}
+	return nil
+}
+
+// ownSecret returns the text of the store's own secret file. A store that has no secret yet gets a
+// file: the hexadecimal text of 32 random bytes, the owner's alone.
+func ownSecret(path string, fresh bool, rand io.Reader) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !fresh {
+			return nil, fmt.Errorf("%s is missing, and no other secret was given: put it back, or give the operator's secret", path)
+		}
+		if err := makeSecret(path, rand); err != nil {
+			return nil, fmt.Errorf("make secret: %w", err)
+		}
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read secret: %w", err)
+	}
+	return bytes.TrimSpace(text), nil
+}
+
+// makeSecret makes the file whole or not at all, unless another process made it first.
+func makeSecret(path string, rand io.Reader) error {
+	secret := make([]byte, 32)
+	if _, err := io.ReadFull(rand, secret); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // the owner's alone
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(hex.EncodeToString(secret) + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close()) // the store must not outlive its secret
+}

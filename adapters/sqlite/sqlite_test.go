@@ -1,0 +1,38 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/adapters/storetest"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Store(t, func(t *testing.T) ports.Store { return open(t, file(t), sqlite.Options{}) })
+}
+
+func TestSameAsMemory(t *testing.T) {
+	storetest.Same(t,
+		func(t *testing.T) ports.Store { return open(t, file(t), sqlite.Options{}) },
+		func(*testing.T) ports.Store { return memory.New() })
+}
+
+// file names a file in a folder of the test's own.
+func file(t *testing.T) string { return filepath.Join(t.TempDir(), "store.db") }
+
+func open(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return db
+}
