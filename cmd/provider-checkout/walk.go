@@ -40,12 +40,13 @@ func (d *demonstration) walk(ctx context.Context, out io.Writer) error {
 		{"the provider sends the same confirm again", w.repeat},
 		{"the operator takes out the agreement", w.takeOut},
 	} {
-		w.note("\n%s", step.title)
+		w.note("%s", step.title)
 		if err := step.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.title, err)
 		}
+		w.note("")
 	}
-	w.note("\neverything held")
+	w.note("everything held")
 	return nil
 }
 

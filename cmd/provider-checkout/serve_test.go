@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// serving runs "serve" on a free port over a new store. It returns the base URL, and a function that
+// stops it and returns its status and all that it wrote.
+func serving(t *testing.T, args ...string) (base string, stop func() (code int, stdout, stderr string)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	args = append([]string{"serve", "--addr", "127.0.0.1:0", "--store", store}, args...)
+	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	var stdout strings.Builder
+	go func() {
+		ended <- run(ctx, args, func(string) string { return "" }, nil, &stdout, in)
+		in.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	before := readUntil(lines, `{"time"`)
+	var listening struct {
+		Msg  string
+		Addr string
+	}
+	if err := json.Unmarshal(lines.Bytes(), &listening); err != nil || listening.Msg != "listening" {
+		t.Fatalf("stderr begins with %q %q", before, lines.Text())
+	}
+	rest := make(chan string)
+	go func() { rest <- readUntil(lines, "no line begins like this") }()
+	return "http://" + listening.Addr, func() (int, string, string) {
+		cancel()
+		said := <-rest
+		return <-ended, stdout.String(), said
+	}
+}
+
+func TestServeAnswersAndDrains(t *testing.T) {
+	base, stop := serving(t)
+	resp, err := http.Get(base + "/v1/environment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), `"api_base_url":"`+base+`"`) {
+		t.Errorf("environment = %d %s, %v; want the base URL %s", resp.StatusCode, body, err, base)
+	}
+	code, stdout, logged := stop()
+	if code != exitDone || stdout != "" || !strings.Contains(logged, `"msg":"stopped"`) {
+		t.Errorf("status %d, stdout %q, stderr %s", code, stdout, logged)
+	}
+	for line := range strings.Lines(logged) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("log line %q is not JSON", line)
+		}
+	}
+}
+
+func TestServeKnowsItsPaths(t *testing.T) {
+	base, stop := serving(t)
+	defer stop()
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		contentType  string
+	}{
+		{"GET", "/v1", http.StatusOK, "application/json"},
+		{"GET", "/", http.StatusNotFound, "application/json"},
+		{"POST", "//v1/provider-checkouts", http.StatusNotFound, "application/json"},
+		{"GET", "/api/demos/", http.StatusNotFound, "application/json"},
+		{"GET", "/api/dd-setup?token=forged", http.StatusNotFound, "text/html"},
+		{"GET", "/api/dd-setup/legal?token=forged", http.StatusNotFound, "text/html"},
+		{"GET", "/api/dd-setups", http.StatusNotFound, "application/json"},
+		{"GET", "/sandbox/processor/", http.StatusNotFound, "text/html"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), tt.method, base+tt.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != tt.status || !strings.HasPrefix(resp.Header.Get("Content-Type"), tt.contentType) {
+			t.Errorf("%s %s = %d %s, want %d %s", tt.method, tt.path, resp.StatusCode, resp.Header.Get("Content-Type"), tt.status, tt.contentType)
+		}
+	}
+}
+
+func TestServeRefusesWhatNoClientSends(t *testing.T) {
+	base, stop := serving(t)
+	defer stop()
+	for _, tt := range []struct{ name, request, want string }{
+		{"headers of 32 KiB", "GET /v1 HTTP/1.1\r\nHost: x\r\nX-Long: " + strings.Repeat("x", 32<<10) + "\r\n\r\n", "HTTP/1.1 431 "},
+		{"the asterisk form", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, tt.request); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(conn).ReadString('\n')
+			if !strings.HasPrefix(line, tt.want) {
+				t.Errorf("answer %q, %v; want %q", line, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestBaseURLFollowsTheAddress(t *testing.T) {
+	for _, tt := range []struct{ addr, baseURL, want string }{
+		{"127.0.0.1:8080", "", "http://127.0.0.1:8080"},
+		{"127.0.0.1:0", "", "http://127.0.0.1:4321"},
+		{":8080", "", "http://localhost:8080"},
+		{"[::1]:8080", "", "http://[::1]:8080"},
+		{"127.0.0.1:8080", "https://pay.example/", "https://pay.example"},
+	} {
+		c := call{settings: settings{addr: tt.addr, baseURL: tt.baseURL}}
+		if got := c.base(boundTo{4321}); got != tt.want {
+			t.Errorf("base of %s and %q = %s, want %s", tt.addr, tt.baseURL, got, tt.want)
+		}
+	}
+}
+
+// boundTo is a listener on a port.
+type boundTo struct{ port int }
+
+func (b boundTo) Addr() net.Addr          { return &net.TCPAddr{Port: b.port} }
+func (boundTo) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (boundTo) Close() error              { return nil }
