@@ -62,12 +62,14 @@ func contract(t *testing.T, test func(t *testing.T, s *sandbox), changes ...func
 // sandbox is a running service with two providers: KOWHAI, which has a catalogue, and TUI, which has
 // none. Both have their events delivered to hooks.
 type sandbox struct {
-	url   string
-	store ports.Store
-	clock *clock
-	hooks *hooks
-	logs  *logs
-	keys  map[string]string // by provider code
+	url     string
+	store   ports.Store
+	config  service.Config // of the running service; another may be run beside it or after it
+	options httpapi.Options
+	clock   *clock
+	hooks   *hooks
+	logs    *logs
+	keys    map[string]string // by provider code
 }
 
 func newSandbox(t *testing.T, store ports.Store, changes ...func(*service.Config, *httpapi.Options)) *sandbox {
@@ -95,6 +97,7 @@ func newSandbox(t *testing.T, store ports.Store, changes ...func(*service.Config
 	for _, change := range changes {
 		change(&c, &o)
 	}
+	s.config, s.options = c, o
 	svc, err := service.New(c)
 	if err != nil {
 		t.Fatal(err)
