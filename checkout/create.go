@@ -125,6 +125,7 @@ func (c Create) checkLegacy(k *checker) {
 	upfront := require(k, fieldUpfront, c.Upfront)
 	if principal && c.Principal.Value == 0 {
 		k.fault(fieldPrincipal, "must be above zero")
+		principal = false // nothing is measured by it
 	}
 	if price && principal && upfront && c.Price.Value != c.Upfront.Value+c.Principal.Value {
 		k.fault(fieldPrice, "must be upfront_payment + amount_to_finance = %s", c.Upfront.Value+c.Principal.Value)
@@ -141,7 +142,7 @@ func (c Create) checkLegacy(k *checker) {
 	if c.Final.OK && c.Final.Value == 0 {
 		k.fault(fieldFinal, "must be above zero")
 	}
-	if principal && number && regular && !k.failed(fieldPrincipal) && !k.failed(fieldNumber) &&
+	if principal && number && regular && !k.failed(fieldNumber) &&
 		!k.failed(fieldRegular) && !k.failed(fieldFinal) {
 		c.checkMaths(k)
 	}
