@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -103,7 +104,7 @@ func checkFile(ctx context.Context, db *sql.DB) error {
 	case err != nil:
 		return fmt.Errorf("check: %w", err)
 	case verdict != "ok":
-		return fmt.Errorf("%w: %s", errDamaged, verdict)
+		return fmt.Errorf("%w: %s", errDamaged, strings.Join(strings.Fields(verdict), " "))
 	}
 	return nil
 }

@@ -1,0 +1,52 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// What the connections were set to can be asked of them alone.
+func TestConnections(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), Options{})
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	defer db.Close()
+	for _, tt := range []struct {
+		name   string
+		pool   pool
+		pragma string
+		want   string
+	}{
+		{"every commit reaches the disk", db.writer, "synchronous", "2"},
+		{"readers do not wait for the writer, nor it for them", db.writer, "journal_mode", "wal"},
+		{"references lead somewhere", db.writer, "foreign_keys", "1"},
+		{"readers only read", db.readers, "query_only", "1"},
+		{"the file is marked as a store", db.writer, "application_id", "1346595633"},
+		{"the schema is the newest", db.writer, "user_version", "1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got string
+			if err := tt.pool.db.QueryRowContext(t.Context(), "PRAGMA "+tt.pragma).Scan(&got); err != nil || got != tt.want {
+				t.Errorf("%s = %s, %v; want %s", tt.pragma, got, err, tt.want)
+			}
+		})
+	}
+	if _, err := db.readers.db.ExecContext(t.Context(), `DELETE FROM store`); err == nil {
+		t.Error("a reader wrote")
+	}
+	if n := db.writer.db.Stats().MaxOpenConnections; n != 1 {
+		t.Errorf("writers = %d, want 1", n)
+	}
+}
+
+func TestMisspeltPragmaIsFound(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), Options{})
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	defer db.Close()
+	if err := checkPragmas(t.Context(), db.readers.db, map[string]string{"querry_only": "1"}); err == nil {
+		t.Error("checkPragmas: got no error for a pragma that does not exist")
+	}
+}

@@ -1,0 +1,144 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+const signing = "whsec_0123456789abcdefghijklmnop"
+
+func under(secrets ...[]byte) sqlite.Options { return sqlite.Options{Secrets: secrets} }
+
+func configure(t *testing.T, db *sqlite.DB) {
+	t.Helper()
+	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+		return []catalogue.Configuration{
+			{Provider: catalogue.Provider{
+				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing},
+			}},
+			{Provider: catalogue.Provider{Code: "RIMU"}},
+		}, nil
+	})
+	if err != nil {
+		t.Fatalf("ReplaceProviders: %v", err)
+	}
+}
+
+func sees(t *testing.T, db *sqlite.DB) {
+	t.Helper()
+	p, err := db.Provider(t.Context(), "KOWHAI")
+	if err != nil || p.Destination.Secret != signing {
+		t.Errorf("signing secret = %q, %v; want the one that was stored", p.Destination.Secret, err)
+	}
+}
+
+func TestSigningSecretsAreSealed(t *testing.T) {
+	path := file(t)
+	db := open(t, path, under(secret('a')))
+	configure(t, db)
+	sees(t, db)
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(signing)) {
+			t.Errorf("store%s holds the signing secret in the clear", suffix)
+		}
+	}
+	var sealed int
+	err := shell(t, path).QueryRow(`SELECT count(*) FROM providers WHERE webhook_secret IS NOT NULL`).Scan(&sealed)
+	if err != nil || sealed != 1 {
+		t.Errorf("sealed secrets = %d, %v; want 1", sealed, err)
+	}
+}
+
+func TestSealedSecretOpensForItsProviderOnly(t *testing.T) {
+	path := file(t)
+	db := open(t, path, under(secret('a')))
+	configure(t, db)
+	execute(t, shell(t, path), `UPDATE providers SET webhook_secret =
+		(SELECT webhook_secret FROM providers WHERE code = 'KOWHAI') WHERE code = 'RIMU'`)
+	if p, err := db.Provider(t.Context(), "RIMU"); err == nil {
+		t.Errorf("Provider with another's secret = %+v, want an error", p)
+	}
+}
+
+func TestAnotherSecretIsRefused(t *testing.T) {
+	path := file(t)
+	configure(t, open(t, path, under(secret('a'))))
+	openFails(t, path, under(secret('b')), "not the one it was made under")
+	openFails(t, path, under(secret('b'), secret('c')), "not the one it was made under")
+	openFails(t, path, sqlite.Options{}, "no other secret was given")
+	sees(t, open(t, path, under(secret('a'))))
+}
+
+func TestRotation(t *testing.T) {
+	path := file(t)
+	configure(t, open(t, path, under(secret('a'))))
+	t.Run("a second secret changes nothing", func(t *testing.T) {
+		sees(t, open(t, path, under(secret('a'), secret('b'))))
+		openFails(t, path, under(secret('b')), "not the one it was made under")
+	})
+	t.Run("a new first secret takes over", func(t *testing.T) {
+		sees(t, open(t, path, under(secret('b'), secret('a'))))
+	})
+	t.Run("then the old one is not needed any more, nor enough", func(t *testing.T) {
+		sees(t, open(t, path, under(secret('b'))))
+		openFails(t, path, under(secret('a')), "not the one it was made under")
+	})
+}
+
+func TestOwnSecret(t *testing.T) {
+	path := file(t)
+	first := open(t, path, sqlite.Options{Environment: catalogue.Sandbox})
+	configure(t, first)
+	text, err := os.ReadFile(path + ".secret")
+	if err != nil {
+		t.Fatalf("read the secret: %v", err)
+	}
+	own := bytes.TrimSpace(text)
+	if len(own) != 64 || len(first.Secrets()) != 1 || !bytes.Equal(first.Secrets()[0], own) {
+		t.Errorf("Secrets = %q, want the 64 digits of the file, %q", first.Secrets(), own)
+	}
+	t.Run("it is used again", func(t *testing.T) {
+		sees(t, open(t, path, sqlite.Options{}))
+	})
+	t.Run("it may be given", func(t *testing.T) {
+		sees(t, open(t, path, under(own)))
+	})
+	t.Run("it is not made anew when it is lost", func(t *testing.T) {
+		if err := os.Rename(path+".secret", path+".lost"); err != nil {
+			t.Fatal(err)
+		}
+		openFails(t, path, sqlite.Options{}, "put it back")
+		if _, err := os.Stat(path + ".secret"); err == nil {
+			t.Error("a secret was made that opens nothing")
+		}
+	})
+	t.Run("the operator's takes over from it", func(t *testing.T) {
+		sees(t, open(t, path, under(secret('a'), own)))
+		openFails(t, path, under(own), "not the one it was made under")
+	})
+}
+
+func TestProductionNeedsAGivenSecret(t *testing.T) {
+	path := file(t)
+	open(t, path, sqlite.Options{Environment: catalogue.Production, Secrets: [][]byte{secret('a')}})
+	openFails(t, path, sqlite.Options{}, "production needs the operator's secret")
+	if _, err := os.Stat(path + ".secret"); err == nil {
+		t.Error("a secret was made for a production store")
+	}
+}
+
+func TestShortSecretFileIsRefused(t *testing.T) {
+	path := file(t)
+	if err := os.WriteFile(path+".secret", []byte("short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	openFails(t, path, sqlite.Options{}, "at least 32")
+}
