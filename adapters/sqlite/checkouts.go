@@ -51,13 +51,15 @@ func scanCheckout(r row) (c checkout.Checkout, err error) {
 	price, plan, setup, done := &c.Intent.Pricing, &c.Intent.Plan, &c.Setup, &c.Confirmation
 	err = r.Scan(
 		&c.ID, &c.ProviderCode, &c.OrderID, &c.IdempotencyKey,
-		&c.RequestID, readTime{&c.CreatedAt}, &c.Status, &c.Student.FirstName, &c.Student.LastName, &c.Student.Email,
+		&c.RequestID, readTime{&c.CreatedAt}, &c.Status,
+		&c.Student.FirstName, &c.Student.LastName, &c.Student.Email,
 		&c.CourseCode, &c.Intent.CourseName, &price.Price, &price.Upfront, &price.Principal,
 		&plan.Frequency, &plan.Number, &plan.Regular, &plan.Final, readDay{&plan.First},
 		&c.Records.ContactID, &c.Records.OpportunityID, &c.Records.DDAID, readTokens{&c.Tokens},
 		&setup.Try, &setup.BillingRequestID, &setup.BillingRequest, &setup.Mandate, &setup.Authorisation,
 		&setup.AccountHolder, &setup.AccountTail, readTime{&setup.CompletedAt},
-		readTime{&done.At}, &done.RequestID, readDay{&done.FirstPayment}, &done.AgreementID, &done.AgreementNumber, &done.DocumentID,
+		readTime{&done.At}, &done.RequestID, readDay{&done.FirstPayment},
+		&done.AgreementID, &done.AgreementNumber, &done.DocumentID,
 	)
 	return c, err
 }
@@ -116,6 +118,7 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, queued ports.Queued
 		if err != nil {
 			return err
 		}
+		change.Next.ID = id
 		if _, err := tx.exec(ctx, updateCheckout, append(stateOf(change.Next), id)...); err != nil {
 			return fmt.Errorf("update checkout %s: %w", id, err)
 		}

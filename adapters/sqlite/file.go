@@ -58,7 +58,8 @@ func openWriter(ctx context.Context, path string) (pool, error) {
 	return pool{db: db}, patiently(ctx, func() error { return setUp(ctx, db) })
 }
 
-// setUp checks the file and turns its log on: only once it is known to be a store's, for the mode stays in the file.
+// setUp checks the file and turns its log on: only once it is known to be a store's, for the
+// mode stays in the file.
 func setUp(ctx context.Context, db *sql.DB) error {
 	if err := checkFile(ctx, db); err != nil {
 		return err

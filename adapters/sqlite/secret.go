@@ -18,7 +18,8 @@ import (
 
 var errNoSecret = errors.New("production needs the operator's secret: none was given")
 
-// checkGiven returns an error for options that no store can be opened with, before any file is touched.
+// checkGiven returns an error for options that no store can be opened with, before any file
+// is touched.
 func checkGiven(o Options) error {
 	if o.Environment != "" && !o.Environment.Valid() {
 		return fmt.Errorf("%q is not an environment", o.Environment)
@@ -92,7 +93,8 @@ func (db *DB) unlock(ctx context.Context, tx tx, was stamp, o Options) (fingerpr
 	case slices.Contains(prints, was.fingerprint):
 		return prints[0], db.sealAnew(ctx, tx)
 	}
-	return "", errors.New("the operator's secret is not the one it was made under: give that one, or a new one followed by that one")
+	return "", errors.New("the operator's secret is not the one it was made under: " +
+		"give that one, or a new one followed by that one")
 }
 
 // sealAnew seals every webhook secret under the first of the operator's secrets.

@@ -36,6 +36,7 @@ func Checkouts(t *testing.T, open Open) {
 		{"an ended context is an error and stores nothing", endedContext},
 		{"an update stores all of its change", updateStoresAll},
 		{"an update stores every field but the identity", updateStoresFields},
+		{"an update stores with the checkout that it is of, whatever decide names", updateKeepsIdentity},
 		{"an update of no checkout is not found and decides nothing", updateUnknown},
 		{"an error of decide is returned as it is and stores nothing", updateError},
 		{"a panic of decide stores nothing and blocks nobody", updatePanic},

@@ -54,6 +54,22 @@ func updateStoresFields(t *testing.T, s ports.Store) {
 	same(t, "checkout without tokens and setup", got, want)
 }
 
+func updateKeepsIdentity(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1), opened(2))
+	want := confirmed(completed(opened(1).Next), 1)
+	update(t, s, want.Next.ID, func(checkout.Checkout) checkout.Change {
+		astray := want
+		astray.Next.ID = opened(2).Next.ID
+		return astray
+	})
+	d := export(t, s).Dossiers
+	same(t, "checkout", d[0].Checkout, want.Next)
+	same(t, "agreement", d[0].Agreement, want.Agreement)
+	if d[0].Document == nil || d[1].Document != nil {
+		t.Errorf("documents: got %v and %v, want one of the first checkout alone", d[0].Document, d[1].Document)
+	}
+}
+
 func updateUnknown(t *testing.T, s ports.Store) {
 	err := s.UpdateCheckout(t.Context(), "nobody", pending(), func(checkout.Checkout) (checkout.Change, error) {
 		t.Error("decide was called")

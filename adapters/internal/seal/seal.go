@@ -20,7 +20,8 @@ const MinSecret = 32
 // another place, or damaged.
 var ErrSealed = errors.New("sealed under another secret, for another place, or damaged")
 
-// Sealed bytes are the version, the id of the secret, the nonce, and what GCM makes of the plain text.
+// Sealed bytes are the version, the id of the secret, the nonce, and what GCM makes of the
+// plain text.
 const (
 	version   = 1
 	idSize    = 8
