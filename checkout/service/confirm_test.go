@@ -128,7 +128,7 @@ func TestAnotherProvidersCheckoutDoesNotExist(t *testing.T) {
 func TestAConfirmNumbersTheAgreementByTheNewZealandYear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts at midnight UTC, 2000-01-01
 		w := newWorld(t)
-		time.Sleep(time.Date(2026, 12, 31, 11, 0, 0, 0, time.UTC).Sub(time.Now())) // midnight in Auckland
+		time.Sleep(time.Until(time.Date(2026, 12, 31, 11, 0, 0, 0, time.UTC))) // midnight in Auckland
 		done, err := w.Confirm(t.Context(), caller, w.ready(t, "ORDER-1"))
 		if err != nil || done.Checkout.Confirmation.AgreementNumber != "PPA-2027-000001" {
 			t.Errorf("number %q, %v; want PPA-2027-000001", done.Checkout.Confirmation.AgreementNumber, err)
