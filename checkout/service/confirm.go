@@ -127,7 +127,13 @@ func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, sto
 	return done, nil
 }
 
-func (s *Service) print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
+// print makes one try. A printer should not panic; one that does must not stop a payer either.
+func (s *Service) print(ctx context.Context, a agreement.Agreement) (pdf []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			pdf, err = nil, fmt.Errorf("the printer panicked: %v", v)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, printLimit)
 	defer cancel()
 	return s.Printer.Print(ctx, a)
