@@ -1,0 +1,292 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const crowd = 64
+
+// atOnce sends n requests at the same moment and returns their answers.
+func atOnce(n int, send func(i int) response) []response {
+	all := make([]response, n)
+	var sent sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		sent.Go(func() {
+			<-start
+			all[i] = send(i)
+		})
+	}
+	close(start)
+	sent.Wait()
+	return all
+}
+
+// oneWith returns the one answer with the status, and the others.
+func oneWith(t *testing.T, all []response, status int) (one response, others []response) {
+	t.Helper()
+	found := 0
+	for _, r := range all {
+		if r.status == status {
+			one = r
+			found++
+		} else {
+			others = append(others, r)
+		}
+	}
+	if found != 1 {
+		t.Fatalf("%d of %d answers are %d, want one; the others: %+v", found, len(all), status, others)
+	}
+	return one, others
+}
+
+// told returns the names of the events that arrived, in order, and checks that all on record were delivered.
+func (s *sandbox) told(t *testing.T) string {
+	t.Helper()
+	var names []string
+	for _, h := range s.hooks.all() {
+		names = append(names, h.body.text("event"))
+	}
+	for _, d := range s.dossiers(t) {
+		for _, e := range d.Events {
+			if e.Status != events.Delivered || e.Attempts != 1 {
+				t.Errorf("%s of %s is on record as %s after %d attempts", e.Event.Name, d.Checkout.OrderID, e.Status, e.Attempts)
+			}
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// lone returns the one checkout on record.
+func (s *sandbox) lone(t *testing.T) ports.Dossier {
+	t.Helper()
+	all := s.dossiers(t)
+	if len(all) != 1 {
+		t.Fatalf("%d checkouts on record, want 1", len(all))
+	}
+	return all[0]
+}
+
+func TestContract4OfManyCreatesOfOneOrderOneOpensAndTheOthersAreReplays(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		key  func(i int) []string
+	}{
+		{"without a key", func(int) []string { return nil }},
+		{"under one key", func(int) []string { return []string{"Idempotency-Key", "key"} }},
+		{"each under a key of its own", func(i int) []string { return []string{"Idempotency-Key", fmt.Sprint("key-", i)} }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			contract(t, func(t *testing.T, s *sandbox) {
+				all := atOnce(crowd, func(i int) response {
+					return s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), tt.key(i)...)
+				})
+				first, others := oneWith(t, all, http.StatusCreated)
+				for i, r := range all {
+					if r.status == http.StatusCreated {
+						continue
+					}
+					key := "KOWHAI:ORDER-1"
+					if header := tt.key(i); header != nil {
+						key = header[1]
+					}
+					exactly(t, r, http.StatusOK, replayed(first, key))
+				}
+				if stored := s.lone(t); len(others) != crowd-1 || stored.Checkout.ID != first.string("checkout.checkout_id") {
+					t.Errorf("%d replays of %s, on record %s", len(others), first.at("checkout.checkout_id"), stored.Checkout.ID)
+				}
+				if told := s.told(t); told != "checkout.created" {
+					t.Errorf("events %q", told)
+				}
+			})
+		})
+	}
+}
+
+func TestContract4OfManyIntentsOneOpensAndTheOthersConflict(t *testing.T) {
+	contract(t, func(t *testing.T, s *sandbox) {
+		first, others := oneWith(t, atOnce(crowd, func(i int) response {
+			date := money.Date{Year: 2027, Month: 2, Day: 1}.After(money.Weekly, i)
+			return s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"`+date.String()+`"`))
+		}), http.StatusCreated)
+		for _, r := range others {
+			refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", "plan.first_payment_date")
+		}
+		if stored := s.lone(t).Checkout.Intent.Plan.First.String(); stored != first.string("plan.first_payment_date") {
+			t.Errorf("on record %s, answered %s", stored, first.text)
+		}
+		if told := s.told(t); told != "checkout.created" {
+			t.Errorf("events %q", told)
+		}
+	})
+}
+
+func TestContract4OfManyOrdersUnderOneKeyOneOpensAndTheOthersConflict(t *testing.T) {
+	contract(t, func(t *testing.T, s *sandbox) {
+		first, others := oneWith(t, atOnce(crowd, func(i int) response {
+			return s.post(t, "KOWHAI", createPath, order(catalogueCreate, fmt.Sprint("ORDER-", i)), "Idempotency-Key", "key")
+		}), http.StatusCreated)
+		for _, r := range others {
+			refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", "Idempotency-Key", "provider.provider_order_id")
+		}
+		if stored := s.lone(t).Checkout.OrderID; stored != first.string("provider.provider_order_id") {
+			t.Errorf("on record %s, answered %s", stored, first.text)
+		}
+	})
+}
+
+func TestContract4ManyReplaysNearTheEndOfAPairMakeOneNewPair(t *testing.T) {
+	contract(t, func(t *testing.T, s *sandbox) {
+		s.create(t, "ORDER-1")
+		s.clock.forward(7 * day)
+		all := atOnce(crowd, func(int) response { return s.again(t) })
+		for _, r := range all {
+			if r.text != all[0].text || !strings.Contains(r.string("direct_debit.token"), ".2.") {
+				t.Fatalf("replays answer %s and %s, want one second pair", all[0].text, r.text)
+			}
+		}
+	})
+}
+
+func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
+	contract(t, func(t *testing.T, s *sandbox) {
+		created := s.create(t, "ORDER-1")
+		s.setUp(t, created)
+		all := atOnce(crowd, func(int) response { return s.confirm(t, created) })
+		first, repeats := 0, 0
+		want := strings.NewReplacer(`"already_confirmed":true`, "", `"already_confirmed":false`, "")
+		for _, r := range all {
+			switch {
+			case r.status != http.StatusOK || want.Replace(r.text) != want.Replace(all[0].text):
+				t.Errorf("answers %d %s, and %s", r.status, r.text, all[0].text)
+			case r.at("already_confirmed") == false:
+				first++
+			default:
+				repeats++
+			}
+		}
+		stored := s.lone(t)
+		if first != 1 || repeats != crowd-1 || stored.Agreement == nil || stored.Document == nil ||
+			stored.Agreement.Number != all[0].string("agreement.number") || stored.Agreement.ID != all[0].string("agreement.id") {
+			t.Errorf("%d first and %d repeats of %s; on record %+v and %+v", first, repeats, all[0].text, stored.Agreement, stored.Document)
+		}
+		if told := s.told(t); told != "checkout.created checkout.confirmed agreement.generated" {
+			t.Errorf("events %q", told)
+		}
+	})
+}
+
+// hurry is a payer who does whatever the page asks for, until it asks for nothing more.
+func (s *sandbox) hurry(t *testing.T, created response) {
+	t.Helper()
+	payer := &walker{out: io.Discard, client: &http.Client{}, created: created.body}
+	p, err := payer.open(t.Context(), http.MethodGet, created.string("direct_debit.setup_url"), nil)
+	for tries := 0; err == nil && p.form != nil && tries < 4; tries++ {
+		p, err = payer.open(t.Context(), http.MethodPost, p.action, fillIn(p.form))
+	}
+	if err != nil || p.form != nil {
+		t.Errorf("a payer in a hurry ends on %q, %v", p.heading, err)
+	}
+}
+
+func TestContract3PayersReplaysPollsAndConfirmsAtOnceConfirmOnce(t *testing.T) {
+	contract(t, func(t *testing.T, s *sandbox) {
+		created := s.create(t, "ORDER-1")
+		all := atOnce(96, func(i int) response {
+			switch i % 6 {
+			case 0:
+				s.hurry(t, created)
+				return s.confirm(t, created)
+			case 1:
+				return s.confirm(t, created)
+			case 2:
+				return s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"))
+			case 3:
+				return s.page(t, created)
+			case 4:
+				return s.get(t, "KOWHAI", checkoutPath(created))
+			default:
+				return s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2030-01-01"`))
+			}
+		})
+		first, number := 0, s.confirm(t, created).string("agreement.number")
+		for i, r := range all {
+			confirmed := r.status == http.StatusOK && r.string("agreement.number") == number && r.at("agreement.pdf_generated") == true
+			switch i % 6 {
+			case 1:
+				if !confirmed {
+					refused(t, r, http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
+				}
+			case 0:
+				if !confirmed {
+					t.Errorf("after the setup a confirm answers %d %s", r.status, r.text)
+				}
+			case 5:
+				refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", "plan.first_payment_date")
+			default:
+				if r.status != http.StatusOK {
+					t.Errorf("request %d answers %d %s", i, r.status, r.text)
+				}
+			}
+			if r.at("already_confirmed") == false {
+				first++
+			}
+		}
+		if stored := s.lone(t); first != 1 || stored.Agreement == nil || stored.Document == nil {
+			t.Errorf("%d first confirms; on record %+v", first, stored)
+		}
+		if told := s.told(t); told != "checkout.created checkout.confirmed agreement.generated" {
+			t.Errorf("events %q", told)
+		}
+	})
+}
+
+func TestContract3ManyCheckoutsAtOnceDoNotMix(t *testing.T) {
+	contract(t, func(t *testing.T, s *sandbox) {
+		const each = 12
+		var created [2 * each]response
+		confirmed := atOnce(len(created), func(i int) response {
+			provider, body := "KOWHAI", catalogueCreate
+			if i >= each { // the same orders of another provider
+				provider, body = "TUI", legacyCreate
+			}
+			created[i] = s.post(t, provider, createPath, order(body, fmt.Sprint("ORDER-", i%each)), "Idempotency-Key", fmt.Sprint("key-", i%each))
+			s.hurry(t, created[i])
+			return s.confirm(t, created[i])
+		})
+		numbers, ids := map[string]bool{}, map[string]bool{}
+		for i, r := range confirmed {
+			if created[i].status != http.StatusCreated || r.status != http.StatusOK || r.at("already_confirmed") != false ||
+				r.string("checkout.id") != created[i].string("checkout.checkout_id") {
+				t.Errorf("checkout %d: %d %s\nthen %d %s", i, created[i].status, created[i].text, r.status, r.text)
+			}
+			numbers[r.string("agreement.number")] = true
+			for _, path := range []string{"checkout.checkout_id", "records.contact_id", "records.opportunity_id", "records.dda_id"} {
+				ids[created[i].string(path)] = true
+			}
+		}
+		if len(numbers) != len(created) || len(ids) != 4*len(created) {
+			t.Errorf("%d agreement numbers and %d ids, want %d and %d", len(numbers), len(ids), len(created), 4*len(created))
+		}
+		told := map[string]string{}
+		for _, h := range s.hooks.all() {
+			order := h.provider + " " + h.body.text("data.checkout_id")
+			told[order] += h.body.text("event") + " "
+		}
+		for _, r := range created {
+			order := r.string("provider.provider_code") + " " + r.string("checkout.checkout_id")
+			if told[order] != "checkout.created checkout.confirmed agreement.generated " {
+				t.Errorf("%s was told of %q", order, told[order])
+			}
+		}
+	})
+}
