@@ -32,7 +32,7 @@ const (
 
 // DrawNumber implements [ports.Agreements].
 func (db *DB) DrawNumber(ctx context.Context) (n int64, err error) {
-	err = db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		n, err = one(ctx, tx, scanValue[int64], drawNumber)
 		return err
 	})
@@ -65,7 +65,7 @@ func scanDocument(r row) (d agreement.Document, err error) {
 	return d, err
 }
 
-func (tx tx) storeAgreement(ctx context.Context, a agreement.Agreement) error {
+func (tx *tx) storeAgreement(ctx context.Context, a agreement.Agreement) error {
 	schedule, err := scheduleText(a.Schedule)
 	if err != nil {
 		return fmt.Errorf("schedule of agreement %s: %w", a.Number, err)
@@ -100,7 +100,7 @@ func scanAgreement(r row) (a agreement.Agreement, err error) {
 }
 
 // storeDocument stores the drawing of the checkout's agreement.
-func (tx tx) storeDocument(ctx context.Context, checkoutID string, d agreement.Document) error {
+func (tx *tx) storeDocument(ctx context.Context, checkoutID string, d agreement.Document) error {
 	err := tx.execOne(ctx, insertDocument, d.ID, d.SHA256[:], d.Bytes, checkoutID)
 	if errors.Is(err, ports.ErrNotFound) {
 		return fmt.Errorf("insert document %s: the checkout has no agreement", d.ID)

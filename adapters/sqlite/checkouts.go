@@ -67,7 +67,7 @@ func scanCheckout(r row) (c checkout.Checkout, err error) {
 // InsertCheckout implements [ports.Checkouts].
 func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Queued) error {
 	c := change.Next
-	err := db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		if _, err := tx.exec(ctx, insertCheckout, append(identityOf(c), stateOf(c)...)...); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (db *DB) CheckoutByKey(ctx context.Context, provider, key string) (checkout
 // UpdateCheckout implements [ports.Checkouts].
 func (db *DB) UpdateCheckout(ctx context.Context, id string, queued ports.Queued,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	return db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		c, err := one(ctx, tx, scanCheckout, selectCheckout, id)
 		if err != nil {
 			return fmt.Errorf("read checkout %s: %w", id, err)
@@ -130,7 +130,7 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, queued ports.Queued
 }
 
 // storeRest stores what comes with a checkout.
-func (tx tx) storeRest(ctx context.Context, change checkout.Change, queued ports.Queued) error {
+func (tx *tx) storeRest(ctx context.Context, change checkout.Change, queued ports.Queued) error {
 	if change.Agreement != nil {
 		if err := tx.storeAgreement(ctx, *change.Agreement); err != nil {
 			return err

@@ -23,15 +23,15 @@ func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
 		return fmt.Errorf("export: %w", meaning(err))
 	}
 	defer sqlTx.Rollback() // it wrote nothing
-	tx := tx{sqlTx, db.readers.prepared}
-	if err := db.eachConfiguration(ctx, tx, visit.Configuration); err != nil {
+	moment := snapshot{sqlTx, db.readers.prepared}
+	if err := db.eachConfiguration(ctx, moment, visit.Configuration); err != nil {
 		return err
 	}
-	if err := each(ctx, tx, scanKey, visit.Key, selectAPIKeys); err != nil {
+	if err := each(ctx, moment, scanKey, visit.Key, selectAPIKeys); err != nil {
 		return err
 	}
-	return each(ctx, tx, scanCheckout, func(c checkout.Checkout) error {
-		d, err := tx.dossier(ctx, c)
+	return each(ctx, moment, scanCheckout, func(c checkout.Checkout) error {
+		d, err := moment.dossier(ctx, c)
 		if err != nil {
 			return fmt.Errorf("export checkout %s: %w", c.ID, err)
 		}
@@ -39,12 +39,25 @@ func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
 	}, selectAllCheckouts)
 }
 
-func (tx tx) dossier(ctx context.Context, c checkout.Checkout) (d ports.Dossier, err error) {
+// snapshot is the store at one moment.
+type snapshot struct {
+	tx       *sql.Tx
+	prepared map[string]*sql.Stmt
+}
+
+func (s snapshot) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if stmt, ok := s.prepared[query]; ok {
+		return s.tx.StmtContext(ctx, stmt).QueryContext(ctx, args...)
+	}
+	return s.tx.QueryContext(ctx, query, args...)
+}
+
+func (s snapshot) dossier(ctx context.Context, c checkout.Checkout) (d ports.Dossier, err error) {
 	d.Checkout = c
-	if d.Events, err = all(ctx, tx, scanEventRecord, selectEvents, c.ID); err != nil {
+	if d.Events, err = all(ctx, s, scanEventRecord, selectEvents, c.ID); err != nil {
 		return d, err
 	}
-	a, err := one(ctx, tx, scanAgreement, selectAgreementOfCheckout, c.ID)
+	a, err := one(ctx, s, scanAgreement, selectAgreementOfCheckout, c.ID)
 	if errors.Is(err, ports.ErrNotFound) {
 		return d, nil
 	}
@@ -52,7 +65,7 @@ func (tx tx) dossier(ctx context.Context, c checkout.Checkout) (d ports.Dossier,
 		return d, err
 	}
 	d.Agreement = &a
-	info, err := one(ctx, tx, scanDocumentInfo, selectDocumentInfo, a.Number)
+	info, err := one(ctx, s, scanDocumentInfo, selectDocumentInfo, a.Number)
 	if errors.Is(err, ports.ErrNotFound) {
 		return d, nil
 	}

@@ -47,7 +47,7 @@ func dsn(path, mode string, pragmas ...string) string {
 }
 
 // openWriter opens the one connection that writes. Its busy wait is short, for SQLite's own knows
-// nothing of a context: see inTx.
+// nothing of a context: see patiently.
 func openWriter(ctx context.Context, path string) (pool, error) {
 	db, err := sql.Open("sqlite", dsn(path, "rw",
 		"busy_timeout(100)", "synchronous(FULL)", "foreign_keys(ON)", "trusted_schema(OFF)"))

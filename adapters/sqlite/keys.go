@@ -39,7 +39,7 @@ func (db *DB) Keys(ctx context.Context) ([]catalogue.Key, error) {
 
 // AddKey implements [ports.Keys].
 func (db *DB) AddKey(ctx context.Context, k catalogue.Key) error {
-	err := db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		_, err := tx.exec(ctx, `INSERT INTO api_keys (id, provider_code, environment, hash, created_ms, revoked_ms)
 			VALUES (?, ?, ?, ?, ?, ?)`,
 			k.ID, k.Provider, k.Environment, k.Hash[:], millis(k.CreatedAt), millis(k.RevokedAt))
@@ -53,7 +53,7 @@ func (db *DB) AddKey(ctx context.Context, k catalogue.Key) error {
 
 // RevokeKey implements [ports.Keys].
 func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
-	err := db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		return tx.execOne(ctx, `UPDATE api_keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?`, millis(at), id)
 	})
 	if err != nil {

@@ -16,12 +16,12 @@ var migrations embed.FS
 
 // migrate brings the store to the newest schema: every migration that it has not run, or none.
 // Of two processes that start at once, one waits and finds it done.
-func (db *DB) migrate(ctx context.Context) error {
+func (w *writer) migrate(ctx context.Context) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return err
 	}
-	return db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	return w.alone(ctx, func(ctx context.Context, tx *tx) error {
 		version, err := one(ctx, tx, scanValue[int], `PRAGMA user_version`)
 		if err != nil {
 			return fmt.Errorf("read version: %w", err)
@@ -39,7 +39,7 @@ func (db *DB) migrate(ctx context.Context) error {
 }
 
 // run runs the migration of that name, which must bear that number.
-func (tx tx) run(ctx context.Context, name string, number int) error {
+func (tx *tx) run(ctx context.Context, name string, number int) error {
 	if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", number)) {
 		return fmt.Errorf("is not number %d", number)
 	}

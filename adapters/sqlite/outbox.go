@@ -29,7 +29,7 @@ const (
 )
 
 // enqueue stores the events as queued says.
-func (tx tx) enqueue(ctx context.Context, evs []events.Event, queued ports.Queued) error {
+func (tx *tx) enqueue(ctx context.Context, evs []events.Event, queued ports.Queued) error {
 	for _, e := range evs {
 		_, err := tx.exec(ctx, insertEvent,
 			e.ID, e.CheckoutID, e.Name, e.ProviderCode, e.OrderID, e.RequestID, millis(e.CreatedAt), string(e.Body),
@@ -67,7 +67,7 @@ func (db *DB) PendingEvents(ctx context.Context, checkoutID string) ([]ports.Que
 
 // TakeEvent implements [ports.Outbox].
 func (db *DB) TakeEvent(ctx context.Context, eventID string, epoch int64, until time.Time) (int64, error) {
-	err := db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		return tx.execOne(ctx, takeEvent, millis(until), eventID, epoch)
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (db *DB) TakeEvent(ctx context.Context, eventID string, epoch int64, until 
 
 // SettleEvent implements [ports.Outbox].
 func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, status events.Status, attempts int) error {
-	err := db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		return tx.execOne(ctx, settleEvent, status, attempts, eventID, epoch)
 	})
 	if err != nil {

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"context"
+	"database/sql"
 	"path/filepath"
 	"testing"
 )
@@ -12,22 +14,25 @@ func TestConnections(t *testing.T) {
 		t.Fatalf("Open: %v", err)
 	}
 	defer db.Close()
+	writer, readers := db.writer.conn, db.readers.db
 	for _, tt := range []struct {
-		name   string
-		pool   pool
+		name string
+		on   interface {
+			QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+		}
 		pragma string
 		want   string
 	}{
-		{"every commit reaches the disk", db.writer, "synchronous", "2"},
-		{"readers do not wait for the writer, nor it for them", db.writer, "journal_mode", "wal"},
-		{"references lead somewhere", db.writer, "foreign_keys", "1"},
-		{"readers only read", db.readers, "query_only", "1"},
-		{"the file is marked as a store", db.writer, "application_id", "1346595633"},
-		{"the schema is the newest", db.writer, "user_version", "1"},
+		{"every commit reaches the disk", writer, "synchronous", "2"},
+		{"readers do not wait for the writer, nor it for them", writer, "journal_mode", "wal"},
+		{"references lead somewhere", writer, "foreign_keys", "1"},
+		{"readers only read", readers, "query_only", "1"},
+		{"the file is marked as a store", writer, "application_id", "1346595633"},
+		{"the schema is the newest", writer, "user_version", "1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got string
-			if err := tt.pool.db.QueryRowContext(t.Context(), "PRAGMA "+tt.pragma).Scan(&got); err != nil || got != tt.want {
+			if err := tt.on.QueryRowContext(t.Context(), "PRAGMA "+tt.pragma).Scan(&got); err != nil || got != tt.want {
 				t.Errorf("%s = %s, %v; want %s", tt.pragma, got, err, tt.want)
 			}
 		})

@@ -129,7 +129,7 @@ func (db *DB) eachConfiguration(ctx context.Context, src source, visit func(cata
 // ReplaceProviders implements [ports.Providers].
 func (db *DB) ReplaceProviders(ctx context.Context,
 	decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error {
-	return db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		var before []catalogue.Configuration
 		err := db.eachConfiguration(ctx, tx, func(c catalogue.Configuration) error {
 			before = append(before, c)
@@ -156,7 +156,7 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 	})
 }
 
-func (db *DB) storeConfiguration(ctx context.Context, tx tx, conf catalogue.Configuration) error {
+func (db *DB) storeConfiguration(ctx context.Context, tx *tx, conf catalogue.Configuration) error {
 	p := conf.Provider
 	origins, err := json.Marshal(append([]string{}, p.EnrolmentOrigins...))
 	if err != nil {
@@ -184,7 +184,7 @@ func (db *DB) storeConfiguration(ctx context.Context, tx tx, conf catalogue.Conf
 	return nil
 }
 
-func (tx tx) storeCourse(ctx context.Context, provider string, position int, c catalogue.Course) error {
+func (tx *tx) storeCourse(ctx context.Context, provider string, position int, c catalogue.Course) error {
 	_, err := tx.exec(ctx, insertCourse, provider, c.Code, position, c.Name, c.Price, c.Upfront, c.Active, c.Environment)
 	if err != nil {
 		return err

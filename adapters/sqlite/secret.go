@@ -48,7 +48,7 @@ func scanStamp(r row) (s stamp, err error) {
 // admit lets the caller in if environment and secret are the store's, and stamps a store
 // that has none yet.
 func (db *DB) admit(ctx context.Context, o Options) error {
-	return db.inTx(ctx, func(ctx context.Context, tx tx) error {
+	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		was, err := one(ctx, tx, scanStamp, `SELECT environment, secret_fingerprint FROM store`)
 		if err != nil {
 			return fmt.Errorf("read stamp: %w", err)
@@ -71,7 +71,7 @@ func (db *DB) admit(ctx context.Context, o Options) error {
 }
 
 // unlock takes the operator's secrets into use, and returns the fingerprint of the one that seals.
-func (db *DB) unlock(ctx context.Context, tx tx, was stamp, o Options) (fingerprint string, err error) {
+func (db *DB) unlock(ctx context.Context, tx *tx, was stamp, o Options) (fingerprint string, err error) {
 	db.secrets = o.Secrets
 	if len(o.Secrets) == 0 {
 		if was.environment == catalogue.Production {
@@ -98,7 +98,7 @@ func (db *DB) unlock(ctx context.Context, tx tx, was stamp, o Options) (fingerpr
 }
 
 // sealAnew seals every webhook secret under the first of the operator's secrets.
-func (db *DB) sealAnew(ctx context.Context, tx tx) error {
+func (db *DB) sealAnew(ctx context.Context, tx *tx) error {
 	providers, err := all(ctx, tx, db.scanProvider, selectProviders)
 	if err != nil {
 		return fmt.Errorf("seal anew: %w", err)

@@ -1,6 +1,7 @@
 // Package sqlite keeps everything in one SQLite file, which an auditor can read with SQLite's own
-// shell: migrations/0001_initial.sql says what stands where. One connection writes, each
-// transaction on the disk before it is acknowledged; a pool of read-only connections reads.
+// shell: migrations/0001_initial.sql says what stands where. One connection writes, what comes at
+// once in one transaction, which is on the disk before any of it is acknowledged; a pool of
+// read-only connections reads.
 // Several processes may have one store open.
 package sqlite
 
@@ -31,12 +32,15 @@ type Options struct {
 	Environment catalogue.Environment
 	// Rand is where secrets and nonces come from: crypto/rand where it is nil.
 	Rand io.Reader
+	// OnCommit is told after each commit how many writes it took together. It may be nil, and must
+	// not block.
+	OnCommit func(writes int)
 }
 
 // DB is a ports.Store in one SQLite file.
 type DB struct {
 	path    string
-	writer  pool // of one connection
+	writer  writer
 	readers pool
 	secrets [][]byte
 	box     *seal.Box
@@ -68,20 +72,18 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := createFile(db.path); err != nil {
 		return err
 	}
-	var err error
-	if db.writer, err = openWriter(ctx, db.path); err != nil {
-		return err
-	}
-	if err := db.migrate(ctx); err != nil {
+	db.writer.onCommit = o.OnCommit
+	if err := db.writer.open(ctx, db.path); err != nil {
 		return err
 	}
 	if err := db.admit(ctx, o); err != nil {
 		return err
 	}
+	var err error
 	if db.readers, err = openReaders(ctx, db.path); err != nil {
 		return err
 	}
-	return errors.Join(db.writer.prepare(ctx, hotWrites()), db.readers.prepare(ctx, hotReads()))
+	return db.readers.prepare(ctx, hotReads())
 }
 
 // Secrets returns the operator's secrets in force: those given, or the file's own.
@@ -94,7 +96,7 @@ func (db *DB) Close() error {
 
 // hotWrites and hotReads are the statements of every create, replay, poll and confirm.
 func hotWrites() []string {
-	return []string{insertCheckout, updateCheckout, selectCheckout, insertEvent, insertAgreement, insertDocument,
+	return []string{begin, commit, rollback, insertCheckout, updateCheckout, selectCheckout, insertEvent, insertAgreement, insertDocument,
 		drawNumber, takeEvent, settleEvent}
 }
 
@@ -108,16 +110,24 @@ type pool struct {
 	prepared map[string]*sql.Stmt
 }
 
-func (p *pool) prepare(ctx context.Context, statements []string) error {
-	p.prepared = make(map[string]*sql.Stmt, len(statements))
+func (p *pool) prepare(ctx context.Context, statements []string) (err error) {
+	p.prepared, err = prepare(ctx, p.db, statements)
+	return err
+}
+
+// prepare prepares statements on a database or on one connection to it.
+func prepare(ctx context.Context, on interface {
+	PrepareContext(context.Context, string) (*sql.Stmt, error)
+}, statements []string) (map[string]*sql.Stmt, error) {
+	prepared := make(map[string]*sql.Stmt, len(statements))
 	for _, text := range statements {
-		stmt, err := p.db.PrepareContext(ctx, text)
+		stmt, err := on.PrepareContext(ctx, text)
 		if err != nil {
-			return fmt.Errorf("prepare %s: %w", text, err)
+			return nil, fmt.Errorf("prepare %s: %w", text, err)
 		}
-		p.prepared[text] = stmt
+		prepared[text] = stmt
 	}
-	return nil
+	return prepared, nil
 }
 
 func (p *pool) close() error {

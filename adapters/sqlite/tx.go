@@ -13,39 +13,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// tx is a transaction that holds the store's write lock.
+// tx is the transaction that the writer has open, as one write sees it.
 type tx struct {
-	tx       *sql.Tx
-	prepared map[string]*sql.Stmt
-}
-
-// inTx runs f in a transaction: what f did is stored, to the disk, if f and the commit return nil,
-// and otherwise nothing is. An error of f is returned as it is. Waiting for the lock ends with
-// ctx; what comes after is short, and f gets a context that does not cut it off, so that no
-// outcome is in doubt.
-func (db *DB) inTx(ctx context.Context, f func(context.Context, tx) error) error {
-	conn, err := db.writer.db.Conn(ctx) // waits for this process's other writes
-	if err != nil {
-		return fmt.Errorf("wait for the writer: %w", err)
-	}
-	defer conn.Close()
-	var sqlTx *sql.Tx
-	short := context.WithoutCancel(ctx)
-	err = patiently(ctx, func() (err error) { // waits for those of other processes
-		sqlTx, err = conn.BeginTx(short, nil)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer sqlTx.Rollback() // has no effect once committed
-	if err := f(short, tx{sqlTx, db.writer.prepared}); err != nil {
-		return err
-	}
-	if err := sqlTx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", meaning(err))
-	}
-	return nil
+	*writer
+	changed bool // the write changed something
+	broken  bool // a statement failed in a way that may have undone the transaction
 }
 
 // patience is how often a lock that another process holds is asked for. Each time takes SQLite's
@@ -95,18 +67,30 @@ func meaning(err error) error {
 }
 
 // exec runs a statement, prepared if it is a hot one.
-func (tx tx) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	run := func() (sql.Result, error) { return tx.tx.ExecContext(ctx, query, args...) }
-	if stmt, ok := tx.prepared[query]; ok {
-		run = func() (sql.Result, error) { return tx.tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) }
+func (t *tx) exec(ctx context.Context, query string, args ...any) (r sql.Result, err error) {
+	if stmt, ok := t.prepared[query]; ok {
+		r, err = stmt.ExecContext(ctx, args...)
+	} else {
+		r, err = t.conn.ExecContext(ctx, query, args...)
 	}
-	r, err := run()
+	t.note(err)
 	return r, meaning(err)
 }
 
+// note keeps in mind what a statement means for the transaction. One that fails on a constraint has changed
+// nothing; after any other failure SQLite may have given the transaction up.
+func (t *tx) note(err error) {
+	switch {
+	case err == nil:
+		t.changed = true
+	case !is(err, sqlite3.SQLITE_CONSTRAINT):
+		t.broken = true
+	}
+}
+
 // execOne runs a statement that changes one row, and returns ErrNotFound if there was none.
-func (tx tx) execOne(ctx context.Context, query string, args ...any) error {
-	r, err := tx.exec(ctx, query, args...)
+func (t *tx) execOne(ctx context.Context, query string, args ...any) error {
+	r, err := t.exec(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -117,11 +101,15 @@ func (tx tx) execOne(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-func (tx tx) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if stmt, ok := tx.prepared[query]; ok {
-		return tx.tx.StmtContext(ctx, stmt).QueryContext(ctx, args...)
+// query reads, or changes and returns what it changed.
+func (t *tx) query(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
+	if stmt, ok := t.prepared[query]; ok {
+		rows, err = stmt.QueryContext(ctx, args...)
+	} else {
+		rows, err = t.conn.QueryContext(ctx, query, args...)
 	}
-	return tx.tx.QueryContext(ctx, query, args...)
+	t.note(err)
+	return rows, err
 }
 
 func (p *pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
