@@ -168,7 +168,7 @@ func TestContract4EveryAnswerHasARequestIDOfItsOwnThatItsEventsCarry(t *testing.
 		confirmed := s.confirm(t, created)
 		seen := map[string]bool{}
 		for name, r := range map[string]response{
-			"create": created, "replay": s.again(t), "get": s.get(t, "KOWHAI", checkoutPath(created)),
+			"create": created, "replay": s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), "get": s.get(t, "KOWHAI", checkoutPath(created)),
 			"confirm": confirmed, "repeat": s.confirm(t, created),
 			"conflict":  s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "course.course_code", `"X"`)),
 			"no key":    s.send(t, http.MethodGet, checkoutPath(created), ""),
