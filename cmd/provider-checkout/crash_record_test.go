@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// recorded is what an export tells of one checkout.
+type recorded struct {
+	answer                     // of kind checkout
+	of     map[string][]answer // the others, by kind
+}
+
+// readRecord reads the checkouts of an export.
+func readRecord(t *testing.T, export string) (all []*recorded) {
+	t.Helper()
+	byID := make(map[string]*recorded)
+	for line := range strings.Lines(export) {
+		a, err := readAnswer([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, id := a.text("kind"), a.text("checkout_id")
+		switch at := byID[id]; {
+		case id == "": // a provider, a course or a key
+		case kind == "checkout" && at == nil:
+			byID[id] = &recorded{a, make(map[string][]answer)}
+			all = append(all, byID[id])
+		case kind == "checkout" || at == nil:
+			t.Errorf("the export has checkout %s twice, or after what belongs to it: %s", id, line)
+		default:
+			at.of[kind] = append(at.of[kind], a)
+		}
+	}
+	return all
+}
+
+// order names the order of the checkout.
+func (r *recorded) order() string { return r.text("provider_code") + " " + r.text("provider_order_id") }
+
+// check holds the record of a confirmed checkout to what its provider was told, and to itself.
+func (r *recorded) check(t *testing.T, e *enrolment) {
+	t.Helper()
+	wrong := r.complain(t)
+	if ids := [4]string{r.text("checkout_id"), r.text("contact_id"), r.text("opportunity_id"), r.text("dda_id")}; ids != e.ids {
+		wrong("has the ids %q, its provider was told %q", ids, e.ids)
+	}
+	if r.text("status") != "confirmed" || r.text("idempotency_key") != e.key {
+		wrong("is %s under the key %q, want confirmed under %q", r.text("status"), r.text("idempotency_key"), e.key)
+	}
+	for i, kind := range []string{"contact", "opportunity", "dda"} {
+		if got := r.all(kind, kind+"_id"); !slices.Equal(got, e.ids[i+1:i+2]) {
+			wrong("has the records %q of kind %s, its provider was told %q", got, kind, e.ids[i+1])
+		}
+	}
+	if got := r.all("opportunity", "enrolment_status"); !slices.Equal(got, []string{"complete"}) {
+		wrong("has the enrolment %q, want it complete", got)
+	}
+	if got := r.all("agreement", "agreement_id"); !slices.Equal(got, e.agreement[:1]) {
+		wrong("has the agreements %q, its provider was told %q", got, e.agreement[0])
+	}
+	for _, kind := range []string{"agreement", "document"} {
+		if got := r.all(kind, "agreement_number"); !slices.Equal(got, e.agreement[1:]) {
+			wrong("has the numbers %q of kind %s, its provider was told %q", got, kind, e.agreement[1])
+		}
+	}
+	r.checkCharges(t)
+	want := []string{string(events.CheckoutCreated), string(events.CheckoutConfirmed), string(events.AgreementGenerated)}
+	if got := r.all("event", "event"); !slices.Equal(got, want) {
+		wrong("has the events %q, want %q", got, want)
+	}
+}
+
+// complain returns a function that says what is wrong with the checkout.
+func (r *recorded) complain(t *testing.T) func(format string, args ...any) {
+	return func(format string, args ...any) {
+		t.Helper()
+		t.Errorf("%s %s", r.order(), fmt.Sprintf(format, args...))
+	}
+}
+
+// all returns a field of every record of the kind.
+func (r *recorded) all(kind, field string) (values []string) {
+	for _, a := range r.of[kind] {
+		values = append(values, a.text(field))
+	}
+	return values
+}
+
+// checkCharges holds the charges to one schedule of the whole price.
+func (r *recorded) checkCharges(t *testing.T) {
+	t.Helper()
+	wrong := r.complain(t)
+	number, upfront := r.amount("plan.number_of_instalments")/100, r.amount("pricing.upfront_payment")
+	if upfront > 0 {
+		number++
+	}
+	charges, sum := r.of["charge"], money.Cents(0)
+	for i, c := range charges {
+		if got := fmt.Sprint(c.at("sequence")); got != fmt.Sprint(i+1) {
+			wrong("has the charge %s in place %d", got, i+1)
+		}
+		sum += (&recorded{answer: c}).amount("amount")
+	}
+	if price := r.amount("pricing.course_price"); sum != price || len(charges) != int(number) {
+		wrong("has %d charges of %v together, want %d of %v", len(charges), sum, number, price)
+	}
+}
+
+// amount returns the number at a path in cents; -1 if there is none.
+func (r *recorded) amount(path string) money.Cents {
+	n, _ := r.at(path).(json.Number)
+	c, err := money.Parse(n.String())
+	if err != nil {
+		return -1
+	}
+	return c
+}
+
+// checkDeliveries holds what the receiver got for a checkout to its events, in the order of their making.
+func (r *recorded) checkDeliveries(t *testing.T, got []hook, verdicts *verdicts) {
+	t.Helper()
+	wrong := r.complain(t)
+	rank := make(map[string]int)
+	for i, e := range r.of["event"] {
+		id := e.text("event_id")
+		rank[id] = i
+		accepted, refused := verdicts.of(id)
+		switch status := e.text("status"); {
+		case status == "delivered" && accepted > 0:
+		case status == "failed" && refused >= events.MaxAttempts:
+		default:
+			wrong("has event %s %s, which the receiver accepted %d times and refused %d times", id, status, accepted, refused)
+		}
+	}
+	latest := 0
+	for _, h := range got {
+		id := h.body.text("event_id")
+		i, known := rank[id]
+		switch {
+		case !known:
+			wrong("had event %s delivered, which is not on record", id)
+			continue
+		case string(h.raw) != r.of["event"][i].text("body"):
+			wrong("had event %s delivered as %q, on record is %q", id, h.raw, r.of["event"][i].text("body"))
+		case i < latest:
+			wrong("had its event %d delivered after its event %d", i+1, latest+1)
+		}
+		latest = max(latest, i)
+	}
+}
+
+// checkSigned holds every delivery to its provider's signature and to the id it bears.
+func checkSigned(t *testing.T, all []hook) {
+	t.Helper()
+	secrets := map[string]string{"KOWHAI": "whsec_kowhai_0123456789abcdef", "TUI": "whsec_tui_0123456789abcdefgh"}
+	bodies := make(map[string][]byte)
+	for _, h := range all {
+		id := h.body.text("event_id")
+		if err := events.Verify(secrets[h.provider], h.header.Get(events.HeaderSignature), h.raw, h.at, time.Minute); err != nil {
+			t.Errorf("event %s of %s: %v", id, h.provider, err)
+		}
+		if h.header.Get(events.HeaderEventID) != id || h.body.text("data.provider_code") != h.provider {
+			t.Errorf("event %s went to %s with the headers %v", id, h.provider, h.header)
+		}
+		if first, known := bodies[id]; known && !bytes.Equal(first, h.raw) {
+			t.Errorf("event %s was delivered as %q and as %q", id, first, h.raw)
+		}
+		bodies[id] = h.raw
+	}
+}
+
+// checkIntact has SQLite look for damage in a store that nobody has open.
+func checkIntact(t *testing.T, store string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+store+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var verdict string
+	if err := db.QueryRow(`PRAGMA quick_check`).Scan(&verdict); err != nil || verdict != "ok" {
+		t.Errorf("quick_check says %q, %v", verdict, err)
+	}
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func (b binary) answersSoon(t *testing.T) {
+	store, _ := b.configuredStore(t, t.TempDir(), newHooks(t))
+	b.serve(t, store).listening(t) // stamps the store, and warms what the machine keeps in memory
+	began := time.Now()
+	base := b.serve(t, store).listening(t)
+	resp, err := http.Get(base + "/v1/environment")
+	took := time.Since(began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	t.Logf("the first answer came %v after the start", took)
+	// It takes about 20 ms; a machine that is busy with other tests takes its time.
+	if resp.StatusCode != http.StatusOK || took > 5*time.Second {
+		t.Errorf("the first answer was %d and came after %v", resp.StatusCode, took)
+	}
+}
+
+func (b binary) keepsItsFilesToTheirOwner(t *testing.T) {
+	dir := t.TempDir()
+	args := append([]string{"-c", `umask 0; exec "$0" "$@"`, string(b)}, serveArgs(filepath.Join(dir, "records.db"))...)
+	p := start(t, exec.Command("/bin/sh", args...))
+	p.listening(t)
+	got := ownersAlone(t, dir)
+	want := []string{"records.db", "records.db-shm", "records.db-wal", "records.db.secret"}
+	if !slices.Equal(got, want) {
+		t.Errorf("a server has the files %q, want %q", got, want)
+	}
+	p.stop(t, syscall.SIGTERM)
+	if got := ownersAlone(t, dir); !slices.Equal(got, []string{"records.db", "records.db.secret"}) {
+		t.Errorf("a stopped server leaves %q, want the store and its secret", got)
+	}
+}
+
+func (b binary) finishesAKilledFirstStart(t *testing.T) {
+	rng, half := newRand(t), 0
+	for range 30 {
+		dir := t.TempDir()
+		store := filepath.Join(dir, "records.db")
+		p := b.serve(t, store)
+		<-time.After(within(rng, 0, 15*time.Millisecond))
+		p.kill(t)
+		if left := ownersAlone(t, dir); len(left) > 0 && !strings.Contains(p.log(), "listening") {
+			half++ // it had begun, and was not done
+		}
+		p = b.serve(t, store)
+		p.listening(t)
+		p.stop(t, syscall.SIGTERM)
+		ownersAlone(t, dir)
+		b.does(t, "export", "--store", "sqlite:"+store)
+	}
+	t.Logf("%d of 30 kills found a store half made", half)
+	if half == 0 {
+		t.Error("void: no kill found a store half made")
+	}
+}
+
+// Two requests are under way when the server is told to stop: the receiver of one answers late, that
+// of the other never. Both are answered, and what became of the events is on record.
+func (b binary) drains(t *testing.T) {
+	h := newHooks(t)
+	arrived, late, never := make(chan string, 8), make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	h.answer(func(got hook) int {
+		arrived <- got.provider
+		if got.provider == "TUI" {
+			<-late
+		} else {
+			<-never
+		}
+		return http.StatusNoContent
+	})
+	store, keys := b.configuredStore(t, t.TempDir(), h)
+	p := b.serve(t, store)
+	c := newCaller(p.listening(t), keys)
+
+	answers := make(chan string, 2)
+	for provider, body := range map[string]string{"TUI": legacyCreate, "KOWHAI": catalogueCreate} {
+		go func() {
+			r, err := c.call(t.Context(), provider, http.MethodPost, "/v1/provider-checkouts", order(body, "DRAIN"))
+			answers <- fmt.Sprintf("%s %d %v", provider, r.status, err)
+		}()
+	}
+	for range 2 {
+		<-arrived
+	}
+	told := time.Now()
+	p.signal(t, syscall.SIGTERM)
+	p.await(t, "draining")
+	close(late)
+	p.endsWell(t)
+	took := time.Since(told)
+	t.Logf("the server stopped after %v", took)
+	if took > 15*time.Second {
+		t.Errorf("the server stopped after %v, want within 15 s", took)
+	}
+	got := []string{<-answers, <-answers}
+	if slices.Sort(got); !slices.Equal(got, []string{"KOWHAI 201 <nil>", "TUI 201 <nil>"}) {
+		t.Errorf("answers %q, want 201 twice", got)
+	}
+	for _, s := range readRecord(t, b.does(t, "export", "--store", "sqlite:"+store)) {
+		want := map[string]string{"TUI": "delivered 1", "KOWHAI": "failed 3"}[s.text("provider_code")]
+		for _, e := range s.of["event"] {
+			if got := fmt.Sprint(e.at("status"), " ", e.at("attempts")); got != want {
+				t.Errorf("the event of %s is %s, want %s", s.text("provider_code"), got, want)
+			}
+		}
+	}
+}
+
+func (b binary) demonstrates(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip(err)
+	}
+	tmp := t.TempDir()
+	cmd := exec.Command(string(b), "demo", "--addr", "127.0.0.1:0")
+	cmd.Env = []string{"TMPDIR=" + tmp}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, cmd)
+	lines := bufio.NewScanner(out)
+	guide := readUntil(lines, "# The events")
+	go io.Copy(io.Discard, out) // the events
+
+	shell := exec.Command("/bin/sh", "-eu")
+	shell.Stdin = strings.NewReader(guide)
+	said, err := shell.CombinedOutput()
+	if err != nil {
+		t.Errorf("sh: %v\n%s", err, said)
+	}
+	// The environment, two creates, a poll and a confirm.
+	if good, bad := strings.Count(string(said), `"success":true`), strings.Count(string(said), `"success":false`); good != 5 || bad != 0 {
+		t.Errorf("the curl lines had %d good answers and %d bad ones, want 5 and 0:\n%s", good, bad, said)
+	}
+	for _, want := range []string{`"setup_complete":true`, `"already_confirmed":false`} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("%s is missing in\n%s", want, said)
+		}
+	}
+	p.stop(t, syscall.SIGINT)
+	if log := p.log(); log != "" {
+		t.Errorf("stderr is %s, want nothing", log)
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {
+		t.Errorf("%v are left, %v; want nothing", left, err)
+	}
+}
+
+// newRand returns a source of random moments. Its seed is logged, and CRASH_SEED repeats one.
+func newRand(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("CRASH_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatalf("CRASH_SEED: %v", err)
+		}
+	}
+	t.Logf("CRASH_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// within draws a duration of at least low and less than high.
+func within(rng *rand.Rand, low, high time.Duration) time.Duration {
+	return low + time.Duration(rng.Int64N(int64(high-low)))
+}
