@@ -33,6 +33,10 @@ type Store interface {
 	Providers
 	Keys
 	Archive
+
+	// Ready returns nil if the store takes writes now, which it finds out by one that means nothing
+	// but is as durable as any, and if its schema is not older than this program's.
+	Ready(ctx context.Context) error
 }
 
 // Checkouts keeps checkouts with their CRM records, and the events that tell of them.
@@ -98,6 +102,9 @@ type Outbox interface {
 	// AbandonedCheckouts returns the ids of at most limit checkouts with a pending event that nobody
 	// owns at the given time, those with the oldest event first.
 	AbandonedCheckouts(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// Backlog returns how many events are pending, owned or not, and when the oldest of them was made:
+	// the zero time if there is none.
+	Backlog(ctx context.Context) (pending int, oldest time.Time, err error)
 }
 
 // QueuedEvent is a pending event with its ownership. An event enters the outbox at epoch 1,
@@ -191,6 +198,8 @@ type Processor interface {
 
 	// Observe returns what the processor says of a begun setup at the given time.
 	Observe(ctx context.Context, setup checkout.Setup, now time.Time) (checkout.Observation, error)
+	// Ready returns nil if the processor can be reached and would take a Begin. It changes nothing there.
+	Ready(ctx context.Context) error
 }
 
 // SetupStart is what a processor needs to begin a bank setup.

@@ -27,6 +27,9 @@ var _ ports.Processor = Processor{}
 // Name returns "fake".
 func (Processor) Name() string { return "fake" }
 
+// Ready implements ports.Processor: there is nothing that could be down.
+func (Processor) Ready(ctx context.Context) error { return ctx.Err() }
+
 // Begin implements ports.Processor. The billing request's id is a function of start.Key.
 func (Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
 	if err := ctx.Err(); err != nil {

@@ -66,6 +66,9 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
+// Ready implements [ports.Store]: memory is always there.
+func (s *Store) Ready(ctx context.Context) error { return ctx.Err() }
+
 // Export implements [ports.Archive].
 func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
 	then, err := s.snapshot(ctx)

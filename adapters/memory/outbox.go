@@ -106,3 +106,19 @@ func (s *Store) AbandonedCheckouts(ctx context.Context, now time.Time, limit int
 	})
 	return ids, err
 }
+
+// Backlog implements [ports.Outbox].
+func (s *Store) Backlog(ctx context.Context) (pending int, oldest time.Time, err error) {
+	err = s.locked(ctx, func() error {
+		for _, e := range s.event {
+			if e.status != events.Pending {
+				continue
+			}
+			if pending++; pending == 1 || e.CreatedAt.Before(oldest) {
+				oldest = e.CreatedAt
+			}
+		}
+		return nil
+	})
+	return pending, oldest, err
+}

@@ -95,3 +95,23 @@ func (db *DB) AbandonedCheckouts(ctx context.Context, now time.Time, limit int) 
 	}
 	return ids, nil
 }
+
+// backlog is what Backlog returns.
+type backlog struct {
+	pending int
+	oldest  time.Time
+}
+
+func scanBacklog(r row) (b backlog, err error) {
+	err = r.Scan(&b.pending, readTime{&b.oldest})
+	return b, err
+}
+
+// Backlog implements [ports.Outbox].
+func (db *DB) Backlog(ctx context.Context) (pending int, oldest time.Time, err error) {
+	b, err := one(ctx, &db.readers, scanBacklog, `SELECT count(*), min(created_ms) FROM events WHERE status = 'pending'`)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("count pending events: %w", err)
+	}
+	return b.pending, b.oldest, nil
+}

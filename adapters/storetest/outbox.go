@@ -25,6 +25,7 @@ func Outbox(t *testing.T, open Open) {
 		{"an event is abandoned from the very millisecond its ownership ends", abandonedAt},
 		{"abandoned checkouts come once each, oldest event first, up to the limit", abandonedInOrder},
 		{"a checkout of one event owned and one abandoned is abandoned", abandonedInPart},
+		{"a backlog is what is pending, owned or not, and as old as the oldest of it", backlogShrinks},
 	})
 }
 
@@ -201,4 +202,33 @@ func abandonedInPart(t *testing.T, s ports.Store) {
 	_, err := s.TakeEvent(t.Context(), opened(1).Events[0].ID, 1, at(20))
 	must(t, "TakeEvent", err)
 	same(t, "abandoned", abandoned(t, s, at(10), many), ids(opened(2), opened(1)))
+}
+
+func backlogShrinks(t *testing.T, s ports.Store) {
+	backlog := func(what string, wantPending int, wantOldest time.Time) {
+		t.Helper()
+		pending, oldest, err := s.Backlog(t.Context())
+		must(t, "Backlog", err)
+		same(t, what+": pending", pending, wantPending)
+		same(t, what+": oldest", oldest, wantOldest)
+	}
+	backlog("nothing stored", 0, time.Time{})
+	aged := func(n, minute int) checkout.Change {
+		c := opened(n)
+		c.Events[0].CreatedAt = at(minute)
+		return c
+	}
+	insert(t, s, aged(1, 5), aged(2, 3), aged(3, 4)) // the oldest is not the first stored
+	silent := ports.Queued{Status: events.NotConfigured}
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), aged(4, 1), silent))
+	backlog("all pending", 3, at(3))
+	_, err := s.TakeEvent(t.Context(), opened(2).Events[0].ID, 1, at(59))
+	must(t, "TakeEvent", err)
+	backlog("the oldest taken", 3, at(3))
+	must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(2).Events[0].ID, 2, events.Delivered, 1))
+	backlog("the oldest delivered", 2, at(4))
+	for _, n := range []int{1, 3} {
+		must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(n).Events[0].ID, 1, events.Failed, 3))
+	}
+	backlog("all settled", 0, time.Time{})
 }

@@ -22,6 +22,7 @@ func Store(t *testing.T, open Open) {
 	t.Run("providers", func(t *testing.T) { Providers(t, open) })
 	t.Run("keys", func(t *testing.T) { Keys(t, open) })
 	t.Run("archive", func(t *testing.T) { Archive(t, open) })
+	t.Run("readiness", func(t *testing.T) { Readiness(t, open) })
 }
 
 // promise is one case of the suite. It gets a store of its own.

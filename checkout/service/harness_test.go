@@ -181,6 +181,12 @@ func (p *processor) Observe(context.Context, checkout.Setup, time.Time) (checkou
 	return p.says, p.err
 }
 
+func (p *processor) Ready(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
 // printer prints, unless it is told to fail the next few times.
 type printer struct {
 	mu      sync.Mutex

@@ -1,0 +1,31 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+)
+
+// Ready implements [ports.Store]. It writes the schema's version as it is: of an UPDATE that changes
+// nothing SQLite would write nothing.
+func (db *DB) Ready(ctx context.Context) error {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	err = db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+		version, err := one(ctx, tx, scanValue[int], `PRAGMA user_version`)
+		if err != nil {
+			return fmt.Errorf("read version: %w", err)
+		}
+		if version < len(names) {
+			return fmt.Errorf("version %d of the schema is older than this program's %d", version, len(names))
+		}
+		_, err = tx.exec(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)) // a pragma takes no bound value
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write to store %s: %w", db.path, err)
+	}
+	return nil
+}
