@@ -252,7 +252,7 @@ func (s *sandbox) send(t *testing.T, method, path, body string, headers ...strin
 		t.Errorf("%s %s: %v", method, path, err)
 	}
 	r := response{status: res.StatusCode, header: res.Header, text: string(text)}
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+	if method != http.MethodHead && strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
 		if r.body, err = readAnswer(text); err != nil {
 			t.Errorf("%s %s answers %q: %v", method, path, text, err)
 		}
