@@ -65,7 +65,7 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 		}
 		r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
 		a := &answer{ResponseWriter: w}
-		setHeaders(w.Header(), c.id, o.HSTS)
+		o.setHeaders(w.Header(), r, c.id)
 
 		defer func() { logCall(o, r, c, a, o.Now().Sub(began)) }()
 		defer func() {
@@ -78,13 +78,18 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 }
 
 // setHeaders sets what every answer says of itself.
-func setHeaders(h http.Header, id string, hsts bool) {
+func (o Options) setHeaders(h http.Header, r *http.Request, id string) {
 	h.Set("X-Request-Id", id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	if hsts {
+	if o.HSTS {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	if len(r.TransferEncoding) > 0 {
+		// net/http drops a Content-Length beside it without a word. A proxy that went by that
+		// one would take the rest of the connection for another client's (RFC 9112, section 6.1).
+		h.Set("Connection", "close")
 	}
 }
 
@@ -101,7 +106,7 @@ func (o Options) answerPanic(a *answer, r *http.Request, c *call, v any, failed 
 		panic(http.ErrAbortHandler) // half an answer must not pass for a whole one
 	}
 	clear(a.Header()) // what the handler meant to say no longer holds
-	setHeaders(a.Header(), c.id, o.HSTS)
+	o.setHeaders(a.Header(), r, c.id)
 	failed(a, r)
 }
 
