@@ -104,6 +104,8 @@ func (c Checkout) Ready() error {
 		return Refuse(CodeSetupIncomplete, "the payer has not completed the direct debit setup")
 	case !c.Setup.Mandate.Confirmable():
 		return Refuse(CodeSetupIncomplete, "the direct debit mandate cannot be confirmed in its present status")
+	case !c.Setup.told():
+		return Refuse(CodeSetupIncomplete, "the processor has not said yet whose account the direct debit is on")
 	}
 	return nil
 }

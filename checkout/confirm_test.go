@@ -21,9 +21,9 @@ func ready(t *testing.T) (checkout.Checkout, checkout.Confirm) {
 	create := parseCreate(t, legacyBody)
 	c := create.Open(create.Intent(), opening(t)).Next
 	c = c.Begin(1, "BR1").Next
-	c = c.Complete(checkout.Completion{AccountHolder: "A NGATA", AccountTail: "89", Observation: checkout.Observation{
-		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
-		Authorisation: checkout.CustomerInProgress}}, noon).Next
+	c = c.Complete(checkout.Observation{BillingRequest: checkout.BillingFulfilled,
+		Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress,
+		AccountHolder: "A NGATA", AccountTail: "89"}, noon).Next
 	text := checkout.Give[string]
 	return c, checkout.Confirm{
 		RequestID: "req_2", PathID: c.ID, CheckoutID: text(c.ID),

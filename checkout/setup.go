@@ -60,23 +60,22 @@ type Setup struct {
 	Try              int // billing requests begun so far
 	BillingRequestID string
 	Observation
-	AccountHolder string
-	AccountTail   string    // last two digits of the account's base number; the rest is not kept
-	CompletedAt   time.Time // when the payer completed it; zero until then
 }
 
-// Observation is what the processor says of a setup.
+// Observation is what the processor says of a setup. Who gave the authority over which account, and
+// when, is said once the billing request is fulfilled: without it there is nothing to agree to.
 type Observation struct {
 	BillingRequest BillingRequestStatus
 	Mandate        MandateStatus
 	Authorisation  AuthorisationStatus
+	AccountHolder  string
+	AccountTail    string    // last two digits of the account's base number; the rest is not kept
+	CompletedAt    time.Time // when the payer completed the setup, UTC to the millisecond
 }
 
-// Completion is what a completed bank setup says: who gave the authority over which account.
-type Completion struct {
-	AccountHolder string
-	AccountTail   string
-	Observation   Observation
+// told tells whether the processor said who gave the authority, over which account and when.
+func (o Observation) told() bool {
+	return o.AccountHolder != "" && o.AccountTail != "" && !o.CompletedAt.IsZero()
 }
 
 // notBegun is what is said of a setup that nobody began.
@@ -118,24 +117,26 @@ func (c Checkout) Begin(try int, billingRequestID string) Change {
 
 // Complete returns the checkout with its bank setup completed. It changes nothing unless a billing
 // request waits for that.
-func (c Checkout) Complete(done Completion, now time.Time) Change {
+func (c Checkout) Complete(done Observation, now time.Time) Change {
 	if c.SetupComplete() || !c.Setup.begun() {
 		return Change{Next: c}
 	}
-	c.Setup.Observation = done.Observation
-	c.Setup.AccountHolder = done.AccountHolder
-	c.Setup.AccountTail = done.AccountTail
+	c.Setup.Observation = done
 	c.Setup.CompletedAt = now
 	return Change{Next: c}
 }
 
 // Observe returns the checkout with what the processor says of its setup, which may come late: a
-// mandate never goes back to an earlier status, and never comes back from the dead.
+// mandate never goes back to an earlier status, and never comes back from the dead. The account, once
+// told, stays the one that was told.
 func (c Checkout) Observe(seen Observation) Change {
 	known := c.Setup.Observation
 	if known.Mandate.Dead() || seen.Mandate.before(known.Mandate) ||
 		known.BillingRequest == BillingFulfilled && seen.BillingRequest == BillingPending {
 		return Change{Next: c}
+	}
+	if known.told() {
+		seen.AccountHolder, seen.AccountTail, seen.CompletedAt = known.AccountHolder, known.AccountTail, known.CompletedAt
 	}
 	c.Setup.Observation = seen
 	return Change{Next: c}

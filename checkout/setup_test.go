@@ -68,7 +68,8 @@ func TestBeginAndCompleteTakeEffectOnce(t *testing.T) {
 	if got := c.Begin(2, "BR2").Next.Setup; got != c.Setup {
 		t.Errorf("beginning a complete setup: %+v", got)
 	}
-	other := checkout.Completion{AccountHolder: "B", AccountTail: "11", Observation: c.Setup.Observation}
+	other := c.Setup.Observation
+	other.AccountHolder, other.AccountTail = "B", "11"
 	if got := c.Complete(other, noon.Add(day)).Next.Setup; got != c.Setup {
 		t.Errorf("completing a complete setup: %+v", got)
 	}

@@ -99,12 +99,19 @@ type Outbox interface {
 	// ErrNotFound if the epoch is another or the event is no longer pending; nothing changes then.
 	SettleEvent(ctx context.Context, eventID string, epoch int64, status events.Status, attempts int) error
 
-	// AbandonedCheckouts returns the ids of at most limit checkouts with a pending event that nobody
-	// owns at the given time, those with the oldest event first.
-	AbandonedCheckouts(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// AbandonedCheckouts returns the checkouts with a pending event that nobody owns at the given
+	// time, those with the oldest event first, and of each provider at most perProvider: one
+	// provider's dead receiver must not hide another's events.
+	AbandonedCheckouts(ctx context.Context, now time.Time, perProvider int) ([]Abandoned, error)
 	// Backlog returns how many events are pending, owned or not, and when the oldest of them was made:
 	// the zero time if there is none.
 	Backlog(ctx context.Context) (pending int, oldest time.Time, err error)
+}
+
+// Abandoned is a checkout with a pending event that nobody owns.
+type Abandoned struct {
+	CheckoutID   string
+	ProviderCode string
 }
 
 // QueuedEvent is a pending event with its ownership. An event enters the outbox at epoch 1,

@@ -48,37 +48,22 @@ func (Processor) Observe(ctx context.Context, setup checkout.Setup, now time.Tim
 	if err := ctx.Err(); err != nil {
 		return checkout.Observation{}, err
 	}
-	age := now.Sub(setup.CompletedAt)
+	seen, age := setup.Observation, now.Sub(setup.CompletedAt)
+	const pending, fulfilled = checkout.BillingPending, checkout.BillingFulfilled
+	const progress = checkout.CustomerInProgress
+	say := func(b checkout.BillingRequestStatus, m checkout.MandateStatus, a checkout.AuthorisationStatus) {
+		seen.BillingRequest, seen.Mandate, seen.Authorisation = b, m, a
+	}
 	switch {
-	case setup.Mandate.Dead():
-		return setup.Observation, nil
-	case setup.CompletedAt.IsZero():
-		return checkout.Observation{
-			BillingRequest: checkout.BillingPending,
-			Mandate:        checkout.MandateNone,
-			Authorisation:  checkout.CustomerInProgress,
-		}, nil
+	case seen.Mandate.Dead():
+	case seen.CompletedAt.IsZero():
+		say(pending, checkout.MandateNone, progress)
 	case age < submittedAfter:
-		return completed(), nil
+		say(fulfilled, checkout.MandatePendingSubmission, progress)
 	case age < activeAfter:
-		return checkout.Observation{
-			BillingRequest: checkout.BillingFulfilled,
-			Mandate:        checkout.MandateSubmitted,
-			Authorisation:  checkout.CustomerInProgress,
-		}, nil
+		say(fulfilled, checkout.MandateSubmitted, progress)
+	default:
+		say(fulfilled, checkout.MandateActive, checkout.Authorised)
 	}
-	return checkout.Observation{
-		BillingRequest: checkout.BillingFulfilled,
-		Mandate:        checkout.MandateActive,
-		Authorisation:  checkout.Authorised,
-	}, nil
-}
-
-// completed is what the processor says of a setup that the payer has just completed.
-func completed() checkout.Observation {
-	return checkout.Observation{
-		BillingRequest: checkout.BillingFulfilled,
-		Mandate:        checkout.MandatePendingSubmission,
-		Authorisation:  checkout.CustomerInProgress,
-	}
+	return seen, nil
 }

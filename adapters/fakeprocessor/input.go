@@ -40,8 +40,8 @@ func (in input) faulty() bool {
 	return in.Holder.Error != "" || in.Account.Error != "" || in.Authority.Error != ""
 }
 
-// read reads the form. The completion holds only if the input is not faulty.
-func read(values url.Values) (input, checkout.Completion) {
+// read reads the form. The observation holds only if the input is not faulty.
+func read(values url.Values) (input, checkout.Observation) {
 	var in input
 	in.Holder.Value, _ = page.One(values, "account_holder_name")
 	in.Account.Value, _ = page.One(values, "account_number")
@@ -60,12 +60,14 @@ func read(values url.Values) (input, checkout.Completion) {
 		in.Authority.Error = "You can go on only if you may operate the account alone."
 	}
 	if in.faulty() {
-		return in, checkout.Completion{}
+		return in, checkout.Observation{}
 	}
-	return in, checkout.Completion{
-		AccountHolder: holder,
-		AccountTail:   account.Tail(),
-		Observation:   completed(),
+	return in, checkout.Observation{
+		BillingRequest: checkout.BillingFulfilled,
+		Mandate:        checkout.MandatePendingSubmission,
+		Authorisation:  checkout.CustomerInProgress,
+		AccountHolder:  holder,
+		AccountTail:    account.Tail(),
 	}
 }
 

@@ -241,8 +241,8 @@ func TestCompletedFormSetsUpTheMandate(t *testing.T) {
 	want := checkout.Setup{
 		Try: 1, BillingRequestID: setup.BillingRequestID,
 		Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
-			Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress},
-		AccountHolder: "Māui", AccountTail: "23", CompletedAt: b.now,
+			Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress,
+			AccountHolder: "Māui", AccountTail: "23", CompletedAt: b.now},
 	}
 	if setup != want {
 		t.Errorf("setup = %+v, want %+v", setup, want)

@@ -163,10 +163,9 @@ func (b *bench) setUp() {
 	if _, err := b.service.BeginSetup(b.t.Context(), b.token); err != nil {
 		b.t.Fatal(err)
 	}
-	_, err := b.service.CompleteSetup(b.t.Context(), b.token, checkout.Completion{
-		AccountHolder: "Hēmi O'Brien", AccountTail: "89",
-		Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
-			Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress},
+	_, err := b.service.CompleteSetup(b.t.Context(), b.token, checkout.Observation{
+		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
+		Authorisation: checkout.CustomerInProgress, AccountHolder: "Hēmi O'Brien", AccountTail: "89",
 	})
 	if err != nil {
 		b.t.Fatal(err)

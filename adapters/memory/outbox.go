@@ -90,21 +90,21 @@ func (s *Store) change(ctx context.Context, eventID string, epoch int64, f func(
 }
 
 // AbandonedCheckouts implements [ports.Outbox].
-func (s *Store) AbandonedCheckouts(ctx context.Context, now time.Time, limit int) (ids []string, err error) {
+func (s *Store) AbandonedCheckouts(ctx context.Context, now time.Time, perProvider int) (found []ports.Abandoned, err error) {
 	err = s.locked(ctx, func() error {
+		of := make(map[string]int) // provider to checkouts found
 		for _, id := range s.queue {
 			e := s.event[id]
-			if len(ids) == limit {
-				break
-			}
+			a := ports.Abandoned{CheckoutID: e.CheckoutID, ProviderCode: e.ProviderCode}
 			abandoned := e.status == events.Pending && !e.until.After(stored(now))
-			if abandoned && !slices.Contains(ids, e.CheckoutID) {
-				ids = append(ids, e.CheckoutID)
+			if abandoned && of[a.ProviderCode] < perProvider && !slices.Contains(found, a) {
+				found = append(found, a)
+				of[a.ProviderCode]++
 			}
 		}
 		return nil
 	})
-	return ids, err
+	return found, err
 }
 
 // Backlog implements [ports.Outbox].

@@ -23,9 +23,13 @@ const (
 	settleEvent = `UPDATE events SET status = ?, attempts = attempts + ?
 		WHERE id = ? AND epoch = ? AND status = 'pending'`
 
-	selectAbandoned = `SELECT checkout_id FROM events
-		WHERE status = 'pending' AND (owned_until_ms <= ? OR owned_until_ms IS NULL)
-		GROUP BY checkout_id ORDER BY min(seq) LIMIT ?`
+	selectAbandoned = `SELECT checkout_id, provider_code FROM (
+			SELECT checkout_id, provider_code, min(seq) AS oldest,
+				row_number() OVER (PARTITION BY provider_code ORDER BY min(seq)) AS place
+			FROM events
+			WHERE status = 'pending' AND (owned_until_ms <= ? OR owned_until_ms IS NULL)
+			GROUP BY checkout_id, provider_code)
+		WHERE place <= ? ORDER BY oldest`
 )
 
 // enqueue stores the events as queued says.
@@ -54,6 +58,11 @@ func scanQueued(r row) (q ports.QueuedEvent, err error) {
 func scanEventRecord(r row) (e ports.EventRecord, err error) {
 	err = r.Scan(append(intoEvent(&e.Event), &e.Status, &e.Attempts)...)
 	return e, err
+}
+
+func scanAbandoned(r row) (a ports.Abandoned, err error) {
+	err = r.Scan(&a.CheckoutID, &a.ProviderCode)
+	return a, err
 }
 
 // PendingEvents implements [ports.Outbox].
@@ -88,12 +97,12 @@ func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, stat
 }
 
 // AbandonedCheckouts implements [ports.Outbox].
-func (db *DB) AbandonedCheckouts(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	ids, err := all(ctx, &db.readers, scanValue[string], selectAbandoned, now.UnixMilli(), limit)
+func (db *DB) AbandonedCheckouts(ctx context.Context, now time.Time, perProvider int) ([]ports.Abandoned, error) {
+	found, err := all(ctx, &db.readers, scanAbandoned, selectAbandoned, now.UnixMilli(), perProvider)
 	if err != nil {
 		return nil, fmt.Errorf("find abandoned checkouts: %w", err)
 	}
-	return ids, nil
+	return found, nil
 }
 
 // backlog is what Backlog returns.

@@ -236,9 +236,7 @@ func onlyOneOnRecord(t *testing.T, s ports.Store, id string) {
 	if len(all) != 1 || all[0].Checkout.ID != id || len(all[0].Events) != 1 {
 		t.Errorf("on record: got %+v, want the winner %s alone, with one event", all, id)
 	}
-	abandoned, err := s.AbandonedCheckouts(t.Context(), at(30), many)
-	must(t, "AbandonedCheckouts", err)
-	same(t, "checkouts with events", abandoned, []string{id})
+	same(t, "checkouts with events", abandoned(t, s, at(30), many), []string{id})
 }
 
 func sharedMemory(t *testing.T, s ports.Store) {

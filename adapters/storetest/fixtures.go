@@ -79,10 +79,10 @@ func completed(c checkout.Checkout) checkout.Checkout {
 			BillingRequest: checkout.BillingFulfilled,
 			Mandate:        checkout.MandatePendingSubmission,
 			Authorisation:  checkout.CustomerInProgress,
+			AccountHolder:  "A O’NEILL",
+			AccountTail:    "89",
+			CompletedAt:    at(5),
 		},
-		AccountHolder: "A O’NEILL",
-		AccountTail:   "89",
-		CompletedAt:   at(5),
 	}
 	return c
 }

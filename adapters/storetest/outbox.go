@@ -24,6 +24,7 @@ func Outbox(t *testing.T, open Open) {
 		{"an unknown event is not found", unknownEvent},
 		{"an event is abandoned from the very millisecond its ownership ends", abandonedAt},
 		{"abandoned checkouts come once each, oldest event first, up to the limit", abandonedInOrder},
+		{"a provider with many abandoned checkouts does not hide another's", abandonedOfEach},
 		{"a checkout of one event owned and one abandoned is abandoned", abandonedInPart},
 		{"a backlog is what is pending, owned or not, and as old as the oldest of it", backlogShrinks},
 	})
@@ -38,9 +39,13 @@ func pendingEvents(t *testing.T, s ports.Store, c checkout.Change) []ports.Queue
 
 func abandoned(t *testing.T, s ports.Store, now time.Time, limit int) []string {
 	t.Helper()
-	ids, err := s.AbandonedCheckouts(t.Context(), now, limit)
+	found, err := s.AbandonedCheckouts(t.Context(), now, limit)
 	must(t, "AbandonedCheckouts", err)
-	return append([]string{}, ids...)
+	ids := []string{}
+	for _, a := range found {
+		ids = append(ids, a.CheckoutID)
+	}
+	return ids
 }
 
 func ids(changes ...checkout.Change) []string {
@@ -231,4 +236,18 @@ func backlogShrinks(t *testing.T, s ports.Store) {
 		must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(n).Events[0].ID, 1, events.Failed, 3))
 	}
 	backlog("all settled", 0, time.Time{})
+}
+
+func abandonedOfEach(t *testing.T, s ports.Store) {
+	busy := []checkout.Change{opened(1), opened(2), opened(3)}
+	other := opened(4)
+	other.Next.ProviderCode, other.Events[0].ProviderCode = "RIMU", "RIMU"
+	insert(t, s, append(busy, other)...)
+	found, err := s.AbandonedCheckouts(t.Context(), at(10), 2)
+	must(t, "AbandonedCheckouts", err)
+	same(t, "two of each", found, []ports.Abandoned{
+		{CheckoutID: opened(1).Next.ID, ProviderCode: "KOWHAI"},
+		{CheckoutID: opened(2).Next.ID, ProviderCode: "KOWHAI"},
+		{CheckoutID: other.Next.ID, ProviderCode: "RIMU"},
+	})
 }

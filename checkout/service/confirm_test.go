@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -134,4 +135,28 @@ func TestAConfirmNumbersTheAgreementByTheNewZealandYear(t *testing.T) {
 			t.Errorf("number %q, %v; want PPA-2027-000001", done.Checkout.Confirmation.AgreementNumber, err)
 		}
 	})
+}
+
+func TestASetupThatOnlyTheProcessorSawIsAgreedInFull(t *testing.T) {
+	w := newWorld(t)
+	o := w.opened(t, "ORDER-1")
+	if _, err := w.BeginSetup(t.Context(), o.Token); err != nil {
+		t.Fatal(err)
+	}
+	seen := fulfilled // the payer closed the browser at the bank: nobody told us
+	seen.AccountHolder = ""
+	w.processor.set(seen)
+	_, err := w.Confirm(t.Context(), caller, confirm(o))
+	expect(t, err, checkout.CodeSetupIncomplete)
+
+	seen.AccountHolder, seen.CompletedAt = "A NGATA", time.Now().UTC().Truncate(time.Millisecond)
+	w.processor.set(seen)
+	if _, err := w.Confirm(t.Context(), caller, confirm(o)); err != nil {
+		t.Fatal(err)
+	}
+	want := agreement.DirectDebit{AuthorityID: o.Checkout.Records.DDAID, AccountHolder: "A NGATA", AccountTail: "89",
+		AuthorisedAt: seen.CompletedAt}
+	if got := w.dossiers(t)["ORDER-1"].Agreement.DirectDebit; got != want {
+		t.Errorf("agreed on %+v, want %+v", got, want)
+	}
 }

@@ -24,8 +24,8 @@ const (
 	waitStep = 100 * time.Millisecond
 
 	recoverEvery = 3 * time.Second
-	recoverBatch = 100 // checkouts in one sweep
-	recoverers   = 8   // checkouts at a time
+	recoverBatch = 100 // checkouts of one provider in one sweep
+	recoverers   = 4   // checkouts of one provider at a time
 )
 
 // deliver sends the events that a request just committed, before the request is answered. What it
@@ -46,12 +46,17 @@ func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, chec
 }
 
 // Run takes up the deliveries that a crash cut off, now and every few seconds, until ctx ends;
-// it returns when the work in hand is done. Every process runs it.
+// it returns when the work in hand is done. Every process runs it. Once ctx has ended, requests
+// that are still under way make no second attempt at a delivery, so that a server drains quickly;
+// what they leave is taken up by the next process.
 func (s *Service) Run(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
+	r := recovery{Service: s, busy: make(map[string]bool)}
+	defer r.all.Wait()
 	tick := time.NewTicker(recoverEvery)
 	defer tick.Stop()
 	for {
-		s.recover(ctx)
+		r.sweep(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -60,15 +65,54 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// recover delivers what nobody owns any more.
-func (s *Service) recover(ctx context.Context) {
-	ids, err := s.Store.AbandonedCheckouts(ctx, s.now(), recoverBatch)
+// recovery delivers what nobody owns any more. Each provider's events are delivered apart from
+// those of others, whose receivers may hang.
+type recovery struct {
+	*Service
+	all  sync.WaitGroup
+	mu   sync.Mutex
+	busy map[string]bool // providers whose events are in hand
+}
+
+// sweep starts on the abandoned events of every provider that has none in hand.
+func (r *recovery) sweep(ctx context.Context) {
+	found, err := r.Store.AbandonedCheckouts(ctx, r.now(), recoverBatch)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.Report(ctx, fmt.Errorf("look for abandoned events: %w", err))
+			r.Report(ctx, fmt.Errorf("look for abandoned events: %w", err))
 		}
 		return
 	}
+	checkouts := make(map[string][]string)
+	for _, a := range found {
+		checkouts[a.ProviderCode] = append(checkouts[a.ProviderCode], a.CheckoutID)
+	}
+	for provider, ids := range checkouts {
+		if r.claim(provider) {
+			r.all.Go(func() {
+				defer r.release(provider)
+				r.deliverAll(ctx, ids)
+			})
+		}
+	}
+}
+
+func (r *recovery) claim(provider string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was := r.busy[provider]
+	r.busy[provider] = true
+	return !was
+}
+
+func (r *recovery) release(provider string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, provider)
+}
+
+// deliverAll delivers the pending events of one provider's checkouts, a few at a time.
+func (r *recovery) deliverAll(ctx context.Context, ids []string) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	places := make(chan struct{}, recoverers)
@@ -76,9 +120,9 @@ func (s *Service) recover(ctx context.Context) {
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
-			d := drain{Service: s, checkoutID: id, owned: make(map[string]int64)}
+			d := drain{Service: r.Service, checkoutID: id, owned: make(map[string]int64)}
 			if err := d.abandoned(ctx); err != nil && ctx.Err() == nil {
-				s.Report(ctx, fmt.Errorf("recover the events of %s: %w", id, err))
+				r.Report(ctx, fmt.Errorf("recover the events of %s: %w", id, err))
 			}
 		})
 	}
@@ -93,6 +137,9 @@ type drain struct {
 
 // errOthers says that the next event belongs to somebody else for now.
 var errOthers = errors.New("somebody else delivers the event")
+
+// errStopping says that a run was cut short because the service stops.
+var errStopping = errors.New("the service stops; the next process goes on")
 
 // requested delivers until no event of ours is left, and waits for those of others before them.
 func (d drain) requested(ctx context.Context) error {
@@ -130,11 +177,14 @@ func (d drain) abandoned(ctx context.Context) error {
 
 // next delivers one event and records what became of it.
 func (d drain) next(ctx context.Context, q ports.QueuedEvent) error {
-	epoch, err := d.own(ctx, q)
+	epoch, until, err := d.own(ctx, q)
 	if err != nil {
 		return err
 	}
-	status, attempts, err := d.attempt(ctx, q.Event)
+	// A run ends with the ownership, so that two owners never send at once.
+	running, cancel := context.WithTimeout(ctx, until.Sub(d.now()))
+	defer cancel()
+	status, attempts, err := d.attempt(running, q.Event)
 	if err != nil {
 		return err
 	}
@@ -145,22 +195,23 @@ func (d drain) next(ctx context.Context, q ports.QueuedEvent) error {
 	return err
 }
 
-// own makes the event ours for at least as long as a run takes, and returns our epoch.
-func (d drain) own(ctx context.Context, q ports.QueuedEvent) (int64, error) {
+// own makes the event ours for at least as long as a run takes, and returns our epoch and until when.
+func (d drain) own(ctx context.Context, q ports.QueuedEvent) (epoch int64, until time.Time, err error) {
 	now := d.now()
 	ours := d.owned[q.Event.ID] == q.Epoch
 	switch {
 	case ours && q.Until.Sub(now) >= runLimit:
-		return q.Epoch, nil
+		return q.Epoch, q.Until, nil
 	case !ours && now.Before(q.Until):
-		return 0, errOthers
+		return 0, until, errOthers
 	}
-	epoch, err := d.Store.TakeEvent(ctx, q.Event.ID, q.Epoch, now.Add(ownership))
+	until = now.Add(ownership)
+	epoch, err = d.Store.TakeEvent(ctx, q.Event.ID, q.Epoch, until)
 	if errors.Is(err, ports.ErrNotFound) {
-		return 0, errOthers
+		return 0, until, errOthers
 	}
 	d.owned[q.Event.ID] = epoch
-	return epoch, err
+	return epoch, until, err
 }
 
 // attempt makes one run of attempts (section 6). An error means that the run was cut short and
@@ -186,6 +237,9 @@ func (d drain) attempt(ctx context.Context, e events.Event) (events.Status, int,
 			return "", 0, ctx.Err()
 		}
 		d.Report(ctx, fmt.Errorf("send %s of %s, attempt %d: %w", e.ID, e.CheckoutID, n, err))
+		if d.stopping.Load() {
+			return "", 0, errStopping
+		}
 	}
 	return events.Failed, events.MaxAttempts, nil
 }

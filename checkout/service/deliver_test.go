@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -105,10 +107,15 @@ func (w *world) runFor(t *testing.T, d time.Duration) {
 // crashed stores a checkout as a process would that died before it delivered its event.
 func (w *world) crashed(t *testing.T, order string) {
 	t.Helper()
+	w.crashedOf(t, "KOWHAI", order)
+}
+
+func (w *world) crashedOf(t *testing.T, provider, order string) {
+	t.Helper()
 	cmd := create(order)
-	o := w.opened(t, "model of "+order)
-	change := cmd.Open(o.Checkout.Intent, checkout.Opening{ID: "KOWHAI-1-" + order, Now: time.Now().UTC(),
-		Environment: catalogue.Sandbox, Token: o.Checkout.Latest()})
+	cmd.ProviderCode = checkout.Give(provider)
+	change := cmd.Open(checkout.Intent{}, checkout.Opening{ID: provider + "-1-" + order, Now: time.Now().UTC(),
+		Environment: catalogue.Sandbox, Token: checkout.Token{Epoch: 1, Expires: time.Now().UTC()}})
 	queued := ports.Queued{Status: events.Pending, Until: time.Now().UTC().Add(10 * time.Second)}
 	if err := w.store.InsertCheckout(t.Context(), change, queued); err != nil {
 		t.Fatal(err)
@@ -184,4 +191,83 @@ func TestADestinationThatWentAwayIsNotConfigured(t *testing.T) {
 			t.Errorf("on record %s", e.Status)
 		}
 	})
+}
+
+func TestAHangingReceiverHoldsUpNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		healthy := kowhai()
+		healthy.Provider.Code = "RIMU"
+		w.configure(t, kowhai(), healthy)
+		for i := range 200 {
+			w.crashed(t, fmt.Sprint("ORDER-", i))
+		}
+		w.crashedOf(t, "RIMU", "ORDER-1")
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			if d.Event.ProviderCode == "KOWHAI" {
+				time.Sleep(2 * time.Second)
+				return errRefused
+			}
+			return nil
+		}
+		w.runFor(t, 15*time.Second)
+		for _, d := range w.receiver.got {
+			if d.Event.ProviderCode == "RIMU" {
+				return
+			}
+		}
+		t.Error("the healthy receiver got nothing within fifteen seconds")
+	})
+}
+
+func TestAStoppingServiceMakesNoSecondAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		cmd := w.ready(t, "ORDER-1")
+		w.receiver.got = nil
+		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(2 * time.Second); return errRefused }
+		w.runFor(t, time.Second)
+		start := time.Now()
+		if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took > 3*time.Second || len(w.receiver.got) != 1 {
+			t.Errorf("the confirm took %s and %d attempts, want one attempt of two seconds", took, len(w.receiver.got))
+		}
+		w2 := w.again(t)
+		w2.receiver.answer = nil
+		w2.runFor(t, 20*time.Second)
+		for _, e := range w2.dossiers(t)["ORDER-1"].Events {
+			if e.Status != events.Delivered {
+				t.Errorf("%s is %s after the next process ran", e.Event.Name, e.Status)
+			}
+		}
+	})
+}
+
+func TestARunEndsWithItsOwnership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &slowProviders{}
+		w := newWorld(t, func(c *service.Config) { slow.Store = c.Store; c.Store = slow })
+		w.crashed(t, "ORDER-1")
+		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(2 * time.Second); return errRefused }
+		slow.delay = 9500 * time.Millisecond // of the ten seconds of an ownership
+		start := time.Now()
+		w.runFor(t, 26*time.Second) // abandoned at second 10, taken at 12, sent at 21.5, to be ended at 22
+		if len(w.receiver.got) != 1 {
+			t.Errorf("%d attempts within %s, want one: after it the event may be somebody else's",
+				len(w.receiver.got), time.Since(start))
+		}
+	})
+}
+
+// slowProviders is a store that takes its time to read a provider.
+type slowProviders struct {
+	ports.Store
+	delay time.Duration
+}
+
+func (s *slowProviders) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
+	time.Sleep(s.delay)
+	return s.Store.Provider(ctx, code)
 }

@@ -27,14 +27,15 @@ type world struct {
 	processor *processor
 	printer   *printer
 	receiver  *receiver
-	reports   reports
+	reports   *reports
+	config    service.Config
 }
 
 // newWorld returns a world with the provider KOWHAI, which has a catalogue and a destination.
 // change, if any, changes the configuration of the service.
 func newWorld(t *testing.T, change ...func(*service.Config)) *world {
 	t.Helper()
-	w := &world{store: memory.New(), processor: &processor{}, printer: &printer{}, receiver: &receiver{}}
+	w := &world{store: memory.New(), processor: &processor{}, printer: &printer{}, receiver: &receiver{}, reports: &reports{}}
 	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
 	if err != nil {
 		t.Fatal(err)
@@ -45,11 +46,23 @@ func newWorld(t *testing.T, change ...func(*service.Config)) *world {
 	for _, f := range change {
 		f(&c)
 	}
+	w.config = c
 	if w.Service, err = service.New(c); err != nil {
 		t.Fatal(err)
 	}
 	w.configure(t, kowhai())
 	return w
+}
+
+// again returns the world with a new service over its store, as after a restart.
+func (w *world) again(t *testing.T) *world {
+	t.Helper()
+	next := *w
+	var err error
+	if next.Service, err = service.New(w.config); err != nil {
+		t.Fatal(err)
+	}
+	return &next
 }
 
 func kowhai() catalogue.Configuration {
@@ -108,7 +121,7 @@ func (w *world) setUp(t *testing.T, token string) {
 	}
 	w.processor.set(fulfilled)
 	if _, err := w.CompleteSetup(t.Context(), token,
-		checkout.Completion{AccountHolder: "A NGATA", AccountTail: "89", Observation: fulfilled}); err != nil {
+		fulfilled); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -146,7 +159,8 @@ func (w *world) dossiers(t *testing.T) map[string]ports.Dossier {
 var (
 	notBegun  = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	fulfilled = checkout.Observation{BillingRequest: checkout.BillingFulfilled,
-		Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress}
+		Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress,
+		AccountHolder: "A NGATA", AccountTail: "89"}
 )
 
 // processor says what it was told to say.

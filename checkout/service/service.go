@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -47,6 +48,7 @@ type Service struct {
 	Config
 	zone       *time.Location // of due dates and agreement numbers
 	confirming locks          // one confirm of a checkout draws its agreement at a time
+	stopping   atomic.Bool    // Run has been told to end
 }
 
 // New checks c and returns a service. It starts nothing: see Run.

@@ -114,7 +114,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err
 // CompleteSetup records that the payer completed the bank setup, and returns the address of
 // the setup page, which says so. It changes
 // nothing unless the setup was begun and is not complete. The refusals are BeginSetup's.
-func (s *Service) CompleteSetup(ctx context.Context, token string, completion checkout.Completion) (url string, err error) {
+func (s *Service) CompleteSetup(ctx context.Context, token string, completion checkout.Observation) (url string, err error) {
 	page, done, err := s.openPage(ctx, token)
 	if err != nil {
 		return "", err

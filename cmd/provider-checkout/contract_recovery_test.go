@@ -47,14 +47,14 @@ func crashes(c *service.Config, _ *httpapi.Options) { c.Store = &crashing{Store:
 // watched tells what a recovery does to its store.
 type watched struct {
 	ports.Store
-	found   chan []string // checkouts with abandoned events, after each look
-	settled chan string   // event ids
+	found   chan []ports.Abandoned // checkouts with abandoned events, after each look
+	settled chan string            // event ids
 }
 
-func (w watched) AbandonedCheckouts(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	ids, err := w.Store.AbandonedCheckouts(ctx, now, limit)
-	w.found <- ids
-	return ids, err
+func (w watched) AbandonedCheckouts(ctx context.Context, now time.Time, perProvider int) ([]ports.Abandoned, error) {
+	found, err := w.Store.AbandonedCheckouts(ctx, now, perProvider)
+	w.found <- found
+	return found, err
 }
 
 func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
@@ -67,7 +67,7 @@ func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, status
 // takes to settle n of them. No checkout must be found where n is 0.
 func (s *sandbox) restart(t *testing.T, n int) {
 	t.Helper()
-	store := watched{s.store, make(chan []string, 100), make(chan string, 100)}
+	store := watched{s.store, make(chan []ports.Abandoned, 100), make(chan string, 100)}
 	c := s.config
 	c.Store = store
 	svc, err := service.New(c)

@@ -77,9 +77,10 @@ func confirmedOnRecord() ports.Dossier {
 	}
 	c.Status = checkout.Confirmed
 	c.Setup = checkout.Setup{
-		Try: 1, BillingRequestID: "BR1", AccountHolder: "W Pātene", AccountTail: "89", CompletedAt: morning.Add(time.Minute),
+		Try: 1, BillingRequestID: "BR1",
 		Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateActive,
-			Authorisation: checkout.Authorised},
+			Authorisation: checkout.Authorised, AccountHolder: "W Pātene", AccountTail: "89",
+			CompletedAt: morning.Add(time.Minute)},
 	}
 	c.Confirmation = checkout.Confirmation{At: morning.Add(time.Hour), RequestID: "req_2", FirstPayment: c.Intent.Plan.First,
 		AgreementID: "agr_1", AgreementNumber: "PPA-2027-000001", DocumentID: "doc_1"}
