@@ -37,11 +37,16 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, cmd checkout.Confi
 	ctx, cancel := context.WithTimeout(whole, waitLimit+printTries*printLimit)
 	defer cancel()
 	confirmed, err := s.confirm(ctx, caller, provider, cmd)
+	s.countConfirm(confirmed, err)
 	if err != nil {
 		return Confirmed{}, err
 	}
 	if !confirmed.Already {
-		s.deliver(whole, provider, confirmed.Checkout.ID, events.CheckoutConfirmed, events.AgreementGenerated)
+		names := []events.Name{events.CheckoutConfirmed}
+		if confirmed.Checkout.Confirmation.PDFGenerated() {
+			names = append(names, events.AgreementGenerated)
+		}
+		s.deliver(whole, provider, confirmed.Checkout.ID, names...)
 	}
 	return confirmed, nil
 }

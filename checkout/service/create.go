@@ -34,6 +34,19 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	whole := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithTimeout(whole, waitLimit)
 	defer cancel()
+	opened, err := s.create(ctx, provider, cmd)
+	s.countCreate(opened, err)
+	if err != nil {
+		return Opened{}, err
+	}
+	if !opened.Replay {
+		s.deliver(whole, provider, opened.Checkout.ID, events.CheckoutCreated)
+	}
+	return opened, nil
+}
+
+// create replays the order's checkout, or opens one.
+func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (Opened, error) {
 	for ctx.Err() == nil {
 		stored, err := s.find(ctx, cmd)
 		if err == nil {
@@ -43,14 +56,10 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 			return Opened{}, err
 		}
 		opened, err := s.open(ctx, provider, cmd)
-		switch {
-		case errors.Is(err, ports.ErrDuplicate):
+		if errors.Is(err, ports.ErrDuplicate) {
 			continue // somebody else opened it meanwhile: this is a replay
-		case err != nil:
-			return Opened{}, err
 		}
-		s.deliver(whole, provider, opened.Checkout.ID, events.CheckoutCreated)
-		return opened, nil
+		return opened, err
 	}
 	return Opened{}, busy()
 }

@@ -32,6 +32,9 @@ const (
 // cannot finish stays on record for recovery.
 func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, checkoutID string, names ...events.Name) {
 	if !provider.Destination.Configured() {
+		for range names {
+			s.countSettled(events.NotConfigured)
+		}
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, deliverLimit)
@@ -172,6 +175,7 @@ func (d drain) abandoned(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
+		d.Count(OccurrenceRecovery)
 	}
 }
 
@@ -189,8 +193,11 @@ func (d drain) next(ctx context.Context, q ports.QueuedEvent) error {
 		return err
 	}
 	err = d.Store.SettleEvent(ctx, q.Event.ID, epoch, status, attempts)
-	if errors.Is(err, ports.ErrNotFound) {
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
 		return errOthers // who took it over settles it
+	case err == nil:
+		d.countSettled(status)
 	}
 	return err
 }

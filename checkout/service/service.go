@@ -41,11 +41,14 @@ type Config struct {
 	Now    func() time.Time
 	Rand   io.Reader
 	Report func(context.Context, error) // told of failures that no caller is told of
+	Count  func(Occurrence)             // told of what happens, by many at once; it must not block. It may be nil
 }
 
 // Service runs checkouts. It is safe for concurrent use.
 type Service struct {
 	Config
+	writable   probe          // of the store
+	reachable  probe          // of the processor
 	zone       *time.Location // of due dates and agreement numbers
 	confirming locks          // one confirm of a checkout draws its agreement at a time
 	stopping   atomic.Bool    // Run has been told to end
@@ -69,6 +72,9 @@ func New(c Config) (*Service, error) {
 		return nil, errors.New("service: Store, Processor, Printer or Sender is missing")
 	case c.Now == nil, c.Rand == nil, c.Report == nil:
 		return nil, errors.New("service: Now, Rand or Report is missing")
+	}
+	if c.Count == nil {
+		c.Count = func(Occurrence) {}
 	}
 	zone, err := time.LoadLocation("Pacific/Auckland")
 	if err != nil {
@@ -126,32 +132,6 @@ func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Given
 		return p, checkout.Refuse(checkout.CodeProviderNotEnabled, unusable.Error())
 	}
 	return p, nil
-}
-
-// Readiness is what a provider may know of the service before it has a key (section 4).
-type Readiness struct {
-	Environment                   catalogue.Environment
-	BaseURL                       string
-	Processor                     string
-	ReadyForAPICalls              bool
-	WebhookDestinationsConfigured bool
-}
-
-// Readiness tells what this service is and whether it can take calls.
-func (s *Service) Readiness(ctx context.Context) Readiness {
-	r := Readiness{Environment: s.Environment, BaseURL: s.BaseURL, Processor: s.Processor.Name()}
-	providers, err := s.Store.Providers(ctx)
-	if err != nil {
-		s.Report(ctx, fmt.Errorf("read the providers for readiness: %w", err))
-		return r
-	}
-	r.ReadyForAPICalls = true
-	for _, p := range providers {
-		if p.Destination.Configured() && p.Usable(s.Environment) == nil {
-			r.WebhookDestinationsConfigured = true
-		}
-	}
-	return r
 }
 
 // fail names what failed, and turns a store that is too busy into the refusal that says so.

@@ -1,0 +1,129 @@
+package service_test
+
+import (
+	"maps"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// counts is how often each occurrence was counted.
+type counts struct {
+	mu  sync.Mutex
+	all map[service.Occurrence]int
+}
+
+func counted() (*counts, func(*service.Config)) {
+	n := &counts{all: make(map[service.Occurrence]int)}
+	return n, func(c *service.Config) { c.Count = n.count }
+}
+
+func (n *counts) count(o service.Occurrence) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all[o]++
+}
+
+func TestWhatHappensIsCounted(t *testing.T) {
+	nowhere := func(t *testing.T, w *world) {
+		silent := kowhai()
+		silent.Provider.Destination = catalogue.Destination{}
+		w.configure(t, silent)
+	}
+	seen := make(map[service.Occurrence]bool)
+	for _, tt := range []struct {
+		name   string
+		happen func(t *testing.T, w *world)
+		want   map[service.Occurrence]int
+	}{
+		{"a create and its replays", func(t *testing.T, w *world) {
+			w.opened(t, "ORDER-1")
+			w.opened(t, "ORDER-1")
+			w.opened(t, "ORDER-1")
+		}, map[service.Occurrence]int{
+			service.OccurrenceCreate: 1, service.OccurrenceDelivered: 1, service.OccurrenceReplay: 2}},
+		{"a create with another intent", func(t *testing.T, w *world) {
+			w.opened(t, "ORDER-1")
+			other := create("ORDER-1")
+			other.Frequency = checkout.Give("Monthly")
+			_, err := w.Create(t.Context(), caller, other)
+			expect(t, err, checkout.CodeIntentConflict)
+		}, map[service.Occurrence]int{
+			service.OccurrenceCreate: 1, service.OccurrenceDelivered: 1, service.OccurrenceConflict: 1}},
+		{"a create that is faulty", func(t *testing.T, w *world) {
+			_, err := w.Create(t.Context(), caller, checkout.Create{ProviderCode: checkout.Give("KOWHAI")})
+			expect(t, err, checkout.CodeInvalid)
+		}, nil},
+		{"a confirm and its repeats", func(t *testing.T, w *world) {
+			cmd := w.ready(t, "ORDER-1")
+			for range 3 {
+				if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, map[service.Occurrence]int{service.OccurrenceCreate: 1, service.OccurrenceDelivered: 3,
+			service.OccurrenceConfirm: 1, service.OccurrenceRepeatedConfirm: 2}},
+		{"a confirm with other identifiers, and one too early", func(t *testing.T, w *world) {
+			cmd := confirm(w.opened(t, "ORDER-1"))
+			_, err := w.Confirm(t.Context(), caller, cmd)
+			expect(t, err, checkout.CodeSetupIncomplete)
+			cmd.DDAID = checkout.Give("another")
+			_, err = w.Confirm(t.Context(), caller, cmd)
+			expect(t, err, checkout.CodeConflict)
+		}, map[service.Occurrence]int{
+			service.OccurrenceCreate: 1, service.OccurrenceDelivered: 1, service.OccurrenceConflict: 1}},
+		{"a receiver that takes nothing", func(t *testing.T, w *world) {
+			w.receiver.answer = func(events.Delivery, int) error { return errRefused }
+			w.opened(t, "ORDER-1")
+		}, map[service.Occurrence]int{service.OccurrenceCreate: 1, service.OccurrenceFailed: 1}},
+		{"events that have no destination", func(t *testing.T, w *world) {
+			nowhere(t, w)
+			if _, err := w.Confirm(t.Context(), caller, w.ready(t, "ORDER-1")); err != nil {
+				t.Fatal(err)
+			}
+		}, map[service.Occurrence]int{service.OccurrenceCreate: 1, service.OccurrenceConfirm: 1,
+			service.OccurrenceNotConfigured: 3}},
+		{"an agreement that cannot be drawn has no event", func(t *testing.T, w *world) {
+			nowhere(t, w)
+			cmd := w.ready(t, "ORDER-1")
+			w.printer.fail = 2
+			if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+				t.Fatal(err)
+			}
+		}, map[service.Occurrence]int{service.OccurrenceCreate: 1, service.OccurrenceConfirm: 1,
+			service.OccurrenceNotConfigured: 2}},
+		{"an event that a crash cut off", func(t *testing.T, w *world) {
+			w.crashed(t, "ORDER-1") // it delivers the event of another order first
+			w.runFor(t, 15*time.Second)
+		}, map[service.Occurrence]int{service.OccurrenceCreate: 1, service.OccurrenceDelivered: 2,
+			service.OccurrenceRecovery: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, count := counted()
+				tt.happen(t, newWorld(t, count))
+				if !maps.Equal(n.all, tt.want) {
+					t.Errorf("counted %v, want %v", n.all, tt.want)
+				}
+				for o := range n.all {
+					seen[o] = true
+				}
+			})
+		})
+	}
+	for _, o := range service.Occurrences() {
+		if !seen[o] {
+			t.Errorf("nothing counts %q", o)
+		}
+		delete(seen, o)
+	}
+	if len(seen) > 0 {
+		t.Errorf("Occurrences lacks %v", seen)
+	}
+}

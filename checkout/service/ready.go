@@ -1,0 +1,138 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+const (
+	// readyLimit is how long a check of readiness may take.
+	readyLimit = time.Second
+	// readyFor is how long its outcome is believed: anybody may ask, and a check writes to the store.
+	readyFor = time.Second
+)
+
+// Readiness is what a provider may know of the service before it has a key (section 4).
+type Readiness struct {
+	Environment                   catalogue.Environment
+	BaseURL                       string
+	Processor                     string
+	ReadyForAPICalls              bool
+	WebhookDestinationsConfigured bool
+}
+
+// Readiness tells what this service is and whether it can take calls.
+func (s *Service) Readiness(ctx context.Context) Readiness {
+	r := Readiness{Environment: s.Environment, BaseURL: s.BaseURL, Processor: s.Processor.Name()}
+	providers, err := s.Store.Providers(ctx)
+	if err != nil {
+		s.Report(ctx, fmt.Errorf("read the providers for readiness: %w", err))
+		return r
+	}
+	r.ReadyForAPICalls = s.Health(ctx).OK()
+	for _, p := range providers {
+		if p.Destination.Configured() && p.Usable(s.Environment) == nil {
+			r.WebhookDestinationsConfigured = true
+		}
+	}
+	return r
+}
+
+// Health is how it stands with what the service cannot work without.
+type Health struct {
+	Store     error // nil if it takes writes and its schema is current; the embedded CRM is part of it
+	Processor error // nil if it can be reached
+}
+
+// OK tells whether nothing is wrong.
+func (h Health) OK() bool { return h.Store == nil && h.Processor == nil }
+
+// Health checks what the service depends on, within a second. However many ask, each check is made
+// once at a time and at most once a second; a failed one is told to Config.Report, once.
+func (s *Service) Health(ctx context.Context) Health {
+	store := s.writable.begin(s.Now, s.check("the store", s.Store.Ready))
+	processor := s.reachable.begin(s.Now, s.check("the processor", s.Processor.Ready))
+	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
+}
+
+// check returns a check that names what it found not ready, and reports it.
+func (s *Service) check(what string, ready func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := ready(ctx)
+		if err == nil {
+			err = ctx.Err() // too late is not ready
+		}
+		if err != nil {
+			err = fmt.Errorf("%s is not ready: %w", what, err)
+			s.Report(ctx, err)
+		}
+		return err
+	}
+}
+
+// probe keeps the latest outcome of a check. The zero value is ready.
+type probe struct {
+	mu   sync.Mutex
+	last *outcome // nil before the first check
+}
+
+// outcome is that of one check, once done is closed.
+type outcome struct {
+	limit context.Context // ends when the check must have been done
+	done  chan struct{}
+	err   error
+	at    time.Time
+}
+
+// begin returns the latest outcome while it is fresh or still to come, and otherwise that of a new check.
+func (p *probe) begin(now func() time.Time, check func(context.Context) error) *outcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last != nil && p.last.holds(now()) {
+		return p.last
+	}
+	limit, cancel := context.WithTimeout(context.Background(), readyLimit)
+	o := &outcome{limit: limit, done: make(chan struct{})}
+	p.last = o
+	go func() {
+		defer cancel()
+		defer close(o.done)
+		o.err = check(limit)
+		o.at = now()
+	}()
+	return o
+}
+
+// holds tells whether no other check is needed yet.
+func (o *outcome) holds(now time.Time) bool {
+	select {
+	case <-o.done:
+		return now.Sub(o.at) < readyFor
+	default:
+		return true
+	}
+}
+
+var errOverdue = errors.New("no answer within a second")
+
+// wait returns the outcome when it is there, or an error at the end of the check's time or of ctx.
+func (o *outcome) wait(ctx context.Context) error {
+	select {
+	case <-o.done:
+		return o.err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-o.limit.Done():
+	}
+	select {
+	case <-o.done:
+		return o.err
+	default:
+		return errOverdue
+	}
+}

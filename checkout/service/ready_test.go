@@ -1,0 +1,142 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+// asked is a store that counts how often it is asked whether it is ready, and answers as says does.
+type asked struct {
+	*memory.Store
+	times atomic.Int64
+	says  func(context.Context) error
+}
+
+func (s *asked) Ready(ctx context.Context) error {
+	s.times.Add(1)
+	return s.says(ctx)
+}
+
+// newAsked returns a store, and a change that has a service use it.
+func newAsked(says func(context.Context) error) (*asked, func(*service.Config)) {
+	s := &asked{says: says}
+	return s, func(c *service.Config) {
+		s.Store = c.Store.(*memory.Store)
+		c.Store = s
+	}
+}
+
+var errReadOnly = errors.New("the disk is read-only")
+
+func TestReadinessTellsTheTruth(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		store     error
+		processor error
+		ready     bool
+		reports   string
+	}{
+		{"everything is there", nil, nil, true, ""},
+		{"a store that cannot write", errReadOnly, nil, false, "the store is not ready: the disk is read-only"},
+		{"a processor that is down", nil, errors.New("connection refused"), false, "the processor is not ready: connection refused"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, change := newAsked(func(context.Context) error { return tt.store })
+			w := newWorld(t, change)
+			w.processor.err = tt.processor
+			for range 3 {
+				if got := w.Readiness(t.Context()).ReadyForAPICalls; got != tt.ready {
+					t.Errorf("ready for API calls = %v, want %v", got, tt.ready)
+				}
+			}
+			h := w.Health(t.Context())
+			if !errors.Is(h.Store, tt.store) || !errors.Is(h.Processor, tt.processor) || h.OK() != tt.ready {
+				t.Errorf("health = %+v, want %v and %v", h, tt.store, tt.processor)
+			}
+			if got := w.reports.text(); got != tt.reports {
+				t.Errorf("reported %q, want %q, once", got, tt.reports)
+			}
+		})
+	}
+}
+
+// text joins what was reported.
+func (r *reports) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	texts := make([]string, len(r.all))
+	for i, err := range r.all {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "\n")
+}
+
+func TestAFloodOfQuestionsIsOneCheckASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, change := newAsked(func(context.Context) error { time.Sleep(100 * time.Millisecond); return nil })
+		w := newWorld(t, change)
+		flood := func(want int64) {
+			t.Helper()
+			var all sync.WaitGroup
+			for range crowd {
+				all.Go(func() {
+					if !w.Readiness(t.Context()).ReadyForAPICalls {
+						t.Error("not ready")
+					}
+				})
+			}
+			all.Wait()
+			if got := store.times.Load(); got != want {
+				t.Errorf("%d checks so far, want %d", got, want)
+			}
+		}
+		flood(1)
+		time.Sleep(time.Second - time.Nanosecond)
+		flood(1)
+		time.Sleep(time.Nanosecond)
+		flood(2)
+	})
+}
+
+func TestAStoreThatHangsIsNotReadyAfterASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, change := newAsked(func(context.Context) error { time.Sleep(5 * time.Second); return nil })
+		w := newWorld(t, change)
+		began := time.Now()
+		for range 3 {
+			if h := w.Health(t.Context()); h.Store == nil || h.Processor != nil {
+				t.Errorf("health = %+v, want the store alone not to be ready", h)
+			}
+		}
+		if took := time.Since(began); took != time.Second || store.times.Load() != 1 {
+			t.Errorf("three answers took %s and %d checks, want 1 s and one check under way", took, store.times.Load())
+		}
+		time.Sleep(4*time.Second + time.Nanosecond) // now it has answered, too late
+		if h := w.Health(t.Context()); !errors.Is(h.Store, context.DeadlineExceeded) {
+			t.Errorf("a late answer counts as %v, want %v", h.Store, context.DeadlineExceeded)
+		}
+	})
+}
+
+func TestWhoHangsUpWaitsForNoCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, change := newAsked(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		w := newWorld(t, change)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		if h := w.Health(ctx); h.OK() || time.Since(began) != time.Millisecond {
+			t.Errorf("health = %+v after %s, want no answer after 1ms", h, time.Since(began))
+		}
+		time.Sleep(time.Second) // the check itself has its second
+	})
+}
