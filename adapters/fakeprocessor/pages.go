@@ -44,11 +44,15 @@ func Pages(s *service.Service, o Options) http.Handler {
 }
 
 func (p *pages) route(w http.ResponseWriter, r *http.Request) {
+	serve := func(route string, m page.Methods) {
+		web.SetRoute(r.Context(), route)
+		p.site.Serve(w, r, m)
+	}
 	switch path := r.URL.Path; {
 	case path == formPath:
-		p.site.Serve(w, r, page.Methods{http.MethodGet: p.show, http.MethodPost: p.complete})
+		serve(formPath, page.Methods{http.MethodGet: p.show, http.MethodPost: p.complete})
 	case strings.HasPrefix(path, assetsPath):
-		p.site.Serve(w, r, page.Methods{http.MethodGet: p.site.Asset})
+		serve(assetsPath+"{asset}", page.Methods{http.MethodGet: p.site.Asset})
 	default:
 		p.site.NotFound(w, r)
 	}

@@ -44,15 +44,19 @@ func New(s *service.Service, o Options) http.Handler {
 }
 
 func (p *pages) route(w http.ResponseWriter, r *http.Request) {
+	serve := func(route string, m page.Methods) {
+		web.SetRoute(r.Context(), route)
+		p.site.Serve(w, r, m)
+	}
 	switch path := r.URL.Path; {
 	case path == setupPath:
-		p.site.Serve(w, r, page.Methods{http.MethodGet: p.setup, http.MethodPost: p.begin})
+		serve(setupPath, page.Methods{http.MethodGet: p.setup, http.MethodPost: p.begin})
 	case path == legalPath:
-		p.site.Serve(w, r, page.Methods{http.MethodGet: p.legal})
+		serve(legalPath, page.Methods{http.MethodGet: p.legal})
 	case strings.HasPrefix(path, assetsPath+colourPrefix):
-		p.site.Serve(w, r, page.Methods{http.MethodGet: p.colours})
+		serve(assetsPath+"{asset}", page.Methods{http.MethodGet: p.colours})
 	case strings.HasPrefix(path, assetsPath):
-		p.site.Serve(w, r, page.Methods{http.MethodGet: p.site.Asset})
+		serve(assetsPath+"{asset}", page.Methods{http.MethodGet: p.site.Asset})
 	default:
 		p.site.NotFound(w, r)
 	}

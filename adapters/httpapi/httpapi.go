@@ -53,6 +53,7 @@ func newHandler(app application, o Options) http.Handler {
 
 	// A path that is not clean is unknown, not redirected: a redirected POST loses its body.
 	r := mux.NewRouter().SkipClean(true)
+	r.Use(web.Routed)
 	r.Handle("/v1", a.serve(a.about)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle("/v1/environment", a.serve(a.environment)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle(checkoutsPath, a.called(a.create)).Methods(http.MethodPost)

@@ -24,6 +24,11 @@ type Options struct {
 	HSTS           bool           // the base URL is https
 	Now            func() time.Time
 	Rand           io.Reader
+
+	// Observe is told of every answer, by many at once; it must not block. It may be nil. The method is one that
+	// HTTP defines and the route one of a door's few, with {names} for what varies, or either is
+	// "other": nothing that a client makes up comes through.
+	Observe func(method, route string, status int, took time.Duration)
 }
 
 // call is what is known of one request while it is served.
@@ -31,6 +36,7 @@ type call struct {
 	id       string
 	client   netip.Addr
 	provider string
+	route    string
 }
 
 type callKey struct{}
@@ -50,8 +56,8 @@ func RequestID(ctx context.Context) string { return callOf(ctx).id }
 // the request may call it.
 func SetProvider(ctx context.Context, code string) { callOf(ctx).provider = code }
 
-// Wrap gives every request an id of its own, sets the headers that all answers have, and
-// logs one line for it: never a query, a body or a header. A panic is logged with its stack
+// Wrap gives every request an id of its own, sets the headers that all answers have, tells
+// Observe of it and logs one line for it: never a query, a body or a header. A panic is logged with its stack
 // and answered by failed, or by breaking the connection if the answer had begun.
 //
 // An answer has X-Request-Id and nosniff; it is not cached and not framed unless next says
@@ -67,7 +73,11 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 		a := &answer{ResponseWriter: w}
 		o.setHeaders(w.Header(), r, c.id)
 
-		defer func() { logCall(o, r, c, a, o.Now().Sub(began)) }()
+		defer func() {
+			took := o.Now().Sub(began)
+			logCall(o, r, c, a, took)
+			observe(o, r, c, a, took)
+		}()
 		defer func() {
 			if v := recover(); v != nil {
 				o.answerPanic(a, r, c, v, failed)

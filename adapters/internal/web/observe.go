@@ -1,0 +1,51 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+)
+
+// other stands for every method and route that a client makes up.
+const other = "other"
+
+// SetRoute notes for Options.Observe which of a door's routes serves the request, under SetProvider's
+// condition.
+func SetRoute(ctx context.Context, route string) { callOf(ctx).route = route }
+
+// Routed is middleware of a router that notes which of its routes serves a request (see SetRoute).
+func Routed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if template, err := mux.CurrentRoute(r).GetPathTemplate(); err == nil {
+			SetRoute(r.Context(), withoutPattern(template))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withoutPattern writes a template whose one pattern has no braces without it: {id} for {id:[a-z]+}.
+func withoutPattern(template string) string {
+	before, rest, _ := strings.Cut(template, ":")
+	if _, after, ok := strings.Cut(rest, "}"); ok {
+		return before + "}" + after
+	}
+	return template
+}
+
+// observe tells Observe of an answer.
+func observe(o Options, r *http.Request, c *call, a *answer, took time.Duration) {
+	if o.Observe == nil {
+		return
+	}
+	method := other
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		method = r.Method
+	}
+	o.Observe(method, cmp.Or(c.route, other), a.sent(), took)
+}
