@@ -85,10 +85,14 @@ func (a Agreement) cost() Section {
 		Row{"Initial payment", orNone(a.Pricing.Upfront)},
 		Row{"Paid by instalments", dollars(a.Pricing.Principal)},
 		Row{"Number of instalments", strconv.Itoa(a.Plan.Number)},
-		Row{"Regular instalment", dollars(a.Plan.Regular)},
 	)
-	if a.Plan.Residual() {
-		rows = append(rows, Row{"Final instalment", dollars(a.Plan.Final)})
+	switch {
+	case a.Plan.Number == 1:
+		rows = append(rows, Row{"Instalment", dollars(a.Plan.Final)})
+	case a.Plan.Residual():
+		rows = append(rows, Row{"Regular instalment", dollars(a.Plan.Regular)}, Row{"Final instalment", dollars(a.Plan.Final)})
+	default:
+		rows = append(rows, Row{"Regular instalment", dollars(a.Plan.Regular)})
 	}
 	return Section{
 		Title: "What the course costs",

@@ -58,9 +58,20 @@ func (k *checker) text(field string, v Given[string]) bool {
 	return true
 }
 
+// name reports a required text that shows nothing to a reader.
+func (k *checker) name(field string, v Given[string]) {
+	if k.text(field, v) && !strings.ContainsFunc(v.Value, visible) {
+		k.fault(field, "must hold a visible character")
+	}
+}
+
+func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
+
 // textFault says what is wrong with a text, or "".
 func textFault(s string) string {
 	switch n := utf8.RuneCountInString(s); {
+	case !utf8.ValidString(s):
+		return "must be valid UTF-8"
 	case n == 0:
 		return "must not be empty"
 	case n > maxText:

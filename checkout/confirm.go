@@ -17,7 +17,7 @@ const PaymentMethod = "service_payment_plan"
 
 // Confirm is the command to confirm a checkout (section 2.4).
 type Confirm struct {
-	RequestID  string
+	RequestID  string // req_…, required: the events carry it
 	PathID     string // the checkout id of the path
 	CheckoutID Given[string]
 
@@ -72,8 +72,8 @@ var ErrAlreadyConfirmed = errors.New("checkout is already confirmed")
 var ErrOvertaken = errors.New("checkout changed while its agreement was drawn")
 
 // Match tells whether a checked confirm is about this checkout. token is the text of the
-// checkout's latest token, "" if it can no longer be derived. A repeat needs no token, so that
-// one that got lost does not block a safe retry.
+// checkout's latest token, "" if it can no longer be derived. A repeat may carry any token, so
+// that one that got lost does not block a safe retry.
 func (c Confirm) Match(stored Checkout, token string) error {
 	k := &checker{}
 	same := func(field string, sent Given[string], want string) {

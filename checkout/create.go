@@ -24,7 +24,7 @@ func Give[T any](v T) Given[T] { return Given[T]{v, true} }
 // Create is the command to open a checkout (section 2.1). Text is in Unicode NFC and trimmed
 // where it is a name; identifiers are as they came.
 type Create struct {
-	RequestID      string
+	RequestID      string        // req_…, required: the event carries it
 	IdempotencyKey Given[string] // the header
 
 	ProviderCode Given[string]
@@ -72,14 +72,14 @@ const (
 )
 
 // Check returns nil, or a CodeInvalid with every fault of the request that can be told without
-// looking anything up. What a catalogue says of the course is Claim's to check.
+// looking anything up. What a catalogue says of the course is Resolve's to check.
 func (c Create) Check(mode catalogue.Mode) error {
 	k := &checker{faults: slices.Clip(c.Unread)}
 	c.checkKey(k)
 	k.text(fieldProvider, c.ProviderCode)
 	k.text(fieldOrder, c.OrderID)
-	k.text("student.first_name", c.FirstName)
-	k.text("student.last_name", c.LastName)
+	k.name("student.first_name", c.FirstName)
+	k.name("student.last_name", c.LastName)
 	k.email("student.email", c.Email)
 	if mode == catalogue.Authoritative {
 		k.text(fieldCourseCode, c.CourseCode)
@@ -119,7 +119,7 @@ func (c Create) checkLegacy(k *checker) {
 	if c.CourseCode.OK {
 		k.fault(fieldCourseCode, "must not be sent: this provider has no catalogue")
 	}
-	k.text(fieldCourseName, c.CourseName)
+	k.name(fieldCourseName, c.CourseName)
 	price := require(k, fieldPrice, c.Price)
 	principal := require(k, fieldPrincipal, c.Principal)
 	upfront := require(k, fieldUpfront, c.Upfront)
@@ -152,6 +152,10 @@ func (c Create) checkLegacy(k *checker) {
 func (c Create) checkMaths(k *checker) {
 	plan := c.instalments()
 	if plan.Principal() == c.Principal.Value {
+		return
+	}
+	if plan.Number == 1 {
+		k.fault(fieldRegular, "must be amount_to_finance %s, as there is one instalment", c.Principal.Value)
 		return
 	}
 	before := money.Cents(plan.Number-1) * plan.Regular

@@ -78,6 +78,11 @@ func TestCreateChecksEveryField(t *testing.T) {
 		{"no provider code", func(c *checkout.Create) { c.ProviderCode = none }, "provider.provider_code"},
 		{"no first name", func(c *checkout.Create) { c.FirstName = none }, "student.first_name"},
 		{"a name in emoji", func(c *checkout.Create) { c.FirstName = text("🦉") }, ""},
+		{"a name of nothing that shows", func(c *checkout.Create) { c.FirstName = text("\u200b \u2060") }, "student.first_name"},
+		{"a name in bad UTF-8", func(c *checkout.Create) { c.FirstName = text("M\xff") }, "student.first_name"},
+		{"one instalment of another amount", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Give(1), cents(50_00), checkout.Given[money.Cents]{}
+		}, "plan.instalment_amount"},
 		{"no last name", func(c *checkout.Create) { c.LastName = none }, "student.last_name"},
 		{"no e-mail", func(c *checkout.Create) { c.Email = none }, "student.email"},
 		{"e-mail without @", func(c *checkout.Create) { c.Email = text("aroha.example.ac.nz") }, "student.email"},

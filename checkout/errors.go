@@ -37,7 +37,7 @@ type Fault struct {
 }
 
 // Error is a refusal: a rule of the contract says no. Sent again, the same request gets
-// the same answer, unless Code is CodeBusy or CodeSetupIncomplete.
+// the same answer until something changes: what it names, the configuration, the setup, or the load.
 type Error struct {
 	Code    Code
 	Message string

@@ -71,7 +71,7 @@ func (c Create) invalid(field, message string) error {
 func (c Create) claim(offer Intent) (Intent, error) {
 	offer.Plan.First = c.First.Value
 	k := &checker{}
-	const differs = "must equal the catalogue's %v, or be left out"
+	const differs = "must equal the resolved %v, or be left out"
 	text := func(field string, v Given[string], want string) {
 		if v.OK && v.Value != want {
 			k.fault(field, differs, want)

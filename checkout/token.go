@@ -24,8 +24,8 @@ type Token struct {
 // Remaining is how long the latest token must still be valid for a replay to return it again.
 const Remaining = 24 * time.Hour
 
-// maxTokens bounds the tokens that a checkout remembers; it takes that many replays, each less
-// than Remaining before an expiry, for the oldest to be forgotten (its page then says expired).
+// maxTokens bounds the valid tokens of a checkout, which pile up only where tokens live for less
+// than Remaining and every replay makes a new one.
 const maxTokens = 64
 
 // minSecret is the shortest secret of an operator, in bytes.
@@ -123,10 +123,12 @@ func (c Checkout) TokenExpired(epoch int, now time.Time) bool {
 	return true
 }
 
-// TokenFresh tells whether a replay returns the latest token again.
+// TokenFresh tells whether a replay returns the latest token again: while it has a day left, or as
+// many are valid as are remembered.
 func (c Checkout) TokenFresh(r Keyring, now time.Time) bool {
 	_, known := r.find(c.Latest().KID)
-	return known && c.Latest().Expires.Sub(now) >= Remaining
+	full := len(c.Tokens) == maxTokens && now.Before(c.Tokens[0].Expires)
+	return known && (c.Latest().Expires.Sub(now) >= Remaining || full)
 }
 
 // Renew returns the checkout with a next token, unless it is confirmed or the latest is fresh.

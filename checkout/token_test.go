@@ -92,12 +92,17 @@ func TestALostSecretRenewsTheToken(t *testing.T) {
 func TestShortLivesDoNotPileUpTokens(t *testing.T) {
 	ring := keyring(t)
 	create := parseCreate(t, legacyBody)
-	c := create.Open(create.Intent(), opening(t)).Next
+	short := opening(t)
+	short.Token.Expires = noon.Add(time.Hour)
+	c := create.Open(create.Intent(), short).Next
 	for i := range 1000 {
 		c = c.Renew(ring, noon.Add(time.Duration(i)*time.Millisecond), time.Hour).Next
 	}
-	if len(c.Tokens) > 64 || c.TokenExpired(c.Latest().Epoch, noon.Add(time.Minute)) {
-		t.Errorf("%d tokens are kept", len(c.Tokens))
+	if len(c.Tokens) > 64 || c.Latest().Epoch != 64 || c.TokenExpired(2, noon.Add(time.Minute)) {
+		t.Errorf("%d tokens are kept, the latest of epoch %d; want every valid one, and no more than 64", len(c.Tokens), c.Latest().Epoch)
+	}
+	if c = c.Renew(ring, noon.Add(2*time.Hour), time.Hour).Next; c.Latest().Epoch != 65 {
+		t.Errorf("when they have expired the next one is of epoch %d", c.Latest().Epoch)
 	}
 }
 

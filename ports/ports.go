@@ -19,7 +19,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrDuplicate: a unique name is taken; nothing was stored.
 	ErrDuplicate = errors.New("already exists")
-	// ErrBusy: the store could not serve in time; nothing was stored, and the same call may be made again.
+	// ErrBusy: the store could not serve in time; nothing was stored, and the same call may be made
+	// again. Any method may return it.
 	ErrBusy = errors.New("store is busy")
 )
 
@@ -43,7 +44,8 @@ type Store interface {
 type Checkouts interface {
 	// InsertCheckout stores the change's checkout and its events, or nothing. It returns
 	// ErrDuplicate if the provider already used the order id, or the idempotency key
-	// where there is one. The events are stored as queued says.
+	// where there is one, or if the checkout's or an event's id is taken. The events are stored as
+	// queued says.
 	InsertCheckout(ctx context.Context, change checkout.Change, queued Queued) error
 
 	// Checkout returns the checkout, or ErrNotFound.
@@ -56,10 +58,12 @@ type Checkouts interface {
 	// key, or ErrNotFound.
 	CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error)
 
-	// UpdateCheckout passes the checkout as it is now to decide and stores the change that comes back,
-	// all of it or nothing: no other update comes between. An error of decide is returned
-	// as it is, and nothing is stored. decide may run more than once, and must not block.
-	// The identity of a checkout (id, provider, order, key) never changes. ErrNotFound if there is no such checkout.
+	// UpdateCheckout passes the checkout as it is now to decide and stores the change that comes
+	// back, all of it or nothing: no other update comes between. An error of decide is returned as
+	// it is, and nothing is stored. decide may run more than once, must not block and must not call
+	// the store. The identity of a checkout (id, provider, order, key) never changes. ErrNotFound if
+	// there is no such checkout, ErrDuplicate if the agreement's number or an event is on record, or
+	// the checkout has an agreement or document already.
 	UpdateCheckout(ctx context.Context, id string, queued Queued,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 }
@@ -133,9 +137,10 @@ type Providers interface {
 	// Course returns a course of a provider, or ErrNotFound.
 	Course(ctx context.Context, provider, code string) (catalogue.Course, error)
 
-	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide
-	// and stores what comes back in their place, all of it or nothing: no other replacement comes between. Courses
-	// and options keep their order. An error of decide is returned as it is. Keys and checkouts are not touched.
+	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide and
+	// stores what comes back in their place, all of it or nothing: no other replacement comes
+	// between. decide may run more than once, and must not call the store; an error of it is
+	// returned as it is. Courses and options keep their order. Keys and checkouts are not touched.
 	ReplaceProviders(ctx context.Context,
 		decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error
 }
@@ -213,8 +218,9 @@ type Processor interface {
 type SetupStart struct {
 	Key         string // natural key of the checkout and try: the processor's idempotency key
 	CheckoutID  string
-	Token       string // setup token, for pages that return to the service
-	BaseURL     string // of the service
+	ReturnURL   string // the setup page, where the processor sends the payer's browser back to
+	Token       string // setup token, for a processor whose pages are part of the service
+	BaseURL     string // of the service, likewise
 	Student     checkout.Student
 	Description string // what the payer agrees to, such as the course's name
 }

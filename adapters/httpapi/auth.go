@@ -14,9 +14,9 @@ import (
 // what is wrong with its key; a good key is never refused for the bad ones beside it.
 func (a *api) authenticate(r *http.Request) (service.Caller, error) {
 	caller, err := a.caller(r)
-	var refusal *checkout.Error
+	refusal, refused := errors.AsType[*checkout.Error](err)
 	switch {
-	case errors.As(err, &refusal):
+	case refused && (refusal.Code == checkout.CodeKeyMissing || refusal.Code == checkout.CodeKeyInvalid):
 		if wait, ok := a.perSource.Allow(web.ClientNet(r.Context())); !ok {
 			return service.Caller{}, rateLimited(wait)
 		}

@@ -101,7 +101,11 @@ func problemOf(err error) (p *problem, ok bool) {
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, ok := problemOf(err)
 	if !ok {
-		a.log.ErrorContext(r.Context(), "request failed",
+		level := slog.LevelError
+		if r.Context().Err() != nil {
+			level = slog.LevelInfo // the client went away, and what it asked for with it
+		}
+		a.log.Log(r.Context(), level, "request failed",
 			slog.String("request_id", web.RequestID(r.Context())), slog.String("error", err.Error()))
 	}
 	h := w.Header()

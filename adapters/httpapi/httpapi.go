@@ -49,7 +49,7 @@ func newHandler(app application, o Options) http.Handler {
 		perKey:    web.NewLimiter(o.RateLimit, o.Now),
 		perSource: web.NewLimiter(o.RateLimit, o.Now),
 	}
-	const one = checkoutsPath + "/{checkoutId:[A-Za-z0-9_-]+}"
+	const one = checkoutsPath + "/{checkoutId:[!-.0-~]+}"
 
 	// A path that is not clean is unknown, not redirected: a redirected POST loses its body.
 	r := mux.NewRouter().SkipClean(true)

@@ -85,7 +85,7 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/../v1/provider-checkouts", 404, ""},
 		{"POST", "/v1/provider-checkouts/", 404, ""},
 		{"GET", "/v1/provider-checkouts/a%2Fb", 404, ""},
-		{"GET", "/v1/provider-checkouts/a.b", 404, ""},
+		{"GET", "/v1/provider-checkouts/a%20b", 404, ""},
 		{"GET", "/v1/provider-checkouts/a%00b", 404, ""},
 		{"POST", "/v1/provider-checkouts/confirm/", 404, ""},
 		{"GET", "/api/demos/1", 404, ""},

@@ -24,7 +24,9 @@ type Confirmed struct {
 	Already  bool // it was confirmed before; nothing happened now
 }
 
-// Confirm confirms the caller's checkout (section 3).
+// Confirm confirms the caller's checkout (section 3). It takes up to twenty seconds, and up to 35
+// more while its events are delivered. The refusals are CodeKeyMismatch, CodeProviderUnknown,
+// CodeProviderNotEnabled, CodeInvalid, CodeCheckoutUnknown, CodeConflict, CodeSetupIncomplete and CodeBusy.
 func (s *Service) Confirm(ctx context.Context, caller Caller, cmd checkout.Confirm) (Confirmed, error) {
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {
@@ -33,8 +35,8 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, cmd checkout.Confi
 	if err := cmd.Check(); err != nil {
 		return Confirmed{}, err
 	}
-	whole := context.WithoutCancel(ctx)
-	ctx, cancel := context.WithTimeout(whole, waitLimit+printTries*printLimit)
+	whole := ctx
+	ctx, cancel := lasting(ctx, waitLimit+printTries*printLimit)
 	defer cancel()
 	confirmed, err := s.confirm(ctx, caller, provider, cmd)
 	s.countConfirm(confirmed, err)
@@ -51,9 +53,15 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, cmd checkout.Confi
 	return confirmed, nil
 }
 
-// confirm confirms at most once at a time for each checkout, so that its agreement is drawn once.
+// confirm answers a repeat at once, and otherwise confirms at most once at a time for each checkout, so
+// that its agreement is drawn once.
 func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue.Provider,
 	cmd checkout.Confirm) (Confirmed, error) {
+	if stored, err := s.matching(ctx, caller, cmd); errors.Is(err, checkout.ErrAlreadyConfirmed) {
+		return Confirmed{Checkout: stored, Already: true}, nil
+	} else if err != nil {
+		return Confirmed{}, err
+	}
 	waiting, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	unlock, err := s.confirming.lock(waiting, cmd.PathID)
@@ -90,11 +98,8 @@ func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue
 // confirmable returns the checkout if this confirm is for it and its setup, as the processor has it
 // now, allows it. It returns the checkout with checkout.ErrAlreadyConfirmed for a repeat.
 func (s *Service) confirmable(ctx context.Context, caller Caller, cmd checkout.Confirm) (checkout.Checkout, error) {
-	stored, err := s.owned(ctx, caller, cmd.PathID)
+	stored, err := s.matching(ctx, caller, cmd)
 	if err != nil {
-		return stored, err
-	}
-	if err := cmd.Match(stored, s.tokenText(stored)); err != nil {
 		return stored, err
 	}
 	fresh, err := s.refresh(ctx, stored)
@@ -105,13 +110,23 @@ func (s *Service) confirmable(ctx context.Context, caller Caller, cmd checkout.C
 	return fresh, fresh.Ready()
 }
 
+// matching returns the caller's checkout if this confirm is for it; with checkout.ErrAlreadyConfirmed
+// for a repeat.
+func (s *Service) matching(ctx context.Context, caller Caller, cmd checkout.Confirm) (checkout.Checkout, error) {
+	stored, err := s.owned(ctx, caller, cmd.PathID)
+	if err != nil {
+		return stored, err
+	}
+	return stored, cmd.Match(stored, s.tokenText(stored))
+}
+
 // conclude draws the agreement. If it cannot be drawn the confirm goes on without its PDF, so
 // that no payer is stuck on a letter; the operator is told.
 func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
 	cmd checkout.Confirm) (checkout.Conclusion, error) {
 	sequence, err := s.Store.DrawNumber(ctx)
 	if err != nil {
-		return checkout.Conclusion{}, fail("draw an agreement number", err)
+		return checkout.Conclusion{}, s.fail(ctx, "draw an agreement number", err)
 	}
 	now := s.now()
 	number := agreement.Number(now.In(s.zone).Year(), sequence)

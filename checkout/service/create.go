@@ -13,6 +13,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+// retryStep is how much longer a create waits each time that another one comes between.
+const retryStep = 10 * time.Millisecond
+
 // Opened is the answer to a create.
 type Opened struct {
 	Checkout       checkout.Checkout
@@ -22,7 +25,9 @@ type Opened struct {
 	Token          string
 }
 
-// Create opens a checkout, or finds the one that the same order opened before (section 4).
+// Create opens a checkout, or finds the one that the same order opened before (section 4). It
+// takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are
+// CodeKeyMismatch, CodeProviderUnknown, CodeProviderNotEnabled, CodeInvalid, CodeIntentConflict and CodeBusy.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (Opened, error) {
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {
@@ -31,23 +36,22 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	if err := cmd.Check(provider.Mode); err != nil {
 		return Opened{}, err
 	}
-	whole := context.WithoutCancel(ctx)
-	ctx, cancel := context.WithTimeout(whole, waitLimit)
+	storing, cancel := lasting(ctx, waitLimit)
 	defer cancel()
-	opened, err := s.create(ctx, provider, cmd)
+	opened, err := s.create(storing, provider, cmd)
 	s.countCreate(opened, err)
 	if err != nil {
 		return Opened{}, err
 	}
 	if !opened.Replay {
-		s.deliver(whole, provider, opened.Checkout.ID, events.CheckoutCreated)
+		s.deliver(ctx, provider, opened.Checkout.ID, events.CheckoutCreated)
 	}
 	return opened, nil
 }
 
 // create replays the order's checkout, or opens one.
 func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (Opened, error) {
-	for ctx.Err() == nil {
+	for tries := time.Duration(0); pause(ctx, tries*retryStep) == nil; tries++ {
 		stored, err := s.find(ctx, cmd)
 		if err == nil {
 			return s.replay(ctx, provider, stored, cmd)
@@ -76,12 +80,12 @@ func (s *Service) find(ctx context.Context, cmd checkout.Create) (checkout.Check
 		case err == nil:
 			return bound, nil
 		case !errors.Is(err, ports.ErrNotFound):
-			return checkout.Checkout{}, fail("look up the idempotency key", err)
+			return checkout.Checkout{}, s.fail(ctx, "look up the idempotency key", err)
 		}
 	}
 	stored, err := s.Store.CheckoutByOrder(ctx, provider, order)
 	if err != nil && !errors.Is(err, ports.ErrNotFound) {
-		err = fail("look up the order", err)
+		err = s.fail(ctx, "look up the order", err)
 	}
 	return stored, err
 }
@@ -132,7 +136,7 @@ func (s *Service) intent(ctx context.Context, provider catalogue.Provider, cmd c
 		return checkout.Intent{}, cmd.UnknownCourse()
 	}
 	if err != nil {
-		return checkout.Intent{}, fail("read the course", err)
+		return checkout.Intent{}, s.fail(ctx, "read the course", err)
 	}
 	return cmd.Resolve(course, s.Environment)
 }
@@ -159,7 +163,7 @@ func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd che
 		return Opened{}, err
 	}
 	if err != nil {
-		return Opened{}, fail("store checkout "+change.Next.ID, err)
+		return Opened{}, s.fail(ctx, "store checkout "+change.Next.ID, err)
 	}
 	return s.withSetup(Opened{Checkout: change.Next}), nil
 }
@@ -204,5 +208,5 @@ func (s *Service) update(ctx context.Context, id string, q ports.Queued,
 		errors.Is(err, checkout.ErrAlreadyConfirmed), errors.Is(err, checkout.ErrOvertaken):
 		return next, err
 	}
-	return next, fail("update checkout "+id, err)
+	return next, s.fail(ctx, "update checkout "+id, err)
 }

@@ -37,7 +37,7 @@ func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, chec
 		}
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, deliverLimit)
+	ctx, cancel := lasting(ctx, deliverLimit)
 	defer cancel()
 	d := drain{Service: s, checkoutID: checkoutID, owned: make(map[string]int64)}
 	for _, name := range names {

@@ -14,7 +14,10 @@ import (
 const observeLimit = time.Second
 
 // Checkout returns the caller's checkout, its setup as fresh as the processor tells within a second.
+// The refusals are CodeProviderUnknown, CodeProviderNotEnabled, CodeCheckoutUnknown and CodeBusy.
 func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	if _, err := s.admit(ctx, caller, checkout.Given[string]{}); err != nil {
 		return checkout.Checkout{}, err
 	}
@@ -37,7 +40,7 @@ func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout
 		return checkout.Checkout{}, checkout.Refuse(checkout.CodeCheckoutUnknown, "there is no checkout with this id")
 	}
 	if err != nil {
-		return checkout.Checkout{}, fail("read checkout", err)
+		return checkout.Checkout{}, s.fail(ctx, "read checkout", err)
 	}
 	return stored, nil
 }

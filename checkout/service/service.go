@@ -21,8 +21,8 @@ import (
 
 const (
 	defaultLifetime = 7 * 24 * time.Hour
-	// waitLimit is how long a create or confirm waits for the store and for others before it
-	// says that it is too busy. It goes on when the caller hangs up, for the caller will ask again.
+	// waitLimit is how long a call waits for the store and for others before it says that it
+	// is too busy.
 	waitLimit = 10 * time.Second
 )
 
@@ -103,12 +103,14 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 	if !ok {
 		return Caller{}, invalid
 	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	found, err := s.Store.Key(ctx, hash)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
 		return Caller{}, invalid
 	case err != nil:
-		return Caller{}, fail("read the API key", err)
+		return Caller{}, s.fail(ctx, "read the API key", err)
 	case !found.RevokedAt.IsZero(), found.Environment != s.Environment:
 		return Caller{}, invalid
 	}
@@ -126,7 +128,7 @@ func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Given
 		return p, checkout.Refuse(checkout.CodeProviderUnknown, "this provider has no configuration; ask the operator")
 	}
 	if err != nil {
-		return p, fail("read provider "+caller.ProviderCode, err)
+		return p, s.fail(ctx, "read provider "+caller.ProviderCode, err)
 	}
 	if unusable := p.Usable(s.Environment); unusable != nil {
 		return p, checkout.Refuse(checkout.CodeProviderNotEnabled, unusable.Error())
@@ -134,12 +136,26 @@ func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Given
 	return p, nil
 }
 
-// fail names what failed, and turns a store that is too busy into the refusal that says so.
-func fail(doing string, err error) error {
+// bounded is the context of a call that only reads: it ends with the caller, or when waitLimit is over.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, waitLimit)
+}
+
+// lasting is the context of a call that changes something: it goes on when the caller hangs up, for
+// what was begun is to end one way or the other.
+func lasting(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), limit)
+}
+
+// fail names what failed. What failed only because there was no time for it becomes the refusal
+// that says so, and its cause is reported.
+func (s *Service) fail(ctx context.Context, doing string, err error) error {
+	err = fmt.Errorf("%s: %w", doing, err)
 	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
+		s.Report(ctx, err)
 		return busy()
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return err
 }
 
 func busy() error {

@@ -34,6 +34,8 @@ type SetupPage struct {
 // is CodeTokenUnknown.
 func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error) {
 	unknown := checkout.Refuse(checkout.CodeTokenUnknown, "there is no such page")
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	id, epoch, ok := s.Keyring.Read(token)
 	if !ok {
 		return SetupPage{}, unknown
@@ -43,14 +45,14 @@ func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error
 		return SetupPage{}, unknown
 	}
 	if err != nil {
-		return SetupPage{}, fail("read checkout "+id, err)
+		return SetupPage{}, s.fail(ctx, "read checkout "+id, err)
 	}
 	page := SetupPage{Token: token, Checkout: c, Schedule: c.Schedule()}
 	page.Provider, err = s.Store.Provider(ctx, c.ProviderCode)
 	if errors.Is(err, ports.ErrNotFound) {
 		page.Provider = catalogue.Provider{Code: c.ProviderCode, Name: c.ProviderCode}
 	} else if err != nil {
-		return SetupPage{}, fail("read provider "+c.ProviderCode, err)
+		return SetupPage{}, s.fail(ctx, "read provider "+c.ProviderCode, err)
 	}
 	switch {
 	case page.Provider.Usable(s.Environment) != nil:
@@ -65,9 +67,16 @@ func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error
 	return page, nil
 }
 
-// openPage returns the page of a token while its setup can be done. done is true when it is already.
+// openPage returns the page of a token while its setup can be done. done is true when it is already: as far
+// as the processor says now, for a mandate may have died since.
 func (s *Service) openPage(ctx context.Context, token string) (page SetupPage, done bool, err error) {
 	page, err = s.SetupPage(ctx, token)
+	if page.State == PageDone {
+		if _, err := s.refresh(ctx, page.Checkout); err != nil {
+			s.Report(ctx, err)
+		}
+		page, err = s.SetupPage(ctx, token)
+	}
 	switch {
 	case err != nil:
 		return page, false, err
@@ -83,6 +92,8 @@ func (s *Service) openPage(ctx context.Context, token string) (page SetupPage, d
 // back to the setup page when the setup is done. A page that does not open is CodeTokenUnknown,
 // CodeTokenExpired or CodeProviderNotEnabled.
 func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err error) {
+	ctx, cancel := lasting(ctx, waitLimit)
+	defer cancel()
 	page, done, err := s.openPage(ctx, token)
 	if err != nil {
 		return "", err
@@ -97,11 +108,12 @@ func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err
 		CheckoutID:  c.ID,
 		Token:       token,
 		BaseURL:     s.BaseURL,
+		ReturnURL:   s.pageURL(token),
 		Student:     c.Student,
 		Description: c.Intent.CourseName,
 	})
 	if err != nil {
-		return "", fail("begin the setup of "+c.ID, err)
+		return "", s.fail(ctx, "begin the setup of "+c.ID, err)
 	}
 	if c.Setup.BillingRequestID != request.ID {
 		_, err = s.update(ctx, c.ID, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
@@ -112,9 +124,11 @@ func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err
 }
 
 // CompleteSetup records that the payer completed the bank setup, and returns the address of
-// the setup page, which says so. It changes
-// nothing unless the setup was begun and is not complete. The refusals are BeginSetup's.
+// the setup page, which says so. When it was completed is set here. It changes nothing unless the
+// setup was begun and is not complete. The refusals are BeginSetup's.
 func (s *Service) CompleteSetup(ctx context.Context, token string, completion checkout.Observation) (url string, err error) {
+	ctx, cancel := lasting(ctx, waitLimit)
+	defer cancel()
 	page, done, err := s.openPage(ctx, token)
 	if err != nil {
 		return "", err
