@@ -1,13 +1,18 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -29,6 +34,43 @@ func atOnce(n int, send func(i int) response) []response {
 	close(start)
 	sent.Wait()
 	return all
+}
+
+// beside runs a second service over the same store, as another process does.
+func (s *sandbox) beside(t *testing.T) *sandbox {
+	t.Helper()
+	svc, err := service.New(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(publicHandler(svc, s.options))
+	t.Cleanup(server.Close)
+	other := *s
+	other.url = server.URL
+	return &other
+}
+
+// gate is an entropy that nobody gets before a crowd has come for it, or a second has passed: a create draws
+// its checkout id after it found its order free, so that the whole crowd goes to store what only one can.
+type gate struct {
+	mu      sync.Mutex
+	waiting int
+	full    chan struct{}
+}
+
+func gated(c *service.Config, _ *httpapi.Options) { c.Rand = &gate{full: make(chan struct{})} }
+
+func (g *gate) Read(p []byte) (int, error) {
+	g.mu.Lock()
+	if g.waiting++; g.waiting == crowd {
+		close(g.full)
+	}
+	g.mu.Unlock()
+	select {
+	case <-g.full:
+	case <-time.After(time.Second):
+	}
+	return rand.Read(p)
 }
 
 // oneWith returns the one answer with the status, and the others.
@@ -87,8 +129,9 @@ func TestContract4OfManyCreatesOfOneOrderOneOpensAndTheOthersAreReplays(t *testi
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			contract(t, func(t *testing.T, s *sandbox) {
+				processes := [2]*sandbox{s, s.beside(t)}
 				all := atOnce(crowd, func(i int) response {
-					return s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), tt.key(i)...)
+					return processes[i%2].post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), tt.key(i)...)
 				})
 				first, others := oneWith(t, all, http.StatusCreated)
 				for i, r := range all {
@@ -107,16 +150,17 @@ func TestContract4OfManyCreatesOfOneOrderOneOpensAndTheOthersAreReplays(t *testi
 				if told := s.told(t); told != "checkout.created" {
 					t.Errorf("events %q", told)
 				}
-			})
+			}, gated)
 		})
 	}
 }
 
 func TestContract4OfManyIntentsOneOpensAndTheOthersConflict(t *testing.T) {
 	contract(t, func(t *testing.T, s *sandbox) {
+		processes := [2]*sandbox{s, s.beside(t)}
 		first, others := oneWith(t, atOnce(crowd, func(i int) response {
 			date := money.Date{Year: 2027, Month: 2, Day: 1}.After(money.Weekly, i)
-			return s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"`+date.String()+`"`))
+			return processes[i%2].post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"`+date.String()+`"`))
 		}), http.StatusCreated)
 		for _, r := range others {
 			refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", "plan.first_payment_date")
@@ -127,13 +171,14 @@ func TestContract4OfManyIntentsOneOpensAndTheOthersConflict(t *testing.T) {
 		if told := s.told(t); told != "checkout.created" {
 			t.Errorf("events %q", told)
 		}
-	})
+	}, gated)
 }
 
 func TestContract4OfManyOrdersUnderOneKeyOneOpensAndTheOthersConflict(t *testing.T) {
 	contract(t, func(t *testing.T, s *sandbox) {
+		processes := [2]*sandbox{s, s.beside(t)}
 		first, others := oneWith(t, atOnce(crowd, func(i int) response {
-			return s.post(t, "KOWHAI", createPath, order(catalogueCreate, fmt.Sprint("ORDER-", i)), "Idempotency-Key", "key")
+			return processes[i%2].post(t, "KOWHAI", createPath, order(catalogueCreate, fmt.Sprint("ORDER-", i)), "Idempotency-Key", "key")
 		}), http.StatusCreated)
 		for _, r := range others {
 			refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", "Idempotency-Key", "provider.provider_order_id")
@@ -141,7 +186,7 @@ func TestContract4OfManyOrdersUnderOneKeyOneOpensAndTheOthersConflict(t *testing
 		if stored := s.lone(t).Checkout.OrderID; stored != first.string("provider.provider_order_id") {
 			t.Errorf("on record %s, answered %s", stored, first.text)
 		}
-	})
+	}, gated)
 }
 
 func TestContract4ManyReplaysNearTheEndOfAPairMakeOneNewPair(t *testing.T) {
@@ -161,7 +206,8 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 	contract(t, func(t *testing.T, s *sandbox) {
 		created := s.create(t, "ORDER-1")
 		s.setUp(t, created)
-		all := atOnce(crowd, func(int) response { return s.confirm(t, created) })
+		processes := [2]*sandbox{s, s.beside(t)}
+		all := atOnce(crowd, func(i int) response { return processes[i%2].confirm(t, created) })
 		first, repeats := 0, 0
 		want := strings.NewReplacer(`"already_confirmed":true`, "", `"already_confirmed":false`, "")
 		for _, r := range all {
@@ -201,21 +247,22 @@ func (s *sandbox) hurry(t *testing.T, created response) {
 func TestContract3PayersReplaysPollsAndConfirmsAtOnceConfirmOnce(t *testing.T) {
 	contract(t, func(t *testing.T, s *sandbox) {
 		created := s.create(t, "ORDER-1")
+		processes := [2]*sandbox{s, s.beside(t)}
 		all := atOnce(96, func(i int) response {
 			switch i % 6 {
 			case 0:
 				s.hurry(t, created)
-				return s.confirm(t, created)
+				return processes[i/6%2].confirm(t, created)
 			case 1:
-				return s.confirm(t, created)
+				return processes[i/6%2].confirm(t, created)
 			case 2:
-				return s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"))
+				return processes[i/6%2].post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"))
 			case 3:
 				return s.page(t, created)
 			case 4:
-				return s.get(t, "KOWHAI", checkoutPath(created))
+				return processes[i/6%2].get(t, "KOWHAI", checkoutPath(created))
 			default:
-				return s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2030-01-01"`))
+				return processes[i/6%2].post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2030-01-01"`))
 			}
 		})
 		first, number := 0, s.confirm(t, created).string("agreement.number")
