@@ -248,7 +248,7 @@ func (v *verdicts) answer(h hook) int {
 	v.mu.Lock()
 	status, delay := http.StatusNoContent, time.Duration(0)
 	switch draw := v.rng.IntN(100); {
-	case hash.Sum32()%32 == 0, draw < 5:
+	case hash.Sum32()%64 == 0, draw < 5:
 		status = http.StatusInternalServerError
 		v.refused[id]++
 	default:
