@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -120,20 +122,31 @@ func (o Options) answerPanic(a *answer, r *http.Request, c *call, v any, failed 
 	failed(a, r)
 }
 
-// maxPath is how much of a path, in bytes, the access log keeps.
-const maxPath = 256
+// How much of a path, in bytes, the access log keeps.
+const (
+	maxPath = 256
+	maxPart = 64 // no id of ours is longer
+)
 
-// logCall writes the access log's line. The path is in its escaped form, so that nothing
-// in it can forge a line.
-func logCall(o Options, r *http.Request, c *call, a *answer, took time.Duration) {
-	path := r.URL.EscapedPath()
-	if len(path) > maxPath {
-		path = path[:maxPath]
+// loggedPath is the path in its escaped form, so that nothing in it can forge a line. A part that is
+// longer than any id is left out: it may be a setup token or an API key in the wrong place.
+func loggedPath(u *url.URL) string {
+	parts := strings.Split(u.EscapedPath(), "/")
+	for i, part := range parts {
+		if len(part) > maxPart {
+			parts[i] = "..."
+		}
 	}
+	path := strings.Join(parts, "/")
+	return path[:min(len(path), maxPath)]
+}
+
+// logCall writes the access log's line.
+func logCall(o Options, r *http.Request, c *call, a *answer, took time.Duration) {
 	line := []slog.Attr{
 		slog.String("request_id", c.id),
 		slog.String("method", r.Method),
-		slog.String("path", path),
+		slog.String("path", loggedPath(r.URL)),
 		slog.Int("status", a.sent()),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
 	}

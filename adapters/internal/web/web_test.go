@@ -166,8 +166,24 @@ func TestAccessLogTellsWhatHappenedAndNoSecrets(t *testing.T) {
 func TestAccessLogBoundsThePath(t *testing.T) {
 	var log bytes.Buffer
 	h := web.Wrap(options(&log, newClock()), http.NotFoundHandler(), failed)
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/"+strings.Repeat("a", 8000), nil))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", strings.Repeat("/a", 4000), nil))
 	if got := lines(t, &log)[0]["path"].(string); len(got) != 256 {
 		t.Errorf("logged %d bytes of the path, want 256", len(got))
+	}
+}
+
+func TestAccessLogLeavesOutPartsThatMayBeATokenOrAKey(t *testing.T) {
+	id := "/" + strings.Repeat("a", 64)
+	for path, want := range map[string]string{
+		"/v1/provider-checkouts" + id + "/confirm":  "/v1/provider-checkouts" + id + "/confirm",
+		"/v1/provider-checkouts" + id + "a/confirm": "/v1/provider-checkouts/.../confirm",
+		id + "%41": "/...",
+	} {
+		var log bytes.Buffer
+		h := web.Wrap(options(&log, newClock()), http.NotFoundHandler(), failed)
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		if got := lines(t, &log)[0]["path"]; got != want {
+			t.Errorf("of the path %s is logged %v, want %s", path, got, want)
+		}
 	}
 }
