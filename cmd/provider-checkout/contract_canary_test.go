@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
@@ -146,6 +147,10 @@ func (m *mine) mistakes(t *testing.T) {
 	for _, bad := range []string{m.keys["KOWHAI"] + "x", signingSecret, operatorSecret} {
 		m.api = append(m.api, m.send(t, http.MethodGet, one, "", "Authorization", "Bearer "+bad))
 	}
+	m.call(t, http.MethodGet, path+"/"+created.string("direct_debit.token"), "")
+	m.call(t, http.MethodPost, path+"/"+created.string("direct_debit.token")+"/confirm", confirm)
+	m.call(t, http.MethodGet, "/v1/"+m.keys["KOWHAI"], "")
+	m.open(t, "/api/dd-setup/"+created.string("direct_debit.token"), nil)
 	m.open(t, "/api/dd-setup?token="+created.string("direct_debit.token")+"x", nil)
 	m.open(t, "/api/dd-setup?token="+m.keys["KOWHAI"], nil)
 }
@@ -158,6 +163,7 @@ func (m *mine) failures(t *testing.T) {
 	} {
 		for _, need := range []string{"Key", "Provider", "Providers", "Course", "Checkout", "CheckoutByOrder", "CheckoutByKey",
 			"InsertCheckout", "UpdateCheckout", "DrawNumber"} {
+			m.clock.forward(5 * time.Second) // what the operator configured is read again
 			m.store.fail(func(call string) error {
 				if call == need {
 					return fault()

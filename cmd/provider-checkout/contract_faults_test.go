@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -163,6 +164,7 @@ func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.
 					for _, need := range needs[name] {
 						id := name + "-" + need
 						ready := s.ready(t, id)
+						s.clock.forward(5 * time.Second) // what the operator configured is read again
 						store.fail(func(call string) error {
 							if call == need {
 								return tt.fault()
