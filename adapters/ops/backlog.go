@@ -1,0 +1,49 @@
+package ops
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+// backlogLimit is how long the store may take to count its outbox.
+const backlogLimit = time.Second
+
+// backlog collects the state of the outbox when it is asked for.
+type backlog struct{ *service.Service }
+
+// Describe implements [prometheus.Collector].
+func (b backlog) Describe(to chan<- *prometheus.Desc) {
+	to <- pendingEvents()
+	to <- oldestAge()
+}
+
+// Collect implements [prometheus.Collector].
+func (b backlog) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
+	defer cancel()
+	pending, oldest, err := b.Store.Backlog(ctx)
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(pendingEvents(), err)
+		return
+	}
+	var age time.Duration
+	if pending > 0 {
+		age = max(0, b.Now().Sub(oldest))
+	}
+	to <- prometheus.MustNewConstMetric(pendingEvents(), prometheus.GaugeValue, float64(pending))
+	to <- prometheus.MustNewConstMetric(oldestAge(), prometheus.GaugeValue, age.Seconds())
+}
+
+func pendingEvents() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_outbox_pending_events",
+		"Events that are neither delivered nor given up, those under way included.", nil, nil)
+}
+
+func oldestAge() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_outbox_oldest_pending_age_seconds",
+		"Age of the oldest pending event; 0 if there is none.", nil, nil)
+}

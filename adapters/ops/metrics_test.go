@@ -1,0 +1,122 @@
+package ops_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+func TestEveryOccurrenceHasACounterOfItsOwn(t *testing.T) {
+	series := map[service.Occurrence]string{
+		service.OccurrenceCreate:          "provider_checkout_creates_total",
+		service.OccurrenceReplay:          "provider_checkout_replays_total",
+		service.OccurrenceConflict:        "provider_checkout_conflicts_total",
+		service.OccurrenceConfirm:         `provider_checkout_confirms_total{confirm="first"}`,
+		service.OccurrenceRepeatedConfirm: `provider_checkout_confirms_total{confirm="repeated"}`,
+		service.OccurrenceDelivered:       `provider_checkout_deliveries_total{outcome="delivered"}`,
+		service.OccurrenceFailed:          `provider_checkout_deliveries_total{outcome="failed"}`,
+		service.OccurrenceNotConfigured:   `provider_checkout_deliveries_total{outcome="not_configured"}`,
+		service.OccurrenceRecovery:        "provider_checkout_recoveries_total",
+	}
+	for _, counted := range service.Occurrences() {
+		metrics := ops.NewMetrics()
+		door, _ := newDoor(t, &outside{}, metrics)
+		metrics.Count(counted)
+		metrics.Count(counted)
+		samples := lines(t, door)
+		for o, name := range series {
+			want := name + " 0"
+			if o == counted {
+				want = name + " 2"
+			}
+			if !slices.Contains(samples, want) {
+				t.Errorf("after two of %q there is no %q", counted, want)
+			}
+		}
+	}
+}
+
+func TestRequestsAreCountedAndTimed(t *testing.T) {
+	metrics := ops.NewMetrics()
+	door, _ := newDoor(t, &outside{}, metrics)
+	const one = "/v1/provider-checkouts/{checkoutId}"
+	metrics.ObserveRequest("GET", one, 200, 250*time.Millisecond)
+	metrics.ObserveRequest("GET", one, 200, 500*time.Millisecond)
+	metrics.ObserveRequest("GET", one, 404, 4*time.Second)
+	samples := lines(t, door)
+	for _, want := range []string{
+		`provider_checkout_http_requests_total{method="GET",route="` + one + `",status="200"} 2`,
+		`provider_checkout_http_requests_total{method="GET",route="` + one + `",status="404"} 1`,
+		`provider_checkout_http_request_duration_seconds_bucket{method="GET",route="` + one + `",le="0.1"} 0`,
+		`provider_checkout_http_request_duration_seconds_bucket{method="GET",route="` + one + `",le="0.25"} 1`,
+		`provider_checkout_http_request_duration_seconds_bucket{method="GET",route="` + one + `",le="0.5"} 2`,
+		`provider_checkout_http_request_duration_seconds_count{method="GET",route="` + one + `"} 3`,
+		`provider_checkout_http_request_duration_seconds_sum{method="GET",route="` + one + `"} 4.75`,
+	} {
+		if !slices.Contains(samples, want) {
+			t.Errorf("there is no %q in\n%s", want, strings.Join(samples, "\n"))
+		}
+	}
+}
+
+func TestCommitsAreCountedBySize(t *testing.T) {
+	metrics := ops.NewMetrics()
+	door, _ := newDoor(t, &outside{}, metrics)
+	for _, writes := range []int{1, 1, 7, 64} {
+		metrics.ObserveCommit(writes)
+	}
+	samples := lines(t, door)
+	for _, want := range []string{
+		`provider_checkout_commit_batch_size_bucket{le="1"} 2`,
+		`provider_checkout_commit_batch_size_bucket{le="8"} 3`,
+		`provider_checkout_commit_batch_size_bucket{le="64"} 4`,
+		`provider_checkout_commit_batch_size_count 4`,
+		`provider_checkout_commit_batch_size_sum 73`,
+	} {
+		if !slices.Contains(samples, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}
+
+func TestOutboxIsCountedWhenItIsAskedFor(t *testing.T) {
+	const pending, age = "provider_checkout_outbox_pending_events ", "provider_checkout_outbox_oldest_pending_age_seconds "
+	for _, tt := range []struct {
+		name         string
+		outside      *outside
+		pending, age string
+	}{
+		{"an empty outbox", &outside{}, "0", "0"},
+		{"three events, the oldest 90 seconds old", &outside{pending: 3, oldest: now.Add(-90 * time.Second)}, "3", "90"},
+		{"an event of a machine whose clock is ahead", &outside{pending: 1, oldest: now.Add(time.Hour)}, "1", "0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			door, _ := newDoor(t, tt.outside, ops.NewMetrics())
+			samples := lines(t, door)
+			if !slices.Contains(samples, pending+tt.pending) || !slices.Contains(samples, age+tt.age) {
+				t.Errorf("want %s%s and %s%s in\n%s", pending, tt.pending, age, tt.age, strings.Join(samples, "\n"))
+			}
+		})
+	}
+}
+
+func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
+	door, log := newDoor(t, &outside{backlogErr: errors.New("the disk is gone")}, ops.NewMetrics())
+	samples := lines(t, door)
+	if slices.ContainsFunc(samples, func(s string) bool { return strings.Contains(s, "outbox") }) {
+		t.Errorf("a made-up outbox is answered:\n%s", strings.Join(samples, "\n"))
+	}
+	for _, prefix := range []string{"provider_checkout_creates_total 0", "go_goroutines ", "process_resident_memory_bytes "} {
+		if !slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
+			t.Errorf("there is no %q", prefix)
+		}
+	}
+	if !strings.Contains(log.String(), "the disk is gone") {
+		t.Errorf("the log %q does not say why", log)
+	}
+}

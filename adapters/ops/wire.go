@@ -1,0 +1,25 @@
+package ops
+
+import "github.com/provider-checkout/provider-checkout/checkout/service"
+
+type aliveWire struct {
+	Alive bool `json:"alive"`
+}
+
+type readyWire struct {
+	Ready  bool       `json:"ready"` // every check holds
+	Checks checksWire `json:"checks"`
+}
+
+type checksWire struct {
+	Serving   bool `json:"serving"`   // it has not been told to stop
+	Store     bool `json:"store"`     // it takes writes and its schema is current; the embedded CRM is part of it
+	Processor bool `json:"processor"` // it can be reached
+}
+
+func readyOf(serving bool, h service.Health) readyWire {
+	return readyWire{
+		Ready:  serving && h.OK(),
+		Checks: checksWire{Serving: serving, Store: h.Store == nil, Processor: h.Processor == nil},
+	}
+}
