@@ -22,7 +22,7 @@ func apply(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%s is refused: %w", c.file, err)
 	}
-	db, err := c.openStore(ctx, "")
+	db, err := c.openStore(ctx, "", nil)
 	if err != nil {
 		return err
 	}

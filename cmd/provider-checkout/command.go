@@ -40,7 +40,7 @@ func commands() []command {
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if everything held."},
 		{name: "serve", flags: serveFlags, run: serve,
 			about: "Serve the API and the setup pages",
-			more:  secretHelp},
+			more:  secretHelp + "\n\n" + opsHelp},
 		{name: "apply", flags: applyFlags, run: apply,
 			about: "Create or update providers and their catalogues from a file",
 			more: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -35,7 +36,9 @@ func (s *sandbox) listening(t *testing.T) (address string) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var server sync.WaitGroup
 	server.Go(func() {
-		if err := (&site{svc, publicHandler(svc, s.options), s.options.Log}).serve(ctx, ln); err != nil {
+		log := s.options.Log
+		site := &site{svc, publicHandler(svc, s.options), ops.New(svc, ops.NewMetrics(), log), log}
+		if err := site.serve(ctx, ln, nil); err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})

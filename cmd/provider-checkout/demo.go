@@ -16,6 +16,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -33,7 +34,7 @@ func demo(ctx context.Context, c *call) error {
 	if c.walk {
 		c.addr = "127.0.0.1:0"
 	}
-	ln, err := listen(ctx, c.addr)
+	ln, err := listen(ctx, "--addr", c.addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s is taken; choose another address with --addr", c.addr)
 	} else if err != nil {
@@ -67,7 +68,7 @@ func (c *call) demonstrate(ctx context.Context, ln net.Listener, path string) er
 		return err
 	}
 	defer db.Close()
-	hooks, err := listen(ctx, "127.0.0.1:0")
+	hooks, err := listen(ctx, "--addr", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (c *call) demonstrate(ctx context.Context, ln net.Listener, path string) er
 	if err != nil {
 		return err
 	}
-	s, err := newSite(db, c.settings, d.Base, log)
+	s, err := newSite(db, c.settings, d.Base, ops.NewMetrics(), log)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (c *call) demonstrate(ctx context.Context, ln net.Listener, path string) er
 	served := make(chan error, 1)
 	running.Go(func() {
 		defer stopServing()
-		served <- s.serve(serving, ln)
+		served <- s.serve(serving, ln, nil)
 	})
 	show := d.guide
 	if c.walk {

@@ -14,6 +14,7 @@ type settings struct {
 	store string
 
 	addr           string
+	opsAddr        string
 	baseURL        string
 	environment    catalogue.Environment
 	processor      string
@@ -41,6 +42,7 @@ func addrFlag(fs *flags, s *settings) {
 func serveFlags(fs *flags, s *settings) {
 	storeFlag(fs, s)
 	addrFlag(fs, s)
+	fs.StringVar(&s.opsAddr, "ops-addr", "", "`HOST:PORT` to answer the operator's /healthz, /readyz and /metrics on; nowhere unless given")
 	fs.StringVar(&s.baseURL, "base-url", "", "`URL` under which this server is reached (default http://<addr>)")
 	add(fs, &s.environment, "environment", "sandbox", readEnvironment, "`sandbox|production`")
 	add(fs, &s.processor, "processor", "fake", readProcessor, "`NAME` of the direct debit processor; there is only fake")

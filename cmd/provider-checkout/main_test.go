@@ -60,6 +60,8 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"rate that is no number", nil, []string{"serve", "--rate-limit", "NaN"}, "must be a number of requests a second"},
 		{"proxies in words", nil, []string{"serve", "--trusted-proxies", "10.0.0.0/8,proxy"}, "must be addresses or networks"},
 		{"address without a port", nil, []string{"serve", store, "--addr", "localhost"}, `--addr "localhost" must be HOST:PORT`},
+		{"operator's address without a port", nil, []string{"serve", store, "--addr=127.0.0.1:0", "--ops-addr", "localhost"},
+			`--ops-addr "localhost" must be HOST:PORT`},
 		{"base URL with a path", nil, []string{"serve", "--base-url", "https://pay.example/x"}, "must be a scheme and a host"},
 		{"base URL without a host", nil, []string{"serve", "--base-url", "https://"}, "must be a scheme and a host"},
 		{"base URL with another scheme", nil, []string{"serve", "--base-url", "ftp://pay.example"}, "must be a scheme and a host"},
@@ -118,6 +120,8 @@ func TestHelpSaysDefaultAndVariable(t *testing.T) {
 		{"serve", "(default 100; environment variable PROVIDER_CHECKOUT_RATE_LIMIT)"},
 		{"serve", "(default sandbox; environment variable PROVIDER_CHECKOUT_ENVIRONMENT)"},
 		{"serve", "environment variable PROVIDER_CHECKOUT_ALLOW_PRIVATE_DESTINATIONS"},
+		{"serve", "environment variable PROVIDER_CHECKOUT_OPS_ADDR"},
+		{"serve", "/readyz\nsays 200 while the store takes writes"},
 		{"export", "(default sqlite:provider-checkout.db; environment variable PROVIDER_CHECKOUT_STORE)"},
 		{"apply", "usage: provider-checkout apply -f FILE [flags]"},
 	} {

@@ -9,33 +9,59 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
+
+const opsHelp = "--ops-addr answers the operator, apart from the public: /healthz says 200 while the process lives; /readyz\n" +
+	"says 200 while the store takes writes, its schema is current and the processor can be reached, and otherwise\n" +
+	"and from SIGTERM on 503, naming what failed; /metrics is for Prometheus. It asks for no key: choose an address\n" +
+	"that only you can reach."
 
 // serve runs the service until ctx ends.
 func serve(ctx context.Context, c *call) error {
 	if err := c.mayServe(); err != nil {
 		return err
 	}
-	ln, err := listen(ctx, c.addr)
+	ln, err := listen(ctx, "--addr", c.addr)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
-	db, err := c.openStore(ctx, c.environment)
+	private, err := c.listenOps(ctx)
+	if err != nil {
+		return err
+	}
+	if private != nil {
+		defer private.Close()
+	}
+	metrics := ops.NewMetrics()
+	db, err := c.openStore(ctx, c.environment, metrics.ObserveCommit)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	base := c.base(ln)
 	log := slog.New(slog.NewJSONHandler(c.stderr, nil))
-	s, err := newSite(db, c.settings, base, log)
+	s, err := newSite(db, c.settings, base, metrics, log)
 	if err != nil {
 		return err
 	}
-	log.Info("listening", slog.String("addr", ln.Addr().String()), slog.String("base_url", base),
-		slog.String("environment", string(c.environment)))
-	return s.serve(ctx, ln)
+	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", base),
+		slog.String("environment", string(c.environment))}
+	if private != nil {
+		where = append(where, slog.String("ops_addr", private.Addr().String()))
+	}
+	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
+	return s.serve(ctx, ln, private)
+}
+
+// listenOps listens where the operator is answered, or returns nil where that is nowhere.
+func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
+	if c.opsAddr == "" {
+		return nil, nil
+	}
+	return listen(ctx, "--ops-addr", c.opsAddr)
 }
 
 // mayServe checks what the flags say together, and says everything that forbids it.
@@ -93,9 +119,10 @@ func (c *call) base(ln net.Listener) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+// listen listens at the address that the named flag gave.
+func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, usageError(fmt.Sprintf("--addr %q must be HOST:PORT", addr))
+		return nil, usageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 }

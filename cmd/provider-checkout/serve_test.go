@@ -12,9 +12,15 @@ import (
 	"testing"
 )
 
-// serving runs "serve" on a free port over a new store. It returns the base URL, and a function that
-// stops it and returns its status and all that it wrote.
-func serving(t *testing.T, args ...string) (base string, stop func() (code int, stdout, stderr string)) {
+// server is a run of "serve" on free ports.
+type server struct {
+	base string // URL of the public listener
+	ops  string // of the operator's; "" where there is none
+	stop func() (code int, stdout, stderr string)
+}
+
+// started runs "serve" over a new store. Its stop ends it and returns its status and all that it wrote.
+func started(t *testing.T, args ...string) (s server) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
@@ -29,19 +35,32 @@ func serving(t *testing.T, args ...string) (base string, stop func() (code int, 
 	lines := bufio.NewScanner(out)
 	before := readUntil(lines, `{"time"`)
 	var listening struct {
-		Msg  string
-		Addr string
+		Msg     string
+		Addr    string
+		OpsAddr string `json:"ops_addr"`
 	}
 	if err := json.Unmarshal(lines.Bytes(), &listening); err != nil || listening.Msg != "listening" {
 		t.Fatalf("stderr begins with %q %q", before, lines.Text())
 	}
 	rest := make(chan string)
 	go func() { rest <- readUntil(lines, "no line begins like this") }()
-	return "http://" + listening.Addr, func() (int, string, string) {
+	s.base = "http://" + listening.Addr
+	if listening.OpsAddr != "" {
+		s.ops = "http://" + listening.OpsAddr
+	}
+	s.stop = func() (int, string, string) {
 		cancel()
 		said := <-rest
 		return <-ended, stdout.String(), said
 	}
+	return s
+}
+
+// serving is started, for tests of the public listener alone.
+func serving(t *testing.T, args ...string) (base string, stop func() (code int, stdout, stderr string)) {
+	t.Helper()
+	s := started(t, args...)
+	return s.base, s.stop
 }
 
 func TestServeAnswersAndDrains(t *testing.T) {

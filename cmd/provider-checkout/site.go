@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/hostedpages"
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
@@ -23,18 +24,23 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// drain is how long a server that is told to stop lets requests and deliveries finish.
-const drain = 12 * time.Second
+// How long a server that is told to stop lets requests and deliveries finish, and then the
+// operator's own requests.
+const (
+	drain    = 12 * time.Second
+	drainOps = time.Second
+)
 
 // site is the whole service over one store.
 type site struct {
 	service *service.Service
-	handler http.Handler
+	handler http.Handler // of the public
+	ops     *ops.Door    // of the operator
 	log     *slog.Logger
 }
 
-// newSite puts the service together as s says, reached under baseURL.
-func newSite(db *sqlite.DB, s settings, baseURL string, log *slog.Logger) (*site, error) {
+// newSite puts the service together as s says, reached under baseURL. It tells metrics what happens.
+func newSite(db *sqlite.DB, s settings, baseURL string, metrics *ops.Metrics, log *slog.Logger) (*site, error) {
 	keyring, err := checkout.NewKeyring(db.Secrets()...)
 	if err != nil {
 		return nil, fmt.Errorf("derive the token keys: %w", err)
@@ -57,18 +63,21 @@ func newSite(db *sqlite.DB, s settings, baseURL string, log *slog.Logger) (*site
 		Report: func(ctx context.Context, err error) {
 			log.ErrorContext(ctx, "failure", slog.String("request_id", httpapi.RequestID(ctx)), slog.Any("error", err))
 		},
+		Count: metrics.Count,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
 	}
-	return &site{svc, publicHandler(svc, httpapi.Options{
+	public := publicHandler(svc, httpapi.Options{
 		Log:            log,
 		TrustedProxies: s.trustedProxies,
 		RateLimit:      s.rateLimit,
 		HSTS:           strings.HasPrefix(baseURL, "https://"),
 		Now:            time.Now,
 		Rand:           rand.Reader,
-	}), log}, nil
+		Observe:        metrics.ObserveRequest,
+	})
+	return &site{svc, public, ops.New(svc, metrics, log), log}, nil
 }
 
 // newPrinter returns a printer that writes times as New Zealand reads them.
@@ -97,34 +106,35 @@ func publicHandler(svc *service.Service, o httpapi.Options) http.Handler {
 	})
 }
 
-// serve answers on ln and looks after deliveries until ctx ends, then lets what is under way
-// finish. It takes ln over.
-func (s *site) serve(ctx context.Context, ln net.Listener) error {
-	srv := &http.Server{
-		Handler:                      s.handler,
-		ReadHeaderTimeout:            5 * time.Second,
-		ReadTimeout:                  10 * time.Second,
-		WriteTimeout:                 60 * time.Second,
-		IdleTimeout:                  60 * time.Second,
-		MaxHeaderBytes:               16 << 10,
-		DisableGeneralOptionsHandler: true, // "OPTIONS *" is one more path that is not found
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-	}
+// serve answers on public, and to the operator on private unless that is nil, and looks after
+// deliveries until ctx ends. Then it lets what is under way finish, while the operator still
+// is answered. It takes the listeners over.
+func (s *site) serve(ctx context.Context, public, private net.Listener) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var deliveries sync.WaitGroup
 	deliveries.Go(func() { s.service.Run(running) })
 
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
+	served := make(chan error, 2)
+	srv := s.start(public, s.handler, served)
+	defer srv.Close()
+	if private != nil {
+		operators := s.start(private, s.ops, served)
+		defer func() {
+			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainOps)
+			defer cancel()
+			_ = errors.Join(operators.Shutdown(limit), operators.Close()) // nothing hangs on the last scrape
+		}()
+	}
 	select {
 	case err := <-served:
 		stop()
 		deliveries.Wait()
-		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+		return err
 	case <-ctx.Done():
 	}
 	s.log.Info("draining")
+	s.ops.Drain()
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	stop()
@@ -134,6 +144,22 @@ func (s *site) serve(ctx context.Context, ln net.Listener) error {
 	}
 	s.log.Info("stopped")
 	return nil
+}
+
+// start has h answer on ln, and tells served when that has ended.
+func (s *site) start(ln net.Listener, h http.Handler, served chan<- error) *http.Server {
+	srv := &http.Server{
+		Handler:                      h,
+		ReadHeaderTimeout:            5 * time.Second,
+		ReadTimeout:                  10 * time.Second,
+		WriteTimeout:                 60 * time.Second,
+		IdleTimeout:                  60 * time.Second,
+		MaxHeaderBytes:               16 << 10,
+		DisableGeneralOptionsHandler: true, // "OPTIONS *" is one more path that is not found
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	go func() { served <- fmt.Errorf("serve %s: %w", ln.Addr(), srv.Serve(ln)) }()
+	return srv
 }
 
 // waitFor waits until work is done, or ctx is.

@@ -34,8 +34,9 @@ func (c *call) storePath() (string, error) {
 }
 
 // openStore opens the store, and makes it if there is none. env is empty for a command that
-// serves neither environment.
-func (c *call) openStore(ctx context.Context, env catalogue.Environment) (*sqlite.DB, error) {
+// serves neither environment, and onCommit, which is told the size of each commit, nil for one
+// that does not care.
+func (c *call) openStore(ctx context.Context, env catalogue.Environment, onCommit func(writes int)) (*sqlite.DB, error) {
 	path, err := c.storePath()
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (c *call) openStore(ctx context.Context, env catalogue.Environment) (*sqlit
 	if err != nil {
 		return nil, err
 	}
-	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader})
+	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader, OnCommit: onCommit})
 }
 
 // openRecords opens a store that must be there: a mistyped path is not answered with an empty store.
@@ -56,7 +57,7 @@ func (c *call) openRecords(ctx context.Context) (*sqlite.DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no store at %s; apply and serve make one", path)
 	}
-	return c.openStore(ctx, "")
+	return c.openStore(ctx, "", nil)
 }
 
 // secrets returns the operator's secrets, or none where none are given.
