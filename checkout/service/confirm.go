@@ -104,7 +104,7 @@ func (s *Service) confirmable(ctx context.Context, caller Caller, cmd checkout.C
 	}
 	fresh, err := s.refresh(ctx, stored)
 	if err != nil {
-		s.Report(ctx, err)
+		s.cfg.Report(ctx, err)
 		return stored, busy() // whether the mandate lives is not known
 	}
 	return fresh, fresh.Ready()
@@ -124,25 +124,25 @@ func (s *Service) matching(ctx context.Context, caller Caller, cmd checkout.Conf
 // that no payer is stuck on a letter; the operator is told.
 func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
 	cmd checkout.Confirm) (checkout.Conclusion, error) {
-	sequence, err := s.Store.DrawNumber(ctx)
+	sequence, err := s.cfg.Store.DrawNumber(ctx)
 	if err != nil {
 		return checkout.Conclusion{}, s.fail(ctx, "draw an agreement number", err)
 	}
 	now := s.now()
 	number := agreement.Number(now.In(s.zone).Year(), sequence)
-	done := checkout.Conclusion{Environment: s.Environment,
-		Agreement: cmd.Agree(stored, provider, s.Environment, number, now)}
+	done := checkout.Conclusion{Environment: s.cfg.Environment,
+		Agreement: cmd.Agree(stored, provider, s.cfg.Environment, number, now)}
 	for range printTries {
 		pdf, err := s.print(ctx, done.Agreement)
 		if err == nil {
 			done.Document = &agreement.Document{
-				ID:     checkout.NaturalKey(s.Environment, stored.ProviderCode, stored.OrderID, "document"),
+				ID:     checkout.NaturalKey(s.cfg.Environment, stored.ProviderCode, stored.OrderID, "document"),
 				SHA256: sha256.Sum256(pdf),
 				Bytes:  pdf,
 			}
 			break
 		}
-		s.Report(ctx, fmt.Errorf("print agreement %s of %s: %w", number, stored.ID, err))
+		s.cfg.Report(ctx, fmt.Errorf("print agreement %s of %s: %w", number, stored.ID, err))
 	}
 	return done, nil
 }
@@ -156,5 +156,5 @@ func (s *Service) print(ctx context.Context, a agreement.Agreement) (pdf []byte,
 	}()
 	ctx, cancel := context.WithTimeout(ctx, printLimit)
 	defer cancel()
-	return s.Printer.Print(ctx, a)
+	return s.cfg.Printer.Print(ctx, a)
 }

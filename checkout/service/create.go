@@ -73,7 +73,7 @@ func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd c
 func (s *Service) find(ctx context.Context, cmd checkout.Create) (checkout.Checkout, error) {
 	provider, order := cmd.ProviderCode.Value, cmd.OrderID.Value
 	if cmd.IdempotencyKey.OK {
-		bound, err := s.Store.CheckoutByKey(ctx, provider, cmd.IdempotencyKey.Value)
+		bound, err := s.cfg.Store.CheckoutByKey(ctx, provider, cmd.IdempotencyKey.Value)
 		switch {
 		case err == nil && bound.OrderID != order:
 			return checkout.Checkout{}, checkout.KeyTaken()
@@ -83,7 +83,7 @@ func (s *Service) find(ctx context.Context, cmd checkout.Create) (checkout.Check
 			return checkout.Checkout{}, s.fail(ctx, "look up the idempotency key", err)
 		}
 	}
-	stored, err := s.Store.CheckoutByOrder(ctx, provider, order)
+	stored, err := s.cfg.Store.CheckoutByOrder(ctx, provider, order)
 	if err != nil && !errors.Is(err, ports.ErrNotFound) {
 		err = s.fail(ctx, "look up the order", err)
 	}
@@ -101,9 +101,9 @@ func (s *Service) replay(ctx context.Context, provider catalogue.Provider, store
 		return Opened{}, err
 	}
 	now := s.now()
-	if stored.Status != checkout.Confirmed && !stored.TokenFresh(s.Keyring, now) {
+	if stored.Status != checkout.Confirmed && !stored.TokenFresh(s.cfg.Keyring, now) {
 		stored, err = s.update(ctx, stored.ID, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
-			return c.Renew(s.Keyring, now, s.SetupLifetime), nil
+			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime), nil
 		})
 		if err != nil {
 			return Opened{}, err
@@ -131,14 +131,14 @@ func (s *Service) intent(ctx context.Context, provider catalogue.Provider, cmd c
 	if provider.Mode != catalogue.Authoritative {
 		return cmd.Intent(), nil
 	}
-	course, err := s.Store.Course(ctx, provider.Code, cmd.CourseCode.Value)
+	course, err := s.configured.course(ctx, s.now(), provider.Code, cmd.CourseCode.Value)
 	if errors.Is(err, ports.ErrNotFound) {
 		return checkout.Intent{}, cmd.UnknownCourse()
 	}
 	if err != nil {
 		return checkout.Intent{}, s.fail(ctx, "read the course", err)
 	}
-	return cmd.Resolve(course, s.Environment)
+	return cmd.Resolve(course, s.cfg.Environment)
 }
 
 // open stores a new checkout. It returns ports.ErrDuplicate if the order or the key has one.
@@ -148,17 +148,17 @@ func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd che
 		return Opened{}, err
 	}
 	var entropy [10]byte
-	if _, err := io.ReadFull(s.Rand, entropy[:]); err != nil {
+	if _, err := io.ReadFull(s.cfg.Rand, entropy[:]); err != nil {
 		return Opened{}, fmt.Errorf("draw a checkout id: %w", err)
 	}
 	now := s.now()
 	change := cmd.Open(intent, checkout.Opening{
 		ID:          checkout.NewID(provider.Code, now, entropy),
 		Now:         now,
-		Environment: s.Environment,
-		Token:       s.Keyring.Issue(1, now.Add(s.SetupLifetime)),
+		Environment: s.cfg.Environment,
+		Token:       s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime)),
 	})
-	err = s.Store.InsertCheckout(ctx, change, queue(provider, now))
+	err = s.cfg.Store.InsertCheckout(ctx, change, queue(provider, now))
 	if errors.Is(err, ports.ErrDuplicate) {
 		return Opened{}, err
 	}
@@ -188,7 +188,7 @@ func (s *Service) withSetup(o Opened) Opened {
 
 // tokenText returns the latest token of a checkout, or "" if its secret is gone.
 func (s *Service) tokenText(c checkout.Checkout) string {
-	text, _ := s.Keyring.Text(c.ID, c.Latest())
+	text, _ := s.cfg.Keyring.Text(c.ID, c.Latest())
 	return text
 }
 
@@ -196,7 +196,7 @@ func (s *Service) tokenText(c checkout.Checkout) string {
 func (s *Service) update(ctx context.Context, id string, q ports.Queued,
 	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Checkout, error) {
 	var next checkout.Checkout
-	err := s.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
+	err := s.cfg.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
 		change, err := decide(c)
 		next = change.Next
 		return change, err

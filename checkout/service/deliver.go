@@ -44,7 +44,7 @@ func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, chec
 		d.owned[events.ID(checkoutID, name)] = 1
 	}
 	if err := d.requested(ctx); err != nil {
-		s.Report(ctx, fmt.Errorf("deliver the events of %s: %w", checkoutID, err))
+		s.cfg.Report(ctx, fmt.Errorf("deliver the events of %s: %w", checkoutID, err))
 	}
 }
 
@@ -79,10 +79,10 @@ type recovery struct {
 
 // sweep starts on the abandoned events of every provider that has none in hand.
 func (r *recovery) sweep(ctx context.Context) {
-	found, err := r.Store.AbandonedCheckouts(ctx, r.now(), recoverBatch)
+	found, err := r.cfg.Store.AbandonedCheckouts(ctx, r.now(), recoverBatch)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.Report(ctx, fmt.Errorf("look for abandoned events: %w", err))
+			r.cfg.Report(ctx, fmt.Errorf("look for abandoned events: %w", err))
 		}
 		return
 	}
@@ -125,7 +125,7 @@ func (r *recovery) deliverAll(ctx context.Context, ids []string) {
 			defer func() { <-places }()
 			d := drain{Service: r.Service, checkoutID: id, owned: make(map[string]int64)}
 			if err := d.abandoned(ctx); err != nil && ctx.Err() == nil {
-				r.Report(ctx, fmt.Errorf("recover the events of %s: %w", id, err))
+				r.cfg.Report(ctx, fmt.Errorf("recover the events of %s: %w", id, err))
 			}
 		})
 	}
@@ -147,7 +147,7 @@ var errStopping = errors.New("the service stops; the next process goes on")
 // requested delivers until no event of ours is left, and waits for those of others before them.
 func (d drain) requested(ctx context.Context) error {
 	for {
-		pending, err := d.Store.PendingEvents(ctx, d.checkoutID)
+		pending, err := d.cfg.Store.PendingEvents(ctx, d.checkoutID)
 		ours := func(q ports.QueuedEvent) bool { return d.owned[q.Event.ID] == q.Epoch }
 		if err != nil || !slices.ContainsFunc(pending, ours) {
 			return err
@@ -165,7 +165,7 @@ func (d drain) requested(ctx context.Context) error {
 // abandoned delivers until no event is left, or the next one belongs to somebody else.
 func (d drain) abandoned(ctx context.Context) error {
 	for {
-		pending, err := d.Store.PendingEvents(ctx, d.checkoutID)
+		pending, err := d.cfg.Store.PendingEvents(ctx, d.checkoutID)
 		if err != nil || len(pending) == 0 {
 			return err
 		}
@@ -175,7 +175,7 @@ func (d drain) abandoned(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		d.Count(OccurrenceRecovery)
+		d.cfg.Count(OccurrenceRecovery)
 	}
 }
 
@@ -192,7 +192,7 @@ func (d drain) next(ctx context.Context, q ports.QueuedEvent) error {
 	if err != nil {
 		return err
 	}
-	err = d.Store.SettleEvent(ctx, q.Event.ID, epoch, status, attempts)
+	err = d.cfg.Store.SettleEvent(ctx, q.Event.ID, epoch, status, attempts)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
 		return errOthers // who took it over settles it
@@ -213,7 +213,7 @@ func (d drain) own(ctx context.Context, q ports.QueuedEvent) (epoch int64, until
 		return 0, until, errOthers
 	}
 	until = now.Add(ownership)
-	epoch, err = d.Store.TakeEvent(ctx, q.Event.ID, q.Epoch, until)
+	epoch, err = d.cfg.Store.TakeEvent(ctx, q.Event.ID, q.Epoch, until)
 	if errors.Is(err, ports.ErrNotFound) {
 		return 0, until, errOthers
 	}
@@ -224,7 +224,7 @@ func (d drain) own(ctx context.Context, q ports.QueuedEvent) (epoch int64, until
 // attempt makes one run of attempts (section 6). An error means that the run was cut short and
 // the event stays pending.
 func (d drain) attempt(ctx context.Context, e events.Event) (events.Status, int, error) {
-	provider, err := d.Store.Provider(ctx, e.ProviderCode)
+	provider, err := d.configured.provider(ctx, d.now(), e.ProviderCode)
 	if errors.Is(err, ports.ErrNotFound) || err == nil && !provider.Destination.Configured() {
 		return events.NotConfigured, 0, nil
 	}
@@ -236,14 +236,14 @@ func (d drain) attempt(ctx context.Context, e events.Event) (events.Status, int,
 		if err := pause(ctx, events.Delay(n)); err != nil {
 			return "", 0, err
 		}
-		err := d.Sender.Send(ctx, provider.Destination, delivery, n)
+		err := d.cfg.Sender.Send(ctx, provider.Destination, delivery, n)
 		if err == nil {
 			return events.Delivered, n, nil
 		}
 		if ctx.Err() != nil {
 			return "", 0, ctx.Err()
 		}
-		d.Report(ctx, fmt.Errorf("send %s of %s, attempt %d: %w", e.ID, e.CheckoutID, n, err))
+		d.cfg.Report(ctx, fmt.Errorf("send %s of %s, attempt %d: %w", e.ID, e.CheckoutID, n, err))
 		if d.stopping.Load() {
 			return "", 0, errStopping
 		}

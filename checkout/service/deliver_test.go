@@ -116,7 +116,7 @@ func (w *world) crashedOf(t *testing.T, provider, order string) {
 	cmd.ProviderCode = checkout.Give(provider)
 	change := cmd.Open(checkout.Intent{}, checkout.Opening{ID: provider + "-1-" + order, Now: time.Now().UTC(),
 		Environment: catalogue.Sandbox, Token: checkout.Token{Epoch: 1, Expires: time.Now().UTC()}})
-	queued := ports.Queued{Status: events.Pending, Until: time.Now().UTC().Add(10 * time.Second)}
+	queued := ports.Queued{Status: events.Pending, Until: w.clock.now().UTC().Add(10 * time.Second)}
 	if err := w.store.InsertCheckout(t.Context(), change, queued); err != nil {
 		t.Fatal(err)
 	}

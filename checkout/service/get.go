@@ -27,7 +27,7 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (check
 	}
 	fresh, err := s.refresh(ctx, stored)
 	if err != nil {
-		s.Report(ctx, err) // a stale answer is better than none
+		s.cfg.Report(ctx, err) // a stale answer is better than none
 		return stored, nil
 	}
 	return fresh, nil
@@ -35,7 +35,7 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (check
 
 // owned returns the caller's checkout. Another provider's does not exist.
 func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
-	stored, err := s.Store.Checkout(ctx, id)
+	stored, err := s.cfg.Store.Checkout(ctx, id)
 	if errors.Is(err, ports.ErrNotFound) || err == nil && stored.ProviderCode != caller.ProviderCode {
 		return checkout.Checkout{}, checkout.Refuse(checkout.CodeCheckoutUnknown, "there is no checkout with this id")
 	}
@@ -52,7 +52,7 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout) (checko
 	}
 	asking, cancel := context.WithTimeout(ctx, observeLimit)
 	defer cancel()
-	seen, err := s.Processor.Observe(asking, stored.Setup, s.now())
+	seen, err := s.cfg.Processor.Observe(asking, stored.Setup, s.now())
 	if err != nil {
 		return stored, fmt.Errorf("observe the setup of %s: %w", stored.ID, err)
 	}

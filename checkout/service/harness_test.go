@@ -28,6 +28,7 @@ type world struct {
 	printer   *printer
 	receiver  *receiver
 	reports   *reports
+	clock     *clock
 	config    service.Config
 }
 
@@ -35,14 +36,15 @@ type world struct {
 // change, if any, changes the configuration of the service.
 func newWorld(t *testing.T, change ...func(*service.Config)) *world {
 	t.Helper()
-	w := &world{store: memory.New(), processor: &processor{}, printer: &printer{}, receiver: &receiver{}, reports: &reports{}}
+	w := &world{store: memory.New(), processor: &processor{}, printer: &printer{}, receiver: &receiver{}, reports: &reports{},
+		clock: &clock{}}
 	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: ring,
 		Store: w.store, Processor: w.processor, Printer: w.printer, Sender: w.receiver,
-		Now: time.Now, Rand: rand.Reader, Report: w.reports.add}
+		Now: w.clock.now, Rand: rand.Reader, Report: w.reports.add}
 	for _, f := range change {
 		f(&c)
 	}
@@ -76,8 +78,10 @@ func kowhai() catalogue.Configuration {
 	}
 }
 
+// configure replaces the configuration, and moves the clock on until it is seen.
 func (w *world) configure(t *testing.T, configurations ...catalogue.Configuration) {
 	t.Helper()
+	w.clock.forward(5 * time.Second)
 	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
 		return configurations, nil
 	})
@@ -250,6 +254,24 @@ func (r *receiver) names() (names []events.Name) {
 		names = append(names, d.Event.Name)
 	}
 	return names
+}
+
+// clock is the time, moved forward by hand.
+type clock struct {
+	mu    sync.Mutex
+	moved time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.moved)
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moved += d
 }
 
 type reports struct {

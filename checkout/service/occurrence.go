@@ -33,12 +33,12 @@ func Occurrences() []Occurrence {
 func (s *Service) countCreate(opened Opened, err error) {
 	switch {
 	case refusedWith(err, checkout.CodeIntentConflict):
-		s.Count(OccurrenceConflict)
+		s.cfg.Count(OccurrenceConflict)
 	case err != nil:
 	case opened.Replay:
-		s.Count(OccurrenceReplay)
+		s.cfg.Count(OccurrenceReplay)
 	default:
-		s.Count(OccurrenceCreate)
+		s.cfg.Count(OccurrenceCreate)
 	}
 }
 
@@ -46,12 +46,12 @@ func (s *Service) countCreate(opened Opened, err error) {
 func (s *Service) countConfirm(confirmed Confirmed, err error) {
 	switch {
 	case refusedWith(err, checkout.CodeConflict):
-		s.Count(OccurrenceConflict)
+		s.cfg.Count(OccurrenceConflict)
 	case err != nil:
 	case confirmed.Already:
-		s.Count(OccurrenceRepeatedConfirm)
+		s.cfg.Count(OccurrenceRepeatedConfirm)
 	default:
-		s.Count(OccurrenceConfirm)
+		s.cfg.Count(OccurrenceConfirm)
 	}
 }
 
@@ -59,11 +59,11 @@ func (s *Service) countConfirm(confirmed Confirmed, err error) {
 func (s *Service) countSettled(status events.Status) {
 	switch status {
 	case events.Delivered:
-		s.Count(OccurrenceDelivered)
+		s.cfg.Count(OccurrenceDelivered)
 	case events.Failed:
-		s.Count(OccurrenceFailed)
+		s.cfg.Count(OccurrenceFailed)
 	case events.NotConfigured:
-		s.Count(OccurrenceNotConfigured)
+		s.cfg.Count(OccurrenceNotConfigured)
 	}
 }
 

@@ -28,15 +28,15 @@ type Readiness struct {
 
 // Readiness tells what this service is and whether it can take calls.
 func (s *Service) Readiness(ctx context.Context) Readiness {
-	r := Readiness{Environment: s.Environment, BaseURL: s.BaseURL, Processor: s.Processor.Name()}
-	providers, err := s.Store.Providers(ctx)
+	r := Readiness{Environment: s.cfg.Environment, BaseURL: s.cfg.BaseURL, Processor: s.cfg.Processor.Name()}
+	providers, err := s.cfg.Store.Providers(ctx)
 	if err != nil {
-		s.Report(ctx, fmt.Errorf("read the providers for readiness: %w", err))
+		s.cfg.Report(ctx, fmt.Errorf("read the providers for readiness: %w", err))
 		return r
 	}
 	r.ReadyForAPICalls = s.Health(ctx).OK()
 	for _, p := range providers {
-		if p.Destination.Configured() && p.Usable(s.Environment) == nil {
+		if p.Destination.Configured() && p.Usable(s.cfg.Environment) == nil {
 			r.WebhookDestinationsConfigured = true
 		}
 	}
@@ -55,8 +55,8 @@ func (h Health) OK() bool { return h.Store == nil && h.Processor == nil }
 // Health checks what the service depends on, within a second. However many ask, each check is made
 // once at a time and at most once a second; a failed one is told to Config.Report, once.
 func (s *Service) Health(ctx context.Context) Health {
-	store := s.writable.begin(s.Now, s.check("the store", s.Store.Ready))
-	processor := s.reachable.begin(s.Now, s.check("the processor", s.Processor.Ready))
+	store := s.writable.begin(s.cfg.Now, s.check("the store", s.cfg.Store.Ready))
+	processor := s.reachable.begin(s.cfg.Now, s.check("the processor", s.cfg.Processor.Ready))
 	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
 }
 
@@ -69,7 +69,7 @@ func (s *Service) check(what string, ready func(context.Context) error) func(con
 		}
 		if err != nil {
 			err = fmt.Errorf("%s is not ready: %w", what, err)
-			s.Report(ctx, err)
+			s.cfg.Report(ctx, err)
 		}
 		return err
 	}

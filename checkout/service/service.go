@@ -46,7 +46,8 @@ type Config struct {
 
 // Service runs checkouts. It is safe for concurrent use.
 type Service struct {
-	Config
+	cfg        Config
+	configured configured
 	writable   probe          // of the store
 	reachable  probe          // of the processor
 	zone       *time.Location // of due dates and agreement numbers
@@ -80,11 +81,11 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service: New Zealand time is unknown; import time/tzdata: %w", err)
 	}
-	return &Service{Config: c, zone: zone}, nil
+	return &Service{cfg: c, configured: newConfigured(c.Store), zone: zone}, nil
 }
 
 // now is the present in the precision that stores keep.
-func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
+func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
 // Caller is an authenticated provider.
 type Caller struct {
@@ -105,13 +106,13 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	found, err := s.Store.Key(ctx, hash)
+	found, err := s.configured.key(ctx, s.now(), hash)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
 		return Caller{}, invalid
 	case err != nil:
 		return Caller{}, s.fail(ctx, "read the API key", err)
-	case !found.RevokedAt.IsZero(), found.Environment != s.Environment:
+	case !found.RevokedAt.IsZero(), found.Environment != s.cfg.Environment:
 		return Caller{}, invalid
 	}
 	return Caller{ProviderCode: found.Provider, KeyID: found.ID}, nil
@@ -123,14 +124,14 @@ func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Given
 	if err := checkout.Admit(caller.ProviderCode, named); err != nil {
 		return catalogue.Provider{}, err
 	}
-	p, err := s.Store.Provider(ctx, caller.ProviderCode)
+	p, err := s.configured.provider(ctx, s.now(), caller.ProviderCode)
 	if errors.Is(err, ports.ErrNotFound) {
 		return p, checkout.Refuse(checkout.CodeProviderUnknown, "this provider has no configuration; ask the operator")
 	}
 	if err != nil {
 		return p, s.fail(ctx, "read provider "+caller.ProviderCode, err)
 	}
-	if unusable := p.Usable(s.Environment); unusable != nil {
+	if unusable := p.Usable(s.cfg.Environment); unusable != nil {
 		return p, checkout.Refuse(checkout.CodeProviderNotEnabled, unusable.Error())
 	}
 	return p, nil
@@ -152,7 +153,7 @@ func lasting(ctx context.Context, limit time.Duration) (context.Context, context
 func (s *Service) fail(ctx context.Context, doing string, err error) error {
 	err = fmt.Errorf("%s: %w", doing, err)
 	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
-		s.Report(ctx, err)
+		s.cfg.Report(ctx, err)
 		return busy()
 	}
 	return err

@@ -36,11 +36,11 @@ func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error
 	unknown := checkout.Refuse(checkout.CodeTokenUnknown, "there is no such page")
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	id, epoch, ok := s.Keyring.Read(token)
+	id, epoch, ok := s.cfg.Keyring.Read(token)
 	if !ok {
 		return SetupPage{}, unknown
 	}
-	c, err := s.Store.Checkout(ctx, id)
+	c, err := s.cfg.Store.Checkout(ctx, id)
 	if errors.Is(err, ports.ErrNotFound) || err == nil && epoch > c.Latest().Epoch {
 		return SetupPage{}, unknown
 	}
@@ -48,14 +48,14 @@ func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error
 		return SetupPage{}, s.fail(ctx, "read checkout "+id, err)
 	}
 	page := SetupPage{Token: token, Checkout: c, Schedule: c.Schedule()}
-	page.Provider, err = s.Store.Provider(ctx, c.ProviderCode)
+	page.Provider, err = s.configured.provider(ctx, s.now(), c.ProviderCode)
 	if errors.Is(err, ports.ErrNotFound) {
 		page.Provider = catalogue.Provider{Code: c.ProviderCode, Name: c.ProviderCode}
 	} else if err != nil {
 		return SetupPage{}, s.fail(ctx, "read provider "+c.ProviderCode, err)
 	}
 	switch {
-	case page.Provider.Usable(s.Environment) != nil:
+	case page.Provider.Usable(s.cfg.Environment) != nil:
 		page.State = PageNotEnabled
 	case c.SetupComplete():
 		page.State = PageDone
@@ -73,7 +73,7 @@ func (s *Service) openPage(ctx context.Context, token string) (page SetupPage, d
 	page, err = s.SetupPage(ctx, token)
 	if page.State == PageDone {
 		if _, err := s.refresh(ctx, page.Checkout); err != nil {
-			s.Report(ctx, err)
+			s.cfg.Report(ctx, err)
 		}
 		page, err = s.SetupPage(ctx, token)
 	}
@@ -102,12 +102,12 @@ func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err
 		return s.pageURL(token), nil
 	}
 	c, try := page.Checkout, page.Checkout.NextTry()
-	request, err := s.Processor.Begin(ctx, ports.SetupStart{
-		Key: checkout.NaturalKey(s.Environment, c.ProviderCode, c.OrderID,
+	request, err := s.cfg.Processor.Begin(ctx, ports.SetupStart{
+		Key: checkout.NaturalKey(s.cfg.Environment, c.ProviderCode, c.OrderID,
 			"billing request "+strconv.Itoa(try)),
 		CheckoutID:  c.ID,
 		Token:       token,
-		BaseURL:     s.BaseURL,
+		BaseURL:     s.cfg.BaseURL,
 		ReturnURL:   s.pageURL(token),
 		Student:     c.Student,
 		Description: c.Intent.CourseName,
@@ -143,4 +143,4 @@ func (s *Service) CompleteSetup(ctx context.Context, token string, completion ch
 }
 
 // pageURL returns the address of the setup page.
-func (s *Service) pageURL(token string) string { return s.BaseURL + "/api/dd-setup?token=" + token }
+func (s *Service) pageURL(token string) string { return s.cfg.BaseURL + "/api/dd-setup?token=" + token }

@@ -148,13 +148,14 @@ func anonymous(r response) string {
 	return fmt.Sprint(r.status, " ", strings.ReplaceAll(r.text, r.header.Get("X-Request-Id"), "req_…"))
 }
 
-// revoke revokes an API key.
+// revoke revokes an API key, and waits for as long as a running server may go on to take it.
 func (s *sandbox) revoke(t *testing.T, key string) {
 	t.Helper()
 	s.clock.forward(time.Second) // within which a running server refuses it
 	if err := s.store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
+	s.clock.forward(time.Second)
 }
 
 func TestContract5TheKeyIsTakenFromItsHeaderAlone(t *testing.T) {

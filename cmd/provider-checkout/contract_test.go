@@ -135,6 +135,9 @@ const providers = `{"providers": [{
 // configure replaces the providers by those of a provider file, in which HOOKS is the address of s.hooks.
 func (s *sandbox) configure(t *testing.T, file string) {
 	t.Helper()
+	if len(s.keys) > 0 {
+		s.clock.forward(5 * time.Second) // within which a running server sees it
+	}
 	all, err := providerfile.Parse([]byte(strings.ReplaceAll(file, "HOOKS", s.hooks.url)))
 	if err != nil {
 		t.Fatal(err)
