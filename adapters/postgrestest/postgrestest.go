@@ -1,0 +1,95 @@
+// Package postgrestest gives tests a PostgreSQL: the one that PROVIDER_CHECKOUT_TEST_POSTGRES names by
+// its URL, or else a throw-away server that it starts from the server programs on the machine. The
+// server has its own folder and port, syncs as a real one does, and ends with the test process,
+// however that ends. Where there is neither, tests are skipped; or they fail, if
+// PROVIDER_CHECKOUT_TEST_POSTGRES_REQUIRED is set.
+package postgrestest
+
+import (
+	"context"
+	"crypto/rand"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	urlVariable      = "PROVIDER_CHECKOUT_TEST_POSTGRES"
+	requiredVariable = "PROVIDER_CHECKOUT_TEST_POSTGRES_REQUIRED"
+)
+
+// shared is the server of this process's tests, started when the first of them asks for it.
+var shared = sync.OnceValues(start)
+
+// URL returns the connection string of an empty place of the test's own: a schema that nothing else
+// is in and that is dropped at the end of the test, alone in the connection's search path.
+func URL(t testing.TB) string {
+	t.Helper()
+	if given := os.Getenv(urlVariable); given != "" {
+		return place(t, given)
+	}
+	s, err := shared()
+	if err != nil {
+		unavailable(t, err)
+	}
+	return s.URL(t)
+}
+
+// unavailable skips the test, or fails it where there must be a server.
+func unavailable(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv(requiredVariable) != "" {
+		t.Fatalf("%s is set, but there is no PostgreSQL: %v", requiredVariable, err)
+	}
+	t.Skipf("there is no PostgreSQL: %v; set %s", err, urlVariable)
+}
+
+// place makes a schema on the server and returns the connection string of who uses it.
+func place(t testing.TB, server string) string {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatalf("%s is not a URL", urlVariable) // the error would repeat it, password and all
+	}
+	schema := "test_" + strings.ToLower(rand.Text())
+	execute(t, server, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { execute(t, server, "DROP SCHEMA "+schema+" CASCADE") })
+	q := u.Query()
+	q.Set("search_path", schema)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func execute(t testing.TB, server, statement string) {
+	t.Helper()
+	ctx := context.Background() // a cleanup comes after the test's context has ended
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		t.Fatalf("connect to the test's PostgreSQL: %v", err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+}
+
+// New starts a server for this test alone, which ends with the test.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s, err := start()
+	if err != nil {
+		unavailable(t, err)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// URL is as the package's: of a place on this server.
+func (s *Server) URL(t testing.TB) string {
+	t.Helper()
+	return place(t, s.url)
+}

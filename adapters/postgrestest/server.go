@@ -1,0 +1,178 @@
+package postgrestest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Server is a throw-away PostgreSQL server. A guard looks after it: a shell that starts it, waits until its
+// input ends, and then stops it and removes what it left. The other end of that input is held by this
+// process alone, so that it ends with the process, even when that is killed.
+type Server struct {
+	url      string
+	folder   string
+	programs string // folder of the server's programs
+	guard    *exec.Cmd
+	input    io.Closer
+}
+
+// guardScript gets the folder, the programs' folder and the port as arguments. What it prints first is
+// "ready", or why it failed. Nobody connects over the network: the server listens on loopback only, for which
+// it trusts everybody.
+const guardScript = `
+data=$1/data log=$1/log
+fail() { tr '\n' ' ' <"$log"; rm -rf "$1"; exit 1; }
+"$2/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$log" 2>&1 || fail "$1"
+"$2/pg_ctl" -D "$data" -l "$log" -w -o "-p $3 -k $1 -c listen_addresses=127.0.0.1 -c max_connections=400" start >/dev/null 2>&1 || fail "$1"
+echo ready
+read -r _
+"$2/pg_ctl" -D "$data" -m immediate -w stop >/dev/null 2>&1
+rm -rf "$1"
+`
+
+// start starts a server, or says why it cannot.
+func start() (*Server, error) {
+	programs, err := findPrograms()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "provider-checkout-postgres-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{folder: folder, programs: programs}
+	for range 3 { // another process may take the port before the server does
+		if err = s.launch(); err == nil {
+			return s, nil
+		}
+	}
+	return nil, errors.Join(err, os.RemoveAll(folder))
+}
+
+// launch starts the guard and waits until the server answers.
+func (s *Server) launch() error {
+	if err := os.MkdirAll(s.folder, 0o700); err != nil {
+		return err
+	}
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	s.guard, err = s.command("/bin/sh", "-c", guardScript, "guard", s.folder, s.programs, port)
+	if err != nil {
+		return err
+	}
+	input, err := s.guard.StdinPipe()
+	if err != nil {
+		return err
+	}
+	output, err := s.guard.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := s.guard.Start(); err != nil {
+		return fmt.Errorf("start the guard of PostgreSQL: %w", err)
+	}
+	s.input = input
+	said, err := bufio.NewReader(output).ReadString('\n')
+	if said != "ready\n" {
+		s.stop()
+		return fmt.Errorf("start PostgreSQL of %s: %s (%w)", s.programs, said, err)
+	}
+	s.url = "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	return nil
+}
+
+// stop ends the server and waits until nothing of it is left.
+func (s *Server) stop() {
+	s.input.Close()
+	_ = s.guard.Wait() // it fails where the server failed before
+}
+
+// Restart ends the server at once, without a word to its clients, and starts it again.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	cmd, err := s.command(filepath.Join(s.programs, "pg_ctl"), "-D", filepath.Join(s.folder, "data"),
+		"-l", filepath.Join(s.folder, "log"), "-m", "immediate", "-w", "restart")
+	if err == nil {
+		err = cmd.Run()
+	}
+	if err != nil {
+		t.Fatalf("restart PostgreSQL: %v", err)
+	}
+}
+
+// command is a command in the server's folder and in a process group of its own, which a terminal's
+// interrupt does not reach. PostgreSQL refuses to run as root: there it runs as another user.
+func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = s.folder
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() != 0 {
+		return cmd, nil
+	}
+	uid, gid, err := lesserUser()
+	if err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return cmd, os.Chown(s.folder, uid, gid)
+}
+
+// lesserUser is whom the server runs as where the test runs as root.
+func lesserUser() (uid, gid int, err error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		u, lookupErr := user.Lookup(name)
+		if lookupErr != nil {
+			err = lookupErr
+			continue
+		}
+		uid, uidErr := strconv.Atoi(u.Uid)
+		gid, gidErr := strconv.Atoi(u.Gid)
+		return uid, gid, errors.Join(uidErr, gidErr)
+	}
+	return 0, 0, fmt.Errorf("PostgreSQL does not run as root: %w", err)
+}
+
+// findPrograms returns the folder of the server's programs: where PATH leads, or else the newest of those
+// that Debian installs.
+func findPrograms() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", errors.New("initdb is neither in PATH nor in /usr/lib/postgresql")
+	}
+	version := func(path string) int {
+		n, _ := strconv.Atoi(strings.Split(path, "/")[4])
+		return n
+	}
+	slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
+	return filepath.Dir(found[len(found)-1]), nil
+}
+
+// freePort returns a port of the loopback interface that nobody listens on at present.
+func freePort() (string, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	return port, errors.Join(err, ln.Close())
+}
