@@ -25,14 +25,10 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
 	defer cancel()
-	pending, oldest, err := b.Store.Backlog(ctx)
+	pending, age, err := b.Backlog(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(pendingEvents(), err)
 		return
-	}
-	var age time.Duration
-	if pending > 0 {
-		age = max(0, b.Now().Sub(oldest))
 	}
 	to <- prometheus.MustNewConstMetric(pendingEvents(), prometheus.GaugeValue, float64(pending))
 	to <- prometheus.MustNewConstMetric(oldestAge(), prometheus.GaugeValue, age.Seconds())

@@ -60,6 +60,19 @@ func (s *Service) Health(ctx context.Context) Health {
 	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
 }
 
+// Backlog returns how many events are pending, those under way included, and the age of the oldest: 0
+// if there is none.
+func (s *Service) Backlog(ctx context.Context) (pending int, age time.Duration, err error) {
+	pending, oldest, err := s.cfg.Store.Backlog(ctx)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the pending events: %w", err)
+	}
+	if pending > 0 {
+		age = max(0, s.now().Sub(oldest))
+	}
+	return pending, age, nil
+}
+
 // check returns a check that names what it found not ready, and reports it.
 func (s *Service) check(what string, ready func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
