@@ -312,7 +312,7 @@ func TestContract3ManyCheckoutsAtOnceDoNotMix(t *testing.T) {
 		})
 		numbers, ids := map[string]bool{}, map[string]bool{}
 		for i, r := range confirmed {
-			if created[i].status != http.StatusCreated || r.status != http.StatusOK || r.at("already_confirmed") != false ||
+			if created[i].status != http.StatusCreated || r.status != http.StatusOK || r.at("already_confirmed") != false || r.at("agreement.pdf_generated") != true ||
 				r.string("checkout.id") != created[i].string("checkout.checkout_id") {
 				t.Errorf("checkout %d: %d %s\nthen %d %s", i, created[i].status, created[i].text, r.status, r.text)
 			}
