@@ -51,7 +51,9 @@ func (p processor) Ready(context.Context) error { return p.processorErr }
 
 type printer struct{}
 
-func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) { return []byte("%PDF"), nil }
+func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
+	return []byte("%PDF"), nil
+}
 
 // newDoor returns the operator's door of a service over o, and what it logs.
 func newDoor(t *testing.T, o *outside, metrics *ops.Metrics) (*ops.Door, *bytes.Buffer) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,21 +27,27 @@ type Readiness struct {
 	WebhookDestinationsConfigured bool
 }
 
-// Readiness tells what this service is and whether it can take calls.
+// Readiness tells what this service is and whether it can take calls. Like Health it asks at most once
+// a second, and answers within one.
 func (s *Service) Readiness(ctx context.Context) Readiness {
-	r := Readiness{Environment: s.cfg.Environment, BaseURL: s.cfg.BaseURL, Processor: s.cfg.Processor.Name()}
+	read := s.readable.begin(s.cfg.Now, s.check("the configuration", s.lookForDestinations))
+	healthy := s.Health(ctx).OK()
+	return Readiness{
+		Environment:                   s.cfg.Environment,
+		BaseURL:                       s.cfg.BaseURL,
+		Processor:                     s.cfg.Processor.Name(),
+		ReadyForAPICalls:              read.wait(ctx) == nil && healthy,
+		WebhookDestinationsConfigured: s.destinations.Load(),
+	}
+}
+
+// lookForDestinations finds out whether a provider that may be used has a destination.
+func (s *Service) lookForDestinations(ctx context.Context) error {
 	providers, err := s.cfg.Store.Providers(ctx)
-	if err != nil {
-		s.cfg.Report(ctx, fmt.Errorf("read the providers for readiness: %w", err))
-		return r
-	}
-	r.ReadyForAPICalls = s.Health(ctx).OK()
-	for _, p := range providers {
-		if p.Destination.Configured() && p.Usable(s.cfg.Environment) == nil {
-			r.WebhookDestinationsConfigured = true
-		}
-	}
-	return r
+	s.destinations.Store(slices.ContainsFunc(providers, func(p catalogue.Provider) bool {
+		return p.Destination.Configured() && p.Usable(s.cfg.Environment) == nil
+	}))
+	return err
 }
 
 // Health is how it stands with what the service cannot work without.

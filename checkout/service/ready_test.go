@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -125,6 +126,45 @@ func TestAStoreThatHangsIsNotReadyAfterASecond(t *testing.T) {
 			t.Errorf("a late answer counts as %v, want %v", h.Store, context.DeadlineExceeded)
 		}
 	})
+}
+
+// unread is a store whose configuration cannot be read.
+type unread struct {
+	*memory.Store
+	err   error
+	times atomic.Int64
+}
+
+func (s *unread) Providers(ctx context.Context) ([]catalogue.Provider, error) {
+	s.times.Add(1)
+	if s.err != nil {
+		return nil, s.err
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestAConfigurationThatCannotBeReadIsNotReady(t *testing.T) {
+	for name, fault := range map[string]error{"at once": errReadOnly, "in time": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &unread{err: fault}
+				w := newWorld(t, func(c *service.Config) {
+					s.Store = c.Store.(*memory.Store)
+					c.Store = s
+				})
+				began := time.Now()
+				for range 3 {
+					if r := w.Readiness(t.Context()); r.ReadyForAPICalls || r.WebhookDestinationsConfigured {
+						t.Errorf("readiness %+v, want none", r)
+					}
+				}
+				if took := time.Since(began); took > time.Second || s.times.Load() != 1 {
+					t.Errorf("three answers took %s and %d readings, want at most 1 s and 1", took, s.times.Load())
+				}
+			})
+		})
+	}
 }
 
 func TestWhoHangsUpWaitsForNoCheck(t *testing.T) {

@@ -48,11 +48,12 @@ type Config struct {
 type Service struct {
 	cfg        Config
 	configured configured
-	writable   probe          // of the store
-	reachable  probe          // of the processor
 	zone       *time.Location // of due dates and agreement numbers
 	confirming locks          // one confirm of a checkout draws its agreement at a time
 	stopping   atomic.Bool    // Run has been told to end
+
+	writable, reachable, readable probe       // of the store, the processor and the configuration
+	destinations                  atomic.Bool // a provider that may be used has one
 }
 
 // New checks c and returns a service. It starts nothing: see Run.
