@@ -137,22 +137,26 @@ func ownSecret(path string, fresh bool, rand io.Reader) ([]byte, error) {
 	return bytes.TrimSpace(text), nil
 }
 
-// makeSecret makes the file whole or not at all, unless another process made it first.
+// makeSecret makes the file whole or not at all. Its caller holds the store's write lock: no other process
+// makes one meanwhile, and a half-made one is what a process that was killed left behind.
 func makeSecret(path string, rand io.Reader) error {
 	secret := make([]byte, 32)
 	if _, err := io.ReadFull(rand, secret); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // the owner's alone
+	half := path + ".new"
+	if err := os.Remove(half); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
 	_, err = f.WriteString(hex.EncodeToString(secret) + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Rename(half, path); err != nil {
 		return err
 	}
 	folder, err := os.Open(filepath.Dir(path))
