@@ -23,6 +23,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/postgres"
+	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
@@ -41,6 +43,15 @@ var stores = []struct {
 	{"sqlite", func(t *testing.T) ports.Store {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
 			sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	}},
+	{"postgres", func(t *testing.T) ports.Store {
+		db, err := postgres.Open(t.Context(), postgrestest.URL(t),
+			postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ type demonstration struct {
 	Keys         map[string]string // by provider code
 	FirstPayment string            // a date
 
-	db     *sqlite.DB
+	db     records
 	events <-chan receipt
 }
 

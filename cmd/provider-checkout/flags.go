@@ -31,7 +31,9 @@ type settings struct {
 }
 
 func storeFlag(fs *flags, s *settings) {
-	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db", "where the records are kept: `sqlite:PATH`")
+	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db",
+		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE,\n"+
+			"        which with a password in it belongs into the variable, for everybody sees flags")
 	fs.hasVariable("store")
 }
 

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -30,7 +29,7 @@ func issueKey(ctx context.Context, c *call) error {
 }
 
 // newKey stores a new key of a provider and returns its text. env is the provider's where it is empty.
-func newKey(ctx context.Context, db *sqlite.DB, provider string, env catalogue.Environment) (string, error) {
+func newKey(ctx context.Context, db records, provider string, env catalogue.Environment) (string, error) {
 	p, err := db.Provider(ctx, provider)
 	if errors.Is(err, ports.ErrNotFound) {
 		return "", fmt.Errorf("there is no provider %q", provider)

@@ -67,8 +67,8 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"base URL with another scheme", nil, []string{"serve", "--base-url", "ftp://pay.example"}, "must be a scheme and a host"},
 		{"wrong value of a variable", []string{"PROVIDER_CHECKOUT_RATE_LIMIT=fast"}, []string{"serve"},
 			`invalid value "fast" of PROVIDER_CHECKOUT_RATE_LIMIT`},
-		{"store of another kind", nil, []string{"export", "--store", "postgres://u:hunter2@db/x"}, "--store must be sqlite:PATH"},
-		{"store of another kind, from its variable", []string{"PROVIDER_CHECKOUT_STORE=postgres://u:hunter2@db/x"},
+		{"store of another kind", nil, []string{"export", "--store", "mysql://u:hunter2@db/x"}, "--store must be sqlite:PATH"},
+		{"store of another kind, from its variable", []string{"PROVIDER_CHECKOUT_STORE=mysql://u:hunter2@db/x"},
 			[]string{"keys", "list"}, "--store must be sqlite:PATH"},
 		{"store without a path", nil, []string{"export", "--store", "sqlite:"}, "--store must be sqlite:PATH"},
 		{"two sources of the secret", []string{secretVariable + "=a", secretFileVariable + "=b"}, []string{"serve", store, "--addr=127.0.0.1:0"},
@@ -205,6 +205,10 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 		{"no store to export", nil, []string{"export", "--store", "sqlite:" + missing}, "there is no store at " + missing},
 		{"no store to list", nil, []string{"keys", "list", "--store", "sqlite:" + missing}, "there is no store at"},
 		{"no file to apply", nil, []string{"apply", "-f", filepath.Join(dir, "none.json"), "--store", "sqlite:" + missing}, "no such file"},
+		{"no server", nil, []string{"export", "--store", "postgres://u:hunter2@127.0.0.1:1/x"}, "connection refused"},
+		{"no server, from its variable", []string{"PROVIDER_CHECKOUT_STORE=postgres://u:hunter2@127.0.0.1:1/x"},
+			[]string{"keys", "list"}, "connection refused"},
+		{"connection string that is none", nil, []string{"export", "--store", "postgres://u:hunter2@[/x"}, "cannot be read"},
 		{"short secret", []string{secretVariable + "=0123456789abcdef0123456789abcdef,short"},
 			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "secret 2 of PROVIDER_CHECKOUT_SECRET has 5 bytes"},
 		{"no secret file", []string{secretFileVariable + "=" + filepath.Join(dir, "secret")},
@@ -214,6 +218,9 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 			got := try(t, tt.env, "", tt.args...)
 			if got.code != exitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
 				t.Errorf("%q = %+v, want status 1 and one line on stderr with %q", tt.args, got, tt.want)
+			}
+			if strings.Contains(got.stderr, "hunter2") {
+				t.Errorf("%q tells the password: %s", tt.args, got.stderr)
 			}
 		})
 	}

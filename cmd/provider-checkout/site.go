@@ -18,7 +18,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
-	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -40,7 +39,7 @@ type site struct {
 }
 
 // newSite puts the service together as s says, reached under baseURL. It tells metrics what happens.
-func newSite(db *sqlite.DB, s settings, baseURL string, metrics *ops.Metrics, log *slog.Logger) (*site, error) {
+func newSite(db records, s settings, baseURL string, metrics *ops.Metrics, log *slog.Logger) (*site, error) {
 	keyring, err := checkout.NewKeyring(db.Secrets()...)
 	if err != nil {
 		return nil, fmt.Errorf("derive the token keys: %w", err)

@@ -9,8 +9,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -20,44 +22,49 @@ const (
 
 	secretHelp = "The operator's secret, of 32 bytes or more, comes from " + secretVariable + " (a comma-separated list: the\n" +
 		"first signs, all verify) or from the file that " + secretFileVariable + " names (one a\n" +
-		"line). Without it a sandbox uses the store's own, in <file>.secret. SIGTERM drains and ends."
+		"line). Without it a sandbox uses the store's own, in <file>.secret or a table of PostgreSQL.\n" +
+		"SIGTERM drains and ends."
 )
 
-// storePath returns the file that --store names.
-func (c *call) storePath() (string, error) {
-	scheme, path, _ := strings.Cut(c.store, ":")
-	if scheme != "sqlite" || path == "" {
-		// The rest may hold a password: it is not repeated.
-		return "", usageError(fmt.Sprintf("--store must be sqlite:PATH; %q is no store that this program has", scheme))
-	}
-	return path, nil
+// records is a store that this program opened.
+type records interface {
+	ports.Store
+	Secrets() [][]byte // in force: those given, or the store's own
+	Close() error
 }
 
 // openStore opens the store, and makes it if there is none. env is empty for a command that
-// serves neither environment, and onCommit, which is told the size of each commit, nil for one
-// that does not care.
-func (c *call) openStore(ctx context.Context, env catalogue.Environment, onCommit func(writes int)) (*sqlite.DB, error) {
-	path, err := c.storePath()
-	if err != nil {
-		return nil, err
+// serves neither environment, and onCommit, which is told the size of each commit where the store
+// itself commits, nil for one that does not care.
+func (c *call) openStore(ctx context.Context, env catalogue.Environment, onCommit func(writes int)) (records, error) {
+	return c.open(ctx, env, onCommit, false)
+}
+
+// openRecords opens a store that must be there: a mistyped path is not answered with an empty store.
+func (c *call) openRecords(ctx context.Context) (records, error) {
+	return c.open(ctx, "", nil, true)
+}
+
+func (c *call) open(ctx context.Context, env catalogue.Environment, onCommit func(writes int), mustExist bool) (records, error) {
+	scheme, path, _ := strings.Cut(c.store, ":")
+	inPostgres := scheme == "postgres" || scheme == "postgresql"
+	if path == "" || !inPostgres && scheme != "sqlite" {
+		// The rest may hold a password: it is not repeated.
+		return nil, usageError(fmt.Sprintf("--store must be sqlite:PATH or postgres://…; %q is no store that this program has", scheme))
+	}
+	if !inPostgres && mustExist {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no store at %s; apply and serve make one", path)
+		}
 	}
 	secrets, err := c.secrets()
 	if err != nil {
 		return nil, err
 	}
+	if inPostgres { // whose server puts commits together by itself
+		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, MustExist: mustExist, Rand: rand.Reader})
+	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader, OnCommit: onCommit})
-}
-
-// openRecords opens a store that must be there: a mistyped path is not answered with an empty store.
-func (c *call) openRecords(ctx context.Context) (*sqlite.DB, error) {
-	path, err := c.storePath()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no store at %s; apply and serve make one", path)
-	}
-	return c.openStore(ctx, "", nil)
 }
 
 // secrets returns the operator's secrets, or none where none are given.
