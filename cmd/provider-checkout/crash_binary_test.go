@@ -209,8 +209,9 @@ func (b binary) configuredStore(t *testing.T, dir string, h *hooks) (store strin
 }
 
 // ownersAlone checks that nobody but the owner may open any file of the folder, and returns their names.
-func ownersAlone(t *testing.T, dir string) (names []string) {
+func ownersAlone(t *testing.T, dir string) string {
 	t.Helper()
+	var names []string
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -225,5 +226,5 @@ func ownersAlone(t *testing.T, dir string) (names []string) {
 		}
 		names = append(names, e.Name())
 	}
-	return names
+	return strings.Join(names, " ")
 }
