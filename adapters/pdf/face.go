@@ -5,7 +5,9 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/image/font"
 	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -14,23 +16,68 @@ type face struct {
 	style  string // in the library's words: "" regular, "B" bold
 	ttf    []byte // never handed out but as a copy: the library writes into it
 	glyphs *sfnt.Font
+	cut    *cut
 }
 
-func newFace(style string, ttf []byte) (*face, error) {
+// newFace returns the face of ttf with a cut for the characters that have codes.
+func newFace(style string, ttf []byte, codes map[rune]byte) (*face, error) {
 	glyphs, err := sfnt.Parse(ttf)
 	if err != nil {
 		return nil, fmt.Errorf("pdf: parse font %q: %w", style, err)
 	}
-	return &face{style: style, ttf: ttf, glyphs: glyphs}, nil
+	f := &face{style: style, ttf: ttf, glyphs: glyphs}
+	f.cut, err = newCut(f, codes)
+	if err != nil {
+		return nil, fmt.Errorf("pdf: cut font %q: %w", style, err)
+	}
+	return f, nil
 }
 
 // has tells whether r can be drawn. The library knows no rune above U+FFFF.
 func (f *face) has(r rune) bool {
+	if plain(r) {
+		return true // as most are
+	}
 	if r > '\uffff' {
 		return false
 	}
 	glyph, err := f.glyphs.GlyphIndex(nil, r)
 	return err == nil && glyph != 0
+}
+
+// advance returns how wide r is, in thousandths of the type size, rounded as the library does.
+func (f *face) advance(r rune) (int, error) {
+	glyph, err := f.glyphs.GlyphIndex(nil, r)
+	if err != nil {
+		return 0, fmt.Errorf("find %U: %w", r, err)
+	}
+	units := int(f.glyphs.UnitsPerEm())
+	advance, err := f.glyphs.GlyphAdvance(nil, glyph, fixed.I(units), font.HintingNone)
+	if err != nil {
+		return 0, fmt.Errorf("measure %U: %w", r, err)
+	}
+	return (2*1000*advance.Round() + units) / (2 * units), nil
+}
+
+// width returns how wide text is that f has, in thousandths of the type size.
+func (f *face) width(text string) int {
+	width := 0
+	for _, r := range text {
+		if plain(r) {
+			width += f.cut.widths[r]
+			continue
+		}
+		if code, ok := f.cut.codes[r]; ok {
+			width += f.cut.widths[code]
+			continue
+		}
+		advance, err := f.advance(r)
+		if err != nil {
+			panic(err) // f would not have it
+		}
+		width += advance
+	}
+	return width
 }
 
 // clean makes text fit to draw in f: valid UTF-8 in NFC on one line, white space as single

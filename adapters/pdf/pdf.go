@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"codeberg.org/go-fonts/dejavu/dejavusans"
@@ -32,11 +33,13 @@ func New(parallel int, zone *time.Location) (*Printer, error) {
 	if zone == nil {
 		return nil, errors.New("pdf: a time zone is required")
 	}
-	regular, err := newFace("", dejavusans.TTF)
+	regular, err := newFace("", dejavusans.TTF, codes())
 	if err != nil {
 		return nil, err
 	}
-	bold, err := newFace("B", dejavusansbold.TTF)
+	ascii := codes() // what is bold is of our own words, and no name
+	maps.DeleteFunc(ascii, func(r rune, _ byte) bool { return r > '~' })
+	bold, err := newFace("B", dejavusansbold.TTF, ascii)
 	if err != nil {
 		return nil, err
 	}

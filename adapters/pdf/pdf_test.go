@@ -81,6 +81,9 @@ func TestPrintNames(t *testing.T) {
 	}{
 		{"macrons and the ʻokina are drawn", "Māori ĀĒĪŌŪ āēīōū ʻOkina", "Māori ĀĒĪŌŪ āēīōū ʻOkina", ""},
 		{"so are Vietnamese, Greek and Cyrillic", "Nguyễn Ωμέγα Жанна", "Nguyễn Ωμέγα Жанна", ""},
+		{"so are the letters of Western Europe", "Zoë Ångström-Peña ÀÿßÐþ ŒœŠšŽžŸ", "Zoë Ångström-Peña ÀÿßÐþ ŒœŠšŽžŸ", ""},
+		{"and those of its neighbours", "ĆćČčĐđŁłŃńŚś Dvořák Őze ğı", "ĆćČčĐđŁłŃńŚś Dvořák Őze ğı", ""},
+		{"signs and quotation marks are drawn", "‘O’ “ʼ” – — … • € £ ½ ™", "‘O’ “ʼ” – — … • € £ ½ ™", ""},
 		{"a decomposed macron is composed", "Ma\u0304ia", "Māia", ""},
 		{"format characters are dropped", "A\u200dn\u202ena\u00ad", "Anna", ""},
 		{"white space is one space", "Anna\u00a0 \tMaria", "Anna Maria", ""},
@@ -116,14 +119,16 @@ func TestPrintNames(t *testing.T) {
 
 func TestPrintTakesAnyName(t *testing.T) {
 	p := printer(t)
-	char := rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("aāW 'ʻ-😀"))).Filter(func(r rune) bool {
+	usual := rapid.RuneFrom([]rune("aāW 'ʻ-😀"))
+	unusual := rapid.OneOf(rapid.Rune(), usual).Filter(func(r rune) bool {
 		return !unicode.IsControl(r) // what a request may hold
 	})
-	name := rapid.Custom(func(t *rapid.T) string {
-		n := rapid.SampledFrom([]int{1, 20, 254, 255}).Draw(t, "length")
-		return rapid.StringOfN(char, n, n, -1).Draw(t, "name")
-	})
 	rapid.Check(t, func(t *rapid.T) {
+		char := rapid.SampledFrom([]*rapid.Generator[rune]{usual, unusual}).Draw(t, "letters")
+		name := rapid.Custom(func(t *rapid.T) string {
+			n := rapid.SampledFrom([]int{1, 20, 254, 255}).Draw(t, "length")
+			return rapid.StringOfN(char, n, n, -1).Draw(t, "name")
+		})
 		a := plan(1)
 		a.Student.FirstName = name.Draw(t, "first name")
 		a.Student.LastName = name.Draw(t, "last name")
@@ -145,18 +150,47 @@ func TestPrintTakesAnyName(t *testing.T) {
 }
 
 func TestPrintGivesTheSameBytes(t *testing.T) {
-	p := printer(t)
-	want := printed(t, plan(52))
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			got, err := p.Print(context.Background(), plan(52))
-			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("another drawing has %d bytes (%v), not the same %d", len(got), err, len(want))
+	for name, given := range map[string]string{"cut faces": "Māia", "a whole face": "Nguyễn"} {
+		t.Run(name, func(t *testing.T) {
+			a := plan(52)
+			a.Student.FirstName = given
+			want := printed(t, a)
+			other, err := pdf.New(4, nzTime(t)) // cuts faces of its own
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					got, err := other.Print(context.Background(), a)
+					if err != nil || !bytes.Equal(got, want) {
+						t.Errorf("another drawing has %d bytes (%v), not the same %d", len(got), err, len(want))
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func TestPrintTakesAWholeFaceOnlyForALetterOutsideTheCut(t *testing.T) {
+	tests := []struct {
+		name, given string
+		whole       int
+	}{
+		{"macrons and the ʻokina", "ĀāĒēĪīŌōŪū ʻOkina", 0},
+		{"what no face has", "王 😀", 0},
+		{"Vietnamese", "Nguyễn", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := plan(4)
+			a.Student.FirstName = tt.given
+			if got := bytes.Count(printed(t, a), []byte("/Subtype /Type0")); got != tt.whole {
+				t.Errorf("the document of %q has %d whole faces, want %d", tt.given, got, tt.whole)
 			}
 		})
 	}
-	wg.Wait()
 }
 
 func TestPrintDatesTheDocumentByItsAcceptance(t *testing.T) {
@@ -206,9 +240,20 @@ func TestPrintRefuses(t *testing.T) {
 }
 
 func BenchmarkPrint(b *testing.B) {
-	for _, n := range []int{4, 52, money.MaxInstalments} {
-		b.Run(fmt.Sprintf("instalments=%d", n), func(b *testing.B) {
-			p, a := printer(b), plan(n)
+	tests := []struct {
+		name        string
+		instalments int
+		given       string
+	}{
+		{"instalments=4", 4, "Māia"},
+		{"instalments=52", 52, "Māia"},
+		{"instalments=600", money.MaxInstalments, "Māia"},
+		{"instalments=4/face=whole", 4, "Nguyễn"},
+	}
+	for _, tt := range tests {
+		b.Run(tt.name, func(b *testing.B) {
+			p, a := printer(b), plan(tt.instalments)
+			a.Student.FirstName = tt.given
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := p.Print(context.Background(), a); err != nil {
@@ -216,6 +261,14 @@ func BenchmarkPrint(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	for b.Loop() {
+		if _, err := pdf.New(1, time.UTC); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -259,9 +312,18 @@ func nzTime(t testing.TB) *time.Location {
 	return zone
 }
 
+// shared is one printer for all tests, for cutting its faces takes longer than most of them.
+var shared = sync.OnceValues(func() (*pdf.Printer, error) {
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		return nil, err
+	}
+	return pdf.New(4, zone)
+})
+
 func printer(t testing.TB) *pdf.Printer {
 	t.Helper()
-	p, err := pdf.New(4, nzTime(t))
+	p, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}

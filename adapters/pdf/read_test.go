@@ -3,14 +3,12 @@ package pdf_test
 import (
 	"bytes"
 	"compress/zlib"
-	"encoding/binary"
 	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"unicode/utf16"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"pgregory.net/rapid"
@@ -31,8 +29,9 @@ func read(t rapid.TB, pdf []byte) document {
 		t.Fatal("the document gives no number of pages")
 	}
 	d.count, _ = strconv.Atoi(string(count[1]))
+	fonts := fonts(t, pdf)
 	stream := regexp.MustCompile(`(?s)/Filter /FlateDecode /Length (\d+)>>\nstream\n`)
-	shown := regexp.MustCompile(`(?s) Td \(((?:[^\\)]|\\.)*)\) Tj ET`)
+	shown := regexp.MustCompile(`(?s)BT /F(\w+) [\d.]+ Tf ET| Td \(((?:[^\\)]|\\.)*)\) Tj ET`)
 	for _, at := range stream.FindAllSubmatchIndex(pdf, -1) {
 		length, _ := strconv.Atoi(string(pdf[at[2]:at[3]]))
 		content := inflate(t, pdf[at[1]:at[1]+length])
@@ -40,8 +39,13 @@ func read(t rapid.TB, pdf []byte) document {
 			continue // not a page
 		}
 		var texts []string
+		var decode func([]byte) string
 		for _, m := range shown.FindAllSubmatch(content, -1) {
-			texts = append(texts, literal(m[1]))
+			if m[1] != nil {
+				decode = fonts[string(m[1])]
+				continue
+			}
+			texts = append(texts, decode(literal(m[2])))
 		}
 		d.pages = append(d.pages, texts)
 	}
@@ -61,8 +65,8 @@ func inflate(t rapid.TB, data []byte) []byte {
 	return content
 }
 
-// literal decodes a PDF string of UTF-16.
-func literal(escaped []byte) string {
+// literal decodes a PDF string.
+func literal(escaped []byte) []byte {
 	var raw []byte
 	for i := 0; i < len(escaped); i++ {
 		if escaped[i] == '\\' {
@@ -74,11 +78,7 @@ func literal(escaped []byte) string {
 		}
 		raw = append(raw, escaped[i])
 	}
-	units := make([]uint16, len(raw)/2)
-	for i := range units {
-		units[i] = binary.BigEndian.Uint16(raw[2*i:])
-	}
-	return string(utf16.Decode(units))
+	return raw
 }
 
 // text is everything but the feet of the pages.

@@ -22,9 +22,10 @@ const (
 // line does not fit.
 type sheet struct {
 	pdf     *gofpdf.Fpdf
-	y       float64       // top of the next line
-	used    style         // what the page is set in at the moment
-	undrawn map[rune]bool // since the last note
+	y       float64        // top of the next line
+	used    setting        // what the page is set in at the moment
+	whole   map[*face]bool // faces that the document has in whole
+	undrawn map[rune]bool  // since the last note
 
 	title, heading, body, label, strong, small style
 }
@@ -37,11 +38,18 @@ type style struct {
 	grey   int     // 0 is black
 }
 
+// setting is a style with the font that has the characters.
+type setting struct {
+	style
+	family string
+}
+
 // newSheet begins a document with one empty page. Its bytes depend on nothing but what is
 // written: the library would otherwise add the present time, and the order of a map.
 func newSheet(regular, bold *face, at time.Time) *sheet {
 	s := &sheet{
 		pdf:     gofpdf.New("P", "mm", "A4", ""),
+		whole:   map[*face]bool{},
 		undrawn: map[rune]bool{},
 		title:   style{bold, 19, 10, 0},
 		heading: style{bold, 12.5, 7.5, 0},
@@ -55,7 +63,7 @@ func newSheet(regular, bold *face, at time.Time) *sheet {
 	s.pdf.SetModificationDate(at.UTC())
 	s.pdf.SetAutoPageBreak(false, 0)
 	for _, f := range []*face{regular, bold} {
-		s.pdf.AddUTF8FontFromBytes("text", f.style, bytes.Clone(f.ttf))
+		s.pdf.AddFontFromBytes("cut", f.style, f.cut.definition, f.cut.packed)
 	}
 	s.page()
 	return s
@@ -91,18 +99,28 @@ func (s *sheet) clean(st style, text string) string {
 	return st.face.clean(text, func(r rune) { s.undrawn[r] = true })
 }
 
-func (s *sheet) use(st style) {
-	if s.used == st {
-		return
+// use readies the page for text in st and returns text as the font takes it: a line that the
+// cut cannot hold is set in the whole face, which looks the same.
+func (s *sheet) use(st style, text string) string {
+	family := "cut"
+	encoded, ok := st.face.cut.encode(text)
+	if !ok {
+		family, encoded = "whole", text
+		if !s.whole[st.face] {
+			s.whole[st.face] = true
+			s.pdf.AddUTF8FontFromBytes(family, st.face.style, bytes.Clone(st.face.ttf))
+		}
 	}
-	s.used = st
-	s.pdf.SetFont("text", st.face.style, st.size)
-	s.pdf.SetTextColor(st.grey, st.grey, st.grey)
+	if s.used != (setting{st, family}) {
+		s.used = setting{st, family}
+		s.pdf.SetFont(family, st.face.style, st.size)
+		s.pdf.SetTextColor(st.grey, st.grey, st.grey)
+	}
+	return encoded
 }
 
 func (s *sheet) width(st style, text string) float64 {
-	s.use(st)
-	return s.pdf.GetStringWidth(text)
+	return float64(st.face.width(text)) * s.pdf.PointConvert(st.size) / 1000
 }
 
 // put draws clean text at x on the line that begins at y.
@@ -110,8 +128,7 @@ func (s *sheet) put(st style, x, y float64, text string) {
 	if text == "" {
 		return
 	}
-	s.use(st)
-	s.pdf.Text(x, y+0.7*st.height, text)
+	s.pdf.Text(x, y+0.7*st.height, s.use(st, text))
 }
 
 // putRight draws clean text so that it ends at x.
@@ -182,7 +199,7 @@ func (s *sheet) footers(text string) {
 	pages := s.pdf.PageCount()
 	for n := 1; n <= pages; n++ {
 		s.pdf.SetPage(n)
-		s.used = style{} // each page remembers a font of its own
+		s.used = setting{} // each page remembers a font of its own
 		s.put(s.small, left, footer, text)
 		s.putRight(s.small, right, footer, fmt.Sprintf("Page %d of %d", n, pages))
 	}
