@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -23,7 +24,8 @@ const (
 		VALUES (?, ?, ?, nullif(?, ''), ` + stateValues + `)`
 	updateCheckout = `UPDATE checkouts SET (` + checkoutState + `) = (` + stateValues + `) WHERE id = ?`
 
-	checkouts = `SELECT id, provider_code, provider_order_id, coalesce(idempotency_key, ''), ` + checkoutState + `
+	// A checkout is read as one JSON array, for one value of a row costs a quarter of forty.
+	checkouts = `SELECT json_array(id, provider_code, provider_order_id, coalesce(idempotency_key, ''), ` + checkoutState + `)
 		FROM checkouts`
 	selectCheckout = checkouts + ` WHERE id = ?`
 	selectByOrder  = checkouts + ` WHERE provider_code = ? AND provider_order_id = ?`
@@ -48,20 +50,32 @@ func stateOf(c checkout.Checkout) []any {
 }
 
 func scanCheckout(r row) (c checkout.Checkout, err error) {
+	var array []byte
+	if err := r.Scan((*sql.RawBytes)(&array)); err != nil {
+		return c, err
+	}
 	price, plan, setup, done := &c.Intent.Pricing, &c.Intent.Plan, &c.Setup, &c.Confirmation
-	err = r.Scan(
-		&c.ID, &c.ProviderCode, &c.OrderID, &c.IdempotencyKey,
-		&c.RequestID, readTime{&c.CreatedAt}, &c.Status,
-		&c.Student.FirstName, &c.Student.LastName, &c.Student.Email,
-		&c.CourseCode, &c.Intent.CourseName, &price.Price, &price.Upfront, &price.Principal,
-		&plan.Frequency, &plan.Number, &plan.Regular, &plan.Final, readDay{&plan.First},
-		&c.Records.ContactID, &c.Records.OpportunityID, &c.Records.DDAID, readTokens{&c.Tokens},
-		&setup.Try, &setup.BillingRequestID, &setup.BillingRequest, &setup.Mandate, &setup.Authorisation,
-		&setup.AccountHolder, &setup.AccountTail, readTime{&setup.CompletedAt},
-		readTime{&done.At}, &done.RequestID, readDay{&done.FirstPayment},
-		&done.AgreementID, &done.AgreementNumber, &done.DocumentID,
-	)
-	return c, err
+	read := newArray(array)
+	read.texts(&c.ID, &c.ProviderCode, &c.OrderID, &c.IdempotencyKey, &c.RequestID)
+	read.time(&c.CreatedAt)
+	read.texts((*string)(&c.Status), &c.Student.FirstName, &c.Student.LastName, &c.Student.Email,
+		&c.CourseCode, &c.Intent.CourseName)
+	read.numbers((*int64)(&price.Price), (*int64)(&price.Upfront), (*int64)(&price.Principal))
+	read.texts((*string)(&plan.Frequency))
+	read.int(&plan.Number)
+	read.numbers((*int64)(&plan.Regular), (*int64)(&plan.Final))
+	read.date(&plan.First)
+	read.texts(&c.Records.ContactID, &c.Records.OpportunityID, &c.Records.DDAID)
+	read.scan(readTokens{&c.Tokens})
+	read.int(&setup.Try)
+	read.texts(&setup.BillingRequestID, (*string)(&setup.BillingRequest), (*string)(&setup.Mandate),
+		(*string)(&setup.Authorisation), &setup.AccountHolder, &setup.AccountTail)
+	read.time(&setup.CompletedAt)
+	read.time(&done.At)
+	read.texts(&done.RequestID)
+	read.date(&done.FirstPayment)
+	read.texts(&done.AgreementID, &done.AgreementNumber, &done.DocumentID)
+	return c, read.end()
 }
 
 // InsertCheckout implements [ports.Checkouts].
