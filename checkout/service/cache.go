@@ -34,7 +34,11 @@ func newConfigured(store ports.Store) configured {
 }
 
 func (c configured) key(ctx context.Context, now time.Time, hash [32]byte) (catalogue.Key, error) {
-	return c.keys.get(now, hash, func() (catalogue.Key, error) { return c.store.Key(ctx, hash) })
+	return c.keys.get(now, hash, func() (catalogue.Key, error) {
+		ctx, cancel := bounded(ctx)
+		defer cancel()
+		return c.store.Key(ctx, hash)
+	})
 }
 
 func (c configured) provider(ctx context.Context, now time.Time, code string) (catalogue.Provider, error) {
