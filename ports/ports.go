@@ -233,7 +233,9 @@ type BillingRequest struct {
 
 // Printer draws agreements.
 type Printer interface {
-	// Print returns the agreement as a PDF. The same agreement gives the same bytes. It never panics, whatever the names hold.
+	// Print returns the agreement as a PDF. The same agreement gives the same bytes. It never
+	// panics, whatever the names hold. ErrBusy if too many are being drawn, and ctx ended before
+	// this one's turn came.
 	Print(ctx context.Context, a agreement.Agreement) ([]byte, error)
 }
 

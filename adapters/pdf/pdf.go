@@ -70,7 +70,7 @@ func (p *Printer) enter(ctx context.Context) error {
 	case p.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("wait for a turn: %w: %w", ports.ErrBusy, ctx.Err())
 	}
 }
 

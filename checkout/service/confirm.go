@@ -121,7 +121,8 @@ func (s *Service) matching(ctx context.Context, caller Caller, cmd checkout.Conf
 }
 
 // conclude draws the agreement. If it cannot be drawn the confirm goes on without its PDF, so
-// that no payer is stuck on a letter; the operator is told.
+// that no payer is stuck on a letter; the operator is told. A printer that is busy is another thing: the same
+// confirm may be sent again.
 func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
 	cmd checkout.Confirm) (checkout.Conclusion, error) {
 	sequence, err := s.cfg.Store.DrawNumber(ctx)
@@ -141,6 +142,9 @@ func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, sto
 				Bytes:  pdf,
 			}
 			break
+		}
+		if errors.Is(err, ports.ErrBusy) {
+			return checkout.Conclusion{}, s.fail(ctx, "print agreement "+number, err)
 		}
 		s.cfg.Report(ctx, fmt.Errorf("print agreement %s of %s: %w", number, stored.ID, err))
 	}

@@ -160,3 +160,16 @@ func TestASetupThatOnlyTheProcessorSawIsAgreedInFull(t *testing.T) {
 		t.Errorf("agreed on %+v, want %+v", got, want)
 	}
 }
+
+func TestABusyPrinterIsAskedAgainByTheSameConfirm(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	w.printer.busy = true
+	_, err := w.Confirm(t.Context(), caller, cmd)
+	expect(t, err, checkout.CodeBusy)
+	w.printer.busy = false
+	done, err := w.Confirm(t.Context(), caller, cmd)
+	if err != nil || done.Already || !done.Checkout.Confirmation.PDFGenerated() {
+		t.Errorf("sent again: %+v, %v; want it confirmed with its PDF", done.Checkout.Confirmation, err)
+	}
+}

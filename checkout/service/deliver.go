@@ -23,7 +23,7 @@ const (
 	// waitStep is how often a request looks whether an earlier event of its checkout is settled.
 	waitStep = 100 * time.Millisecond
 
-	recoverEvery = 3 * time.Second
+	recoverEvery = time.Second
 	recoverBatch = 100 // checkouts of one provider in one sweep
 	recoverers   = 4   // checkouts of one provider at a time
 )

@@ -209,6 +209,7 @@ func (p *processor) Ready(context.Context) error {
 type printer struct {
 	mu      sync.Mutex
 	fail    int
+	busy    bool
 	printed int
 }
 
@@ -216,6 +217,9 @@ func (p *printer) Print(_ context.Context, a agreement.Agreement) ([]byte, error
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.printed++
+	if p.busy {
+		return nil, fmt.Errorf("wait for a turn: %w", ports.ErrBusy)
+	}
 	if p.fail > 0 {
 		p.fail--
 		return nil, errors.New("out of ink")
