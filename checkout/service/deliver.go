@@ -48,7 +48,7 @@ func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, chec
 	}
 }
 
-// Run takes up the deliveries that a crash cut off, now and every few seconds, until ctx ends;
+// Run takes up the deliveries that a crash cut off, now and every second, until ctx ends;
 // it returns when the work in hand is done. Every process runs it. Once ctx has ended, requests
 // that are still under way make no second attempt at a delivery, so that a server drains quickly;
 // what they leave is taken up by the next process.
