@@ -60,6 +60,7 @@ func place(t testing.TB, server string) string {
 	t.Cleanup(func() { execute(t, server, "DROP SCHEMA "+schema+" CASCADE") })
 	q := u.Query()
 	q.Set("search_path", schema)
+	q.Set("application_name", schema)
 	u.RawQuery = q.Encode()
 	return u.String()
 }

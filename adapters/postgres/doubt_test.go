@@ -1,0 +1,208 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/postgres"
+	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// opened is what a create stores.
+func opened(n int) checkout.Change {
+	c := checkout.Checkout{ID: fmt.Sprint("KOWHAI-", n), ProviderCode: "KOWHAI", OrderID: fmt.Sprint("order-", n),
+		RequestID: fmt.Sprint("req_", n), Status: checkout.SetupRequired}
+	return checkout.Change{Next: c, Events: []events.Event{event(c, events.CheckoutCreated)}}
+}
+
+func event(c checkout.Checkout, name events.Name) events.Event {
+	return events.Event{ID: fmt.Sprintf("evt_%s_%s", c.ID, name), Name: name, CheckoutID: c.ID, ProviderCode: c.ProviderCode}
+}
+
+func pending() ports.Queued { return ports.Queued{Status: events.Pending} }
+
+func insert(t *testing.T, db *postgres.DB, n int) {
+	t.Helper()
+	if err := db.InsertCheckout(t.Context(), opened(n), pending()); err != nil {
+		t.Fatalf("InsertCheckout: %v", err)
+	}
+}
+
+func key(n int) catalogue.Key {
+	return catalogue.Key{ID: fmt.Sprint("key", n), Provider: "KOWHAI", Hash: [32]byte{byte(n)}}
+}
+
+func eventID(n int) string { return opened(n).Events[0].ID }
+
+// write is a call that commits. n is 1 when the wire is whole, so that nothing but the commit is left to send, and
+// 2 when it is to fail; due is called when the next thing that is sent commits.
+type write func(ctx context.Context, db *postgres.DB, n int, due func()) error
+
+func tryOnce(ctx context.Context, db *postgres.DB, n int, due func()) error {
+	return db.UpdateCheckout(ctx, opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+		due()
+		c.Setup.Try++
+		return checkout.Change{Next: c}, nil
+	})
+}
+
+var errAlready = errors.New("already confirmed")
+
+func confirm(ctx context.Context, db *postgres.DB, n int, due func()) error {
+	return db.UpdateCheckout(ctx, opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+		if c.Status == checkout.Confirmed {
+			return checkout.Change{}, errAlready
+		}
+		due()
+		c.Status = checkout.Confirmed
+		a := agreement.Agreement{Number: fmt.Sprint("PPA-2026-", n), CheckoutID: c.ID}
+		return checkout.Change{Next: c, Agreement: &a, Events: []events.Event{event(c, events.CheckoutConfirmed)}}, nil
+	})
+}
+
+func replace(ctx context.Context, db *postgres.DB, n int, due func()) error {
+	return db.ReplaceProviders(ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+		due()
+		p := catalogue.Provider{Code: fmt.Sprint("P", n), Destination: catalogue.Destination{Secret: signing}}
+		return append(all, catalogue.Configuration{Provider: p}), nil
+	})
+}
+
+// simple is a write that commits with the first thing that it sends.
+func simple(f func(ctx context.Context, db *postgres.DB, n int) error) write {
+	return func(ctx context.Context, db *postgres.DB, n int, due func()) error {
+		due()
+		return f(ctx, db, n)
+	}
+}
+
+func insertOnce(ctx context.Context, db *postgres.DB, n int) error {
+	return db.InsertCheckout(ctx, opened(n+2), pending())
+}
+
+func addKey(ctx context.Context, db *postgres.DB, n int) error { return db.AddKey(ctx, key(n)) }
+
+func revoke(ctx context.Context, db *postgres.DB, n int) error {
+	return db.RevokeKey(ctx, key(0).ID, time.UnixMilli(int64(n)))
+}
+
+func settle(ctx context.Context, db *postgres.DB, n int) error {
+	return db.SettleEvent(ctx, eventID(n), 1, events.Delivered, 2)
+}
+
+func take(ctx context.Context, db *postgres.DB, n int) error {
+	_, err := db.TakeEvent(ctx, eventID(n), 1, time.UnixMilli(5))
+	return err
+}
+
+func draw(ctx context.Context, db *postgres.DB, _ int) error {
+	_, err := db.DrawNumber(ctx)
+	return err
+}
+
+// Each write is answered by what became of it, though the connection is lost with the commit.
+func TestCommitInDoubt(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		write write
+		query string // one value that the write determines
+		want  int64  // once both writes are done, neither of them twice
+		lost  error  // the answer where the reply to a commit was lost
+	}{
+		{"a checkout inserted", simple(insertOnce), `SELECT count(*) FROM events`, 4, nil},
+		{"a checkout changed", tryOnce, `SELECT sum(setup_try)::bigint FROM checkouts`, 2, nil},
+		{"a checkout confirmed", confirm, `SELECT count(*) FROM events WHERE name = 'checkout.confirmed'`, 2, nil},
+		{"a key added", simple(addKey), `SELECT count(*) FROM api_keys`, 3, nil},
+		{"a key revoked", simple(revoke), `SELECT revoked_ms FROM api_keys`, 1, nil},
+		{"providers replaced", replace, `SELECT count(*) FROM providers`, 2, nil},
+		{"an event settled", simple(settle), `SELECT sum(attempts)::bigint FROM events`, 4, nil},
+		{"an event taken, by nobody knows whom", simple(take), `SELECT sum(epoch)::bigint FROM events`, 4, ports.ErrNotFound},
+	} {
+		for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
+			t.Run(tt.name+", the "+name+" lost", func(t *testing.T) {
+				server := postgrestest.URL(t)
+				wire, url := through(t, server)
+				db := open(t, url, postgres.Options{})
+				insert(t, db, 1)
+				insert(t, db, 2)
+				if err := db.AddKey(t.Context(), key(0)); err != nil {
+					t.Fatal(err)
+				}
+				if err := tt.write(t.Context(), db, 1, func() {}); err != nil {
+					t.Fatalf("with a wire that is whole: %v", err)
+				}
+				want := tt.lost
+				if f == loseRequest {
+					want = nil
+				}
+				armed := false
+				err := tt.write(t.Context(), db, 2, func() {
+					if !armed {
+						wire.fail(f)
+						armed = true
+					}
+				})
+				if !errors.Is(err, want) || wire.faults() != 1 {
+					t.Errorf("got error %v after %d faults, want %v after 1", err, wire.faults(), want)
+				}
+				var got int64
+				if err := connect(t, server).QueryRow(t.Context(), tt.query).Scan(&got); err != nil || got != tt.want {
+					t.Errorf("%s = %d, %v; want %d", tt.query, got, err, tt.want)
+				}
+			})
+		}
+	}
+}
+
+func TestNumberInDoubtIsNotDrawnTwice(t *testing.T) {
+	wire, url := through(t, postgrestest.URL(t))
+	db := open(t, url, postgres.Options{})
+	var drawn []int64
+	for _, f := range []fault{none, loseRequest, loseReply, none} {
+		wire.fail(f)
+		n, err := db.DrawNumber(t.Context())
+		if err != nil {
+			t.Fatalf("DrawNumber: %v", err)
+		}
+		drawn = append(drawn, n)
+	}
+	if want := []int64{1, 2, 4, 5}; !slices.Equal(drawn, want) {
+		t.Errorf("drew %d, want %d", drawn, want)
+	}
+}
+
+// While the server is away, a write that may have been committed is not said not to have been.
+func TestDoubtIsAdmitted(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		write write
+	}{
+		{"a checkout inserted", simple(insertOnce)},
+		{"a checkout confirmed", confirm},
+		{"an event settled", simple(settle)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			wire, url := through(t, postgrestest.URL(t))
+			db := open(t, url, postgres.Options{})
+			insert(t, db, 1)
+			insert(t, db, 2)
+			if err := tt.write(t.Context(), db, 1, func() {}); err != nil {
+				t.Fatal(err)
+			}
+			err := tt.write(t.Context(), db, 2, func() { wire.fail(loseAll) })
+			if err == nil || errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrDuplicate) {
+				t.Errorf("got error %v, want one that admits the doubt", err)
+			}
+		})
+	}
+}

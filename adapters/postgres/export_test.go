@@ -1,0 +1,16 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Setting is a setting of the store's connections, which can be asked of them alone.
+func (db *DB) Setting(ctx context.Context, name string) string {
+	value, err := one(ctx, db, pgx.RowTo[string], `SELECT current_setting($1)`, name)
+	if err != nil {
+		return err.Error()
+	}
+	return value
+}

@@ -1,0 +1,194 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/postgres"
+	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// openFails reports unless the store is refused in one line that says so, and nothing of where it is.
+func openFails(t *testing.T, url string, o postgres.Options, says string) {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url, o)
+	if err == nil {
+		db.Close()
+		t.Fatalf("Open: got a store, want an error that says %q", says)
+	}
+	if text := err.Error(); !strings.Contains(text, says) || strings.Contains(text, "\n") {
+		t.Errorf("Open: got error %q, want one line that says %q", text, says)
+	}
+}
+
+func TestReopen(t *testing.T) {
+	place := postgrestest.URL(t)
+	first := open(t, place, postgres.Options{})
+	insert(t, first, 1)
+	if n, err := first.DrawNumber(t.Context()); err != nil || n != 1 {
+		t.Errorf("DrawNumber = %d, %v; want 1", n, err)
+	}
+	again := open(t, place, postgres.Options{})
+	if c, err := again.Checkout(t.Context(), opened(1).Next.ID); err != nil || c.OrderID != opened(1).Next.OrderID {
+		t.Errorf("Checkout after reopening = %+v, %v", c, err)
+	}
+	if n, err := again.DrawNumber(t.Context()); err != nil || n != 2 {
+		t.Errorf("DrawNumber = %d, %v; want 2: the sequence goes on", n, err)
+	}
+}
+
+func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
+	place := postgrestest.URL(t)
+	const many = 12
+	secrets := make([][]byte, many)
+	var wg sync.WaitGroup
+	for i := range many {
+		wg.Go(func() {
+			db, err := postgres.Open(context.Background(), place, postgres.Options{Environment: catalogue.Sandbox})
+			if err != nil {
+				t.Errorf("Open: %v", err)
+				return
+			}
+			defer db.Close()
+			secrets[i] = db.Secrets()[0]
+			if _, err := db.DrawNumber(context.Background()); err != nil {
+				t.Errorf("DrawNumber: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range secrets {
+		if !bytes.Equal(s, secrets[0]) {
+			t.Errorf("secrets %q and %q of one store, want one", s, secrets[0])
+		}
+	}
+	if n, err := open(t, place, postgres.Options{}).DrawNumber(t.Context()); err != nil || n != many+1 {
+		t.Errorf("DrawNumber = %d, %v; want %d: none was lost", n, err, many+1)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	given := under(secret('a'))
+	at := func(e catalogue.Environment) postgres.Options {
+		return postgres.Options{Environment: e, Secrets: given.Secrets}
+	}
+	t.Run("a server stamps a new store, and one of the other environment is refused", func(t *testing.T) {
+		place := postgrestest.URL(t)
+		open(t, place, at(catalogue.Sandbox))
+		openFails(t, place, at(catalogue.Production), "belongs to the sandbox environment")
+		open(t, place, at(catalogue.Sandbox))
+		open(t, place, given)
+	})
+	t.Run("an operator's command stamps nothing", func(t *testing.T) {
+		place := postgrestest.URL(t)
+		open(t, place, given)
+		open(t, place, at(catalogue.Production))
+		openFails(t, place, at(catalogue.Sandbox), "belongs to the production environment")
+	})
+	t.Run("an unknown environment is refused", func(t *testing.T) {
+		openFails(t, "postgres://127.0.0.1:1/x", at("test"), "not an environment")
+	})
+}
+
+func TestOptionsThatCannotBeAreRefusedBeforeAnyServerIsAsked(t *testing.T) {
+	const nowhere = "postgres://127.0.0.1:1/x"
+	openFails(t, nowhere, postgres.Options{Environment: catalogue.Production}, "production needs the operator's secret")
+	openFails(t, nowhere, under([]byte("short")), "at least 32")
+}
+
+func TestStoreThatMustExistIsNotMade(t *testing.T) {
+	place := postgrestest.URL(t)
+	existing := postgres.Options{MustExist: true}
+	openFails(t, place, existing, "there is no store in this database")
+	var tables int
+	query := `SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()`
+	if err := connect(t, place).QueryRow(t.Context(), query).Scan(&tables); err != nil || tables != 0 {
+		t.Errorf("tables = %d, %v; want none", tables, err)
+	}
+	open(t, place, postgres.Options{})
+	open(t, place, existing)
+}
+
+func TestVersions(t *testing.T) {
+	place := postgrestest.URL(t)
+	db := open(t, place, postgres.Options{})
+	shell := connect(t, place)
+	t.Run("the program of the version before goes on, for one moment has both", func(t *testing.T) {
+		execute(t, shell, `UPDATE provider_checkout_schema SET version = version + 1`)
+		insert(t, open(t, place, postgres.Options{}), 1)
+		if err := db.Ready(t.Context()); err != nil {
+			t.Errorf("Ready: %v", err)
+		}
+	})
+	t.Run("an older program is refused", func(t *testing.T) {
+		execute(t, shell, `UPDATE provider_checkout_schema SET version = version + 1`)
+		openFails(t, place, postgres.Options{}, "run the newer program")
+	})
+	t.Run("a schema older than the program is not ready", func(t *testing.T) {
+		execute(t, shell, `UPDATE provider_checkout_schema SET version = 0`)
+		if err := db.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "is older") {
+			t.Errorf("Ready: got error %v, want one that says so", err)
+		}
+	})
+}
+
+func TestForeignTablesAreLeftAlone(t *testing.T) {
+	place := postgrestest.URL(t)
+	shell := connect(t, place)
+	execute(t, shell, `CREATE TABLE checkouts (note text)`)
+	openFails(t, place, postgres.Options{}, `relation "checkouts" already exists`)
+	execute(t, shell, `DROP TABLE checkouts`)
+	open(t, place, postgres.Options{})
+}
+
+// No error may repeat what a connection string holds, wherever the password has gone in it.
+func TestConnectionStringIsNotRepeated(t *testing.T) {
+	server, err := url.Parse(postgrestest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, url string }{
+		{"no server", "postgres://hunter2:hunter2@127.0.0.1:1/hunter2"},
+		{"no host", "postgres://u:p@hunter2.invalid/hunter2"},
+		{"no socket", "host=/hunter2 password=hunter2"},
+		{"no database", "postgres://postgres@" + server.Host + "/hunter2?sslmode=disable"},
+		{"no user", "postgres://hunter2:hunter2@" + server.Host + "/postgres?sslmode=disable"},
+		{"no TLS", "postgres://hunter2:hunter2@" + server.Host + "/postgres?sslmode=require"},
+		{"no such parameter of the server", server.String() + "&hunter2=hunter2"},
+		{"a slash in the password", "postgres://u:hunter2/p@host/db"},
+		{"a slash after digits in the password", "postgres://u:12/hunter2@host/db"},
+		{"a hash in the password", "postgres://u:hunter2#p@host/db"},
+		{"a percent sign in the password", "postgres://u:hunter2%p@host/db"},
+		{"a bracket in the password", "postgres://u:[hunter2@host/db"},
+		{"a port in words", "postgres://u:p@host:hunter2/db"},
+		{"a setting in words", "postgres://u:p@host/db?pool_max_conns=hunter2"},
+		{"a certificate that is not there", "postgres://u:p@host/db?sslmode=verify-full&sslrootcert=hunter2"},
+		{"no connection string", "hunter2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db, err := postgres.Open(t.Context(), tt.url, postgres.Options{})
+			if err == nil {
+				db.Close()
+				t.Fatal("Open: got a store")
+			}
+			if text := err.Error(); strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
+				t.Errorf("Open: got error %q, want one line without the connection string", text)
+			}
+		})
+	}
+}
+
+func TestNoServerIsBusy(t *testing.T) {
+	_, err := postgres.Open(t.Context(), "postgres://127.0.0.1:1/x", postgres.Options{})
+	if !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("Open: got error %v, want ErrBusy", err)
+	}
+}

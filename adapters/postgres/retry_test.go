@@ -1,0 +1,202 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/postgres"
+	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// A sequence counts what a trigger refuses, for it does not take part in the transaction.
+const refuse = `CREATE SEQUENCE refused;
+	CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF nextval('refused') <= %d THEN RAISE EXCEPTION 'refused' USING ERRCODE = '%s'; END IF;
+		RETURN NULL;
+	END $$;
+	CREATE CONSTRAINT TRIGGER refuse AFTER INSERT OR UPDATE ON checkouts
+		DEFERRABLE INITIALLY %s FOR EACH ROW EXECUTE FUNCTION refuse()`
+
+func TestConflictsAreTriedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		times    int
+		code     string
+		deferred string
+		want     error
+	}{
+		{"a serialisation failure", 1, "40001", "IMMEDIATE", nil},
+		{"a serialisation failure of the commit", 1, "40001", "DEFERRED", nil},
+		{"a deadlock", 1, "40P01", "IMMEDIATE", nil},
+		{"five in a row", 5, "40001", "IMMEDIATE", nil},
+		{"six in a row, which is too busy", 6, "40001", "DEFERRED", ports.ErrBusy},
+	} {
+		for name, write := range map[string]write{"insert": simple(insertOnce), "update": tryOnce} {
+			t.Run(name+", "+tt.name, func(t *testing.T) {
+				place := postgrestest.URL(t)
+				db := open(t, place, postgres.Options{})
+				insert(t, db, 1)
+				shell := connect(t, place)
+				execute(t, shell, fmt.Sprintf(refuse, tt.times, tt.code, tt.deferred))
+				if err := write(t.Context(), db, 1, func() {}); !errors.Is(err, tt.want) {
+					t.Errorf("got error %v, want %v", err, tt.want)
+				}
+				var refused int
+				if err := shell.QueryRow(t.Context(), `SELECT last_value FROM refused`).Scan(&refused); err != nil {
+					t.Fatal(err)
+				}
+				if want := min(tt.times+1, 6); refused != want {
+					t.Errorf("tried %d times, want %d", refused, want)
+				}
+			})
+		}
+	}
+}
+
+func TestRowsThatAnotherHolds(t *testing.T) {
+	place := postgrestest.URL(t)
+	db := open(t, place, postgres.Options{})
+	insert(t, db, 1)
+	other := connect(t, place)
+	execute(t, other, `BEGIN; SELECT 1 FROM checkouts FOR UPDATE`)
+	update := func(ctx context.Context) error { return tryOnce(ctx, db, 1, func() {}) }
+
+	t.Run("do not hinder reading", func(t *testing.T) {
+		if _, err := db.Checkout(t.Context(), opened(1).Next.ID); err != nil {
+			t.Errorf("Checkout: %v", err)
+		}
+	})
+	t.Run("are waited for no longer than the context", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := update(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("UpdateCheckout: got error %v, want that of the context", err)
+		}
+	})
+	t.Run("held on to, leave the store busy", func(t *testing.T) {
+		if err := update(t.Context()); !errors.Is(err, ports.ErrBusy) {
+			t.Errorf("UpdateCheckout: got error %v, want ErrBusy", err)
+		}
+	})
+	t.Run("once let go, are taken", func(t *testing.T) {
+		execute(t, other, `ROLLBACK`)
+		if err := update(t.Context()); err != nil {
+			t.Errorf("UpdateCheckout: %v", err)
+		}
+	})
+}
+
+func TestProcessThatGoesSilentLosesItsLock(t *testing.T) {
+	place := postgrestest.URL(t)
+	db := open(t, place, postgres.Options{})
+	insert(t, db, 1)
+	runs := 0
+	err := db.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+		if runs++; runs == 1 {
+			execute(t, connect(t, place), terminate) // as the server does when its time-out has passed
+		}
+		c.Setup.Try++
+		return checkout.Change{Next: c}, nil
+	})
+	c, readErr := db.Checkout(t.Context(), opened(1).Next.ID)
+	if err != nil || readErr != nil || c.Setup.Try != 1 || runs != 2 {
+		t.Errorf("tries on record = %d after %d runs, %v, %v; want 1 after 2", c.Setup.Try, runs, err, readErr)
+	}
+}
+
+// terminate ends every other connection to this test's place, which bear its name in their settings.
+const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	WHERE pid <> pg_backend_pid() AND application_name = current_setting('application_name')`
+
+func TestSessionsAreBounded(t *testing.T) {
+	place := postgrestest.URL(t) + "&statement_timeout=0&lock_timeout=0&synchronous_commit=off"
+	db := open(t, place, postgres.Options{})
+	for name, want := range map[string]string{
+		"statement_timeout": "5s", "lock_timeout": "3s", "idle_in_transaction_session_timeout": "5s", "synchronous_commit": "on",
+	} {
+		if got := db.Setting(t.Context(), name); got != want {
+			t.Errorf("%s = %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Whatever a server that ends at once cuts off, what was acknowledged is there when it is back, and
+// nothing that was denied.
+func TestServerRestarts(t *testing.T) {
+	server := postgrestest.New(t)
+	db := open(t, server.URL(t), postgres.Options{})
+	const writers, restarts = 8, 3
+	ctx, stop := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	outcome := make(map[string]error)
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				c := opened(w*1_000_000 + i)
+				err := db.InsertCheckout(context.WithoutCancel(ctx), c, ports.Queued{Status: events.Pending})
+				mu.Lock()
+				outcome[c.Next.ID] = err
+				mu.Unlock()
+			}
+		})
+	}
+	for range restarts {
+		server.Restart(t)
+		if err := db.Ready(t.Context()); err != nil {
+			t.Errorf("Ready after the restart: %v", err)
+		}
+	}
+	stop()
+	wg.Wait()
+	acknowledged := 0
+	for id, err := range outcome {
+		_, missing := db.Checkout(t.Context(), id)
+		switch {
+		case err == nil && missing != nil:
+			t.Errorf("%s was acknowledged and is lost: %v", id, missing)
+		case err == nil:
+			acknowledged++
+		case errors.Is(err, ports.ErrBusy) && !errors.Is(missing, ports.ErrNotFound):
+			t.Errorf("%s was denied (%v) and is there: %v", id, err, missing)
+		case !errors.Is(err, ports.ErrBusy) && !strings.Contains(err.Error(), "outcome is not known"):
+			t.Errorf("%s: got error %v, want ErrBusy", id, err)
+		}
+	}
+	if acknowledged == 0 {
+		t.Error("nothing was acknowledged")
+	}
+}
+
+func TestLostConnectionsAreReplaced(t *testing.T) {
+	place := postgrestest.URL(t)
+	db := open(t, place, postgres.Options{})
+	shell := connect(t, place)
+	const many = 24
+	for round := range 5 {
+		var wg sync.WaitGroup
+		for i := range many {
+			wg.Go(func() {
+				if i == many/2 {
+					execute(t, shell, terminate)
+				}
+				if err := db.InsertCheckout(t.Context(), opened(round*many+i), pending()); err != nil {
+					t.Errorf("InsertCheckout: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	var n int
+	if err := shell.QueryRow(t.Context(), `SELECT count(*) FROM checkouts`).Scan(&n); err != nil || n != 5*many {
+		t.Errorf("%d checkouts on record, %v; want %d", n, err, 5*many)
+	}
+}

@@ -1,0 +1,161 @@
+package postgres_test
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// fault is how a wire fails.
+type fault int
+
+const (
+	none fault = iota
+	loseRequest
+	loseReply // after the server did what it was asked
+	loseAll   // the next reply, and whatever comes after it
+	cut       // all there is, and whatever comes
+)
+
+// wire leads from a store to the server, and fails when it is told to.
+type wire struct {
+	server string // HOST:PORT
+
+	mu    sync.Mutex
+	fault fault
+	fired int // faults so far
+	open  map[net.Conn]bool
+}
+
+// through returns a wire to the server, and the connection string of who uses it with one connection.
+func through(t *testing.T, server string) (*wire, string) {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{server: u.Host, open: make(map[net.Conn]bool)}
+	t.Cleanup(func() {
+		ln.Close()
+		w.fail(cut)
+	})
+	go w.serve(ln)
+	u.Host = ln.Addr().String()
+	q := u.Query()
+	q.Set("pool_max_conns", "1")
+	u.RawQuery = q.Encode()
+	return w, u.String()
+}
+
+// fail has the wire fail once, or for good.
+func (w *wire) fail(f fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault = f
+	if f == cut {
+		for c := range w.open {
+			c.Close()
+		}
+	}
+}
+
+// fails tells whether the fault is due, which then is over.
+func (w *wire) fails(f fault) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fault != f {
+		return false
+	}
+	w.fault = none
+	w.fired++
+	return true
+}
+
+// refuse has every new connection fail.
+func (w *wire) refuse() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault = cut
+}
+
+func (w *wire) faults() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fired
+}
+
+func (w *wire) serve(ln net.Listener) {
+	for {
+		client, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", w.server)
+		if err != nil || !w.keep(client, server) {
+			client.Close()
+			continue
+		}
+		replies := make(chan bool, 1) // says that the next reply is lost
+		go w.requests(client, server, replies)
+		go w.replies(client, server, replies)
+	}
+}
+
+// keep keeps account of an open connection, unless all are cut.
+func (w *wire) keep(conns ...net.Conn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range conns {
+		if w.fault == cut {
+			c.Close()
+		}
+		w.open[c] = true
+	}
+	return w.fault != cut
+}
+
+func (w *wire) requests(client, server net.Conn, replies chan<- bool) {
+	defer client.Close()
+	defer server.Close()
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := client.Read(buf)
+		if err != nil || w.fails(loseRequest) {
+			return
+		}
+		if w.fails(loseReply) {
+			replies <- true
+		} else if w.fails(loseAll) {
+			replies <- true
+			w.refuse()
+		}
+		if _, err := server.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (w *wire) replies(client, server net.Conn, lost <-chan bool) {
+	defer client.Close()
+	defer server.Close()
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := server.Read(buf)
+		if err != nil {
+			return
+		}
+		select {
+		case <-lost:
+			return
+		default:
+		}
+		if _, err := client.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
