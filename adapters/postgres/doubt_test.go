@@ -104,11 +104,6 @@ func take(ctx context.Context, db *postgres.DB, n int) error {
 	return err
 }
 
-func draw(ctx context.Context, db *postgres.DB, _ int) error {
-	_, err := db.DrawNumber(ctx)
-	return err
-}
-
 // Each write is answered by what became of it, though the connection is lost with the commit.
 func TestCommitInDoubt(t *testing.T) {
 	for _, tt := range []struct {
