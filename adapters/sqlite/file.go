@@ -47,10 +47,11 @@ func dsn(path, mode string, pragmas ...string) string {
 }
 
 // openWriter opens the one connection that writes. Its busy wait is short, for SQLite's own knows
-// nothing of a context: see patiently.
+// nothing of a context: see patiently. The log is folded into the file every 16 MB, so that a page that
+// many commits touch is copied once.
 func openWriter(ctx context.Context, path string) (pool, error) {
 	db, err := sql.Open("sqlite", dsn(path, "rw",
-		"busy_timeout(100)", "synchronous(FULL)", "foreign_keys(ON)", "trusted_schema(OFF)"))
+		"busy_timeout(100)", "wal_autocheckpoint(4000)", "synchronous(FULL)", "foreign_keys(ON)", "trusted_schema(OFF)"))
 	if err != nil {
 		return pool{}, err
 	}
@@ -65,7 +66,7 @@ func setUp(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	return checkPragmas(ctx, db, map[string]string{
-		"journal_mode=WAL": "wal", "busy_timeout": "100", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0",
+		"journal_mode=WAL": "wal", "busy_timeout": "100", "wal_autocheckpoint": "4000", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0",
 	})
 }
 
@@ -74,7 +75,7 @@ func openReaders(ctx context.Context, path string) (pool, error) {
 	if err != nil {
 		return pool{}, err
 	}
-	n := max(4, 2*runtime.GOMAXPROCS(0))
+	n := max(4, 8*runtime.GOMAXPROCS(0))
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	return pool{db: db}, checkPragmas(ctx, db, map[string]string{

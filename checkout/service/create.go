@@ -49,21 +49,30 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	return opened, nil
 }
 
-// create replays the order's checkout, or opens one.
+// create replays the order's checkout, or opens one. An order that was not seen lately is most
+// likely new, and storing its checkout says so for sure: it is looked up only if that fails,
+// for whatever reason, since an order on record is answered from the record.
 func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (Opened, error) {
-	for tries := time.Duration(0); pause(ctx, tries*retryStep) == nil; tries++ {
-		stored, err := s.find(ctx, cmd)
-		if err == nil {
-			return s.replay(ctx, provider, stored, cmd)
-		}
-		if !errors.Is(err, ports.ErrNotFound) {
-			return Opened{}, err
+	name := provider.Code + ":" + cmd.OrderID.Value
+	look := s.orders.has(name)
+	s.orders.add(name)
+	for wait := time.Duration(0); pause(ctx, wait) == nil; wait += retryStep {
+		if look {
+			stored, err := s.find(ctx, cmd)
+			if err == nil {
+				return s.replay(ctx, provider, stored, cmd)
+			}
+			if !errors.Is(err, ports.ErrNotFound) {
+				return Opened{}, err
+			}
 		}
 		opened, err := s.open(ctx, provider, cmd)
-		if errors.Is(err, ports.ErrDuplicate) {
-			continue // somebody else opened it meanwhile: this is a replay
+		if err == nil || look && !errors.Is(err, ports.ErrDuplicate) {
+			return opened, err
 		}
-		return opened, err
+		if !look {
+			look, wait = true, -retryStep // at once
+		}
 	}
 	return Opened{}, busy()
 }

@@ -49,6 +49,7 @@ type Service struct {
 	cfg        Config
 	configured configured
 	zone       *time.Location // of due dates and agreement numbers
+	orders     recent         // that a create named
 	confirming locks          // one confirm of a checkout draws its agreement at a time
 	stopping   atomic.Bool    // Run has been told to end
 

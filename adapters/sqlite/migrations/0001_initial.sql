@@ -163,7 +163,7 @@ CREATE TABLE documents (
 -- Every event there was, and the outbox of those that are pending.
 CREATE TABLE events (
 	seq               INTEGER PRIMARY KEY,
-	id                TEXT NOT NULL UNIQUE,
+	id                TEXT NOT NULL, -- follows from checkout and name
 	checkout_id       TEXT NOT NULL REFERENCES checkouts (id),
 	name              TEXT NOT NULL,
 	provider_code     TEXT NOT NULL,
@@ -178,4 +178,6 @@ CREATE TABLE events (
 	UNIQUE (checkout_id, name)
 ) STRICT;
 
+-- Ids are random to look at: an index of all of them would cost every create a page of its own.
+CREATE UNIQUE INDEX events_pending_id ON events (id) WHERE status = 'pending';
 CREATE INDEX events_pending ON events (owned_until_ms) WHERE status = 'pending';
