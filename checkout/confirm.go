@@ -17,7 +17,7 @@ const PaymentMethod = "service_payment_plan"
 
 // Confirm is the command to confirm a checkout (section 2.4).
 type Confirm struct {
-	RequestID  string // req_…, required: the events carry it
+	RequestID  string // req_…; the events carry it
 	PathID     string // the checkout id of the path
 	CheckoutID Given[string]
 
@@ -104,8 +104,6 @@ func (c Checkout) Ready() error {
 		return Refuse(CodeSetupIncomplete, "the payer has not completed the direct debit setup")
 	case !c.Setup.Mandate.Confirmable():
 		return Refuse(CodeSetupIncomplete, "the direct debit mandate cannot be confirmed in its present status")
-	case !c.Setup.told():
-		return Refuse(CodeSetupIncomplete, "the processor has not said yet whose account the direct debit is on")
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func Give[T any](v T) Given[T] { return Given[T]{v, true} }
 // Create is the command to open a checkout (section 2.1). Text is in Unicode NFC and trimmed
 // where it is a name; identifiers are as they came.
 type Create struct {
-	RequestID      string        // req_…, required: the event carries it
+	RequestID      string        // req_…; the event carries it
 	IdempotencyKey Given[string] // the header
 
 	ProviderCode Given[string]

@@ -62,8 +62,8 @@ type Setup struct {
 	Observation
 }
 
-// Observation is what the processor says of a setup. Who gave the authority over which account, and
-// when, is said once the billing request is fulfilled: without it there is nothing to agree to.
+// Observation is what the processor says of a setup. Once the billing request is fulfilled it must
+// say who gave the authority over which account, and when: until then the setup is not complete.
 type Observation struct {
 	BillingRequest BillingRequestStatus
 	Mandate        MandateStatus
@@ -81,14 +81,15 @@ func (o Observation) told() bool {
 // notBegun is what is said of a setup that nobody began.
 var notBegun = Observation{BillingRequest: BillingPending, Authorisation: CustomerInProgress}
 
-// SetupComplete tells whether the direct debit is set up. A mandate that dies before the
-// confirm takes it back, so that the payer can try again; afterwards it stays.
+// SetupComplete tells whether the direct debit is set up, on an account that the processor named. A
+// mandate that dies before the confirm takes it back, so that the payer can try again; afterwards
+// it stays.
 func (c Checkout) SetupComplete() bool {
 	return c.Status == Confirmed || c.Setup.done()
 }
 
 func (s Setup) done() bool {
-	return s.BillingRequest == BillingFulfilled && !s.Mandate.Dead()
+	return s.BillingRequest == BillingFulfilled && !s.Mandate.Dead() && s.told()
 }
 
 // begun tells whether there is a billing request that the payer can still fulfil.

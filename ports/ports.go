@@ -198,31 +198,42 @@ type EventRecord struct {
 	Attempts int
 }
 
-// Processor is the direct debit payment processor. Remote calls may take long: callers bound them
-// by ctx and make them outside any transaction.
+// Processor is the direct debit payment processor. Its calls may go far away: callers bound them by
+// ctx (Begin by ten seconds, Observe and Ready by one) and make them outside any transaction. A
+// payer's setup goes through Begin, the processor's own page, and then Observe: the payer's return
+// to ReturnURL is only a hint. A processor whose page is part of the program may also hand the
+// result to Service.CompleteSetup; one that sends notifications may call Service.Checkout, which observes.
 type Processor interface {
 	// Name names the processor to providers, such as "fake".
 	Name() string
 
-	// Begin makes a billing request, or finds the one made before under the same
-	// start.Key, and says where the payer's browser goes to fulfil it.
+	// Begin makes a billing request, or finds the one made before under the same start.Key, and
+	// says where the payer's browser goes to fulfil it; the address may differ each time.
 	Begin(ctx context.Context, start SetupStart) (BillingRequest, error)
 
-	// Observe returns what the processor says of a begun setup at the given time.
+	// Observe returns what the processor says of a begun setup: of setup.BillingRequestID, and of the
+	// mandate that came of it. Before the payer is done that is BillingPending, MandateNone and
+	// CustomerInProgress; once it is BillingFulfilled, all fields must be filled, or the setup does
+	// not count as complete. Authorised comes when money may be collected. now is the service's
+	// clock, for processors that simulate one. It is asked by every poll of an open checkout, and
+	// before a confirm. After an error a poll is answered from the record, and a confirm is told to
+	// try again.
 	Observe(ctx context.Context, setup checkout.Setup, now time.Time) (checkout.Observation, error)
-	// Ready returns nil if the processor can be reached and would take a Begin. It changes nothing there.
+
+	// Ready returns nil if the processor can be reached and would take a Begin. It changes
+	// nothing there.
 	Ready(ctx context.Context) error
 }
 
 // SetupStart is what a processor needs to begin a bank setup.
 type SetupStart struct {
-	Key         string // natural key of the checkout and try: the processor's idempotency key
+	Key         string // 32 characters of 0-9a-f for the enrolment and try: the processor's idempotency key
 	CheckoutID  string
 	ReturnURL   string // the setup page, where the processor sends the payer's browser back to
-	Token       string // setup token, for a processor whose pages are part of the service
+	Token       string // setup token, for a processor whose page is part of the program
 	BaseURL     string // of the service, likewise
 	Student     checkout.Student
-	Description string // what the payer agrees to, such as the course's name
+	Description string // what the payer agrees to: the course's name
 }
 
 // BillingRequest is a begun bank setup.

@@ -22,6 +22,10 @@ const (
 var files embed.FS
 
 // Options is how the page is served.
+// With the zero Options nothing is logged or limited. The fields: Log *slog.Logger; TrustedProxies
+// []netip.Prefix, whose X-Forwarded-For is believed; RateLimit float64, requests a second for one key,
+// client or token, in bursts of twice that, 0 for no limit; HSTS bool, where the base URL is https; Now
+// and Rand; and Observe func(method, route string, status int, took time.Duration), told of every answer.
 type Options = web.Options
 
 // pages serves the form in which a payer gives the bank account.
@@ -33,6 +37,7 @@ type pages struct {
 // Pages returns the handler of every path under /sandbox/processor/. GET changes nothing:
 // only a POST of the form, with the setup token in its body, completes a setup.
 func Pages(s *service.Service, o Options) http.Handler {
+	o = o.Complete()
 	p := &pages{s, page.New(page.Config{
 		Assets:  assetsPath,
 		Files:   files,

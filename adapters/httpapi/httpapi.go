@@ -14,6 +14,10 @@ import (
 )
 
 // Options is how the API is served.
+// With the zero Options nothing is logged or limited. The fields: Log *slog.Logger; TrustedProxies
+// []netip.Prefix, whose X-Forwarded-For is believed; RateLimit float64, requests a second for one key,
+// client or token, in bursts of twice that, 0 for no limit; HSTS bool, where the base URL is https; Now
+// and Rand; and Observe func(method, route string, status int, took time.Duration), told of every answer.
 type Options = web.Options
 
 // RequestID returns the id of the request that is being served, req_<uuid>, as its answer,
@@ -43,6 +47,7 @@ type api struct {
 const checkoutsPath = "/v1/provider-checkouts"
 
 func newHandler(app application, o Options) http.Handler {
+	o = o.Complete()
 	a := &api{
 		app:       app,
 		log:       o.Log,

@@ -95,7 +95,7 @@ func (db *DB) unlock(ctx context.Context, t *try, b *pgx.Batch, s *stamp, o Opti
 			return fmt.Errorf("seal anew: %w", err)
 		}
 	default:
-		return errors.New("the operator's secret is not the one it was made under: " +
+		return errors.New("the operator's secret is not the one that seals it: " +
 			"give that one, or a new one followed by that one")
 	}
 	s.fingerprint = prints[0]
@@ -111,7 +111,7 @@ func ownSecret(s stamp, rand io.Reader) (string, error) {
 	case s.ownSecret != "":
 		return s.ownSecret, nil
 	case s.fingerprint != "":
-		return "", errors.New("it was made under the operator's secret, and none was given")
+		return "", errors.New("it is sealed under the operator's secret, and none was given")
 	}
 	secret := make([]byte, 32)
 	if _, err := io.ReadFull(rand, secret); err != nil {

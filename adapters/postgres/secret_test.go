@@ -63,8 +63,8 @@ func TestSealedSecretOpensForItsProviderOnly(t *testing.T) {
 func TestAnotherSecretIsRefused(t *testing.T) {
 	url := postgrestest.URL(t)
 	configure(t, open(t, url, under(secret('a'))))
-	openFails(t, url, under(secret('b')), "not the one it was made under")
-	openFails(t, url, under(secret('b'), secret('c')), "not the one it was made under")
+	openFails(t, url, under(secret('b')), "not the one that seals it")
+	openFails(t, url, under(secret('b'), secret('c')), "not the one that seals it")
 	openFails(t, url, postgres.Options{}, "none was given")
 	sees(t, open(t, url, under(secret('a'))))
 }
@@ -74,14 +74,14 @@ func TestRotation(t *testing.T) {
 	configure(t, open(t, url, under(secret('a'))))
 	t.Run("a second secret changes nothing", func(t *testing.T) {
 		sees(t, open(t, url, under(secret('a'), secret('b'))))
-		openFails(t, url, under(secret('b')), "not the one it was made under")
+		openFails(t, url, under(secret('b')), "not the one that seals it")
 	})
 	t.Run("a new first secret takes over", func(t *testing.T) {
 		sees(t, open(t, url, under(secret('b'), secret('a'))))
 	})
 	t.Run("then the old one is not needed any more, nor enough", func(t *testing.T) {
 		sees(t, open(t, url, under(secret('b'))))
-		openFails(t, url, under(secret('a')), "not the one it was made under")
+		openFails(t, url, under(secret('a')), "not the one that seals it")
 	})
 }
 
@@ -110,12 +110,12 @@ func TestOwnSecret(t *testing.T) {
 		sees(t, open(t, url, postgres.Options{}))
 	})
 	t.Run("another does not open it, and does it no harm", func(t *testing.T) {
-		openFails(t, url, under(secret('a')), "not the one it was made under")
+		openFails(t, url, under(secret('a')), "not the one that seals it")
 		sees(t, open(t, url, postgres.Options{}))
 	})
 	t.Run("the operator's takes over from it, and it is forgotten", func(t *testing.T) {
 		sees(t, open(t, url, under(secret('a'), own)))
-		openFails(t, url, under(own), "not the one it was made under")
+		openFails(t, url, under(own), "not the one that seals it")
 		openFails(t, url, postgres.Options{}, "none was given")
 		if left := kept(t, url); left != "" {
 			t.Errorf("the store keeps %q", left)

@@ -93,7 +93,7 @@ func (db *DB) unlock(ctx context.Context, tx *tx, was stamp, o Options) (fingerp
 	case slices.Contains(prints, was.fingerprint):
 		return prints[0], db.sealAnew(ctx, tx)
 	}
-	return "", errors.New("the operator's secret is not the one it was made under: " +
+	return "", errors.New("the operator's secret is not the one that seals it: " +
 		"give that one, or a new one followed by that one")
 }
 

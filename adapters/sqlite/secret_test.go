@@ -71,8 +71,8 @@ func TestSealedSecretOpensForItsProviderOnly(t *testing.T) {
 func TestAnotherSecretIsRefused(t *testing.T) {
 	path := file(t)
 	configure(t, open(t, path, under(secret('a'))))
-	openFails(t, path, under(secret('b')), "not the one it was made under")
-	openFails(t, path, under(secret('b'), secret('c')), "not the one it was made under")
+	openFails(t, path, under(secret('b')), "not the one that seals it")
+	openFails(t, path, under(secret('b'), secret('c')), "not the one that seals it")
 	openFails(t, path, sqlite.Options{}, "no other secret was given")
 	sees(t, open(t, path, under(secret('a'))))
 }
@@ -82,14 +82,14 @@ func TestRotation(t *testing.T) {
 	configure(t, open(t, path, under(secret('a'))))
 	t.Run("a second secret changes nothing", func(t *testing.T) {
 		sees(t, open(t, path, under(secret('a'), secret('b'))))
-		openFails(t, path, under(secret('b')), "not the one it was made under")
+		openFails(t, path, under(secret('b')), "not the one that seals it")
 	})
 	t.Run("a new first secret takes over", func(t *testing.T) {
 		sees(t, open(t, path, under(secret('b'), secret('a'))))
 	})
 	t.Run("then the old one is not needed any more, nor enough", func(t *testing.T) {
 		sees(t, open(t, path, under(secret('b'))))
-		openFails(t, path, under(secret('a')), "not the one it was made under")
+		openFails(t, path, under(secret('a')), "not the one that seals it")
 	})
 }
 
@@ -122,7 +122,7 @@ func TestOwnSecret(t *testing.T) {
 	})
 	t.Run("the operator's takes over from it", func(t *testing.T) {
 		sees(t, open(t, path, under(secret('a'), own)))
-		openFails(t, path, under(own), "not the one it was made under")
+		openFails(t, path, under(own), "not the one that seals it")
 	})
 }
 

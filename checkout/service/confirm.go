@@ -28,12 +28,16 @@ type Confirmed struct {
 // Confirm confirms the caller's checkout (section 3). It takes up to twenty seconds, and up to 35
 // more while its events are delivered. The refusals are CodeKeyMismatch, CodeProviderUnknown,
 // CodeProviderNotEnabled, CodeInvalid, CodeCheckoutUnknown, CodeConflict, CodeSetupIncomplete and CodeBusy.
+// Where the command has no RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, cmd checkout.Confirm) (Confirmed, error) {
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {
 		return Confirmed{}, err
 	}
 	if err := cmd.Check(); err != nil {
+		return Confirmed{}, err
+	}
+	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
 		return Confirmed{}, err
 	}
 	whole := ctx

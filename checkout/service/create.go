@@ -28,12 +28,16 @@ type Opened struct {
 // Create opens a checkout, or finds the one that the same order opened before (section 4). It
 // takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are
 // CodeKeyMismatch, CodeProviderUnknown, CodeProviderNotEnabled, CodeInvalid, CodeIntentConflict and CodeBusy.
+// Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (Opened, error) {
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {
 		return Opened{}, err
 	}
 	if err := cmd.Check(provider.Mode); err != nil {
+		return Opened{}, err
+	}
+	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
 		return Opened{}, err
 	}
 	storing, cancel := lasting(ctx, waitLimit)

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -88,6 +90,18 @@ func New(c Config) (*Service, error) {
 
 // now is the present in the precision that stores keep.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+// requestID returns the id of a request, made here if the caller gave it none.
+func (s *Service) requestID(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	id, err := uuid.NewRandomFromReader(s.cfg.Rand)
+	if err != nil {
+		return "", fmt.Errorf("draw a request id: %w", err)
+	}
+	return "req_" + id.String(), nil
+}
 
 // Caller is an authenticated provider.
 type Caller struct {

@@ -35,8 +35,9 @@ func commands() []command {
 	return []command{
 		{name: "demo", flags: demoFlags, run: demo,
 			about: "Serve a sandbox with two providers, or walk the whole flow (--walk)",
-			more: "Everything is kept in a temporary folder, which is removed at the end. Prints the keys and\n" +
-				"curl lines for the whole flow, and every event that its own receiver verified.\n" +
+			more: "Everything is kept in a temporary folder, which is removed at the end; only the PDF of --walk\n" +
+				"stays. Prints the keys and curl lines for the whole flow, and every event that its own\n" +
+				"receiver verified.\n" +
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if everything held."},
 		{name: "serve", flags: serveFlags, run: serve,
 			about: "Serve the API and the setup pages",
@@ -58,7 +59,7 @@ func commands() []command {
 			more:  "An agreement whose PDF is missing from the record is drawn again from its figures."},
 		{name: "export", flags: storeFlag, run: export,
 			about: "Write everything on record as JSON Lines",
-			more:  "One moment's state, one object a line, each with a kind. Secrets and keys are left out."},
+			more:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},
 		{name: "version", run: version,
 			about: "Print the version, the commit and the version of Go"},
 	}

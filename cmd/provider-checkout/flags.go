@@ -33,7 +33,8 @@ type settings struct {
 func storeFlag(fs *flags, s *settings) {
 	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db",
 		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE,\n"+
-			"        which with a password in it belongs into the variable, for everybody sees flags")
+			"        which with a password in it belongs into the variable, for everybody sees flags;\n"+
+			"        where serve is given the operator's secret, every other command needs it too")
 	fs.hasVariable("store")
 }
 

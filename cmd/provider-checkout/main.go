@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, env func(string) string,
 
 // dispatch finds the command that args name and runs it. It returns the name to complain under.
 func dispatch(ctx context.Context, args []string, c call) (name string, err error) {
-	if len(args) > 0 && isHelp(args[0]) {
+	if len(args) > 0 && (isHelp(args[0]) || args[0] == "help") {
 		return program, overview(c.stdout, "")
 	}
 	cmd, rest, err := find(args)

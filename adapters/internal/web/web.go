@@ -4,6 +4,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,8 +18,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options is how the HTTP doors are set up. Log, Now and Rand are required, and Now and Rand
-// must be safe for concurrent use.
+// Options is how the HTTP doors are set up. Now and Rand must be safe for concurrent use; where
+// they or Log are nil, it is the real clock, the system's randomness, and no log.
 type Options struct {
 	Log            *slog.Logger
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
@@ -31,6 +32,20 @@ type Options struct {
 	// HTTP defines and the route one of a door's few, with {names} for what varies, or either is
 	// "other": nothing that a client makes up comes through.
 	Observe func(method, route string, status int, took time.Duration)
+}
+
+// Complete returns o with what is nil filled in.
+func (o Options) Complete() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	return o
 }
 
 // call is what is known of one request while it is served.
