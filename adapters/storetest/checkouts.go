@@ -42,6 +42,7 @@ func Checkouts(t *testing.T, open Open) {
 		{"a panic of decide stores nothing and blocks nobody", updatePanic},
 		{"an update that cannot be stored whole is not stored at all", updateWhole},
 		{"no concurrent update is lost", concurrentUpdates},
+		{"events of concurrent updates are pending in the order of the updates", concurrentEvents},
 		{"of many concurrent confirmations one wins", concurrentConfirmations},
 	})
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -142,6 +143,23 @@ func concurrentUpdates(t *testing.T, s ports.Store) {
 	got, err := s.Checkout(t.Context(), id)
 	must(t, "Checkout", err)
 	same(t, "updates on record", got.Setup.Try, many)
+}
+
+func concurrentEvents(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	id := opened(1).Next.ID
+	for _, err := range together(many, func(int) error {
+		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+			c.Setup.Try++
+			name := events.Name(fmt.Sprintf("update.%02d", c.Setup.Try))
+			return checkout.Change{Next: c, Events: []events.Event{event(c, name)}}, nil
+		})
+	}) {
+		must(t, "UpdateCheckout", err)
+	}
+	for i, q := range pendingEvents(t, s, opened(1))[1:] {
+		same(t, "event", q.Event.Name, events.Name(fmt.Sprintf("update.%02d", i+1)))
+	}
 }
 
 func concurrentConfirmations(t *testing.T, s ports.Store) {
