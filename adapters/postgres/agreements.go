@@ -8,6 +8,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 const (
@@ -71,25 +72,35 @@ func scanDocument(r pgx.CollectableRow) (d agreement.Document, err error) {
 	return d, err
 }
 
-// queueDocument queues the storing of the drawing of the checkout's agreement.
-func queueDocument(b *pgx.Batch, checkoutID string, d agreement.Document) {
-	b.Queue(insertDocument, checkoutID, d.ID, d.SHA256[:], d.Bytes)
+// queueAgreement queues the storing of the change's agreement, and of its document, where there are any.
+func queueAgreement(b *pgx.Batch, change checkout.Change) error {
+	if change.Agreement != nil {
+		values, err := agreementValues(*change.Agreement)
+		if err != nil {
+			return err
+		}
+		b.Queue(insertAgreement, values...)
+	}
+	if d := change.Document; d != nil {
+		b.Queue(insertDocument, change.Next.ID, d.ID, d.SHA256[:], d.Bytes)
+	}
+	return nil
 }
 
-func queueAgreement(b *pgx.Batch, a agreement.Agreement) error {
+func agreementValues(a agreement.Agreement) ([]any, error) {
 	schedule, err := column.ScheduleText(a.Schedule)
 	if err != nil {
-		return fmt.Errorf("schedule of agreement %s: %w", a.Number, err)
+		return nil, fmt.Errorf("schedule of agreement %s: %w", a.Number, err)
 	}
 	plan, debit := a.Plan, a.DirectDebit
-	b.Queue(insertAgreement,
+	return []any{
 		a.Number, a.ID, a.Version, a.CheckoutID, a.OrderID, column.Millis(a.AcceptedAt),
 		a.Provider.Code, a.Provider.Name, a.Provider.SupportEmail,
 		a.Student.FirstName, a.Student.LastName, a.Student.Email, a.Course.Code, a.Course.Name,
 		a.Pricing.Price, a.Pricing.Upfront, a.Pricing.Principal,
 		plan.Frequency, plan.Number, plan.Regular, plan.Final, column.Day(plan.First),
-		debit.AuthorityID, debit.AccountHolder, debit.AccountTail, column.Millis(debit.AuthorisedAt), schedule)
-	return nil
+		debit.AuthorityID, debit.AccountHolder, debit.AccountTail, column.Millis(debit.AuthorisedAt), schedule,
+	}, nil
 }
 
 func scanAgreement(r pgx.CollectableRow) (a agreement.Agreement, err error) {

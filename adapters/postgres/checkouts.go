@@ -87,8 +87,11 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, queued
 	err := db.do(ctx, func(ctx context.Context, t *try) error {
 		var b pgx.Batch
 		b.Queue(insertCheckout, valuesOf(c)...)
-		if err := queueRest(&b, change, queued); err != nil {
+		if err := queueAgreement(&b, change); err != nil {
 			return err
+		}
+		for i, e := range change.Events {
+			b.Queue(insertEvent, append(eventValues(e, queued), i+1)...)
 		}
 		err := t.commit(ctx, &b)
 		if t.doubt && is(err, uniqueViolation) {
@@ -164,8 +167,11 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, queued ports.Queued
 		change.Next.OrderID, change.Next.IdempotencyKey = c.OrderID, c.IdempotencyKey
 		var b pgx.Batch
 		b.Queue(updateCheckout, valuesOf(change.Next)...)
-		if err := queueRest(&b, change, queued); err != nil {
+		if err := queueAgreement(&b, change); err != nil {
 			return err
+		}
+		for _, e := range change.Events {
+			b.Queue(appendEvent, eventValues(e, queued)...)
 		}
 		return t.commit(ctx, &b)
 	})
@@ -187,20 +193,4 @@ func (t *try) updated(ctx context.Context, c checkout.Checkout, wanted checkout.
 	}
 	list, err := rows(ctx, t.conn, scanAgreement, selectAgreement, wanted.Agreement.Number)
 	return err == nil && len(list) == 1 && list[0].CheckoutID == c.ID, err
-}
-
-// queueRest queues the storing of what comes with a checkout.
-func queueRest(b *pgx.Batch, change checkout.Change, queued ports.Queued) error {
-	if change.Agreement != nil {
-		if err := queueAgreement(b, *change.Agreement); err != nil {
-			return err
-		}
-	}
-	if change.Document != nil {
-		queueDocument(b, change.Next.ID, *change.Document)
-	}
-	for _, e := range change.Events {
-		queueEvent(b, e, queued)
-	}
-	return nil
 }

@@ -15,8 +15,10 @@ import (
 const (
 	eventColumns = `id, checkout_id, name, provider_code, provider_order_id, request_id, created_ms, body`
 
-	insertEvent = `INSERT INTO events (` + eventColumns + `, status, owned_until_ms, position)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+	insertInto  = `INSERT INTO events (` + eventColumns + `, status, owned_until_ms, position) `
+	insertEvent = insertInto + `VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	// A statement of its own sees what others stored before it got the checkout's lock.
+	appendEvent = insertInto + `VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
 		(SELECT coalesce(max(position), 0) + 1 FROM events WHERE checkout_id = $2))`
 	selectPending = `SELECT ` + eventColumns + `, epoch, owned_until_ms FROM events
 		WHERE checkout_id = $1 AND status = 'pending' ORDER BY position`
@@ -40,10 +42,10 @@ const (
 	selectBacklog = `SELECT count(*), min(created_ms) FROM events WHERE status = 'pending'`
 )
 
-// queueEvent queues the storing of an event.
-func queueEvent(b *pgx.Batch, e events.Event, queued ports.Queued) {
-	b.Queue(insertEvent, e.ID, e.CheckoutID, e.Name, e.ProviderCode, e.OrderID, e.RequestID,
-		column.Millis(e.CreatedAt), string(e.Body), queued.Status, column.Millis(queued.Until))
+// eventValues are the values of an event but its position.
+func eventValues(e events.Event, queued ports.Queued) []any {
+	return []any{e.ID, e.CheckoutID, e.Name, e.ProviderCode, e.OrderID, e.RequestID,
+		column.Millis(e.CreatedAt), string(e.Body), queued.Status, column.Millis(queued.Until)}
 }
 
 // intoEvent is where the columns of an event are read to.
