@@ -2,12 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -61,23 +60,23 @@ func (db *DB) Document(ctx context.Context, number string) (agreement.Document, 
 }
 
 func scanDocument(r row) (d agreement.Document, err error) {
-	err = r.Scan(&d.ID, readHash{&d.SHA256}, &d.Bytes)
+	err = r.Scan(&d.ID, column.SHA256(&d.SHA256), &d.Bytes)
 	return d, err
 }
 
 func (tx *tx) storeAgreement(ctx context.Context, a agreement.Agreement) error {
-	schedule, err := scheduleText(a.Schedule)
+	schedule, err := column.ScheduleText(a.Schedule)
 	if err != nil {
 		return fmt.Errorf("schedule of agreement %s: %w", a.Number, err)
 	}
 	plan, debit := a.Plan, a.DirectDebit
 	_, err = tx.exec(ctx, insertAgreement, schedule,
-		a.Number, a.ID, a.Version, a.CheckoutID, a.OrderID, millis(a.AcceptedAt),
+		a.Number, a.ID, a.Version, a.CheckoutID, a.OrderID, column.Millis(a.AcceptedAt),
 		a.Provider.Code, a.Provider.Name, a.Provider.SupportEmail,
 		a.Student.FirstName, a.Student.LastName, a.Student.Email, a.Course.Code, a.Course.Name,
 		a.Pricing.Price, a.Pricing.Upfront, a.Pricing.Principal,
-		plan.Frequency, plan.Number, plan.Regular, plan.Final, day(plan.First),
-		debit.AuthorityID, debit.AccountHolder, debit.AccountTail, millis(debit.AuthorisedAt),
+		plan.Frequency, plan.Number, plan.Regular, plan.Final, column.Day(plan.First),
+		debit.AuthorityID, debit.AccountHolder, debit.AccountTail, column.Millis(debit.AuthorisedAt),
 	)
 	if err != nil {
 		return fmt.Errorf("insert agreement %s: %w", a.Number, err)
@@ -88,13 +87,13 @@ func (tx *tx) storeAgreement(ctx context.Context, a agreement.Agreement) error {
 func scanAgreement(r row) (a agreement.Agreement, err error) {
 	plan, debit := &a.Plan, &a.DirectDebit
 	err = r.Scan(
-		&a.Number, &a.ID, &a.Version, &a.CheckoutID, &a.OrderID, readTime{&a.AcceptedAt},
+		&a.Number, &a.ID, &a.Version, &a.CheckoutID, &a.OrderID, column.Time(&a.AcceptedAt),
 		&a.Provider.Code, &a.Provider.Name, &a.Provider.SupportEmail,
 		&a.Student.FirstName, &a.Student.LastName, &a.Student.Email, &a.Course.Code, &a.Course.Name,
 		&a.Pricing.Price, &a.Pricing.Upfront, &a.Pricing.Principal,
-		&plan.Frequency, &plan.Number, &plan.Regular, &plan.Final, readDay{&plan.First},
-		&debit.AuthorityID, &debit.AccountHolder, &debit.AccountTail, readTime{&debit.AuthorisedAt},
-		readSchedule{&a.Schedule},
+		&plan.Frequency, &plan.Number, &plan.Regular, &plan.Final, column.Date(&plan.First),
+		&debit.AuthorityID, &debit.AccountHolder, &debit.AccountTail, column.Time(&debit.AuthorisedAt),
+		column.Schedule(&a.Schedule),
 	)
 	return a, err
 }
@@ -107,42 +106,6 @@ func (tx *tx) storeDocument(ctx context.Context, checkoutID string, d agreement.
 	}
 	if err != nil {
 		return fmt.Errorf("insert document %s: %w", d.ID, err)
-	}
-	return nil
-}
-
-// scheduleText writes a schedule as the view charges reads it: an array of four for each charge.
-func scheduleText(charges []money.Charge) (string, error) {
-	rows := make([][4]any, len(charges))
-	for i, c := range charges {
-		rows[i] = [4]any{c.Sequence, c.Type, day(c.Due), c.Amount}
-	}
-	text, err := json.Marshal(rows)
-	return string(text), err
-}
-
-// readSchedule reads what scheduleText wrote.
-type readSchedule struct{ into *[]money.Charge }
-
-func (r readSchedule) Scan(v any) error {
-	text, _ := v.(string)
-	var rows [][4]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &rows); err != nil {
-		return fmt.Errorf("schedule: %w", err)
-	}
-	*r.into = nil
-	for _, row := range rows {
-		var c money.Charge
-		var due string
-		for i, into := range []any{&c.Sequence, &c.Type, &due, &c.Amount} {
-			if err := json.Unmarshal(row[i], into); err != nil {
-				return fmt.Errorf("charge %s: %w", row, err)
-			}
-		}
-		if err := (readDay{&c.Due}).Scan(due); err != nil {
-			return fmt.Errorf("charge %s: %w", row, err)
-		}
-		*r.into = append(*r.into, c)
 	}
 	return nil
 }

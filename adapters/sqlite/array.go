@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -104,7 +105,7 @@ func (a *array) time(into *time.Time) {
 	}
 }
 
-func (a *array) date(into *money.Date) { a.scan(readDay{into}) }
+func (a *array) date(into *money.Date) { a.scan(column.Date(into)) }
 
 // scan reads a text as its column would be read.
 func (a *array) scan(into sql.Scanner) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -39,13 +40,13 @@ func identityOf(c checkout.Checkout) []any {
 func stateOf(c checkout.Checkout) []any {
 	price, plan, setup, done := c.Intent.Pricing, c.Intent.Plan, c.Setup, c.Confirmation
 	return []any{
-		c.RequestID, millis(c.CreatedAt), c.Status, c.Student.FirstName, c.Student.LastName, c.Student.Email,
+		c.RequestID, column.Millis(c.CreatedAt), c.Status, c.Student.FirstName, c.Student.LastName, c.Student.Email,
 		c.CourseCode, c.Intent.CourseName, price.Price, price.Upfront, price.Principal,
-		plan.Frequency, plan.Number, plan.Regular, plan.Final, day(plan.First),
-		c.Records.ContactID, c.Records.OpportunityID, c.Records.DDAID, tokensText(c.Tokens),
+		plan.Frequency, plan.Number, plan.Regular, plan.Final, column.Day(plan.First),
+		c.Records.ContactID, c.Records.OpportunityID, c.Records.DDAID, column.TokensText(c.Tokens),
 		setup.Try, setup.BillingRequestID, setup.BillingRequest, setup.Mandate, setup.Authorisation,
-		setup.AccountHolder, setup.AccountTail, millis(setup.CompletedAt),
-		millis(done.At), done.RequestID, day(done.FirstPayment), done.AgreementID, done.AgreementNumber, done.DocumentID,
+		setup.AccountHolder, setup.AccountTail, column.Millis(setup.CompletedAt),
+		column.Millis(done.At), done.RequestID, column.Day(done.FirstPayment), done.AgreementID, done.AgreementNumber, done.DocumentID,
 	}
 }
 
@@ -66,7 +67,7 @@ func scanCheckout(r row) (c checkout.Checkout, err error) {
 	read.numbers((*int64)(&plan.Regular), (*int64)(&plan.Final))
 	read.date(&plan.First)
 	read.texts(&c.Records.ContactID, &c.Records.OpportunityID, &c.Records.DDAID)
-	read.scan(readTokens{&c.Tokens})
+	read.scan(column.Tokens(&c.Tokens))
 	read.int(&setup.Try)
 	read.texts(&setup.BillingRequestID, (*string)(&setup.BillingRequest), (*string)(&setup.Mandate),
 		(*string)(&setup.Authorisation), &setup.AccountHolder, &setup.AccountTail)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -74,6 +75,6 @@ func (s snapshot) dossier(ctx context.Context, c checkout.Checkout) (d ports.Dos
 }
 
 func scanDocumentInfo(r row) (i ports.DocumentInfo, err error) {
-	err = r.Scan(&i.ID, readHash{&i.SHA256}, &i.Size)
+	err = r.Scan(&i.ID, column.SHA256(&i.SHA256), &i.Size)
 	return i, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -15,7 +16,7 @@ const (
 )
 
 func scanKey(r row) (k catalogue.Key, err error) {
-	err = r.Scan(&k.ID, &k.Provider, &k.Environment, readHash{&k.Hash}, readTime{&k.CreatedAt}, readTime{&k.RevokedAt})
+	err = r.Scan(&k.ID, &k.Provider, &k.Environment, column.SHA256(&k.Hash), column.Time(&k.CreatedAt), column.Time(&k.RevokedAt))
 	return k, err
 }
 
@@ -42,7 +43,7 @@ func (db *DB) AddKey(ctx context.Context, k catalogue.Key) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		_, err := tx.exec(ctx, `INSERT INTO api_keys (id, provider_code, environment, hash, created_ms, revoked_ms)
 			VALUES (?, ?, ?, ?, ?, ?)`,
-			k.ID, k.Provider, k.Environment, k.Hash[:], millis(k.CreatedAt), millis(k.RevokedAt))
+			k.ID, k.Provider, k.Environment, k.Hash[:], column.Millis(k.CreatedAt), column.Millis(k.RevokedAt))
 		return err
 	})
 	if err != nil {
@@ -54,7 +55,7 @@ func (db *DB) AddKey(ctx context.Context, k catalogue.Key) error {
 // RevokeKey implements [ports.Keys].
 func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		return tx.execOne(ctx, `UPDATE api_keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?`, millis(at), id)
+		return tx.execOne(ctx, `UPDATE api_keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?`, column.Millis(at), id)
 	})
 	if err != nil {
 		return fmt.Errorf("revoke API key %s: %w", id, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -36,8 +37,8 @@ const (
 func (tx *tx) enqueue(ctx context.Context, evs []events.Event, queued ports.Queued) error {
 	for _, e := range evs {
 		_, err := tx.exec(ctx, insertEvent,
-			e.ID, e.CheckoutID, e.Name, e.ProviderCode, e.OrderID, e.RequestID, millis(e.CreatedAt), string(e.Body),
-			queued.Status, millis(queued.Until))
+			e.ID, e.CheckoutID, e.Name, e.ProviderCode, e.OrderID, e.RequestID, column.Millis(e.CreatedAt), string(e.Body),
+			queued.Status, column.Millis(queued.Until))
 		if err != nil {
 			return fmt.Errorf("insert event %s: %w", e.ID, err)
 		}
@@ -47,11 +48,11 @@ func (tx *tx) enqueue(ctx context.Context, evs []events.Event, queued ports.Queu
 
 // intoEvent is where the columns of an event are read to.
 func intoEvent(e *events.Event) []any {
-	return []any{&e.ID, &e.CheckoutID, &e.Name, &e.ProviderCode, &e.OrderID, &e.RequestID, readTime{&e.CreatedAt}, &e.Body}
+	return []any{&e.ID, &e.CheckoutID, &e.Name, &e.ProviderCode, &e.OrderID, &e.RequestID, column.Time(&e.CreatedAt), &e.Body}
 }
 
 func scanQueued(r row) (q ports.QueuedEvent, err error) {
-	err = r.Scan(append(intoEvent(&q.Event), &q.Epoch, readTime{&q.Until})...)
+	err = r.Scan(append(intoEvent(&q.Event), &q.Epoch, column.Time(&q.Until))...)
 	return q, err
 }
 
@@ -77,7 +78,7 @@ func (db *DB) PendingEvents(ctx context.Context, checkoutID string) ([]ports.Que
 // TakeEvent implements [ports.Outbox].
 func (db *DB) TakeEvent(ctx context.Context, eventID string, epoch int64, until time.Time) (int64, error) {
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		return tx.execOne(ctx, takeEvent, millis(until), eventID, epoch)
+		return tx.execOne(ctx, takeEvent, column.Millis(until), eventID, epoch)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take event %s at epoch %d: %w", eventID, epoch, err)
@@ -112,7 +113,7 @@ type backlog struct {
 }
 
 func scanBacklog(r row) (b backlog, err error) {
-	err = r.Scan(&b.pending, readTime{&b.oldest})
+	err = r.Scan(&b.pending, column.Time(&b.oldest))
 	return b, err
 }
 
