@@ -9,7 +9,8 @@ import (
 )
 
 // Migrations are numbered from 1 without a gap, run in their order, and are never changed
-// once a store may have run them.
+// once a store may have run them. Each leaves the schema fit for the program of the version before it, which
+// may have the store open meanwhile: a program accepts a schema that is one version newer than its own.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -26,12 +27,12 @@ func (w *writer) migrate(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read version: %w", err)
 		}
-		if version > len(names) {
-			return fmt.Errorf("version %d of the schema is newer than this program's %d: run the newer program", version, len(names))
+		if version > len(names)+1 {
+			return fmt.Errorf("version %d of the schema is too new for this program's %d: run the newer program", version, len(names))
 		}
-		for i, name := range names[version:] {
-			if err := tx.run(ctx, name, version+i+1); err != nil {
-				return fmt.Errorf("migrate: %s: %w", name, err)
+		for n := version; n < len(names); n++ {
+			if err := tx.run(ctx, names[n], n+1); err != nil {
+				return fmt.Errorf("migrate: %s: %w", names[n], err)
 			}
 		}
 		return nil

@@ -158,11 +158,28 @@ func TestDamageIsRefused(t *testing.T) {
 	openFails(t, path, sqlite.Options{}, "damaged")
 }
 
-func TestNewerSchemaIsRefused(t *testing.T) {
+func TestNewerSchema(t *testing.T) {
 	path := file(t)
-	open(t, path, sqlite.Options{})
-	execute(t, shell(t, path), `PRAGMA user_version = 9999`)
-	openFails(t, path, sqlite.Options{}, "run the newer program")
+	db := open(t, path, sqlite.Options{})
+	var version int
+	if err := shell(t, path).QueryRowContext(t.Context(), `PRAGMA user_version`).Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("one version newer is served, by who has it open and who opens it", func(t *testing.T) {
+		execute(t, shell(t, path), fmt.Sprintf(`PRAGMA user_version = %d`, version+1))
+		if err := db.Ready(t.Context()); err != nil {
+			t.Errorf("Ready: %v", err)
+		}
+		again := open(t, path, sqlite.Options{})
+		addKey(t, again, "one")
+		if err := again.Ready(t.Context()); err != nil {
+			t.Errorf("Ready after reopening: %v", err)
+		}
+	})
+	t.Run("two versions newer is refused", func(t *testing.T) {
+		execute(t, shell(t, path), fmt.Sprintf(`PRAGMA user_version = %d`, version+2))
+		openFails(t, path, sqlite.Options{}, "run the newer program")
+	})
 }
 
 func TestEmptyFileBecomesAStore(t *testing.T) {

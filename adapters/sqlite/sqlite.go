@@ -47,7 +47,7 @@ type DB struct {
 }
 
 // Open opens the store, and makes it if there is none. Files that it makes are the owner's
-// alone. A file that is damaged, that is no store, or that a newer version wrote is refused, and
+// alone. A file that is damaged, that is no store, or whose schema is two versions newer is refused, and
 // so is a secret that is not the store's: unless the store's is among those given, for then what
 // it seals is sealed anew under the first of them.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
