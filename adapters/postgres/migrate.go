@@ -30,7 +30,7 @@ const (
 	selectVersion = `SELECT version FROM provider_checkout_schema WHERE id = 1`
 	lockVersion   = selectVersion + ` FOR UPDATE`
 	updateVersion = `UPDATE provider_checkout_schema SET version = $1 WHERE id = 1`
-	writeVersion  = `UPDATE provider_checkout_schema SET version = version WHERE id = 1 RETURNING version`
+	writeStore    = `UPDATE store SET environment = environment WHERE id = 1`
 )
 
 // migrate brings the store to the newest schema: every migration that it has not run, or none.
@@ -118,7 +118,8 @@ func (t *try) script(ctx context.Context, text string) error {
 	return err
 }
 
-// Ready implements [ports.Store]. It writes the schema's version as it is, and commits that.
+// Ready implements [ports.Store]. It writes the store's stamp as it is and commits that: the row of the
+// version may be locked by a newer program that migrates, while this one goes on serving.
 func (db *DB) Ready(ctx context.Context) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -127,7 +128,8 @@ func (db *DB) Ready(ctx context.Context) error {
 	var version int
 	err = db.do(ctx, func(ctx context.Context, t *try) error {
 		var b pgx.Batch
-		b.Queue(writeVersion).QueryRow(func(r pgx.Row) error { return r.Scan(&version) })
+		b.Queue(writeStore)
+		b.Queue(selectVersion).QueryRow(func(r pgx.Row) error { return r.Scan(&version) })
 		return found(t.commit(ctx, &b))
 	})
 	switch {

@@ -127,6 +127,13 @@ func TestVersions(t *testing.T) {
 			t.Errorf("Ready: %v", err)
 		}
 	})
+	t.Run("while a newer program migrates, this one is ready", func(t *testing.T) {
+		execute(t, shell, `BEGIN; SELECT version FROM provider_checkout_schema FOR UPDATE`)
+		defer execute(t, shell, `ROLLBACK`)
+		if err := db.Ready(t.Context()); err != nil {
+			t.Errorf("Ready: %v", err)
+		}
+	})
 	t.Run("an older program is refused", func(t *testing.T) {
 		execute(t, shell, `UPDATE provider_checkout_schema SET version = version + 1`)
 		openFails(t, place, postgres.Options{}, "run the newer program")
