@@ -13,7 +13,7 @@ import (
 
 // What a connection is bounded by. A request waits ten seconds at most for the store.
 const (
-	maxConns       = 16 // unless the connection string says pool_max_conns
+	maxConns       = 20 // unless the connection string says pool_max_conns; a server takes 100 unless told
 	connectTimeout = 3 * time.Second
 	pingTimeout    = time.Second
 	acquireTimeout = 3 * time.Second
