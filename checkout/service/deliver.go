@@ -24,8 +24,8 @@ const (
 	waitStep = 100 * time.Millisecond
 
 	recoverEvery = time.Second
-	recoverBatch = 100 // checkouts of one provider in one sweep
-	recoverers   = 4   // checkouts of one provider at a time
+	recoverBatch = 500 // checkouts of one provider in one sweep
+	recoverers   = 16  // checkouts of one provider at a time
 )
 
 // deliver sends the events that a request just committed, before the request is answered. What it

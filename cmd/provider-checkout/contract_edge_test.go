@@ -254,11 +254,11 @@ func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
 // broken is a store with a fault in its code.
 type broken struct{ ports.Store }
 
-func (b broken) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	if order == "PANIC" {
+func (b broken) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Queued) error {
+	if change.Next.OrderID == "PANIC" {
 		panic("secret of the store")
 	}
-	return b.Store.CheckoutByOrder(ctx, provider, order)
+	return b.Store.InsertCheckout(ctx, change, queued)
 }
 
 func TestContract7APanicIsAnInternalErrorAndTheServiceLives(t *testing.T) {
