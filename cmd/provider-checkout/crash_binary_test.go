@@ -30,17 +30,18 @@ func TestBinary(t *testing.T) {
 // binary is the path of the program.
 type binary string
 
-func build(t *testing.T) binary {
+func build(t testing.TB, flags ...string) binary {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), program)
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+	args := append(append([]string{"build", "-o", path}, flags...), ".")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return binary(path)
 }
 
 // does runs a command that ends by itself and must succeed, and returns its standard output.
-func (b binary) does(t *testing.T, args ...string) string {
+func (b binary) does(t testing.TB, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(string(b), args...)
 	cmd.Env = []string{} // nobody's settings but the flags
@@ -66,21 +67,24 @@ type process struct {
 }
 
 // milestone is a line of the log.
-type milestone struct{ Msg, Addr string }
+type milestone struct {
+	Msg, Addr string
+	OpsAddr   string `json:"ops_addr"`
+}
 
 // serveArgs are those of a server over the store that sends events to loopback too.
 func serveArgs(store string) []string {
-	return []string{"serve", "--store", "sqlite:" + store, "--addr", "127.0.0.1:0",
+	return []string{"serve", "--store", store, "--addr", "127.0.0.1:0",
 		"--allow-private-destinations", "--rate-limit", "0"}
 }
 
 // serve starts a server.
-func (b binary) serve(t *testing.T, store string) *process {
+func (b binary) serve(t testing.TB, store string) *process {
 	t.Helper()
 	return start(t, exec.Command(string(b), serveArgs(store)...))
 }
 
-func start(t *testing.T, cmd *exec.Cmd) *process {
+func start(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, milestones: make(chan milestone, 16), ended: make(chan struct{})}
 	if cmd.Env == nil {
@@ -129,7 +133,7 @@ func (p *process) log() string {
 }
 
 // await waits until the log says msg.
-func (p *process) await(t *testing.T, msg string) milestone {
+func (p *process) await(t testing.TB, msg string) milestone {
 	t.Helper()
 	limit := time.After(20 * time.Second)
 	for {
@@ -148,13 +152,13 @@ func (p *process) await(t *testing.T, msg string) milestone {
 }
 
 // listening waits until the server listens, and returns its base URL.
-func (p *process) listening(t *testing.T) string {
+func (p *process) listening(t testing.TB) string {
 	t.Helper()
 	return "http://" + p.await(t, "listening").Addr
 }
 
 // kill kills a process, which must not have ended untold.
-func (p *process) kill(t *testing.T) {
+func (p *process) kill(t testing.TB) {
 	t.Helper()
 	select {
 	case <-p.ended:
@@ -168,7 +172,7 @@ func (p *process) kill(t *testing.T) {
 }
 
 // signal tells the process to end.
-func (p *process) signal(t *testing.T, signal syscall.Signal) {
+func (p *process) signal(t testing.TB, signal syscall.Signal) {
 	t.Helper()
 	p.told = true
 	if err := p.cmd.Process.Signal(signal); err != nil {
@@ -177,13 +181,13 @@ func (p *process) signal(t *testing.T, signal syscall.Signal) {
 }
 
 // stop tells the process to end, and waits for its end, which must be a good one.
-func (p *process) stop(t *testing.T, signal syscall.Signal) {
+func (p *process) stop(t testing.TB, signal syscall.Signal) {
 	t.Helper()
 	p.signal(t, signal)
 	p.endsWell(t)
 }
 
-func (p *process) endsWell(t *testing.T) {
+func (p *process) endsWell(t testing.TB) {
 	t.Helper()
 	select {
 	case <-p.ended:
@@ -195,21 +199,20 @@ func (p *process) endsWell(t *testing.T) {
 	}
 }
 
-// configuredStore makes a store with the contract tests' providers, whose events go to hooks, and
-// a key for each, all by the operator's own commands.
-func (b binary) configuredStore(t *testing.T, dir string, h *hooks) (store string, keys map[string]string) {
+// configure puts the contract tests' providers into a store, whose events go to hooks, and makes a key
+// for each, all by the operator's own commands.
+func (b binary) configure(t *testing.T, store string, h *hooks) (keys map[string]string) {
 	t.Helper()
-	store = filepath.Join(dir, "records.db")
-	b.does(t, "apply", "-f", file(t, strings.ReplaceAll(providers, "HOOKS", h.url)), "--store", "sqlite:"+store)
+	b.does(t, "apply", "-f", file(t, strings.ReplaceAll(providers, "HOOKS", h.url)), "--store", store)
 	keys = make(map[string]string)
 	for _, code := range []string{"KOWHAI", "TUI"} {
-		keys[code] = strings.TrimSpace(b.does(t, "keys", "issue", "--provider", code, "--store", "sqlite:"+store))
+		keys[code] = strings.TrimSpace(b.does(t, "keys", "issue", "--provider", code, "--store", store))
 	}
-	return store, keys
+	return keys
 }
 
 // ownersAlone checks that nobody but the owner may open any file of the folder, and returns their names.
-func ownersAlone(t *testing.T, dir string) string {
+func ownersAlone(t testing.TB, dir string) string {
 	t.Helper()
 	var names []string
 	entries, err := os.ReadDir(dir)

@@ -252,6 +252,16 @@ func (es *enrolments) resume(rng *rand.Rand) *enrolment {
 	return e
 }
 
+// take takes one that is undone or, as often, a new one.
+func (es *enrolments) take(rng *rand.Rand) *enrolment {
+	if rng.IntN(2) == 0 {
+		if e := es.resume(rng); e != nil {
+			return e
+		}
+	}
+	return es.begin()
+}
+
 // leave gives back one that is not done.
 func (es *enrolments) leave(e *enrolment) {
 	es.mu.Lock()

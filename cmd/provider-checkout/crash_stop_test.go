@@ -18,7 +18,8 @@ import (
 )
 
 func (b binary) answersSoon(t *testing.T) {
-	store, _ := b.configuredStore(t, t.TempDir(), newHooks(t))
+	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	b.configure(t, store, newHooks(t))
 	b.serve(t, store).listening(t) // stamps the store, and warms what the machine keeps in memory
 	began := time.Now()
 	base := b.serve(t, store).listening(t)
@@ -40,7 +41,7 @@ const storeFiles = "records.db records.db.secret"
 
 func (b binary) keepsItsFilesToTheirOwner(t *testing.T) {
 	dir := t.TempDir()
-	args := append([]string{"-c", `umask 0; exec "$0" "$@"`, string(b)}, serveArgs(filepath.Join(dir, "records.db"))...)
+	args := append([]string{"-c", `umask 0; exec "$0" "$@"`, string(b)}, serveArgs("sqlite:"+filepath.Join(dir, "records.db"))...)
 	p := start(t, exec.Command("/bin/sh", args...))
 	p.listening(t)
 	const whileOpen = "records.db records.db-shm records.db-wal records.db.secret"
@@ -60,9 +61,10 @@ func (b binary) finishesAKilledFirstStart(t *testing.T) {
 	rng, half := newRand(t), 0
 	for n := range kills {
 		dir := t.TempDir()
-		store := filepath.Join(dir, "records.db")
+		path := filepath.Join(dir, "records.db")
+		store := "sqlite:" + path
 		p := b.serve(t, store)
-		awaitFile(t, store+[]string{"", "-wal", ".secret"}[n%3])
+		awaitFile(t, path+[]string{"", "-wal", ".secret"}[n%3])
 		<-time.After(within(rng, 0, 3*time.Millisecond))
 		p.kill(t)
 		ownersAlone(t, dir)
@@ -75,7 +77,7 @@ func (b binary) finishesAKilledFirstStart(t *testing.T) {
 		if left := ownersAlone(t, dir); left != storeFiles {
 			t.Errorf("the next start leaves %s, want %s", left, storeFiles)
 		}
-		b.does(t, "export", "--store", "sqlite:"+store)
+		b.does(t, "export", "--store", store)
 	}
 	t.Logf("%d of %d kills found a store half made", half, kills)
 	if half == 0 {
@@ -112,7 +114,8 @@ func (b binary) drains(t *testing.T) {
 		}
 		return http.StatusNoContent
 	})
-	store, keys := b.configuredStore(t, t.TempDir(), h)
+	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	keys := b.configure(t, store, h)
 	p := b.serve(t, store)
 	c := newCaller(p.listening(t), keys)
 
@@ -140,7 +143,7 @@ func (b binary) drains(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, []string{"KOWHAI 201 <nil>", "TUI 201 <nil>"}) {
 		t.Errorf("answers %q, want 201 twice", got)
 	}
-	for _, s := range readRecord(t, b.does(t, "export", "--store", "sqlite:"+store)) {
+	for _, s := range readRecord(t, b.does(t, "export", "--store", store)) {
 		want := map[string]string{"TUI": "delivered 1", "KOWHAI": "pending 0"}[s.text("provider_code")]
 		for _, e := range s.of["event"] {
 			if got := fmt.Sprint(e.at("status"), " ", e.at("attempts")); got != want {
