@@ -28,6 +28,8 @@ type Agreement struct {
 	Schedule []money.Charge // sums to Pricing.Price
 
 	DirectDebit DirectDebit
+
+	Terms Terms // the operator's, as they stood at the acceptance
 }
 
 // Party is the education provider, as the payer knows it.
@@ -35,6 +37,7 @@ type Party struct {
 	Code         string
 	Name         string
 	SupportEmail string // "" where there is none
+	Colour       string // #rrggbb, of its branding; "" where there is none
 }
 
 // Student is who pays.

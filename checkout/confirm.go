@@ -121,7 +121,7 @@ func (c Confirm) Agree(stored Checkout, provider catalogue.Provider, env catalog
 		OrderID:    stored.OrderID,
 		AcceptedAt: now,
 		Provider: agreement.Party{Code: provider.Code, Name: provider.DisplayName(),
-			SupportEmail: provider.Branding.SupportEmail},
+			SupportEmail: provider.Branding.SupportEmail, Colour: provider.Branding.PrimaryColour},
 		Student:     agreement.Student(stored.Student),
 		Course:      agreement.Course{Code: stored.CourseCode, Name: stored.Intent.CourseName},
 		Pricing:     stored.Intent.Pricing,

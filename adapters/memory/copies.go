@@ -31,6 +31,7 @@ func copyAgreement(a agreement.Agreement) agreement.Agreement {
 	a.AcceptedAt = stored(a.AcceptedAt)
 	a.DirectDebit.AuthorisedAt = stored(a.DirectDebit.AuthorisedAt)
 	a.Schedule = copySlice(a.Schedule)
+	a.Terms.Blocks = copySlice(a.Terms.Blocks)
 	return a
 }
 

@@ -16,14 +16,14 @@ const (
 		provider_code, provider_name, support_email, first_name, last_name, email, course_code, course_name,
 		price_cents, upfront_cents, principal_cents,
 		payment_frequency, number_of_instalments, instalment_cents, final_instalment_cents, first_payment_date,
-		dda_id, account_holder, account_tail, authorised_ms, schedule`
+		dda_id, account_holder, account_tail, authorised_ms, schedule, particulars`
 
 	insertAgreement = `INSERT INTO agreements (` + agreementColumns + `)
 		VALUES ($1, $2, $3, $4, $5, $6,
 		$7, $8, $9, $10, $11, $12, $13, $14,
 		$15, $16, $17,
 		$18, $19, $20, $21, $22,
-		$23, $24, $25, $26, $27)`
+		$23, $24, $25, $26, $27, $28)`
 	agreements       = `SELECT ` + agreementColumns + ` FROM agreements`
 	selectAgreement  = agreements + ` WHERE number = $1`
 	selectAgreements = agreements + ` WHERE checkout_id = ANY ($1)`
@@ -92,6 +92,10 @@ func agreementValues(a agreement.Agreement) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schedule of agreement %s: %w", a.Number, err)
 	}
+	particulars, err := column.ParticularsText(a)
+	if err != nil {
+		return nil, fmt.Errorf("particulars of agreement %s: %w", a.Number, err)
+	}
 	plan, debit := a.Plan, a.DirectDebit
 	return []any{
 		a.Number, a.ID, a.Version, a.CheckoutID, a.OrderID, column.Millis(a.AcceptedAt),
@@ -100,6 +104,7 @@ func agreementValues(a agreement.Agreement) ([]any, error) {
 		a.Pricing.Price, a.Pricing.Upfront, a.Pricing.Principal,
 		plan.Frequency, plan.Number, plan.Regular, plan.Final, column.Day(plan.First),
 		debit.AuthorityID, debit.AccountHolder, debit.AccountTail, column.Millis(debit.AuthorisedAt), schedule,
+		particulars,
 	}, nil
 }
 
@@ -112,7 +117,7 @@ func scanAgreement(r pgx.CollectableRow) (a agreement.Agreement, err error) {
 		&a.Pricing.Price, &a.Pricing.Upfront, &a.Pricing.Principal,
 		&plan.Frequency, &plan.Number, &plan.Regular, &plan.Final, column.Date(&plan.First),
 		&debit.AuthorityID, &debit.AccountHolder, &debit.AccountTail, column.Time(&debit.AuthorisedAt),
-		column.Schedule(&a.Schedule),
+		column.Schedule(&a.Schedule), column.Particulars(&a),
 	)
 	return a, err
 }

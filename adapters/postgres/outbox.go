@@ -29,8 +29,7 @@ const (
 		WHERE id = $1 AND epoch = $2 AND status = 'pending'`
 	settleEvent = `UPDATE events SET status = $3, attempts = attempts + $4
 		WHERE id = $1 AND epoch = $2 AND status = 'pending'`
-	// The epoch had one owner only: what it was settled as at that epoch, that owner did.
-	selectSettled = `SELECT true FROM events WHERE id = $1 AND epoch = $2 AND status = $3`
+	selectEpoch = `SELECT epoch FROM events WHERE id = $1 AND status = 'pending'`
 
 	selectAbandoned = `SELECT checkout_id, provider_code FROM (
 			SELECT checkout_id, provider_code, min(seq) AS oldest,
@@ -94,7 +93,8 @@ func (db *DB) TakeEvent(ctx context.Context, eventID string, epoch int64, until 
 	return epoch + 1, nil
 }
 
-// SettleEvent implements [ports.Outbox].
+// SettleEvent implements [ports.Outbox]. If its commit was in doubt and a new try finds the event not
+// pending any more, it is settled: by that commit, for who owns an event is left the time to settle it.
 func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, status events.Status, attempts int) error {
 	err := db.do(ctx, func(ctx context.Context, t *try) error {
 		n, err := t.exec(ctx, settleEvent, eventID, epoch, status, attempts)
@@ -102,8 +102,8 @@ func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, stat
 			return err
 		}
 		if t.doubt {
-			done, err := rows(ctx, t.conn, pgx.RowTo[bool], selectSettled, eventID, epoch, status)
-			if err != nil || len(done) == 1 {
+			others, err := rows(ctx, t.conn, pgx.RowTo[int64], selectEpoch, eventID)
+			if err != nil || len(others) == 0 {
 				return err
 			}
 		}

@@ -17,10 +17,10 @@ const (
 		payment_frequency, number_of_instalments, instalment_cents, final_instalment_cents, first_payment_date,
 		dda_id, account_holder, account_tail, authorised_ms`
 
-	insertAgreement = `INSERT INTO agreements (schedule, ` + agreementColumns + `)
-		VALUES (?,  ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?)`
-	selectAgreement           = `SELECT ` + agreementColumns + `, schedule FROM agreements WHERE number = ?`
-	selectAgreementOfCheckout = `SELECT ` + agreementColumns + `, schedule FROM agreements WHERE checkout_id = ?`
+	insertAgreement = `INSERT INTO agreements (schedule, particulars, ` + agreementColumns + `)
+		VALUES (?, ?,  ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?)`
+	selectAgreement           = `SELECT ` + agreementColumns + `, schedule, particulars FROM agreements WHERE number = ?`
+	selectAgreementOfCheckout = `SELECT ` + agreementColumns + `, schedule, particulars FROM agreements WHERE checkout_id = ?`
 
 	insertDocument = `INSERT INTO documents (agreement_number, id, sha256, bytes)
 		SELECT number, ?, ?, ? FROM agreements WHERE checkout_id = ?`
@@ -69,8 +69,12 @@ func (tx *tx) storeAgreement(ctx context.Context, a agreement.Agreement) error {
 	if err != nil {
 		return fmt.Errorf("schedule of agreement %s: %w", a.Number, err)
 	}
+	particulars, err := column.ParticularsText(a)
+	if err != nil {
+		return fmt.Errorf("particulars of agreement %s: %w", a.Number, err)
+	}
 	plan, debit := a.Plan, a.DirectDebit
-	_, err = tx.exec(ctx, insertAgreement, schedule,
+	_, err = tx.exec(ctx, insertAgreement, schedule, particulars,
 		a.Number, a.ID, a.Version, a.CheckoutID, a.OrderID, column.Millis(a.AcceptedAt),
 		a.Provider.Code, a.Provider.Name, a.Provider.SupportEmail,
 		a.Student.FirstName, a.Student.LastName, a.Student.Email, a.Course.Code, a.Course.Name,
@@ -93,7 +97,7 @@ func scanAgreement(r row) (a agreement.Agreement, err error) {
 		&a.Pricing.Price, &a.Pricing.Upfront, &a.Pricing.Principal,
 		&plan.Frequency, &plan.Number, &plan.Regular, &plan.Final, column.Date(&plan.First),
 		&debit.AuthorityID, &debit.AccountHolder, &debit.AccountTail, column.Time(&debit.AuthorisedAt),
-		column.Schedule(&a.Schedule),
+		column.Schedule(&a.Schedule), column.Particulars(&a),
 	)
 	return a, err
 }

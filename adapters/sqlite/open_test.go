@@ -182,6 +182,26 @@ func TestNewerSchema(t *testing.T) {
 	})
 }
 
+// A program of the first version knows no particulars of an agreement.
+func TestFirstSchema(t *testing.T) {
+	path := file(t)
+	open(t, path, sqlite.Options{})
+	const byFirstProgram = `INSERT INTO agreements (number, id, version, checkout_id, provider_order_id, provider_code,
+		provider_name, support_email, first_name, last_name, email, course_code, course_name, price_cents, upfront_cents,
+		principal_cents, payment_frequency, number_of_instalments, instalment_cents, final_instalment_cents,
+		first_payment_date, schedule, dda_id, account_holder, account_tail)
+		VALUES ('PPA-2026-00000' || %[1]d, '', '', 'checkout %[1]d', '', '', '', '', '', '', '', '', '', 0, 0, 0, '', 0, 0, 0, '', '[]', '', '', '')`
+	execute(t, shell(t, path), fmt.Sprintf(byFirstProgram, 1)) // while the newer one is there
+	execute(t, shell(t, path), `ALTER TABLE agreements DROP COLUMN particulars; PRAGMA user_version = 1`)
+	execute(t, shell(t, path), fmt.Sprintf(byFirstProgram, 2)) // before it came
+	db := open(t, path, sqlite.Options{})
+	for _, number := range []string{"PPA-2026-000001", "PPA-2026-000002"} {
+		if a, err := db.Agreement(t.Context(), number); err != nil || !a.Terms.IsZero() {
+			t.Errorf("Agreement %s = %+v, %v; want one without terms", number, a, err)
+		}
+	}
+}
+
 func TestEmptyFileBecomesAStore(t *testing.T) {
 	path := file(t)
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

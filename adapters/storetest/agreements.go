@@ -20,6 +20,7 @@ func Agreements(t *testing.T, open Open) {
 		{"numbers are drawn from 1, one after the other", numbersDrawn},
 		{"of many concurrent draws none gets another's number", concurrentDraws},
 		{"an agreement comes back as it went in, odd text and figures included", agreementComesBack},
+		{"an agreement without terms of the operator comes back without", withoutTerms},
 		{"a schedule of the longest plan comes back whole and in order", longSchedule},
 		{"a document comes back byte for byte", documentComesBack},
 		{"an agreement may lack a document", withoutDocument},
@@ -68,7 +69,9 @@ func agreementComesBack(t *testing.T, s ports.Store) {
 		a := agreed(c.Next, int64(i))
 		a.ID, a.Number = text, "PPA-"+text
 		a.Version, a.OrderID = text, text
-		a.Provider = agreement.Party{Code: text, Name: text, SupportEmail: text}
+		a.Provider = agreement.Party{Code: text, Name: text, SupportEmail: text, Colour: text}
+		a.Terms = agreement.Terms{Lender: agreement.Lender{Name: text, Address: text, Registration: text},
+			Blocks: []agreement.Block{{Title: text, Text: text}, {Title: text + text, Text: text}}}
 		a.Student = agreement.Student{FirstName: text, LastName: text, Email: text}
 		a.Course = agreement.Course{Code: text, Name: text}
 		a.DirectDebit.AuthorityID, a.DirectDebit.AccountHolder, a.DirectDebit.AccountTail = text, text, text
@@ -83,6 +86,16 @@ func agreementComesBack(t *testing.T, s ports.Store) {
 		must(t, "Agreement", err)
 		same(t, "agreement", got, a)
 	}
+}
+
+func withoutTerms(t *testing.T, s ports.Store) {
+	insert(t, s, opened(1))
+	a := agreed(opened(1).Next, 1)
+	a.Provider.Colour, a.Terms = "", agreement.Terms{}
+	conclude(t, s, opened(1), a, nil)
+	got, err := s.Agreement(t.Context(), a.Number)
+	must(t, "Agreement", err)
+	same(t, "agreement", got, a)
 }
 
 func longSchedule(t *testing.T, s ports.Store) {
@@ -183,6 +196,7 @@ func agreementsShareNothing(t *testing.T, s ports.Store) {
 	want := confirmed(completed(opened(1).Next), 1)
 	spoilt := confirm(t, s, opened(1).Next.ID, 1)
 	spoilt.Agreement.Schedule[0].Amount, spoilt.Document.Bytes[0] = 0, 'X'
+	spoilt.Agreement.Terms.Blocks[0].Text = "X"
 	for range 2 {
 		a, err := s.Agreement(t.Context(), want.Agreement.Number)
 		must(t, "Agreement", err)
@@ -191,5 +205,6 @@ func agreementsShareNothing(t *testing.T, s ports.Store) {
 		must(t, "Document", err)
 		same(t, "document", d, *want.Document)
 		a.Schedule[0].Amount, d.Bytes[0] = 0, 'X'
+		a.Terms.Blocks[0].Text = "X"
 	}
 }

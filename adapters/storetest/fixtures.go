@@ -112,13 +112,18 @@ func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
 		CheckoutID: c.ID,
 		OrderID:    c.OrderID,
 		AcceptedAt: at(6),
-		Provider:   agreement.Party{Code: c.ProviderCode, Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example"},
-		Student:    agreement.Student(c.Student),
-		Course:     agreement.Course{Code: c.CourseCode, Name: c.Intent.CourseName},
-		Pricing:    c.Intent.Pricing,
-		Plan:       c.Intent.Plan,
+		Provider: agreement.Party{Code: c.ProviderCode, Name: "Kōwhai Institute",
+			SupportEmail: "help@kowhai.example", Colour: "#1f6f54"},
+		Student: agreement.Student(c.Student),
+		Course:  agreement.Course{Code: c.CourseCode, Name: c.Intent.CourseName},
+		Pricing: c.Intent.Pricing,
+		Plan:    c.Intent.Plan,
 		DirectDebit: agreement.DirectDebit{
 			AuthorityID: c.Records.DDAID, AccountHolder: "A O’NEILL", AccountTail: "89", AuthorisedAt: at(5),
+		},
+		Terms: agreement.Terms{
+			Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
+			Blocks: []agreement.Block{{Title: "Right to cancel", Text: "Within 5 working days."}},
 		},
 	}
 	a.Plan.First = money.Date{Year: 2027, Month: time.February, Day: 8}

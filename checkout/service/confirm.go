@@ -136,8 +136,9 @@ func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, sto
 	}
 	now := s.now()
 	number := agreement.Number(now.In(s.zone).Year(), sequence)
-	done := checkout.Conclusion{Environment: s.cfg.Environment,
-		Agreement: cmd.Agree(stored, provider, s.cfg.Environment, number, now)}
+	agreed := cmd.Agree(stored, provider, s.cfg.Environment, number, now)
+	agreed.Terms = s.cfg.Terms
+	done := checkout.Conclusion{Environment: s.cfg.Environment, Agreement: agreed}
 	for range printTries {
 		pdf, err := s.print(ctx, done.Agreement)
 		if err == nil {

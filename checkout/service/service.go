@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -34,6 +35,7 @@ type Config struct {
 	BaseURL       string        // scheme and host under which the pages are reached, without a slash at the end
 	SetupLifetime time.Duration // how long a setup page opens; 7 days if 0
 	Keyring       checkout.Keyring
+	Terms         agreement.Terms // the operator's, for every agreement; none if zero
 
 	Store     ports.Store
 	Processor ports.Processor
@@ -77,6 +79,9 @@ func New(c Config) (*Service, error) {
 		return nil, errors.New("service: Store, Processor, Printer or Sender is missing")
 	case c.Now == nil, c.Rand == nil, c.Report == nil:
 		return nil, errors.New("service: Now, Rand or Report is missing")
+	}
+	if err := c.Terms.Check(); err != nil {
+		return nil, fmt.Errorf("service: Terms: %w", err)
 	}
 	if c.Count == nil {
 		c.Count = func(Occurrence) {}
