@@ -42,7 +42,9 @@ func serve(ctx context.Context, c *call) error {
 	}
 	defer db.Close()
 	base := c.base(ln)
-	log := slog.New(slog.NewJSONHandler(c.stderr, nil))
+	out := newLogWriter(c.stderr)
+	defer out.Close()
+	log := slog.New(slog.NewJSONHandler(out, nil))
 	s, err := newSite(db, c.settings, base, metrics, log)
 	if err != nil {
 		return err
