@@ -215,8 +215,8 @@ type Processor interface {
 	// mandate that came of it. Before the payer is done that is BillingPending, MandateNone and
 	// CustomerInProgress; once it is BillingFulfilled, all fields must be filled, or the setup does
 	// not count as complete. Authorised comes when money may be collected. now is the service's
-	// clock, for processors that simulate one. It is asked by every poll of an open checkout, and
-	// before a confirm. After an error a poll is answered from the record, and a confirm is told to
+	// clock, for processors that simulate one. It is asked by polls, at most every two seconds for a
+	// billing request, and before a confirm. After an error a poll is answered from the record, and a confirm is told to
 	// try again.
 	Observe(ctx context.Context, setup checkout.Setup, now time.Time) (checkout.Observation, error)
 

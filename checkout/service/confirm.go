@@ -107,7 +107,7 @@ func (s *Service) confirmable(ctx context.Context, caller Caller, cmd checkout.C
 	if err != nil {
 		return stored, err
 	}
-	fresh, err := s.refresh(ctx, stored)
+	fresh, err := s.refresh(ctx, stored, s.ask)
 	if err != nil {
 		s.cfg.Report(ctx, err)
 		return stored, busy() // whether the mandate lives is not known

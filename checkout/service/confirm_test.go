@@ -173,3 +173,22 @@ func TestABusyPrinterIsAskedAgainByTheSameConfirm(t *testing.T) {
 		t.Errorf("sent again: %+v, %v; want it confirmed with its PDF", done.Checkout.Confirmation, err)
 	}
 }
+
+func TestManyPollsAskTheProcessorSeldom(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	w.processor.asked = 0
+	for range 100 {
+		if _, err := w.Checkout(t.Context(), caller, cmd.PathID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.processor.asked > 2 {
+		t.Errorf("100 polls at once asked %d times", w.processor.asked)
+	}
+	w.clock.forward(2 * time.Second)
+	before := w.processor.asked
+	if _, err := w.Checkout(t.Context(), caller, cmd.PathID); err != nil || w.processor.asked != before+1 {
+		t.Errorf("two seconds later a poll asked %d times, %v", w.processor.asked-before, err)
+	}
+}

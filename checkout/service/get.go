@@ -10,8 +10,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// observeLimit is how long a request waits for the processor.
-const observeLimit = time.Second
+const (
+	// observeLimit is how long a request waits for the processor.
+	observeLimit = time.Second
+	// observeLife is how long what it said is believed: however many poll a checkout, the processor
+	// is asked no more often.
+	observeLife = 2 * time.Second
+)
 
 // Checkout returns the caller's checkout, its setup as fresh as the processor tells within a second.
 // The refusals are CodeProviderUnknown, CodeProviderNotEnabled, CodeCheckoutUnknown and CodeBusy.
@@ -25,7 +30,7 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (check
 	if err != nil {
 		return stored, err
 	}
-	fresh, err := s.refresh(ctx, stored)
+	fresh, err := s.refresh(ctx, stored, s.askSeldom)
 	if err != nil {
 		s.cfg.Report(ctx, err) // a stale answer is better than none
 		return stored, nil
@@ -45,14 +50,27 @@ func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout
 	return stored, nil
 }
 
-// refresh asks the processor about a begun setup, and stores what is new.
-func (s *Service) refresh(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
+// ask asks the processor about a setup.
+func (s *Service) ask(ctx context.Context, setup checkout.Setup) (checkout.Observation, error) {
+	ctx, cancel := context.WithTimeout(ctx, observeLimit)
+	defer cancel()
+	return s.cfg.Processor.Observe(ctx, setup, s.now())
+}
+
+// askSeldom returns what the processor said of a setup just now, or asks.
+func (s *Service) askSeldom(ctx context.Context, setup checkout.Setup) (checkout.Observation, error) {
+	return s.observed.get(s.now(), setup.BillingRequestID, func() (checkout.Observation, error) {
+		return s.ask(ctx, setup)
+	})
+}
+
+// refresh returns the checkout with what ask learns of its setup, and stores what is new.
+func (s *Service) refresh(ctx context.Context, stored checkout.Checkout,
+	ask func(context.Context, checkout.Setup) (checkout.Observation, error)) (checkout.Checkout, error) {
 	if stored.Setup.BillingRequestID == "" {
 		return stored, nil
 	}
-	asking, cancel := context.WithTimeout(ctx, observeLimit)
-	defer cancel()
-	seen, err := s.cfg.Processor.Observe(asking, stored.Setup, s.now())
+	seen, err := ask(ctx, stored.Setup)
 	if err != nil {
 		return stored, fmt.Errorf("observe the setup of %s: %w", stored.ID, err)
 	}

@@ -52,10 +52,11 @@ type Config struct {
 type Service struct {
 	cfg        Config
 	configured configured
-	zone       *time.Location // of due dates and agreement numbers
-	orders     recent         // that a create named
-	confirming locks          // one confirm of a checkout draws its agreement at a time
-	stopping   atomic.Bool    // Run has been told to end
+	observed   *cache[string, checkout.Observation] // by billing request
+	zone       *time.Location                       // of due dates and agreement numbers
+	orders     recent                               // that a create named
+	confirming locks                                // one confirm of a checkout draws its agreement at a time
+	stopping   atomic.Bool                          // Run has been told to end
 
 	writable, reachable, readable probe       // of the store, the processor and the configuration
 	destinations                  atomic.Bool // a provider that may be used has one
@@ -90,7 +91,8 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service: New Zealand time is unknown; import time/tzdata: %w", err)
 	}
-	return &Service{cfg: c, configured: newConfigured(c.Store), zone: zone}, nil
+	return &Service{cfg: c, configured: newConfigured(c.Store),
+		observed: newCache[string, checkout.Observation](observeLife), zone: zone}, nil
 }
 
 // now is the present in the precision that stores keep.

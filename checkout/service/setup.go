@@ -72,7 +72,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error
 func (s *Service) openPage(ctx context.Context, token string) (page SetupPage, done bool, err error) {
 	page, err = s.SetupPage(ctx, token)
 	if page.State == PageDone {
-		if _, err := s.refresh(ctx, page.Checkout); err != nil {
+		if _, err := s.refresh(ctx, page.Checkout, s.ask); err != nil {
 			s.cfg.Report(ctx, err)
 		}
 		page, err = s.SetupPage(ctx, token)
