@@ -43,33 +43,34 @@ const (
 	selectByKey    = checkouts + ` WHERE provider_code = $1 AND idempotency_key = $2`
 )
 
-// valuesOf are the values of insertCheckout and updateCheckout.
+// valuesOf are the values of insertCheckout and updateCheckout, as types that the driver knows.
 func valuesOf(c checkout.Checkout) []any {
 	price, plan, setup, done := c.Intent.Pricing, c.Intent.Plan, c.Setup, c.Confirmation
 	return []any{
 		c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey,
-		c.RequestID, column.Millis(c.CreatedAt), c.Status, c.Student.FirstName, c.Student.LastName, c.Student.Email,
-		c.CourseCode, c.Intent.CourseName, price.Price, price.Upfront, price.Principal,
-		plan.Frequency, plan.Number, plan.Regular, plan.Final, column.Day(plan.First),
+		c.RequestID, column.Millis(c.CreatedAt), string(c.Status), c.Student.FirstName, c.Student.LastName, c.Student.Email,
+		c.CourseCode, c.Intent.CourseName, int64(price.Price), int64(price.Upfront), int64(price.Principal),
+		string(plan.Frequency), plan.Number, int64(plan.Regular), int64(plan.Final), column.Day(plan.First),
 		c.Records.ContactID, c.Records.OpportunityID, c.Records.DDAID, column.TokensText(c.Tokens),
-		setup.Try, setup.BillingRequestID, setup.BillingRequest, setup.Mandate, setup.Authorisation,
+		setup.Try, setup.BillingRequestID, string(setup.BillingRequest), string(setup.Mandate), string(setup.Authorisation),
 		setup.AccountHolder, setup.AccountTail, column.Millis(setup.CompletedAt),
 		column.Millis(done.At), done.RequestID, column.Day(done.FirstPayment),
 		done.AgreementID, done.AgreementNumber, done.DocumentID,
 	}
 }
 
-// intoCheckout is where checkoutColumns are read to.
+// intoCheckout is where checkoutColumns are read to, as types that the driver knows: of those of the
+// domain it finds out by reflection, value by value, what they are made of.
 func intoCheckout(c *checkout.Checkout) []any {
 	price, plan, setup, done := &c.Intent.Pricing, &c.Intent.Plan, &c.Setup, &c.Confirmation
 	return []any{
 		&c.ID, &c.ProviderCode, &c.OrderID, &c.IdempotencyKey,
-		&c.RequestID, column.Time(&c.CreatedAt), &c.Status,
+		&c.RequestID, column.Time(&c.CreatedAt), (*string)(&c.Status),
 		&c.Student.FirstName, &c.Student.LastName, &c.Student.Email,
-		&c.CourseCode, &c.Intent.CourseName, &price.Price, &price.Upfront, &price.Principal,
-		&plan.Frequency, &plan.Number, &plan.Regular, &plan.Final, column.Date(&plan.First),
+		&c.CourseCode, &c.Intent.CourseName, (*int64)(&price.Price), (*int64)(&price.Upfront), (*int64)(&price.Principal),
+		(*string)(&plan.Frequency), &plan.Number, (*int64)(&plan.Regular), (*int64)(&plan.Final), column.Date(&plan.First),
 		&c.Records.ContactID, &c.Records.OpportunityID, &c.Records.DDAID, column.Tokens(&c.Tokens),
-		&setup.Try, &setup.BillingRequestID, &setup.BillingRequest, &setup.Mandate, &setup.Authorisation,
+		&setup.Try, &setup.BillingRequestID, (*string)(&setup.BillingRequest), (*string)(&setup.Mandate), (*string)(&setup.Authorisation),
 		&setup.AccountHolder, &setup.AccountTail, column.Time(&setup.CompletedAt),
 		column.Time(&done.At), &done.RequestID, column.Date(&done.FirstPayment),
 		&done.AgreementID, &done.AgreementNumber, &done.DocumentID,
