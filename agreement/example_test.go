@@ -27,15 +27,18 @@ func ExampleAgreement_Text() {
 	}
 	// Output:
 	// Payment Plan Agreement
-	// Who takes part
-	// What the course costs
+	// At a glance
 	// Planned payments
 	//   Sunday 31 January 2027  Initial payment  $200.00
 	//   Sunday 28 February 2027  Instalment  $697.50
 	//   Wednesday 31 March 2027  Instalment  $697.50
 	//   Friday 30 April 2027  Instalment  $697.50
 	//   Monday 31 May 2027  Final instalment  $697.52
+	// Who takes part
+	// What the course costs
 	// What the payer declared
 	// Direct debit authority
 	// Direct debit terms
+	// Terms of the plan
+	// For the record
 }

@@ -4,6 +4,7 @@ package agreement
 // each of which may be empty: the paragraphs, then the labelled values, then the table.
 type Section struct {
 	Title      string
+	AtAGlance  bool // drawn so that it is seen first
 	Paragraphs []string
 	Rows       []Row
 	Table      Table

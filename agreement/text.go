@@ -3,6 +3,7 @@ package agreement
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -28,18 +29,23 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 		return nil, fmt.Errorf("agreement %s was accepted in the words of version %q; only those of %q are at hand",
 			a.Number, a.Version, Version)
 	}
-	return []Section{
-		a.summary(zone),
+	sections := []Section{
+		a.opening(zone),
+		a.glance(),
+		a.payments(),
 		a.parties(),
 		a.cost(),
-		a.payments(),
 		a.declarations(zone),
 		a.authority(zone),
 		{Title: "Direct debit terms", Rows: DirectDebitTerms(a.Provider.Name)},
-	}, nil
+	}
+	if len(a.Terms.Blocks) > 0 {
+		sections = append(sections, a.terms())
+	}
+	return append(sections, a.record()), nil
 }
 
-func (a Agreement) summary(zone *time.Location) Section {
+func (a Agreement) opening(zone *time.Location) Section {
 	return Section{
 		Title: title,
 		Paragraphs: []string{
@@ -49,18 +55,59 @@ func (a Agreement) summary(zone *time.Location) Section {
 		},
 		Rows: []Row{
 			{"Agreement number", a.Number},
-			{"Version of the wording", a.Version},
 			{"Accepted on", moment(a.AcceptedAt, zone)},
-			{"Enrolment order", a.OrderID},
-			{"Checkout", a.CheckoutID},
 		},
 	}
 }
+
+// glance says in a few lines who pays what for what, and when.
+func (a Agreement) glance() Section {
+	rows := []Row{
+		{"Payer", a.payer()},
+		{"Course", a.Course.Name},
+		{"Education provider", a.Provider.Name},
+		{"Total to pay", dollars(a.Pricing.Price) + ", with no interest and no fees"},
+	}
+	on := func(c money.Charge) string { return dollars(c.Amount) + " on " + c.Due.Long() }
+	switch n := len(a.Schedule); n {
+	case 0: // not drawn up
+	case 1:
+		rows = append(rows, Row{"Payment", on(a.Schedule[0])})
+	default:
+		rows = append(rows,
+			Row{"First payment", on(a.Schedule[0])},
+			Row{"Instalments", a.instalments()},
+			Row{"Last payment", on(a.Schedule[n-1])},
+		)
+	}
+	return Section{Title: "At a glance", AtAGlance: true, Rows: rows}
+}
+
+// instalments counts those of the plan: "51 weekly of $53.65, and a final one of $53.85".
+func (a Agreement) instalments() string {
+	if a.Plan.Number == 1 {
+		return "1 of " + dollars(a.Plan.Final)
+	}
+	frequency := strings.ToLower(string(a.Plan.Frequency))
+	if a.Plan.Residual() {
+		return fmt.Sprintf("%d %s of %s, and a final one of %s", a.Plan.Number-1, frequency,
+			dollars(a.Plan.Regular), dollars(a.Plan.Final))
+	}
+	return fmt.Sprintf("%d %s of %s", a.Plan.Number, frequency, dollars(a.Plan.Regular))
+}
+
+func (a Agreement) payer() string { return a.Student.FirstName + " " + a.Student.LastName }
 
 func (a Agreement) parties() Section {
 	rows := []Row{{"Education provider", a.Provider.Name}}
 	if a.Provider.SupportEmail != "" {
 		rows = append(rows, Row{"Questions to", a.Provider.SupportEmail})
+	}
+	if lender := a.Terms.Lender; lender != (Lender{}) {
+		rows = append(rows, Row{"Lender", lender.Name}, Row{"Lender's address", lender.Address})
+		if lender.Registration != "" {
+			rows = append(rows, Row{"Lender's registration", lender.Registration})
+		}
 	}
 	return Section{
 		Title: "Who takes part",
@@ -69,7 +116,7 @@ func (a Agreement) parties() Section {
 		},
 		Rows: append(rows,
 			Row{"Payments collected by", "The " + collector(a.Provider.Name)},
-			Row{"Payer", a.Student.FirstName + " " + a.Student.LastName},
+			Row{"Payer", a.payer()},
 			Row{"Payer's email", a.Student.Email},
 		),
 	}
@@ -166,6 +213,28 @@ func (a Agreement) authority(zone *time.Location) Section {
 			{"Account", "Ending in " + a.DirectDebit.AccountTail + " before the suffix"},
 			{"Authority", a.DirectDebit.AuthorityID},
 			{"Authorised on", moment(a.DirectDebit.AuthorisedAt, zone)},
+		},
+	}
+}
+
+// terms are the operator's own, word for word.
+func (a Agreement) terms() Section {
+	s := Section{Title: "Terms of the plan"}
+	for _, b := range a.Terms.Blocks {
+		s.Rows = append(s.Rows, Row{b.Title, b.Text})
+	}
+	return s
+}
+
+// record is what finds the agreement again, and what it was concluded from.
+func (a Agreement) record() Section {
+	return Section{
+		Title: "For the record",
+		Rows: []Row{
+			{"Enrolment order", a.OrderID},
+			{"Checkout", a.CheckoutID},
+			{"Agreement", a.ID},
+			{"Version of the wording", a.Version},
 		},
 	}
 }

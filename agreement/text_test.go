@@ -3,6 +3,7 @@ package agreement_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,38 @@ func TestTextRows(t *testing.T) {
 		{"no initial payment is said plainly",
 			func(a *agreement.Agreement) { a.Pricing.Upfront = 0 },
 			"What the course costs", "Initial payment", "None"},
+		{"an operator that names no lender names none",
+			func(a *agreement.Agreement) { a.Terms.Lender = agreement.Lender{} },
+			"Who takes part", "Lender", missing},
+		{"a lender may have no registration",
+			func(a *agreement.Agreement) { a.Terms.Lender.Registration = "" },
+			"Who takes part", "Lender's registration", missing},
+		{"a lender is named",
+			func(a *agreement.Agreement) {},
+			"Who takes part", "Lender", "Pūtea Limited"},
+		{"at a glance, the first payment is the initial one",
+			func(a *agreement.Agreement) {},
+			"At a glance", "First payment", "$200.00 on Sunday 31 January 2027"},
+		{"the last one has the residual",
+			func(a *agreement.Agreement) {},
+			"At a glance", "Last payment", "$697.52 on Monday 31 May 2027"},
+		{"the instalments are counted",
+			func(a *agreement.Agreement) {},
+			"At a glance", "Instalments", "3 monthly of $697.50, and a final one of $697.52"},
+		{"equal ones are counted together",
+			func(a *agreement.Agreement) { a.Plan.Final = a.Plan.Regular },
+			"At a glance", "Instalments", "4 monthly of $697.50"},
+		{"a single one after an initial payment is one",
+			func(a *agreement.Agreement) {
+				a.Plan.Instalments = money.Instalments{Number: 1, Regular: 2790_02, Final: 2790_02}
+			},
+			"At a glance", "Instalments", "1 of $2,790.02"},
+		{"a plan of one payment has no first and last",
+			func(a *agreement.Agreement) { a.Schedule = a.Schedule[:1] },
+			"At a glance", "First payment", missing},
+		{"it has one payment",
+			func(a *agreement.Agreement) { a.Schedule = a.Schedule[:1] },
+			"At a glance", "Payment", "$200.00 on Sunday 31 January 2027"},
 		{"the largest amount is grouped by thousands",
 			func(a *agreement.Agreement) { a.Pricing.Price = money.Max },
 			"What the course costs", "Total to pay", "$9,999,999.99"},
@@ -84,6 +117,23 @@ func TestTextRows(t *testing.T) {
 				t.Errorf("%s, %s: %q, want %q", tt.section, tt.label, got, tt.want)
 			}
 		})
+	}
+}
+
+func TestTextRepeatsTheOperatorsTermsWordForWord(t *testing.T) {
+	a := diploma()
+	var got []agreement.Block
+	for _, r := range section(t, text(t, a), "Terms of the plan").Rows {
+		got = append(got, agreement.Block{Title: r.Label, Text: r.Value})
+	}
+	if !slices.Equal(got, a.Terms.Blocks) {
+		t.Errorf("the terms are %q, want %q", got, a.Terms.Blocks)
+	}
+	a.Terms = agreement.Terms{}
+	for _, s := range text(t, a) {
+		if s.Title == "Terms of the plan" {
+			t.Error("an operator without terms has a section of them")
+		}
 	}
 }
 

@@ -139,7 +139,7 @@ func drawing(t *testing.T) *sheet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSheet(p.regular, p.bold, time.Unix(0, 0))
+	return newSheet(p.regular, p.bold, time.Unix(0, 0), "")
 }
 
 // accepted is the least that can be drawn.

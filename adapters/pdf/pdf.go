@@ -91,7 +91,7 @@ func (p *Printer) draw(a agreement.Agreement) (pdf []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSheet(p.regular, p.bold, a.AcceptedAt)
+	s := newSheet(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour)
 	s.name(a.Title())
 	for i, section := range sections {
 		s.section(section, i == 0)

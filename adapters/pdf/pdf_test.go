@@ -143,7 +143,7 @@ func TestPrintTakesAnyName(t *testing.T) {
 		if drawn.count != len(drawn.pages) {
 			t.Fatalf("the document counts %d pages and holds %d", drawn.count, len(drawn.pages))
 		}
-		if text := squeeze(drawn.text()); !strings.Contains(text, "Totaltopay$2,990.02Whatthepayerdeclared") {
+		if text := squeeze(drawn.text()); !strings.Contains(text, "Totaltopay$2,990.02Whotakespart") {
 			t.Fatalf("the pages read\n%s", text)
 		}
 	})
@@ -170,6 +170,40 @@ func TestPrintGivesTheSameBytes(t *testing.T) {
 			}
 			wg.Wait()
 		})
+	}
+}
+
+func TestPrintIsInTheProvidersColourAsItCanBeRead(t *testing.T) {
+	tests := []struct{ name, brand, want string }{
+		{"a colour that can be read on white is drawn as it is", "#1f6f54", "0.122 0.435 0.329 rg"},
+		{"one that cannot is darkened", "#ffd100", "0.549 0.447 0.000 rg"},
+		{"a provider without one has ours", "", "0.149 0.275 0.325 rg"},
+		{"what is no colour is none", "red", "0.149 0.275 0.325 rg"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := plan(4)
+			a.Provider.Colour = tt.brand
+			for i, content := range contents(t, printed(t, a)) {
+				if !bytes.Contains(content, []byte(tt.want)) {
+					t.Errorf("page %d of %q has nothing in %s", i+1, tt.brand, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestPrintNamesItsSectionsForReadersThatJump(t *testing.T) {
+	a := plan(4)
+	drawn := printed(t, a)
+	sections, err := a.Text(nzTime(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections {
+		if !bytes.Contains(drawn, []byte("/Title ("+s.Title+")")) {
+			t.Errorf("the outline does not name %q", s.Title)
+		}
 	}
 }
 
@@ -279,6 +313,13 @@ func plan(n int) agreement.Agreement {
 	if err != nil {
 		panic(err)
 	}
+	terms := agreement.Terms{
+		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001"},
+		Blocks: []agreement.Block{
+			{Title: "Right to cancel", Text: "The payer can cancel the plan within 5 working days of this agreement."},
+			{Title: "Hardship", Text: "A payer who cannot pay can ask the lender for a change of the plan."},
+		},
+	}
 	first := money.Date{Year: 2027, Month: time.February, Day: 1}
 	plan := money.Plan{Frequency: money.Weekly, Instalments: parts, First: first}
 	return agreement.Agreement{
@@ -288,18 +329,20 @@ func plan(n int) agreement.Agreement {
 		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
 		OrderID:    "order-7",
 		AcceptedAt: time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC),
-		Provider:   agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example"},
-		Student:    agreement.Student{FirstName: "Māia", LastName: "Ngāta", Email: "maia@example.nz"},
-		Course:     agreement.Course{Code: "NZDIP", Name: "Diploma in Business"},
-		Pricing:    pricing,
-		Plan:       plan,
-		Schedule:   money.Schedule(pricing.Upfront, plan),
+		Provider: agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example",
+			Colour: "#1f6f54"},
+		Student:  agreement.Student{FirstName: "Māia", LastName: "Ngāta", Email: "maia@example.nz"},
+		Course:   agreement.Course{Code: "NZDIP", Name: "Diploma in Business"},
+		Pricing:  pricing,
+		Plan:     plan,
+		Schedule: money.Schedule(pricing.Upfront, plan),
 		DirectDebit: agreement.DirectDebit{
 			AuthorityID:   "dda-9",
 			AccountHolder: "M NGATA",
 			AccountTail:   "23",
 			AuthorisedAt:  time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
 		},
+		Terms: terms,
 	}
 }
 

@@ -30,14 +30,8 @@ func read(t rapid.TB, pdf []byte) document {
 	}
 	d.count, _ = strconv.Atoi(string(count[1]))
 	fonts := fonts(t, pdf)
-	stream := regexp.MustCompile(`(?s)/Filter /FlateDecode /Length (\d+)>>\nstream\n`)
 	shown := regexp.MustCompile(`(?s)BT /F(\w+) [\d.]+ Tf ET| Td \(((?:[^\\)]|\\.)*)\) Tj ET`)
-	for _, at := range stream.FindAllSubmatchIndex(pdf, -1) {
-		length, _ := strconv.Atoi(string(pdf[at[2]:at[3]]))
-		content := inflate(t, pdf[at[1]:at[1]+length])
-		if !bytes.Contains(content, []byte(" Td (")) {
-			continue // not a page
-		}
+	for _, content := range contents(t, pdf) {
 		var texts []string
 		var decode func([]byte) string
 		for _, m := range shown.FindAllSubmatch(content, -1) {
@@ -117,3 +111,16 @@ func words(t testing.TB, a agreement.Agreement) string {
 
 // squeeze takes all white space out, for a line may break wherever it stands.
 func squeeze(text string) string { return strings.Join(strings.Fields(text), "") }
+
+// contents are the drawing instructions of each page.
+func contents(t rapid.TB, pdf []byte) (pages [][]byte) {
+	t.Helper()
+	stream := regexp.MustCompile(`(?s)/Filter /FlateDecode /Length (\d+)>>\nstream\n`)
+	for _, at := range stream.FindAllSubmatchIndex(pdf, -1) {
+		length, _ := strconv.Atoi(string(pdf[at[2]:at[3]]))
+		if content := inflate(t, pdf[at[1]:at[1]+length]); bytes.Contains(content, []byte(" Td (")) {
+			pages = append(pages, content)
+		}
+	}
+	return pages
+}

@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
@@ -9,6 +10,11 @@ const values = left + 48.0
 
 // section draws sec in the order in which it is read; first is the one with the document's title.
 func (s *sheet) section(sec agreement.Section, first bool) {
+	if sec.AtAGlance {
+		s.box(sec)
+		s.note()
+		return
+	}
 	s.open(sec.Title, first)
 	for _, p := range sec.Paragraphs {
 		s.paragraph(p)
@@ -31,10 +37,58 @@ func (s *sheet) open(title string, first bool) {
 		s.y += 4
 	}
 	s.need(st.height + 4*s.body.height)
+	s.pdf.Bookmark(title, 0, s.y)
 	for _, line := range s.wrap(st, s.clean(st, title), right-left) {
 		s.put(st, left, s.y, line)
 		s.y += st.height
 	}
+}
+
+// boxed is a line of a box: a label, a value, or a part of one that goes on.
+type boxed struct {
+	label, value string
+	style        style // of the label, and of the line's height
+}
+
+// box draws a section that is seen first: its title and rows on a tint of the accent, on one page if it
+// fits on one.
+func (s *sheet) box(sec agreement.Section) {
+	const pad = 5.0
+	title := s.heading
+	title.colour = colour.Black // what can be read on white might not be on the tint
+	lines := []boxed{{sec.Title, "", title}}
+	for _, r := range sec.Rows {
+		label := s.clean(s.glanceLabel, r.Label)
+		for _, value := range s.wrap(s.glance, s.clean(s.glance, r.Value), right-pad-values) {
+			lines = append(lines, boxed{label, value, s.glanceLabel})
+			label = ""
+		}
+	}
+	height := pad
+	for _, l := range lines {
+		height += l.style.height
+	}
+	s.y += 2
+	s.need(min(height, bottom-top))
+	s.pdf.Bookmark(sec.Title, 0, s.y)
+	s.band(pad / 2)
+	for _, l := range lines {
+		s.need(l.style.height)
+		y := s.y
+		s.band(l.style.height)
+		s.put(l.style, left+pad, y, l.label)
+		s.put(s.glance, values, y, l.value)
+	}
+	s.band(pad / 2)
+	s.y += 2
+}
+
+// band draws the ground of a box for the next height, and goes on below it.
+func (s *sheet) band(height float64) {
+	const overlap = 0.1 // so that no line shows between two
+	s.fill(left, s.y, right-left, height+overlap, s.accent.Tint())
+	s.fill(left, s.y, 1.2, height+overlap, s.accent)
+	s.y += height
 }
 
 func (s *sheet) paragraph(text string) {
@@ -62,6 +116,9 @@ func (s *sheet) row(r agreement.Row) {
 		s.y += s.body.height
 	}
 	s.y += 0.5
+	if count > 1 {
+		s.y += 1.2 // rows of several lines are told apart
+	}
 }
 
 // table draws t with its header on every page that it reaches.
@@ -71,7 +128,7 @@ func (s *sheet) table(t agreement.Table) {
 	header := func() {
 		s.cells(s.strong, columns, t.Header)
 		s.y += height
-		s.rule(s.y, 90)
+		s.rule(s.y, s.accent)
 	}
 	turn := func() {
 		if !s.fits(height) {
@@ -85,7 +142,7 @@ func (s *sheet) table(t agreement.Table) {
 		turn()
 		s.cells(s.body, columns, row)
 		s.y += height
-		s.rule(s.y, 215)
+		s.rule(s.y, faint)
 	}
 	turn()
 	s.cells(s.strong, columns, t.Foot)

@@ -9,13 +9,24 @@ import (
 	"time"
 
 	"github.com/jung-kurt/gofpdf"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
 )
 
 // The area of an A4 page that is written on, in millimetres, and where the footer stands.
 const (
 	left, right = 22.0, 188.0
-	top, bottom = 18.0, 274.0
+	top, bottom = 18.0, 272.0
 	footer      = 281.0
+	pageWidth   = 210.0
+	edge        = 3.0 // of the provider's colour, along the top
+)
+
+// grey is what is less important than the text, and lines are.
+var (
+	grey  = colour.RGB{R: 90, G: 90, B: 90}
+	faint = colour.RGB{R: 215, G: 215, B: 215}
+	slate = colour.RGB{R: 38, G: 70, B: 83} // for a provider that has no colour
 )
 
 // sheet is a document that is written from top to bottom, with a new page wherever the next
@@ -26,8 +37,9 @@ type sheet struct {
 	used    setting        // what the page is set in at the moment
 	whole   map[*face]bool // faces that the document has in whole
 	undrawn map[rune]bool  // since the last note
+	accent  colour.RGB     // the provider's, as it can be read on white
 
-	title, heading, body, label, strong, small style
+	title, heading, body, label, strong, small, glance, glanceLabel style
 }
 
 // style is how a line of text looks.
@@ -35,7 +47,7 @@ type style struct {
 	face   *face
 	size   float64 // points
 	height float64 // of a line, millimetres
-	grey   int     // 0 is black
+	colour colour.RGB
 }
 
 // setting is a style with the font that has the characters.
@@ -44,19 +56,27 @@ type setting struct {
 	family string
 }
 
-// newSheet begins a document with one empty page. Its bytes depend on nothing but what is
-// written: the library would otherwise add the present time, and the order of a map.
-func newSheet(regular, bold *face, at time.Time) *sheet {
+// newSheet begins a document with one empty page, in a provider's colour, #rrggbb or "". Its bytes depend
+// on nothing but what is written: the library would otherwise add the present time, and the order of a map.
+func newSheet(regular, bold *face, at time.Time, brand string) *sheet {
+	accent, ok := colour.Parse(brand)
+	if !ok {
+		accent = slate
+	}
+	accent = accent.Text()
 	s := &sheet{
-		pdf:     gofpdf.New("P", "mm", "A4", ""),
-		whole:   map[*face]bool{},
-		undrawn: map[rune]bool{},
-		title:   style{bold, 19, 10, 0},
-		heading: style{bold, 12.5, 7.5, 0},
-		body:    style{regular, 9.5, 5, 0},
-		label:   style{regular, 9.5, 5, 90},
-		strong:  style{bold, 9.5, 5, 0},
-		small:   style{regular, 7.5, 4, 90},
+		pdf:         gofpdf.New("P", "mm", "A4", ""),
+		whole:       map[*face]bool{},
+		undrawn:     map[rune]bool{},
+		accent:      accent,
+		title:       style{bold, 19, 10, colour.Black},
+		heading:     style{bold, 12.5, 7.5, accent},
+		body:        style{regular, 9.5, 5, colour.Black},
+		label:       style{regular, 9.5, 5, grey},
+		strong:      style{bold, 9.5, 5, colour.Black},
+		small:       style{regular, 7.5, 4, grey},
+		glance:      style{regular, 10.5, 6, colour.Black},
+		glanceLabel: style{bold, 9.5, 6, colour.Black},
 	}
 	s.pdf.SetCatalogSort(true)
 	s.pdf.SetCreationDate(at.UTC())
@@ -83,6 +103,7 @@ func (s *sheet) name(title string) {
 
 func (s *sheet) page() {
 	s.pdf.AddPage()
+	s.fill(0, 0, pageWidth, edge, s.accent)
 	s.y = top
 }
 
@@ -114,7 +135,7 @@ func (s *sheet) use(st style, text string) string {
 	if s.used != (setting{st, family}) {
 		s.used = setting{st, family}
 		s.pdf.SetFont(family, st.face.style, st.size)
-		s.pdf.SetTextColor(st.grey, st.grey, st.grey)
+		s.pdf.SetTextColor(parts(st.colour))
 	}
 	return encoded
 }
@@ -137,11 +158,20 @@ func (s *sheet) putRight(st style, x, y float64, text string) {
 }
 
 // rule draws a line across the page at y.
-func (s *sheet) rule(y float64, grey int) {
-	s.pdf.SetDrawColor(grey, grey, grey)
+func (s *sheet) rule(y float64, c colour.RGB) {
+	s.pdf.SetDrawColor(parts(c))
 	s.pdf.SetLineWidth(0.2)
 	s.pdf.Line(left, y, right, y)
 }
+
+// fill fills a rectangle.
+func (s *sheet) fill(x, y, width, height float64, c colour.RGB) {
+	s.pdf.SetFillColor(parts(c))
+	s.pdf.Rect(x, y, width, height, "F")
+}
+
+// parts is a colour as the library takes it.
+func parts(c colour.RGB) (r, g, b int) { return int(c.R), int(c.G), int(c.B) }
 
 // wrap divides clean text into lines no wider than width: between words, and within a
 // word that is wider than a whole line. A text without words is one empty line.
@@ -188,6 +218,7 @@ func (s *sheet) note() {
 	for _, r := range slices.Sorted(maps.Keys(s.undrawn)) {
 		points = append(points, fmt.Sprintf("%U", r))
 	}
+	s.y++
 	s.paragraph("Some characters above could not be drawn. Each is shown as \uFFFD and listed here by its " +
 		"code point: " + strings.Join(points, ", ") + ".")
 	clear(s.undrawn)
@@ -200,6 +231,7 @@ func (s *sheet) footers(text string) {
 	for n := 1; n <= pages; n++ {
 		s.pdf.SetPage(n)
 		s.used = setting{} // each page remembers a font of its own
+		s.rule(footer-2, faint)
 		s.put(s.small, left, footer, text)
 		s.putRight(s.small, right, footer, fmt.Sprintf("Page %d of %d", n, pages))
 	}

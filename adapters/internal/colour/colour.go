@@ -51,6 +51,12 @@ func (c RGB) Text() RGB {
 	return text
 }
 
+// Tint returns a trace of c on white, on which whatever is dark can be read.
+func (c RGB) Tint() RGB {
+	mix := func(part uint8) uint8 { return uint8((int(part) + 13*255) / 14) }
+	return RGB{mix(c.R), mix(c.G), mix(c.B)}
+}
+
 // darker returns the colour at so many hundredths of its brightness.
 func (c RGB) darker(percent int) RGB {
 	dim := func(part uint8) uint8 { return uint8(int(part) * percent / 100) }
