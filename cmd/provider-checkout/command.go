@@ -57,6 +57,12 @@ func commands() []command {
 		{name: "agreements pdf", args: []string{"NUMBER"}, flags: pdfFlags, run: agreementPDF,
 			about: "Write the PDF of an agreement to a file",
 			more:  "An agreement whose PDF is missing from the record is drawn again from its figures."},
+		{name: "agreements verify", args: []string{"NUMBER"}, flags: storeFlag, run: verifyAgreement,
+			about: "Check an agreement's PDF and figures against the record",
+			more: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +
+				"must have the SHA-256 on record; the charges must sum to the course price and be the schedule of\n" +
+				"the plan; the checkout must have been confirmed with this agreement; and the text of the PDF must\n" +
+				"have every figure. Exits 0 if everything held, and 1 if anything did not."},
 		{name: "export", flags: storeFlag, run: export,
 			about: "Write everything on record as JSON Lines",
 			more:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},
@@ -98,7 +104,7 @@ func overview(w io.Writer, group string) error {
 	fmt.Fprintf(&b, "usage: %s COMMAND [flags]\n\n", program)
 	for _, cmd := range commands() {
 		if group == "" || strings.HasPrefix(cmd.name, group+" ") {
-			fmt.Fprintf(&b, "  %-16s%s\n", cmd.name, cmd.about)
+			fmt.Fprintf(&b, "  %-19s%s\n", cmd.name, cmd.about)
 		}
 	}
 	fmt.Fprintf(&b, "\n%s COMMAND --help says more.\n", program)

@@ -1,0 +1,48 @@
+package agreement
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// Check returns nil if the figures of the agreement agree with one another, or an error with every
+// way in which they do not: the price is the initial payment and the instalments, the charges sum to
+// it, and they are those that the plan has by [money.Schedule].
+func (a Agreement) Check() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if sum := a.Pricing.Upfront + a.Pricing.Principal; sum != a.Pricing.Price {
+		fault("initial payment and amount to finance are %s, the course price is %s", sum, a.Pricing.Price)
+	}
+	if sum := a.Plan.Principal(); sum != a.Pricing.Principal {
+		fault("the instalments of the plan are %s, the amount to finance is %s", sum, a.Pricing.Principal)
+	}
+	var sum money.Cents
+	for _, c := range a.Schedule {
+		sum += c.Amount
+	}
+	if sum != a.Pricing.Price {
+		fault("the charges sum to %s, the course price is %s", sum, a.Pricing.Price)
+	}
+	switch {
+	case !a.Plan.Frequency.Valid() || a.Plan.Number < 1 || a.Plan.Number > money.MaxInstalments:
+		fault("the plan has no schedule: %d instalments, %q", a.Plan.Number, a.Plan.Frequency)
+	case !slices.Equal(a.Schedule, money.Schedule(a.Pricing.Upfront, a.Plan)):
+		fault("the charges are not those of the plan")
+	}
+	return errors.Join(faults...)
+}
+
+// Figures returns the figures that every drawing of the agreement shows, in the order in which it does,
+// other text between them: its number, each charge with its number, date and amount, and the total.
+func (a Agreement) Figures() []string {
+	figures := []string{a.Number}
+	for _, c := range a.Schedule {
+		figures = append(figures, strconv.Itoa(c.Sequence), c.Due.Long(), dollars(c.Amount))
+	}
+	return append(figures, dollars(a.Pricing.Price))
+}

@@ -1,0 +1,64 @@
+package agreement_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+func TestCheck(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*agreement.Agreement)
+		want   string // "" for nothing wrong
+	}{
+		{"an agreement as it is made", func(*agreement.Agreement) {}, ""},
+		{"another price", func(a *agreement.Agreement) { a.Pricing.Price++ },
+			"initial payment and amount to finance are 2990.02, the course price is 2990.03\n" +
+				"the charges sum to 2990.02, the course price is 2990.03"},
+		{"another principal", func(a *agreement.Agreement) { a.Pricing.Principal--; a.Pricing.Upfront++ },
+			"the instalments of the plan are 2790.02, the amount to finance is 2790.01\n" +
+				"the charges are not those of the plan"},
+		{"a cent that moved from one charge to another", func(a *agreement.Agreement) {
+			a.Schedule[1].Amount++
+			a.Schedule[2].Amount--
+		}, "the charges are not those of the plan"},
+		{"a cent that is missing", func(a *agreement.Agreement) { a.Schedule[1].Amount-- },
+			"the charges sum to 2990.01, the course price is 2990.02\nthe charges are not those of the plan"},
+		{"another date", func(a *agreement.Agreement) { a.Schedule[4].Due.Day-- }, "the charges are not those of the plan"},
+		{"another kind of charge", func(a *agreement.Agreement) { a.Schedule[0].Type = money.Instalment },
+			"the charges are not those of the plan"},
+		{"a plan that has no schedule", func(a *agreement.Agreement) { a.Plan.Frequency = "Daily" },
+			`the plan has no schedule: 4 instalments, "Daily"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a, got := diploma(), ""
+			tt.change(&a)
+			if err := a.Check(); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("Check() = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestFiguresAreInTheTextInTheirOrder(t *testing.T) {
+	a := diploma()
+	rest := plain(text(t, a))
+	figures := a.Figures()
+	if want := 2 + 3*len(a.Schedule); len(figures) != want {
+		t.Errorf("%d figures for %d charges, want %d", len(figures), len(a.Schedule), want)
+	}
+	for _, figure := range figures {
+		_, after, ok := strings.Cut(rest, figure)
+		if !ok {
+			t.Fatalf("%q does not follow in\n%s", figure, rest)
+		}
+		rest = after
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// verdict is the outcome of one check of an agreement.
+type verdict struct {
+	mark string // as it is printed
+	says string
+}
+
+const (
+	heldMark   = "ok  "
+	brokenMark = "FAIL"
+	absentMark = "none" // there is nothing to check
+)
+
+// verifyAgreement checks what is on record of an agreement and prints a line for each check.
+func verifyAgreement(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	number := c.args[0]
+	a, stored, doc, err := readAgreement(ctx, db, number)
+	if err != nil {
+		return err
+	}
+	verdicts := slices.Concat(checkFigures(a), checkConfirmation(a, stored), checkDocument(a, stored, doc))
+	return printVerdicts(c.stdout, number, verdicts)
+}
+
+// printVerdicts prints the verdicts, and fails if one of them does.
+func printVerdicts(w io.Writer, number string, verdicts []verdict) error {
+	failed := 0
+	for _, v := range verdicts {
+		if v.mark == brokenMark {
+			failed++
+		}
+		if _, err := fmt.Fprintf(w, "%s  %s\n", v.mark, v.says); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("agreement %s does not hold: %d of %d checks failed", number, failed, len(verdicts))
+	}
+	return nil
+}
+
+// readAgreement returns an agreement with its checkout and its PDF, which is nil if it is not on record.
+func readAgreement(ctx context.Context, db records, number string) (
+	a agreement.Agreement, c checkout.Checkout, doc *agreement.Document, err error) {
+	a, err = db.Agreement(ctx, number)
+	if errors.Is(err, ports.ErrNotFound) {
+		return a, c, nil, fmt.Errorf("there is no agreement %q", number)
+	}
+	if err != nil {
+		return a, c, nil, fmt.Errorf("read agreement %s: %w", number, err)
+	}
+	if c, err = db.Checkout(ctx, a.CheckoutID); err != nil {
+		return a, c, nil, fmt.Errorf("read the checkout of %s: %w", number, err)
+	}
+	switch found, err := db.Document(ctx, number); {
+	case err == nil:
+		doc = &found
+	case !errors.Is(err, ports.ErrNotFound):
+		return a, c, nil, fmt.Errorf("read the PDF of %s: %w", number, err)
+	}
+	return a, c, doc, nil
+}
+
+// checkFigures holds the agreement's figures to one another.
+func checkFigures(a agreement.Agreement) []verdict {
+	if err := a.Check(); err != nil {
+		return []verdict{{brokenMark, "the figures: " + oneLine(err.Error())}}
+	}
+	return []verdict{
+		{heldMark, fmt.Sprintf("the %d charges sum to the course price, %s", len(a.Schedule), a.Pricing.Price)},
+		{heldMark, fmt.Sprintf("they are the schedule of the plan: %d %s instalments", a.Plan.Number, a.Plan.Frequency)},
+	}
+}
+
+// checkConfirmation holds the agreement to the checkout that it was concluded from.
+func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
+	done, plan := c.Confirmation, c.Intent.Plan
+	plan.First = done.FirstPayment
+	var differ []string
+	for _, part := range []struct {
+		name string
+		same bool
+	}{
+		{"status", c.Status == checkout.Confirmed},
+		{"agreement", done.AgreementNumber == a.Number && done.AgreementID == a.ID},
+		{"time of acceptance", done.At.Equal(a.AcceptedAt)},
+		{"order", c.OrderID == a.OrderID && c.ProviderCode == a.Provider.Code},
+		{"student", agreement.Student(c.Student) == a.Student},
+		{"course", c.CourseCode == a.Course.Code && c.Intent.CourseName == a.Course.Name},
+		{"price", c.Intent.Pricing == a.Pricing},
+		{"plan", plan == a.Plan},
+		{"direct debit authority", c.Records.DDAID == a.DirectDebit.AuthorityID},
+	} {
+		if !part.same {
+			differ = append(differ, part.name)
+		}
+	}
+	if len(differ) > 0 {
+		return []verdict{{brokenMark, fmt.Sprintf("checkout %s has another %s", c.ID, strings.Join(differ, ", "))}}
+	}
+	return []verdict{{heldMark, fmt.Sprintf("checkout %s was confirmed with this agreement", c.ID)}}
+}
+
+// checkDocument holds the PDF to its hash, and what it says to the agreement.
+func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Document) []verdict {
+	named := c.Confirmation.DocumentID
+	switch {
+	case doc == nil && named == "":
+		return []verdict{{absentMark, "no PDF was drawn at the confirm"}}
+	case doc == nil:
+		return []verdict{{brokenMark, fmt.Sprintf("the PDF is not on record; the checkout names document %s", named)}}
+	}
+	hash := verdict{heldMark, fmt.Sprintf("the PDF, %d bytes, has the SHA-256 on record, %x", len(doc.Bytes), doc.SHA256)}
+	if sum := sha256.Sum256(doc.Bytes); sum != doc.SHA256 {
+		hash = verdict{brokenMark, fmt.Sprintf("the PDF, %d bytes, has SHA-256 %x; on record is %x", len(doc.Bytes), sum, doc.SHA256)}
+	}
+	verdicts := []verdict{hash}
+	if doc.ID != named {
+		verdicts = append(verdicts, verdict{brokenMark, fmt.Sprintf("the PDF is document %s; the checkout names %q", doc.ID, named)})
+	}
+	return append(verdicts, checkText(a, doc.Bytes))
+}
+
+// checkText looks for every figure of the agreement in the text of its PDF, one after the other.
+func checkText(a agreement.Agreement, data []byte) verdict {
+	text, err := pdf.Text(data)
+	if err != nil {
+		return verdict{brokenMark, "the text of the PDF cannot be read: " + oneLine(err.Error())}
+	}
+	figures, rest := a.Figures(), squeezed(text)
+	for _, figure := range figures {
+		_, after, ok := strings.Cut(rest, squeezed(figure))
+		if !ok {
+			return verdict{brokenMark, fmt.Sprintf("the text of the PDF lacks %q in its place", figure)}
+		}
+		rest = after
+	}
+	return verdict{heldMark, fmt.Sprintf("the text of the PDF has all %d figures in their order", len(figures))}
+}
+
+// squeezed takes all white space out, for a line may break wherever it stands.
+func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }

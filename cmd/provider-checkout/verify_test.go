@@ -1,0 +1,94 @@
+package main
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+func TestAgreementIsVerified(t *testing.T) {
+	o := newOperator(t)
+	number := o.confirmedOver(t)
+	out, said := o.does(t, "agreements", "verify", number)
+	want := regexp.MustCompile(`\Aok    the 53 charges sum to the course price, 2990.00
+ok    they are the schedule of the plan: 52 Weekly instalments
+ok    checkout KOWHAI-\d+-[a-z2-7]{16} was confirmed with this agreement
+ok    the PDF, \d+ bytes, has the SHA-256 on record, [0-9a-f]{64}
+ok    the text of the PDF has all 161 figures in their order
+\z`)
+	if !want.MatchString(out) || said != "" {
+		t.Errorf("it prints %q, and says %q; want\n%s", out, said, want)
+	}
+}
+
+func TestAgreementWithoutItsPDFIsVerified(t *testing.T) {
+	o := newOperator(t)
+	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Printer = jammed{} })
+	out, _ := o.does(t, "agreements", "verify", number)
+	if !strings.HasSuffix(out, "\nnone  no PDF was drawn at the confirm\n") {
+		t.Errorf("it prints\n%s", out)
+	}
+}
+
+func TestAgreementThatIsNotThereIsNotVerified(t *testing.T) {
+	o := newOperator(t)
+	o.confirmedOver(t)
+	o.fails(t, `there is no agreement "PPA-1999-000001"`, "agreements", "verify", "PPA-1999-000001")
+}
+
+// Whoever can write to the file can change anything in it; what no longer agrees is found.
+func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
+	tests := []struct {
+		name   string
+		change string // a statement on the store
+		want   string // a line
+	}{
+		{"a byte of the PDF", `UPDATE documents SET bytes = CAST(bytes || x'20' AS BLOB)`, "FAIL  the PDF, "},
+		{"a PDF of something else, with its hash", ``, "FAIL  the text of the PDF cannot be read"},
+		{"a PDF that is gone", `DELETE FROM documents`, "FAIL  the PDF is not on record"},
+		{"another document", `UPDATE documents SET id = 'x'`, "FAIL  the PDF is document x; the checkout names "},
+		{"a cent of a charge", `UPDATE agreements SET schedule = replace(schedule, '5365]', '5364]')`,
+			"FAIL  the figures: the charges sum to "},
+		{"a due date", `UPDATE agreements SET schedule = replace(schedule, '2027-03-01', '2027-03-02')`,
+			"FAIL  the figures: the charges are not those of the plan"},
+		{"price and charges together", `UPDATE agreements SET price_cents = price_cents + 1, upfront_cents = upfront_cents + 1,
+			schedule = replace(schedule, '20000]', '20001]')`, `FAIL  the text of the PDF lacks "$200.01" in its place`},
+		{"the same, against the checkout", `UPDATE agreements SET price_cents = price_cents + 1, upfront_cents = upfront_cents + 1,
+			schedule = replace(schedule, '20000]', '20001]')`, " has another price"},
+		{"who agreed", `UPDATE agreements SET last_name = 'Other'`, " has another student"},
+		{"when", `UPDATE agreements SET accepted_ms = accepted_ms + 1`, " has another time of acceptance"},
+		{"what the checkout says", `UPDATE checkouts SET agreement_number = 'PPA-2026-000009', status = 'direct_debit_setup_required'`,
+			" has another status, agreement"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newOperator(t)
+			number := o.confirmedOver(t)
+			db, err := sql.Open("sqlite", o.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if tt.change == "" {
+				other := []byte("%PDF-1.7\nsomething else")
+				hash := sha256.Sum256(other)
+				_, err = db.Exec(`UPDATE documents SET bytes = ?, sha256 = ?`, other, hash[:])
+			} else {
+				_, err = db.Exec(tt.change)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := try(t, nil, "", "agreements", "verify", number, "--store", "sqlite:"+o.path)
+			if got.code != exitFailed || !strings.Contains(got.stdout, tt.want) || !isLine(got.stderr) ||
+				!strings.Contains(got.stderr, number+" does not hold") {
+				t.Errorf("verify = %+v, want status 1, a line with %q and one that says so", got, tt.want)
+			}
+		})
+	}
+}
