@@ -106,6 +106,9 @@ func take(ctx context.Context, db *postgres.DB, n int) error {
 
 // Each write is answered by what became of it, though the connection is lost with the commit.
 func TestCommitInDoubt(t *testing.T) {
+	server := postgrestest.URL(t)
+	open(t, server, postgres.Options{})
+	shell := connect(t, server)
 	for _, tt := range []struct {
 		name  string
 		write write
@@ -124,7 +127,7 @@ func TestCommitInDoubt(t *testing.T) {
 	} {
 		for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
 			t.Run(tt.name+", the "+name+" lost", func(t *testing.T) {
-				server := postgrestest.URL(t)
+				execute(t, shell, empty)
 				wire, url := through(t, server)
 				db := open(t, url, postgres.Options{})
 				insert(t, db, 1)
@@ -150,7 +153,7 @@ func TestCommitInDoubt(t *testing.T) {
 					t.Errorf("got error %v after %d faults, want %v after 1", err, wire.faults(), want)
 				}
 				var got int64
-				if err := connect(t, server).QueryRow(t.Context(), tt.query).Scan(&got); err != nil || got != tt.want {
+				if err := shell.QueryRow(t.Context(), tt.query).Scan(&got); err != nil || got != tt.want {
 					t.Errorf("%s = %d, %v; want %d", tt.query, got, err, tt.want)
 				}
 			})

@@ -27,12 +27,14 @@ func emptied(t *testing.T) storetest.Open {
 	url := postgrestest.URL(t)
 	db, shell := open(t, url, postgres.Options{}), connect(t, url)
 	return func(t *testing.T) ports.Store {
-		execute(t, shell, `DELETE FROM documents; DELETE FROM agreements; DELETE FROM events; DELETE FROM checkouts;
-			DELETE FROM plan_options; DELETE FROM courses; DELETE FROM providers; DELETE FROM api_keys;
-			UPDATE agreement_numbers SET last = 0`)
+		execute(t, shell, empty)
 		return db
 	}
 }
+
+const empty = `DELETE FROM documents; DELETE FROM agreements; DELETE FROM events; DELETE FROM checkouts;
+	DELETE FROM plan_options; DELETE FROM courses; DELETE FROM providers; DELETE FROM api_keys;
+	UPDATE agreement_numbers SET last = 0`
 
 func open(t *testing.T, url string, o postgres.Options) *postgres.DB {
 	t.Helper()

@@ -26,6 +26,8 @@ const refuse = `CREATE SEQUENCE refused;
 		DEFERRABLE INITIALLY %s FOR EACH ROW EXECUTE FUNCTION refuse()`
 
 func TestConflictsAreTriedAgain(t *testing.T) {
+	place := postgrestest.URL(t)
+	db, shell := open(t, place, postgres.Options{}), connect(t, place)
 	for _, tt := range []struct {
 		name     string
 		times    int
@@ -41,10 +43,8 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 	} {
 		for name, write := range map[string]write{"insert": simple(insertOnce), "update": tryOnce} {
 			t.Run(name+", "+tt.name, func(t *testing.T) {
-				place := postgrestest.URL(t)
-				db := open(t, place, postgres.Options{})
+				execute(t, shell, `DROP FUNCTION IF EXISTS refuse CASCADE; DROP SEQUENCE IF EXISTS refused;`+empty)
 				insert(t, db, 1)
-				shell := connect(t, place)
 				execute(t, shell, fmt.Sprintf(refuse, tt.times, tt.code, tt.deferred))
 				if err := write(t.Context(), db, 1, func() {}); !errors.Is(err, tt.want) {
 					t.Errorf("got error %v, want %v", err, tt.want)

@@ -36,6 +36,7 @@ data=$1/data log=$1/log
 fail() { tr '\n' ' ' <"$log"; rm -rf "$1"; exit 1; }
 "$2/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$log" 2>&1 || fail "$1"
 "$2/pg_ctl" -D "$data" -l "$log" -w -o "-p $3 -k $1 -c listen_addresses=127.0.0.1 -c max_connections=400" start >/dev/null 2>&1 || fail "$1"
+trap '' PIPE # who waits for this word may be gone
 echo ready
 read -r _
 "$2/pg_ctl" -D "$data" -m immediate -w stop >/dev/null 2>&1
@@ -99,6 +100,7 @@ func (s *Server) launch() error {
 func (s *Server) stop() {
 	s.input.Close()
 	_ = s.guard.Wait() // it fails where the server failed before
+	_ = os.RemoveAll(s.folder)
 }
 
 // Restart ends the server at once, without a word to its clients, and starts it again.
