@@ -1,4 +1,5 @@
-// Package providerfile reads the file in which an operator describes providers and their catalogues.
+// Package providerfile reads the files in which an operator describes providers and their catalogues,
+// and its own terms.
 package providerfile
 
 import (
@@ -7,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -42,13 +44,9 @@ func sentence(f catalogue.Fault) string {
 // The configurations come in the order of the file and have passed their Check; names are in
 // Unicode NFC, without white space at the edges; provider codes are unique.
 func Parse(data []byte) ([]catalogue.Configuration, error) {
-	document, err := strictjson.Parse(data, maxDepth)
+	document, err := parse(data)
 	if err != nil {
-		var fault *strictjson.Error
-		if errors.As(err, &fault) {
-			return nil, Faults{{Place: fault.Path, Message: fault.Message}}
-		}
-		return nil, fmt.Errorf("read provider file: %w", err)
+		return nil, err
 	}
 	var r reader
 	configurations := r.file(document)
@@ -57,6 +55,36 @@ func Parse(data []byte) ([]catalogue.Configuration, error) {
 		return nil, r.faults
 	}
 	return configurations, nil
+}
+
+// ParseTerms reads the file in which an operator describes its terms. A faulty one is refused whole,
+// with every fault. Texts come in Unicode NFC, without white space at the edges.
+func ParseTerms(data []byte) (agreement.Terms, error) {
+	document, err := parse(data)
+	if err != nil {
+		return agreement.Terms{}, err
+	}
+	var r reader
+	terms := r.terms(document)
+	if len(r.faults) > 0 {
+		return agreement.Terms{}, r.faults
+	}
+	if err := terms.Check(); err != nil {
+		return agreement.Terms{}, err
+	}
+	return terms, nil
+}
+
+// parse reads JSON, or returns the first fault.
+func parse(data []byte) (strictjson.Value, error) {
+	document, err := strictjson.Parse(data, maxDepth)
+	if fault := (*strictjson.Error)(nil); errors.As(err, &fault) {
+		return document, Faults{{Place: fault.Path, Message: fault.Message}}
+	}
+	if err != nil {
+		return document, fmt.Errorf("read the file: %w", err)
+	}
+	return document, nil
 }
 
 // check adds the faults of what was read, unless they only follow from a value that could not be read.

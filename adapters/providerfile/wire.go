@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -101,4 +102,32 @@ func (r *reader) option(place string, v strictjson.Value) catalogue.Option {
 		Number:    number(o, "number_of_instalments", optional, count),
 		Amount:    number(o, "instalment_amount", optional, instalment),
 	}
+}
+
+// The file of terms: {"lender": {…}, "terms": [{"title": …, "text": …}]}.
+
+func (r *reader) terms(document strictjson.Value) agreement.Terms {
+	o := r.object("", document)
+	defer o.end()
+	t := agreement.Terms{Lender: lender(o.section("lender"))}
+	blocks, _ := o.list("terms", optional)
+	for i, v := range blocks {
+		t.Blocks = append(t.Blocks, r.block(item("terms", i), v))
+	}
+	return t
+}
+
+func lender(o *object) agreement.Lender {
+	defer o.end()
+	return agreement.Lender{
+		Name:         o.name("name", optional),
+		Address:      o.name("address", optional),
+		Registration: o.name("registration", optional),
+	}
+}
+
+func (r *reader) block(place string, v strictjson.Value) agreement.Block {
+	o := r.object(place, v)
+	defer o.end()
+	return agreement.Block{Title: o.name("title", required), Text: o.name("text", required)}
 }

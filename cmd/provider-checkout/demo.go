@@ -25,6 +25,9 @@ import (
 //go:embed demo.json
 var demoProviders []byte
 
+//go:embed demo-terms.json
+var demoTerms []byte
+
 //go:embed demo.txt
 var demoGuide string
 
@@ -82,6 +85,9 @@ func (c *call) demonstrate(ctx context.Context, ln net.Listener, path string) er
 	r, err := d.configure(ctx, "http://"+hooks.Addr().String())
 	if err != nil {
 		return err
+	}
+	if c.terms, err = providerfile.ParseTerms(demoTerms); err != nil {
+		return fmt.Errorf("demo-terms.json is refused: %w", err)
 	}
 	s, err := newSite(db, c.settings, d.Base, ops.NewMetrics(), log)
 	if err != nil {

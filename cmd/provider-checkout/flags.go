@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -22,6 +23,7 @@ type settings struct {
 	rateLimit      float64
 	trustedProxies []netip.Prefix
 	allowPrivate   bool
+	terms          agreement.Terms
 
 	walk     bool
 	file     string
@@ -56,6 +58,8 @@ func serveFlags(fs *flags, s *settings) {
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
 	fs.BoolVar(&s.allowPrivate, "allow-private-destinations", false,
 		"send events to loopback and private addresses too (sandbox only)")
+	add(fs, &s.terms, "terms", "", readTerms,
+		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
 	fs.VisitAll(func(f *flag.Flag) { fs.hasVariable(f.Name) })
 }
 

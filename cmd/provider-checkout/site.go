@@ -53,6 +53,7 @@ func newSite(db records, s settings, baseURL string, metrics *ops.Metrics, log *
 		BaseURL:       baseURL,
 		SetupLifetime: s.setupLifetime,
 		Keyring:       keyring,
+		Terms:         s.terms,
 		Store:         db,
 		Processor:     fakeprocessor.Processor{},
 		Printer:       printer,

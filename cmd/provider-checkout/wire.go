@@ -171,6 +171,19 @@ type agreementWire struct {
 	AccountHolder string      `json:"account_holder_name"`
 	AccountTail   string      `json:"account_number_ending"`
 	AuthorisedAt  string      `json:"authorised_at"`
+	Lender        lenderWire  `json:"lender,omitzero"`
+	Terms         []blockWire `json:"terms,omitempty"`
+}
+
+type lenderWire struct {
+	Name         string `json:"name"`
+	Address      string `json:"address"`
+	Registration string `json:"registration,omitempty"`
+}
+
+type blockWire struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`
 }
 
 type documentWire struct {
@@ -346,6 +359,10 @@ func wireDDA(c checkout.Checkout) ddaWire {
 }
 
 func wireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
+	var terms []blockWire
+	for _, b := range a.Terms.Blocks {
+		terms = append(terms, blockWire(b))
+	}
 	return agreementWire{
 		Kind:          "agreement",
 		AgreementID:   a.ID,
@@ -368,6 +385,8 @@ func wireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 		AccountHolder: a.DirectDebit.AccountHolder,
 		AccountTail:   a.DirectDebit.AccountTail,
 		AuthorisedAt:  instant(a.DirectDebit.AuthorisedAt),
+		Lender:        lenderWire(a.Terms.Lender),
+		Terms:         terms,
 	}
 }
 

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+// The terms are those of the moment of the confirm, whatever the operator's file says later.
+func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
+	terms, err := readTerms("demo-terms.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOperator(t)
+	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Terms = terms })
+	path := filepath.Join(t.TempDir(), "agreement.pdf")
+	o.does(t, "agreements", "pdf", number, "--out", path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := pdf.Text(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := []string{terms.Lender.Name, terms.Lender.Address, terms.Lender.Registration}
+	for _, b := range terms.Blocks {
+		said = append(said, b.Title, b.Text)
+	}
+	exported, _ := o.does(t, "export")
+	for _, want := range said {
+		if !strings.Contains(squeezed(text), squeezed(want)) {
+			t.Errorf("the PDF does not say %q:\n%s", want, text)
+		}
+		if !strings.Contains(exported, `"`+want+`"`) {
+			t.Errorf("the export does not say %q", want)
+		}
+	}
+}
+
+func TestServeRefusesFaultyTerms(t *testing.T) {
+	faulty := file(t, `{"lender": {"name": "Pūtea"}, "terms": [{"title": "", "text": "x"}]}`)
+	missing := filepath.Join(t.TempDir(), "terms.json")
+	for path, want := range map[string]string{
+		faulty:  "lender.address must be given; terms[0].title must be given",
+		missing: "no such file",
+	} {
+		got := try(t, nil, "", "serve", "--terms", path)
+		if got.code != exitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, want) {
+			t.Errorf("serve --terms %s = %+v, want status 2 and one line with %q", path, got, want)
+		}
+	}
+}
