@@ -115,30 +115,41 @@ func (s *site) serve(ctx context.Context, public, private net.Listener) error {
 	var deliveries sync.WaitGroup
 	deliveries.Go(func() { s.service.Run(running) })
 
-	served := make(chan error, 2)
-	srv := s.start(public, s.handler, served)
+	entrance := newDoor(public)
+	srv := s.server(s.handler)
+	srv.ConnState = entrance.count
 	defer srv.Close()
+	served := s.start(srv, entrance)
+	var failed <-chan error // of the operators' server
 	if private != nil {
-		operators := s.start(private, s.ops, served)
+		operators := s.server(s.ops)
+		failed = s.start(operators, private)
 		defer func() {
 			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainOps)
 			defer cancel()
 			_ = errors.Join(operators.Shutdown(limit), operators.Close()) // nothing hangs on the last scrape
 		}()
 	}
+	var err error
 	select {
-	case err := <-served:
-		stop()
+	case err = <-served:
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	stop()
+	if err != nil {
 		deliveries.Wait()
 		return err
-	case <-ctx.Done():
 	}
 	s.log.Info("draining")
 	s.ops.Drain()
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
-	stop()
-	if err := errors.Join(srv.Shutdown(limit), waitFor(limit, &deliveries)); err != nil {
+	// Not by Shutdown, from which on the server drops requests that are on their way to it.
+	entrance.closeGently()
+	<-served
+	srv.SetKeepAlivesEnabled(false)
+	if err := errors.Join(waitFor(limit, &entrance.guests), waitFor(limit, &deliveries)); err != nil {
 		s.log.Warn("cut off what did not finish in time", slog.Any("error", err))
 		return srv.Close()
 	}
@@ -146,9 +157,9 @@ func (s *site) serve(ctx context.Context, public, private net.Listener) error {
 	return nil
 }
 
-// start has h answer on ln, and tells served when that has ended.
-func (s *site) start(ln net.Listener, h http.Handler, served chan<- error) *http.Server {
-	srv := &http.Server{
+// server returns a server for h that bounds what a client may take its time for.
+func (s *site) server(h http.Handler) *http.Server {
+	return &http.Server{
 		Handler:                      h,
 		ReadHeaderTimeout:            5 * time.Second,
 		ReadTimeout:                  10 * time.Second,
@@ -158,8 +169,13 @@ func (s *site) start(ln net.Listener, h http.Handler, served chan<- error) *http
 		DisableGeneralOptionsHandler: true, // "OPTIONS *" is one more path that is not found
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	go func() { served <- fmt.Errorf("serve %s: %w", ln.Addr(), srv.Serve(ln)) }()
-	return srv
+}
+
+// start has srv answer on ln, and says when that has ended.
+func (s *site) start(srv *http.Server, ln net.Listener) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- fmt.Errorf("serve %s: %w", ln.Addr(), srv.Serve(ln)) }()
+	return ended
 }
 
 // waitFor waits until work is done, or ctx is.
