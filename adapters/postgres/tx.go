@@ -14,10 +14,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// An operation that meets a conflict or loses its connection is tried again, five times at most. Before
-// each new try it pauses, at random up to a limit that doubles each time, and that begins here.
+// An operation that meets a conflict or loses its connection is tried again, five times at most; one
+// whose commit is in doubt more often, for it cannot be answered before a server is there to be asked, and a
+// server that restarts is gone for seconds. Before each new try it pauses, at random up to a limit that
+// doubles four times, and that begins here.
 const (
 	tries         = 6
+	triesInDoubt  = 20
 	conflictPause = 4 * time.Millisecond
 	lossPause     = 50 * time.Millisecond
 )
@@ -45,9 +48,9 @@ func (t *trouble) Unwrap() error { return t.err }
 func (db *DB) do(ctx context.Context, f func(context.Context, *try) error) error {
 	var last *trouble
 	doubt := false
-	for n := range tries {
+	for n := 0; n < tries || doubt && n < triesInDoubt; n++ {
 		if n > 0 {
-			wait(ctx, rand.N(last.pause<<(n-1)))
+			wait(ctx, rand.N(last.pause<<min(n-1, 4)))
 		}
 		if err := ctx.Err(); err != nil && doubt {
 			return fmt.Errorf("%w: %w", errDoubt, err)
