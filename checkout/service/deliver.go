@@ -144,7 +144,8 @@ var errOthers = errors.New("somebody else delivers the event")
 // errStopping says that a run was cut short because the service stops.
 var errStopping = errors.New("the service stops; the next process goes on")
 
-// requested delivers until no event of ours is left, and waits for those of others before them.
+// requested delivers until no event of ours is left, and waits for those of others before them, unless
+// the service stops: their owner may have stopped too.
 func (d drain) requested(ctx context.Context) error {
 	for {
 		pending, err := d.cfg.Store.PendingEvents(ctx, d.checkoutID)
@@ -153,7 +154,11 @@ func (d drain) requested(ctx context.Context) error {
 			return err
 		}
 		err = d.next(ctx, pending[0])
-		if errors.Is(err, errOthers) {
+		switch {
+		case !errors.Is(err, errOthers):
+		case d.stopping.Load():
+			return errStopping
+		default:
 			err = pause(ctx, waitStep)
 		}
 		if err != nil {
