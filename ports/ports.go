@@ -163,9 +163,10 @@ type Keys interface {
 
 // Archive reads everything on record.
 type Archive interface {
-	// Export passes everything to visit as it stood at one moment: configurations in the order of their
-	// codes, then keys, then checkouts, each in the order of their making. However many
-	// checkouts there are, it holds a page of them at most in memory. An error of visit ends it and is returned as it is.
+	// Export passes everything to visit as it stood at one moment: configurations in the order of
+	// their codes, then keys, then checkouts, each in the order of their making. However many
+	// checkouts there are, a page of them is read at a time. An error of visit ends it and is
+	// returned as it is.
 	Export(ctx context.Context, visit Visitor) error
 }
 

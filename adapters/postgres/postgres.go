@@ -6,7 +6,8 @@
 // A process may die at any moment, and so may the server: what was acknowledged is on the server's
 // disk, and a write whose acknowledgement was lost is looked up before it is answered. The tables
 // are made in the first schema of the search path. Connect directly or through a pooler that keeps
-// sessions: time-outs and prepared statements are the session's.
+// sessions: time-outs and prepared statements are the session's. A process opens up to 20
+// connections, or as many as pool_max_conns in the connection string says.
 package postgres
 
 import (
