@@ -70,16 +70,17 @@ func setUp(ctx context.Context, db *sql.DB) error {
 	})
 }
 
+// openReaders opens the pool that reads. Each connection keeps a megabyte of pages; the system keeps the rest.
 func openReaders(ctx context.Context, path string) (pool, error) {
-	db, err := sql.Open("sqlite", dsn(path, "ro", "busy_timeout(2000)", "query_only(ON)", "trusted_schema(OFF)"))
+	db, err := sql.Open("sqlite", dsn(path, "ro", "busy_timeout(2000)", "cache_size(-1024)", "query_only(ON)", "trusted_schema(OFF)"))
 	if err != nil {
 		return pool{}, err
 	}
-	n := max(4, 8*runtime.GOMAXPROCS(0))
+	n := max(4, 4*runtime.GOMAXPROCS(0))
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	return pool{db: db}, checkPragmas(ctx, db, map[string]string{
-		"journal_mode": "wal", "busy_timeout": "2000", "query_only": "1", "trusted_schema": "0",
+		"journal_mode": "wal", "busy_timeout": "2000", "cache_size": "-1024", "query_only": "1", "trusted_schema": "0",
 	})
 }
 
