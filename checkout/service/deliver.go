@@ -154,17 +154,34 @@ func (d drain) requested(ctx context.Context) error {
 			return err
 		}
 		err = d.next(ctx, pending[0])
-		switch {
-		case !errors.Is(err, errOthers):
-		case d.stopping.Load():
-			return errStopping
-		default:
-			err = pause(ctx, waitStep)
+		if errors.Is(err, errOthers) {
+			if err = errStopping; !d.stopping.Load() {
+				err = pause(ctx, waitStep)
+			}
+		}
+		if errors.Is(err, errStopping) {
+			return errors.Join(err, d.release(ctx, pending))
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// release gives up those events that are ours, so that another process may go on at once.
+func (d drain) release(ctx context.Context, pending []ports.QueuedEvent) error {
+	var failed error
+	for _, q := range pending {
+		epoch, ours := d.owned[q.Event.ID]
+		if !ours {
+			continue
+		}
+		_, err := d.cfg.Store.TakeEvent(ctx, q.Event.ID, epoch, d.now())
+		if err != nil && !errors.Is(err, ports.ErrNotFound) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
 }
 
 // abandoned delivers until no event is left, or the next one belongs to somebody else.

@@ -236,12 +236,35 @@ func TestAStoppingServiceMakesNoSecondAttempt(t *testing.T) {
 		}
 		w2 := w.again(t)
 		w2.receiver.answer = nil
-		w2.runFor(t, 20*time.Second)
+		w2.runFor(t, time.Second)
 		for _, e := range w2.dossiers(t)["ORDER-1"].Events {
 			if e.Status != events.Delivered {
-				t.Errorf("%s is %s after the next process ran", e.Event.Name, e.Status)
+				t.Errorf("%s is %s after the next process ran for a second", e.Event.Name, e.Status)
 			}
 		}
+	})
+}
+
+func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.runFor(t, time.Second)
+		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(2 * time.Second); return nil }
+		go w.Create(t.Context(), caller, create("ORDER-1"))
+		synctest.Wait()
+		opened, err := w.Create(t.Context(), caller, create("ORDER-1")) // a replay, while the event is on its way
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.setUp(t, opened.Token)
+		start := time.Now()
+		if _, err := w.Confirm(t.Context(), caller, confirm(opened)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("the confirm took %s, want no wait for the event of the create", took)
+		}
+		time.Sleep(3 * time.Second) // until the first create has ended
 	})
 }
 
