@@ -1,0 +1,109 @@
+// Package agreementpage shows an agreement as a web page, in the very words of its PDF: for embedders whose
+// payers read it in a browser, with a screen reader or on a phone. The page is one file that fetches
+// nothing and runs no script.
+package agreementpage
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+//go:embed page.html
+var source string
+
+//go:embed page.css
+var style string
+
+// Pages writes agreements as pages. It is safe for concurrent use.
+type Pages struct {
+	page *template.Template
+	zone *time.Location
+}
+
+// New returns pages that write times in zone.
+func New(zone *time.Location) (*Pages, error) {
+	if zone == nil {
+		return nil, errors.New("agreementpage: a time zone is required")
+	}
+	page, err := template.New("page").Parse(source)
+	if err != nil {
+		return nil, fmt.Errorf("agreementpage: %w", err)
+	}
+	return &Pages{page, zone}, nil
+}
+
+// Policy returns the Content-Security-Policy under which a page is whole. An embedder adds who may
+// frame it, and keeps it out of caches: it is about one person.
+func Policy() string {
+	sum := sha256.Sum256([]byte(style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'"
+}
+
+// Write writes the page of a as UTF-8. The same agreement gives the same page, and one that cannot be
+// written whole is not begun. It returns an error if the agreement's wording is another than
+// agreement.Version.
+func (p *Pages) Write(w io.Writer, a agreement.Agreement) error {
+	sections, err := a.Text(p.zone)
+	if err != nil {
+		return fmt.Errorf("write the page of agreement %s: %w", a.Number, err)
+	}
+	var page bytes.Buffer
+	if err := p.page.Execute(&page, viewOf(a, sections)); err != nil {
+		return fmt.Errorf("write the page of agreement %s: %w", a.Number, err)
+	}
+	if _, err := w.Write(page.Bytes()); err != nil {
+		return fmt.Errorf("write the page of agreement %s: %w", a.Number, err)
+	}
+	return nil
+}
+
+// view is what the template shows.
+type view struct {
+	Title    string
+	Version  string
+	Style    template.CSS
+	Colour   string // #rrggbb of the bar at the top, "" for none
+	Opening  agreement.Section
+	Sections []section
+}
+
+type section struct {
+	ID string
+	agreement.Section
+	FootLabel string
+	FootSpan  int // columns of the label
+	FootValue string
+}
+
+func viewOf(a agreement.Agreement, sections []agreement.Section) view {
+	v := view{
+		Title:   a.Title(),
+		Version: a.Version,
+		Style:   template.CSS(style),
+		Opening: sections[0],
+	}
+	if c, ok := colour.Parse(a.Provider.Colour); ok {
+		v.Colour = c.String()
+	}
+	for i, s := range sections[1:] {
+		shown := section{ID: fmt.Sprintf("part-%d", i+1), Section: s}
+		if last := len(s.Table.Foot) - 1; last > 0 {
+			shown.FootLabel = strings.TrimSpace(strings.Join(s.Table.Foot[:last], " "))
+			shown.FootSpan, shown.FootValue = last, s.Table.Foot[last]
+		}
+		v.Sections = append(v.Sections, shown)
+	}
+	return v
+}
