@@ -74,7 +74,6 @@ func report(b *testing.B, ours, other *contender) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op") // an operation is a whole series of rounds, which says nothing
 	ours.report(b)
-	b.ReportMetric(ours.peak(), ours.name+"-peak-MB")
 	if other == nil {
 		return
 	}
@@ -95,6 +94,7 @@ func (c *contender) report(b *testing.B) {
 	b.ReportMetric(middle(c.rates), c.name+"/s")
 	b.ReportMetric(float64(c.p99().Microseconds())/1000, c.name+"-p99-ms")
 	b.ReportMetric(float64(c.perAnswer().Nanoseconds())/1000, c.name+"-cpu-µs")
+	b.ReportMetric(c.peak(), c.name+"-peak-MB")
 }
 
 // perAnswer returns the processor time that the server used for each answer.
