@@ -20,6 +20,27 @@ type input struct {
 	Holder, Account, Authority field
 }
 
+// Bank returns the name of the bank that the account number begins with; "" where there is none.
+func (in input) Bank() string {
+	if number := tidy(in.Account.Value); len(number) >= 2 {
+		return checkout.Account{Bank: number[:2]}.BankName()
+	}
+	return ""
+}
+
+// Focus names the first field that has a mistake, where the payer goes on.
+func (in input) Focus() string {
+	switch {
+	case in.Holder.Error != "":
+		return "account_holder_name"
+	case in.Account.Error != "":
+		return "account_number"
+	case in.Authority.Error != "":
+		return "authority_confirmed"
+	}
+	return ""
+}
+
 // field is one field of the form.
 type field struct {
 	Value string // as it was typed
@@ -49,12 +70,14 @@ func read(values url.Values) (input, checkout.Observation) {
 
 	holder := norm.NFC.String(strings.TrimSpace(in.Holder.Value))
 	in.Holder.Error = checkHolder(holder)
-	account, err := checkout.ParseAccount(strings.TrimSpace(in.Account.Value))
+	account, err := checkout.ParseAccount(tidy(in.Account.Value))
 	switch {
-	case in.Account.Value == "":
+	case tidy(in.Account.Value) == "":
 		in.Account.Error = "Enter the account number."
 	case err != nil:
-		in.Account.Error = "The account number " + err.Error() + "."
+		in.Account.Error = accountError(err)
+	default:
+		in.Account.Value = strings.Join([]string{account.Bank, account.Branch, account.Base, account.Suffix}, "-")
 	}
 	if !in.Authority.Ticked() {
 		in.Authority.Error = "You can go on only if you may operate the account alone."
@@ -70,6 +93,25 @@ func read(values url.Values) (input, checkout.Observation) {
 		AccountTail:    account.Tail(),
 	}
 }
+
+// tidy returns an account number with what stands between its parts, when people copy one from a statement or
+// a message, put into the spaces and hyphens that checkout.ParseAccount reads.
+func tidy(number string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '.' || r == '/' || r == '\u2212' || unicode.Is(unicode.Pd, r):
+			return '-'
+		case unicode.Is(unicode.Cf, r): // marks of direction and soft hyphens, which nobody sees
+			return -1
+		}
+		return r
+	}, number))
+}
+
+// accountError says beside the field what is wrong with an account number.
+func accountError(err error) string { return "The account number " + err.Error() + "." }
 
 // checkHolder says what is wrong with an account holder's name, or "".
 func checkHolder(name string) string {

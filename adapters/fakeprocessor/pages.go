@@ -2,6 +2,7 @@ package fakeprocessor
 
 import (
 	"embed"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,7 +19,7 @@ const (
 	setupPath  = "/api/dd-setup" // the service's page, where every way back leads (contract, section 4)
 )
 
-//go:embed form.html
+//go:embed form.html account.js
 var files embed.FS
 
 // Options is how the page is served.
@@ -121,16 +122,32 @@ func (p *pages) form(w http.ResponseWriter, r *http.Request, status int, setup s
 	if in.faulty() {
 		title = "Error: " + title
 	}
+	query := "?token=" + url.QueryEscape(setup.Token)
 	p.site.Show(w, r, "form.html", page.View{
 		Status:  status,
 		Title:   title,
 		Brand:   "Sandbox payment processor",
 		Sandbox: true,
 		Frames:  setup.Provider.EnrolmentOrigins,
+		Script:  "account.js",
 		Data: struct {
 			input
-			Token, Provider, Course, Action, Back string
+			Token, Provider, Course, Action, Back, Terms string
+			Banks, FormatError, BankError                string // for the script
 		}{in, setup.Token, setup.Provider.DisplayName(), setup.Checkout.Intent.CourseName,
-			formPath, setupPath + "?token=" + url.QueryEscape(setup.Token)},
+			formPath, setupPath + query, setupPath + "/legal" + query,
+			banks(), accountError(checkout.ErrAccountFormat), accountError(checkout.ErrAccountBank)},
 	})
+}
+
+// banks lists the numbers and names of the banks: "01=ANZ;02=BNZ".
+func banks() string {
+	var list []string
+	for n := range 100 {
+		bank := checkout.Account{Bank: fmt.Sprintf("%02d", n)}
+		if name := bank.BankName(); name != "" {
+			list = append(list, bank.Bank+"="+name)
+		}
+	}
+	return strings.Join(list, ";")
 }

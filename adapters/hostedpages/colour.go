@@ -37,8 +37,15 @@ func (p *pages) colours(w http.ResponseWriter, r *http.Request) {
 	page.ServeAsset(w, name, stylesheet(brand), true)
 }
 
-// stylesheet sets the colours that follow from a brand's: what is written on it, and the
-// brand itself as text on the white page, dark enough to be read.
+// The ground that links stand on which is nearest to them in brightness: --paper of style.css.
+var (
+	lightPaper = colour.RGB{R: 0xf4, G: 0xf5, B: 0xf6}
+	darkPaper  = colour.RGB{R: 0x22, G: 0x27, B: 0x2b}
+)
+
+// stylesheet sets the colours that follow from a brand's: what is written on it, and the brand itself
+// as text, dark enough to be read on light paper and light enough on dark.
 func stylesheet(brand colour.RGB) []byte {
-	return fmt.Appendf(nil, ":root { --brand: %s; --on-brand: %s; --brand-text: %s; }\n", brand, brand.On(), brand.Text())
+	return fmt.Appendf(nil, ":root { --brand: %s; --on-brand: %s; --brand-text: %s; --brand-text-dark: %s; }\n",
+		brand, brand.On(), brand.TextOn(lightPaper), brand.TextOn(darkPaper))
 }

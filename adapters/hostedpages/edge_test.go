@@ -165,7 +165,7 @@ func TestScriptTellsOnlyTheListedOrigins(t *testing.T) {
 
 func TestEveryBrandColourIsReadable(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
-	pattern := regexp.MustCompile(`^:root \{ --brand: (#[0-9a-f]{6}); --on-brand: (#[0-9a-f]{6}); --brand-text: (#[0-9a-f]{6}); \}\n$`)
+	pattern := regexp.MustCompile(`^:root \{ --brand: (#[0-9a-f]{6}); --on-brand: (#[0-9a-f]{6}); --brand-text: (#[0-9a-f]{6}); --brand-text-dark: (#[0-9a-f]{6}); \}\n$`)
 	rapid.Check(t, func(rt *rapid.T) {
 		colour := rapid.StringMatching(`[0-9a-f]{6}`).Draw(rt, "colour")
 		sheet := b.get("/api/dd-setup/assets/colour-" + colour + ".css")
@@ -176,8 +176,10 @@ func TestEveryBrandColourIsReadable(t *testing.T) {
 		if c := contrast(found[2], found[1]); c < 4.5 {
 			rt.Errorf("text %s on %s has a contrast of %.2f, want 4.5", found[2], found[1], c)
 		}
-		if c := contrast(found[3], "#ffffff"); c < 4.5 {
-			rt.Errorf("text %s on white has a contrast of %.2f, want 4.5", found[3], c)
+		for paper, text := range map[string]string{"#ffffff": found[3], "#f4f5f6": found[3], "#14171a": found[4], "#22272b": found[4]} {
+			if c := contrast(text, paper); c < 4.5 {
+				rt.Errorf("text %s on %s has a contrast of %.2f, want 4.5", text, paper, c)
+			}
 		}
 	})
 }

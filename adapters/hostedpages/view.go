@@ -1,12 +1,11 @@
 package hostedpages
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/page"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -20,31 +19,21 @@ type content struct {
 	SuccessURL   string
 	CancelURL    string
 
-	Token    string
-	SetupURL string
-	LegalURL string
+	Token        string
+	SetupURL     string
+	LegalURL     string
+	Terms        []agreement.Row // as the agreement repeats them
+	TermsVersion string
 
 	Student     string
 	Course      string
 	Confirmed   bool
-	TryAgain    bool   // an earlier setup came to nothing
-	AccountTail string // "" until the setup is done
+	Superseded  bool    // there is a newer link
+	Earlier     earlier // what an earlier setup came to; zero where there was none
+	AccountTail string  // "" until the setup is done, as is Completed
+	Completed   string
 
-	Price      string
-	First      payment // the initial payment; zero where there is none
-	Each       string  // "51 weekly payments of $53.65"
-	Last       payment // the final instalment; zero where it is like the others
-	Total      string
-	Payments   []payment
-	FirstDate  string
-	LatestDate string
-}
-
-// payment is one planned payment in words.
-type payment struct {
-	Date   string
-	What   string
-	Amount string
+	planInWords
 }
 
 // view returns the page of a setup in its provider's branding.
@@ -74,59 +63,42 @@ func contentOf(setup service.SetupPage) content {
 		Token:        setup.Token,
 		SetupURL:     setupPath + "?token=" + url.QueryEscape(setup.Token),
 		LegalURL:     legalPath + "?token=" + url.QueryEscape(setup.Token),
+		Terms:        agreement.DirectDebitTerms(provider.DisplayName()),
+		TermsVersion: agreement.Version,
 		Student:      c.Student.FirstName + " " + c.Student.LastName,
 		Course:       c.Intent.CourseName,
 		Confirmed:    c.Status == checkout.Confirmed,
-		TryAgain:     c.Setup.Mandate.Dead() && setup.State == service.PageOpen,
+		Superseded:   setup.Superseded,
 		AccountTail:  c.Setup.AccountTail,
-		Price:        dollars(c.Intent.Pricing.Price),
+		planInWords:  describe(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
 	}
-	page.describe(setup.Schedule, c.Intent.Plan.Frequency)
+	if setup.State == service.PageOpen {
+		page.Earlier = cameTo(c.Setup)
+	}
+	if !setup.Completed.IsZero() {
+		page.Completed = money.DateOf(setup.Completed).Long() + setup.Completed.Format(", 3:04 pm MST")
+	}
 	return page
 }
 
-// describe puts the schedule into words. Every figure comes from the schedule itself.
-func (c *content) describe(schedule []money.Charge, frequency money.Frequency) {
-	var total, each money.Cents
-	var number int
-	for _, charge := range schedule {
-		p := payment{Date: charge.Due.Long(), Amount: dollars(charge.Amount)}
-		switch charge.Type {
-		case money.InitialPayment:
-			p.What = "First payment"
-			c.First = p
-		case money.FinalInstalment:
-			p.What = "Last instalment"
-			c.Last = p
-		default:
-			number++
-			each = charge.Amount
-			p.What = fmt.Sprintf("Instalment %d", number)
-		}
-		total += charge.Amount
-		c.Payments = append(c.Payments, p)
-	}
-	c.Each = instalments(number, each, frequency)
-	c.Total = dollars(total)
-	if len(c.Payments) > 0 {
-		c.FirstDate = c.Payments[0].Date
-		c.LatestDate = c.Payments[len(c.Payments)-1].Date
-	}
-}
+// earlier is what a payer is told of a bank setup that came to nothing.
+type earlier struct{ Title, Text string }
 
-// instalments writes the equal instalments of a plan: "51 weekly payments of $53.65".
-func instalments(number int, each money.Cents, frequency money.Frequency) string {
-	if number == 1 {
-		return "1 payment of " + dollars(each)
+// cameTo says why the setup has to be done again; zero where it has not.
+func cameTo(setup checkout.Setup) earlier {
+	const again = " Please set it up again; nothing was collected under it."
+	const invalid = "Your earlier bank setup is no longer valid."
+	switch {
+	case setup.Mandate == checkout.MandateFailed:
+		return earlier{"The bank setup failed", invalid + " Your bank or the payment processor did not accept it. " +
+			"Check that the account takes direct debits, or use another one." + again}
+	case setup.Mandate == checkout.MandateCancelled:
+		return earlier{"The direct debit was cancelled", invalid + again}
+	case setup.Mandate.Dead():
+		return earlier{"The direct debit has ended", invalid + again}
+	case setup.BillingRequest == checkout.BillingCancelled:
+		return earlier{"The bank setup was cancelled",
+			"It was not finished, and nothing is set up. You can start it again whenever you are ready."}
 	}
-	return fmt.Sprintf("%d %s payments of %s", number, strings.ToLower(string(frequency)), dollars(each))
-}
-
-// dollars writes an amount for a reader: "$2,990.00".
-func dollars(amount money.Cents) string {
-	whole, cents, _ := strings.Cut(amount.String(), ".")
-	for at := len(whole) - 3; at > 0; at -= 3 {
-		whole = whole[:at] + "," + whole[at:]
-	}
-	return "$" + whole + "." + cents
+	return earlier{}
 }

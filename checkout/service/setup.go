@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -23,11 +24,13 @@ const (
 
 // SetupPage is what a payer is shown.
 type SetupPage struct {
-	State    PageState
-	Token    string
-	Provider catalogue.Provider // only its code and name where the operator removed it
-	Checkout checkout.Checkout
-	Schedule []money.Charge
+	State      PageState
+	Token      string
+	Superseded bool               // a later token was issued
+	Provider   catalogue.Provider // only its code and name where the operator removed it
+	Checkout   checkout.Checkout
+	Schedule   []money.Charge
+	Completed  time.Time // when the setup was completed, in New Zealand time; zero before
 }
 
 // SetupPage returns the page that a setup token opens; it changes nothing. A token that is not ours
@@ -47,7 +50,10 @@ func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error
 	if err != nil {
 		return SetupPage{}, s.fail(ctx, "read checkout "+id, err)
 	}
-	page := SetupPage{Token: token, Checkout: c, Schedule: c.Schedule()}
+	page := SetupPage{Token: token, Superseded: epoch < c.Latest().Epoch, Checkout: c, Schedule: c.Schedule()}
+	if at := c.Setup.CompletedAt; !at.IsZero() {
+		page.Completed = at.In(s.zone)
+	}
 	page.Provider, err = s.configured.provider(ctx, s.now(), c.ProviderCode)
 	if errors.Is(err, ports.ErrNotFound) {
 		page.Provider = catalogue.Provider{Code: c.ProviderCode, Name: c.ProviderCode}

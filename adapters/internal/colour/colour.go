@@ -42,11 +42,15 @@ func (c RGB) On() RGB {
 	return White
 }
 
-// Text returns c as it is readable on white: c itself, or as much darker as it takes.
-func (c RGB) Text() RGB {
-	text := c
-	for part := 95; Contrast(text, White) < Enough; part -= 5 {
-		text = c.darker(part)
+// Text returns c as it is readable on white.
+func (c RGB) Text() RGB { return c.TextOn(White) }
+
+// TextOn returns c as it is readable on paper: c itself, or with as little black in it on light paper,
+// and white on dark, as it takes.
+func (c RGB) TextOn(paper RGB) RGB {
+	text, ink := c, paper.On()
+	for part := 5; Contrast(text, paper) < Enough; part += 5 {
+		text = c.mixed(ink, part)
 	}
 	return text
 }
@@ -57,10 +61,10 @@ func (c RGB) Tint() RGB {
 	return RGB{mix(c.R), mix(c.G), mix(c.B)}
 }
 
-// darker returns the colour at so many hundredths of its brightness.
-func (c RGB) darker(percent int) RGB {
-	dim := func(part uint8) uint8 { return uint8(int(part) * percent / 100) }
-	return RGB{dim(c.R), dim(c.G), dim(c.B)}
+// mixed returns the colour with so many hundredths of another in it.
+func (c RGB) mixed(other RGB, percent int) RGB {
+	mix := func(a, b uint8) uint8 { return uint8((int(a)*(100-percent) + int(b)*percent) / 100) }
+	return RGB{mix(c.R, other.R), mix(c.G, other.G), mix(c.B, other.B)}
 }
 
 // Contrast returns the contrast ratio, from 1 to 21.

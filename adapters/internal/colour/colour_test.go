@@ -40,6 +40,11 @@ func TestEveryColourCanBeReadOneWay(t *testing.T) {
 		if got := colour.Contrast(c.Text(), colour.White); got < colour.Enough {
 			t.Errorf("%s for %s has a contrast of %.2f with white", c.Text(), c, got)
 		}
+		for _, paper := range []colour.RGB{{R: 0xf4, G: 0xf5, B: 0xf6}, {R: 0x22, G: 0x27, B: 0x2b}, colour.Black} {
+			if got := colour.Contrast(c.TextOn(paper), paper); got < colour.Enough {
+				t.Errorf("%s for %s has a contrast of %.2f with %s", c.TextOn(paper), c, got, paper)
+			}
+		}
 		if colour.Contrast(c, colour.White) >= colour.Enough && c.Text() != c {
 			t.Errorf("%s can be read and became %s", c, c.Text())
 		}

@@ -5,6 +5,7 @@ package page
 
 import (
 	"bytes"
+	"compress/gzip"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 )
 
 //go:embed layout.html error.html style.css
@@ -51,6 +53,17 @@ type View struct {
 	Data    any      // for the content
 }
 
+// Initial returns the first letter or digit of the brand, for its badge; "" where there is none. A logo
+// from elsewhere would tell a third party of every visit, and the policy of SetHeaders keeps it out.
+func (v View) Initial() string {
+	for _, r := range v.Brand {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return string(unicode.ToUpper(r))
+		}
+	}
+	return ""
+}
+
 // New parses every page once. It panics if a file is faulty: they are part of the program.
 func New(c Config) *Site {
 	s := &Site{Config: c, assets: map[string]asset{}, pages: map[string]*template.Template{}}
@@ -86,8 +99,26 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, name string, v View)
 	}
 	SetHeaders(w.Header(), v.Frames)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	text := packed(w.Header(), r, body.Bytes())
 	w.WriteHeader(v.Status)
-	_, _ = w.Write(body.Bytes()) // a client that went away is no fault
+	_, _ = w.Write(text) // a client that went away is no fault
+}
+
+// packed returns the text as gzip where the client reads that, and says so in the header: a plan of years is
+// mostly alike. What is secret in a page stands in its address too, and there are no cookies, so that its
+// length tells a stranger nothing.
+func packed(h http.Header, r *http.Request, text []byte) []byte {
+	h.Add("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		return text
+	}
+	var body bytes.Buffer
+	z := gzip.NewWriter(&body)
+	if _, err := z.Write(text); err != nil || z.Close() != nil {
+		return text
+	}
+	h.Set("Content-Encoding", "gzip")
+	return body.Bytes()
 }
 
 // Redirect sends the browser on to url, by GET.
