@@ -26,11 +26,14 @@ const (
 var shared = sync.OnceValues(start)
 
 // URL returns the connection string of an empty place of the test's own: a schema that nothing else
-// is in and that is dropped at the end of the test, alone in the connection's search path.
+// is in, alone in the search path. It goes with the test, or with the server that is thrown away. The
+// connections of who uses it bear its name as that of their application, by which a test finds them.
 func URL(t testing.TB) string {
 	t.Helper()
 	if given := os.Getenv(urlVariable); given != "" {
-		return place(t, given)
+		place, schema := place(t, given)
+		t.Cleanup(func() { execute(t, given, "DROP SCHEMA "+schema+" CASCADE") })
+		return place
 	}
 	s, err := shared()
 	if err != nil {
@@ -48,21 +51,20 @@ func unavailable(t testing.TB, err error) {
 	t.Skipf("there is no PostgreSQL: %v; set %s", err, urlVariable)
 }
 
-// place makes a schema on the server and returns the connection string of who uses it.
-func place(t testing.TB, server string) string {
+// place makes a schema on the server, and returns the connection string of who uses it and its name.
+func place(t testing.TB, server string) (whole, schema string) {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatalf("%s is not a URL", urlVariable) // the error would repeat it, password and all
 	}
-	schema := "test_" + strings.ToLower(rand.Text())
+	schema = "test_" + strings.ToLower(rand.Text())
 	execute(t, server, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { execute(t, server, "DROP SCHEMA "+schema+" CASCADE") })
 	q := u.Query()
 	q.Set("search_path", schema)
 	q.Set("application_name", schema)
 	u.RawQuery = q.Encode()
-	return u.String()
+	return u.String(), schema
 }
 
 func execute(t testing.TB, server, statement string) {
@@ -92,5 +94,6 @@ func New(t testing.TB) *Server {
 // URL is as the package's: of a place on this server.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()
-	return place(t, s.url)
+	place, _ := place(t, s.url)
+	return place
 }

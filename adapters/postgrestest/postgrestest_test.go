@@ -29,7 +29,8 @@ func TestPlacesAreEmptyAndApart(t *testing.T) {
 	}
 }
 
-func TestPlaceIsGoneWithItsTest(t *testing.T) {
+func TestPlaceOnAGivenServerGoesWithItsTest(t *testing.T) {
+	t.Setenv("PROVIDER_CHECKOUT_TEST_POSTGRES", postgrestest.New(t).URL(t))
 	var url string
 	t.Run("a test with a place", func(t *testing.T) { url = postgrestest.URL(t) })
 	conn, err := pgx.Connect(t.Context(), url)

@@ -33,9 +33,10 @@ type Server struct {
 // it trusts everybody.
 const guardScript = `
 data=$1/data log=$1/log
+options="-p $3 -k $1 -c listen_addresses=127.0.0.1 -c max_connections=400"
 fail() { tr '\n' ' ' <"$log"; rm -rf "$1"; exit 1; }
 "$2/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$log" 2>&1 || fail "$1"
-"$2/pg_ctl" -D "$data" -l "$log" -w -o "-p $3 -k $1 -c listen_addresses=127.0.0.1 -c max_connections=400" start >/dev/null 2>&1 || fail "$1"
+"$2/pg_ctl" -D "$data" -l "$log" -w -o "$options" start >/dev/null 2>&1 || fail "$1"
 trap '' PIPE # who waits for this word may be gone
 echo ready
 read -r _
