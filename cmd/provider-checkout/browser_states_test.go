@@ -147,12 +147,16 @@ func died(t *testing.T, s *sandbox, status checkout.MandateStatus) string {
 // onEveryPage brings every page about and looks at it on the screens.
 func onEveryPage(t *testing.T, screens []screen, look func(p *tab, s *sandbox, state pageState)) {
 	browser := startBrowser(t)
+	var tabs []*tab
+	for _, on := range screens {
+		tabs = append(tabs, newTab(t, browser, on, true))
+	}
 	for _, state := range pageStates {
 		t.Run(state.name, func(t *testing.T) {
 			s := newSandbox(t, &brokenStore{Store: memory.New()})
 			at := state.make(t, s)
-			for _, on := range screens {
-				p := newTab(t, browser, on, true)
+			for _, p := range tabs {
+				p.begin(t)
 				p.open(at)
 				if state.then != nil {
 					state.then(p)

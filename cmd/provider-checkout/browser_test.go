@@ -90,8 +90,6 @@ func newTab(t *testing.T, browser context.Context, on screen, script bool) *tab 
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 60*time.Second)
-	t.Cleanup(cancel)
 	p := &tab{t: t, ctx: ctx, screen: on, script: script}
 	var emulate []chromedp.EmulateViewportOption
 	emulate = append(emulate, chromedp.EmulateScale(on.scale), chromedp.EmulatePortrait)
@@ -111,6 +109,13 @@ func newTab(t *testing.T, browser context.Context, on screen, script bool) *tab 
 		})))
 	p.must("listen", chromedp.Listen(ctx, p.hear))
 	return p
+}
+
+// begin has the tab report to another test, which begins with nothing heard.
+func (p *tab) begin(t *testing.T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.t, p.requests, p.faults = t, nil, nil
 }
 
 // hear notes what the page asks for, and what the browser complains of; that a page has a status like 404 is no fault.
