@@ -16,7 +16,7 @@ import (
 const latest = "TUI-1.1.kid.mac"
 
 // ready returns a checkout whose direct debit is set up, and the confirm that fits it.
-func ready(t *testing.T) (checkout.Checkout, checkout.Confirm) {
+func ready(t testing.TB) (checkout.Checkout, checkout.Confirm) {
 	t.Helper()
 	create := parseCreate(t, legacyBody)
 	c := create.Open(create.Intent(), opening(t)).Next

@@ -13,7 +13,7 @@ import (
 )
 
 // parseCreate reads a well-formed create body; the API's own reader is tested where it stands.
-func parseCreate(t *testing.T, body string) checkout.Create {
+func parseCreate(t testing.TB, body string) checkout.Create {
 	t.Helper()
 	var sections map[string]map[string]any
 	d := json.NewDecoder(bytes.NewReader([]byte(body)))

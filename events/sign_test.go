@@ -222,3 +222,15 @@ func BenchmarkSign(b *testing.B) {
 		events.Sign(secret, signedAt, body)
 	}
 }
+
+func BenchmarkVerify(b *testing.B) {
+	body := events.Created(origin, subject, "dda_1", "con_1").Body
+	header := events.Sign(secret, signedAt, body)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := events.Verify(secret, header, body, signedAt, time.Minute); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
