@@ -1,0 +1,45 @@
+package service_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+func TestAnAgreementKeepsTheTermsAndTheColourOfItsMoment(t *testing.T) {
+	terms := agreement.Terms{
+		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington"},
+		Blocks: []agreement.Block{{Title: "Hardship", Text: "Ask the lender."}},
+	}
+	w := newWorld(t, func(c *service.Config) { c.Terms = terms })
+	branded := kowhai()
+	branded.Provider.Branding.PrimaryColour = "#1f6f54"
+	w.configure(t, branded)
+	if _, err := w.Confirm(t.Context(), caller, w.ready(t, "ORDER-1")); err != nil {
+		t.Fatal(err)
+	}
+	w.config.Terms = agreement.Terms{}
+	w.configure(t, kowhai())
+	next := w.again(t)
+	if _, err := next.Confirm(t.Context(), caller, next.ready(t, "ORDER-2")); err != nil {
+		t.Fatal(err)
+	}
+	on := w.dossiers(t)
+	if a := on["ORDER-1"].Agreement; !reflect.DeepEqual(a.Terms, terms) || a.Provider.Colour != "#1f6f54" {
+		t.Errorf("the first agreement has terms %+v and colour %q, want those of its confirm", a.Terms, a.Provider.Colour)
+	}
+	if a := on["ORDER-2"].Agreement; !a.Terms.IsZero() || a.Provider.Colour != "" {
+		t.Errorf("the second agreement has terms %+v and colour %q, want none", a.Terms, a.Provider.Colour)
+	}
+}
+
+func TestNewRefusesFaultyTerms(t *testing.T) {
+	c := newWorld(t).config
+	c.Terms.Blocks = []agreement.Block{{Title: "Hardship"}}
+	if s, err := service.New(c); s != nil || err == nil || !strings.Contains(err.Error(), "terms[0].text must be given") {
+		t.Errorf("New = %v, %v; want an error that names terms[0].text", s, err)
+	}
+}
