@@ -11,7 +11,22 @@ import (
 const maxText = 255
 
 // checker gathers the faults of a request, at most one a field: the first stands.
-type checker struct{ faults []Fault }
+type checker struct {
+	faults []Fault
+	hints  Hints
+}
+
+// Hints ask, by the path of a field that is absent, whether something else in the request was meant
+// for it: `is "emial" a misspelling of it?`.
+type Hints map[string]string
+
+// hint returns how a message about the absent field goes on.
+func (k *checker) hint(field string) string {
+	if k.hints[field] == "" {
+		return ""
+	}
+	return "; " + k.hints[field]
+}
 
 // failed tells whether the field has a fault already.
 func (k *checker) failed(field string) bool {
@@ -35,13 +50,13 @@ func (k *checker) err() error {
 	if len(k.faults) == 0 {
 		return nil
 	}
-	return Refuse(CodeInvalid, "the request has missing or invalid fields", k.faults...)
+	return Refuse(CodeInvalid, "the request has missing or invalid fields; details says what each must be", k.faults...)
 }
 
 // require reports the field if it was not given.
 func require[T any](k *checker, field string, v Given[T]) bool {
 	if !v.OK {
-		k.fault(field, "is required")
+		k.fault(field, "is required%s", k.hint(field))
 	}
 	return v.OK && !k.failed(field)
 }

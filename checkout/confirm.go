@@ -38,11 +38,12 @@ type Confirm struct {
 	PrivacyConsentAccepted bool
 
 	Unread []Fault // as for Create
+	Hints  Hints   // as for Create
 }
 
 // Check returns nil, or a CodeInvalid with every fault of the request.
 func (c Confirm) Check() error {
-	k := &checker{faults: slices.Clip(c.Unread)}
+	k := &checker{faults: slices.Clip(c.Unread), hints: c.Hints}
 	k.text(fieldProvider, c.ProviderCode)
 	k.text(fieldOrder, c.OrderID)
 	k.text("checkout.checkout_id", c.CheckoutID)
@@ -55,7 +56,7 @@ func (c Confirm) Check() error {
 	require(k, "payment.first_payment_date", c.FirstPayment)
 	accepted := func(field string, yes bool) {
 		if !yes {
-			k.fault(field, "must be true")
+			k.fault(field, "must be true%s", k.hint(field))
 		}
 	}
 	accepted("payment.deposit_confirmed", c.DepositConfirmed)
@@ -78,7 +79,7 @@ func (c Confirm) Match(stored Checkout, token string) error {
 	k := &checker{}
 	same := func(field string, sent Given[string], want string) {
 		if sent.Value != want {
-			k.fault(field, "is not this checkout's")
+			k.fault(field, "is not this checkout's; send what its create answered")
 		}
 	}
 	same("checkout.checkout_id", c.CheckoutID, stored.ID)
@@ -87,12 +88,12 @@ func (c Confirm) Match(stored Checkout, token string) error {
 	same("checkout.dda_id", c.DDAID, stored.Records.DDAID)
 	switch {
 	case len(k.faults) > 0:
-		return Refuse(CodeConflict, "the identifiers are not those of this checkout", k.faults...)
+		return Refuse(CodeConflict, "the identifiers are not those of this checkout; send what its create answered", k.faults...)
 	case stored.Status == Confirmed:
 		return ErrAlreadyConfirmed
 	case token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(c.Token.Value)) != 1:
-		return Refuse(CodeConflict, "checkout_token is not the latest one of this checkout; create again to be told it",
-			Fault{"checkout.checkout_token", "is not the latest token"})
+		return Refuse(CodeConflict, "checkout_token is not the latest one of this checkout; send the create again to be told it",
+			Fault{"checkout.checkout_token", "is not the latest token; send direct_debit.token of the latest answer to the create"})
 	}
 	return nil
 }
@@ -101,9 +102,10 @@ func (c Confirm) Match(stored Checkout, token string) error {
 func (c Checkout) Ready() error {
 	switch {
 	case !c.SetupComplete():
-		return Refuse(CodeSetupIncomplete, "the payer has not completed the direct debit setup")
+		return Refuse(CodeSetupIncomplete, "the payer has not completed the direct debit setup; poll the checkout until direct_debit.setup_complete is true")
 	case !c.Setup.Mandate.Confirmable():
-		return Refuse(CodeSetupIncomplete, "the direct debit mandate cannot be confirmed in its present status")
+		return Refuse(CodeSetupIncomplete, "the direct debit mandate cannot be confirmed in its present status; "+
+			"poll the checkout until it is pending_submission, submitted or active")
 	}
 	return nil
 }

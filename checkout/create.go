@@ -51,6 +51,8 @@ type Create struct {
 	// Unread are the fields that the edge could not read as what they must be. They are
 	// reported with the faults that are found here, and not as missing.
 	Unread []Fault
+
+	Hints Hints // of the edge, for the faults of absent fields
 }
 
 // Names of fields that more than one rule speaks of.
@@ -74,7 +76,7 @@ const (
 // Check returns nil, or a CodeInvalid with every fault of the request that can be told without
 // looking anything up. What a catalogue says of the course is Resolve's to check.
 func (c Create) Check(mode catalogue.Mode) error {
-	k := &checker{faults: slices.Clip(c.Unread)}
+	k := &checker{faults: slices.Clip(c.Unread), hints: c.Hints}
 	c.checkKey(k)
 	k.text(fieldProvider, c.ProviderCode)
 	k.text(fieldOrder, c.OrderID)
@@ -167,8 +169,8 @@ func (c Create) checkMaths(k *checker) {
 		k.fault(fieldFinal, "must be %s, so that %d × %s and the final instalment are amount_to_finance %s",
 			final, plan.Number-1, plan.Regular, c.Principal.Value)
 	default:
-		k.fault(fieldRegular, "does not fit: %d × %s is %s, not amount_to_finance %s; send final_instalment_amount %s",
-			plan.Number, plan.Regular, plan.Principal(), c.Principal.Value, final)
+		k.fault(fieldRegular, "does not fit: %d × %s is %s, not amount_to_finance %s; send final_instalment_amount %s%s",
+			plan.Number, plan.Regular, plan.Principal(), c.Principal.Value, final, k.hint(fieldFinal))
 	}
 }
 

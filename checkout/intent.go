@@ -3,6 +3,8 @@ package checkout
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -31,7 +33,7 @@ func (c Create) Resolve(course catalogue.Course, env catalogue.Environment) (Int
 	pricing, instalments, err := course.Resolve(env, money.Frequency(c.Frequency.Value))
 	switch {
 	case errors.Is(err, catalogue.ErrNoOption):
-		return Intent{}, c.invalid(fieldFrequency, "is not offered for this course")
+		return Intent{}, c.invalid(fieldFrequency, "must be "+frequencies(course)+": this course is not offered otherwise")
 	case errors.Is(err, catalogue.ErrUnavailable):
 		return Intent{}, c.UnknownCourse()
 	case err != nil:
@@ -57,7 +59,16 @@ func (c Create) ResolveAgain(stored Checkout) (want Intent, ok bool, err error) 
 
 // UnknownCourse refuses a course code, in the same words whatever the reason (section 2.1, rule 3).
 func (c Create) UnknownCourse() error {
-	return c.invalid(fieldCourseCode, "is not a course that this provider can enrol in now")
+	return c.invalid(fieldCourseCode, "is not a course that this provider can enrol in now; send the code of an active one of this environment")
+}
+
+// frequencies lists those that the course is offered at.
+func frequencies(course catalogue.Course) string {
+	var quoted []string
+	for _, o := range course.Options {
+		quoted = append(quoted, strconv.Quote(string(o.Frequency)))
+	}
+	return strings.Join(quoted, " or ")
 }
 
 func (c Create) invalid(field, message string) error {
@@ -111,7 +122,7 @@ func Compare(stored, want Intent) []Fault {
 
 func compare[T comparable](k *checker, field string, stored, want T) {
 	if stored != want {
-		k.fault(field, "is %v on the existing checkout, not %v", stored, want)
+		k.fault(field, "is %v on the existing checkout, not %v; an order cannot be changed", stored, want)
 	}
 }
 
@@ -120,14 +131,15 @@ func compare[T comparable](k *checker, field string, stored, want T) {
 func Replay(stored Checkout, want Intent) error {
 	if differing := Compare(stored.Intent, want); len(differing) > 0 {
 		return Refuse(CodeIntentConflict,
-			"this order already has a checkout with a different enrolment intent; nothing was changed", differing...)
+			"this order already has a checkout with a different enrolment intent; nothing was changed: "+
+				"send the first intent again, or use a new provider_order_id", differing...)
 	}
 	return nil
 }
 
 // KeyTaken refuses an idempotency key that is bound to another order.
 func KeyTaken() error {
-	return Refuse(CodeIntentConflict, "this Idempotency-Key belongs to another order; nothing was changed",
+	return Refuse(CodeIntentConflict, "this Idempotency-Key belongs to another order; nothing was changed: use a key for one order only",
 		Fault{fieldKey, "was used to create the checkout of another order"},
 		Fault{fieldOrder, "is not the order that the Idempotency-Key belongs to"})
 }
@@ -135,7 +147,7 @@ func KeyTaken() error {
 // Admit returns nil if the provider that a request names, if any, is the key's.
 func Admit(keyProvider string, named Given[string]) error {
 	if named.OK && named.Value != keyProvider {
-		return Refuse(CodeKeyMismatch, "the API key does not belong to this provider_code",
+		return Refuse(CodeKeyMismatch, "the API key does not belong to this provider_code; send the one that the key was issued to",
 			Fault{fieldProvider, "does not match the API key"})
 	}
 	return nil

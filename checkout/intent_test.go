@@ -3,6 +3,7 @@ package checkout_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"testing"
@@ -168,6 +169,19 @@ func TestAValueThatRepeatsTheCatalogueMustEqualIt(t *testing.T) {
 			_, err := c.Resolve(nzdip, catalogue.Sandbox)
 			expectFault(t, err, checkout.CodeInvalid, tt.field)
 		})
+	}
+}
+
+func TestAFrequencyThatIsNotOfferedIsRefusedWithThoseThatAre(t *testing.T) {
+	course, monthly := nzdip, weekly
+	course.Options = append(slices.Clip(course.Options), catalogue.Option{Frequency: money.Fortnightly, Amount: 120_00})
+	monthly.Frequency = checkout.Give("Monthly")
+	_, err := monthly.Resolve(course, catalogue.Sandbox)
+	var refusal *checkout.Error
+	want := checkout.Fault{Field: "plan.payment_frequency",
+		Message: `must be "Weekly" or "Fortnightly": this course is not offered otherwise`}
+	if !errors.As(err, &refusal) || len(refusal.Faults) != 1 || refusal.Faults[0] != want {
+		t.Errorf("Resolve = %v, want %+v", err, want)
 	}
 }
 

@@ -37,7 +37,7 @@ func readBody(r *http.Request) (strictjson.Value, error) {
 	case errors.As(err, &over):
 		return strictjson.Value{}, tooLarge()
 	case err != nil: // a body that is cut off, or badly chunked
-		return strictjson.Value{}, malformed("the request body did not arrive whole")
+		return strictjson.Value{}, malformed("the request body did not arrive whole; send it again")
 	}
 	return parseBody(data)
 }
@@ -69,7 +69,7 @@ func parseBody(data []byte) (strictjson.Value, error) {
 	var fault *strictjson.Error
 	switch {
 	case errors.As(err, &fault) && fault.Path != "":
-		return strictjson.Value{}, malformed("the request body is not well-formed",
+		return strictjson.Value{}, malformed("the request body is not well-formed; details says where",
 			checkout.Fault{Field: fault.Path, Message: fault.Message})
 	case errors.As(err, &fault):
 		return strictjson.Value{}, malformed("the request body " + fault.Message)
@@ -128,7 +128,7 @@ func (f *form) misspelt() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return malformed("the request body is not well-formed", faults...)
+	return malformed("the request body is not well-formed; details says where", faults...)
 }
 
 func (s *section) misspelt() (faults []checkout.Fault) {

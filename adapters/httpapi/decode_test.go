@@ -83,7 +83,9 @@ func TestAbsentAndNullAreTheSame(t *testing.T) {
 		  "plan": {"number_of_instalments": null, "first_payment_date": null}}`,
 		`{"provider_code": "KOWHAI", "status": "confirmed", "records": {"dda_id": "d"}, "plan": {"provider_code": "KOWHAI"}}`,
 	} {
-		if got, err := readCreate(body); err != nil || !reflect.DeepEqual(got, checkout.Create{}) {
+		got, err := readCreate(body)
+		got.Hints = nil // a hint gives nothing
+		if err != nil || !reflect.DeepEqual(got, checkout.Create{}) {
 			t.Errorf("%s is read as %+v, %v; want nothing given", body, got, err)
 		}
 	}

@@ -48,17 +48,18 @@ func (p *problem) Error() string { return p.message }
 // What only the HTTP edge refuses.
 
 func notFound() *problem {
-	return &problem{wireCode: wireCode{http.StatusNotFound, "NOT_FOUND"}, message: "there is nothing at this path"}
+	return &problem{wireCode: wireCode{http.StatusNotFound, "NOT_FOUND"},
+		message: "there is nothing at this path; the paths of the API begin with /v1"}
 }
 
 func methodNotAllowed(allow string) *problem {
 	return &problem{wireCode: wireCode{http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED"},
-		message: "this path takes " + allow, allow: allow}
+		message: "this path does not take that method; it takes " + allow, allow: allow}
 }
 
 func tooLarge() *problem {
 	return &problem{wireCode: wireCode{http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
-		message: "the request body must be at most 64 KiB"}
+		message: "the request body is too large; it must be at most 64 KiB"}
 }
 
 func unsupported(message string) *problem {
@@ -67,7 +68,7 @@ func unsupported(message string) *problem {
 
 func rateLimited(wait time.Duration) *problem {
 	return &problem{wireCode: wireCode{http.StatusTooManyRequests, "RATE_LIMITED"},
-		message: "there were too many requests; wait and send this one again", retryAfter: web.RetryAfter(wait)}
+		message: "there were too many requests; wait as long as Retry-After says and send this one again", retryAfter: web.RetryAfter(wait)}
 }
 
 // internal tells a client nothing but that the fault is not its own.
@@ -118,7 +119,9 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if p.retryAfter != "" {
 		h.Set("Retry-After", p.retryAfter)
 	}
-	writeJSON(w, p.status, envelopeOf(p, web.RequestID(r.Context())))
+	envelope := envelopeOf(p, web.RequestID(r.Context()))
+	a.document.explain(&envelope)
+	writeJSON(w, p.status, envelope)
 }
 
 // failed answers for a handler that panicked, which is on record already.

@@ -55,8 +55,12 @@ func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 		if got := fmt.Sprint(w.Code, " ", e.Error.Code); got != want[code] {
 			t.Errorf("code %d is answered %s, want %q", code, got, want[code])
 		}
-		if e.Error.Message != "the reason" {
-			t.Errorf("code %d has the message %q, want the rule's own", code, e.Error.Message)
+		message := "the reason; see /docs#error-" + e.Error.Code
+		if code == checkout.CodeTokenExpired { // the setup page's alone
+			message = "the reason"
+		}
+		if e.Error.Message != message {
+			t.Errorf("code %d has the message %q, want the rule's own and where to read more", code, e.Error.Message)
 		}
 		if got := w.Header().Get("WWW-Authenticate"); (got == "Bearer") != (w.Code == 401) {
 			t.Errorf("code %d: WWW-Authenticate = %q with status %d", code, got, w.Code)
@@ -72,8 +76,8 @@ func TestFaultsOfARefusalAreNamed(t *testing.T) {
 		checkout.Fault{Field: "plan.instalment_amount", Message: "is required"},
 		checkout.Fault{Field: "student.email", Message: "must be <an address>"})}
 	w := do(handler(app), request("POST", "/v1/provider-checkouts", "{}"))
-	want := `"details":[{"field":"plan.instalment_amount","message":"is required"},` +
-		`{"field":"student.email","message":"must be <an address>"}]`
+	want := `"details":[{"field":"plan.instalment_amount","message":"is required; see /docs#field-plan.instalment_amount"},` +
+		`{"field":"student.email","message":"must be <an address>; see /docs#field-student.email"}]`
 	if !strings.Contains(w.Body.String(), want) {
 		t.Errorf("answer %s lacks %s", w.Body, want)
 	}

@@ -24,8 +24,8 @@ type Options = web.Options
 // its events and its log line carry it; "" where no request is being served.
 func RequestID(ctx context.Context) string { return web.RequestID(ctx) }
 
-// New returns the handler of every route under /v1; any other path is answered 404 in the
-// error envelope, so that it can be mounted at the root.
+// New returns the handler of every route under /v1 and of /docs, where people read what they mean; any
+// other path is answered 404 in the error envelope, so that it can be mounted at the root.
 func New(s *service.Service, o Options) http.Handler { return newHandler(s, o) }
 
 // application is what the API needs of a *service.Service.
@@ -42,6 +42,7 @@ type api struct {
 	log       *slog.Logger
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
+	document  *document
 }
 
 const checkoutsPath = "/v1/provider-checkouts"
@@ -53,6 +54,7 @@ func newHandler(app application, o Options) http.Handler {
 		log:       o.Log,
 		perKey:    web.NewLimiter(o.RateLimit, o.Now),
 		perSource: web.NewLimiter(o.RateLimit, o.Now),
+		document:  described(),
 	}
 	const one = checkoutsPath + "/{checkoutId:[!-.0-~]+}"
 
@@ -61,6 +63,9 @@ func newHandler(app application, o Options) http.Handler {
 	r.Use(web.Routed)
 	r.Handle("/v1", a.serve(a.about)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle("/v1/environment", a.serve(a.environment)).Methods(http.MethodGet, http.MethodHead)
+	r.Handle("/v1/openapi.json", file("application/json", openapiJSON)).Methods(http.MethodGet, http.MethodHead)
+	r.Handle("/docs", file("text/html; charset=utf-8", a.document.page)).Methods(http.MethodGet, http.MethodHead)
+	r.Handle("/docs/docs.css", file("text/css; charset=utf-8", docsCSS)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle(checkoutsPath, a.called(a.create)).Methods(http.MethodPost)
 	r.Handle(one, a.called(a.checkout)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle(one+"/confirm", a.called(a.confirm)).Methods(http.MethodPost)

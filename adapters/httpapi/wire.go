@@ -37,7 +37,7 @@ func createOf(body strictjson.Value) (checkout.Create, error) {
 		Final:       read(f, plan, "final_instalment_amount", amount),
 		First:       read(f, plan, "first_payment_date", date),
 	}
-	cmd.Unread = f.unread
+	cmd.Unread, cmd.Hints = f.unread, f.hints()
 	return cmd, f.misspelt()
 }
 
@@ -63,7 +63,7 @@ func confirmOf(body strictjson.Value) (checkout.Confirm, error) {
 		InformationConfirmed:   read(f, declarations, "information_confirmed", accepted).Value,
 		PrivacyConsentAccepted: read(f, declarations, "privacy_consent_accepted", accepted).Value,
 	}
-	cmd.Unread = f.unread
+	cmd.Unread, cmd.Hints = f.unread, f.hints()
 	return cmd, f.misspelt()
 }
 

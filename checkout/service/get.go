@@ -42,7 +42,8 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (check
 func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
 	stored, err := s.cfg.Store.Checkout(ctx, id)
 	if errors.Is(err, ports.ErrNotFound) || err == nil && stored.ProviderCode != caller.ProviderCode {
-		return checkout.Checkout{}, checkout.Refuse(checkout.CodeCheckoutUnknown, "there is no checkout with this id")
+		return checkout.Checkout{}, checkout.Refuse(checkout.CodeCheckoutUnknown,
+			"there is no checkout with this id; send the checkout.checkout_id that your create answered")
 	}
 	if err != nil {
 		return checkout.Checkout{}, s.fail(ctx, "read checkout", err)

@@ -120,9 +120,11 @@ type Caller struct {
 // CodeKeyMissing for an empty key, and CodeKeyInvalid.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
 	if key == "" {
-		return Caller{}, checkout.Refuse(checkout.CodeKeyMissing, "send the API key as Authorization: Bearer <API_KEY>")
+		return Caller{}, checkout.Refuse(checkout.CodeKeyMissing,
+			"there is no API key; send it as Authorization: Bearer <API_KEY>")
 	}
-	invalid := checkout.Refuse(checkout.CodeKeyInvalid, "the API key is not recognised")
+	invalid := checkout.Refuse(checkout.CodeKeyInvalid,
+		"the API key is not recognised; it must be a key of this environment that is not revoked")
 	hash, ok := catalogue.HashKey(key)
 	if !ok {
 		return Caller{}, invalid
@@ -153,7 +155,7 @@ func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Given
 		return p, s.fail(ctx, "read provider "+caller.ProviderCode, err)
 	}
 	if unusable := p.Usable(s.cfg.Environment); unusable != nil {
-		return p, checkout.Refuse(checkout.CodeProviderNotEnabled, unusable.Error())
+		return p, checkout.Refuse(checkout.CodeProviderNotEnabled, unusable.Error()+"; ask the operator")
 	}
 	return p, nil
 }
@@ -181,5 +183,6 @@ func (s *Service) fail(ctx context.Context, doing string, err error) error {
 }
 
 func busy() error {
-	return checkout.Refuse(checkout.CodeBusy, "the service is busy; send the same request again")
+	return checkout.Refuse(checkout.CodeBusy,
+		"the service is busy; wait as long as Retry-After says and send the same request again")
 }

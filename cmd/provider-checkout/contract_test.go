@@ -271,6 +271,9 @@ func (s *sandbox) send(t *testing.T, method, path, body string, headers ...strin
 			t.Errorf("%s %s answers %q: %v", method, path, text, err)
 		}
 	}
+	if err := documented().check(method, strings.TrimPrefix(path, s.url), body, r); err != nil {
+		t.Errorf("%s %s answers %d %s, which is not in the document: %v", method, path, r.status, text, err)
+	}
 	return r
 }
 
@@ -374,6 +377,7 @@ func (c *clock) forward(d time.Duration) {
 
 // hooks is the providers' receiver of events. It answers 204 unless it is told otherwise.
 type hooks struct {
+	t   *testing.T
 	url string
 
 	mu     sync.Mutex
@@ -392,7 +396,7 @@ type hook struct {
 
 func newHooks(t *testing.T) *hooks {
 	t.Helper()
-	h := &hooks{status: func(hook) int { return http.StatusNoContent }}
+	h := &hooks{t: t, status: func(hook) int { return http.StatusNoContent }}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	h.url = server.URL
@@ -408,6 +412,9 @@ func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
+	}
+	if err := documented().checkEvent(got); err != nil {
+		h.t.Errorf("the event %s is not in the document: %v", raw, err)
 	}
 	h.mu.Lock()
 	h.got = append(h.got, got)

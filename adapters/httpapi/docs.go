@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+)
+
+// What is served of the API's description. The page is drawn from the document, so that
+// there is one text to keep true.
+var (
+	//go:embed openapi.json
+	openapiJSON []byte
+	//go:embed docs.html
+	docsHTML string
+	//go:embed docs.css
+	docsCSS []byte
+)
+
+// document is the description of the API: openapi.json, and the page that shows it.
+type document struct {
+	page    []byte
+	anchors map[string]bool // ids in the page that errors point to
+}
+
+// described draws the page, once for every handler. It panics if a file is faulty: they are part of
+// the program.
+var described = sync.OnceValue(func() *document {
+	root, err := strictjson.Parse(openapiJSON, maxDepth)
+	if err != nil {
+		panic("httpapi: openapi.json: " + err.Error())
+	}
+	o := outline{root: root, anchors: map[string]bool{}}
+	t := template.Must(template.New("docs").Funcs(template.FuncMap{"prose": prose}).Parse(docsHTML))
+	var page bytes.Buffer
+	if err := t.Execute(&page, o.page()); err != nil {
+		panic("httpapi: docs.html: " + err.Error())
+	}
+	return &document{page.Bytes(), o.anchors}
+})
+
+// see points to a place of the page, for the end of a message; "" where the page has no such place.
+func (d *document) see(anchor string) string {
+	if !d.anchors[anchor] {
+		return ""
+	}
+	return "; see /docs#" + anchor
+}
+
+// explain has the messages of a refusal say where more is to be read.
+func (d *document) explain(w *envelopeWire) {
+	w.Error.Message += d.see("error-" + w.Error.Code)
+	for i := range w.Error.Details {
+		w.Error.Details[i].Message += d.see("field-" + w.Error.Details[i].Field)
+	}
+}
+
+// file serves a file that is the same for everybody.
+func file(contentType string, body []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", contentType)
+		h.Set("Cache-Control", "public, max-age=300")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
+		_, _ = w.Write(body) // a client that went away is no fault
+	})
+}
+
+// prose writes a description as HTML: what stands between backticks is code, and an empty
+// line begins a paragraph.
+func prose(text string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(escape(text), "`") {
+		if i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		b.WriteString(part)
+	}
+	return template.HTML(strings.ReplaceAll(b.String(), "\n\n", "<p>"))
+}
+
+// escape writes text to stand between tags, where quotes are only quotes.
+func escape(text string) string { return strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(text) }

@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+func TestDocumentHasNoNameTwice(t *testing.T) {
+	if _, err := strictjson.Parse(openapiJSON, maxDepth); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDescriptionIsServedToAnybody(t *testing.T) {
+	for _, tt := range []struct{ path, contentType, begins string }{
+		{"/v1/openapi.json", "application/json", `{`},
+		{"/docs", "text/html; charset=utf-8", "<!doctype html>"},
+		{"/docs/docs.css", "text/css; charset=utf-8", ":root"},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			w := do(handler(&stub{}), request(method, tt.path, "", header("Authorization")))
+			h := w.Header()
+			if w.Code != http.StatusOK || h.Get("Content-Type") != tt.contentType ||
+				!strings.HasPrefix(w.Body.String(), tt.begins) {
+				t.Errorf("%s %s: %d, %s, %.20q", method, tt.path, w.Code, h.Get("Content-Type"), w.Body)
+			}
+			if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; style-src 'self'; ") ||
+				strings.Contains(csp, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s %s: headers %v", method, tt.path, h)
+			}
+		}
+		w := do(handler(&stub{}), request(http.MethodPost, tt.path, ""))
+		wantRefusal(t, w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
+		if got := w.Header().Get("Allow"); got != "GET, HEAD" {
+			t.Errorf("POST %s: Allow %q", tt.path, got)
+		}
+		wantRefusal(t, do(handler(&stub{}), request(http.MethodGet, tt.path+"/", "")), http.StatusNotFound, "NOT_FOUND")
+	}
+}
+
+func TestPageIsSmallAndNeedsNothingFromElsewhere(t *testing.T) {
+	page := string(described().page)
+	if n := len(page) + len(docsCSS); n > 32<<10 {
+		t.Errorf("the page and its stylesheet are %d bytes", n)
+	}
+	foreign := regexp.MustCompile(`(?i)<script|<style|\sstyle=|\son\w+=|(src|href)="(https?:)?//|@import|url\(`)
+	if found := foreign.FindString(page + string(docsCSS)); found != "" {
+		t.Errorf("the page has %q", found)
+	}
+	if left := regexp.MustCompile("`|&lt;no value|\\{\\{").FindString(page); left != "" {
+		t.Errorf("the page shows %q", left)
+	}
+}
+
+func TestEveryLinkAndIDOfThePageIsSound(t *testing.T) {
+	page := string(described().page)
+	var ids []string
+	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if slices.Contains(ids, m[1]) {
+			t.Errorf("the id %s is there twice", m[1])
+		}
+		ids = append(ids, m[1])
+	}
+	for _, m := range regexp.MustCompile(` href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !slices.Contains(ids, m[1]) {
+			t.Errorf("a link leads to %s, which is not there", m[1])
+		}
+	}
+	for anchor := range described().anchors {
+		if !slices.Contains(ids, anchor) {
+			t.Errorf("messages may point to %s, which is not there", anchor)
+		}
+	}
+}
+
+func TestEveryFieldOfARequestHasItsPlaceInThePage(t *testing.T) {
+	for _, whole := range []string{wholeCreate, wholeConfirm} {
+		body, err := parseBody([]byte(whole))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, section := range body.Members {
+			fields := []string{section.Name}
+			for _, field := range section.Value.Members {
+				fields = append(fields, section.Name+"."+field.Name)
+			}
+			for _, field := range fields {
+				if described().see("field-"+field) == "" {
+					t.Errorf("%s is not in the page", field)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryCodeOfTheAPIHasItsPlaceInThePage(t *testing.T) {
+	refusals := []*problem{notFound(), methodNotAllowed(""), tooLarge(), unsupported(""), rateLimited(0), internal()}
+	for _, code := range checkout.Codes() {
+		if code != checkout.CodeTokenUnknown && code != checkout.CodeTokenExpired { // those are the setup page's
+			refusals = append(refusals, &problem{wireCode: wireCodes[code]})
+		}
+	}
+	for _, p := range refusals {
+		if described().see("error-"+p.code) == "" {
+			t.Errorf("%s is not in the page", p.code)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+func TestAFieldThatLooksLikeAnAbsentOneIsNamed(t *testing.T) {
+	for _, tt := range []struct{ name, body, field, want string }{
+		{"letter doubled", `{"plan": {"instalment_ammount": 1}}`, "plan.instalment_amount", `is "instalment_ammount" a misspelling of it?`},
+		{"letter left out", `{"student": {"emal": "a"}}`, "student.email", `is "emal" a misspelling of it?`},
+		{"letters swapped", `{"student": {"emial": "a"}}`, "student.email", `is "emial" a misspelling of it?`},
+		{"letter taken for another", `{"plan": {"payment_frequancy": "a"}}`, "plan.payment_frequency", `is "payment_frequancy" a misspelling of it?`},
+		{"spelling of another country", `{"plan": {"number_of_installments": 1}}`, "plan.number_of_instalments", `is "number_of_installments" a misspelling of it?`},
+		{"another style of names", `{"plan": {"firstPaymentDate": 1}}`, "plan.first_payment_date", `is "firstPaymentDate" a misspelling of it?`},
+		{"hyphens", `{"course": {"course-code": 1}}`, "course.course_code", `is "course-code" a misspelling of it?`},
+		{"the nearest of several", `{"student": {"e_mailed": "a", "emails": "a"}}`, "student.email", `is "emails" a misspelling of it?`},
+		{"null beside it", `{"student": {"email": null, "emial": "a"}}`, "student.email", `is "emial" a misspelling of it?`},
+		{"outside of its section", `{"plan": {}, "instalment_amount": 1}`, "plan.instalment_amount", `is "instalment_amount", outside of "plan", meant for it?`},
+		{"section misspelt", `{"pln": {"instalment_amount": 1}}`, "plan.instalment_amount", `is "pln" a misspelling of "plan"?`},
+		{"another word", `{"plan": {"amount": 1}}`, "plan.instalment_amount", ""},
+		{"another short word", `{"student": {"phone": 1}}`, "student.email", ""},
+		{"known field of another name", `{"student": {"last_name": "a"}}`, "student.first_name", ""},
+		{"present all the same", `{"student": {"email": "a", "emial": "a"}}`, "student.email", ""},
+		{"a long one", `{"student": {"` + strings.Repeat("email", 1000) + `": "a"}}`, "student.email", ""},
+		{"too many to be a slip", `{"student": {` + manyNames(maxUnknown) + `"emial": "a"}}`, "student.email", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cmd, err := readCreate(tt.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := cmd.Hints[tt.field]; got != tt.want {
+				t.Errorf("hint for %s in %.80s is %q, want %q", tt.field, tt.body, got, tt.want)
+			}
+		})
+	}
+}
+
+func manyNames(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(`"` + strings.Repeat("x", 20+i) + `": 1, `)
+	}
+	return b.String()
+}
+
+func TestNothingIsHintedWhereNothingIsAbsent(t *testing.T) {
+	cmd, err := readConfirm(strings.Replace(wholeConfirm, "{", `{"declaration": {}, "token": 1,`, 1))
+	if err != nil || cmd.Hints != nil {
+		t.Errorf("hints %v, %v, want none", cmd.Hints, err)
+	}
+}
+
+func TestEveryOneLetterSlipIsSeen(t *testing.T) {
+	for _, name := range []string{"email", "dda_id", "provider_code", "instalment_amount", "first_payment_date"} {
+		for i := range len(name) {
+			for _, slip := range []string{name[:i] + name[i+1:], name[:i] + "q" + name[i:], name[:i] + "q" + name[i+1:]} {
+				if got := nearest(name, []string{"unrelated", slip}); got != slip {
+					t.Errorf("%q is taken for %q, want %q", name, got, slip)
+				}
+			}
+		}
+	}
+}
+
+func TestAHintFollowsTheFaultOfTheAbsentField(t *testing.T) {
+	slip := func(whole, name, slip string) string { return strings.Replace(whole, `"`+name+`"`, `"`+slip+`"`, 1) }
+	create, err := readCreate(slip(slip(wholeCreate, "email", "emial"), "course_code", "course_cod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	confirm, err := readConfirm(slip(wholeConfirm, "deposit_confirmed", "depositConfirmed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		err  error
+		want []checkout.Fault
+	}{
+		{create.Check(catalogue.Authoritative), []checkout.Fault{
+			{Field: "student.email", Message: `is required; is "emial" a misspelling of it?`},
+			{Field: "course.course_code", Message: `is required; is "course_cod" a misspelling of it?`}}},
+		{confirm.Check(), []checkout.Fault{
+			{Field: "payment.deposit_confirmed", Message: `must be true; is "depositConfirmed" a misspelling of it?`}}},
+	} {
+		var refusal *checkout.Error
+		if !errors.As(tt.err, &refusal) || !slices.Equal(refusal.Faults, tt.want) {
+			t.Errorf("refused as %v, want %v", tt.err, tt.want)
+		}
+	}
+}
