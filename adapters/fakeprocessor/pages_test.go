@@ -225,6 +225,26 @@ func TestRepeatedFieldIsAMistake(t *testing.T) {
 	}
 }
 
+func TestAccountNumberIsReadAsPeoplePasteItAndWrittenAsBanksDo(t *testing.T) {
+	for name, pasted := range map[string]string{
+		"from a word processor": "12\u20133140\u20130171323\u201350", "from a web page": "12\u00a03140\u00a00171323\u00a050",
+		"from a table": "12\t3140\t0171323\t50\n", "with dots": "12.3140.0171323.50", "with slashes": "12/3140/0171323/50",
+		"with marks of direction": "\u206612-3140-0171323-50\u2069", "in one piece": "123140017132350",
+	} {
+		b := newBench(t)
+		form := b.filled("account_number", pasted, "authority_confirmed", "")
+		got := b.do(http.MethodPost, path, form).Body.String()
+		if written := typed(got, "account_number"); written != "12-3140-0171323-50" || !strings.Contains(got, "The bank is ASB.") ||
+			strings.Count(got, `role="alert"`) != 1 {
+			t.Errorf("%s: the form came back with %q:\n%s", name, written, got)
+		}
+		form.Set("authority_confirmed", "yes")
+		if got := b.do(http.MethodPost, path, form); got.Code != http.StatusSeeOther || b.stored().Setup.AccountTail != "23" {
+			t.Errorf("%s: %d, and the setup is %+v", name, got.Code, b.stored().Setup)
+		}
+	}
+}
+
 func TestCompletedFormSetsUpTheMandate(t *testing.T) {
 	b := newBench(t)
 	form := b.filled("account_holder_name", "  Ma\u0304ui  ", "account_number", "12 3140 0171323 050", "authority_confirmed", "on")
