@@ -9,15 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // applicationID marks a SQLite file as a store: "PCk1".
 const applicationID = 0x50436b31
-
-var errDamaged = errors.New("damaged: restore it from a backup")
 
 // createFile makes the file, the owner's alone, unless there is one. SQLite gives its log and its
 // shared memory the mode of the file.
@@ -56,14 +53,21 @@ func openWriter(ctx context.Context, path string) (pool, error) {
 		return pool{}, err
 	}
 	db.SetMaxOpenConns(1)
-	return pool{db: db}, patiently(ctx, func() error { return setUp(ctx, db) })
+	return pool{db: db}, patiently(ctx, func() error { return setUp(ctx, db, path) })
 }
 
 // setUp checks the file and turns its log on: only once it is known to be a store's, for the
 // mode stays in the file.
-func setUp(ctx context.Context, db *sql.DB) error {
+func setUp(ctx context.Context, db *sql.DB, path string) error {
 	if err := checkFile(ctx, db); err != nil {
 		return err
+	}
+	if large, err := isLarge(path); err != nil {
+		return err
+	} else if !large {
+		if err := quickCheck(ctx, db); err != nil {
+			return err
+		}
 	}
 	return checkPragmas(ctx, db, map[string]string{
 		"journal_mode=WAL": "wal", "busy_timeout": "100", "wal_autocheckpoint": "4000", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0",
@@ -84,7 +88,7 @@ func openReaders(ctx context.Context, path string) (pool, error) {
 	})
 }
 
-// checkFile returns an error unless the file is empty or a store without damage.
+// checkFile returns an error unless the file is empty or a store.
 func checkFile(ctx context.Context, db *sql.DB) error {
 	var application, tables int
 	err := db.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id`).
@@ -98,16 +102,6 @@ func checkFile(ctx context.Context, db *sql.DB) error {
 		return err
 	case application != applicationID && tables > 0:
 		return errors.New("a SQLite database, but not of Provider Checkout")
-	}
-	var verdict string
-	err = db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict)
-	switch {
-	case is(err, sqlite3.SQLITE_CORRUPT):
-		return errDamaged
-	case err != nil:
-		return fmt.Errorf("check: %w", err)
-	case verdict != "ok":
-		return fmt.Errorf("%w: %s", errDamaged, strings.Join(strings.Fields(verdict), " "))
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// Ready implements [ports.Store]. It writes the schema's version as it is: of an UPDATE that changes
-// nothing SQLite would write nothing.
+// Ready implements [ports.Store]. It writes the schema's version as it is: of an UPDATE that
+// changes nothing SQLite would write nothing. A store in which damage was found is not ready.
 func (db *DB) Ready(ctx context.Context) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -26,6 +26,9 @@ func (db *DB) Ready(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("write to store %s: %w", db.path, err)
+	}
+	if err := db.inspection.damage(); err != nil {
+		return fmt.Errorf("store %s: %w", db.path, err)
 	}
 	return nil
 }

@@ -44,11 +44,14 @@ type DB struct {
 	readers pool
 	secrets [][]byte
 	box     *seal.Box
+
+	inspection inspection
 }
 
 // Open opens the store, and makes it if there is none. Files that it makes are the owner's
-// alone. A file that is damaged, that is no store, or whose schema is two versions newer is refused, and
-// so is a secret that is not the store's: unless the store's is among those given, for then what
+// alone. A file that is damaged, that is no store, or whose schema is two versions newer is
+// refused; damage in a large file is looked for while it is served, and Ready tells of it. Refused
+// is also a secret that is not the store's: unless the store's is among those given, for then what
 // it seals is sealed anew under the first of them.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Rand == nil {
@@ -83,7 +86,14 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if db.readers, err = openReaders(ctx, db.path); err != nil {
 		return err
 	}
-	return db.readers.prepare(ctx, hotReads())
+	if err := db.readers.prepare(ctx, hotReads()); err != nil {
+		return err
+	}
+	large, err := isLarge(db.path)
+	if large {
+		db.inspection.start(db.readers.db)
+	}
+	return err
 }
 
 // Secrets returns the operator's secrets in force: those given, or the file's own.
@@ -91,6 +101,7 @@ func (db *DB) Secrets() [][]byte { return db.secrets }
 
 // Close closes the store. The writer comes last, for it folds the log into the file.
 func (db *DB) Close() error {
+	db.inspection.end()
 	return errors.Join(db.readers.close(), db.writer.close())
 }
 
