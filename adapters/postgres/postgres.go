@@ -1,13 +1,3 @@
-// Package postgres keeps everything in a PostgreSQL database, which any number of processes on any
-// number of machines share: migrations/0001_initial.sql says what stands where. Its SQL is plain, so that
-// distributed engines that speak PostgreSQL's protocol run it too: unique indexes, row locks and
-// epochs; no advisory locks, no notifications, and never the database's clock.
-//
-// A process may die at any moment, and so may the server: what was acknowledged is on the server's
-// disk, and a write whose acknowledgement was lost is looked up before it is answered. The tables
-// are made in the first schema of the search path. Connect directly or through a pooler that keeps
-// sessions: time-outs and prepared statements are the session's. A process opens up to 20
-// connections, or as many as pool_max_conns in the connection string says.
 package postgres
 
 import (
