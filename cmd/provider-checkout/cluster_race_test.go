@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+)
+
+// Of every order, 64 clients of each process send the create at the same time, and then the confirm: one
+// checkout is opened and confirmed once, and everybody is told the same.
+func (b binary) makesNothingTwice(t *testing.T) {
+	const clients = 64
+	orders := full(2000, 10)
+	c := newCluster(t, b, postgrestest.URL(t))
+	c.verdicts.kind = true
+	var sides [clusterSize]*backend
+	for i := range sides {
+		sides[i] = c.newBackend(c.only(i))
+		sides[i].patient = false
+	}
+	for range orders {
+		e := c.work.begin()
+		together(t, sides[:], clients, e.noteCreate, func(b *backend) (response, error) { return e.sendCreate(t.Context(), b.caller) })
+		if e.opened != 1 {
+			t.Fatalf("%s was answered as the first %d times, want once", e.order, e.opened)
+		}
+		if err := e.payerSetsUp(t.Context(), sides[c.rng.IntN(clusterSize)].caller); err != nil {
+			t.Fatal(err)
+		}
+		path, body := checkoutPath(e.created)+"/confirm", confirmBody(e.created)
+		together(t, sides[:], clients, e.noteConfirm, func(b *backend) (response, error) {
+			return b.call(t.Context(), e.provider, http.MethodPost, path, body)
+		})
+		if e.confirmed != 1 {
+			t.Fatalf("%s was confirmed for the first time %d times, want once", e.order, e.confirmed)
+		}
+	}
+	if lost := c.completes(t, sides[0]); lost != 0 {
+		t.Errorf("%d commits had an answer that was lost, want none", lost)
+	}
+}
+
+// together sends a request from many clients of each backend at once, and notes every answer.
+func together(t *testing.T, all []*backend, clients int, note func(response) error, send func(*backend) (response, error)) {
+	t.Helper()
+	var noting sync.Mutex
+	var sending sync.WaitGroup
+	gate := make(chan struct{})
+	for range clients {
+		for _, b := range all {
+			sending.Go(func() {
+				<-gate
+				r, err := send(b)
+				noting.Lock()
+				defer noting.Unlock()
+				if err == nil {
+					err = note(r)
+				}
+				if err != nil {
+					t.Error(fmt.Errorf("of many at once, %w", err))
+				}
+			})
+		}
+	}
+	close(gate)
+	sending.Wait()
+}
