@@ -83,7 +83,7 @@ func (p *tab) givesAccount(s *sandbox) {
 		if status != 422 || strings.Join(got, " ") != strings.Join(want, " ") {
 			p.t.Fatalf("%s: the form answers %d with %q, want 422 with %q", p.screen.name, status, got, want)
 		}
-		if focus := evaluate[string](p, "document.activeElement.id") + "-error"; focus != want[0] {
+		if focus := p.focus() + "-error"; focus != want[0] {
 			p.t.Errorf("%s: the focus is on the field of %q, want %q", p.screen.name, focus, want[0])
 		}
 		p.fits(s.url)

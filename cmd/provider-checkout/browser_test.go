@@ -189,6 +189,19 @@ func (p *tab) text(selector string) string {
 	return evaluate[string](p, "document.querySelector('"+selector+"')?.innerText ?? ''")
 }
 
+// focus returns the id of the field that has the focus, once the browser has given it to one: it does
+// so when it draws the page for the first time.
+func (p *tab) focus() (id string) {
+	p.t.Helper()
+	for range 250 {
+		if id = evaluate[string](p, "document.activeElement.id"); id != "" {
+			break
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	return id
+}
+
 // shows checks the page's main heading.
 func (p *tab) shows(heading string) {
 	p.t.Helper()
