@@ -43,7 +43,7 @@ func startChild(b *testing.B, kind string, args ...string) *child {
 	b.Helper()
 	addr := freeAddr(b)
 	cmd := exec.Command(os.Args[0], append(args, "--addr", addr)...)
-	cmd.Env = []string{childVariable + "=" + kind, "GOGC=400"} // as main collects
+	cmd.Env = []string{childVariable + "=" + kind}
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		b.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"net/mail"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +34,7 @@ func startFloor(b *testing.B, store, key string) *child {
 }
 
 func floorMain() {
+	debug.SetGCPercent(400) // as main does: the collector is not what is compared
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() { os.Exit(exitDone) })
