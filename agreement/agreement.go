@@ -59,6 +59,7 @@ type DirectDebit struct {
 	AccountHolder string
 	AccountTail   string // last two digits of the account's base number
 	AuthorisedAt  time.Time
+	Consent       Consent // to the direct debit terms
 }
 
 // Document is a drawn agreement.

@@ -66,6 +66,8 @@ func diploma() agreement.Agreement {
 			AccountHolder: "M NGATA",
 			AccountTail:   "23",
 			AuthorisedAt:  time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
+			Consent: agreement.Consent{At: time.Date(2027, time.January, 15, 2, 59, 0, 0, time.UTC), From: "203.0.113.7",
+				Terms: agreement.CurrentTerms(2)},
 		},
 		Terms: terms(),
 	}

@@ -13,7 +13,7 @@ import (
 
 // Version identifies the wording of the agreement (contract, section 9). Change it
 // whenever a sentence of this file changes.
-const Version = "2026-11-20"
+const Version = "2026-11-21"
 
 // Title names the document.
 func (a Agreement) Title() string { return title + " " + a.Number }
@@ -37,7 +37,7 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 		a.cost(),
 		a.declarations(zone),
 		a.authority(zone),
-		{Title: "Direct debit terms", Rows: DirectDebitTerms(a.Provider.Name)},
+		{Title: "Direct debit terms", Rows: a.DirectDebit.Consent.Terms.Rows(a.Provider.Name)},
 	}
 	if len(a.Terms.Blocks) > 0 {
 		sections = append(sections, a.terms())
@@ -208,13 +208,29 @@ func (a Agreement) authority(zone *time.Location) Section {
 		Paragraphs: []string{
 			"The account holder has authorised that the planned payments be taken from this account.",
 		},
-		Rows: []Row{
+		Rows: append([]Row{
 			{"Account holder", a.DirectDebit.AccountHolder},
 			{"Account", "Ending in " + a.DirectDebit.AccountTail + " before the suffix"},
 			{"Authority", a.DirectDebit.AuthorityID},
 			{"Authorised on", moment(a.DirectDebit.AuthorisedAt, zone)},
-		},
+		}, a.DirectDebit.Consent.rows(zone)...),
 	}
+}
+
+// rows say when, from where and to which terms the payer agreed; nothing where that is not on record.
+func (c Consent) rows(zone *time.Location) []Row {
+	if c.IsZero() {
+		return nil
+	}
+	text := "The payer accepted the direct debit terms"
+	if c.Terms.Version != "" {
+		text += " of version " + c.Terms.Version
+	}
+	text += " on " + moment(c.At, zone)
+	if c.From != "" {
+		text += ", from the network address " + c.From
+	}
+	return []Row{{"Consent", text + "."}}
 }
 
 // terms are the operator's own, word for word.
@@ -239,24 +255,31 @@ func (a Agreement) record() Section {
 	}
 }
 
-// DirectDebitTerms returns the terms of the direct debit authority, as the payer reads them
-// before giving it and as the agreement repeats them. provider is the name that the payer
-// knows the education provider by.
-func DirectDebitTerms(provider string) []Row {
+// Rows returns the terms of the direct debit authority, as the payer reads them before giving it and
+// as the agreement repeats them. provider is the name that the payer knows the education provider by.
+func (t DebitTerms) Rows(provider string) []Row {
 	return []Row{
 		{"Who collects", "The payments are collected by the " + collector(provider) + ", through a direct debit " +
 			"processor and the New Zealand banks' direct debit system (BECS NZ)."},
 		{"Operated severally", "The account holder can operate the account alone: no other person has to " +
 			"agree to a payment from it."},
-		{"Notice", "The agreement gives notice of the amount and the planned date of every payment. The account " +
-			"holder agrees to that notice even where the first payment is planned for less than 10 days later. " +
-			"Before an amount or a planned date is changed, the account holder is given 30 days' notice, " +
-			"unless the account holder asked for the change or agrees to less."},
+		{"Notice", t.notice() + " Before an amount or a planned date is changed, the account holder is given " +
+			"30 days' notice, unless the account holder asked for the change or agrees to less."},
 		{"Dispute", "The account holder can dispute a payment with the bank that holds the account within " +
 			"120 days of it, and within 9 months of it if it was never authorised."},
 		{"Ending the authority", "The account holder can end the authority at any time through that bank. " +
 			"What has not been paid by then remains to be paid under the plan."},
 	}
+}
+
+// notice says how long before a payment the account holder knows of it.
+func (t DebitTerms) notice() string {
+	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
+		"until " + t.Notice() + " after that notice: one that is planned for sooner is taken then."
+	if t.days() < UsualNotice {
+		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d days.", UsualNotice)
+	}
+	return text
 }
 
 // collector says who collects the payments of a provider's plans, without the article.

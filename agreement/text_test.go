@@ -96,6 +96,30 @@ func TestTextRows(t *testing.T) {
 		{"the smallest amount keeps its zeros",
 			func(a *agreement.Agreement) { a.Pricing.Upfront = 1 },
 			"What the course costs", "Initial payment", "$0.01"},
+		{"a consent says when, from where and to what",
+			func(a *agreement.Agreement) {},
+			"Direct debit authority", "Consent", "The payer accepted the direct debit terms of version " + agreement.Version +
+				" on Friday 15 January 2027, 3:59:00 pm NZDT, from the network address 203.0.113.7."},
+		{"a consent says no more than is known",
+			func(a *agreement.Agreement) {
+				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", agreement.DebitTerms{}
+			},
+			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on Friday 15 January 2027, 3:59:00 pm NZDT."},
+		{"no consent on record is not claimed",
+			func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
+			"Direct debit authority", "Consent", missing},
+		{"notice that is shorter than usual is agreed to",
+			func(a *agreement.Agreement) {},
+			"Direct debit terms", "Notice", notice("2 calendar days", " The account holder agrees to this notice in place of the usual 10 days.")},
+		{"one day is one",
+			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms.NoticeDays = 1 },
+			"Direct debit terms", "Notice", notice("1 calendar day", " The account holder agrees to this notice in place of the usual 10 days.")},
+		{"the usual notice needs no word",
+			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms.NoticeDays = 10 },
+			"Direct debit terms", "Notice", notice("10 calendar days", "")},
+		{"without a consent on record the notice is the usual one",
+			func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
+			"Direct debit terms", "Notice", notice("10 calendar days", "")},
 		{"summer time is NZDT",
 			func(a *agreement.Agreement) { a.AcceptedAt = time.Date(2027, 1, 31, 11, 0, 0, 0, time.UTC) },
 			title, "Accepted on", "Monday 1 February 2027, 12:00:00 am NZDT"},
@@ -118,6 +142,14 @@ func TestTextRows(t *testing.T) {
 			}
 		})
 	}
+}
+
+// notice is the term about notice.
+func notice(period, agreed string) string {
+	return "The agreement gives notice of the amount and the planned date of every payment. No payment is taken until " +
+		period + " after that notice: one that is planned for sooner is taken then." + agreed +
+		" Before an amount or a planned date is changed, the account holder is given 30 days' notice, unless the account " +
+		"holder asked for the change or agrees to less."
 }
 
 func TestTextRepeatsTheOperatorsTermsWordForWord(t *testing.T) {

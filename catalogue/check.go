@@ -17,6 +17,9 @@ type Fault struct {
 	Message string // reads on from the place: "must be an e-mail address"
 }
 
+// MaxNotice is the longest notice of a payment that may be configured, in calendar days.
+const MaxNotice = 30
+
 const (
 	minSecret = 24  // bytes of a signing secret
 	maxText   = 255 // characters of a name or a code
@@ -70,6 +73,9 @@ func (f *faults) provider(p Provider) {
 	f.optional("success_url", p.SuccessURL, page)
 	f.optional("cancel_url", p.CancelURL, page)
 
+	if p.NoticeDays < 0 || p.NoticeDays > MaxNotice {
+		f.add("notice_days", "must be a whole number from 1 to %d", MaxNotice)
+	}
 	f.optional("branding.display_name", p.Branding.DisplayName, f.text)
 	if c := p.Branding.PrimaryColour; c != "" && !isColour(c) {
 		f.add("branding.primary_colour", "must be a colour written as #rrggbb")

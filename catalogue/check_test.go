@@ -126,6 +126,8 @@ func TestCheckRefusesProvider(t *testing.T) {
 		{"no pricing mode", func(p *provider) { p.Mode = "" }, "courses"},
 		{"courses of a legacy provider", func(p *provider) { p.Mode = catalogue.Legacy }, "courses"},
 		{"a display name with a tab", func(p *provider) { p.Branding.DisplayName = "\t" }, "branding.display_name"},
+		{"days of notice below none", func(p *provider) { p.NoticeDays = -1 }, "notice_days"},
+		{"more than a month of notice", func(p *provider) { p.NoticeDays = 31 }, "notice_days"},
 		{"a colour by name", func(p *provider) { p.Branding.PrimaryColour = "green" }, "branding.primary_colour"},
 		{"a short colour", func(p *provider) { p.Branding.PrimaryColour = "#1f6" }, "branding.primary_colour"},
 		{"a colour with a stylesheet behind it", func(p *provider) { p.Branding.PrimaryColour = "#1f6f54;" }, "branding.primary_colour"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -106,6 +107,7 @@ func (p Provider) fields() []field {
 		{name: "enrolment_origins", value: fmt.Sprintf("%q", p.EnrolmentOrigins)},
 		{name: "success_url", value: quote(p.SuccessURL)},
 		{name: "cancel_url", value: quote(p.CancelURL)},
+		{name: "notice_days", value: noticeDays(p.NoticeDays)},
 		{name: "branding.display_name", value: quote(p.Branding.DisplayName)},
 		{name: "branding.primary_colour", value: quote(p.Branding.PrimaryColour)},
 		{name: "branding.logo_url", value: quote(p.Branding.LogoURL)},
@@ -113,6 +115,13 @@ func (p Provider) fields() []field {
 		{name: "webhook.url", value: p.Destination.URL, private: true}, // receivers hide tokens in paths
 		{name: "signing secret", value: p.Destination.Secret, private: true},
 	}
+}
+
+func noticeDays(n int) string {
+	if n == 0 {
+		return "as usual"
+	}
+	return strconv.Itoa(n)
 }
 
 // fields lists all of c but its code, by which it is known.

@@ -161,7 +161,7 @@ func vary(v reflect.Value) {
 		v.SetString(v.String() + "x")
 	case reflect.Bool:
 		v.SetBool(!v.Bool())
-	case reflect.Int64:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(v.Int() + 1)
 	case reflect.Slice:
 		v.SetZero()

@@ -39,6 +39,7 @@ type Provider struct {
 	EnrolmentOrigins []string // scheme://host[:port]; may frame and open the hosted pages
 	SuccessURL       string   // "" where there is none
 	CancelURL        string
+	NoticeDays       int // calendar days from the notice of a payment to the payment; 0: the usual 10
 	Branding         Branding
 	Destination      Destination
 	Mode             Mode

@@ -135,7 +135,7 @@ func (c Confirm) Agree(stored Checkout, provider catalogue.Provider, env catalog
 
 func (c Checkout) authority() agreement.DirectDebit {
 	return agreement.DirectDebit{AuthorityID: c.Records.DDAID, AccountHolder: c.Setup.AccountHolder,
-		AccountTail: c.Setup.AccountTail, AuthorisedAt: c.Setup.CompletedAt}
+		AccountTail: c.Setup.AccountTail, AuthorisedAt: c.Setup.CompletedAt, Consent: c.Setup.Consent}
 }
 
 // Conclusion is what a confirm concludes, made outside of the decision because it takes time.

@@ -20,7 +20,7 @@ func ready(t testing.TB) (checkout.Checkout, checkout.Confirm) {
 	t.Helper()
 	create := parseCreate(t, legacyBody)
 	c := create.Open(create.Intent(), opening(t)).Next
-	c = c.Begin(1, "BR1").Next
+	c = c.Begin(1, "BR1", agreement.Consent{}).Next
 	c = c.Complete(checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress,
 		AccountHolder: "A NGATA", AccountTail: "89"}, noon).Next

@@ -18,6 +18,7 @@ const (
 	CodeSetupIncomplete                    // the direct debit is not set up
 	CodeTokenUnknown                       // the setup token is not ours
 	CodeTokenExpired                       // the setup token was ours
+	CodeTermsChanged                       // the payer's page shows other direct debit terms than those of now
 	CodeBusy                               // too busy now; the same request may be sent again
 )
 

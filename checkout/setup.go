@@ -3,6 +3,8 @@ package checkout
 import (
 	"slices"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
 // BillingRequestStatus is the processor's word for how far the payer's bank setup is.
@@ -59,6 +61,7 @@ const (
 type Setup struct {
 	Try              int // billing requests begun so far
 	BillingRequestID string
+	Consent          agreement.Consent // of the payer who last went on from the setup page to the bank setup
 	Observation
 }
 
@@ -106,13 +109,16 @@ func (c Checkout) NextTry() int {
 	return c.Setup.Try + 1
 }
 
-// Begin returns the checkout with the billing request that was made for a try. It changes nothing
-// if the setup is complete or another try came between.
-func (c Checkout) Begin(try int, billingRequestID string) Change {
+// Begin returns the checkout with the billing request that was made for a try, and with the consent of the
+// payer who goes on to it. It changes nothing if the setup is complete or another try came between.
+func (c Checkout) Begin(try int, billingRequestID string, consent agreement.Consent) Change {
 	if c.SetupComplete() || try != c.NextTry() {
 		return Change{Next: c}
 	}
-	c.Setup = Setup{Try: try, BillingRequestID: billingRequestID, Observation: notBegun}
+	if !c.Setup.begun() || c.Setup.BillingRequestID != billingRequestID {
+		c.Setup = Setup{Try: try, BillingRequestID: billingRequestID, Observation: notBegun}
+	}
+	c.Setup.Consent = consent
 	return Change{Next: c}
 }
 

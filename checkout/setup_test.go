@@ -2,7 +2,9 @@ package checkout_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -53,7 +55,7 @@ func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 		if dead.SetupComplete() || dead.NextTry() != 2 {
 			t.Errorf("%s: complete %v, next try %d; want false, 2", m, dead.SetupComplete(), dead.NextTry())
 		}
-		again := dead.Begin(2, "BR2").Next
+		again := dead.Begin(2, "BR2", agreement.Consent{}).Next
 		if again.Setup.AccountTail != "" || again.NextTry() != 2 || again.Setup.Mandate.Dead() {
 			t.Errorf("%s: the second try starts with %+v", m, again.Setup)
 		}
@@ -65,7 +67,7 @@ func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 
 func TestBeginAndCompleteTakeEffectOnce(t *testing.T) {
 	c, _ := ready(t)
-	if got := c.Begin(2, "BR2").Next.Setup; got != c.Setup {
+	if got := c.Begin(2, "BR2", agreement.Consent{}).Next.Setup; got != c.Setup {
 		t.Errorf("beginning a complete setup: %+v", got)
 	}
 	other := c.Setup.Observation
@@ -82,7 +84,31 @@ func TestBeginAndCompleteTakeEffectOnce(t *testing.T) {
 	if got := fresh.Complete(other, noon).Next; got.SetupComplete() {
 		t.Error("a setup that was not begun is completed")
 	}
-	if begun := fresh.Begin(1, "BR1").Next; begun.NextTry() != 1 || begun.Begin(2, "BR2").Next.Setup.BillingRequestID != "BR1" {
+	if begun := fresh.Begin(1, "BR1", agreement.Consent{}).Next; begun.NextTry() != 1 || begun.Begin(2, "BR2", agreement.Consent{}).Next.Setup.BillingRequestID != "BR1" {
 		t.Error("a begun try is gone on with, not begun anew")
+	}
+}
+
+func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
+	consent := func(minute int, from string) agreement.Consent {
+		return agreement.Consent{At: time.Date(2027, 1, 20, 21, minute, 0, 0, time.UTC), From: from, Terms: agreement.CurrentTerms(2)}
+	}
+	first, second := consent(1, "192.0.2.1"), consent(2, "2001:db8::1")
+	open := checkout.Checkout{}.Begin(1, "BR1", first).Next
+	if open.Setup.Consent != first {
+		t.Errorf("consent = %+v, want %+v", open.Setup.Consent, first)
+	}
+	open.Setup.Authorisation = "Customer Called" // what the processor said meanwhile
+	open = open.Begin(1, "BR1", second).Next
+	if open.Setup.Consent != second || open.Setup.Authorisation != "Customer Called" {
+		t.Errorf("setup = %+v, want the consent %+v, and what the processor said", open.Setup, second)
+	}
+	c, _ := ready(t)
+	if got := c.Begin(c.NextTry(), "BR9", second).Next; got.Setup != c.Setup {
+		t.Errorf("setup = %+v after its completion, want %+v", got.Setup, c.Setup)
+	}
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed)).Next
+	if got := dead.Begin(2, "BR2", second).Next.Setup.Consent; got != second {
+		t.Errorf("consent of the second try = %+v, want %+v", got, second)
 	}
 }

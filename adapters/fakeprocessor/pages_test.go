@@ -96,7 +96,7 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) begin() {
 	b.t.Helper()
-	if _, err := b.service.BeginSetup(b.t.Context(), b.token); err != nil {
+	if _, err := b.service.BeginSetup(b.t.Context(), b.token, service.Acceptance{}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -259,7 +259,7 @@ func TestCompletedFormSetsUpTheMandate(t *testing.T) {
 	}
 	setup := b.stored().Setup
 	want := checkout.Setup{
-		Try: 1, BillingRequestID: setup.BillingRequestID,
+		Try: 1, BillingRequestID: setup.BillingRequestID, Consent: setup.Consent,
 		Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 			Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress,
 			AccountHolder: "Māui", AccountTail: "23", CompletedAt: b.now},

@@ -118,6 +118,10 @@ func newBench(t *testing.T, p catalogue.Provider, create checkout.Create, rateLi
 	b.service, err = service.New(service.Config{
 		Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keys,
 		Store: b.store, Processor: fakeprocessor.Processor{}, Printer: printer{}, Sender: sender{},
+		Terms: agreement.Terms{
+			Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
+			Blocks: []agreement.Block{{Title: "Hardship", Text: "The payer can ask <the lender> to change the plan."}},
+		},
 		Now: clock, Rand: rand.Reader,
 		Report: func(_ context.Context, err error) {
 			if b.store.err == nil || !errors.Is(err, b.store.err) { // what the test itself made fail is no surprise
@@ -166,9 +170,15 @@ func (b *bench) stored() checkout.Checkout {
 // setUp completes the bank setup.
 func (b *bench) setUp() {
 	b.t.Helper()
-	if _, err := b.service.BeginSetup(b.t.Context(), b.token); err != nil {
+	if _, err := b.service.BeginSetup(b.t.Context(), b.token, service.Acceptance{}); err != nil {
 		b.t.Fatal(err)
 	}
+	b.complete()
+}
+
+// complete completes a bank setup that has begun.
+func (b *bench) complete() {
+	b.t.Helper()
 	_, err := b.service.CompleteSetup(b.t.Context(), b.token, checkout.Observation{
 		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
 		Authorisation: checkout.CustomerInProgress, AccountHolder: "Hēmi O'Brien", AccountTail: "89",

@@ -70,7 +70,7 @@ func (p *pages) route(w http.ResponseWriter, r *http.Request) {
 // setup shows the page that the token opens.
 func (p *pages) setup(w http.ResponseWriter, r *http.Request) {
 	if token, ok := p.site.Admit(w, r, web.ClientNet(r.Context()), r.URL.Query()); ok {
-		p.show(w, r, token)
+		p.show(w, r, token, notice{})
 	}
 }
 
@@ -95,10 +95,15 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	next, err := p.service.BeginSetup(r.Context(), token)
+	terms, _ := page.One(form, "terms")
+	said := service.Acceptance{From: web.ClientIP(r.Context()).String(), Terms: terms}
+	next, err := p.service.BeginSetup(r.Context(), token, said)
 	switch {
 	case page.Refused(err, checkout.CodeTokenExpired, checkout.CodeProviderNotEnabled):
-		p.show(w, r, token) // the page itself says why
+		p.show(w, r, token, notice{}) // the page itself says why
+	case page.Refused(err, checkout.CodeTermsChanged):
+		p.show(w, r, token, notice{"The terms have changed", "The direct debit terms are not those of when you opened " +
+			"this page. Please read them again, and go on if you accept them. Nothing was set up."})
 	case err != nil:
 		p.site.Fail(w, r, err)
 	default:
@@ -106,8 +111,8 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// show shows the setup page of a token.
-func (p *pages) show(w http.ResponseWriter, r *http.Request, token string) {
+// show shows the setup page of a token. One that is open tells first why it is shown again.
+func (p *pages) show(w http.ResponseWriter, r *http.Request, token string, again notice) {
 	setup, ok := p.load(w, r, token)
 	switch {
 	case !ok:
@@ -117,7 +122,12 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, token string) {
 		v.Script, v.Notify = "setup.js", setup.Provider.EnrolmentOrigins
 		p.site.Show(w, r, "done.html", v)
 	default:
-		p.site.Show(w, r, "open.html", view(setup, "Set up your direct debit"))
+		v, c := view(setup, "Set up your direct debit"), contentOf(setup)
+		if again != (notice{}) {
+			c.Notice, v.Status = again, http.StatusConflict
+		}
+		v.Data = c
+		p.site.Show(w, r, "open.html", v)
 	}
 }
 

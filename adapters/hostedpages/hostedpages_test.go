@@ -261,7 +261,7 @@ func TestLegalPage(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	page := b.get(b.legalPath())
 	page.is(t, http.StatusOK)
-	page.wants(t, "Direct debit terms", "Kōwhai Institute", "severally", "10 days", "120 days", "9 months",
+	page.wants(t, "Direct debit terms", "Kōwhai Institute", "severally", "10 calendar days", "120 days", "9 months",
 		"gave us the name and e-mail address", "principle 3A", "Privacy Commissioner", `href="`+strings.ReplaceAll(b.setupPath(), "&", "&amp;")+`"`)
 	page.lacks(t, "<form", "<script")
 

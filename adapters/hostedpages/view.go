@@ -24,13 +24,16 @@ type content struct {
 	LegalURL     string
 	Terms        []agreement.Row // as the agreement repeats them
 	TermsVersion string
+	TermsRead    string // names the terms that this page shows
+	NoticePeriod string // of a payment: "10 calendar days"
+	PlanTerms    agreement.Terms
 
 	Student     string
 	Course      string
 	Confirmed   bool
-	Superseded  bool    // there is a newer link
-	Earlier     earlier // what an earlier setup came to; zero where there was none
-	AccountTail string  // "" until the setup is done, as is Completed
+	Superseded  bool   // there is a newer link
+	Notice      notice // what the payer is told first; zero for nothing
+	AccountTail string // "" until the setup is done, as is Completed
 	Completed   string
 
 	planInWords
@@ -63,8 +66,11 @@ func contentOf(setup service.SetupPage) content {
 		Token:        setup.Token,
 		SetupURL:     setupPath + "?token=" + url.QueryEscape(setup.Token),
 		LegalURL:     legalPath + "?token=" + url.QueryEscape(setup.Token),
-		Terms:        agreement.DirectDebitTerms(provider.DisplayName()),
-		TermsVersion: agreement.Version,
+		Terms:        setup.Terms.Rows(provider.DisplayName()),
+		TermsVersion: setup.Terms.Version,
+		TermsRead:    setup.Terms.String(),
+		NoticePeriod: setup.Terms.Notice(),
+		PlanTerms:    setup.PlanTerms,
 		Student:      c.Student.FirstName + " " + c.Student.LastName,
 		Course:       c.Intent.CourseName,
 		Confirmed:    c.Status == checkout.Confirmed,
@@ -73,7 +79,7 @@ func contentOf(setup service.SetupPage) content {
 		planInWords:  describe(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
 	}
 	if setup.State == service.PageOpen {
-		page.Earlier = cameTo(c.Setup)
+		page.Notice = cameTo(c.Setup)
 	}
 	if !setup.Completed.IsZero() {
 		page.Completed = money.DateOf(setup.Completed).Long() + setup.Completed.Format(", 3:04 pm MST")
@@ -81,24 +87,24 @@ func contentOf(setup service.SetupPage) content {
 	return page
 }
 
-// earlier is what a payer is told of a bank setup that came to nothing.
-type earlier struct{ Title, Text string }
+// notice is what a payer is told before anything else.
+type notice struct{ Title, Text string }
 
 // cameTo says why the setup has to be done again; zero where it has not.
-func cameTo(setup checkout.Setup) earlier {
+func cameTo(setup checkout.Setup) notice {
 	const again = " Please set it up again; nothing was collected under it."
 	const invalid = "Your earlier bank setup is no longer valid."
 	switch {
 	case setup.Mandate == checkout.MandateFailed:
-		return earlier{"The bank setup failed", invalid + " Your bank or the payment processor did not accept it. " +
+		return notice{"The bank setup failed", invalid + " Your bank or the payment processor did not accept it. " +
 			"Check that the account takes direct debits, or use another one." + again}
 	case setup.Mandate == checkout.MandateCancelled:
-		return earlier{"The direct debit was cancelled", invalid + again}
+		return notice{"The direct debit was cancelled", invalid + again}
 	case setup.Mandate.Dead():
-		return earlier{"The direct debit has ended", invalid + again}
+		return notice{"The direct debit has ended", invalid + again}
 	case setup.BillingRequest == checkout.BillingCancelled:
-		return earlier{"The bank setup was cancelled",
+		return notice{"The bank setup was cancelled",
 			"It was not finished, and nothing is set up. You can start it again whenever you are ready."}
 	}
-	return earlier{}
+	return notice{}
 }

@@ -31,6 +31,7 @@ var wireCodes = map[checkout.Code]wireCode{
 	checkout.CodeSetupIncomplete:    {http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE"},
 	checkout.CodeTokenUnknown:       {http.StatusNotFound, "NOT_FOUND"},
 	checkout.CodeTokenExpired:       {http.StatusGone, "GONE"},
+	checkout.CodeTermsChanged:       {http.StatusConflict, "CONFLICT"},
 	checkout.CodeBusy:               {http.StatusServiceUnavailable, "INTERNAL_ERROR"},
 }
 

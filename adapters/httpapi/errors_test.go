@@ -46,6 +46,7 @@ func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 		checkout.CodeSetupIncomplete:    "409 DIRECT_DEBIT_SETUP_INCOMPLETE",
 		checkout.CodeTokenUnknown:       "404 NOT_FOUND",
 		checkout.CodeTokenExpired:       "410 GONE",
+		checkout.CodeTermsChanged:       "409 CONFLICT",
 		checkout.CodeBusy:               "503 INTERNAL_ERROR",
 	}
 	for _, code := range checkout.Codes() {

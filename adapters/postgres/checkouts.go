@@ -20,14 +20,14 @@ const (
 		contact_id, opportunity_id, dda_id, setup_tokens,
 		setup_try, billing_request_id, billing_request_status, mandate_status, authorisation_status,
 		account_holder, account_tail, setup_completed_ms,
-		confirmed_ms, confirmed_by_request_id, agreed_first_date, agreement_id, agreement_number, document_id`
+		confirmed_ms, confirmed_by_request_id, agreed_first_date, agreement_id, agreement_number, document_id, consent`
 	stateValues = `$5, $6, $7, $8, $9, $10,
 		$11, $12, $13, $14, $15,
 		$16, $17, $18, $19, $20,
 		$21, $22, $23, $24,
 		$25, $26, $27, $28, $29,
 		$30, $31, $32,
-		$33, $34, $35, $36, $37, $38`
+		$33, $34, $35, $36, $37, $38, $39`
 
 	insertCheckout = `INSERT INTO checkouts (id, provider_code, provider_order_id, idempotency_key, ` + checkoutState + `)
 		VALUES ($1, $2, $3, nullif($4, ''), ` + stateValues + `)`
@@ -55,7 +55,7 @@ func valuesOf(c checkout.Checkout) []any {
 		setup.Try, setup.BillingRequestID, string(setup.BillingRequest), string(setup.Mandate), string(setup.Authorisation),
 		setup.AccountHolder, setup.AccountTail, column.Millis(setup.CompletedAt),
 		column.Millis(done.At), done.RequestID, column.Day(done.FirstPayment),
-		done.AgreementID, done.AgreementNumber, done.DocumentID,
+		done.AgreementID, done.AgreementNumber, done.DocumentID, column.ConsentText(setup.Consent),
 	}
 }
 
@@ -73,7 +73,7 @@ func intoCheckout(c *checkout.Checkout) []any {
 		&setup.Try, &setup.BillingRequestID, (*string)(&setup.BillingRequest), (*string)(&setup.Mandate), (*string)(&setup.Authorisation),
 		&setup.AccountHolder, &setup.AccountTail, column.Time(&setup.CompletedAt),
 		column.Time(&done.At), &done.RequestID, column.Date(&done.FirstPayment),
-		&done.AgreementID, &done.AgreementNumber, &done.DocumentID,
+		&done.AgreementID, &done.AgreementNumber, &done.DocumentID, column.Consent(&setup.Consent),
 	}
 }
 

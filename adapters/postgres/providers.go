@@ -13,9 +13,9 @@ import (
 
 const (
 	providerColumns = `code, name, account_id, environment, active, api_enabled, mode, enrolment_origins,
-		success_url, cancel_url, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
+		success_url, cancel_url, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret, notice_days`
 	insertProvider = `INSERT INTO providers (` + providerColumns + `)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
 	providers       = `SELECT ` + providerColumns + ` FROM providers`
 	selectProviders = providers + ` ORDER BY code`
 	selectProvider  = providers + ` WHERE code = $1`
@@ -64,7 +64,7 @@ func (db *DB) scanProvider(r pgx.CollectableRow) (p catalogue.Provider, err erro
 	err = r.Scan(
 		&p.Code, &p.Name, &p.AccountID, &p.Environment, &p.Active, &p.APIEnabled, &p.Mode, &origins,
 		&p.SuccessURL, &p.CancelURL, &brand.DisplayName, &brand.PrimaryColour, &brand.LogoURL, &brand.SupportEmail,
-		&to.URL, &secret,
+		&to.URL, &secret, &p.NoticeDays,
 	)
 	if err != nil {
 		return p, err
@@ -204,7 +204,7 @@ func (db *DB) queueConfiguration(b *pgx.Batch, conf catalogue.Configuration) err
 	b.Queue(insertProvider,
 		p.Code, p.Name, p.AccountID, p.Environment, p.Active, p.APIEnabled, p.Mode, string(origins),
 		p.SuccessURL, p.CancelURL, brand.DisplayName, brand.PrimaryColour, brand.LogoURL, brand.SupportEmail,
-		p.Destination.URL, secret)
+		p.Destination.URL, secret, p.NoticeDays)
 	for i, c := range conf.Courses {
 		b.Queue(insertCourse, p.Code, c.Code, i, c.Name, c.Price, c.Upfront, c.Active, c.Environment)
 		for j, o := range c.Options {

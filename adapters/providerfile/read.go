@@ -23,10 +23,7 @@ const (
 // neither absent nor right: Check refuses it too, at the same place.
 const unreadable = -1
 
-var (
-	errZero  = errors.New("must be above zero")
-	errCount = fmt.Errorf("must be a whole number from 1 to %d", money.MaxInstalments)
-)
+var errZero = errors.New("must be above zero")
 
 // reader gathers what is wrong while it reads.
 type reader struct {
@@ -167,12 +164,14 @@ func instalment(v strictjson.Value) (money.Cents, error) {
 	return c, err
 }
 
-// count reads the number of instalments that a plan fixes, and refuses a written 0 as instalment does.
+// whole reads a number of instalments or of days, and refuses a written 0 as instalment does.
 // 52 and 52.0 are the same number, as 1250 and 1250.00 are the same amount.
-func count(v strictjson.Value) (int, error) {
-	c, err := dollars(v)
-	if err != nil || c == 0 || c%1_00 != 0 {
-		return 0, errCount
+func whole(limit int) func(strictjson.Value) (int, error) {
+	return func(v strictjson.Value) (int, error) {
+		c, err := dollars(v)
+		if err != nil || c == 0 || c%1_00 != 0 {
+			return 0, fmt.Errorf("must be a whole number from 1 to %d", limit)
+		}
+		return int(c / 1_00), nil
 	}
-	return int(c / 1_00), nil
 }

@@ -35,6 +35,7 @@ func (r *reader) configuration(place string, v strictjson.Value) catalogue.Confi
 		APIEnabled:  o.boolean("api_enabled"),
 		SuccessURL:  o.text("success_url", optional),
 		CancelURL:   o.text("cancel_url", optional),
+		NoticeDays:  number(o, "notice_days", optional, whole(catalogue.MaxNotice)),
 		Branding:    branding(o.section("branding")),
 		Destination: destination(o.section("webhook")),
 		Mode:        catalogue.Legacy,
@@ -99,7 +100,7 @@ func (r *reader) option(place string, v strictjson.Value) catalogue.Option {
 	defer o.end()
 	return catalogue.Option{
 		Frequency: money.Frequency(o.text("payment_frequency", required)),
-		Number:    number(o, "number_of_instalments", optional, count),
+		Number:    number(o, "number_of_instalments", optional, whole(money.MaxInstalments)),
 		Amount:    number(o, "instalment_amount", optional, instalment),
 	}
 }

@@ -18,8 +18,8 @@ const (
 		contact_id, opportunity_id, dda_id, setup_tokens,
 		setup_try, billing_request_id, billing_request_status, mandate_status, authorisation_status,
 		account_holder, account_tail, setup_completed_ms,
-		confirmed_ms, confirmed_by_request_id, agreed_first_date, agreement_id, agreement_number, document_id`
-	stateValues = `?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?,  ?, ?, ?, ?, ?, ?`
+		confirmed_ms, confirmed_by_request_id, agreed_first_date, agreement_id, agreement_number, document_id, consent`
+	stateValues = `?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?`
 
 	insertCheckout = `INSERT INTO checkouts (id, provider_code, provider_order_id, idempotency_key, ` + checkoutState + `)
 		VALUES (?, ?, ?, nullif(?, ''), ` + stateValues + `)`
@@ -47,6 +47,7 @@ func stateOf(c checkout.Checkout) []any {
 		setup.Try, setup.BillingRequestID, setup.BillingRequest, setup.Mandate, setup.Authorisation,
 		setup.AccountHolder, setup.AccountTail, column.Millis(setup.CompletedAt),
 		column.Millis(done.At), done.RequestID, column.Day(done.FirstPayment), done.AgreementID, done.AgreementNumber, done.DocumentID,
+		column.ConsentText(setup.Consent),
 	}
 }
 
@@ -76,6 +77,7 @@ func scanCheckout(r row) (c checkout.Checkout, err error) {
 	read.texts(&done.RequestID)
 	read.date(&done.FirstPayment)
 	read.texts(&done.AgreementID, &done.AgreementNumber, &done.DocumentID)
+	read.scan(column.Consent(&setup.Consent))
 	return c, read.end()
 }
 

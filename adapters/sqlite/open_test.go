@@ -182,7 +182,7 @@ func TestNewerSchema(t *testing.T) {
 	})
 }
 
-// A program of the first version knows no particulars of an agreement.
+// A program of the first version knows no particulars of an agreement, and no consent.
 func TestFirstSchema(t *testing.T) {
 	path := file(t)
 	open(t, path, sqlite.Options{})
@@ -192,7 +192,8 @@ func TestFirstSchema(t *testing.T) {
 		first_payment_date, schedule, dda_id, account_holder, account_tail)
 		VALUES ('PPA-2026-00000' || %[1]d, '', '', 'checkout %[1]d', '', '', '', '', '', '', '', '', '', 0, 0, 0, '', 0, 0, 0, '', '[]', '', '', '')`
 	execute(t, shell(t, path), fmt.Sprintf(byFirstProgram, 1)) // while the newer one is there
-	execute(t, shell(t, path), `ALTER TABLE agreements DROP COLUMN particulars; PRAGMA user_version = 1`)
+	execute(t, shell(t, path), `ALTER TABLE agreements DROP COLUMN particulars;
+		ALTER TABLE checkouts DROP COLUMN consent; ALTER TABLE providers DROP COLUMN notice_days; PRAGMA user_version = 1`)
 	execute(t, shell(t, path), fmt.Sprintf(byFirstProgram, 2)) // before it came
 	db := open(t, path, sqlite.Options{})
 	for _, number := range []string{"PPA-2026-000001", "PPA-2026-000002"} {

@@ -11,9 +11,9 @@ import (
 
 const (
 	providerColumns = `code, name, account_id, environment, active, api_enabled, mode, enrolment_origins,
-		success_url, cancel_url, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
+		success_url, cancel_url, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret, notice_days`
 	insertProvider = `INSERT INTO providers (` + providerColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	selectProviders = `SELECT ` + providerColumns + ` FROM providers ORDER BY code`
 	selectProvider  = `SELECT ` + providerColumns + ` FROM providers WHERE code = ?`
 
@@ -57,7 +57,7 @@ func (db *DB) scanProvider(r row) (p catalogue.Provider, err error) {
 	err = r.Scan(
 		&p.Code, &p.Name, &p.AccountID, &p.Environment, &p.Active, &p.APIEnabled, &p.Mode, &origins,
 		&p.SuccessURL, &p.CancelURL, &brand.DisplayName, &brand.PrimaryColour, &brand.LogoURL, &brand.SupportEmail,
-		&to.URL, &secret,
+		&to.URL, &secret, &p.NoticeDays,
 	)
 	if err != nil {
 		return p, err
@@ -172,7 +172,7 @@ func (db *DB) storeConfiguration(ctx context.Context, tx *tx, conf catalogue.Con
 	_, err = tx.exec(ctx, insertProvider,
 		p.Code, p.Name, p.AccountID, p.Environment, p.Active, p.APIEnabled, p.Mode, string(origins),
 		p.SuccessURL, p.CancelURL, brand.DisplayName, brand.PrimaryColour, brand.LogoURL, brand.SupportEmail,
-		p.Destination.URL, secret)
+		p.Destination.URL, secret, p.NoticeDays)
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,7 @@ func completed(c checkout.Checkout) checkout.Checkout {
 	c.Setup = checkout.Setup{
 		Try:              2,
 		BillingRequestID: "BRQ-" + c.OrderID,
+		Consent:          consent(),
 		Observation: checkout.Observation{
 			BillingRequest: checkout.BillingFulfilled,
 			Mandate:        checkout.MandatePendingSubmission,
@@ -85,6 +86,10 @@ func completed(c checkout.Checkout) checkout.Checkout {
 		},
 	}
 	return c
+}
+
+func consent() agreement.Consent {
+	return agreement.Consent{At: at(4), From: "2001:db8::7", Terms: agreement.DebitTerms{Version: "2026-11-20", NoticeDays: 2}}
 }
 
 // confirmed returns what a confirm stores: state, agreement, document and two events.
@@ -119,7 +124,7 @@ func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
 		Pricing: c.Intent.Pricing,
 		Plan:    c.Intent.Plan,
 		DirectDebit: agreement.DirectDebit{
-			AuthorityID: c.Records.DDAID, AccountHolder: "A O’NEILL", AccountTail: "89", AuthorisedAt: at(5),
+			AuthorityID: c.Records.DDAID, AccountHolder: "A O’NEILL", AccountTail: "89", AuthorisedAt: at(5), Consent: consent(),
 		},
 		Terms: agreement.Terms{
 			Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
@@ -171,6 +176,7 @@ func configuration(code string) catalogue.Configuration {
 			EnrolmentOrigins: []string{"https://enrol.example", "https://a.example:8443"},
 			SuccessURL:       "https://enrol.example/done",
 			CancelURL:        "https://enrol.example/cancelled",
+			NoticeDays:       2,
 			Branding: catalogue.Branding{
 				DisplayName: "Kōwhai", PrimaryColour: "#1f6f54",
 				LogoURL: "https://enrol.example/logo.svg", SupportEmail: "help@kowhai.example",

@@ -140,9 +140,10 @@ func TestAConfirmNumbersTheAgreementByTheNewZealandYear(t *testing.T) {
 func TestASetupThatOnlyTheProcessorSawIsAgreedInFull(t *testing.T) {
 	w := newWorld(t)
 	o := w.opened(t, "ORDER-1")
-	if _, err := w.BeginSetup(t.Context(), o.Token); err != nil {
+	if _, err := w.BeginSetup(t.Context(), o.Token, service.Acceptance{From: "192.0.2.1"}); err != nil {
 		t.Fatal(err)
 	}
+	consent := w.dossiers(t)["ORDER-1"].Checkout.Setup.Consent
 	seen := fulfilled // the payer closed the browser at the bank: nobody told us
 	seen.AccountHolder = ""
 	w.processor.set(seen)
@@ -155,8 +156,8 @@ func TestASetupThatOnlyTheProcessorSawIsAgreedInFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := agreement.DirectDebit{AuthorityID: o.Checkout.Records.DDAID, AccountHolder: "A NGATA", AccountTail: "89",
-		AuthorisedAt: seen.CompletedAt}
-	if got := w.dossiers(t)["ORDER-1"].Agreement.DirectDebit; got != want {
+		AuthorisedAt: seen.CompletedAt, Consent: consent}
+	if got := w.dossiers(t)["ORDER-1"].Agreement.DirectDebit; got != want || got.Consent.From != "192.0.2.1" {
 		t.Errorf("agreed on %+v, want %+v", got, want)
 	}
 }

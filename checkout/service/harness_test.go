@@ -120,7 +120,7 @@ func (w *world) ready(t *testing.T, order string) checkout.Confirm {
 
 func (w *world) setUp(t *testing.T, token string) {
 	t.Helper()
-	if _, err := w.BeginSetup(t.Context(), token); err != nil {
+	if _, err := w.BeginSetup(t.Context(), token, service.Acceptance{}); err != nil {
 		t.Fatal(err)
 	}
 	w.processor.set(fulfilled)

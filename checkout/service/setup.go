@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -30,7 +31,15 @@ type SetupPage struct {
 	Provider   catalogue.Provider // only its code and name where the operator removed it
 	Checkout   checkout.Checkout
 	Schedule   []money.Charge
-	Completed  time.Time // when the setup was completed, in New Zealand time; zero before
+	Completed  time.Time            // when the setup was completed, in New Zealand time; zero before
+	Terms      agreement.DebitTerms // of the direct debit: those of now
+	PlanTerms  agreement.Terms      // the operator's, for the agreement
+}
+
+// Acceptance is what a payer's browser says in going on from the setup page.
+type Acceptance struct {
+	From  string // its network address; "" where it is not known
+	Terms string // the direct debit terms that the page named, as DebitTerms writes them; "" where it named none
 }
 
 // SetupPage returns the page that a setup token opens; it changes nothing. A token that is not ours
@@ -54,11 +63,16 @@ func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error
 	if at := c.Setup.CompletedAt; !at.IsZero() {
 		page.Completed = at.In(s.zone)
 	}
+	page.PlanTerms = s.cfg.Terms
 	page.Provider, err = s.configured.provider(ctx, s.now(), c.ProviderCode)
 	if errors.Is(err, ports.ErrNotFound) {
 		page.Provider = catalogue.Provider{Code: c.ProviderCode, Name: c.ProviderCode}
 	} else if err != nil {
 		return SetupPage{}, s.fail(ctx, "read provider "+c.ProviderCode, err)
+	}
+	page.Terms = agreement.CurrentTerms(page.Provider.NoticeDays)
+	if c.SetupComplete() {
+		page.Terms = agreement.CurrentTerms(c.Setup.Consent.Terms.NoticeDays) // as the agreement has it
 	}
 	switch {
 	case page.Provider.Usable(s.cfg.Environment) != nil:
@@ -95,9 +109,10 @@ func (s *Service) openPage(ctx context.Context, token string) (page SetupPage, d
 }
 
 // BeginSetup starts the bank setup and returns where the payer's browser goes: to the processor, or
-// back to the setup page when the setup is done. A page that does not open is CodeTokenUnknown,
-// CodeTokenExpired or CodeProviderNotEnabled.
-func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err error) {
+// back to the setup page when the setup is done. That the payer went on is kept as the consent to the
+// direct debit terms. A page that does not open is CodeTokenUnknown, CodeTokenExpired or
+// CodeProviderNotEnabled; one that named other terms than those of now is CodeTermsChanged.
+func (s *Service) BeginSetup(ctx context.Context, token string, said Acceptance) (url string, err error) {
 	ctx, cancel := lasting(ctx, waitLimit)
 	defer cancel()
 	page, done, err := s.openPage(ctx, token)
@@ -106,6 +121,14 @@ func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err
 	}
 	if done {
 		return s.pageURL(token), nil
+	}
+	consent := agreement.Consent{At: s.now(), From: said.From}
+	switch said.Terms {
+	case page.Terms.String():
+		consent.Terms = page.Terms
+	case "": // a page of the version before this one, or no page at all: which terms were read is not known
+	default:
+		return "", checkout.Refuse(checkout.CodeTermsChanged, "the direct debit terms have changed since this page was opened")
 	}
 	c, try := page.Checkout, page.Checkout.NextTry()
 	request, err := s.cfg.Processor.Begin(ctx, ports.SetupStart{
@@ -121,11 +144,9 @@ func (s *Service) BeginSetup(ctx context.Context, token string) (url string, err
 	if err != nil {
 		return "", s.fail(ctx, "begin the setup of "+c.ID, err)
 	}
-	if c.Setup.BillingRequestID != request.ID {
-		_, err = s.update(ctx, c.ID, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
-			return c.Begin(try, request.ID), nil
-		})
-	}
+	_, err = s.update(ctx, c.ID, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
+		return c.Begin(try, request.ID, consent), nil
+	})
 	return request.URL, err
 }
 

@@ -111,6 +111,7 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
 		{"price", c.Intent.Pricing == a.Pricing},
 		{"plan", plan == a.Plan},
 		{"direct debit authority", c.Records.DDAID == a.DirectDebit.AuthorityID},
+		{"consent to the direct debit terms", c.Setup.Consent == a.DirectDebit.Consent},
 	} {
 		if !part.same {
 			differ = append(differ, part.name)

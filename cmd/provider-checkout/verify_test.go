@@ -52,6 +52,8 @@ func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
 		{"a PDF of something else, with its hash", ``, "FAIL  the text of the PDF cannot be read"},
 		{"a PDF that is gone", `DELETE FROM documents`, "FAIL  the PDF is not on record"},
 		{"another document", `UPDATE documents SET id = 'x'`, "FAIL  the PDF is document x; the checkout names "},
+		{"where the consent came from", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1')`,
+			"has another consent to the direct debit terms"},
 		{"a cent of a charge", `UPDATE agreements SET schedule = replace(schedule, '5365]', '5364]')`,
 			"FAIL  the figures: the charges sum to "},
 		{"a due date", `UPDATE agreements SET schedule = replace(schedule, '2027-03-01', '2027-03-02')`,

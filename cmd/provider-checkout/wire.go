@@ -1,15 +1,6 @@
 package main
 
-import (
-	"encoding/hex"
-	"time"
-
-	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
-)
+import "github.com/provider-checkout/provider-checkout/money"
 
 // The objects of the export. Fields are named as in the contract and the provider file; one
 // without a value is left out. No secret, token or key stands in any of them.
@@ -26,6 +17,7 @@ type providerWire struct {
 	EnrolmentOrigins []string     `json:"enrolment_origins,omitempty"`
 	SuccessURL       string       `json:"success_url,omitempty"`
 	CancelURL        string       `json:"cancel_url,omitempty"`
+	NoticeDays       int          `json:"notice_days,omitzero"`
 	Branding         brandingWire `json:"branding,omitzero"`
 	Webhook          webhookWire  `json:"webhook,omitzero"`
 }
@@ -132,21 +124,30 @@ type opportunityWire struct {
 }
 
 type ddaWire struct {
-	Kind             string `json:"kind"`
-	DDAID            string `json:"dda_id"`
-	CheckoutID       string `json:"checkout_id"`
-	OpportunityID    string `json:"opportunity_id"`
-	ContactID        string `json:"contact_id"`
-	SetupComplete    bool   `json:"setup_complete"`
-	Try              int    `json:"try,omitzero"`
-	BillingRequestID string `json:"billing_request_id,omitempty"`
-	BillingRequest   string `json:"billing_request_status"`
-	Mandate          string `json:"mandate_status,omitempty"`
-	Authorisation    string `json:"authorisation_status"`
-	Authorised       bool   `json:"authorised"`
-	AccountHolder    string `json:"account_holder_name,omitempty"`
-	AccountTail      string `json:"account_number_ending,omitempty"`
-	CompletedAt      string `json:"completed_at,omitempty"`
+	Kind             string      `json:"kind"`
+	DDAID            string      `json:"dda_id"`
+	CheckoutID       string      `json:"checkout_id"`
+	OpportunityID    string      `json:"opportunity_id"`
+	ContactID        string      `json:"contact_id"`
+	SetupComplete    bool        `json:"setup_complete"`
+	Try              int         `json:"try,omitzero"`
+	BillingRequestID string      `json:"billing_request_id,omitempty"`
+	BillingRequest   string      `json:"billing_request_status"`
+	Mandate          string      `json:"mandate_status,omitempty"`
+	Authorisation    string      `json:"authorisation_status"`
+	Authorised       bool        `json:"authorised"`
+	AccountHolder    string      `json:"account_holder_name,omitempty"`
+	AccountTail      string      `json:"account_number_ending,omitempty"`
+	CompletedAt      string      `json:"completed_at,omitempty"`
+	Consent          consentWire `json:"consent,omitzero"`
+}
+
+// consentWire is the evidence that the payer accepted the direct debit terms.
+type consentWire struct {
+	At         string `json:"accepted_at"`
+	From       string `json:"network_address,omitempty"`
+	Version    string `json:"terms_version,omitempty"`
+	NoticeDays int    `json:"notice_days,omitzero"`
 }
 
 type agreementWire struct {
@@ -171,6 +172,7 @@ type agreementWire struct {
 	AccountHolder string      `json:"account_holder_name"`
 	AccountTail   string      `json:"account_number_ending"`
 	AuthorisedAt  string      `json:"authorised_at"`
+	Consent       consentWire `json:"consent,omitzero"`
 	Lender        lenderWire  `json:"lender,omitzero"`
 	Terms         []blockWire `json:"terms,omitempty"`
 }
@@ -223,193 +225,3 @@ type eventWire struct {
 type amount money.Cents
 
 func (a amount) MarshalJSON() ([]byte, error) { return []byte(money.Cents(a).String()), nil }
-
-// instant writes a time as the events do, or nothing for the zero time.
-func instant(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-func wireProvider(p catalogue.Provider) providerWire {
-	return providerWire{
-		Kind:             "provider",
-		ProviderCode:     p.Code,
-		Name:             p.Name,
-		AccountID:        p.AccountID,
-		Environment:      string(p.Environment),
-		Active:           p.Active,
-		APIEnabled:       p.APIEnabled,
-		Mode:             string(p.Mode),
-		EnrolmentOrigins: p.EnrolmentOrigins,
-		SuccessURL:       p.SuccessURL,
-		CancelURL:        p.CancelURL,
-		Branding:         brandingWire(p.Branding),
-		Webhook:          webhookWire{p.Destination.URL},
-	}
-}
-
-func wireCourse(provider string, c catalogue.Course) courseWire {
-	plans := make([]optionWire, len(c.Options))
-	for i, o := range c.Options {
-		plans[i] = optionWire{string(o.Frequency), o.Number, amount(o.Amount)}
-	}
-	return courseWire{
-		Kind:         "course",
-		ProviderCode: provider,
-		CourseCode:   c.Code,
-		CourseName:   c.Name,
-		CoursePrice:  amount(c.Price),
-		Upfront:      amount(c.Upfront),
-		Active:       c.Active,
-		Environment:  string(c.Environment),
-		Plans:        plans,
-	}
-}
-
-func wireKey(k catalogue.Key) keyWire {
-	return keyWire{"key", k.ID, k.Provider, string(k.Environment), instant(k.CreatedAt), instant(k.RevokedAt)}
-}
-
-func wireCheckout(c checkout.Checkout) checkoutWire {
-	tokens := make([]tokenWire, len(c.Tokens))
-	for i, t := range c.Tokens {
-		tokens[i] = tokenWire{t.Epoch, instant(t.Expires)}
-	}
-	return checkoutWire{
-		Kind:             "checkout",
-		CheckoutID:       c.ID,
-		ProviderCode:     c.ProviderCode,
-		OrderID:          c.OrderID,
-		IdempotencyKey:   c.IdempotencyKey,
-		RequestID:        c.RequestID,
-		CreatedAt:        instant(c.CreatedAt),
-		Status:           string(c.Status),
-		ContactID:        c.Records.ContactID,
-		OpportunityID:    c.Records.OpportunityID,
-		DDAID:            c.Records.DDAID,
-		CourseCode:       c.CourseCode,
-		CourseName:       c.Intent.CourseName,
-		Pricing:          wirePricing(c.Intent.Pricing),
-		Plan:             wirePlan(c.Intent.Plan),
-		SetupTokens:      tokens,
-		ConfirmedAt:      instant(c.Confirmation.At),
-		ConfirmRequestID: c.Confirmation.RequestID,
-		AgreementID:      c.Confirmation.AgreementID,
-	}
-}
-
-func wirePricing(p money.Pricing) pricingWire {
-	return pricingWire{amount(p.Price), amount(p.Principal), amount(p.Upfront)}
-}
-
-func wirePlan(p money.Plan) planWire {
-	w := planWire{
-		PaymentType:  checkout.PaymentType,
-		Frequency:    string(p.Frequency),
-		Number:       p.Number,
-		Regular:      amount(p.Regular),
-		FirstPayment: p.First.String(),
-	}
-	if p.Residual() {
-		w.Final = amount(p.Final)
-	}
-	return w
-}
-
-func wireContact(c checkout.Checkout) contactWire {
-	return contactWire{"contact", c.Records.ContactID, c.ID, c.Student.FirstName, c.Student.LastName, c.Student.Email}
-}
-
-func wireOpportunity(c checkout.Checkout) opportunityWire {
-	w := opportunityWire{
-		Kind:          "opportunity",
-		OpportunityID: c.Records.OpportunityID,
-		CheckoutID:    c.ID,
-		ContactID:     c.Records.ContactID,
-		ProviderCode:  c.ProviderCode,
-		CourseCode:    c.CourseCode,
-		CourseName:    c.Intent.CourseName,
-	}
-	if c.Status == checkout.Confirmed {
-		w.EnrolmentStatus = "complete"
-	}
-	return w
-}
-
-func wireDDA(c checkout.Checkout) ddaWire {
-	return ddaWire{
-		Kind:             "dda",
-		DDAID:            c.Records.DDAID,
-		CheckoutID:       c.ID,
-		OpportunityID:    c.Records.OpportunityID,
-		ContactID:        c.Records.ContactID,
-		SetupComplete:    c.SetupComplete(),
-		Try:              c.Setup.Try,
-		BillingRequestID: c.Setup.BillingRequestID,
-		BillingRequest:   string(c.Setup.BillingRequest),
-		Mandate:          string(c.Setup.Mandate),
-		Authorisation:    string(c.Setup.Authorisation),
-		Authorised:       c.Setup.Authorisation == checkout.Authorised,
-		AccountHolder:    c.Setup.AccountHolder,
-		AccountTail:      c.Setup.AccountTail,
-		CompletedAt:      instant(c.Setup.CompletedAt),
-	}
-}
-
-func wireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
-	var terms []blockWire
-	for _, b := range a.Terms.Blocks {
-		terms = append(terms, blockWire(b))
-	}
-	return agreementWire{
-		Kind:          "agreement",
-		AgreementID:   a.ID,
-		Number:        a.Number,
-		Version:       a.Version,
-		CheckoutID:    c.ID,
-		OpportunityID: c.Records.OpportunityID,
-		DDAID:         c.Records.DDAID,
-		AcceptedAt:    instant(a.AcceptedAt),
-		PDFGenerated:  c.Confirmation.PDFGenerated(),
-		ProviderCode:  a.Provider.Code,
-		ProviderName:  a.Provider.Name,
-		FirstName:     a.Student.FirstName,
-		LastName:      a.Student.LastName,
-		Email:         a.Student.Email,
-		CourseCode:    a.Course.Code,
-		CourseName:    a.Course.Name,
-		Pricing:       wirePricing(a.Pricing),
-		Plan:          wirePlan(a.Plan),
-		AccountHolder: a.DirectDebit.AccountHolder,
-		AccountTail:   a.DirectDebit.AccountTail,
-		AuthorisedAt:  instant(a.DirectDebit.AuthorisedAt),
-		Lender:        lenderWire(a.Terms.Lender),
-		Terms:         terms,
-	}
-}
-
-func wireDocument(c checkout.Checkout, d ports.DocumentInfo) documentWire {
-	return documentWire{"document", d.ID, c.ID, c.Confirmation.AgreementNumber, hex.EncodeToString(d.SHA256[:]), d.Size}
-}
-
-func wireCharge(c checkout.Checkout, m money.Charge) chargeWire {
-	return chargeWire{"charge", c.ID, c.Records.OpportunityID, m.Sequence, string(m.Type), m.Due.String(), amount(m.Amount)}
-}
-
-func wireEvent(e ports.EventRecord) eventWire {
-	return eventWire{
-		Kind:         "event",
-		EventID:      e.Event.ID,
-		Event:        string(e.Event.Name),
-		CheckoutID:   e.Event.CheckoutID,
-		ProviderCode: e.Event.ProviderCode,
-		OrderID:      e.Event.OrderID,
-		RequestID:    e.Event.RequestID,
-		CreatedAt:    instant(e.Event.CreatedAt),
-		Status:       string(e.Status),
-		Attempts:     e.Attempts,
-		Body:         string(e.Event.Body),
-	}
-}

@@ -1,0 +1,92 @@
+package hostedpages_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+// pressed returns the form of the setup page as a browser sends it.
+func (b *bench) pressed() string {
+	b.t.Helper()
+	page := b.get(b.setupPath())
+	form := url.Values{}
+	for _, field := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(page.body, -1) {
+		form.Add(field[1], field[2])
+	}
+	if !form.Has("token") || !form.Has("terms") {
+		b.t.Fatalf("the form lacks the token, or the terms:\n%s", page.body)
+	}
+	return form.Encode()
+}
+
+func fromAddr(addr string) func(*http.Request) {
+	return func(r *http.Request) { r.RemoteAddr = addr }
+}
+
+func TestGoingOnIsKeptAsConsent(t *testing.T) {
+	p := kowhai()
+	p.NoticeDays = 2
+	b := newBench(t, p, order(), 0)
+	form := b.pressed()
+	for _, from := range []struct{ peer, address string }{{"192.0.2.1:1234", "192.0.2.1"}, {"[2001:db8::7]:1234", "2001:db8::7"}} {
+		b.do(http.MethodPost, "/api/dd-setup", form, fromAddr(from.peer)).is(t, http.StatusSeeOther)
+		want := agreement.Consent{At: b.now, From: from.address, Terms: agreement.DebitTerms{Version: agreement.Version, NoticeDays: 2}}
+		if got := b.stored().Setup.Consent; got != want {
+			t.Errorf("consent = %+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestReadingIsNoConsent(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	b.get(b.setupPath())
+	b.get(b.legalPath())
+	if got := b.stored().Setup.Consent; !got.IsZero() {
+		t.Errorf("consent = %+v, want none", got)
+	}
+}
+
+func TestAFormThatNamesNoTermsConsentsToNoneOfRecord(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	b.begin().is(t, http.StatusSeeOther)
+	want := agreement.Consent{At: b.now, From: "192.0.2.1"}
+	if got := b.stored().Setup.Consent; got != want {
+		t.Errorf("consent = %+v, want %+v", got, want)
+	}
+}
+
+func TestTermsThatChangedAreReadAgain(t *testing.T) {
+	p := kowhai()
+	b := newBench(t, p, order(), 0)
+	form := b.pressed()
+	p.NoticeDays = 2
+	b.configure(p)
+	page := b.do(http.MethodPost, "/api/dd-setup", form)
+	page.is(t, http.StatusConflict)
+	page.wants(t, "The terms have changed", "<form", "until 2 calendar days after that")
+	if c := b.stored(); c.Setup.Try != 0 || !c.Setup.Consent.IsZero() {
+		t.Errorf("setup = %+v, want it untouched", c.Setup)
+	}
+	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
+}
+
+func TestTheNoticeOfADoneSetupIsTheOneAgreedTo(t *testing.T) {
+	p := kowhai()
+	p.NoticeDays = 2
+	b := newBench(t, p, order(), 0)
+	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
+	b.complete()
+	p.NoticeDays = 5
+	b.configure(p)
+	b.get(b.legalPath()).wants(t, "until 2 calendar days after that notice")
+}
+
+func TestLegalPageHasTheOperatorsTerms(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	b.get(b.legalPath()).wants(t, "The payment plan", "The lender is Pūtea Limited, 1 Lambton Quay, Wellington (FSP1).",
+		"<h3>Hardship</h3>", "ask &lt;the lender&gt; to change")
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+// noticeOf gives the first provider of the file this notice period.
+func noticeOf(days string) string {
+	return strings.Replace(providers, `"active": true`, `"notice_days": `+days+`, "active": true`, 1)
+}
+
+// goOn sends the form of the setup page as a browser at that address does.
+func (s *sandbox) goOn(t *testing.T, page response, from string) response {
+	t.Helper()
+	var fields []string
+	for _, e := range pick(elements(t, page), "input", "type", "hidden") {
+		fields = append(fields, e.attr["name"], e.attr["value"])
+	}
+	return s.submit(t, setupPagePath, fields, "X-Forwarded-For", from)
+}
+
+func behindAProxy(_ *service.Config, o *httpapi.Options) {
+	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+}
+
+// The contract has the payer set up the direct debit on the hosted page (section 1). What was agreed to there is
+// kept: when, from where, and which terms.
+func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
+	contract(t, func(t *testing.T, s *sandbox) {
+		s.configure(t, noticeOf("2"))
+		created := s.create(t, "order-1")
+		page := s.visit(t, created.string("direct_debit.setup_url"))
+		s.goOn(t, page, "198.51.100.1") // a first look, on another device
+		s.clock.forward(time.Minute)
+		if r := s.goOn(t, page, "203.0.113.7"); r.status != http.StatusSeeOther {
+			t.Fatalf("going on: %d %s", r.status, r.text)
+		}
+		at := s.clock.now()
+		s.clock.forward(time.Minute)
+		s.submit(t, bankFormPath, bankDetails(created, goodAccount))
+		confirmed := s.confirm(t, created)
+
+		want := agreement.Consent{At: at.UTC().Truncate(time.Millisecond), From: "203.0.113.7",
+			Terms: agreement.DebitTerms{Version: agreement.Version, NoticeDays: 2}}
+		d := s.dossier(t, "order-1")
+		if got := d.Checkout.Setup.Consent; got.From != want.From || got.Terms != want.Terms || want.At.Sub(got.At).Abs() > time.Minute/2 {
+			t.Errorf("the checkout's consent is %+v, want %+v", got, want)
+		}
+		if d.Agreement.DirectDebit.Consent != d.Checkout.Setup.Consent {
+			t.Errorf("the agreement's consent is %+v, the checkout's %+v", d.Agreement.DirectDebit.Consent, d.Checkout.Setup.Consent)
+		}
+		doc, err := s.store.Document(t.Context(), confirmed.string("agreement.number"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := pdf.Text(doc.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, said := range []string{"accepted the direct debit terms of version " + agreement.Version, "203.0.113.7", "2 calendar days"} {
+			if !strings.Contains(squeezed(text), squeezed(said)) {
+				t.Errorf("the PDF does not say %q:\n%s", said, text)
+			}
+		}
+	}, behindAProxy)
+}
+
+func TestContract1TermsThatChangedAreReadBeforeTheyAreAccepted(t *testing.T) {
+	contract(t, func(t *testing.T, s *sandbox) {
+		created := s.create(t, "order-1")
+		page := s.visit(t, created.string("direct_debit.setup_url"))
+		s.configure(t, noticeOf("2"))
+		again := s.goOn(t, page, "203.0.113.7")
+		if again.status != http.StatusConflict || heading(t, again) != openTitle || !strings.Contains(again.text, "The terms have changed") {
+			t.Fatalf("going on after the terms changed: %d %s", again.status, again.text)
+		}
+		if d := s.dossier(t, "order-1"); !d.Checkout.Setup.Consent.IsZero() || d.Checkout.Setup.Try != 0 {
+			t.Errorf("setup = %+v, want none begun", d.Checkout.Setup)
+		}
+		if r := s.goOn(t, again, "203.0.113.7"); r.status != http.StatusSeeOther {
+			t.Errorf("going on from the page that was read again: %d %s", r.status, r.text)
+		}
+	})
+}
