@@ -66,6 +66,12 @@ var pageStates = []pageState{
 			alter(t, s, created, func(setup *checkout.Setup) { setup.BillingRequest = checkout.BillingCancelled })
 			return setupURL(created)
 		}},
+	{name: "terms changed", heading: openTitle, says: []string{"The terms have changed", "read them again"},
+		make: func(t *testing.T, s *sandbox) string { return setupURL(s.create(t, "ORDER-1")) },
+		then: func(p *tab) {
+			evaluate[string](p, `document.querySelector("[name=terms]").value = "2026-01-01/10"`) // a page of long ago
+			p.click(onward)
+		}},
 	{name: "done", heading: doneTitle, says: []string{"Set up on", "What happens next", "Nothing has been collected"},
 		make: func(t *testing.T, s *sandbox) string { return setupURL(s.ready(t, "ORDER-1")) }},
 	{name: "confirmed", heading: doneTitle, says: []string{"is confirmed", "nothing more to do"},

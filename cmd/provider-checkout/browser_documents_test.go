@@ -1,0 +1,67 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/agreementpage"
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+// What is read rather than filled in: the reference of the API, and an agreement as a page.
+func TestBrowserEveryDocumentIsAccessibleAndFitsEveryScreen(t *testing.T) {
+	axe := axeSource(t)
+	s := newSandbox(t, memory.New())
+	created := s.ready(t, "ORDER-1")
+	confirmed := s.confirm(t, created)
+	agreed, err := s.store.Agreement(t.Context(), confirmed.string("agreement.number"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := []struct{ name, at, heading string }{
+		{"reference", s.url + "/docs", "Provider Checkout: the API"},
+		{"agreement", serveAgreement(t, agreed), "Payment Plan Agreement"},
+	}
+	browser := startBrowser(t)
+	for _, document := range documents {
+		for _, on := range []screen{smallPhone, darkPhone, zoomedDesktop, darkDesktop} {
+			t.Run(document.name+", "+on.name, func(t *testing.T) {
+				p := newTab(t, browser, on, true)
+				p.open(document.at)
+				p.shows(document.heading)
+				evaluate[int](p, "document.querySelectorAll('details').forEach(d => d.open = true), 0")
+				p.fits(strings.TrimSuffix(document.at, "/docs"))
+				p.picture("document " + document.name)
+				if on == smallPhone || on == darkDesktop {
+					p.accessible(axe)
+				}
+			})
+		}
+	}
+}
+
+// serveAgreement shows an agreement as an embedder does, and returns its address.
+func serveAgreement(t *testing.T, a agreement.Agreement) string {
+	t.Helper()
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := agreementpage.New(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", agreementpage.Policy())
+		if err := pages.Write(w, a); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
