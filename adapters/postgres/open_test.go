@@ -1,12 +1,9 @@
 package postgres_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
@@ -26,75 +23,6 @@ func openFails(t *testing.T, url string, o postgres.Options, says string) {
 	if text := err.Error(); !strings.Contains(text, says) || strings.Contains(text, "\n") {
 		t.Errorf("Open: got error %q, want one line that says %q", text, says)
 	}
-}
-
-func TestReopen(t *testing.T) {
-	place := postgrestest.URL(t)
-	first := open(t, place, postgres.Options{})
-	insert(t, first, 1)
-	if n, err := first.DrawNumber(t.Context()); err != nil || n != 1 {
-		t.Errorf("DrawNumber = %d, %v; want 1", n, err)
-	}
-	again := open(t, place, postgres.Options{})
-	if c, err := again.Checkout(t.Context(), opened(1).Next.ID); err != nil || c.OrderID != opened(1).Next.OrderID {
-		t.Errorf("Checkout after reopening = %+v, %v", c, err)
-	}
-	if n, err := again.DrawNumber(t.Context()); err != nil || n != 2 {
-		t.Errorf("DrawNumber = %d, %v; want 2: the sequence goes on", n, err)
-	}
-}
-
-func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
-	place := postgrestest.URL(t)
-	const many = 12
-	secrets := make([][]byte, many)
-	var wg sync.WaitGroup
-	for i := range many {
-		wg.Go(func() {
-			db, err := postgres.Open(context.Background(), place, postgres.Options{Environment: catalogue.Sandbox})
-			if err != nil {
-				t.Errorf("Open: %v", err)
-				return
-			}
-			defer db.Close()
-			secrets[i] = db.Secrets()[0]
-			if _, err := db.DrawNumber(context.Background()); err != nil {
-				t.Errorf("DrawNumber: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-	for _, s := range secrets {
-		if !bytes.Equal(s, secrets[0]) {
-			t.Errorf("secrets %q and %q of one store, want one", s, secrets[0])
-		}
-	}
-	if n, err := open(t, place, postgres.Options{}).DrawNumber(t.Context()); err != nil || n != many+1 {
-		t.Errorf("DrawNumber = %d, %v; want %d: none was lost", n, err, many+1)
-	}
-}
-
-func TestEnvironment(t *testing.T) {
-	given := under(secret('a'))
-	at := func(e catalogue.Environment) postgres.Options {
-		return postgres.Options{Environment: e, Secrets: given.Secrets}
-	}
-	t.Run("a server stamps a new store, and one of the other environment is refused", func(t *testing.T) {
-		place := postgrestest.URL(t)
-		open(t, place, at(catalogue.Sandbox))
-		openFails(t, place, at(catalogue.Production), "belongs to the sandbox environment")
-		open(t, place, at(catalogue.Sandbox))
-		open(t, place, given)
-	})
-	t.Run("an operator's command stamps nothing", func(t *testing.T) {
-		place := postgrestest.URL(t)
-		open(t, place, given)
-		open(t, place, at(catalogue.Production))
-		openFails(t, place, at(catalogue.Sandbox), "belongs to the production environment")
-	})
-	t.Run("an unknown environment is refused", func(t *testing.T) {
-		openFails(t, "postgres://127.0.0.1:1/x", at("test"), "not an environment")
-	})
 }
 
 func TestOptionsThatCannotBeAreRefusedBeforeAnyServerIsAsked(t *testing.T) {

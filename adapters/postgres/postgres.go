@@ -60,7 +60,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 }
 
 func (db *DB) open(ctx context.Context, url string, o Options) error {
-	if err := checkGiven(o); err != nil {
+	if err := seal.Check(o.Environment, o.Secrets); err != nil {
 		return err
 	}
 	config, err := db.poolConfig(url)

@@ -10,6 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/storetest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -19,6 +20,15 @@ func TestStore(t *testing.T) {
 
 func TestSameAsMemory(t *testing.T) {
 	storetest.Same(t, emptied(t), func(*testing.T) ports.Store { return memory.New() })
+}
+
+func TestOpening(t *testing.T) {
+	storetest.Opening(t, func(t *testing.T) storetest.Place {
+		url := postgrestest.URL(t)
+		return func(env catalogue.Environment, secrets ...[]byte) (storetest.Opened, error) {
+			return postgres.Open(context.WithoutCancel(t.Context()), url, postgres.Options{Environment: env, Secrets: secrets})
+		}
+	})
 }
 
 // emptied opens one store, and empties it whenever a new one is asked for: the schema takes longer to

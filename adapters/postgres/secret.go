@@ -2,35 +2,15 @@ package postgres
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/seal"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
-
-var errNoSecret = errors.New("production needs the operator's secret: none was given")
-
-// checkGiven returns an error for options that no store can be opened with, before any server
-// is asked.
-func checkGiven(o Options) error {
-	if o.Environment != "" && !o.Environment.Valid() {
-		return fmt.Errorf("%q is not an environment", o.Environment)
-	}
-	if len(o.Secrets) == 0 && o.Environment == catalogue.Production {
-		return errNoSecret
-	}
-	if len(o.Secrets) == 0 {
-		return nil
-	}
-	_, err := seal.New(o.Secrets, o.Rand)
-	return err
-}
 
 // stamp is what a store says of itself.
 type stamp struct {
@@ -52,11 +32,9 @@ func (db *DB) admit(ctx context.Context, o Options) error {
 			return fmt.Errorf("read stamp: %w", err)
 		}
 		now := was
-		switch {
-		case was.environment == "":
-			now.environment = o.Environment
-		case o.Environment != "" && o.Environment != was.environment:
-			return fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", was.environment, o.Environment)
+		var err error
+		if now.environment, err = seal.Enter(was.environment, o.Environment); err != nil {
+			return err
 		}
 		var b pgx.Batch
 		if err := db.unlock(ctx, t, &b, &now, o); err != nil {
@@ -87,37 +65,28 @@ func (db *DB) unlock(ctx context.Context, t *try, b *pgx.Batch, s *stamp, o Opti
 		return err
 	}
 	db.secrets, db.box = secrets, box
-	prints := box.Fingerprints()
-	switch {
-	case s.fingerprint == "" || s.fingerprint == prints[0]:
-	case slices.Contains(prints, s.fingerprint):
-		if err := db.sealAnew(ctx, t, b); err != nil {
-			return fmt.Errorf("seal anew: %w", err)
-		}
-	default:
-		return errors.New("the operator's secret is not the one that seals it: " +
-			"give that one, or a new one followed by that one")
+	var anew bool
+	if s.fingerprint, anew, err = box.Unlocks(s.fingerprint); err != nil || !anew {
+		return err
 	}
-	s.fingerprint = prints[0]
+	if err := db.sealAnew(ctx, t, b); err != nil {
+		return fmt.Errorf("seal anew: %w", err)
+	}
 	return nil
 }
 
 // ownSecret returns the secret that the store keeps for itself. A store that has no secret yet gets
-// one: the hexadecimal text of 32 random bytes.
+// one.
 func ownSecret(s stamp, rand io.Reader) (string, error) {
 	switch {
 	case s.environment == catalogue.Production:
-		return "", errNoSecret
+		return "", seal.ErrNoSecret
 	case s.ownSecret != "":
 		return s.ownSecret, nil
 	case s.fingerprint != "":
 		return "", errors.New("it is sealed under the operator's secret, and none was given")
 	}
-	secret := make([]byte, 32)
-	if _, err := io.ReadFull(rand, secret); err != nil {
-		return "", fmt.Errorf("make secret: %w", err)
-	}
-	return hex.EncodeToString(secret), nil
+	return seal.NewSecret(rand)
 }
 
 // sealAnew queues the sealing of every webhook secret under the first of the operator's secrets.

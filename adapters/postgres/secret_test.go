@@ -60,31 +60,6 @@ func TestSealedSecretOpensForItsProviderOnly(t *testing.T) {
 	}
 }
 
-func TestAnotherSecretIsRefused(t *testing.T) {
-	url := postgrestest.URL(t)
-	configure(t, open(t, url, under(secret('a'))))
-	openFails(t, url, under(secret('b')), "not the one that seals it")
-	openFails(t, url, under(secret('b'), secret('c')), "not the one that seals it")
-	openFails(t, url, postgres.Options{}, "none was given")
-	sees(t, open(t, url, under(secret('a'))))
-}
-
-func TestRotation(t *testing.T) {
-	url := postgrestest.URL(t)
-	configure(t, open(t, url, under(secret('a'))))
-	t.Run("a second secret changes nothing", func(t *testing.T) {
-		sees(t, open(t, url, under(secret('a'), secret('b'))))
-		openFails(t, url, under(secret('b')), "not the one that seals it")
-	})
-	t.Run("a new first secret takes over", func(t *testing.T) {
-		sees(t, open(t, url, under(secret('b'), secret('a'))))
-	})
-	t.Run("then the old one is not needed any more, nor enough", func(t *testing.T) {
-		sees(t, open(t, url, under(secret('b'))))
-		openFails(t, url, under(secret('a')), "not the one that seals it")
-	})
-}
-
 // kept is the secret that the store keeps of its own.
 func kept(t *testing.T, url string) (own string) {
 	t.Helper()

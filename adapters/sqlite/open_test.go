@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -209,59 +208,6 @@ func TestEmptyFileBecomesAStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	addKey(t, open(t, path, sqlite.Options{}), "one")
-}
-
-func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
-	path := file(t)
-	const many = 8
-	secrets := make([][]byte, many)
-	var wg sync.WaitGroup
-	for i := range many {
-		wg.Go(func() {
-			db, err := sqlite.Open(context.Background(), path, sqlite.Options{Environment: catalogue.Sandbox})
-			if err != nil {
-				t.Errorf("Open: %v", err)
-				return
-			}
-			defer db.Close()
-			secrets[i] = db.Secrets()[0]
-			if _, err := db.DrawNumber(context.Background()); err != nil {
-				t.Errorf("DrawNumber: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-	for _, s := range secrets {
-		if !bytes.Equal(s, secrets[0]) {
-			t.Errorf("secrets %q and %q of one store, want one", s, secrets[0])
-		}
-	}
-	if got := draw(t, open(t, path, sqlite.Options{})); got != many+1 {
-		t.Errorf("agreement number = %d, want %d: none was lost", got, many+1)
-	}
-}
-
-func TestEnvironment(t *testing.T) {
-	given := sqlite.Options{Secrets: [][]byte{secret('a')}}
-	at := func(e catalogue.Environment) sqlite.Options {
-		return sqlite.Options{Environment: e, Secrets: given.Secrets}
-	}
-	t.Run("a server stamps a new store, and one of the other environment is refused", func(t *testing.T) {
-		path := file(t)
-		open(t, path, at(catalogue.Sandbox))
-		openFails(t, path, at(catalogue.Production), "belongs to the sandbox environment")
-		open(t, path, at(catalogue.Sandbox))
-		open(t, path, given)
-	})
-	t.Run("an operator's command stamps nothing", func(t *testing.T) {
-		path := file(t)
-		open(t, path, given)
-		open(t, path, at(catalogue.Production))
-		openFails(t, path, at(catalogue.Sandbox), "belongs to the production environment")
-	})
-	t.Run("an unknown environment is refused", func(t *testing.T) {
-		openFails(t, file(t), at("test"), "not an environment")
-	})
 }
 
 func TestTheLockOfAnotherProcess(t *testing.T) {

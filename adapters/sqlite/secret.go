@@ -3,36 +3,16 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/seal"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
-
-var errNoSecret = errors.New("production needs the operator's secret: none was given")
-
-// checkGiven returns an error for options that no store can be opened with, before any file
-// is touched.
-func checkGiven(o Options) error {
-	if o.Environment != "" && !o.Environment.Valid() {
-		return fmt.Errorf("%q is not an environment", o.Environment)
-	}
-	if len(o.Secrets) == 0 && o.Environment == catalogue.Production {
-		return errNoSecret
-	}
-	if len(o.Secrets) == 0 {
-		return nil
-	}
-	_, err := seal.New(o.Secrets, o.Rand)
-	return err
-}
 
 // stamp is what a store says of itself.
 type stamp struct {
@@ -54,11 +34,8 @@ func (db *DB) admit(ctx context.Context, o Options) error {
 			return fmt.Errorf("read stamp: %w", err)
 		}
 		now := was
-		switch {
-		case was.environment == "":
-			now.environment = o.Environment
-		case o.Environment != "" && o.Environment != was.environment:
-			return fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", was.environment, o.Environment)
+		if now.environment, err = seal.Enter(was.environment, o.Environment); err != nil {
+			return err
 		}
 		if now.fingerprint, err = db.unlock(ctx, tx, was, o); err != nil {
 			return err
@@ -75,7 +52,7 @@ func (db *DB) unlock(ctx context.Context, tx *tx, was stamp, o Options) (fingerp
 	db.secrets = o.Secrets
 	if len(o.Secrets) == 0 {
 		if was.environment == catalogue.Production {
-			return "", errNoSecret
+			return "", seal.ErrNoSecret
 		}
 		secret, err := ownSecret(db.path+".secret", was.fingerprint == "", o.Rand)
 		if err != nil {
@@ -86,15 +63,11 @@ func (db *DB) unlock(ctx context.Context, tx *tx, was stamp, o Options) (fingerp
 	if db.box, err = seal.New(db.secrets, o.Rand); err != nil {
 		return "", err
 	}
-	prints := db.box.Fingerprints()
-	switch {
-	case was.fingerprint == "" || was.fingerprint == prints[0]:
-		return prints[0], nil
-	case slices.Contains(prints, was.fingerprint):
-		return prints[0], db.sealAnew(ctx, tx)
+	fingerprint, anew, err := db.box.Unlocks(was.fingerprint)
+	if anew {
+		err = db.sealAnew(ctx, tx)
 	}
-	return "", errors.New("the operator's secret is not the one that seals it: " +
-		"give that one, or a new one followed by that one")
+	return fingerprint, err
 }
 
 // sealAnew seals every webhook secret under the first of the operator's secrets.
@@ -127,7 +100,7 @@ func ownSecret(path string, fresh bool, rand io.Reader) ([]byte, error) {
 			return nil, fmt.Errorf("%s is missing, and no other secret was given: put it back, or give the operator's secret", path)
 		}
 		if err := makeSecret(path, rand); err != nil {
-			return nil, fmt.Errorf("make secret: %w", err)
+			return nil, fmt.Errorf("make %s: %w", path, err)
 		}
 		text, err = os.ReadFile(path)
 	}
@@ -140,8 +113,8 @@ func ownSecret(path string, fresh bool, rand io.Reader) ([]byte, error) {
 // makeSecret makes the file whole or not at all. Its caller holds the store's write lock: no other process
 // makes one meanwhile, and a half-made one is what a process that was killed left behind.
 func makeSecret(path string, rand io.Reader) error {
-	secret := make([]byte, 32)
-	if _, err := io.ReadFull(rand, secret); err != nil {
+	secret, err := seal.NewSecret(rand)
+	if err != nil {
 		return err
 	}
 	half := path + ".new"
@@ -152,7 +125,7 @@ func makeSecret(path string, rand io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(hex.EncodeToString(secret) + "\n")
+	_, err = f.WriteString(secret + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

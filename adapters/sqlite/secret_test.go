@@ -68,31 +68,6 @@ func TestSealedSecretOpensForItsProviderOnly(t *testing.T) {
 	}
 }
 
-func TestAnotherSecretIsRefused(t *testing.T) {
-	path := file(t)
-	configure(t, open(t, path, under(secret('a'))))
-	openFails(t, path, under(secret('b')), "not the one that seals it")
-	openFails(t, path, under(secret('b'), secret('c')), "not the one that seals it")
-	openFails(t, path, sqlite.Options{}, "no other secret was given")
-	sees(t, open(t, path, under(secret('a'))))
-}
-
-func TestRotation(t *testing.T) {
-	path := file(t)
-	configure(t, open(t, path, under(secret('a'))))
-	t.Run("a second secret changes nothing", func(t *testing.T) {
-		sees(t, open(t, path, under(secret('a'), secret('b'))))
-		openFails(t, path, under(secret('b')), "not the one that seals it")
-	})
-	t.Run("a new first secret takes over", func(t *testing.T) {
-		sees(t, open(t, path, under(secret('b'), secret('a'))))
-	})
-	t.Run("then the old one is not needed any more, nor enough", func(t *testing.T) {
-		sees(t, open(t, path, under(secret('b'))))
-		openFails(t, path, under(secret('a')), "not the one that seals it")
-	})
-}
-
 func TestOwnSecret(t *testing.T) {
 	path := file(t)
 	first := open(t, path, sqlite.Options{Environment: catalogue.Sandbox})

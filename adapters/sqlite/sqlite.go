@@ -69,7 +69,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 }
 
 func (db *DB) open(ctx context.Context, o Options) error {
-	if err := checkGiven(o); err != nil {
+	if err := seal.Check(o.Environment, o.Secrets); err != nil {
 		return err
 	}
 	if err := createFile(db.path); err != nil {

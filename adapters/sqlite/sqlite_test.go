@@ -1,12 +1,14 @@
 package sqlite_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/adapters/storetest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -18,6 +20,15 @@ func TestSameAsMemory(t *testing.T) {
 	storetest.Same(t,
 		func(t *testing.T) ports.Store { return open(t, file(t), sqlite.Options{}) },
 		func(*testing.T) ports.Store { return memory.New() })
+}
+
+func TestOpening(t *testing.T) {
+	storetest.Opening(t, func(t *testing.T) storetest.Place {
+		path := file(t)
+		return func(env catalogue.Environment, secrets ...[]byte) (storetest.Opened, error) {
+			return sqlite.Open(context.WithoutCancel(t.Context()), path, sqlite.Options{Environment: env, Secrets: secrets})
+		}
+	})
 }
 
 // file names a file in a folder of the test's own.
