@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -27,22 +23,24 @@ const few = 10_000
 //
 //	PROVIDER_CHECKOUT_BENCH_CHECKOUTS=1000000 go test -run - -bench Growth -timeout 0 ./cmd/provider-checkout
 //
-// Creates, replays and gets are compared with those on a store with few; the files are in the
-// system's memory, as they are where this has just filled them.
+// Creates, replays and gets are compared with those on a store with few; what is on file is in the
+// system's memory, as it is where this has just written it.
 func BenchmarkGrowth(b *testing.B) {
 	numbers := "100000"
 	if given := os.Getenv(checkoutsVariable); given != "" {
 		numbers = given
 	}
-	b.Run("agreement", agreementSize)
-	small := grow(b, few)
-	for text := range strings.SplitSeq(numbers, ",") {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < few {
-			b.Fatalf("%s is %q; want numbers from %d on, with commas between", checkoutsVariable, numbers, few)
+	onEachStore(b, func(b *testing.B, place func() string) {
+		b.Run("agreement", func(b *testing.B) { agreementSize(b, place()) })
+		small := grow(b, place(), few)
+		for text := range strings.SplitSeq(numbers, ",") {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < few {
+				b.Fatalf("%s is %q; want numbers from %d on, with commas between", checkoutsVariable, numbers, few)
+			}
+			b.Run("checkouts="+text, func(b *testing.B) { growth(b, small, grow(b, place(), n)) })
 		}
-		b.Run("checkouts="+text, func(b *testing.B) { growth(b, small, grow(b, n)) })
-	}
+	})
 }
 
 func growth(b *testing.B, small, large *grown) {
@@ -69,20 +67,11 @@ func growth(b *testing.B, small, large *grown) {
 // grown is a store with n checkouts more than the one that the service made, all of which wait for their setup.
 type grown struct {
 	*benchStore
-	path   string
+	ground
 	n      int
 	filled time.Duration // how long that took
 	create errand        // creates of orders that it does not have yet
 }
-
-// The nth checkout has an id and an order that SQL and Go make alike, and was made in the nth millisecond.
-const (
-	grownSince = 1_700_000_000_000
-	grownID    = `'TUI-' || (1700000000000 + n) || '-' || printf('%016d', n)`
-	grownOrder = `printf('%016x', n * 2654435761 % 4294967296)`
-)
-
-func (g *grown) id(n int) string { return fmt.Sprintf("TUI-%d-%016d", grownSince+n, n) }
 
 // sample is the numbers of few checkouts from all over the file: of so few whatever the store has, for
 // more would not stay in the client's part of the processor's cache, to the cost of the server's.
@@ -96,7 +85,7 @@ func (g *grown) sample() []int {
 
 func (g *grown) ids() (ids []string) {
 	for _, n := range g.sample() {
-		ids = append(ids, g.id(n))
+		ids = append(ids, grownID(n))
 	}
 	return ids
 }
@@ -110,62 +99,35 @@ func (g *grown) replays() (all [][]byte) {
 
 // grow makes a store in which one checkout is stored by the store itself and copied n times by SQL, which is some
 // ten times as fast: with an id, an order and an event of its own each.
-func grow(b *testing.B, n int) *grown {
+func grow(b *testing.B, spec string, n int) *grown {
 	b.Helper()
-	path := filepath.Join(b.TempDir(), "store.db")
-	g := &grown{benchStore: fill(b, "sqlite:"+path, 1, 0), path: path, n: n}
+	g := &grown{benchStore: fill(b, spec, 1, 0), ground: groundOf(spec), n: n}
 	g.create = creates(g.key)
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=cache_size(-4000000)")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	checkouts := copying(b, db, "checkouts", map[string]string{
-		"id": grownID, "provider_order_id": grownOrder, "created_ms": "1700000000000 + n"})
-	events := copying(b, db, "events", map[string]string{
-		"id": `'evt_' || lower(hex(randomblob(18)))`, "checkout_id": grownID, "provider_order_id": grownOrder, "created_ms": "1700000000000 + n"})
 	began := time.Now()
-	const batch = 20_000 // the tables' pages alternate in the file, as they do in one that grows slowly
-	for first := 1; first <= n; first += batch {
-		for _, statement := range []string{checkouts, events} {
-			if _, err := db.Exec(statement, first, min(first+batch-1, n)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
+	g.copy(b, n)
 	g.filled = time.Since(began)
 	return g
 }
 
-// copying returns the statement that copies a table's first row for each n from one argument to the other, with
-// new values for some of its columns.
-func copying(b *testing.B, db *sql.DB, table string, values map[string]string) string {
+// agreementSize is how much a confirm of 52 instalments adds to a checkout: its agreement, PDF and two events.
+func agreementSize(b *testing.B, spec string) {
+	s, on := fill(b, spec, 0, 500), groundOf(spec)
+	before := on.size(b)
+	c := s.serve(b)
+	goRound(b, dial(b, c.addr, 16), once(s.confirms(b)), "200", time.Minute)
+	c.stop() // which folds the log into a file
+	alone(b, (on.size(b)-before)/float64(len(s.ready)), "bytes/agreement")
+}
+
+// openStore opens the store for a server.
+func (g *grown) openStore(b *testing.B) records {
 	b.Helper()
-	rows, err := db.Query(`SELECT name FROM pragma_table_info(?) WHERE name <> 'seq'`, table)
+	c := &call{settings: settings{store: g.spec}, env: func(string) string { return "" }}
+	db, err := c.openStore(b.Context(), catalogue.Sandbox, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer rows.Close()
-	var names, from []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			b.Fatal(err)
-		}
-		names = append(names, name)
-		if value, ok := values[name]; ok {
-			from = append(from, value)
-		} else {
-			from = append(from, "t."+name)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		b.Fatal(err)
-	}
-	return fmt.Sprintf(`WITH RECURSIVE numbers (n) AS (VALUES (?1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ?2)
-		INSERT INTO %s (%s) SELECT %s FROM numbers, (SELECT * FROM %[1]s WHERE seq = 1) AS t`,
-		table, strings.Join(names, ", "), strings.Join(from, ", "))
+	return db
 }
 
 // alone is a metric that an operation's own time says nothing of.
@@ -175,40 +137,10 @@ func alone(b *testing.B, value float64, unit string) {
 	b.ReportMetric(value, unit)
 }
 
-// agreementSize is how much a confirm of 52 instalments adds to a checkout: its agreement, PDF and two events.
-func agreementSize(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "store.db")
-	s := fill(b, "sqlite:"+path, 0, 500)
-	before := fileSize(b, path)
-	c := s.serve(b)
-	goRound(b, dial(b, c.addr, 16), once(s.confirms(b)), "200", time.Minute)
-	c.stop() // which folds the log into the file
-	alone(b, (fileSize(b, path)-before)/float64(len(s.ready)), "bytes/agreement")
-}
-
-func fileSize(b *testing.B, path string) float64 {
-	b.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return float64(info.Size())
-}
-
-// open opens the store for a server.
-func (g *grown) open(b *testing.B) *sqlite.DB {
-	b.Helper()
-	db, err := sqlite.Open(b.Context(), g.path, sqlite.Options{Environment: catalogue.Sandbox})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return db
-}
-
 func (g *grown) opens(b *testing.B) {
-	size := fileSize(b, g.path)
+	size := g.size(b)
 	for b.Loop() {
-		if err := g.open(b).Close(); err != nil {
+		if err := g.openStore(b).Close(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -253,9 +185,10 @@ func (g *grown) serveIdle(b *testing.B) *child {
 
 // recovery is what a server asks every few seconds, on a store with a hundred events that a crash left behind.
 func (g *grown) recovery(b *testing.B) {
-	db := g.open(b)
+	db := g.openStore(b)
 	defer db.Close()
-	g.exec(b, `UPDATE events SET status = 'pending', owned_until_ms = 1 WHERE seq <= 100`)
+	g.exec(b, `UPDATE events SET status = 'pending', owned_until_ms = 1
+		WHERE seq IN (SELECT seq FROM events ORDER BY seq LIMIT 100)`)
 	ctx := context.WithoutCancel(b.Context())
 	for b.Loop() {
 		found, err := db.AbandonedCheckouts(ctx, time.Now(), 1000)
@@ -270,7 +203,7 @@ func (g *grown) recovery(b *testing.B) {
 
 // export reads everything on record, and reports how much more of the heap is in use at a time.
 func (g *grown) export(b *testing.B) {
-	db := g.open(b)
+	db := g.openStore(b)
 	defer db.Close()
 	began, read, most := time.Now(), 0, uint64(0)
 	var before, now runtime.MemStats
@@ -292,16 +225,4 @@ func (g *grown) export(b *testing.B) {
 	}
 	alone(b, float64(read)/time.Since(began).Seconds(), "checkouts/s")
 	alone(b, float64(most)/1e6, "heap-MB")
-}
-
-func (g *grown) exec(b *testing.B, statement string) {
-	b.Helper()
-	db, err := sql.Open("sqlite", "file:"+g.path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(statement); err != nil {
-		b.Fatal(err)
-	}
 }
