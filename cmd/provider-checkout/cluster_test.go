@@ -26,6 +26,7 @@ func TestCluster(t *testing.T) {
 	postgrestest.URL(t) // or there is nothing to build for
 	b := build(t)
 	t.Run("makes nothing twice of what all its processes are asked at once", b.makesNothingTwice)
+	t.Run("is one to its clients while processes are killed", b.isOneToItsClients)
 	t.Run("loses nothing when processes are killed", b.survivesKillsOfOne)
 	t.Run("loses nothing when PostgreSQL restarts", b.survivesRestartsOfPostgres)
 	t.Run("fails no request while it is restarted in turn", b.restartsInTurn)
