@@ -29,6 +29,8 @@ func TestCluster(t *testing.T) {
 	t.Run("is one to its clients while processes are killed", b.isOneToItsClients)
 	t.Run("loses nothing when processes are killed", b.survivesKillsOfOne)
 	t.Run("loses nothing when PostgreSQL restarts", b.survivesRestartsOfPostgres)
+	t.Run("fails no request when its connections are ended", b.survivesLostConnections)
+	t.Run("goes on when it has had no connection to spare", b.outlivesItsPools)
 	t.Run("fails no request while it is restarted in turn", b.restartsInTurn)
 	t.Run("fails no request while a newer version takes over", b.isUpgraded)
 	t.Run("makes one store when all start at once", b.startsAtOnce)
