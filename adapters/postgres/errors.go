@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -61,6 +62,10 @@ func is(err error, codes ...string) bool {
 	}
 	return false
 }
+
+// isLoss tells whether a pooler in between reports that it lost the server, though the connection to itself
+// stands: class 08.
+func isLoss(err error) bool { return strings.HasPrefix(condition(err), "08") }
 
 // meaning gives an error of the server its meaning to package ports.
 func meaning(err error) error {

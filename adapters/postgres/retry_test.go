@@ -38,6 +38,8 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 		{"a serialisation failure", 1, "40001", "IMMEDIATE", nil},
 		{"a serialisation failure of the commit", 1, "40001", "DEFERRED", nil},
 		{"a deadlock", 1, "40P01", "IMMEDIATE", nil},
+		{"a pooler's loss of the server", 1, "08006", "IMMEDIATE", nil},
+		{"a pooler's loss of the server during the commit", 1, "08006", "DEFERRED", nil},
 		{"five in a row", 5, "40001", "IMMEDIATE", nil},
 		{"six in a row, which is too busy", 6, "40001", "DEFERRED", ports.ErrBusy},
 	} {

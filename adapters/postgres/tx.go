@@ -94,7 +94,7 @@ func (db *DB) once(ctx context.Context, doubt bool, f func(context.Context, *try
 		err = &trouble{err: meaning(err), pause: conflictPause}
 	case t.conn.IsClosed() && ctx.Err() != nil:
 		return ctx.Err() // which the driver answers by hanging up
-	case t.conn.IsClosed():
+	case t.conn.IsClosed(), isLoss(err):
 		err = &trouble{err: errLost, pause: lossPause}
 	default:
 		return meaning(err)
@@ -144,7 +144,7 @@ func (t *try) commit(ctx context.Context, b *pgx.Batch) error {
 		b.Queue(`COMMIT`)
 	}
 	err := t.conn.SendBatch(ctx, b).Close()
-	if err != nil && (t.conn.IsClosed() && !pgconn.SafeToRetry(err) || is(err, completionUnknown)) {
+	if err != nil && (t.conn.IsClosed() && !pgconn.SafeToRetry(err) || is(err, completionUnknown) || isLoss(err)) {
 		return &trouble{err: errLost, pause: lossPause, doubt: true}
 	}
 	return err
