@@ -13,6 +13,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+// Account holders whose mandates come to nothing, a minute after they were set up: so that a provider can try
+// what it does then.
+const (
+	failingHolder   = "MANDATE FAILS"
+	cancelledHolder = "MANDATE CANCELLED"
+)
+
 // How long after its completion a mandate reaches its next status.
 const (
 	submittedAfter = time.Minute
@@ -43,7 +50,8 @@ func (Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.Billi
 }
 
 // Observe implements ports.Processor: a completed setup is submitted after one minute, and
-// active and authorised after two. A mandate that died stays dead.
+// active and authorised after two, unless the account holder's name says that it fails or is cancelled. A
+// mandate that died stays dead.
 func (Processor) Observe(ctx context.Context, setup checkout.Setup, now time.Time) (checkout.Observation, error) {
 	if err := ctx.Err(); err != nil {
 		return checkout.Observation{}, err
@@ -60,6 +68,10 @@ func (Processor) Observe(ctx context.Context, setup checkout.Setup, now time.Tim
 		say(pending, checkout.MandateNone, progress)
 	case age < submittedAfter:
 		say(fulfilled, checkout.MandatePendingSubmission, progress)
+	case seen.AccountHolder == failingHolder:
+		say(fulfilled, checkout.MandateFailed, progress)
+	case seen.AccountHolder == cancelledHolder:
+		say(fulfilled, checkout.MandateCancelled, progress)
 	case age < activeAfter:
 		say(fulfilled, checkout.MandateSubmitted, progress)
 	default:

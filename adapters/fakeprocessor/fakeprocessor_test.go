@@ -72,6 +72,27 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+func TestHoldersWhoseMandatesComeToNothing(t *testing.T) {
+	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		holder string
+		after  time.Duration
+		want   checkout.MandateStatus
+	}{
+		{"MANDATE FAILS", time.Minute - 1, checkout.MandatePendingSubmission},
+		{"MANDATE FAILS", time.Minute, checkout.MandateFailed},
+		{"MANDATE CANCELLED", time.Minute - 1, checkout.MandatePendingSubmission},
+		{"MANDATE CANCELLED", time.Hour, checkout.MandateCancelled},
+	} {
+		setup := checkout.Setup{Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
+			Mandate: checkout.MandatePendingSubmission, AccountHolder: tt.holder, AccountTail: "89", CompletedAt: at}}
+		got, err := fakeprocessor.Processor{}.Observe(t.Context(), setup, at.Add(tt.after))
+		if err != nil || got.Mandate != tt.want || got.Authorisation != checkout.CustomerInProgress {
+			t.Errorf("%s after %v: %+v, %v; want a mandate that is %s", tt.holder, tt.after, got, err, tt.want)
+		}
+	}
+}
+
 func TestCallsEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -42,7 +43,20 @@ func apply(ctx context.Context, c *call) error {
 	for _, line := range changes {
 		fmt.Fprintln(c.stdout, line)
 	}
+	for _, conf := range named {
+		warn(c.stderr, conf.Provider)
+	}
 	return nil
+}
+
+// warn says what is lawful in a provider's configuration but keeps it from being served.
+func warn(w io.Writer, p catalogue.Provider) {
+	if err := p.Usable(p.Environment); err != nil {
+		fmt.Fprintf(w, "%v: its calls are refused\n", err)
+	}
+	if strings.HasPrefix(p.Destination.URL, "http://") {
+		fmt.Fprintf(w, "provider %s has its events sent over plain http: only a server with --allow-private-destinations does\n", p.Code)
+	}
 }
 
 func (c *call) readFile() ([]byte, error) {

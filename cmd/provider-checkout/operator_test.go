@@ -63,7 +63,7 @@ func TestApplyPrintsWhatChanges(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, added)
 		}
 	}
-	if again, said := o.does(t, "apply", "-f", all); again != "" || said != "nothing changed\n" {
+	if again, said := o.does(t, "apply", "-f", all); again != "" || !strings.HasPrefix(said, "nothing changed\n") {
 		t.Errorf("an unchanged file prints %q and %q", again, said)
 	}
 	if changed, _ := o.does(t, "apply", "-f", legacy); !strings.Contains(changed, "KOWHAI") || strings.Contains(changed, "TUI") {
@@ -74,6 +74,22 @@ func TestApplyPrintsWhatChanges(t *testing.T) {
 	}
 	if left, _ := o.does(t, "export"); strings.Count(left, `"kind":"provider"`) != 1 || strings.Contains(left, `"kind":"course"`) {
 		t.Errorf("on record are\n%s", left)
+	}
+}
+
+func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
+	o := newOperator(t)
+	const provider = `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "environment": "sandbox", "active": true, "api_enabled": true,
+		"webhook": {"url": "http://localhost:8081/", "signing_secret": "whsec_0123456789abcdefgh"}}]}`
+	_, said := o.does(t, "apply", "-f", file(t, provider))
+	want := "provider KOWHAI is not linked to an account: its calls are refused\n" +
+		"provider KOWHAI has its events sent over plain http: only a server with --allow-private-destinations does\n"
+	if said != want {
+		t.Errorf("it says %q, want %q", said, want)
+	}
+	linked := strings.NewReplacer(`"name"`, `"account_id": "acc", "name"`, "http://", "https://").Replace(provider)
+	if _, said := o.does(t, "apply", "-f", file(t, linked)); said != "" {
+		t.Errorf("of a provider that can be served it says %q", said)
 	}
 }
 
