@@ -18,18 +18,20 @@ const (
 	// checkedAtOnce is how large a file, in bytes, is read through before it is served. A larger
 	// one is served at once, and read through meanwhile.
 	checkedAtOnce = 16 << 20
-	// checkLimit ends that: the log cannot be folded into the file while somebody reads all of it.
-	checkLimit = 30 * time.Second
+	// rests is how many times as long as it took to read a table the check then rests: together it
+	// takes a quarter of a core at the most.
+	rests = 3
+	// mostGrowth is by how many bytes the log may grow while a table is read: a long log is slow to
+	// read, and a start after a crash has to go through all of it.
+	mostGrowth = 64 << 20
+	// lookAtLog is how often that is looked at.
+	lookAtLog = 100 * time.Millisecond
 )
 
-var errDamaged = errors.New("damaged: restore it from a backup")
+// ErrDamaged is wrapped by what says that a file is damaged.
+var ErrDamaged = errors.New("damaged: restore it from a backup")
 
-// inspection looks for damage in a store that is being served.
-type inspection struct {
-	stop  context.CancelFunc
-	ended sync.WaitGroup
-	found atomic.Pointer[error]
-}
+var errLogGrew = errors.New("the log grew too much meanwhile")
 
 // isLarge tells whether the file is served before it is read through.
 func isLarge(path string) (bool, error) {
@@ -37,12 +39,24 @@ func isLarge(path string) (bool, error) {
 	return err == nil && info.Size() > checkedAtOnce, err
 }
 
-func (i *inspection) start(on *sql.DB) {
-	ctx, stop := context.WithTimeout(context.Background(), checkLimit)
+// inspection looks for damage in a store that is being served.
+type inspection struct {
+	stop  context.CancelCauseFunc
+	ended sync.WaitGroup
+	found atomic.Pointer[error]
+}
+
+// start has look look for damage until the inspection is ended, and tells how that went.
+func (i *inspection) start(look func(context.Context) error, tell func(error)) {
+	ctx, stop := context.WithCancelCause(context.Background())
 	i.stop = stop
 	i.ended.Go(func() {
-		if err := quickCheck(ctx, on); errors.Is(err, errDamaged) {
+		err := look(ctx)
+		if errors.Is(err, ErrDamaged) {
 			i.found.Store(&err)
+		}
+		if tell != nil {
+			tell(err)
 		}
 	})
 }
@@ -50,7 +64,7 @@ func (i *inspection) start(on *sql.DB) {
 // end gives up looking.
 func (i *inspection) end() {
 	if i.stop != nil {
-		i.stop()
+		i.stop(errClosed)
 		i.ended.Wait()
 	}
 }
@@ -63,17 +77,90 @@ func (i *inspection) damage() error {
 	return nil
 }
 
-// quickCheck reads the whole file: damaged pages that no query touches would pass for sound.
-func quickCheck(ctx context.Context, on *sql.DB) error {
+// checkTables reads the whole file, however long that takes, but only one table with its indexes at a time: while
+// somebody reads, the log cannot begin anew. It sees what one quick_check of everything would,
+// but for a page that belongs to two tables or to none.
+func (db *DB) checkTables(ctx context.Context) error {
+	// The table of tables comes first, and with it the list of free pages.
+	tables, err := all(ctx, &db.readers, scanValue[string],
+		`SELECT 'sqlite_schema' UNION ALL SELECT name FROM sqlite_schema WHERE type = 'table'`)
+	if err != nil {
+		return fmt.Errorf("list the tables: %w", err)
+	}
+	return inTurn(ctx, tables, db.checkTable)
+}
+
+// inTurn checks one table after the other, and rests in between. Any error ends it but that the log grew: such a
+// table is left, and named in the end.
+func inTurn(ctx context.Context, tables []string, check func(context.Context, string) error) error {
+	var left []string
+	var tired time.Duration
+	for _, table := range tables {
+		select {
+		case <-time.After(tired):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		began := time.Now()
+		switch err := check(ctx, table); {
+		case errors.Is(err, errLogGrew):
+			left = append(left, table)
+		case err != nil:
+			return fmt.Errorf("table %s: %w", table, err)
+		}
+		tired = rests * time.Since(began)
+	}
+	if left != nil {
+		return fmt.Errorf("%w, so not all was read of %s", errLogGrew, strings.Join(left, ", "))
+	}
+	return nil
+}
+
+// checkTable checks one table, unless the log grows too much while it does.
+func (db *DB) checkTable(ctx context.Context, table string) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go watchLog(ctx, db.path+"-wal", stop)
+	return quickCheck(ctx, db.readers.db, `PRAGMA quick_check('`+strings.ReplaceAll(table, `'`, `''`)+`')`)
+}
+
+// watchLog stops what reads the store once its log has grown by more than mostGrowth, and ends with ctx. The log's size
+// is the most that it had to hold: that it is folded into the file does not make it smaller.
+func watchLog(ctx context.Context, path string, stop context.CancelCauseFunc) {
+	size := func() int64 {
+		info, err := os.Stat(path)
+		if err != nil { // nothing was written yet
+			return 0
+		}
+		return info.Size()
+	}
+	before := size()
+	again := time.NewTicker(lookAtLog)
+	defer again.Stop()
+	for size() <= before+mostGrowth {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	stop(errLogGrew)
+}
+
+// quickCheck reads what check, a quick_check of SQLite's, is about: damaged pages that no query touches would
+// pass for sound.
+func quickCheck(ctx context.Context, on *sql.DB, check string) error {
 	var verdict string
-	err := on.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict)
+	err := on.QueryRowContext(ctx, check).Scan(&verdict)
 	switch {
 	case is(err, sqlite3.SQLITE_CORRUPT):
-		return errDamaged
+		return ErrDamaged
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
 	case err != nil:
 		return fmt.Errorf("check: %w", err)
 	case verdict != "ok":
-		return fmt.Errorf("%w: %s", errDamaged, strings.Join(strings.Fields(verdict), " "))
+		return fmt.Errorf("%w: %s", ErrDamaged, strings.Join(strings.Fields(verdict), " "))
 	}
 	return nil
 }

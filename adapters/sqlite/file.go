@@ -45,10 +45,11 @@ func dsn(path, mode string, pragmas ...string) string {
 
 // openWriter opens the one connection that writes. Its busy wait is short, for SQLite's own knows
 // nothing of a context: see patiently. The log is folded into the file every 16 MB, so that a page that
-// many commits touch is copied once.
+// many commits touch is copied once; where a long reader made it grow, what is beyond 32 MB is given back.
 func openWriter(ctx context.Context, path string) (pool, error) {
 	db, err := sql.Open("sqlite", dsn(path, "rw",
-		"busy_timeout(100)", "wal_autocheckpoint(4000)", "synchronous(FULL)", "foreign_keys(ON)", "trusted_schema(OFF)"))
+		"busy_timeout(100)", "wal_autocheckpoint(4000)", "journal_size_limit(33554432)",
+		"synchronous(FULL)", "foreign_keys(ON)", "trusted_schema(OFF)"))
 	if err != nil {
 		return pool{}, err
 	}
@@ -65,12 +66,13 @@ func setUp(ctx context.Context, db *sql.DB, path string) error {
 	if large, err := isLarge(path); err != nil {
 		return err
 	} else if !large {
-		if err := quickCheck(ctx, db); err != nil {
+		if err := quickCheck(ctx, db, `PRAGMA quick_check(1)`); err != nil {
 			return err
 		}
 	}
 	return checkPragmas(ctx, db, map[string]string{
-		"journal_mode=WAL": "wal", "busy_timeout": "100", "wal_autocheckpoint": "4000", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0",
+		"journal_mode=WAL": "wal", "busy_timeout": "100", "wal_autocheckpoint": "4000", "journal_size_limit": "33554432",
+		"synchronous": "2", "foreign_keys": "1", "trusted_schema": "0",
 	})
 }
 
@@ -97,7 +99,7 @@ func checkFile(ctx context.Context, db *sql.DB) error {
 	case is(err, sqlite3.SQLITE_NOTADB):
 		return errors.New("not a SQLite database")
 	case is(err, sqlite3.SQLITE_CORRUPT):
-		return errDamaged
+		return ErrDamaged
 	case err != nil:
 		return err
 	case application != applicationID && tables > 0:

@@ -35,6 +35,10 @@ type Options struct {
 	// OnCommit is told after each commit how many writes it took together. It may be nil, and must
 	// not block.
 	OnCommit func(writes int)
+	// OnChecked is told once how it ended that a large file was read through while it was served:
+	// with nil if all of it is sound, with an error that wraps ErrDamaged, or with what cut it short, be
+	// it that the store was closed. It may be nil. Of a small file Open itself tells.
+	OnChecked func(error)
 }
 
 // DB is a ports.Store in one SQLite file.
@@ -50,7 +54,7 @@ type DB struct {
 
 // Open opens the store, and makes it if there is none. Files that it makes are the owner's
 // alone. A file that is damaged, that is no store, or whose schema is two versions newer is
-// refused; damage in a large file is looked for while it is served, and Ready tells of it. Refused
+// refused; damage in a large file is looked for while it is served, and OnChecked and Ready tell of it. Refused
 // is also a secret that is not the store's: unless the store's is among those given, for then what
 // it seals is sealed anew under the first of them.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
@@ -91,7 +95,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	}
 	large, err := isLarge(db.path)
 	if large {
-		db.inspection.start(db.readers.db)
+		db.inspection.start(db.checkTables, o.OnChecked)
 	}
 	return err
 }

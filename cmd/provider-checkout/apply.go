@@ -23,7 +23,7 @@ func apply(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%s is refused: %w", c.file, err)
 	}
-	db, err := c.openStore(ctx, "", nil)
+	db, err := c.openStore(ctx, "", observer{})
 	if err != nil {
 		return err
 	}

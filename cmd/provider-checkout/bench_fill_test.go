@@ -66,7 +66,7 @@ func fill(b *testing.B, spec string, open, ready int) *benchStore {
 	b.Helper()
 	ctx := b.Context()
 	c := &call{settings: settings{store: spec}, env: func(string) string { return "" }}
-	db, err := c.openStore(ctx, catalogue.Sandbox, nil)
+	db, err := c.openStore(ctx, catalogue.Sandbox, observer{})
 	if err != nil {
 		b.Fatal(err)
 	}

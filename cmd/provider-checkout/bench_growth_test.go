@@ -167,15 +167,20 @@ func (g *grown) starts(b *testing.B) {
 	alone(b, middle(took), "ms-to-first-answer")
 }
 
-// serveIdle starts the service and waits until it has read a large file through, which it does while it serves:
-// until it uses next to nothing of the processor.
+// serveIdle starts the service and waits until it has read a large file through, which it does while it serves: until
+// it has used next to nothing of the processor for longer than it rests between two tables, which is three times
+// what it took to read the first.
 func (g *grown) serveIdle(b *testing.B) *child {
 	b.Helper()
 	c := g.serve(b)
-	before := c.cpu()
+	before, idle := c.cpu(), time.Duration(0)
 	for range time.Tick(time.Second) {
 		now := c.cpu()
-		if now-before < 50*time.Millisecond {
+		idle += time.Second
+		if now-before >= 50*time.Millisecond {
+			idle = 0
+		}
+		if idle > 3*now {
 			break
 		}
 		before = now

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -35,16 +36,16 @@ func serve(ctx context.Context, c *call) error {
 	if private != nil {
 		defer private.Close()
 	}
+	out := newLogWriter(c.stderr)
+	defer out.Close()
+	log := slog.New(slog.NewJSONHandler(out, nil))
 	metrics := ops.NewMetrics()
-	db, err := c.openStore(ctx, c.environment, metrics.ObserveCommit)
+	db, err := c.openStore(ctx, c.environment, observer{commit: metrics.ObserveCommit, checked: logCheck(log)})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	base := c.base(ln)
-	out := newLogWriter(c.stderr)
-	defer out.Close()
-	log := slog.New(slog.NewJSONHandler(out, nil))
 	s, err := newSite(db, c.settings, base, metrics, log)
 	if err != nil {
 		return err
@@ -56,6 +57,20 @@ func serve(ctx context.Context, c *call) error {
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
 	return s.serve(ctx, ln, private)
+}
+
+// logCheck logs how it ended that a store was read through while it was served.
+func logCheck(log *slog.Logger) func(error) {
+	return func(err error) {
+		switch {
+		case err == nil:
+			log.Info("store checked")
+		case errors.Is(err, sqlite.ErrDamaged):
+			log.Error("store damaged", slog.Any("error", err))
+		default:
+			log.Warn("store check cut short", slog.Any("error", err))
+		}
+	}
 }
 
 // listenOps listens where the operator is answered, or returns nil where that is nowhere.

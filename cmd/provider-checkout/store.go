@@ -33,19 +33,25 @@ type records interface {
 	Close() error
 }
 
+// observer is told what a store in a file does by itself; see sqlite.Options. A command that does not
+// care has the zero one.
+type observer struct {
+	commit  func(writes int)
+	checked func(error)
+}
+
 // openStore opens the store, and makes it if there is none. env is empty for a command that
-// serves neither environment, and onCommit, which is told the size of each commit where the store
-// itself commits, nil for one that does not care.
-func (c *call) openStore(ctx context.Context, env catalogue.Environment, onCommit func(writes int)) (records, error) {
-	return c.open(ctx, env, onCommit, false)
+// serves neither environment.
+func (c *call) openStore(ctx context.Context, env catalogue.Environment, tell observer) (records, error) {
+	return c.open(ctx, env, tell, false)
 }
 
 // openRecords opens a store that must be there: a mistyped path is not answered with an empty store.
 func (c *call) openRecords(ctx context.Context) (records, error) {
-	return c.open(ctx, "", nil, true)
+	return c.open(ctx, "", observer{}, true)
 }
 
-func (c *call) open(ctx context.Context, env catalogue.Environment, onCommit func(writes int), mustExist bool) (records, error) {
+func (c *call) open(ctx context.Context, env catalogue.Environment, tell observer, mustExist bool) (records, error) {
 	scheme, path, _ := strings.Cut(c.store, ":")
 	inPostgres := scheme == "postgres" || scheme == "postgresql"
 	if path == "" || !inPostgres && scheme != "sqlite" {
@@ -61,10 +67,11 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, onCommit fun
 	if err != nil {
 		return nil, err
 	}
-	if inPostgres { // whose server puts commits together by itself
+	if inPostgres { // whose server puts commits together, and looks after its files, by itself
 		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, MustExist: mustExist, Rand: rand.Reader})
 	}
-	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader, OnCommit: onCommit})
+	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader,
+		OnCommit: tell.commit, OnChecked: tell.checked})
 }
 
 // secrets returns the operator's secrets, or none where none are given.
