@@ -119,8 +119,10 @@ func inTurn(ctx context.Context, tables []string, check func(context.Context, st
 // checkTable checks one table, unless the log grows too much while it does.
 func (db *DB) checkTable(ctx context.Context, table string) error {
 	ctx, stop := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { watchLog(ctx, db.path+"-wal", stop) })
+	defer watching.Wait()
 	defer stop(nil)
-	go watchLog(ctx, db.path+"-wal", stop)
 	return quickCheck(ctx, db.readers.db, `PRAGMA quick_check('`+strings.ReplaceAll(table, `'`, `''`)+`')`)
 }
 
