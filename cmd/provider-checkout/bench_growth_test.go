@@ -123,7 +123,7 @@ func agreementSize(b *testing.B, spec string) {
 func (g *grown) openStore(b *testing.B) records {
 	b.Helper()
 	c := &call{settings: settings{store: g.spec}, env: func(string) string { return "" }}
-	db, err := c.openStore(b.Context(), catalogue.Sandbox, nil)
+	db, err := c.openStore(b.Context(), catalogue.Sandbox, observer{})
 	if err != nil {
 		b.Fatal(err)
 	}
