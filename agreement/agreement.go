@@ -18,6 +18,7 @@ type Agreement struct {
 	CheckoutID string
 	OrderID    string
 	AcceptedAt time.Time // of the declarations, UTC
+	Sandbox    bool      // it was concluded in the sandbox, and binds nobody
 
 	Provider Party
 	Student  Student
@@ -60,6 +61,15 @@ type DirectDebit struct {
 	AccountTail   string // last two digits of the account's base number
 	AuthorisedAt  time.Time
 	Consent       Consent // to the direct debit terms
+}
+
+// Foot is what stands at the foot of every page of the agreement.
+func (a Agreement) Foot() string {
+	foot := a.Title() + ", wording of " + a.Version
+	if a.Sandbox {
+		foot += ". SANDBOX: a test, and no agreement"
+	}
+	return foot
 }
 
 // Document is a drawn agreement.

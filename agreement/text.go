@@ -32,12 +32,12 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 	sections := []Section{
 		a.opening(zone),
 		a.glance(),
-		a.payments(),
+		a.payments(zone),
 		a.parties(),
 		a.cost(),
 		a.declarations(zone),
 		a.authority(zone),
-		{Title: "Direct debit terms", Rows: a.DirectDebit.Consent.Terms.Rows(a.Provider.Name)},
+		{Title: "Direct debit terms", Rows: a.DirectDebit.Consent.Terms.Rows(a.Provider.Name, a.Terms.Lender)},
 	}
 	if len(a.Terms.Blocks) > 0 {
 		sections = append(sections, a.terms())
@@ -46,13 +46,17 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 }
 
 func (a Agreement) opening(zone *time.Location) Section {
+	paragraphs := []string{
+		"This is an interest-free payment plan for a course of " + a.Provider.Name + ". The payer pays " +
+			"the course price in the payments that are listed here, and nothing on top of it. " +
+			"The payments are collected by direct debit.",
+	}
+	if a.Sandbox {
+		paragraphs = append(paragraphs, "This was made in the sandbox. It is a test, and no agreement: no bank is asked and no money moves.")
+	}
 	return Section{
-		Title: title,
-		Paragraphs: []string{
-			"This is an interest-free payment plan for a course of " + a.Provider.Name + ". The payer pays " +
-				"the course price in the payments that are listed here, and nothing on top of it. " +
-				"The payments are collected by direct debit.",
-		},
+		Title:      title,
+		Paragraphs: paragraphs,
 		Rows: []Row{
 			{"Agreement number", a.Number},
 			{"Accepted on", moment(a.AcceptedAt, zone)},
@@ -104,20 +108,20 @@ func (a Agreement) parties() Section {
 		rows = append(rows, Row{"Questions to", a.Provider.SupportEmail})
 	}
 	if lender := a.Terms.Lender; lender != (Lender{}) {
-		rows = append(rows, Row{"Lender", lender.Name}, Row{"Lender's address", lender.Address})
+		rows = append(rows, Row{"Lender", lender.Name}, Row{"Lender’s address", lender.Address})
 		if lender.Registration != "" {
-			rows = append(rows, Row{"Lender's registration", lender.Registration})
+			rows = append(rows, Row{"Lender’s registration", lender.Registration})
 		}
 	}
 	return Section{
 		Title: "Who takes part",
 		Paragraphs: []string{
-			"The payer's name and email came from " + a.Provider.Name + ".",
+			"The payer’s name and email came from " + a.Provider.Name + ".",
 		},
 		Rows: append(rows,
-			Row{"Payments collected by", "The " + collector(a.Provider.Name)},
+			Row{"Payments collected by", "The " + collector(a.Provider.Name, a.Terms.Lender)},
 			Row{"Payer", a.payer()},
-			Row{"Payer's email", a.Student.Email},
+			Row{"Payer’s email", a.Student.Email},
 		),
 	}
 }
@@ -153,7 +157,7 @@ func (a Agreement) cost() Section {
 	}
 }
 
-func (a Agreement) payments() Section {
+func (a Agreement) payments(zone *time.Location) Section {
 	table := Table{
 		Header: []string{"No.", "Planned date", "Payment", "Amount"},
 		Foot:   []string{"", "", "Total to pay", dollars(a.Pricing.Price)},
@@ -162,15 +166,36 @@ func (a Agreement) payments() Section {
 		table.Rows = append(table.Rows,
 			[]string{strconv.Itoa(c.Sequence), c.Due.Long(), payment(c.Type), dollars(c.Amount)})
 	}
-	return Section{
-		Title: "Planned payments",
-		Paragraphs: []string{
-			"The amounts are fixed. The dates are planned: the direct debit processor and the banks decide " +
-				"on which day a payment leaves the account. A payment that is planned for a day on " +
-				"which banks do not process payments is taken on a later day on which they do.",
-		},
-		Table: table,
+	paragraphs := []string{
+		"The amounts are fixed. The dates are planned: the direct debit processor and the banks decide " +
+			"on which day a payment leaves the account. A payment that is planned for a day on " +
+			"which banks do not process payments is taken on a later day on which they do.",
 	}
+	if early := a.early(zone); early != "" {
+		paragraphs = append(paragraphs, early)
+	}
+	return Section{Title: "Planned payments", Paragraphs: paragraphs, Table: table}
+}
+
+// early says of the payments that are planned for sooner than the notice of them allows when they are
+// taken; nothing if there are none.
+func (a Agreement) early(zone *time.Location) string {
+	noticed := money.DateOf(a.AcceptedAt.In(zone)).AddDays(a.DirectDebit.Consent.Terms.days())
+	var sum money.Cents
+	count := 0
+	for _, c := range a.Schedule {
+		if c.Due.Before(noticed) {
+			count, sum = count+1, sum+c.Amount
+		}
+	}
+	const rule = ", for the payer has notice of a payment before it is taken."
+	switch count {
+	case 0:
+		return ""
+	case 1:
+		return "Payment 1, " + dollars(sum) + ", is taken on or after " + noticed.Long() + rule
+	}
+	return fmt.Sprintf("Payments 1 to %d, %s together, are taken on or after %s%s", count, dollars(sum), noticed.Long(), rule)
 }
 
 func payment(t money.ChargeType) string {
@@ -196,8 +221,8 @@ func (a Agreement) declarations(zone *time.Location) Section {
 			{"Payment plan", "The payer accepts the payment plan." + accepted},
 			{"Information", "The payer confirms the information given for the enrolment and the plan." + accepted},
 			{"Privacy", "The payer consents to the use of personal information for the enrolment and the plan." + accepted},
-			{"First payment", "The payer confirms the deposit or first payment, which is number 1 of the planned " +
-				"payments. Nothing was collected at that time." + accepted},
+			{"First payment", "The payer confirms the deposit or first payment, which is payment 1 of the planned " +
+				"ones. Nothing had been collected by then." + accepted},
 		},
 	}
 }
@@ -222,15 +247,14 @@ func (c Consent) rows(zone *time.Location) []Row {
 	if c.IsZero() {
 		return nil
 	}
-	text := "The payer accepted the direct debit terms"
-	if c.Terms.Version != "" {
-		text += " of version " + c.Terms.Version
-	}
-	text += " on " + moment(c.At, zone)
+	text := "The direct debit terms were accepted on the setup page on " + moment(c.At, zone)
 	if c.From != "" {
 		text += ", from the network address " + c.From
 	}
-	return []Row{{"Consent", text + "."}}
+	if c.Terms.Version == "" {
+		return []Row{{"Consent", text + ". Which version the page showed is not on record."}}
+	}
+	return []Row{{"Consent", text + ", in their version " + c.Terms.Version + " with notice of " + c.Terms.Notice() + "."}}
 }
 
 // terms are the operator's own, word for word.
@@ -256,15 +280,16 @@ func (a Agreement) record() Section {
 }
 
 // Rows returns the terms of the direct debit authority, as the payer reads them before giving it and
-// as the agreement repeats them. provider is the name that the payer knows the education provider by.
-func (t DebitTerms) Rows(provider string) []Row {
+// as the agreement repeats them. provider is the name that the payer knows the education provider by; a lender
+// that is named is who collects.
+func (t DebitTerms) Rows(provider string, lender Lender) []Row {
 	return []Row{
-		{"Who collects", "The payments are collected by the " + collector(provider) + ", through a direct debit " +
-			"processor and the New Zealand banks' direct debit system (BECS NZ)."},
+		{"Who collects", "The payments are collected by the " + collector(provider, lender) + ", through a direct debit " +
+			"processor and the New Zealand banks’ direct debit system (BECS NZ)."},
 		{"Operated severally", "The account holder can operate the account alone: no other person has to " +
 			"agree to a payment from it."},
 		{"Notice", t.notice() + " Before an amount or a planned date is changed, the account holder is given " +
-			"30 days' notice, unless the account holder asked for the change or agrees to less."},
+			"30 days’ notice, unless the account holder asked for the change or agrees to less."},
 		{"Dispute", "The account holder can dispute a payment with the bank that holds the account within " +
 			"120 days of it, and within 9 months of it if it was never authorised."},
 		{"Ending the authority", "The account holder can end the authority at any time through that bank. " +
@@ -275,7 +300,7 @@ func (t DebitTerms) Rows(provider string) []Row {
 // notice says how long before a payment the account holder knows of it.
 func (t DebitTerms) notice() string {
 	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
-		"until " + t.Notice() + " after that notice: one that is planned for sooner is taken then."
+		"before " + t.Notice() + " have passed since that notice. One that is planned for an earlier day is taken on the first day after them."
 	if t.days() < UsualNotice {
 		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d days.", UsualNotice)
 	}
@@ -283,8 +308,12 @@ func (t DebitTerms) notice() string {
 }
 
 // collector says who collects the payments of a provider's plans, without the article.
-func collector(provider string) string {
-	return "operator of this service, on behalf of " + provider
+func collector(provider string, lender Lender) string {
+	who := "operator of this service"
+	if lender.Name != "" {
+		who = "lender, " + lender.Name
+	}
+	return who + ", on behalf of " + provider
 }
 
 // moment writes t for a reader in zone: "Friday 20 November 2026, 4:12:05 pm NZDT".

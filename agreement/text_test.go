@@ -63,7 +63,7 @@ func TestTextRows(t *testing.T) {
 			"Who takes part", "Lender", missing},
 		{"a lender may have no registration",
 			func(a *agreement.Agreement) { a.Terms.Lender.Registration = "" },
-			"Who takes part", "Lender's registration", missing},
+			"Who takes part", "Lender’s registration", missing},
 		{"a lender is named",
 			func(a *agreement.Agreement) {},
 			"Who takes part", "Lender", "Pūtea Limited"},
@@ -98,13 +98,14 @@ func TestTextRows(t *testing.T) {
 			"What the course costs", "Initial payment", "$0.01"},
 		{"a consent says when, from where and to what",
 			func(a *agreement.Agreement) {},
-			"Direct debit authority", "Consent", "The payer accepted the direct debit terms of version " + agreement.Version +
-				" on Friday 15 January 2027, 3:59:00 pm NZDT, from the network address 203.0.113.7."},
+			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
+				"3:59:00 pm NZDT, from the network address 203.0.113.7, in their version " + agreement.Version + " with notice of 2 calendar days."},
 		{"a consent says no more than is known",
 			func(a *agreement.Agreement) {
 				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", agreement.DebitTerms{}
 			},
-			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on Friday 15 January 2027, 3:59:00 pm NZDT."},
+			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
+				"3:59:00 pm NZDT. Which version the page showed is not on record."},
 		{"no consent on record is not claimed",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
 			"Direct debit authority", "Consent", missing},
@@ -120,6 +121,12 @@ func TestTextRows(t *testing.T) {
 		{"without a consent on record the notice is the usual one",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
 			"Direct debit terms", "Notice", notice("10 calendar days", "")},
+		{"a lender that is named collects",
+			func(a *agreement.Agreement) {},
+			"Who takes part", "Payments collected by", "The lender, Pūtea Limited, on behalf of Kōwhai Institute"},
+		{"otherwise the operator does",
+			func(a *agreement.Agreement) { a.Terms.Lender = agreement.Lender{} },
+			"Who takes part", "Payments collected by", "The operator of this service, on behalf of Kōwhai Institute"},
 		{"summer time is NZDT",
 			func(a *agreement.Agreement) { a.AcceptedAt = time.Date(2027, 1, 31, 11, 0, 0, 0, time.UTC) },
 			title, "Accepted on", "Monday 1 February 2027, 12:00:00 am NZDT"},
@@ -144,11 +151,44 @@ func TestTextRows(t *testing.T) {
 	}
 }
 
+func TestTextOfTheSandboxSaysThatItBindsNobody(t *testing.T) {
+	a := diploma()
+	for _, sandbox := range []bool{false, true} {
+		a.Sandbox = sandbox
+		said := strings.Contains(strings.Join(text(t, a)[0].Paragraphs, " "), "It is a test, and no agreement")
+		if said != sandbox || strings.Contains(a.Foot(), "SANDBOX") != sandbox {
+			t.Errorf("sandbox %v: the text says so: %v; at the foot stands %q", sandbox, said, a.Foot())
+		}
+	}
+}
+
+func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
+	const rule = ", for the payer has notice of a payment before it is taken."
+	for _, tt := range []struct {
+		name     string
+		accepted time.Time // of 10 days of notice
+		want     string
+	}{
+		{"none is early", time.Date(2027, 1, 21, 10, 0, 0, 0, time.UTC), ""},
+		{"one is a day early", time.Date(2027, 1, 21, 11, 0, 0, 0, time.UTC), // midnight in Auckland
+			"Payment 1, $200.00, is taken on or after Monday 1 February 2027" + rule},
+		{"several are", time.Date(2027, 3, 30, 0, 0, 0, 0, time.UTC),
+			"Payments 1 to 3, $1,595.00 together, are taken on or after Friday 9 April 2027" + rule},
+	} {
+		a := diploma()
+		a.AcceptedAt, a.DirectDebit.Consent.Terms.NoticeDays = tt.accepted, 10
+		paragraphs := section(t, text(t, a), "Planned payments").Paragraphs
+		if got := strings.Join(paragraphs[1:], " "); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 // notice is the term about notice.
 func notice(period, agreed string) string {
-	return "The agreement gives notice of the amount and the planned date of every payment. No payment is taken until " +
-		period + " after that notice: one that is planned for sooner is taken then." + agreed +
-		" Before an amount or a planned date is changed, the account holder is given 30 days' notice, unless the account " +
+	return "The agreement gives notice of the amount and the planned date of every payment. No payment is taken before " +
+		period + " have passed since that notice. One that is planned for an earlier day is taken on the first day after them." + agreed +
+		" Before an amount or a planned date is changed, the account holder is given 30 days’ notice, unless the account " +
 		"holder asked for the change or agrees to less."
 }
 

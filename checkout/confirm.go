@@ -122,6 +122,7 @@ func (c Confirm) Agree(stored Checkout, provider catalogue.Provider, env catalog
 		CheckoutID: stored.ID,
 		OrderID:    stored.OrderID,
 		AcceptedAt: now,
+		Sandbox:    env == catalogue.Sandbox,
 		Provider: agreement.Party{Code: provider.Code, Name: provider.DisplayName(),
 			SupportEmail: provider.Branding.SupportEmail, Colour: provider.Branding.PrimaryColour},
 		Student:     agreement.Student(stored.Student),

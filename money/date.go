@@ -50,9 +50,9 @@ func (d Date) IsZero() bool { return d == Date{} }
 func (d Date) After(f Frequency, n int) Date {
 	switch f {
 	case Weekly:
-		return DateOf(d.midnight().AddDate(0, 0, 7*n))
+		return d.AddDays(7 * n)
 	case Fortnightly:
-		return DateOf(d.midnight().AddDate(0, 0, 14*n))
+		return d.AddDays(14 * n)
 	case Monthly:
 		month := Date{d.Year, d.Month, 1}.midnight().AddDate(0, n, 0)
 		last := month.AddDate(0, 1, -1).Day()
@@ -60,6 +60,12 @@ func (d Date) After(f Frequency, n int) Date {
 	}
 	panic(fmt.Sprintf("money: %q is no frequency", f))
 }
+
+// AddDays returns the day that is n days after d.
+func (d Date) AddDays(n int) Date { return DateOf(d.midnight().AddDate(0, 0, n)) }
+
+// Before tells whether d is an earlier day than e.
+func (d Date) Before(e Date) bool { return d.midnight().Before(e.midnight()) }
 
 // midnight returns the start of d in UTC, where every day has one.
 func (d Date) midnight() time.Time {

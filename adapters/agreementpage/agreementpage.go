@@ -72,7 +72,7 @@ func (p *Pages) Write(w io.Writer, a agreement.Agreement) error {
 // view is what the template shows.
 type view struct {
 	Title    string
-	Version  string
+	Foot     string
 	Style    template.CSS
 	Colour   string // #rrggbb of the bar at the top, "" for none
 	Opening  agreement.Section
@@ -90,7 +90,7 @@ type section struct {
 func viewOf(a agreement.Agreement, sections []agreement.Section) view {
 	v := view{
 		Title:   a.Title(),
-		Version: a.Version,
+		Foot:    a.Foot(),
 		Style:   template.CSS(style),
 		Opening: sections[0],
 	}

@@ -39,7 +39,7 @@ func TestPageReadsAsTheAgreement(t *testing.T) {
 				want = append(want, cells...)
 			}
 		}
-		want = append(want, a.Title()+", version "+a.Version)
+		want = append(want, a.Foot())
 		_, body, _ := strings.Cut(written(t, a), "<body>")
 		if got := squeeze(text(body)); got != squeeze(strings.Join(want, "")) {
 			t.Errorf("with %d instalments the page reads\n%s\nwant\n%s", n, got, squeeze(strings.Join(want, "")))

@@ -82,7 +82,7 @@ func TestTheNoticeOfADoneSetupIsTheOneAgreedTo(t *testing.T) {
 	b.complete()
 	p.NoticeDays = 5
 	b.configure(p)
-	b.get(b.legalPath()).wants(t, "until 2 calendar days after that notice")
+	b.get(b.legalPath()).wants(t, "before 2 calendar days have passed since that notice")
 }
 
 func TestLegalPageHasTheOperatorsTerms(t *testing.T) {

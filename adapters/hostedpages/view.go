@@ -66,7 +66,7 @@ func contentOf(setup service.SetupPage) content {
 		Token:        setup.Token,
 		SetupURL:     setupPath + "?token=" + url.QueryEscape(setup.Token),
 		LegalURL:     legalPath + "?token=" + url.QueryEscape(setup.Token),
-		Terms:        setup.Terms.Rows(provider.DisplayName()),
+		Terms:        setup.Terms.Rows(provider.DisplayName(), setup.PlanTerms.Lender),
 		TermsVersion: setup.Terms.Version,
 		TermsRead:    setup.Terms.String(),
 		NoticePeriod: setup.Terms.Notice(),

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
+	"golang.org/x/text/unicode/bidi"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -38,11 +39,22 @@ func (f *face) has(r rune) bool {
 	if plain(r) {
 		return true // as most are
 	}
-	if r > '\uffff' {
+	if r > '\uffff' || fromRight(r) {
 		return false
 	}
 	glyph, err := f.glyphs.GlyphIndex(nil, r)
 	return err == nil && glyph != 0
+}
+
+// fromRight tells whether r is of a script that is written from the right, which the library would write from the
+// left: a name that is silently reversed is another name.
+func fromRight(r rune) bool {
+	properties, _ := bidi.LookupRune(r)
+	switch properties.Class() {
+	case bidi.R, bidi.AL, bidi.AN:
+		return true
+	}
+	return false
 }
 
 // advance returns how wide r is, in thousandths of the type size, rounded as the library does.

@@ -94,9 +94,13 @@ func TestWrapLosesNothingAndFits(t *testing.T) {
 
 func TestWrapBreaksANameWithoutSpaces(t *testing.T) {
 	s := drawing(t)
-	lines := s.wrap(s.body, strings.Repeat("W", 255), right-values)
+	lines := s.wrap(s.body, strings.Repeat("W", 255), right-valuesAt)
 	if len(lines) < 5 || len(lines) > 10 {
 		t.Errorf("255 letters W take %d lines: %q", len(lines), lines)
+	}
+	double := strings.Repeat("W", 20) + "-" + strings.Repeat("W", 20) + "-" + strings.Repeat("W", 20)
+	if got := s.wrap(s.body, double, s.width(s.body, double)-1); len(got) != 2 || !strings.HasSuffix(got[0], "-") {
+		t.Errorf("a name of hyphens is broken as %q, want it broken behind one", got)
 	}
 	if got := s.wrap(s.body, "WW", 0.1); len(got) < 2 || got[0] != "W" {
 		t.Errorf("where nothing fits the lines are %q, want a rune each", got)

@@ -96,6 +96,6 @@ func (p *Printer) draw(a agreement.Agreement) (pdf []byte, err error) {
 	for i, section := range sections {
 		s.section(section, i == 0)
 	}
-	s.footers(a.Title() + ", version " + a.Version)
+	s.footers(a.Foot())
 	return s.bytes()
 }

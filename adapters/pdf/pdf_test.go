@@ -60,7 +60,7 @@ func TestPrintRepeatsTheTableHeaderAndFootsEveryPage(t *testing.T) {
 	}
 	for i, page := range drawn.pages {
 		wantFoot := []string{
-			"Payment Plan Agreement PPA-2027-000042, version " + agreement.Version,
+			"Payment Plan Agreement PPA-2027-000042, wording of " + agreement.Version,
 			fmt.Sprintf("Page %d of %d", i+1, len(drawn.pages)),
 		}
 		if got := page[len(page)-2:]; got[0] != wantFoot[0] || got[1] != wantFoot[1] {
@@ -89,7 +89,8 @@ func TestPrintNames(t *testing.T) {
 		{"white space is one space", "Anna\u00a0 \tMaria", "Anna Maria", ""},
 		{"what PDF itself uses is text", `(A)\n) Tj <b>=1+1</b> {nb}`, `(A)\n) Tj <b>=1+1</b> {nb}`, ""},
 		{"an emoji is named by its code point", "Ana 😀", "Ana \uFFFD", "U+1F600"},
-		{"each missing character is named once", "🎉😀🎉", "\uFFFD\uFFFD\uFFFD", "U+1F389, U+1F600"},
+		{"missing characters are named in their order", "🎉😀🎉", "\uFFFD\uFFFD\uFFFD", "U+1F389 U+1F600 U+1F389"},
+		{"what is written from the right is not written from the left", "مر ש", "\uFFFD\uFFFD \uFFFD", "U+0645 U+0631 U+05E9"},
 		{"a script that the font lacks is named", "王", "\uFFFD", "U+738B"},
 		{"a name that already has U+FFFD is exact", "A\uFFFD", "A\uFFFD", ""},
 		{"invalid UTF-8 is replaced", "A\xff", "A\uFFFD", ""},
@@ -99,17 +100,17 @@ func TestPrintNames(t *testing.T) {
 			a := plan(4)
 			a.Student = agreement.Student{FirstName: tt.given, LastName: "X", Email: "x@example.nz"}
 			text := squeeze(read(t, printed(t, a)).text())
-			if want := squeeze("Payer" + tt.drawn + " X" + "Payer's email"); !strings.Contains(text, want) {
+			if want := squeeze("Payer" + tt.drawn + " X" + "Payer’s email"); !strings.Contains(text, want) {
 				t.Errorf("the pages do not show %q:\n%s", want, text)
 			}
-			const noted = "couldnotbedrawn.Eachisshownas\uFFFDandlistedherebyitscodepoint:"
+			const noted = "cannotshoweveryletter"
 			if tt.note == "" {
 				if strings.Contains(text, noted) {
 					t.Errorf("there is a note:\n%s", text)
 				}
 				return
 			}
-			want := squeeze(noted + tt.note + "." + "What the course costs")
+			want := squeeze("Unicode numbers. Payer: " + tt.note + "." + "What the course costs")
 			if !strings.Contains(text, want) {
 				t.Errorf("no note %q below the names:\n%s", want, text)
 			}

@@ -5,15 +5,19 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// values is where the values of labelled rows begin, in millimetres.
-const values = left + 48.0
+// valuesAt is where the values of labelled rows begin, in millimetres.
+const valuesAt = left + 48.0
 
 // section draws sec in the order in which it is read; first is the one with the document's title.
 func (s *sheet) section(sec agreement.Section, first bool) {
+	s.about = sec.Title
 	if sec.AtAGlance {
 		s.box(sec)
 		s.note()
 		return
+	}
+	if sec.Table.IsZero() {
+		s.keep(sec)
 	}
 	s.open(sec.Title, first)
 	for _, p := range sec.Paragraphs {
@@ -26,6 +30,26 @@ func (s *sheet) section(sec agreement.Section, first bool) {
 		s.table(sec.Table)
 	}
 	s.note()
+}
+
+// keep begins a new page for a section that does not fit on what is left of this one, but would on half a page: a
+// short one is read as a whole.
+func (s *sheet) keep(sec agreement.Section) {
+	const half = (bottom - top) / 2
+	if s.fits(half) {
+		return
+	}
+	height := s.heading.height + 4
+	for _, p := range sec.Paragraphs {
+		height += float64(len(s.wrap(s.body, s.clean(s.body, p), right-left)))*s.body.height + 1.5
+	}
+	for _, r := range sec.Rows {
+		labels, lines := s.lines(r)
+		height += s.rowHeight(max(len(labels), len(lines)))
+	}
+	if height <= half {
+		s.need(height)
+	}
 }
 
 // open writes a section's title on the page where its first lines stand.
@@ -58,8 +82,9 @@ func (s *sheet) box(sec agreement.Section) {
 	title.colour = colour.Black // what can be read on white might not be on the tint
 	lines := []boxed{{sec.Title, "", title}}
 	for _, r := range sec.Rows {
+		s.about = r.Label
 		label := s.clean(s.glanceLabel, r.Label)
-		for _, value := range s.wrap(s.glance, s.clean(s.glance, r.Value), right-pad-values) {
+		for _, value := range s.wrap(s.glance, s.clean(s.glance, r.Value), right-pad-valuesAt) {
 			lines = append(lines, boxed{label, value, s.glanceLabel})
 			label = ""
 		}
@@ -77,7 +102,7 @@ func (s *sheet) box(sec agreement.Section) {
 		y := s.y
 		s.band(l.style.height)
 		s.put(l.style, left+pad, y, l.label)
-		s.put(s.glance, values, y, l.value)
+		s.put(s.glance, valuesAt, y, l.value)
 	}
 	s.band(pad / 2)
 	s.y += 2
@@ -100,9 +125,24 @@ func (s *sheet) paragraph(text string) {
 	s.y += 1.5
 }
 
+// lines are what a row is written in.
+func (s *sheet) lines(r agreement.Row) (labels, values []string) {
+	s.about = r.Label
+	labels = s.wrap(s.label, s.clean(s.label, r.Label), valuesAt-left-4)
+	return labels, s.wrap(s.body, s.clean(s.body, r.Value), right-valuesAt)
+}
+
+// rowHeight is how high a row of so many lines is, with what keeps it from the next one.
+func (s *sheet) rowHeight(lines int) float64 {
+	height := float64(lines)*s.body.height + 0.5
+	if lines > 1 {
+		height += 1.2 // rows of several lines are told apart
+	}
+	return height
+}
+
 func (s *sheet) row(r agreement.Row) {
-	labels := s.wrap(s.label, s.clean(s.label, r.Label), values-left-4)
-	lines := s.wrap(s.body, s.clean(s.body, r.Value), right-values)
+	labels, lines := s.lines(r)
 	count := max(len(labels), len(lines))
 	s.need(float64(min(count, 8)) * s.body.height) // a short row stays on one page
 	for i := range count {
@@ -111,14 +151,11 @@ func (s *sheet) row(r agreement.Row) {
 			s.put(s.label, left, s.y, labels[i])
 		}
 		if i < len(lines) {
-			s.put(s.body, values, s.y, lines[i])
+			s.put(s.body, valuesAt, s.y, lines[i])
 		}
 		s.y += s.body.height
 	}
-	s.y += 0.5
-	if count > 1 {
-		s.y += 1.2 // rows of several lines are told apart
-	}
+	s.y += s.rowHeight(count) - float64(count)*s.body.height
 }
 
 // table draws t with its header on every page that it reaches.

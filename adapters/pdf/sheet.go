@@ -3,7 +3,6 @@ package pdf
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +35,8 @@ type sheet struct {
 	y       float64        // top of the next line
 	used    setting        // what the page is set in at the moment
 	whole   map[*face]bool // faces that the document has in whole
-	undrawn map[rune]bool  // since the last note
+	about   string         // what the text that is being written is: the label of its row
+	undrawn []string       // texts with characters that were not drawn since the last note, each by its code points
 	accent  colour.RGB     // the provider's, as it can be read on white
 
 	title, heading, body, label, strong, small, glance, glanceLabel style
@@ -67,7 +67,6 @@ func newSheet(regular, bold *face, at time.Time, brand string) *sheet {
 	s := &sheet{
 		pdf:         gofpdf.New("P", "mm", "A4", ""),
 		whole:       map[*face]bool{},
-		undrawn:     map[rune]bool{},
 		accent:      accent,
 		title:       style{bold, 19, 10, colour.Black},
 		heading:     style{bold, 12.5, 7.5, accent},
@@ -116,8 +115,14 @@ func (s *sheet) need(height float64) {
 	}
 }
 
+// clean makes text fit to draw in st, and remembers what cannot be drawn of it.
 func (s *sheet) clean(st style, text string) string {
-	return st.face.clean(text, func(r rune) { s.undrawn[r] = true })
+	points := s.about + ":"
+	clean := st.face.clean(text, func(r rune) { points += fmt.Sprintf(" %U", r) })
+	if points != s.about+":" && !slices.Contains(s.undrawn, points) {
+		s.undrawn = append(s.undrawn, points)
+	}
+	return clean
 }
 
 // use readies the page for text in st and returns text as the font takes it: a line that the
@@ -188,6 +193,9 @@ func (s *sheet) wrap(st style, text string, width float64) []string {
 		}
 		for s.width(st, word) > width {
 			head := s.head(st, word, width)
+			if hyphen := strings.LastIndexByte(head, '-'); hyphen > 0 {
+				head = head[:hyphen+1]
+			}
 			lines = append(lines, head)
 			word = word[len(head):]
 		}
@@ -209,19 +217,16 @@ func (s *sheet) head(st style, word string, width float64) string {
 	return word[:end]
 }
 
-// note says which characters were not drawn since the last note, if any.
+// note says which characters were not drawn since the last note, if any, in the order in which they are read.
 func (s *sheet) note() {
 	if len(s.undrawn) == 0 {
 		return
 	}
-	var points []string
-	for _, r := range slices.Sorted(maps.Keys(s.undrawn)) {
-		points = append(points, fmt.Sprintf("%U", r))
-	}
+	undrawn := strings.Join(s.undrawn, "; ")
+	s.undrawn = nil
 	s.y++
-	s.paragraph("Some characters above could not be drawn. Each is shown as \uFFFD and listed here by its " +
-		"code point: " + strings.Join(points, ", ") + ".")
-	clear(s.undrawn)
+	s.paragraph("This document cannot show every letter of what stands above. Each \uFFFD stands for one, and these are " +
+		"they, in their order and by their Unicode numbers. " + undrawn + ".")
 }
 
 // footers writes text and the page number at the foot of every page.

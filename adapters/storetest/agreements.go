@@ -20,7 +20,7 @@ func Agreements(t *testing.T, open Open) {
 		{"numbers are drawn from 1, one after the other", numbersDrawn},
 		{"of many concurrent draws none gets another's number", concurrentDraws},
 		{"an agreement comes back as it went in, odd text and figures included", agreementComesBack},
-		{"an agreement without terms of the operator comes back without", withoutTerms},
+		{"an agreement with nothing but its figures comes back with nothing else", onlyFigures},
 		{"a schedule of the longest plan comes back whole and in order", longSchedule},
 		{"a document comes back byte for byte", documentComesBack},
 		{"an agreement may lack a document", withoutDocument},
@@ -88,10 +88,10 @@ func agreementComesBack(t *testing.T, s ports.Store) {
 	}
 }
 
-func withoutTerms(t *testing.T, s ports.Store) {
+func onlyFigures(t *testing.T, s ports.Store) {
 	insert(t, s, opened(1))
 	a := agreed(opened(1).Next, 1)
-	a.Provider.Colour, a.Terms = "", agreement.Terms{}
+	a.Sandbox, a.Provider.Colour, a.Terms, a.DirectDebit.Consent = false, "", agreement.Terms{}, agreement.Consent{}
 	conclude(t, s, opened(1), a, nil)
 	got, err := s.Agreement(t.Context(), a.Number)
 	must(t, "Agreement", err)

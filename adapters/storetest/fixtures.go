@@ -117,6 +117,7 @@ func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
 		CheckoutID: c.ID,
 		OrderID:    c.OrderID,
 		AcceptedAt: at(6),
+		Sandbox:    true,
 		Provider: agreement.Party{Code: c.ProviderCode, Name: "Kōwhai Institute",
 			SupportEmail: "help@kowhai.example", Colour: "#1f6f54"},
 		Student: agreement.Student(c.Student),

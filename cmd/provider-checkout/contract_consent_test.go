@@ -66,7 +66,7 @@ func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, said := range []string{"accepted the direct debit terms of version " + agreement.Version, "203.0.113.7", "2 calendar days"} {
+		for _, said := range []string{"accepted on the setup page", "in their version " + agreement.Version, "203.0.113.7", "2 calendar days"} {
 			if !strings.Contains(squeezed(text), squeezed(said)) {
 				t.Errorf("the PDF does not say %q:\n%s", said, text)
 			}

@@ -167,6 +167,7 @@ func wireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 		OpportunityID: c.Records.OpportunityID,
 		DDAID:         c.Records.DDAID,
 		AcceptedAt:    instant(a.AcceptedAt),
+		Sandbox:       a.Sandbox,
 		PDFGenerated:  c.Confirmation.PDFGenerated(),
 		ProviderCode:  a.Provider.Code,
 		ProviderName:  a.Provider.Name,

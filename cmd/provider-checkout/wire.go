@@ -159,6 +159,7 @@ type agreementWire struct {
 	OpportunityID string      `json:"opportunity_id"`
 	DDAID         string      `json:"dda_id"`
 	AcceptedAt    string      `json:"accepted_at"`
+	Sandbox       bool        `json:"sandbox,omitzero"`
 	PDFGenerated  bool        `json:"pdf_generated"`
 	ProviderCode  string      `json:"provider_code"`
 	ProviderName  string      `json:"provider_name"`

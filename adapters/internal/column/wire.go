@@ -12,6 +12,7 @@ import (
 // particularsWire is what stands of an agreement in its column of particulars. A field that is added
 // is left alone by the program of the version before it, which reads and never writes over it.
 type particularsWire struct {
+	Sandbox bool        `json:"sandbox,omitempty"`
 	Colour  string      `json:"colour,omitempty"`
 	Lender  lenderWire  `json:"lender,omitzero"`
 	Terms   []blockWire `json:"terms,omitempty"`
@@ -81,15 +82,15 @@ type blockWire struct {
 
 // ParticularsText writes what an agreement holds beside its figures as JSON; nothing is empty.
 func ParticularsText(a agreement.Agreement) (string, error) {
-	if a.Provider.Colour == "" && a.Terms.IsZero() && a.DirectDebit.Consent.IsZero() {
-		return "", nil
-	}
-	w := particularsWire{Colour: a.Provider.Colour, Lender: lenderWire(a.Terms.Lender),
+	w := particularsWire{Sandbox: a.Sandbox, Colour: a.Provider.Colour, Lender: lenderWire(a.Terms.Lender),
 		Consent: wireConsent(a.DirectDebit.Consent)}
 	for _, b := range a.Terms.Blocks {
 		w.Terms = append(w.Terms, blockWire(b))
 	}
 	text, err := json.Marshal(w)
+	if string(text) == "{}" {
+		return "", nil
+	}
 	return string(text), err
 }
 
@@ -100,15 +101,14 @@ func Particulars(into *agreement.Agreement) sql.Scanner {
 		if !ok {
 			return fmt.Errorf("%T is no text of particulars", v)
 		}
-		into.Provider.Colour, into.Terms, into.DirectDebit.Consent = "", agreement.Terms{}, agreement.Consent{}
-		if text == "" {
-			return nil
-		}
 		var w particularsWire
-		if err := json.Unmarshal([]byte(text), &w); err != nil {
-			return fmt.Errorf("particulars: %w", err)
+		if text != "" {
+			if err := json.Unmarshal([]byte(text), &w); err != nil {
+				return fmt.Errorf("particulars: %w", err)
+			}
 		}
-		into.Provider.Colour, into.Terms.Lender = w.Colour, agreement.Lender(w.Lender)
+		into.Sandbox, into.Provider.Colour = w.Sandbox, w.Colour
+		into.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender)}
 		into.DirectDebit.Consent = w.Consent.toDomain()
 		for _, b := range w.Terms {
 			into.Terms.Blocks = append(into.Terms.Blocks, agreement.Block(b))
