@@ -32,22 +32,26 @@ func (s *sheet) section(sec agreement.Section, first bool) {
 	s.note()
 }
 
-// keep begins a new page for a section that does not fit on what is left of this one, but would on half a page: a
-// short one is read as a whole.
+// keep begins a new page for a section of which too few rows would stand on this page, or too few on the next,
+// unless it is longer than half a page.
 func (s *sheet) keep(sec agreement.Section) {
 	const half = (bottom - top) / 2
+	const first, last = 4, 3 // rows
 	if s.fits(half) {
 		return
 	}
-	height := s.heading.height + 4
+	height, here := s.heading.height+4, 0
 	for _, p := range sec.Paragraphs {
 		height += float64(len(s.wrap(s.body, s.clean(s.body, p), right-left)))*s.body.height + 1.5
 	}
 	for _, r := range sec.Rows {
 		labels, lines := s.lines(r)
 		height += s.rowHeight(max(len(labels), len(lines)))
+		if s.fits(height) {
+			here++
+		}
 	}
-	if height <= half {
+	if height <= half && (here < first || len(sec.Rows)-here < last) {
 		s.need(height)
 	}
 }
