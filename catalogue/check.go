@@ -80,11 +80,20 @@ func (f *faults) provider(p Provider) {
 	if c := p.Branding.PrimaryColour; c != "" && !isColour(c) {
 		f.add("branding.primary_colour", "must be a colour written as #rrggbb")
 	}
-	f.optional("branding.logo_url", p.Branding.LogoURL, page)
+	f.logo("branding.logo_url", p.Branding.LogoURL, page)
 	if e := p.Branding.SupportEmail; e != "" && !isEmail(e) {
 		f.add("branding.support_email", "must be an e-mail address")
 	}
 	f.destination(p.Destination, sandbox)
+}
+
+// logo checks an address as page does, or the picture itself.
+func (f *faults) logo(place, url string, page func(place, url string)) {
+	if !isPicture(url) {
+		f.optional(place, url, page)
+	} else if fault := pictureFault(url); fault != "" {
+		f.add(place, "%s", fault)
+	}
 }
 
 func (f *faults) destination(d Destination, sandbox bool) {

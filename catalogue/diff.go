@@ -78,7 +78,7 @@ func (d *diff) fields(what string, before, after []field) {
 		was := before[i]
 		switch {
 		case was.value == now.value:
-		case now.private:
+		case now.private || was.private:
 			changes = append(changes, now.name+" changed")
 		default:
 			changes = append(changes, now.name+" "+was.value+" → "+now.value)
@@ -93,7 +93,7 @@ func (d *diff) fields(what string, before, after []field) {
 type field struct {
 	name    string
 	value   string
-	private bool // the value is never shown
+	private bool // the value is not shown
 }
 
 // fields lists all of p but its code, by which it is known, and its mode, which has a line of its own.
@@ -110,7 +110,7 @@ func (p Provider) fields() []field {
 		{name: "notice_days", value: noticeDays(p.NoticeDays)},
 		{name: "branding.display_name", value: quote(p.Branding.DisplayName)},
 		{name: "branding.primary_colour", value: quote(p.Branding.PrimaryColour)},
-		{name: "branding.logo_url", value: quote(p.Branding.LogoURL)},
+		{name: "branding.logo_url", value: quote(p.Branding.LogoURL), private: isPicture(p.Branding.LogoURL)}, // which is long
 		{name: "branding.support_email", value: quote(p.Branding.SupportEmail)},
 		{name: "webhook.url", value: p.Destination.URL, private: true}, // receivers hide tokens in paths
 		{name: "signing secret", value: p.Destination.Secret, private: true},

@@ -49,7 +49,7 @@ type Provider struct {
 type Branding struct {
 	DisplayName   string // Provider.Name where empty
 	PrimaryColour string // #rrggbb, or ""
-	LogoURL       string
+	LogoURL       string // an address, or the picture itself: see Picture
 	SupportEmail  string
 }
 

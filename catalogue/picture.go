@@ -1,0 +1,46 @@
+package catalogue
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// MaxLogo is the largest logo that a configuration may hold itself, in bytes: a page and all that it is made of must
+// stay small on a phone.
+const MaxLogo = 8 << 10
+
+// pictures are the kinds that a logo may have, each with what its bytes begin with: none can hold a script.
+var pictures = map[string]string{
+	"image/png":  "\x89PNG\r\n\x1a\n",
+	"image/jpeg": "\xff\xd8\xff",
+}
+
+// Picture returns the logo where the configuration holds it itself, as a data URL that a page can show without
+// asking anybody else; "" where there is none, or only its address.
+func (b Branding) Picture() string {
+	if !isPicture(b.LogoURL) || pictureFault(b.LogoURL) != "" {
+		return ""
+	}
+	return b.LogoURL
+}
+
+func isPicture(url string) bool { return strings.HasPrefix(url, "data:") }
+
+// pictureFault says what is wrong with a picture as a data URL, or nothing.
+func pictureFault(url string) string {
+	kind, data, _ := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+	begins, known := pictures[kind]
+	if !known {
+		return "must be https://…, or data:image/png;base64,… or data:image/jpeg;base64,…"
+	}
+	bytes, err := base64.StdEncoding.Strict().DecodeString(data)
+	switch {
+	case err != nil:
+		return "must hold the picture in base64"
+	case !strings.HasPrefix(string(bytes), begins):
+		return "must hold a picture of the kind that it names"
+	case len(bytes) > MaxLogo:
+		return "must hold a picture of at most 8 KB"
+	}
+	return ""
+}
