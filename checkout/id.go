@@ -18,6 +18,12 @@ func NewID(provider string, now time.Time, entropy [10]byte) string {
 	return provider + "-" + strconv.FormatInt(now.UnixMilli(), 10) + "-" + suffix
 }
 
+// MayBeID tells whether a text is made of what ids are made of: visible ASCII. No checkout has another id,
+// so that no store is asked for it.
+func MayBeID(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
 // NaturalKey names one record of one enrolment in the CRM or at the processor: always the
 // same for the same enrolment, so that making it twice makes it once, even after the store
 // was restored from a backup. Each part counts with its length, so that no two lists of

@@ -148,7 +148,7 @@ func KeyTaken() error {
 func Admit(keyProvider string, named Given[string]) error {
 	if named.OK && named.Value != keyProvider {
 		return Refuse(CodeKeyMismatch, "the API key does not belong to this provider_code; send the one that the key was issued to",
-			Fault{fieldProvider, "does not match the API key"})
+			Fault{fieldProvider, "does not match the API key; every letter counts, its case too"})
 	}
 	return nil
 }

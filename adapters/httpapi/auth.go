@@ -38,14 +38,10 @@ func (a *api) caller(r *http.Request) (service.Caller, error) {
 		return service.Caller{}, checkout.Refuse(checkout.CodeKeyInvalid,
 			"there must be one Authorization header, not several")
 	}
-	return a.app.Authenticate(r.Context(), bearer(strings.Join(values, "")))
-}
-
-// bearer returns the token of an Authorization header, or "" if it has none.
-func bearer(header string) string {
-	scheme, token, _ := strings.Cut(header, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
+	scheme, key, _ := strings.Cut(strings.Join(values, ""), " ")
+	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {
+		return service.Caller{}, checkout.Refuse(checkout.CodeKeyMissing,
+			"the Authorization header must be the word Bearer, a space and the key: Authorization: Bearer <API_KEY>")
 	}
-	return strings.TrimSpace(token)
+	return a.app.Authenticate(r.Context(), strings.TrimSpace(key))
 }

@@ -40,7 +40,25 @@ func TestDescriptionIsServedToAnybody(t *testing.T) {
 		if got := w.Header().Get("Allow"); got != "GET, HEAD" {
 			t.Errorf("POST %s: Allow %q", tt.path, got)
 		}
-		wantRefusal(t, do(handler(&stub{}), request(http.MethodGet, tt.path+"/", "")), http.StatusNotFound, "NOT_FOUND")
+	}
+}
+
+func TestASlashTooManyIsForgivenAReaderAndNamedToAProgram(t *testing.T) {
+	w := do(handler(&stub{}), request(http.MethodGet, "/docs/", ""))
+	if w.Code != http.StatusPermanentRedirect || w.Header().Get("Location") != "/docs" {
+		t.Errorf("/docs/ is answered %d, Location %q", w.Code, w.Header().Get("Location"))
+	}
+	const slash = "there is nothing at this path; leave out the slash at its end"
+	const other = "there is nothing at this path; the paths of the API begin with /v1"
+	for path, want := range map[string]string{
+		"/v1/": slash, "/v1/provider-checkouts/": slash, "/v1/provider-checkouts/id/confirm/": slash, "/docs/docs.css/": slash,
+		"/": other, "/v1//": other, "/v1/provider-checkouts//": other, "/v2/": other, "/v1/providers": other,
+	} {
+		w := do(handler(&stub{}), request(http.MethodPost, path, ""))
+		e := wantRefusal(t, w, http.StatusNotFound, "NOT_FOUND")
+		if e.Error.Message != want+"; see /docs#error-NOT_FOUND" {
+			t.Errorf("%s: %q, want %q", path, e.Error.Message, want)
+		}
 	}
 }
 
@@ -100,7 +118,7 @@ func TestEveryFieldOfARequestHasItsPlaceInThePage(t *testing.T) {
 }
 
 func TestEveryCodeOfTheAPIHasItsPlaceInThePage(t *testing.T) {
-	refusals := []*problem{notFound(), methodNotAllowed(""), tooLarge(), unsupported(""), rateLimited(0), internal()}
+	refusals := []*problem{notFound(false), methodNotAllowed(""), tooLarge(), unsupported(""), rateLimited(0), internal()}
 	for _, code := range checkout.Codes() {
 		if code != checkout.CodeTokenUnknown && code != checkout.CodeTokenExpired { // those are the setup page's
 			refusals = append(refusals, &problem{wireCode: wireCodes[code]})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
@@ -48,9 +49,22 @@ func (p *problem) Error() string { return p.message }
 
 // What only the HTTP edge refuses.
 
-func notFound() *problem {
-	return &problem{wireCode: wireCode{http.StatusNotFound, "NOT_FOUND"},
+// notFound refuses a path. slashed tells that there is something at it without its last slash.
+func notFound(slashed bool) *problem {
+	p := &problem{wireCode: wireCode{http.StatusNotFound, "NOT_FOUND"},
 		message: "there is nothing at this path; the paths of the API begin with /v1"}
+	if slashed {
+		p.message = "there is nothing at this path; leave out the slash at its end"
+	}
+	return p
+}
+
+// withoutSlash returns the request as it would be without a slash at the end of its path.
+func withoutSlash(r *http.Request) *http.Request {
+	to, at := *r, *r.URL
+	at.Path = strings.TrimSuffix(at.Path, "/")
+	to.URL = &at
+	return &to
 }
 
 func methodNotAllowed(allow string) *problem {

@@ -56,7 +56,7 @@ func newHandler(app application, o Options) http.Handler {
 		perSource: web.NewLimiter(o.RateLimit, o.Now),
 		document:  described(),
 	}
-	const one = checkoutsPath + "/{checkoutId:[!-.0-~]+}"
+	const one = checkoutsPath + "/{checkoutId}"
 
 	// A path that is not clean is unknown, not redirected: a redirected POST loses its body.
 	r := mux.NewRouter().SkipClean(true)
@@ -65,12 +65,15 @@ func newHandler(app application, o Options) http.Handler {
 	r.Handle("/v1/environment", a.serve(a.environment)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle("/v1/openapi.json", file("application/json", openapiJSON)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle("/docs", file("text/html; charset=utf-8", a.document.page)).Methods(http.MethodGet, http.MethodHead)
+	r.Handle("/docs/", http.RedirectHandler("/docs", http.StatusPermanentRedirect)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle("/docs/docs.css", file("text/css; charset=utf-8", docsCSS)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle(checkoutsPath, a.called(a.create)).Methods(http.MethodPost)
 	r.Handle(one, a.called(a.checkout)).Methods(http.MethodGet, http.MethodHead)
 	r.Handle(one+"/confirm", a.called(a.confirm)).Methods(http.MethodPost)
 
-	r.NotFoundHandler = a.serve(func(*http.Request) (answer, error) { return answer{}, notFound() })
+	r.NotFoundHandler = a.serve(func(req *http.Request) (answer, error) {
+		return answer{}, notFound(web.Methods(r, withoutSlash(req)) != "")
+	})
 	r.MethodNotAllowedHandler = a.serve(func(req *http.Request) (answer, error) {
 		return answer{}, methodNotAllowed(web.Methods(r, req))
 	})

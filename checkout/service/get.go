@@ -40,10 +40,14 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (check
 
 // owned returns the caller's checkout. Another provider's does not exist.
 func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
+	unknown := checkout.Refuse(checkout.CodeCheckoutUnknown,
+		"there is no checkout with this id; send the checkout.checkout_id that your create answered")
+	if !checkout.MayBeID(id) {
+		return checkout.Checkout{}, unknown
+	}
 	stored, err := s.cfg.Store.Checkout(ctx, id)
 	if errors.Is(err, ports.ErrNotFound) || err == nil && stored.ProviderCode != caller.ProviderCode {
-		return checkout.Checkout{}, checkout.Refuse(checkout.CodeCheckoutUnknown,
-			"there is no checkout with this id; send the checkout.checkout_id that your create answered")
+		return checkout.Checkout{}, unknown
 	}
 	if err != nil {
 		return checkout.Checkout{}, s.fail(ctx, "read checkout", err)

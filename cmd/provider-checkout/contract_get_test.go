@@ -80,6 +80,18 @@ func TestContract3AnUnauthorisedMandateCanBeConfirmed(t *testing.T) {
 	})
 }
 
+func TestContract7AnIDThatCannotBeOneIsUnknownToo(t *testing.T) {
+	contract(t, func(t *testing.T, s *sandbox) {
+		created := s.ready(t, "ORDER-1")
+		for _, id := range []string{"%20", "%00", "a%0Ab", "K%C5%8DWHAI-1-a", "%FF", "%25", "a%7Fb", strings.Repeat("x", 300)} {
+			path := "/v1/provider-checkouts/" + id
+			refused(t, s.get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			refused(t, s.post(t, "KOWHAI", path+"/confirm", confirmBody(created)), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			refused(t, s.send(t, http.MethodGet, path, ""), http.StatusUnauthorized, "MISSING_API_KEY")
+		}
+	})
+}
+
 func TestContract7AnUnknownCheckoutAndAnotherProvidersAreTheSame404(t *testing.T) {
 	contract(t, func(t *testing.T, s *sandbox) {
 		id := s.create(t, "ORDER-1").string("checkout.checkout_id")

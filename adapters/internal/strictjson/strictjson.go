@@ -158,7 +158,16 @@ func (p *parser) fault(err error) *Error {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return &Error{Path: step(syntax.JSONPointer.LastToken()), Message: "is given twice"}
 	}
-	return &Error{Message: fmt.Sprintf("is not valid JSON at %s: %v", p.position(syntax.ByteOffset), syntax.Err)}
+	return &Error{Message: "is not valid JSON at " + p.position(syntax.ByteOffset) + ": " + p.reason(syntax)}
+}
+
+// reason says why the decoder stopped. What it calls a comma at the start of a value stands, more often
+// than not, after the last one.
+func (p *parser) reason(syntax *jsontext.SyntacticError) string {
+	if at := syntax.ByteOffset; at >= 0 && at < int64(len(p.data)) && p.data[at] == ',' {
+		return "a comma too many"
+	}
+	return syntax.Err.Error()
 }
 
 // position names an offset as an editor does.

@@ -11,7 +11,7 @@ import (
 )
 
 func TestParseRefuses(t *testing.T) {
-	const cutOff, oneValue, syntax = "cut off", "nothing after it", "not valid JSON"
+	const cutOff, oneValue, syntax, comma = "cut off", "nothing after it", "not valid JSON", ": a comma too many"
 	const maxDepth = 3
 	tests := []struct {
 		name    string
@@ -57,8 +57,10 @@ func TestParseRefuses(t *testing.T) {
 		{"a string cut off", `{"a":"x`, "a", cutOff},
 		{"an array cut off", `{"a":[1,`, "a[1]", cutOff},
 		{"a number cut off", `1e`, "", cutOff},
-		{"a trailing comma in an object", `{"a":1,}`, "", syntax},
-		{"a trailing comma in an array", `{"a":[1,]}`, "a[1]", syntax},
+		{"a trailing comma in an object", `{"a":1,}`, "", "at line 1, column 7" + comma},
+		{"a trailing comma in an array", `{"a":[1,]}`, "a[1]", comma},
+		{"two commas", `{"a":1,,"b":2}`, "", comma},
+		{"no name before a comma", `{,"a":1}`, "", comma},
 		{"a name without quotes", `{a:1}`, "", syntax},
 		{"a number as a name", `{1:2}`, "", syntax},
 		{"single quotes", `{'a':1}`, "", syntax},
