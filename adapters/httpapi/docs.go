@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"html/template"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
@@ -35,7 +34,7 @@ var described = sync.OnceValue(func() *document {
 	if err != nil {
 		panic("httpapi: openapi.json: " + err.Error())
 	}
-	o := outline{root: root, anchors: map[string]bool{}}
+	o := outline{root: root, anchors: map[string]bool{}, tagged: map[string]bool{}}
 	t := template.Must(template.New("docs").Funcs(template.FuncMap{"prose": prose}).Parse(docsHTML))
 	var page bytes.Buffer
 	if err := t.Execute(&page, o.page()); err != nil {
@@ -71,19 +70,3 @@ func file(contentType string, body []byte) http.Handler {
 		_, _ = w.Write(body) // a client that went away is no fault
 	})
 }
-
-// prose writes a description as HTML: what stands between backticks is code, and an empty
-// line begins a paragraph.
-func prose(text string) template.HTML {
-	var b strings.Builder
-	for i, part := range strings.Split(escape(text), "`") {
-		if i%2 == 1 {
-			part = "<code>" + part + "</code>"
-		}
-		b.WriteString(part)
-	}
-	return template.HTML(strings.ReplaceAll(b.String(), "\n\n", "<p>"))
-}
-
-// escape writes text to stand between tags, where quotes are only quotes.
-func escape(text string) string { return strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(text) }

@@ -1,11 +1,9 @@
 package httpapi
 
 import (
-	"html/template"
+	"cmp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
@@ -13,36 +11,41 @@ import (
 // What docs.html shows.
 type (
 	pageView struct {
-		Title, Text string
-		Operations  []operationView
-		Codes       []codeView
-		Refusal     template.HTML // an example of one
-		Events      string
-		Headers     []fieldView // of every event
-		Envelope    []fieldView // of every event
-		Webhooks    []operationView
+		Title      string
+		Text       []blockView
+		Operations []operationView
+		Codes      []codeView
+		Refusal    shownView // an example of one
+		Events     []blockView
+		Headers    []fieldView // of every event
+		Envelope   []fieldView // of every event
+		Webhooks   []operationView
+		Guides     []guideView
 	}
 	operationView struct {
 		ID, Summary, Text, Method, Path string
+		About                           string // of the request's body
 		Parameters, Fields, Answer      []fieldView
 		Requests, Answers               []exampleView
 		Statuses, Codes                 []string // of good answers, of refusals
 	}
-	fieldView struct {
-		Anchor, Path, Kind, Text string
-		Optional                 bool
-	}
+	fieldView   struct{ Anchor, Path, Kind, Label, Text string }
 	exampleView struct {
 		Title string
-		JSON  template.HTML
+		Shown shownView
 	}
-	codeView struct{ Anchor, Code, Status, When, Do string }
+	codeView  struct{ Anchor, Code, Status, When, Do string }
+	guideView struct {
+		ID, Title string
+		Text      []blockView
+	}
 )
 
 // outline reads the document in the order in which it is written, which is the order for people.
 type outline struct {
 	root    strictjson.Value
 	anchors map[string]bool // given out so far
+	tagged  map[string]bool // tags that an operation bears
 }
 
 // at returns the value under names, one inside the other, following references.
@@ -68,8 +71,8 @@ func (o outline) anchor(id string) string {
 func (o outline) page() pageView {
 	v := pageView{
 		Title:   o.at(o.root, "info", "title").Text,
-		Text:    o.at(o.root, "info", "description").Text,
-		Refusal: written(o.at(o.root, "components", "examples", "VALIDATION_ERROR", "value")),
+		Text:    blocks("Introduction", o.at(o.root, "info", "description").Text),
+		Refusal: shownView{"A refusal", written(o.at(o.root, "components", "examples", "VALIDATION_ERROR", "value"))},
 	}
 	statuses := map[string][]string{} // by error code
 	for _, path := range o.at(o.root, "paths").Members {
@@ -91,11 +94,21 @@ func (o outline) page() pageView {
 		v.Webhooks = append(v.Webhooks, hook)
 	}
 	for _, tag := range o.at(o.root, "tags").Items {
-		if o.at(tag, "name").Text == "Events" {
-			v.Events = o.at(tag, "description").Text
+		name := o.at(tag, "name").Text
+		text := blocks(name, o.at(tag, "description").Text)
+		switch {
+		case name == "Events":
+			v.Events = text
+		case !o.tagged[name]:
+			v.Guides = append(v.Guides, guideView{o.anchor(slug(name)), name, text})
 		}
 	}
 	return v
+}
+
+// slug makes an id of a title: "the-payers-browser" of "The payer's browser".
+func slug(title string) string {
+	return strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(strings.ToLower(title))
 }
 
 // split returns the fields that are not inside of the object of that name, and those that are.
@@ -115,13 +128,17 @@ func (o outline) operation(method strictjson.Member, path string, statuses map[s
 	op := method.Value
 	v := operationView{ID: o.at(op, "operationId").Text, Summary: o.at(op, "summary").Text,
 		Text: o.at(op, "description").Text, Method: strings.ToUpper(method.Name), Path: path}
-	anchored := statuses != nil // no message is about an event
+	for _, tag := range o.at(op, "tags").Items {
+		o.tagged[tag.Text] = true
+	}
+	ours := statuses != nil // not an event, which is our request to somebody else
 	for i := range o.at(op, "parameters").Items {
-		v.Parameters = append(v.Parameters, o.parameter(o.item(op, "parameters", i), anchored))
+		v.Parameters = append(v.Parameters, o.parameter(o.item(op, "parameters", i), ours))
 	}
 	body := o.at(op, "requestBody", "content", "application/json")
-	v.Fields = o.fields(nil, o.at(body, "schema"), "", anchored)
-	v.Requests = o.examples(body)
+	v.About = o.at(body, "schema", "description").Text
+	v.Fields = o.fields(nil, o.at(body, "schema"), "", ours)
+	v.Requests = o.examples(v.Summary, "", body)
 	for _, status := range o.at(op, "responses").Members {
 		answer := o.at(o.at(op, "responses"), status.Name)
 		content := o.at(answer, "content", "application/json")
@@ -131,11 +148,14 @@ func (o outline) operation(method strictjson.Member, path string, statuses map[s
 			}
 			continue
 		}
-		v.Statuses = append(v.Statuses, status.Name+": "+o.at(answer, "description").Text)
+		text := status.Name + ": " + o.at(answer, "description").Text
+		for _, header := range o.at(answer, "headers").Members {
+			text += " `" + header.Name + "`: " + o.at(header.Value, "description").Text
+		}
+		v.Statuses = append(v.Statuses, text)
+		v.Answers = append(v.Answers, o.examples(v.Summary, status.Name+": ", content)...)
 		if v.Answer == nil {
 			v.Answer = o.fields(nil, o.at(content, "schema"), "", false)
-			v.Answers = o.examples(content)
-			v.Answers = v.Answers[:min(1, len(v.Answers))] // the others say the same again
 		}
 	}
 	v.Codes = slices.Compact(v.Codes)
@@ -156,18 +176,19 @@ func (o outline) item(v strictjson.Value, name string, i int) strictjson.Value {
 	return o.at(strictjson.Value{Members: []strictjson.Member{{Name: name, Value: o.at(v, name).Items[i]}}}, name)
 }
 
-func (o outline) parameter(p strictjson.Value, anchored bool) fieldView {
+func (o outline) parameter(p strictjson.Value, ours bool) fieldView {
 	name := o.at(p, "name").Text
 	v := fieldView{Path: name, Kind: o.at(p, "schema", "type").Text, Text: o.at(p, "description").Text,
-		Optional: o.at(p, "required").Text != "true"}
-	if anchored && o.at(p, "in").Text == "header" {
+		Label: o.label(p, o.at(p, "required").Text == "true", ours)}
+	if ours && o.at(p, "in").Text == "header" {
 		v.Anchor = o.anchor("field-" + name)
 	}
 	return v
 }
 
-// fields appends the fields of an object, and those of the objects inside it.
-func (o outline) fields(to []fieldView, schema strictjson.Value, prefix string, anchored bool) []fieldView {
+// fields appends the fields of an object, and those of the objects inside it. They are a request's to
+// us, or what we send.
+func (o outline) fields(to []fieldView, schema strictjson.Value, prefix string, ours bool) []fieldView {
 	required := map[string]bool{}
 	for _, name := range o.at(schema, "required").Items {
 		required[name.Text] = true
@@ -176,20 +197,34 @@ func (o outline) fields(to []fieldView, schema strictjson.Value, prefix string, 
 	for _, p := range properties.Members {
 		field := o.at(properties, p.Name)
 		v := fieldView{Path: prefix + p.Name, Kind: o.kind(field), Text: o.at(field, "description").Text,
-			Optional: !required[p.Name]}
-		if anchored {
+			Label: o.label(field, required[p.Name], ours)}
+		if ours {
 			v.Anchor = o.anchor("field-" + v.Path)
 		}
-		to = o.fields(append(to, v), field, v.Path+".", anchored)
+		to = o.fields(append(to, v), field, v.Path+".", ours)
 	}
 	return to
 }
 
+// label says whether a field must be sent, or may be absent from what we send.
+func (o outline) label(field strictjson.Value, required, ours bool) string {
+	when := o.at(field, "x-required").Text
+	switch {
+	case !ours && required:
+		return ""
+	case !ours:
+		return "may be absent"
+	case required:
+		return "required"
+	case when != "":
+		return "required " + when
+	}
+	return "optional"
+}
+
 // kind names what a field holds.
 func (o outline) kind(field strictjson.Value) string {
-	if format := o.at(field, "format").Text; format != "" {
-		return format
-	}
+	kind := cmp.Or(o.at(field, "format").Text, o.at(field, "type").Text)
 	if values := o.at(field, "enum").Items; len(values) > 1 {
 		var words []string
 		for _, value := range values {
@@ -197,45 +232,22 @@ func (o outline) kind(field strictjson.Value) string {
 		}
 		return strings.Join(words, " | ")
 	}
-	return o.at(field, "type").Text
+	least, most := o.at(field, "minimum").Text, o.at(field, "maximum").Text
+	longest := o.at(field, "maxLength").Text
+	switch {
+	case least != "" && most != "":
+		return kind + " from " + least + " to " + most
+	case longest != "":
+		return kind + " of at most " + longest + " characters"
+	}
+	return kind
 }
 
-func (o outline) examples(content strictjson.Value) (all []exampleView) {
+// examples are those of a body. of says what they are examples of, prefix what stands before their titles.
+func (o outline) examples(of, prefix string, content strictjson.Value) (all []exampleView) {
 	for _, e := range o.at(content, "examples").Members {
-		all = append(all, exampleView{o.at(e.Value, "summary").Text, written(o.at(e.Value, "value"))})
+		title := prefix + o.at(e.Value, "summary").Text
+		all = append(all, exampleView{title, shownView{of + ". " + title, written(o.at(e.Value, "value"))}})
 	}
 	return all
-}
-
-// lineWidth is where written breaks a line, in characters: what a phone shows without much scrolling.
-const lineWidth = 72
-
-// written writes a value as JSON for people: what fits on a line stands on one.
-func written(v strictjson.Value) template.HTML { return template.HTML(escape(write(v, ""))) }
-
-func write(v strictjson.Value, indent string) string {
-	var open, shut string
-	var parts []string
-	inner := indent + " "
-	switch v.Kind {
-	case strictjson.Object:
-		open, shut = "{", "}"
-		for _, m := range v.Members {
-			parts = append(parts, strconv.Quote(m.Name)+": "+write(m.Value, inner))
-		}
-	case strictjson.Array:
-		open, shut = "[", "]"
-		for _, item := range v.Items {
-			parts = append(parts, write(item, inner))
-		}
-	case strictjson.String:
-		return strconv.Quote(v.Text)
-	default:
-		return v.Text
-	}
-	flat := open + strings.Join(parts, ", ") + shut
-	if !strings.Contains(flat, "\n") && utf8.RuneCountInString(indent+flat) <= lineWidth {
-		return flat
-	}
-	return open + strings.Join(parts, ",\n"+inner) + shut
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const { BASE, KEY, PROVIDER, ORDER, COURSE, FIRST_PAYMENT } = process.env;
 const ATTEMPTS = 5;
-const POLL_MS = 1000;
+const POLL_MS = 2000;
 
 // call sends one request until it is answered; the same bytes each time, which is safe here.
 // A lost answer, 429 and 5xx are tried again; any other refusal ends the program.
@@ -19,7 +19,7 @@ async function call(path, body) {
     body: body && JSON.stringify(body),
   };
   for (let attempt = 1; ; attempt++) {
-    let wait = 250 * 2 ** attempt;
+    let wait = 500 * 2 ** attempt; // 1, 2, 4 and 8 s
     let fault;
     try {
       const answer = await fetch(`${BASE}/v1/provider-checkouts${path}`, {

@@ -16,7 +16,7 @@ import urllib.request
 BASE, KEY, PROVIDER, ORDER, COURSE, FIRST_PAYMENT = (
     os.environ[name] for name in ("BASE", "KEY", "PROVIDER", "ORDER", "COURSE", "FIRST_PAYMENT"))
 ATTEMPTS = 5
-POLL_SECONDS = 1
+POLL_SECONDS = 2
 
 
 def call(path="", body=None):
@@ -27,7 +27,7 @@ def call(path="", body=None):
     data = None if body is None else json.dumps(body).encode()
     headers = {"Authorization": "Bearer " + KEY, "Content-Type": "application/json"}
     for attempt in range(1, ATTEMPTS + 1):
-        wait = 0.25 * 2**attempt
+        wait = 0.5 * 2**attempt  # 1, 2, 4 and 8 s
         try:
             request = urllib.request.Request(BASE + "/v1/provider-checkouts" + path, data, headers)
             with urllib.request.urlopen(request, timeout=30) as answer:

@@ -18,7 +18,7 @@ import (
 
 const (
 	attempts  = 5
-	pollEvery = time.Second
+	pollEvery = 2 * time.Second
 )
 
 type object = map[string]any
@@ -69,7 +69,7 @@ func call(method, path string, body object) (a answer) {
 		if attempt == attempts {
 			log.Fatalf("given up after %d attempts: %v", attempts, err)
 		}
-		wait := 250 * time.Millisecond << attempt
+		wait := 500 * time.Millisecond << attempt // 1, 2, 4 and 8 s
 		if seconds, err := strconv.Atoi(after); err == nil && seconds >= 0 {
 			wait = time.Duration(seconds) * time.Second
 		}
