@@ -1,14 +1,18 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 func TestDocumentHasNoNameTwice(t *testing.T) {
@@ -95,6 +99,66 @@ func TestEveryLinkAndIDOfThePageIsSound(t *testing.T) {
 			t.Errorf("messages may point to %s, which is not there", anchor)
 		}
 	}
+}
+
+func TestWhatIsShownHasANameOfItsOwn(t *testing.T) {
+	page := string(described().page)
+	var names []string
+	for _, m := range regexp.MustCompile(`<pre tabindex="0" role="region" aria-label="([^"]+)">`).FindAllStringSubmatch(page, -1) {
+		if slices.Contains(names, m[1]) {
+			t.Errorf("the name %q is there twice", m[1])
+		}
+		names = append(names, m[1])
+	}
+	if n := strings.Count(page, "<pre"); n != len(names) || n == 0 {
+		t.Errorf("%d of %d shown texts have a name", len(names), n)
+	}
+	if bare := regexp.MustCompile(`<h[23](>| [^i])`).FindString(page); bare != "" {
+		t.Errorf("a heading has no id: %s", bare)
+	}
+}
+
+func TestTheSignatureInThePageIsOneOfTheVectorsAndRight(t *testing.T) {
+	var shown []string
+	root, err := strictjson.Parse(openapiJSON, maxDepth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := outline{root: root}
+	for _, tag := range o.at(root, "tags").Items {
+		if o.at(tag, "name").Text != "Checking a signature" {
+			continue
+		}
+		for _, line := range regexp.MustCompile(`(?m)^    (.*)$`).FindAllStringSubmatch(o.at(tag, "description").Text, -1) {
+			shown = append(shown, line[1])
+		}
+	}
+	if len(shown) != 3 {
+		t.Fatalf("%q are shown, want a secret, a header and a body", shown)
+	}
+	secret, header, body := shown[0], shown[1], shown[2]
+	text, err := os.ReadFile("../../testdata/signatures.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors struct {
+		Accepted []struct {
+			Secret, Header, Body string
+			Timestamp            int64
+		}
+	}
+	if err := json.Unmarshal(text, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range vectors.Accepted {
+		if v.Secret == secret && v.Header == header && v.Body == body {
+			if got := events.Sign(secret, time.Unix(v.Timestamp, 0), []byte(body)); got != header {
+				t.Errorf("the page shows the signature %s, and it is %s", header, got)
+			}
+			return
+		}
+	}
+	t.Errorf("no vector is\n%s\n%s\n%s", secret, header, body)
 }
 
 func TestEveryFieldOfARequestHasItsPlaceInThePage(t *testing.T) {
