@@ -89,6 +89,8 @@ func TestContract7AnIDThatCannotBeOneIsUnknownToo(t *testing.T) {
 			refused(t, s.post(t, "KOWHAI", path+"/confirm", confirmBody(created)), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
 			refused(t, s.send(t, http.MethodGet, path, ""), http.StatusUnauthorized, "MISSING_API_KEY")
 		}
+		// A slash, escaped or not, begins another part of the path.
+		refused(t, s.get(t, "KOWHAI", "/v1/provider-checkouts/a%2Fb"), http.StatusNotFound, "NOT_FOUND")
 	})
 }
 
