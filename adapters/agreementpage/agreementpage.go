@@ -83,7 +83,7 @@ type section struct {
 	ID string
 	agreement.Section
 	FootLabel string
-	FootSpan  int // columns of the label
+	FootSpan  int // columns of the label; the value has two, so that it widens none of them
 	FootValue string
 }
 
@@ -99,9 +99,9 @@ func viewOf(a agreement.Agreement, sections []agreement.Section) view {
 	}
 	for i, s := range sections[1:] {
 		shown := section{ID: fmt.Sprintf("part-%d", i+1), Section: s}
-		if last := len(s.Table.Foot) - 1; last > 0 {
+		if last := len(s.Table.Foot) - 1; last > 1 {
 			shown.FootLabel = strings.TrimSpace(strings.Join(s.Table.Foot[:last], " "))
-			shown.FootSpan, shown.FootValue = last, s.Table.Foot[last]
+			shown.FootSpan, shown.FootValue = last-1, s.Table.Foot[last]
 		}
 		v.Sections = append(v.Sections, shown)
 	}

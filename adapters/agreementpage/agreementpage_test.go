@@ -60,7 +60,7 @@ func TestPageTellsWhatItsPartsAre(t *testing.T) {
 		`<caption>Planned payments</caption>`: 1,
 		`<th scope="col">`:                    4,
 		`<th scope="row">`:                    5,
-		`<th scope="row" colspan="3">Total to pay</th><td>$2,990.02</td>`: 1,
+		`<th scope="row" colspan="2">Total to pay</th><td colspan="2">$2,990.02</td>`: 1,
 		`fill="#1f6f54"`: 1,
 		`<script`:        0, ` style=`: 0, `http:`: 0, `https:`: 0, ` src=`: 0,
 	} {

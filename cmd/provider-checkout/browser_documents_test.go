@@ -10,6 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/agreementpage"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // What is read rather than filled in: the reference of the API, and an agreement as a page.
@@ -22,6 +23,8 @@ func TestBrowserEveryDocumentIsAccessibleAndFitsEveryScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	agreed.Plan.First = money.Date{Year: 2027, Month: time.February, Day: 3} // Wednesday has the longest dates
+	agreed.Schedule = money.Schedule(agreed.Pricing.Upfront, agreed.Plan)
 	documents := []struct{ name, at, heading string }{
 		{"reference", s.url + "/docs", "Provider Checkout: the API"},
 		{"agreement", serveAgreement(t, agreed), "Payment Plan Agreement"},
@@ -36,11 +39,30 @@ func TestBrowserEveryDocumentIsAccessibleAndFitsEveryScreen(t *testing.T) {
 				evaluate[int](p, "document.querySelectorAll('details').forEach(d => d.open = true), 0")
 				p.fits(strings.TrimSuffix(document.at, "/docs"))
 				p.picture("document " + document.name)
+				if document.name == "agreement" && on != smallPhone {
+					p.datesInOnePiece()
+				}
 				if on == smallPhone || on == darkDesktop {
 					p.accessible(axe)
 				}
 			})
 		}
+	}
+}
+
+// datesInOnePiece checks that every planned date of an agreement stands on one line, and the table in its place.
+func (p *tab) datesInOnePiece() {
+	p.t.Helper()
+	const broken = `[...document.querySelectorAll("tbody td:nth-child(2)")].filter(cell => {
+		const text = document.createRange();
+		text.selectNodeContents(cell);
+		return text.getClientRects().length > 1;
+	}).map(cell => cell.innerText)`
+	if evaluate[bool](p, `document.querySelector("table").offsetWidth > document.querySelector("table").parentElement.clientWidth`) {
+		p.t.Errorf("%s: the table is wider than the page's text", p.screen.name)
+	}
+	for _, date := range evaluate[[]string](p, broken) {
+		p.t.Errorf("%s: %q is broken over lines", p.screen.name, date)
 	}
 }
 
