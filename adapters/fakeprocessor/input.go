@@ -1,6 +1,7 @@
 package fakeprocessor
 
 import (
+	"errors"
 	"net/url"
 	"strings"
 	"unicode"
@@ -61,8 +62,8 @@ func (in input) faulty() bool {
 	return in.Holder.Error != "" || in.Account.Error != "" || in.Authority.Error != ""
 }
 
-// read reads the form. The observation holds only if the input is not faulty.
-func read(values url.Values) (input, checkout.Observation) {
+// read reads the form. The observation holds only if the input is not faulty. provider is whom a payer asks for help.
+func read(values url.Values, provider string) (input, checkout.Observation) {
 	var in input
 	in.Holder.Value, _ = page.One(values, "account_holder_name")
 	in.Account.Value, _ = page.One(values, "account_number")
@@ -80,7 +81,7 @@ func read(values url.Values) (input, checkout.Observation) {
 		in.Account.Value = strings.Join([]string{account.Bank, account.Branch, account.Base, account.Suffix}, "-")
 	}
 	if !in.Authority.Ticked() {
-		in.Authority.Error = "You can go on only if you may operate the account alone."
+		in.Authority.Error = "Tick this if no one else has to sign. If someone does, use another account or ask " + provider + "."
 	}
 	if in.faulty() {
 		return in, checkout.Observation{}
@@ -111,7 +112,12 @@ func tidy(number string) string {
 }
 
 // accountError says beside the field what is wrong with an account number.
-func accountError(err error) string { return "The account number " + err.Error() + "." }
+func accountError(err error) string {
+	if errors.Is(err, checkout.ErrAccountCheck) {
+		return "Check the account number: one of its digits is wrong." // payers know of no check digits
+	}
+	return "The account number " + err.Error() + "."
+}
 
 // checkHolder says what is wrong with an account holder's name, or "".
 func checkHolder(name string) string {

@@ -82,7 +82,7 @@ func (p *pages) complete(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	in, done := read(values)
+	in, done := read(values, setup.Provider.DisplayName())
 	if in.faulty() {
 		p.form(w, r, http.StatusUnprocessableEntity, setup, in)
 		return

@@ -207,6 +207,20 @@ func TestMistakesComeBackOnTheForm(t *testing.T) {
 	}
 }
 
+func TestMistakesAreToldSoThatAPayerCanMendThem(t *testing.T) {
+	for _, tt := range []struct{ field, value, want string }{
+		{"account_number", "01-0902-0068398-00", "Check the account number: one of its digits is wrong."},
+		{"account_number", "01-0902", "The account number must be 15 or 16 digits, such as 12-3140-0171323-50."},
+		{"authority_confirmed", "", "Tick this if no one else has to sign. If someone does, use another account or ask Rimu College."},
+	} {
+		b := newBench(t)
+		got := b.do(http.MethodPost, path, b.filled(tt.field, tt.value)).Body.String()
+		if want := fmt.Sprintf(`id="%s-error" role="alert">%s</p>`, tt.field, tt.want); !strings.Contains(got, want) {
+			t.Errorf("%s %q: the form lacks %q:\n%s", tt.field, tt.value, want, got)
+		}
+	}
+}
+
 // typed returns the value that a field of the form holds.
 func typed(body, field string) string {
 	found := regexp.MustCompile(` name="` + field + `" value="([^"]*)"`).FindStringSubmatch(body)

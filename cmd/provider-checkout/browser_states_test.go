@@ -105,7 +105,7 @@ var pageStates = []pageState{
 	{name: "bank form with every mistake", heading: bankTitle, says: []string{"Enter the account number."},
 		make: func(t *testing.T, s *sandbox) string { return s.toBank(t, s.create(t, "ORDER-1")) },
 		then: func(p *tab) { p.click(onward) }},
-	{name: "bank form with a wrong number", heading: bankTitle, says: []string{"check digits do not match", "The bank is ANZ."},
+	{name: "bank form with a wrong number", heading: bankTitle, says: []string{"one of its digits is wrong", "The bank is ANZ."},
 		make: func(t *testing.T, s *sandbox) string { return s.toBank(t, s.create(t, "ORDER-1")) },
 		then: func(p *tab) {
 			p.fill(holderField, "Mārama Tūhoe & Sons")

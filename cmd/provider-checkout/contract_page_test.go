@@ -218,7 +218,7 @@ func TestContract4AMistakeComesBackOnTheFormWithWhatWasTyped(t *testing.T) {
 			{"not digits", "Aroha Ngata", "０１-0902-0068389-00", "yes", 1, "digits"},
 			{"no account number", "Aroha Ngata", "", "yes", 1, "account number"},
 			{"no holder", "", goodAccount, "yes", 1, "name of the account holder"},
-			{"no authority", "Aroha Ngata", goodAccount, "", 1, "alone"},
+			{"no authority", "Aroha Ngata", goodAccount, "", 1, "no one else has to sign"},
 			{"nothing at all", "", "", "", 3, ""},
 			{"script for a name", `"><script>alert(1)</script>`, "12-345", "yes", 1, "digits"},
 			{"macrons in the name", "Mārama Tūhoe & Sons", "1", "yes", 1, "digits"},
