@@ -47,5 +47,5 @@ var (
 // as text, dark enough to be read on light paper and light enough on dark.
 func stylesheet(brand colour.RGB) []byte {
 	return fmt.Appendf(nil, ":root { --brand: %s; --on-brand: %s; --brand-text: %s; --brand-text-dark: %s; }\n",
-		brand, brand.On(), brand.TextOn(lightPaper), brand.TextOn(darkPaper))
+		brand, brand.On(), brand.TextOn(lightPaper, colour.Enough), brand.TextOn(darkPaper, colour.Ample))
 }

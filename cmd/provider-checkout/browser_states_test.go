@@ -88,13 +88,13 @@ var pageStates = []pageState{
 		}},
 	{name: "unknown", heading: unknownTitle, says: []string{"ask your education provider"},
 		make: func(_ *testing.T, s *sandbox) string { return s.url + setupPagePath + "?token=unknown" }},
-	{name: "failed", heading: "Something went wrong", says: []string{"Nothing is lost", "reference"},
+	{name: "failed", heading: "Something went wrong", says: []string{"Nothing is lost", "reference", "Try again"},
 		make: func(t *testing.T, s *sandbox) string {
 			created := s.create(t, "ORDER-1")
 			s.store.(*brokenStore).broken = errors.New("disk is gone")
 			return setupURL(created)
 		}},
-	{name: "busy", heading: "We are busy just now", says: []string{"Nothing is lost", "load this page again"},
+	{name: "busy", heading: "We are busy just now", says: []string{"Nothing is lost", "try again", "Try again"},
 		make: func(t *testing.T, s *sandbox) string {
 			created := s.create(t, "ORDER-1")
 			s.store.(*brokenStore).broken = ports.ErrBusy

@@ -123,7 +123,7 @@ const (
 	doneTitle     = "Your direct debit is set up"
 	expiredTitle  = "This link has expired"
 	disabledTitle = "This page is not available"
-	unknownTitle  = "Page not found"
+	unknownTitle  = "We cannot find this page"
 	bankTitle     = "Bank details"
 )
 

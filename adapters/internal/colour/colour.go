@@ -8,8 +8,11 @@ import (
 	"strconv"
 )
 
-// Enough is the contrast at which text is readable (AA).
-const Enough = 4.5
+// Enough is the contrast at which text is readable (AA); Ample, at which it is easily read (AAA).
+const (
+	Enough = 4.5
+	Ample  = 7
+)
 
 // RGB is a colour, each part from 0 to 255.
 type RGB struct{ R, G, B uint8 }
@@ -43,13 +46,13 @@ func (c RGB) On() RGB {
 }
 
 // Text returns c as it is readable on white.
-func (c RGB) Text() RGB { return c.TextOn(White) }
+func (c RGB) Text() RGB { return c.TextOn(White, Enough) }
 
 // TextOn returns c as it is readable on paper: c itself, or with as little black in it on light paper,
-// and white on dark, as it takes.
-func (c RGB) TextOn(paper RGB) RGB {
+// and white on dark, as it takes for the contrast; paper must allow that of black or white.
+func (c RGB) TextOn(paper RGB, contrast float64) RGB {
 	text, ink := c, paper.On()
-	for part := 5; Contrast(text, paper) < Enough; part += 5 {
+	for part := 5; Contrast(text, paper) < contrast; part += 5 {
 		text = c.mixed(ink, part)
 	}
 	return text

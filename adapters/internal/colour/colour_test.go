@@ -41,8 +41,10 @@ func TestEveryColourCanBeReadOneWay(t *testing.T) {
 			t.Errorf("%s for %s has a contrast of %.2f with white", c.Text(), c, got)
 		}
 		for _, paper := range []colour.RGB{{R: 0xf4, G: 0xf5, B: 0xf6}, {R: 0x22, G: 0x27, B: 0x2b}, colour.Black} {
-			if got := colour.Contrast(c.TextOn(paper), paper); got < colour.Enough {
-				t.Errorf("%s for %s has a contrast of %.2f with %s", c.TextOn(paper), c, got, paper)
+			for _, want := range []float64{colour.Enough, colour.Ample} {
+				if text := c.TextOn(paper, want); colour.Contrast(text, paper) < want {
+					t.Errorf("%s for %s has a contrast of %.2f with %s, want %.1f", text, c, colour.Contrast(text, paper), paper, want)
+				}
 			}
 		}
 		if colour.Contrast(c, colour.White) >= colour.Enough && c.Text() != c {

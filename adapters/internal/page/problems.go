@@ -22,7 +22,7 @@ var problems = map[int]problem{
 		"Go back to the page before this one and send the form again."},
 	http.StatusForbidden: {"This form came from another website",
 		"For your safety it was not accepted. Open the link that your education provider gave you, and go on from there."},
-	http.StatusNotFound: {"Page not found",
+	http.StatusNotFound: {"We cannot find this page",
 		"This link leads nowhere. Check that you have the whole link, or ask your education provider for a new one."},
 	http.StatusMethodNotAllowed: {"This page does not work that way",
 		"Open the link that your education provider gave you, and go on from there."},
@@ -33,11 +33,11 @@ var problems = map[int]problem{
 	http.StatusUnsupportedMediaType: {"The form could not be read",
 		"Go back to the page before this one and send the form again."},
 	http.StatusTooManyRequests: {"Too many requests",
-		"Wait a few seconds, then load this page again."},
+		"Wait a few seconds, then try again."},
 	http.StatusInternalServerError: {"Something went wrong",
-		"Nothing is lost. Wait a minute, then load this page again."},
+		"Nothing is lost. Wait a minute, then try again."},
 	http.StatusServiceUnavailable: {"We are busy just now",
-		"Nothing is lost. Wait a few seconds, then load this page again."},
+		"Nothing is lost. Wait a few seconds, then try again."},
 }
 
 // statuses has the status of every refusal that a setup token can meet.
@@ -82,7 +82,11 @@ func (s *Site) NotFound(w http.ResponseWriter, r *http.Request) {
 	s.problem(w, r, http.StatusNotFound, "")
 }
 
-// problem answers with the page for a status. The reference is for a payer to quote.
+// passing are the problems that may be over when the same page is asked for again.
+var passing = []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
+
+// problem answers with the page for a status. The reference is for a payer to quote. A page that was only
+// read can be tried again by a link to itself: an empty one, which does not repeat the token of its address.
 func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, reference string) {
 	p := problems[status]
 	s.Show(w, r, "error.html", View{
@@ -91,9 +95,13 @@ func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, refer
 		Data: struct {
 			problem
 			Reference string
-		}{p, reference},
+			Again     bool
+		}{p, reference, reads(r) && slices.Contains(passing, status)},
 	})
 }
+
+// reads tells whether a request changes nothing.
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // setRetryAfter asks for a pause of whole seconds, at least one.
 func setRetryAfter(w http.ResponseWriter, wait time.Duration) {
