@@ -67,7 +67,8 @@ func TestTermsThatChangedAreReadAgain(t *testing.T) {
 	b.configure(p)
 	page := b.do(http.MethodPost, "/api/dd-setup", form)
 	page.is(t, http.StatusConflict)
-	page.wants(t, "The terms have changed", "<form", "until 2 calendar days after that")
+	page.wants(t, "The terms have changed", "<form", "The direct debit terms have changed since you opened this page.",
+		"until 2 calendar days after that (10 are usual).")
 	if c := b.stored(); c.Setup.Try != 0 || !c.Setup.Consent.IsZero() {
 		t.Errorf("setup = %+v, want it untouched", c.Setup)
 	}

@@ -81,7 +81,7 @@ func (p *pages) legal(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if setup, ok := p.load(w, r, token); ok {
-		p.site.Show(w, r, "legal.html", view(setup, "Direct debit terms"))
+		p.site.Show(w, r, "legal.html", view(setup, legalTitle(setup)))
 	}
 }
 
@@ -102,8 +102,8 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	case page.Refused(err, checkout.CodeTokenExpired, checkout.CodeProviderNotEnabled):
 		p.show(w, r, token, notice{}) // the page itself says why
 	case page.Refused(err, checkout.CodeTermsChanged):
-		p.show(w, r, token, notice{"The terms have changed", "The direct debit terms are not those of when you opened " +
-			"this page. Please read them again, and go on if you accept them. Nothing was set up."})
+		p.show(w, r, token, notice{Title: "The terms have changed", Text: "The direct debit terms have changed since you " +
+			"opened this page. Please read them again, and continue if you accept them. Nothing was set up."})
 	case err != nil:
 		p.site.Fail(w, r, err)
 	default:

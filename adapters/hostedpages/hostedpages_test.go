@@ -26,7 +26,12 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 		"Monday 1 February 2027", // the initial payment
 		"Monday 8 February 2027", // the first instalment
 		"Monday 31 January 2028", // the last
-		"all 53 planned payments",
+		"all 53 planned payments", "Lender: Pūtea Limited", "nor until 10 calendar days after that.",
+		"Initial payment", "Final instalment", "Total to pay",
+		`<tr><td>1</td><th scope="row">Monday 1</th><td>Initial payment</td><td class="amount">$200.00</td></tr>`,
+		`<tr><td>53</td><th scope="row">Monday 31</th><td>Final instalment</td><td class="amount">$53.85</td></tr>`,
+		"planned for sooner than 10 calendar days after the confirmation is taken on the first day after that",
+		"on which banks do not process payments is taken on a later day",
 		`<form method="post" action="/api/dd-setup">`, `name="token" value="`+b.token+`"`,
 		`href="/api/dd-setup/legal?token=`, `href="https://enrol.kowhai.example/cancelled"`,
 		`href="mailto:help@kowhai.example"`,
@@ -50,12 +55,12 @@ func TestPlanInWords(t *testing.T) {
 			c.Frequency, c.Number, c.Regular = checkout.Give("Monthly"), checkout.Give(12), checkout.Give(money.Cents(100_00))
 			c.Final = checkout.Given[money.Cents]{}
 		}, []string{"12 monthly payments of $100.00", "all 12 planned payments", "$1,200.00"},
-			[]string{"First payment", "Last instalment", "$0.00"}},
+			[]string{"Initial payment", "Final instalment", "$0.00"}},
 		{"one payment", func(c *checkout.Create) {
 			c.Price, c.Upfront, c.Principal = checkout.Give(money.Cents(1_234_567_89)), checkout.Give(money.Cents(0)), checkout.Give(money.Cents(1_234_567_89))
 			c.Number, c.Regular = checkout.Give(1), checkout.Give(money.Cents(1_234_567_89))
 			c.Final = checkout.Given[money.Cents]{}
-		}, []string{"1 payment of $1,234,567.89", "Show the planned payment"}, []string{"weekly"}},
+		}, []string{"1 payment of $1,234,567.89", "the planned payment<"}, []string{"weekly"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			create := order()
@@ -192,7 +197,8 @@ func TestPageThatIsOver(t *testing.T) {
 		b.configure(p)
 		for _, got := range []answer{b.get(b.setupPath()), b.get(b.legalPath()), b.begin()} {
 			got.is(t, http.StatusGone)
-			got.wants(t, "This page is not available", "Kōwhai Institute")
+			got.wants(t, "This page is not available", "You did nothing wrong.",
+				`<a class="button" href="https://enrol.kowhai.example/cancelled" target="_top">Go back to Kōwhai Institute</a>`)
 			got.lacks(t, "<form", "Hēmi", "53.65")
 		}
 	})
@@ -208,7 +214,8 @@ func TestDonePage(t *testing.T) {
 		`data-notify="https://enrol.kowhai.example https://www.kowhai.example"`,
 		`<script src="/api/dd-setup/assets/setup.js?v=`,
 		`<a class="button" href="https://enrol.kowhai.example/done?from=bank" target="_top">`,
-		"<strong>89</strong>")
+		"<strong>89</strong>", "Kōwhai Institute tells you how you get your copy", "Continue to Kōwhai Institute",
+		"on which banks do not process payments is taken on a later day")
 	page.lacks(t, "<form", "enrol.kowhai.example/cancelled")
 
 	again := b.begin()
@@ -241,7 +248,11 @@ func TestConfirmedPage(t *testing.T) {
 	}
 	page := b.get(b.setupPath())
 	page.is(t, http.StatusOK)
-	page.wants(t, "is confirmed. There is nothing more to do here.")
+	page.wants(t, "is confirmed. There is nothing more to do here.", b.stored().Confirmation.AgreementNumber,
+		"Ask Kōwhai Institute for your copy.", `planned for <span class="whole">Monday 1 February 2027.</span>`,
+		`<a class="button" href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`,
+		"on which banks do not process payments is taken on a later day")
+	page.lacks(t, "What happens next", "Continue to")
 }
 
 func TestMandateThatDiedOpensThePageAgain(t *testing.T) {
@@ -250,7 +261,7 @@ func TestMandateThatDiedOpensThePageAgain(t *testing.T) {
 	b.kill()
 	page := b.get(b.setupPath())
 	page.is(t, http.StatusOK)
-	page.wants(t, "Your earlier bank setup is no longer valid", "<form")
+	page.wants(t, "Your earlier bank setup is no longer valid", `<div class="notice failure">`, "<form")
 	b.begin().is(t, http.StatusSeeOther)
 	if c := b.stored(); c.Setup.Try != 2 {
 		t.Errorf("setup = %+v, want a second try", c.Setup)
@@ -261,19 +272,26 @@ func TestLegalPage(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	page := b.get(b.legalPath())
 	page.is(t, http.StatusOK)
-	page.wants(t, "Direct debit terms", "Kōwhai Institute", "severally", "10 calendar days", "120 days", "9 months",
-		"gave us the name and e-mail address", "principle 3A", "Privacy Commissioner", `href="`+strings.ReplaceAll(b.setupPath(), "&", "&amp;")+`"`)
+	page.wants(t, "<h1>Direct debit and payment plan terms</h1>", "Kōwhai Institute", "severally", "10 calendar days", "120 days", "9 months",
+		"gave us the name and email address", "principle 3A", "Privacy Commissioner", `href="`+strings.ReplaceAll(b.setupPath(), "&", "&amp;")+`"`)
 	page.lacks(t, "<form", "<script")
 
+	page.wants(t, "By continuing to your bank details you accept the direct debit terms; "+
+		"the payment plan’s terms are part of your agreement with the lender.")
+
 	b.setUp()
-	b.get(b.legalPath()).is(t, http.StatusOK)
+	b.get(b.legalPath()).wants(t, "By continuing to your bank details you accepted the direct debit terms;")
 }
 
 func TestFailures(t *testing.T) {
+	const again = `<a class="button" href="">Try again</a>` // leads to the page's own address
 	t.Run("a busy store asks for patience", func(t *testing.T) {
 		b := newBench(t, kowhai(), order(), 0)
 		b.store.err = ports.ErrBusy
-		for _, got := range []answer{b.get(b.setupPath()), b.begin()} {
+		read, sent := b.get(b.setupPath()), b.begin()
+		read.wants(t, again)
+		sent.lacks(t, again)
+		for _, got := range []answer{read, sent} {
 			got.is(t, http.StatusServiceUnavailable)
 			if got.header.Get("Retry-After") == "" {
 				t.Error("Retry-After is missing")
@@ -286,7 +304,7 @@ func TestFailures(t *testing.T) {
 		got := b.get(b.setupPath())
 		got.is(t, http.StatusInternalServerError)
 		id := got.header.Get("X-Request-Id")
-		got.wants(t, id)
+		got.wants(t, id, again)
 		got.lacks(t, "db7", b.token)
 		for _, want := range []string{id, "disk of db7 is on fire"} {
 			if !strings.Contains(b.log.String(), want) {

@@ -9,10 +9,10 @@ import (
 
 // planInWords is a payment plan as it is read. Every figure comes from the schedule itself.
 type planInWords struct {
-	Price string
-	First payment // the initial payment; zero where there is none
-	Last  payment // the final instalment; zero where it is like the others
-	Total string
+	Price   string
+	Initial payment // zero where there is none
+	Final   payment // the final instalment; zero where it is like the others
+	Total   string
 
 	Count     int    // of the equal instalments
 	Each      string // "51 weekly payments of $53.65"
@@ -27,6 +27,7 @@ type planInWords struct {
 
 // payment is one planned payment.
 type payment struct {
+	Number int    // from 1, as the agreement numbers them
 	Date   string // "Monday 1 February 2027"
 	Day    string // "Monday 1"
 	What   string
@@ -44,17 +45,17 @@ func describe(price money.Cents, schedule []money.Charge, frequency money.Freque
 	words := planInWords{Price: dollars(price), Planned: len(schedule)}
 	var total, each, equal money.Cents
 	for _, charge := range schedule {
-		p := payment{Date: charge.Due.Long(), Amount: dollars(charge.Amount)}
+		p := payment{Number: charge.Sequence, Date: charge.Due.Long(), Amount: dollars(charge.Amount)}
 		switch charge.Type {
 		case money.InitialPayment:
-			p.What = "First payment"
-			words.First = p
+			p.What = "Initial payment"
+			words.Initial = p
 		case money.FinalInstalment:
-			p.What = "Last instalment"
-			words.Last = p
+			p.What = "Final instalment"
+			words.Final = p
 		default:
 			words.Count++
-			p.What = fmt.Sprintf("Instalment %d", words.Count)
+			p.What = "Instalment"
 			if words.Count == 1 {
 				words.EachFrom = p.Date
 			}

@@ -22,19 +22,25 @@ type content struct {
 	Token        string
 	SetupURL     string
 	LegalURL     string
+	LegalTitle   string
 	Terms        []agreement.Row // as the agreement repeats them
 	TermsVersion string
 	TermsRead    string // names the terms that this page shows
 	NoticePeriod string // of a payment: "10 calendar days"
+	UsualNotice  int    // in days, where this one is shorter; 0 where it is not
 	PlanTerms    agreement.Terms
+	HasPlanTerms bool
 
 	Student     string
 	Course      string
+	Done        bool
 	Confirmed   bool
+	Agreement   string // its number; "" until the enrolment is confirmed
 	Superseded  bool   // there is a newer link
 	Notice      notice // what the payer is told first; zero for nothing
-	AccountTail string // "" until the setup is done, as is Completed
+	AccountTail string // "" until the setup is done, as are the day and the time of that
 	Completed   string
+	CompletedAt string
 
 	planInWords
 }
@@ -70,25 +76,44 @@ func contentOf(setup service.SetupPage) content {
 		TermsVersion: setup.Terms.Version,
 		TermsRead:    setup.Terms.String(),
 		NoticePeriod: setup.Terms.Notice(),
+		LegalTitle:   legalTitle(setup),
 		PlanTerms:    setup.PlanTerms,
+		HasPlanTerms: !setup.PlanTerms.IsZero(),
 		Student:      c.Student.FirstName + " " + c.Student.LastName,
 		Course:       c.Intent.CourseName,
+		Done:         setup.State == service.PageDone,
 		Confirmed:    c.Status == checkout.Confirmed,
+		Agreement:    c.Confirmation.AgreementNumber,
 		Superseded:   setup.Superseded,
 		AccountTail:  c.Setup.AccountTail,
 		planInWords:  describe(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
+	}
+	if days := setup.Terms.NoticeDays; 0 < days && days < agreement.UsualNotice {
+		page.UsualNotice = agreement.UsualNotice
 	}
 	if setup.State == service.PageOpen {
 		page.Notice = cameTo(c.Setup)
 	}
 	if !setup.Completed.IsZero() {
-		page.Completed = money.DateOf(setup.Completed).Long() + setup.Completed.Format(", 3:04 pm MST")
+		page.Completed = money.DateOf(setup.Completed).Long()
+		page.CompletedAt = setup.Completed.Format("3:04 pm MST")
 	}
 	return page
 }
 
+// legalTitle names what the legal page holds.
+func legalTitle(setup service.SetupPage) string {
+	if setup.PlanTerms.IsZero() {
+		return "Direct debit terms"
+	}
+	return "Direct debit and payment plan terms"
+}
+
 // notice is what a payer is told before anything else.
-type notice struct{ Title, Text string }
+type notice struct {
+	Title, Text string
+	Failure     bool // something went wrong
+}
 
 // cameTo says why the setup has to be done again; zero where it has not.
 func cameTo(setup checkout.Setup) notice {
@@ -96,15 +121,15 @@ func cameTo(setup checkout.Setup) notice {
 	const invalid = "Your earlier bank setup is no longer valid."
 	switch {
 	case setup.Mandate == checkout.MandateFailed:
-		return notice{"The bank setup failed", invalid + " Your bank or the payment processor did not accept it. " +
-			"Check that the account takes direct debits, or use another one." + again}
+		return notice{Title: "The bank setup failed", Text: invalid + " Your bank or the payment processor did not accept it. " +
+			"Check that the account takes direct debits, or use another one." + again, Failure: true}
 	case setup.Mandate == checkout.MandateCancelled:
-		return notice{"The direct debit was cancelled", invalid + again}
+		return notice{Title: "The direct debit was cancelled", Text: invalid + again}
 	case setup.Mandate.Dead():
-		return notice{"The direct debit has ended", invalid + again}
+		return notice{Title: "The direct debit has ended", Text: invalid + again}
 	case setup.BillingRequest == checkout.BillingCancelled:
-		return notice{"The bank setup was cancelled",
-			"It was not finished, and nothing is set up. You can start it again whenever you are ready."}
+		return notice{Title: "The bank setup was cancelled",
+			Text: "It was not finished, and nothing is set up. You can start it again whenever you are ready."}
 	}
 	return notice{}
 }

@@ -61,6 +61,9 @@ func (p *tab) agrees(s *sandbox, created response) {
 	p.fits(s.url)
 	p.must("unfold the dates", chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS("summary")),
 		chromedp.WaitVisible(chromedp.CSS("tfoot"))))
+	if got := p.text("summary"); got != "Hide all 53 planned payments" {
+		p.t.Errorf("%s: the unfolded dates are under %q", p.screen.name, got)
+	}
 	if rows := evaluate[int](p, "document.querySelectorAll('tbody td.amount').length"); rows != 53 {
 		p.t.Errorf("%s: the schedule has %d payments, want 53", p.screen.name, rows)
 	}

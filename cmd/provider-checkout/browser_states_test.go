@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -18,6 +21,7 @@ type pageState struct {
 	name    string
 	heading string
 	says    []string                                   // what happened, and what to do next
+	serving []func(*service.Config, *httpapi.Options)  // how the page is served, where that is special
 	make    func(t *testing.T, s *sandbox) (at string) // brings the page about
 	then    func(p *tab)                               // what is done on it; nil for nothing
 }
@@ -28,6 +32,22 @@ var pageStates = []pageState{
 	{name: "open, without colour, origins and addresses", heading: openTitle, says: []string{"close this page", "Ask Tūī Trades Academy"},
 		make: func(t *testing.T, s *sandbox) string {
 			return setupURL(s.post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")))
+		}},
+	{name: "open, with a lender and a short notice", heading: openTitle, serving: withTerms,
+		says: []string{"Lender: Pūtea Limited", "2 calendar days after that (10 are usual)", "sooner than 2 calendar days"},
+		make: func(t *testing.T, s *sandbox) string {
+			s.configure(t, noticeOf("2"))
+			return setupURL(s.create(t, "ORDER-1"))
+		}},
+	{name: "open, with the longest dates", heading: openTitle, says: []string{"Wednesday 22 September 2027"},
+		make: func(t *testing.T, s *sandbox) string {
+			return setupURL(s.post(t, "TUI", "/v1/provider-checkouts",
+				set(t, order(legacyCreate, "ORDER-1"), "plan.first_payment_date", `"2027-09-22"`)))
+		}},
+	{name: "terms of both", heading: "Direct debit and payment plan terms", serving: withTerms,
+		says: []string{"you accept the direct debit terms", "The lender is Pūtea Limited"},
+		make: func(t *testing.T, s *sandbox) string {
+			return strings.Replace(setupURL(s.create(t, "ORDER-1")), "?", "/legal?", 1)
 		}},
 	{name: "terms", heading: "Direct debit terms", says: []string{"120 days", "gave us"},
 		make: func(t *testing.T, s *sandbox) string {
@@ -74,13 +94,13 @@ var pageStates = []pageState{
 		}},
 	{name: "done", heading: doneTitle, says: []string{"Set up on", "What happens next", "Nothing has been collected"},
 		make: func(t *testing.T, s *sandbox) string { return setupURL(s.ready(t, "ORDER-1")) }},
-	{name: "confirmed", heading: doneTitle, says: []string{"is confirmed", "nothing more to do"},
+	{name: "confirmed", heading: doneTitle, says: []string{"is confirmed", "nothing more to do", "number PPA-", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox) string {
 			created := s.ready(t, "ORDER-1")
 			s.confirm(t, created)
 			return setupURL(created)
 		}},
-	{name: "provider switched off", heading: disabledTitle, says: []string{"Nothing was collected", "Ask Kōwhai Institute"},
+	{name: "provider switched off", heading: disabledTitle, says: []string{"Nothing was collected", "Ask Kōwhai Institute", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox) string {
 			created := s.create(t, "ORDER-1")
 			s.configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))
@@ -100,6 +120,13 @@ var pageStates = []pageState{
 			s.store.(*brokenStore).broken = ports.ErrBusy
 			return setupURL(created)
 		}},
+	{name: "too many", heading: "Too many requests", says: []string{"try again", "Try again"},
+		serving: []func(*service.Config, *httpapi.Options){func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.001 }},
+		make: func(t *testing.T, s *sandbox) string {
+			created := s.create(t, "ORDER-1")
+			s.visit(t, setupURL(created))
+			return setupURL(created)
+		}},
 	{name: "bank form", heading: bankTitle, says: []string{"Account number"},
 		make: func(t *testing.T, s *sandbox) string { return s.toBank(t, s.create(t, "ORDER-1")) }},
 	{name: "bank form with every mistake", heading: bankTitle, says: []string{"Enter the account number."},
@@ -113,6 +140,17 @@ var pageStates = []pageState{
 			p.click(onward)
 		}},
 }
+
+// withTerms has an operator with terms of its own.
+var withTerms = []func(*service.Config, *httpapi.Options){func(c *service.Config, _ *httpapi.Options) {
+	c.Terms = agreement.Terms{
+		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001"},
+		Blocks: []agreement.Block{
+			{Title: "Right to cancel", Text: "The payer can cancel the plan within 5 working days of this agreement."},
+			{Title: "Hardship", Text: "A payer who cannot pay can ask the lender for a change of the plan."},
+		},
+	}
+}}
 
 // brokenStore is a store that can be made to lose its checkouts.
 type brokenStore struct {
@@ -159,7 +197,7 @@ func onEveryPage(t *testing.T, screens []screen, look func(p *tab, s *sandbox, s
 	}
 	for _, state := range pageStates {
 		t.Run(state.name, func(t *testing.T) {
-			s := newSandbox(t, &brokenStore{Store: memory.New()})
+			s := newSandbox(t, &brokenStore{Store: memory.New()}, state.serving...)
 			at := state.make(t, s)
 			for _, p := range tabs {
 				p.begin(t)
@@ -185,6 +223,8 @@ func TestBrowserEveryPageSaysWhatHappenedAndFitsEveryScreen(t *testing.T) {
 		}
 		p.fits(s.url)
 		p.picture(state.name)
+		evaluate[int](p, "document.querySelectorAll('details').forEach(d => d.open = true), 0")
+		p.fits(s.url)
 	})
 }
 

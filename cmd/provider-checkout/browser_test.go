@@ -210,12 +210,16 @@ func (p *tab) shows(heading string) {
 	}
 }
 
-// fits checks that nothing is wider than the screen, that the browser had nothing to complain of and that
+// fits checks that nothing is wider than the screen, that no date or number is broken, that the browser had nothing to complain of and that
 // everything came from this server.
 func (p *tab) fits(origin string) {
 	p.t.Helper()
 	if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > p.screen.width {
 		p.t.Errorf("%s: the page is %d pixels wide, on a screen of %d", p.screen.name, wide, p.screen.width)
+	}
+	const broken = `[...document.querySelectorAll(".whole")].filter(e => e.offsetHeight > 2 * parseFloat(getComputedStyle(e).fontSize)).map(e => e.innerText)`
+	for _, text := range evaluate[[]string](p, broken) {
+		p.t.Errorf("%s: %q is broken over lines", p.screen.name, text)
 	}
 	const dark = `getComputedStyle(document.body).backgroundColor.match(/\d+/g).every(part => part < 64)`
 	if got := evaluate[bool](p, dark); got != (p.screen.scheme == "dark") {
