@@ -29,6 +29,7 @@ type Agreement struct {
 	Schedule []money.Charge // sums to Pricing.Price
 
 	DirectDebit DirectDebit
+	Notice      Notice
 
 	Terms Terms // the operator's, as they stood at the acceptance
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -37,12 +38,20 @@ func (a Agreement) Check() error {
 	return errors.Join(faults...)
 }
 
-// Figures returns the figures that every drawing of the agreement shows, in the order in which it does,
-// other text between them: its number, each charge with its number, date and amount, and the total.
-func (a Agreement) Figures() []string {
+// Figures returns what every drawing of the agreement shows, in the order in which it does,
+// other text between: its number, each charge with its number, date and amount, the total, and in the wording of
+// Version the consent with its time in zone and the terms that it is to.
+func (a Agreement) Figures(zone *time.Location) []string {
 	figures := []string{a.Number}
 	for _, c := range a.Schedule {
 		figures = append(figures, strconv.Itoa(c.Sequence), c.Due.Long(), dollars(c.Amount))
 	}
-	return append(figures, dollars(a.Pricing.Price))
+	figures = append(figures, dollars(a.Pricing.Price))
+	if a.Version != Version {
+		return figures
+	}
+	for _, r := range slices.Concat(a.DirectDebit.Consent.rows(zone), a.debitTerms().Rows()) {
+		figures = append(figures, r.Value)
+	}
+	return figures
 }

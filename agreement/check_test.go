@@ -50,8 +50,8 @@ func TestCheck(t *testing.T) {
 func TestFiguresAreInTheTextInTheirOrder(t *testing.T) {
 	a := diploma()
 	rest := plain(text(t, a))
-	figures := a.Figures()
-	if want := 2 + 3*len(a.Schedule); len(figures) != want {
+	figures := a.Figures(nzTime(t))
+	if want := 2 + 3*len(a.Schedule) + 1 + 5; len(figures) != want { // the consent, and the terms that it is to
 		t.Errorf("%d figures for %d charges, want %d", len(figures), len(a.Schedule), want)
 	}
 	for _, figure := range figures {

@@ -32,12 +32,12 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 	sections := []Section{
 		a.opening(zone),
 		a.glance(),
-		a.payments(zone),
+		a.payments(),
 		a.parties(),
 		a.cost(),
 		a.declarations(zone),
 		a.authority(zone),
-		{Title: "Direct debit terms", Rows: a.DirectDebit.Consent.Terms.Rows(a.Provider.Name, a.Terms.Lender)},
+		{Title: "Direct debit terms", Rows: a.debitTerms().Rows()},
 	}
 	if len(a.Terms.Blocks) > 0 {
 		sections = append(sections, a.terms())
@@ -72,7 +72,12 @@ func (a Agreement) glance() Section {
 		{"Education provider", a.Provider.Name},
 		{"Total to pay", dollars(a.Pricing.Price) + ", with no interest and no fees"},
 	}
-	on := func(c money.Charge) string { return dollars(c.Amount) + " on " + c.Due.Long() }
+	on := func(c money.Charge) string {
+		if c.Due.Before(a.Notice.NotBefore) {
+			return dollars(c.Amount) + " on or after " + a.Notice.NotBefore.Long()
+		}
+		return dollars(c.Amount) + " on " + c.Due.Long()
+	}
 	switch n := len(a.Schedule); n {
 	case 0: // not drawn up
 	case 1:
@@ -157,7 +162,7 @@ func (a Agreement) cost() Section {
 	}
 }
 
-func (a Agreement) payments(zone *time.Location) Section {
+func (a Agreement) payments() Section {
 	table := Table{
 		Header: []string{"No.", "Planned date", "Payment", "Amount"},
 		Foot:   []string{"", "", "Total to pay", dollars(a.Pricing.Price)},
@@ -171,7 +176,7 @@ func (a Agreement) payments(zone *time.Location) Section {
 			"on which day a payment leaves the account. A payment that is planned for a day on " +
 			"which banks do not process payments is taken on a later day on which they do.",
 	}
-	if early := a.early(zone); early != "" {
+	if early := a.early(); early != "" {
 		paragraphs = append(paragraphs, early)
 	}
 	return Section{Title: "Planned payments", Paragraphs: paragraphs, Table: table}
@@ -179,23 +184,22 @@ func (a Agreement) payments(zone *time.Location) Section {
 
 // early says of the payments that are planned for sooner than the notice of them allows when they are
 // taken; nothing if there are none.
-func (a Agreement) early(zone *time.Location) string {
-	noticed := money.DateOf(a.AcceptedAt.In(zone)).AddDays(a.DirectDebit.Consent.Terms.days())
+func (a Agreement) early() string {
 	var sum money.Cents
 	count := 0
 	for _, c := range a.Schedule {
-		if c.Due.Before(noticed) {
+		if c.Due.Before(a.Notice.NotBefore) {
 			count, sum = count+1, sum+c.Amount
 		}
 	}
-	const rule = ", for the payer has notice of a payment before it is taken."
+	when := "taken on or after " + a.Notice.NotBefore.Long() + ", for the payer has notice of a payment before it is taken."
 	switch count {
 	case 0:
 		return ""
 	case 1:
-		return "Payment 1, " + dollars(sum) + ", is taken on or after " + noticed.Long() + rule
+		return "Payment 1, " + dollars(sum) + ", is " + when
 	}
-	return fmt.Sprintf("Payments 1 to %d, %s together, are taken on or after %s%s", count, dollars(sum), noticed.Long(), rule)
+	return fmt.Sprintf("Payments 1 to %d, %s together, are %s", count, dollars(sum), when)
 }
 
 func payment(t money.ChargeType) string {
@@ -251,10 +255,15 @@ func (c Consent) rows(zone *time.Location) []Row {
 	if c.From != "" {
 		text += ", from the network address " + c.From
 	}
-	if c.Terms.Version == "" {
-		return []Row{{"Consent", text + ". Which version the page showed is not on record."}}
+	switch c.Version() {
+	case "":
+		text += ". Which version the page showed is not on record."
+	case Version:
+		text += ", as they stand below: " + c.Terms + "."
+	default:
+		text += ", in the words of their version " + c.Version() + ": " + c.Terms + "."
 	}
-	return []Row{{"Consent", text + ", in their version " + c.Terms.Version + " with notice of " + c.Terms.Notice() + "."}}
+	return []Row{{"Consent", text}}
 }
 
 // terms are the operator's own, word for word.
@@ -279,12 +288,15 @@ func (a Agreement) record() Section {
 	}
 }
 
-// Rows returns the terms of the direct debit authority, as the payer reads them before giving it and
-// as the agreement repeats them. provider is the name that the payer knows the education provider by; a lender
-// that is named is who collects.
-func (t DebitTerms) Rows(provider string, lender Lender) []Row {
+// debitTerms are the terms of the authority that the agreement repeats.
+func (a Agreement) debitTerms() DebitTerms {
+	return DebitTerms{NoticeDays: a.Notice.Days, Provider: a.Provider.Name, Lender: a.Terms.Lender}
+}
+
+// Rows returns the terms, as the payer reads them before giving the authority and as the agreement repeats them.
+func (t DebitTerms) Rows() []Row {
 	return []Row{
-		{"Who collects", "The payments are collected by the " + collector(provider, lender) + ", through a direct debit " +
+		{"Who collects", "The payments are collected by the " + collector(t.Provider, t.Lender) + ", through a direct debit " +
 			"processor and the New Zealand banks’ direct debit system (BECS NZ)."},
 		{"Operated severally", "The account holder can operate the account alone: no other person has to " +
 			"agree to a payment from it."},
@@ -300,7 +312,7 @@ func (t DebitTerms) Rows(provider string, lender Lender) []Row {
 // notice says how long before a payment the account holder knows of it.
 func (t DebitTerms) notice() string {
 	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
-		"before " + t.Notice() + " have passed since that notice. One that is planned for an earlier day is taken on the first day after them."
+		"sooner than " + t.Notice() + " after the day of that notice. One that is planned for an earlier day is taken on the first day that is not."
 	if t.days() < UsualNotice {
 		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d days.", UsualNotice)
 	}

@@ -99,13 +99,17 @@ func TestTextRows(t *testing.T) {
 		{"a consent says when, from where and to what",
 			func(a *agreement.Agreement) {},
 			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
-				"3:59:00 pm NZDT, from the network address 203.0.113.7, in their version " + agreement.Version + " with notice of 2 calendar days."},
+				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below: " + agreement.Version + "/2/0123456789abcdef."},
 		{"a consent says no more than is known",
 			func(a *agreement.Agreement) {
-				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", agreement.DebitTerms{}
+				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", ""
 			},
 			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
 				"3:59:00 pm NZDT. Which version the page showed is not on record."},
+		{"a consent to other words says so",
+			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
+			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
+				"3:59:00 pm NZDT, from the network address 203.0.113.7, in the words of their version 2026-01-01: 2026-01-01/2/0123456789abcdef."},
 		{"no consent on record is not claimed",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
 			"Direct debit authority", "Consent", missing},
@@ -113,14 +117,16 @@ func TestTextRows(t *testing.T) {
 			func(a *agreement.Agreement) {},
 			"Direct debit terms", "Notice", notice("2 calendar days", " The account holder agrees to this notice in place of the usual 10 days.")},
 		{"one day is one",
-			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms.NoticeDays = 1 },
+			func(a *agreement.Agreement) { a.Notice.Days = 1 },
 			"Direct debit terms", "Notice", notice("1 calendar day", " The account holder agrees to this notice in place of the usual 10 days.")},
 		{"the usual notice needs no word",
-			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms.NoticeDays = 10 },
+			func(a *agreement.Agreement) { a.Notice.Days = 10 },
 			"Direct debit terms", "Notice", notice("10 calendar days", "")},
-		{"without a consent on record the notice is the usual one",
-			func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
-			"Direct debit terms", "Notice", notice("10 calendar days", "")},
+		{"at a glance, a payment that is planned too soon is taken later",
+			func(a *agreement.Agreement) {
+				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+			},
+			"At a glance", "First payment", "$200.00 on or after Monday 1 February 2027"},
 		{"a lender that is named collects",
 			func(a *agreement.Agreement) {},
 			"Who takes part", "Payments collected by", "The lender, Pūtea Limited, on behalf of Kōwhai Institute"},
@@ -165,18 +171,18 @@ func TestTextOfTheSandboxSaysThatItBindsNobody(t *testing.T) {
 func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 	const rule = ", for the payer has notice of a payment before it is taken."
 	for _, tt := range []struct {
-		name     string
-		accepted time.Time // of 10 days of notice
-		want     string
+		name string
+		from money.Date
+		want string
 	}{
-		{"none is early", time.Date(2027, 1, 21, 10, 0, 0, 0, time.UTC), ""},
-		{"one is a day early", time.Date(2027, 1, 21, 11, 0, 0, 0, time.UTC), // midnight in Auckland
+		{"none is early", money.Date{Year: 2027, Month: time.January, Day: 31}, ""},
+		{"one is a day early", money.Date{Year: 2027, Month: time.February, Day: 1},
 			"Payment 1, $200.00, is taken on or after Monday 1 February 2027" + rule},
-		{"several are", time.Date(2027, 3, 30, 0, 0, 0, 0, time.UTC),
+		{"several are", money.Date{Year: 2027, Month: time.April, Day: 9},
 			"Payments 1 to 3, $1,595.00 together, are taken on or after Friday 9 April 2027" + rule},
 	} {
 		a := diploma()
-		a.AcceptedAt, a.DirectDebit.Consent.Terms.NoticeDays = tt.accepted, 10
+		a.Notice.NotBefore = tt.from
 		paragraphs := section(t, text(t, a), "Planned payments").Paragraphs
 		if got := strings.Join(paragraphs[1:], " "); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -186,8 +192,8 @@ func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 
 // notice is the term about notice.
 func notice(period, agreed string) string {
-	return "The agreement gives notice of the amount and the planned date of every payment. No payment is taken before " +
-		period + " have passed since that notice. One that is planned for an earlier day is taken on the first day after them." + agreed +
+	return "The agreement gives notice of the amount and the planned date of every payment. No payment is taken sooner than " +
+		period + " after the day of that notice. One that is planned for an earlier day is taken on the first day that is not." + agreed +
 		" Before an amount or a planned date is changed, the account holder is given 30 days’ notice, unless the account " +
 		"holder asked for the change or agrees to less."
 }

@@ -110,9 +110,9 @@ func (c Checkout) Ready() error {
 	return nil
 }
 
-// Agree returns the agreement that a confirm concludes.
+// Agree returns the agreement that a confirm concludes: now, which is today in New Zealand.
 func (c Confirm) Agree(stored Checkout, provider catalogue.Provider, env catalogue.Environment,
-	number string, now time.Time) agreement.Agreement {
+	number string, now time.Time, today money.Date) agreement.Agreement {
 	plan := stored.Intent.Plan
 	plan.First = c.FirstPayment.Value
 	return agreement.Agreement{
@@ -131,6 +131,7 @@ func (c Confirm) Agree(stored Checkout, provider catalogue.Provider, env catalog
 		Plan:        plan,
 		Schedule:    money.Schedule(stored.Intent.Pricing.Upfront, plan),
 		DirectDebit: stored.authority(),
+		Notice:      agreement.AgreedNotice(stored.Setup.Consent, provider.NoticeDays, today),
 	}
 }
 

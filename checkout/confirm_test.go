@@ -37,7 +37,7 @@ func ready(t testing.TB) (checkout.Checkout, checkout.Confirm) {
 func conclusion(c checkout.Checkout, cmd checkout.Confirm) checkout.Conclusion {
 	provider := catalogue.Provider{Code: "TUI", Name: "Tūī College"}
 	return checkout.Conclusion{Environment: catalogue.Sandbox,
-		Agreement: cmd.Agree(c, provider, catalogue.Sandbox, "PPA-2026-000001", noon),
+		Agreement: cmd.Agree(c, provider, catalogue.Sandbox, "PPA-2026-000001", noon, money.DateOf(noon)),
 		Document:  &agreement.Document{ID: "doc", Bytes: []byte("%PDF")}}
 }
 

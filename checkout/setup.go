@@ -118,8 +118,26 @@ func (c Checkout) Begin(try int, billingRequestID string, consent agreement.Cons
 	if !c.Setup.begun() || c.Setup.BillingRequestID != billingRequestID {
 		c.Setup = Setup{Try: try, BillingRequestID: billingRequestID, Observation: notBegun}
 	}
-	c.Setup.Consent = consent
+	if c.Setup.superseded(consent) {
+		c.Setup.Consent = consent
+	}
 	return Change{Next: c}
+}
+
+// renewal is how old a consent is at least before the same payer's going on again is kept in its place.
+const renewal = time.Minute
+
+// superseded tells whether a consent is kept in place of the one that there is. Requests may overtake one another: the
+// later consent stays. One to terms that are not known takes nothing from one to those that are.
+func (s Setup) superseded(by agreement.Consent) bool {
+	kept := s.Consent
+	switch {
+	case by.At.Before(kept.At), by.Terms == "" && kept.Terms != "":
+		return false
+	case by.From == kept.From && by.Terms == kept.Terms:
+		return by.At.Sub(kept.At) >= renewal
+	}
+	return true
 }
 
 // Complete returns the checkout with its bank setup completed. It changes nothing unless a billing

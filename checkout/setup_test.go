@@ -90,25 +90,37 @@ func TestBeginAndCompleteTakeEffectOnce(t *testing.T) {
 }
 
 func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
-	consent := func(minute int, from string) agreement.Consent {
-		return agreement.Consent{At: time.Date(2027, 1, 20, 21, minute, 0, 0, time.UTC), From: from, Terms: agreement.CurrentTerms(2)}
-	}
-	first, second := consent(1, "192.0.2.1"), consent(2, "2001:db8::1")
-	open := checkout.Checkout{}.Begin(1, "BR1", first).Next
-	if open.Setup.Consent != first {
-		t.Errorf("consent = %+v, want %+v", open.Setup.Consent, first)
-	}
-	open.Setup.Authorisation = "Customer Called" // what the processor said meanwhile
-	open = open.Begin(1, "BR1", second).Next
-	if open.Setup.Consent != second || open.Setup.Authorisation != "Customer Called" {
-		t.Errorf("setup = %+v, want the consent %+v, and what the processor said", open.Setup, second)
+	at := time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC)
+	known := agreement.Consent{At: at, From: "192.0.2.1", Terms: "2026-11-21/2/0123456789abcdef", NoticeDays: 2}
+	with := func(change func(*agreement.Consent)) agreement.Consent { c := known; change(&c); return c }
+	for _, tt := range []struct {
+		name    string
+		next    agreement.Consent
+		replace bool
+	}{
+		{"another payer's", with(func(c *agreement.Consent) { c.At, c.From = at.Add(time.Second), "2001:db8::1" }), true},
+		{"other terms", with(func(c *agreement.Consent) { c.At, c.Terms = at.Add(time.Second), "2026-11-21/3/fedcba9876543210" }), true},
+		{"the same again, a minute later", with(func(c *agreement.Consent) { c.At = at.Add(time.Minute) }), true},
+		{"the same again, at once", with(func(c *agreement.Consent) { c.At = at.Add(time.Minute - 1) }), false},
+		{"an earlier one, that was overtaken", with(func(c *agreement.Consent) { c.At, c.From = at.Add(-1), "2001:db8::1" }), false},
+		{"one to terms that are not known", agreement.Consent{At: at.Add(time.Hour), From: "2001:db8::1"}, false},
+	} {
+		open := checkout.Checkout{}.Begin(1, "BR1", known).Next
+		open.Setup.Authorisation = "Customer Called" // what the processor said meanwhile
+		want := open.Setup
+		if tt.replace {
+			want.Consent = tt.next
+		}
+		if got := open.Begin(1, "BR1", tt.next).Next.Setup; got != want {
+			t.Errorf("%s: setup = %+v, want %+v", tt.name, got, want)
+		}
 	}
 	c, _ := ready(t)
-	if got := c.Begin(c.NextTry(), "BR9", second).Next; got.Setup != c.Setup {
+	if got := c.Begin(c.NextTry(), "BR9", known).Next; got.Setup != c.Setup {
 		t.Errorf("setup = %+v after its completion, want %+v", got.Setup, c.Setup)
 	}
 	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed)).Next
-	if got := dead.Begin(2, "BR2", second).Next.Setup.Consent; got != second {
-		t.Errorf("consent of the second try = %+v, want %+v", got, second)
+	if got := dead.Begin(2, "BR2", known).Next.Setup.Consent; got != known {
+		t.Errorf("consent of the second try = %+v, want %+v", got, known)
 	}
 }

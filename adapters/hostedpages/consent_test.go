@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
@@ -32,11 +33,12 @@ func TestGoingOnIsKeptAsConsent(t *testing.T) {
 	p.NoticeDays = 2
 	b := newBench(t, p, order(), 0)
 	form := b.pressed()
-	for _, from := range []struct{ peer, address string }{{"192.0.2.1:1234", "192.0.2.1"}, {"[2001:db8::7]:1234", "2001:db8::7"}} {
+	for _, from := range []struct{ peer, address string }{{"192.0.2.1:1234", "192.0.2.1"}, {"[2001:db8::7]:1234", "2001:db8::7"}, {"@", ""}} {
 		b.do(http.MethodPost, "/api/dd-setup", form, fromAddr(from.peer)).is(t, http.StatusSeeOther)
-		want := agreement.Consent{At: b.now, From: from.address, Terms: agreement.DebitTerms{Version: agreement.Version, NoticeDays: 2}}
-		if got := b.stored().Setup.Consent; got != want {
-			t.Errorf("consent = %+v, want %+v", got, want)
+		got := b.stored().Setup.Consent
+		if got.At != b.now || got.From != from.address || got.Version() != agreement.Version || got.NoticeDays != 2 {
+			t.Errorf("consent = %+v, want one of %v, from %s, to terms of version %s with 2 days of notice",
+				got, b.now, from.address, agreement.Version)
 		}
 	}
 }
@@ -75,6 +77,28 @@ func TestTermsThatChangedAreReadAgain(t *testing.T) {
 	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
 }
 
+func TestTermsThatAreNamedTwiceAreReadAgain(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	form := b.pressed()
+	b.do(http.MethodPost, "/api/dd-setup", form+"&terms=x").is(t, http.StatusConflict)
+	if got := b.stored().Setup.Consent; !got.IsZero() {
+		t.Errorf("consent = %+v, want none", got)
+	}
+}
+
+// The payer closed the browser at the bank: nobody told us that the setup was done, and pressing again is no new consent.
+func TestConsentIsNotGivenAfterTheBankSetupIsDone(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
+	before, form := b.stored().Setup.Consent, b.pressed()
+	b.complete()
+	b.now = b.now.Add(time.Hour)
+	b.do(http.MethodPost, "/api/dd-setup", form, fromAddr("198.51.100.66:1")).is(t, http.StatusSeeOther)
+	if got := b.stored().Setup.Consent; got != before {
+		t.Errorf("consent = %+v, want %+v", got, before)
+	}
+}
+
 func TestTheNoticeOfADoneSetupIsTheOneAgreedTo(t *testing.T) {
 	p := kowhai()
 	p.NoticeDays = 2
@@ -83,7 +107,7 @@ func TestTheNoticeOfADoneSetupIsTheOneAgreedTo(t *testing.T) {
 	b.complete()
 	p.NoticeDays = 5
 	b.configure(p)
-	b.get(b.legalPath()).wants(t, "before 2 calendar days have passed since that notice")
+	b.get(b.legalPath()).wants(t, "sooner than 2 calendar days after the day of that notice")
 }
 
 func TestLegalPageHasTheOperatorsTerms(t *testing.T) {

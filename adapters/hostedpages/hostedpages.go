@@ -4,6 +4,7 @@ package hostedpages
 import (
 	"embed"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/page"
@@ -95,9 +96,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	terms, _ := page.One(form, "terms")
-	said := service.Acceptance{From: web.ClientIP(r.Context()).String(), Terms: terms}
-	next, err := p.service.BeginSetup(r.Context(), token, said)
+	next, err := p.service.BeginSetup(r.Context(), token, acceptance(r, form))
 	switch {
 	case page.Refused(err, checkout.CodeTokenExpired, checkout.CodeProviderNotEnabled):
 		p.show(w, r, token, notice{}) // the page itself says why
@@ -109,6 +108,15 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	default:
 		p.site.Redirect(w, r, next)
 	}
+}
+
+// acceptance is what a form of the setup page says.
+func acceptance(r *http.Request, form url.Values) (said service.Acceptance) {
+	if address := web.ClientIP(r.Context()); address.IsValid() {
+		said.From = address.String()
+	}
+	said.Terms = strings.Join(form["terms"], " ") // given twice they are none that there are
+	return said
 }
 
 // show shows the setup page of a token. One that is open tells first why it is shown again.

@@ -34,6 +34,7 @@ type content struct {
 	Student     string
 	Course      string
 	Done        bool
+	OtherWords  bool // the terms that the payer accepted may read otherwise than those of now
 	Confirmed   bool
 	Agreement   string // its number; "" until the enrolment is confirmed
 	Superseded  bool   // there is a newer link
@@ -72,9 +73,9 @@ func contentOf(setup service.SetupPage) content {
 		Token:        setup.Token,
 		SetupURL:     setupPath + "?token=" + url.QueryEscape(setup.Token),
 		LegalURL:     legalPath + "?token=" + url.QueryEscape(setup.Token),
-		Terms:        setup.Terms.Rows(provider.DisplayName(), setup.PlanTerms.Lender),
-		TermsVersion: setup.Terms.Version,
-		TermsRead:    setup.Terms.String(),
+		Terms:        setup.Terms.Rows(),
+		TermsVersion: agreement.Version,
+		TermsRead:    setup.Terms.Name(),
 		NoticePeriod: setup.Terms.Notice(),
 		LegalTitle:   legalTitle(setup),
 		PlanTerms:    setup.PlanTerms,
@@ -82,6 +83,7 @@ func contentOf(setup service.SetupPage) content {
 		Student:      c.Student.FirstName + " " + c.Student.LastName,
 		Course:       c.Intent.CourseName,
 		Done:         setup.State == service.PageDone,
+		OtherWords:   setup.State == service.PageDone && c.Setup.Consent.Version() != agreement.Version,
 		Confirmed:    c.Status == checkout.Confirmed,
 		Agreement:    c.Confirmation.AgreementNumber,
 		Superseded:   setup.Superseded,

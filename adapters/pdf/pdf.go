@@ -62,6 +62,9 @@ func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, err
 	return pdf, nil
 }
 
+// Shows returns a text as it stands in what the printer draws: a character that cannot be drawn is U+FFFD.
+func (p *Printer) Shows(text string) string { return p.regular.clean(text, func(rune) {}) }
+
 func (p *Printer) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -91,7 +91,8 @@ func agreementComesBack(t *testing.T, s ports.Store) {
 func onlyFigures(t *testing.T, s ports.Store) {
 	insert(t, s, opened(1))
 	a := agreed(opened(1).Next, 1)
-	a.Sandbox, a.Provider.Colour, a.Terms, a.DirectDebit.Consent = false, "", agreement.Terms{}, agreement.Consent{}
+	a.Sandbox, a.Provider.Colour, a.Terms = false, "", agreement.Terms{}
+	a.DirectDebit.Consent, a.Notice = agreement.Consent{}, agreement.Notice{}
 	conclude(t, s, opened(1), a, nil)
 	got, err := s.Agreement(t.Context(), a.Number)
 	must(t, "Agreement", err)

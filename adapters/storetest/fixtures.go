@@ -89,7 +89,7 @@ func completed(c checkout.Checkout) checkout.Checkout {
 }
 
 func consent() agreement.Consent {
-	return agreement.Consent{At: at(4), From: "2001:db8::7", Terms: agreement.DebitTerms{Version: "2026-11-20", NoticeDays: 2}}
+	return agreement.Consent{At: at(4), From: "2001:db8::7", Terms: "2026-11-21/2/0123456789abcdef", NoticeDays: 2}
 }
 
 // confirmed returns what a confirm stores: state, agreement, document and two events.
@@ -127,6 +127,7 @@ func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
 		DirectDebit: agreement.DirectDebit{
 			AuthorityID: c.Records.DDAID, AccountHolder: "A O’NEILL", AccountTail: "89", AuthorisedAt: at(5), Consent: consent(),
 		},
+		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms: agreement.Terms{
 			Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
 			Blocks: []agreement.Block{{Title: "Right to cancel", Text: "Within 5 working days."}},

@@ -11,6 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -135,8 +136,9 @@ func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, sto
 		return checkout.Conclusion{}, s.fail(ctx, "draw an agreement number", err)
 	}
 	now := s.now()
-	number := agreement.Number(now.In(s.zone).Year(), sequence)
-	agreed := cmd.Agree(stored, provider, s.cfg.Environment, number, now)
+	today := money.DateOf(now.In(s.zone))
+	number := agreement.Number(today.Year, sequence)
+	agreed := cmd.Agree(stored, provider, s.cfg.Environment, number, now, today)
 	agreed.Terms = s.cfg.Terms
 	done := checkout.Conclusion{Environment: s.cfg.Environment, Agreement: agreed}
 	for range printTries {

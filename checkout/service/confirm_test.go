@@ -152,6 +152,10 @@ func TestASetupThatOnlyTheProcessorSawIsAgreedInFull(t *testing.T) {
 
 	seen.AccountHolder, seen.CompletedAt = "A NGATA", time.Now().UTC().Truncate(time.Millisecond)
 	w.processor.set(seen)
+	// The payer comes back and presses on again: what was authorised was agreed to before.
+	if _, err := w.BeginSetup(t.Context(), o.Token, service.Acceptance{From: "198.51.100.66"}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := w.Confirm(t.Context(), caller, confirm(o)); err != nil {
 		t.Fatal(err)
 	}

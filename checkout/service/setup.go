@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -32,14 +33,14 @@ type SetupPage struct {
 	Checkout   checkout.Checkout
 	Schedule   []money.Charge
 	Completed  time.Time            // when the setup was completed, in New Zealand time; zero before
-	Terms      agreement.DebitTerms // of the direct debit: those of now
+	Terms      agreement.DebitTerms // of the direct debit, in the words of now
 	PlanTerms  agreement.Terms      // the operator's, for the agreement
 }
 
 // Acceptance is what a payer's browser says in going on from the setup page.
 type Acceptance struct {
 	From  string // its network address; "" where it is not known
-	Terms string // the direct debit terms that the page named, as DebitTerms writes them; "" where it named none
+	Terms string // the Name of the direct debit terms that the page showed; "" where it said none
 }
 
 // SetupPage returns the page that a setup token opens; it changes nothing. A token that is not ours
@@ -70,9 +71,10 @@ func (s *Service) SetupPage(ctx context.Context, token string) (SetupPage, error
 	} else if err != nil {
 		return SetupPage{}, s.fail(ctx, "read provider "+c.ProviderCode, err)
 	}
-	page.Terms = agreement.CurrentTerms(page.Provider.NoticeDays)
-	if c.SetupComplete() {
-		page.Terms = agreement.CurrentTerms(c.Setup.Consent.Terms.NoticeDays) // as the agreement has it
+	page.Terms = agreement.DebitTerms{NoticeDays: page.Provider.NoticeDays,
+		Provider: page.Provider.DisplayName(), Lender: s.cfg.Terms.Lender}
+	if agreed := c.Setup.Consent.NoticeDays; agreed > 0 && c.SetupComplete() {
+		page.Terms.NoticeDays = agreed
 	}
 	switch {
 	case page.Provider.Usable(s.cfg.Environment) != nil:
@@ -119,13 +121,20 @@ func (s *Service) BeginSetup(ctx context.Context, token string, said Acceptance)
 	if err != nil {
 		return "", err
 	}
+	if !done { // here: at the bank it may be, and the payer have closed that page
+		fresh, err := s.refresh(ctx, page.Checkout, s.ask)
+		if err != nil {
+			s.cfg.Report(ctx, err)
+		}
+		page.Checkout, done = fresh, fresh.SetupComplete()
+	}
 	if done {
 		return s.pageURL(token), nil
 	}
 	consent := agreement.Consent{At: s.now(), From: said.From}
 	switch said.Terms {
-	case page.Terms.String():
-		consent.Terms = page.Terms
+	case page.Terms.Name():
+		consent.Terms, consent.NoticeDays = said.Terms, cmp.Or(page.Terms.NoticeDays, agreement.UsualNotice)
 	case "": // a page of the version before this one, or no page at all: which terms were read is not known
 	default:
 		return "", checkout.Refuse(checkout.CodeTermsChanged, "the direct debit terms have changed since this page was opened")
@@ -144,9 +153,11 @@ func (s *Service) BeginSetup(ctx context.Context, token string, said Acceptance)
 	if err != nil {
 		return "", s.fail(ctx, "begin the setup of "+c.ID, err)
 	}
-	_, err = s.update(ctx, c.ID, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
-		return c.Begin(try, request.ID, consent), nil
-	})
+	if c.Begin(try, request.ID, consent).Next.Setup != c.Setup {
+		_, err = s.update(ctx, c.ID, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
+			return c.Begin(try, request.ID, consent), nil
+		})
+	}
 	return request.URL, err
 }
 

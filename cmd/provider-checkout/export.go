@@ -77,7 +77,7 @@ func dossierLines(d ports.Dossier) []any {
 func chargeLines(c checkout.Checkout, a agreement.Agreement) []any {
 	lines := make([]any, len(a.Schedule))
 	for i, charge := range a.Schedule {
-		lines[i] = wireCharge(c, charge)
+		lines[i] = wireCharge(c, a, charge)
 	}
 	return lines
 }

@@ -150,7 +150,7 @@ func wireDDA(c checkout.Checkout) ddaWire {
 }
 
 func wireConsent(c agreement.Consent) consentWire {
-	return consentWire{instant(c.At), c.From, c.Terms.Version, c.Terms.NoticeDays}
+	return consentWire{instant(c.At), c.From, c.Terms, c.NoticeDays}
 }
 
 func wireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
@@ -182,6 +182,7 @@ func wireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 		AccountTail:   a.DirectDebit.AccountTail,
 		AuthorisedAt:  instant(a.DirectDebit.AuthorisedAt),
 		Consent:       wireConsent(a.DirectDebit.Consent),
+		NoticeDays:    a.Notice.Days,
 		Lender:        lenderWire(a.Terms.Lender),
 		Terms:         terms,
 	}
@@ -191,8 +192,20 @@ func wireDocument(c checkout.Checkout, d ports.DocumentInfo) documentWire {
 	return documentWire{"document", d.ID, c.ID, c.Confirmation.AgreementNumber, hex.EncodeToString(d.SHA256[:]), d.Size}
 }
 
-func wireCharge(c checkout.Checkout, m money.Charge) chargeWire {
-	return chargeWire{"charge", c.ID, c.Records.OpportunityID, m.Sequence, string(m.Type), m.Due.String(), amount(m.Amount)}
+func wireCharge(c checkout.Checkout, a agreement.Agreement, m money.Charge) chargeWire {
+	w := chargeWire{
+		Kind:          "charge",
+		CheckoutID:    c.ID,
+		OpportunityID: c.Records.OpportunityID,
+		Sequence:      m.Sequence,
+		Type:          string(m.Type),
+		DueDate:       m.Due.String(),
+		Amount:        amount(m.Amount),
+	}
+	if m.Due.Before(a.Notice.NotBefore) {
+		w.NotBefore = a.Notice.NotBefore.String()
+	}
+	return w
 }
 
 func wireEvent(e ports.EventRecord) eventWire {

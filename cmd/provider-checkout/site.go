@@ -82,9 +82,9 @@ func newSite(db records, s settings, baseURL string, metrics *ops.Metrics, log *
 
 // newPrinter returns a printer that writes times as New Zealand reads them.
 func newPrinter(parallel int) (*pdf.Printer, error) {
-	zone, err := time.LoadLocation("Pacific/Auckland")
+	zone, err := newZealand()
 	if err != nil {
-		return nil, fmt.Errorf("load the time zone: %w", err)
+		return nil, err
 	}
 	return pdf.New(parallel, zone)
 }
@@ -191,4 +191,13 @@ func waitFor(ctx context.Context, work *sync.WaitGroup) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// newZealand is the zone of every date and time that people read.
+func newZealand() (*time.Location, error) {
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		return nil, fmt.Errorf("load the time zone: %w", err)
+	}
+	return zone, nil
 }

@@ -39,7 +39,11 @@ func verifyAgreement(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	verdicts := slices.Concat(checkFigures(a), checkConfirmation(a, stored), checkDocument(a, stored, doc))
+	pdfVerdicts, err := checkDocument(a, stored, doc)
+	if err != nil {
+		return err
+	}
+	verdicts := slices.Concat(checkFigures(a), checkConfirmation(a, stored), pdfVerdicts)
 	return printVerdicts(c.stdout, number, verdicts)
 }
 
@@ -111,7 +115,7 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
 		{"price", c.Intent.Pricing == a.Pricing},
 		{"plan", plan == a.Plan},
 		{"direct debit authority", c.Records.DDAID == a.DirectDebit.AuthorityID},
-		{"consent to the direct debit terms", c.Setup.Consent == a.DirectDebit.Consent},
+		{"consent to the direct debit terms", c.Setup.Consent == a.DirectDebit.Consent || a.Version < agreement.ConsentSince},
 	} {
 		if !part.same {
 			differ = append(differ, part.name)
@@ -124,13 +128,13 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
 }
 
 // checkDocument holds the PDF to its hash, and what it says to the agreement.
-func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Document) []verdict {
+func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Document) ([]verdict, error) {
 	named := c.Confirmation.DocumentID
 	switch {
 	case doc == nil && named == "":
-		return []verdict{{absentMark, "no PDF was drawn at the confirm"}}
+		return []verdict{{absentMark, "no PDF was drawn at the confirm"}}, nil
 	case doc == nil:
-		return []verdict{{brokenMark, fmt.Sprintf("the PDF is not on record; the checkout names document %s", named)}}
+		return []verdict{{brokenMark, fmt.Sprintf("the PDF is not on record; the checkout names document %s", named)}}, nil
 	}
 	hash := verdict{heldMark, fmt.Sprintf("the PDF, %d bytes, has the SHA-256 on record, %x", len(doc.Bytes), doc.SHA256)}
 	if sum := sha256.Sum256(doc.Bytes); sum != doc.SHA256 {
@@ -140,24 +144,57 @@ func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Do
 	if doc.ID != named {
 		verdicts = append(verdicts, verdict{brokenMark, fmt.Sprintf("the PDF is document %s; the checkout names %q", doc.ID, named)})
 	}
-	return append(verdicts, checkText(a, doc.Bytes))
+	text, err := checkText(a, doc.Bytes)
+	return append(verdicts, text), err
 }
 
-// checkText looks for every figure of the agreement in the text of its PDF, one after the other.
-func checkText(a agreement.Agreement, data []byte) verdict {
+// checkText looks for every figure of the agreement in the text of its PDF, one after the other, and for its foot.
+func checkText(a agreement.Agreement, data []byte) (verdict, error) {
+	zone, err := newZealand()
+	if err != nil {
+		return verdict{}, err
+	}
+	printer, err := newPrinter(1)
+	if err != nil {
+		return verdict{}, err
+	}
 	text, err := pdf.Text(data)
 	if err != nil {
-		return verdict{brokenMark, "the text of the PDF cannot be read: " + oneLine(err.Error())}
+		return verdict{brokenMark, "the text of the PDF cannot be read: " + oneLine(err.Error())}, nil
 	}
-	figures, rest := a.Figures(), squeezed(text)
+	foot := printer.Shows(a.Foot())
+	body, feet := withoutFeet(text, foot)
+	figures, rest := a.Figures(zone), squeezed(body)
 	for _, figure := range figures {
-		_, after, ok := strings.Cut(rest, squeezed(figure))
+		_, after, ok := strings.Cut(rest, squeezed(printer.Shows(figure)))
 		if !ok {
-			return verdict{brokenMark, fmt.Sprintf("the text of the PDF lacks %q in its place", figure)}
+			return verdict{brokenMark, fmt.Sprintf("the text of the PDF lacks %q in its place", figure)}, nil
 		}
 		rest = after
 	}
-	return verdict{heldMark, fmt.Sprintf("the text of the PDF has all %d figures in their order", len(figures))}
+	if a.Version == agreement.Version && feet != strings.Count(text, "\f") {
+		return verdict{brokenMark, fmt.Sprintf("not every page of the PDF has %q at its foot", foot)}, nil
+	}
+	return verdict{heldMark, fmt.Sprintf("the text of the PDF has all %d figures in their order", len(figures))}, nil
+}
+
+// withoutFeet takes the feet of the pages out of a PDF's text, for what is on two pages is read on, and counts those
+// that are as they should be.
+func withoutFeet(text, foot string) (body string, feet int) {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.Trim(line, "\f\n")
+		var page, pages int
+		if _, err := fmt.Sscanf(line, "Page %d of %d", &page, &pages); err == nil {
+			continue
+		}
+		if line == foot {
+			feet++
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n"), feet
 }
 
 // squeezed takes all white space out, for a line may break wherever it stands.

@@ -19,7 +19,7 @@ func TestAgreementIsVerified(t *testing.T) {
 ok    they are the schedule of the plan: 52 Weekly instalments
 ok    checkout KOWHAI-\d+-[a-z2-7]{16} was confirmed with this agreement
 ok    the PDF, \d+ bytes, has the SHA-256 on record, [0-9a-f]{64}
-ok    the text of the PDF has all 161 figures in their order
+ok    the text of the PDF has all 167 figures in their order
 \z`)
 	if !want.MatchString(out) || said != "" {
 		t.Errorf("it prints %q, and says %q; want\n%s", out, said, want)
@@ -31,6 +31,23 @@ func TestAgreementWithoutItsPDFIsVerified(t *testing.T) {
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Printer = jammed{} })
 	out, _ := o.does(t, "agreements", "verify", number)
 	if !strings.HasSuffix(out, "\nnone  no PDF was drawn at the confirm\n") {
+		t.Errorf("it prints\n%s", out)
+	}
+}
+
+// While a newer version takes over, the older one may confirm what the newer one has a consent to.
+func TestAgreementOfTheVersionBeforeHoldsNoConsent(t *testing.T) {
+	o := newOperator(t)
+	number := o.confirmedOver(t)
+	db, err := sql.Open("sqlite", o.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE agreements SET version = '2026-11-20', particulars = ''`); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := o.does(t, "agreements", "verify", number); strings.Contains(out, "FAIL") {
 		t.Errorf("it prints\n%s", out)
 	}
 }
@@ -54,6 +71,12 @@ func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
 		{"another document", `UPDATE documents SET id = 'x'`, "FAIL  the PDF is document x; the checkout names "},
 		{"where the consent came from", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1')`,
 			"has another consent to the direct debit terms"},
+		{"where the consent came from, wherever it stands", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1');
+			UPDATE agreements SET particulars = replace(particulars, '127.0.0.1', '192.0.2.1')`, "FAIL  the text of the PDF lacks "},
+		{"the notice that was agreed", `UPDATE agreements SET particulars = replace(particulars, '"days":10', '"days":9')`,
+			"FAIL  the text of the PDF lacks "},
+		{"that it was made in the sandbox", `UPDATE agreements SET particulars = replace(particulars, '"sandbox":true', '"sandbox":false')`,
+			"FAIL  not every page of the PDF has "},
 		{"a cent of a charge", `UPDATE agreements SET schedule = replace(schedule, '5365]', '5364]')`,
 			"FAIL  the figures: the charges sum to "},
 		{"a due date", `UPDATE agreements SET schedule = replace(schedule, '2027-03-01', '2027-03-02')`,

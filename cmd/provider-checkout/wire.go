@@ -146,7 +146,7 @@ type ddaWire struct {
 type consentWire struct {
 	At         string `json:"accepted_at"`
 	From       string `json:"network_address,omitempty"`
-	Version    string `json:"terms_version,omitempty"`
+	Terms      string `json:"terms,omitempty"`
 	NoticeDays int    `json:"notice_days,omitzero"`
 }
 
@@ -174,6 +174,7 @@ type agreementWire struct {
 	AccountTail   string      `json:"account_number_ending"`
 	AuthorisedAt  string      `json:"authorised_at"`
 	Consent       consentWire `json:"consent,omitzero"`
+	NoticeDays    int         `json:"notice_days,omitzero"`
 	Lender        lenderWire  `json:"lender,omitzero"`
 	Terms         []blockWire `json:"terms,omitempty"`
 }
@@ -205,6 +206,7 @@ type chargeWire struct {
 	Sequence      int    `json:"sequence"`
 	Type          string `json:"type"`
 	DueDate       string `json:"due_date"`
+	NotBefore     string `json:"not_before,omitempty"` // where the notice of it is not over on that day
 	Amount        amount `json:"amount"`
 }
 

@@ -17,13 +17,19 @@ type particularsWire struct {
 	Lender  lenderWire  `json:"lender,omitzero"`
 	Terms   []blockWire `json:"terms,omitempty"`
 	Consent consentWire `json:"consent,omitzero"`
+	Notice  noticeWire  `json:"notice,omitzero"`
+}
+
+type noticeWire struct {
+	Days      int    `json:"days"`
+	NotBefore string `json:"not_before"`
 }
 
 // consentWire is a consent, in the column of a checkout and among the particulars of an agreement.
 type consentWire struct {
 	At         int64  `json:"at_ms"`
 	From       string `json:"from,omitempty"`
-	Version    string `json:"terms_version,omitempty"`
+	Terms      string `json:"terms,omitempty"`
 	NoticeDays int    `json:"notice_days,omitempty"`
 }
 
@@ -31,15 +37,14 @@ func wireConsent(c agreement.Consent) consentWire {
 	if c.IsZero() {
 		return consentWire{}
 	}
-	return consentWire{c.At.UnixMilli(), c.From, c.Terms.Version, c.Terms.NoticeDays}
+	return consentWire{c.At.UnixMilli(), c.From, c.Terms, c.NoticeDays}
 }
 
 func (w consentWire) toDomain() agreement.Consent {
 	if w == (consentWire{}) {
 		return agreement.Consent{}
 	}
-	return agreement.Consent{At: time.UnixMilli(w.At).UTC(), From: w.From,
-		Terms: agreement.DebitTerms{Version: w.Version, NoticeDays: w.NoticeDays}}
+	return agreement.Consent{At: time.UnixMilli(w.At).UTC(), From: w.From, Terms: w.Terms, NoticeDays: w.NoticeDays}
 }
 
 // ConsentText writes a consent as JSON; none is empty.
@@ -84,14 +89,17 @@ type blockWire struct {
 func ParticularsText(a agreement.Agreement) (string, error) {
 	w := particularsWire{Sandbox: a.Sandbox, Colour: a.Provider.Colour, Lender: lenderWire(a.Terms.Lender),
 		Consent: wireConsent(a.DirectDebit.Consent)}
+	if a.Notice != (agreement.Notice{}) {
+		w.Notice = noticeWire{a.Notice.Days, Day(a.Notice.NotBefore)}
+	}
 	for _, b := range a.Terms.Blocks {
 		w.Terms = append(w.Terms, blockWire(b))
 	}
 	text, err := json.Marshal(w)
-	if string(text) == "{}" {
-		return "", nil
+	if err != nil || string(text) == "{}" {
+		return "", err
 	}
-	return string(text), err
+	return string(text), nil
 }
 
 // Particulars reads what ParticularsText wrote.
@@ -107,12 +115,21 @@ func Particulars(into *agreement.Agreement) sql.Scanner {
 				return fmt.Errorf("particulars: %w", err)
 			}
 		}
-		into.Sandbox, into.Provider.Colour = w.Sandbox, w.Colour
-		into.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender)}
-		into.DirectDebit.Consent = w.Consent.toDomain()
-		for _, b := range w.Terms {
-			into.Terms.Blocks = append(into.Terms.Blocks, agreement.Block(b))
-		}
-		return nil
+		return w.read(into)
 	})
+}
+
+// read puts the particulars into their places.
+func (w particularsWire) read(into *agreement.Agreement) (err error) {
+	into.Sandbox, into.Provider.Colour = w.Sandbox, w.Colour
+	into.DirectDebit.Consent = w.Consent.toDomain()
+	into.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender)}
+	for _, b := range w.Terms {
+		into.Terms.Blocks = append(into.Terms.Blocks, agreement.Block(b))
+	}
+	into.Notice.Days = w.Notice.Days
+	if into.Notice.NotBefore, err = date(w.Notice.NotBefore); err != nil {
+		return fmt.Errorf("particulars: notice: %w", err)
+	}
+	return nil
 }

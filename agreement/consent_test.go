@@ -1,0 +1,57 @@
+package agreement_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+func TestAgreedNotice(t *testing.T) {
+	consent := func(days int) agreement.Consent { return agreement.Consent{At: time.Unix(1, 0), NoticeDays: days} }
+	day := money.Date{Year: 2027, Month: time.January, Day: 31}
+	for _, tt := range []struct {
+		name     string
+		consent  agreement.Consent
+		provider int
+		want     int
+	}{
+		{"what was read counts, whatever the provider's is now", consent(2), 5, 2},
+		{"without a consent the usual counts", agreement.Consent{}, 0, 10},
+		{"or what the provider gives beyond it", agreement.Consent{}, 30, 30},
+		{"but no less", consent(0), 2, 10},
+	} {
+		got := agreement.AgreedNotice(tt.consent, tt.provider, day)
+		if want := (agreement.Notice{Days: tt.want, NotBefore: day.AddDays(tt.want)}); got != want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, want)
+		}
+	}
+}
+
+// Terms that read otherwise have another name.
+func TestDebitTermsAreNamedByTheirWords(t *testing.T) {
+	terms := agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute"}
+	named := map[string]bool{terms.Name(): true}
+	if version, _, _ := strings.Cut(terms.Name(), "/"); version != agreement.Version {
+		t.Errorf("terms of version %q, want %q", version, agreement.Version)
+	}
+	for _, change := range []func(*agreement.DebitTerms){
+		func(d *agreement.DebitTerms) { d.NoticeDays = 3 },
+		func(d *agreement.DebitTerms) { d.Provider = "Rimu College" },
+		func(d *agreement.DebitTerms) { d.Lender.Name = "Pūtea Limited" },
+	} {
+		other := terms
+		change(&other)
+		if named[other.Name()] {
+			t.Errorf("%+v has the name of other terms, %s", other, other.Name())
+		}
+		named[other.Name()] = true
+	}
+	usual, ten := terms, terms
+	usual.NoticeDays, ten.NoticeDays = 0, agreement.UsualNotice
+	if usual.Name() != ten.Name() {
+		t.Errorf("the usual notice is named %s, 10 days %s", usual.Name(), ten.Name())
+	}
+}
