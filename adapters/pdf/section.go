@@ -16,8 +16,8 @@ func (s *sheet) section(sec agreement.Section, first bool) {
 		s.note()
 		return
 	}
-	if sec.Table.IsZero() {
-		s.keep(sec)
+	if s.breaksBadly(sec) {
+		s.page()
 	}
 	s.open(sec.Title, first)
 	for _, p := range sec.Paragraphs {
@@ -32,14 +32,16 @@ func (s *sheet) section(sec agreement.Section, first bool) {
 	s.note()
 }
 
-// keep begins a new page for a section of which too few rows would stand on this page, or too few on the next,
-// unless it is longer than half a page.
-func (s *sheet) keep(sec agreement.Section) {
+// breaksBadly tells whether too few rows of a section would stand on this page, or too few on the next, and
+// it is no longer than half a page. It draws nothing.
+func (s *sheet) breaksBadly(sec agreement.Section) bool {
 	const half = (bottom - top) / 2
 	const first, last = 4, 3 // rows
-	if s.fits(half) {
-		return
+	if s.fits(half) || !sec.Table.IsZero() {
+		return false
 	}
+	about, undrawn := s.about, s.undrawn
+	defer func() { s.about, s.undrawn = about, undrawn }()
 	height, here := s.heading.height+4, 0
 	for _, p := range sec.Paragraphs {
 		height += float64(len(s.wrap(s.body, s.clean(s.body, p), right-left)))*s.body.height + 1.5
@@ -51,9 +53,7 @@ func (s *sheet) keep(sec agreement.Section) {
 			here++
 		}
 	}
-	if height <= half && (here < first || len(sec.Rows)-here < last) {
-		s.need(height)
-	}
+	return height <= half && !s.fits(height) && (here < first || len(sec.Rows)-here < last)
 }
 
 // open writes a section's title on the page where its first lines stand.

@@ -117,10 +117,10 @@ func (s *sheet) need(height float64) {
 
 // clean makes text fit to draw in st, and remembers what cannot be drawn of it.
 func (s *sheet) clean(st style, text string) string {
-	points := s.about + ":"
-	clean := st.face.clean(text, func(r rune) { points += fmt.Sprintf(" %U", r) })
-	if points != s.about+":" && !slices.Contains(s.undrawn, points) {
-		s.undrawn = append(s.undrawn, points)
+	var points []byte
+	clean := st.face.clean(text, func(r rune) { points = fmt.Appendf(points, " %U", r) })
+	if undrawn := s.about + ":" + string(points); points != nil && !slices.Contains(s.undrawn, undrawn) {
+		s.undrawn = append(s.undrawn, undrawn)
 	}
 	return clean
 }
@@ -222,11 +222,10 @@ func (s *sheet) note() {
 	if len(s.undrawn) == 0 {
 		return
 	}
-	undrawn := strings.Join(s.undrawn, "; ")
-	s.undrawn = nil
 	s.y++
 	s.paragraph("This document cannot show every letter of what stands above. Each \uFFFD stands for one, and these are " +
-		"they, in their order and by their Unicode numbers. " + undrawn + ".")
+		"they, in their order and by their Unicode numbers. " + strings.Join(s.undrawn, "; ") + ".")
+	s.undrawn = nil // what the note itself cannot show of a label is told already
 }
 
 // footers writes text and the page number at the foot of every page.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,6 +17,12 @@ import (
 
 // Conditions of the server that it matters to tell apart (PostgreSQL's manual, appendix A).
 const (
+	connectionException    = "08000"
+	connectionDoesNotExist = "08003"
+	connectionFailure      = "08006"
+	transactionUnknown     = "08007"
+	protocolViolation      = "08P01" // a pooler's word, too, at the login while its server is away
+
 	uniqueViolation      = "23505"
 	notNullViolation     = "23502"
 	readOnlyTransaction  = "25006"
@@ -63,9 +68,11 @@ func is(err error, codes ...string) bool {
 	return false
 }
 
-// isLoss tells whether a pooler in between reports that it lost the server, though the connection to itself
-// stands: class 08.
-func isLoss(err error) bool { return strings.HasPrefix(condition(err), "08") }
+// isLoss tells whether a pooler in between reports that it has lost the server, or has none, though the
+// connection to itself stands.
+func isLoss(err error) bool {
+	return is(err, connectionException, connectionDoesNotExist, connectionFailure, transactionUnknown)
+}
 
 // meaning gives an error of the server its meaning to package ports.
 func meaning(err error) error {
@@ -95,6 +102,8 @@ func connectError(err error) (told error, again bool) {
 		why, again = "the server has no such database", false
 	case is(err, tooManyConnections):
 		why = "the server has too many connections"
+	case isLoss(err), is(err, protocolViolation):
+		why = "the pooler has no server"
 	case is(err, cannotConnectNow, adminShutdown, crashShutdown):
 		why = "the server is starting or stopping"
 	case condition(err) != "":

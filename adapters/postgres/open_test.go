@@ -29,6 +29,7 @@ func TestOptionsThatCannotBeAreRefusedBeforeAnyServerIsAsked(t *testing.T) {
 	const nowhere = "postgres://127.0.0.1:1/x"
 	openFails(t, nowhere, postgres.Options{Environment: catalogue.Production}, "production needs the operator's secret")
 	openFails(t, nowhere, under([]byte("short")), "at least 32")
+	openFails(t, nowhere, postgres.Options{Environment: "test"}, "not an environment")
 }
 
 func TestStoreThatMustExistIsNotMade(t *testing.T) {

@@ -36,11 +36,11 @@ func (b binary) isOneToItsClients(t *testing.T) {
 	}
 }
 
-// linearFigures returns how many runs there are, and of what length: LINEAR_RUNS sets others, such as 10x20s.
+// linearFigures returns how many runs there are, and of what length: PROVIDER_CHECKOUT_TEST_LINEAR sets others, such as 10x20s.
 func linearFigures(t *testing.T) (runs int, length time.Duration) {
 	t.Helper()
 	runs, length = full(100, 1), time.Duration(full(60, 5))*time.Second
-	text := os.Getenv("LINEAR_RUNS")
+	text := os.Getenv("PROVIDER_CHECKOUT_TEST_LINEAR")
 	if text == "" {
 		return runs, length
 	}
@@ -48,7 +48,7 @@ func linearFigures(t *testing.T) (runs int, length time.Duration) {
 	runs, countErr := strconv.Atoi(count)
 	length, lengthErr := time.ParseDuration(each)
 	if err := errors.Join(countErr, lengthErr); err != nil {
-		t.Fatalf("LINEAR_RUNS: %v", err)
+		t.Fatalf("PROVIDER_CHECKOUT_TEST_LINEAR: %v", err)
 	}
 	return runs, length
 }
