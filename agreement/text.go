@@ -312,7 +312,7 @@ func (t DebitTerms) Rows() []Row {
 // notice says how long before a payment the account holder knows of it.
 func (t DebitTerms) notice() string {
 	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
-		"sooner than " + t.Notice() + " after the day of that notice. One that is planned for an earlier day is taken on the first day that is not."
+		"sooner than " + t.Notice() + " after the day of that notice. One that is planned for an earlier day is taken on the first day that is late enough."
 	if t.days() < UsualNotice {
 		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d days.", UsualNotice)
 	}

@@ -193,7 +193,7 @@ func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 // notice is the term about notice.
 func notice(period, agreed string) string {
 	return "The agreement gives notice of the amount and the planned date of every payment. No payment is taken sooner than " +
-		period + " after the day of that notice. One that is planned for an earlier day is taken on the first day that is not." + agreed +
+		period + " after the day of that notice. One that is planned for an earlier day is taken on the first day that is late enough." + agreed +
 		" Before an amount or a planned date is changed, the account holder is given 30 days’ notice, unless the account " +
 		"holder asked for the change or agrees to less."
 }

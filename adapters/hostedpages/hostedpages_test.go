@@ -30,7 +30,7 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 		"Initial payment", "Final instalment", "Total to pay",
 		`<tr><td>1</td><th scope="row">Monday 1</th><td>Initial payment</td><td class="amount">$200.00</td></tr>`,
 		`<tr><td>53</td><th scope="row">Monday 31</th><td>Final instalment</td><td class="amount">$53.85</td></tr>`,
-		"planned for sooner than 10 calendar days after the confirmation is taken on the first day after that",
+		"planned for sooner than 10 calendar days after the confirmation is taken on the first day that is late enough",
 		"on which banks do not process payments is taken on a later day",
 		`<form method="post" action="/api/dd-setup">`, `name="token" value="`+b.token+`"`,
 		`href="/api/dd-setup/legal?token=`, `href="https://enrol.kowhai.example/cancelled"`,

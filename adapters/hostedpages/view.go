@@ -1,6 +1,7 @@
 package hostedpages
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 
@@ -53,6 +54,7 @@ func view(setup service.SetupPage, title string) page.View {
 		Status:  http.StatusOK,
 		Title:   title,
 		Brand:   provider.DisplayName(),
+		Logo:    template.URL(provider.Branding.Picture()), // which is nothing but a picture
 		Sandbox: provider.Environment == catalogue.Sandbox,
 		Frames:  provider.EnrolmentOrigins,
 		Data:    contentOf(setup),

@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"image"
+	"image/color"
+	"image/png"
 	"net/http"
 	"strings"
 	"testing"
@@ -48,6 +52,16 @@ var pageStates = []pageState{
 		says: []string{"you accept the direct debit terms", "The lender is Pūtea Limited"},
 		make: func(t *testing.T, s *sandbox) string {
 			return strings.Replace(setupURL(s.create(t, "ORDER-1")), "?", "/legal?", 1)
+		}},
+	{name: "open, with a logo", heading: openTitle, says: []string{"$2,990.00"},
+		make: func(t *testing.T, s *sandbox) string {
+			s.configure(t, strings.Replace(providers, `"display_name"`, `"logo_url": "`+logo(t)+`", "display_name"`, 1))
+			return setupURL(s.create(t, "ORDER-1"))
+		},
+		then: func(p *tab) {
+			if width := evaluate[int](p, "document.querySelector('img.badge').naturalWidth"); width != 64 {
+				p.t.Errorf("%s: the logo is %d pixels wide, want 64", p.screen.name, width)
+			}
 		}},
 	{name: "terms", heading: "Direct debit terms", says: []string{"120 days", "gave us"},
 		make: func(t *testing.T, s *sandbox) string {
@@ -151,6 +165,24 @@ var withTerms = []func(*service.Config, *httpapi.Options){func(c *service.Config
 		},
 	}
 }}
+
+// logo returns a picture as a data URL.
+func logo(t *testing.T) string {
+	t.Helper()
+	picture := image.NewPaletted(image.Rect(0, 0, 64, 64), color.Palette{color.White, color.RGBA{R: 200, G: 60, B: 40, A: 255}})
+	for at := range picture.Pix {
+		if x, y := at%64-32, at/64-32; x*x+y*y < 24*24 {
+			picture.Pix[at] = 1
+		}
+	}
+	var text strings.Builder
+	text.WriteString("data:image/png;base64,")
+	encoder := base64.NewEncoder(base64.StdEncoding, &text)
+	if err := errors.Join(png.Encode(encoder, picture), encoder.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
 
 // brokenStore is a store that can be made to lose its checkouts.
 type brokenStore struct {

@@ -43,14 +43,15 @@ type Site struct {
 // View is one page as it is to be shown.
 type View struct {
 	Status  int
-	Title   string   // of the document; the content has the heading
-	Brand   string   // whose page it is; "" for nobody's
-	Sandbox bool     // say that nothing here is real
-	Styles  []string // addresses of further stylesheets
-	Frames  []string // origins that may frame the page; none: nobody may
-	Script  string   // asset to run; the page must not need it
-	Notify  []string // origins, for the script
-	Data    any      // for the content
+	Title   string       // of the document; the content has the heading
+	Brand   string       // whose page it is; "" for nobody's
+	Logo    template.URL // the brand's, as a picture in a data URL; "" for its initial
+	Sandbox bool         // say that nothing here is real
+	Styles  []string     // addresses of further stylesheets
+	Frames  []string     // origins that may frame the page; none: nobody may
+	Script  string       // asset to run; the page must not need it
+	Notify  []string     // origins, for the script
+	Data    any          // for the content
 }
 
 // Initial returns the first letter or digit of the brand, for its badge; "" where there is none. A logo
@@ -98,6 +99,10 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, name string, v View)
 		return
 	}
 	SetHeaders(w.Header(), v.Frames)
+	if v.Logo != "" {
+		policy := w.Header().Get("Content-Security-Policy")
+		w.Header().Set("Content-Security-Policy", strings.Replace(policy, "img-src 'self'", "img-src 'self' data:", 1))
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	text := packed(w.Header(), r, body.Bytes())
 	w.WriteHeader(v.Status)
