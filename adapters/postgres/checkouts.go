@@ -1,11 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -30,7 +32,8 @@ const (
 		$33, $34, $35, $36, $37, $38, $39`
 
 	insertCheckout = `INSERT INTO checkouts (id, provider_code, provider_order_id, idempotency_key, ` + checkoutState + `)
-		VALUES ($1, $2, $3, nullif($4, ''), ` + stateValues + `)`
+		VALUES ($1, $2, $3, nullif($4, ''), ` + stateValues + `)
+		ON CONFLICT (provider_code, provider_order_id) DO NOTHING` // a replay that tries is no error, and leaves no dead row
 	updateCheckout = `UPDATE checkouts SET (` + checkoutState + `) = (` + stateValues + `)
 		WHERE id = $1 AND provider_code = $2 AND provider_order_id = $3 AND coalesce(idempotency_key, '') = $4`
 
@@ -87,7 +90,13 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, queued
 	c := change.Next
 	err := db.do(ctx, func(ctx context.Context, t *try) error {
 		var b pgx.Batch
-		b.Queue(insertCheckout, valuesOf(c)...)
+		var taken error
+		b.Queue(insertCheckout, valuesOf(c)...).Exec(func(stored pgconn.CommandTag) error {
+			if stored.RowsAffected() == 0 {
+				taken = fmt.Errorf("%w: the order is taken", ports.ErrDuplicate)
+			}
+			return nil
+		})
 		if err := queueAgreement(&b, change); err != nil {
 			return err
 		}
@@ -95,12 +104,12 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, queued
 			b.Queue(insertEvent, append(eventValues(e, queued), i+1)...)
 		}
 		err := t.commit(ctx, &b)
-		if t.doubt && is(err, uniqueViolation) {
+		if t.doubt && (taken != nil || is(err, uniqueViolation)) {
 			if done, err := t.inserted(ctx, c); done || err != nil {
 				return err
 			}
 		}
-		return err
+		return cmp.Or(taken, err)
 	})
 	if err != nil {
 		return fmt.Errorf("insert checkout %s: %w", c.ID, err)

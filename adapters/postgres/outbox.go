@@ -16,7 +16,8 @@ const (
 	eventColumns = `id, checkout_id, name, provider_code, provider_order_id, request_id, created_ms, body`
 
 	insertInto  = `INSERT INTO events (` + eventColumns + `, status, owned_until_ms, position) `
-	insertEvent = insertInto + `VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	insertEvent = insertInto + `SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::bigint, $8::text, $9::text, $10::bigint, $11::bigint
+		WHERE EXISTS (SELECT 1 FROM checkouts WHERE id = $2)` // which insertCheckout may not have stored
 	// A statement of its own sees what others stored before it got the checkout's lock.
 	appendEvent = insertInto + `VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
 		(SELECT coalesce(max(position), 0) + 1 FROM events WHERE checkout_id = $2))`
