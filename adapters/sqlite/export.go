@@ -24,7 +24,12 @@ func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
 		return fmt.Errorf("export: %w", meaning(err))
 	}
 	defer sqlTx.Rollback() // it wrote nothing
-	moment := snapshot{sqlTx, db.readers.prepared}
+	moment := snapshot{tx: sqlTx, prepared: map[string]*sql.Stmt{}}
+	for _, query := range []string{selectCourses, selectEvents, selectAgreementOfCheckout, selectDocumentInfo} {
+		if moment.prepared[query], err = sqlTx.PrepareContext(ctx, query); err != nil { // the transaction closes it
+			return fmt.Errorf("export: prepare: %w", meaning(err))
+		}
+	}
 	if err := db.eachConfiguration(ctx, moment, visit.Configuration); err != nil {
 		return err
 	}
@@ -43,12 +48,12 @@ func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
 // snapshot is the store at one moment.
 type snapshot struct {
 	tx       *sql.Tx
-	prepared map[string]*sql.Stmt
+	prepared map[string]*sql.Stmt // in the transaction: what is asked for each provider and checkout
 }
 
 func (s snapshot) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if stmt, ok := s.prepared[query]; ok {
-		return s.tx.StmtContext(ctx, stmt).QueryContext(ctx, args...)
+		return stmt.QueryContext(ctx, args...)
 	}
 	return s.tx.QueryContext(ctx, query, args...)
 }
