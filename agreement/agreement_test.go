@@ -67,7 +67,7 @@ func diploma() agreement.Agreement {
 			AccountTail:   "23",
 			AuthorisedAt:  time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
 			Consent: agreement.Consent{At: time.Date(2027, time.January, 15, 2, 59, 0, 0, time.UTC), From: "203.0.113.7",
-				Terms: agreement.Version + "/2/0123456789abcdef", NoticeDays: 2},
+				Terms: agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute", Lender: terms().Lender}.Name(), NoticeDays: 2},
 		},
 		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 17}},
 		Terms:  terms(),

@@ -50,7 +50,7 @@ func (a Agreement) Figures(zone *time.Location) []string {
 	if a.Version != Version {
 		return figures
 	}
-	for _, r := range slices.Concat(a.DirectDebit.Consent.rows(zone), a.debitTerms().Rows()) {
+	for _, r := range slices.Concat(a.consent(zone), a.debitTerms().Rows()) {
 		figures = append(figures, r.Value)
 	}
 	return figures

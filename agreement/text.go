@@ -242,12 +242,13 @@ func (a Agreement) authority(zone *time.Location) Section {
 			{"Account", "Ending in " + a.DirectDebit.AccountTail + " before the suffix"},
 			{"Authority", a.DirectDebit.AuthorityID},
 			{"Authorised on", moment(a.DirectDebit.AuthorisedAt, zone)},
-		}, a.DirectDebit.Consent.rows(zone)...),
+		}, a.consent(zone)...),
 	}
 }
 
-// rows say when, from where and to which terms the payer agreed; nothing where that is not on record.
-func (c Consent) rows(zone *time.Location) []Row {
+// consent says when, from where and to which terms the payer agreed; nothing where that is not on record.
+func (a Agreement) consent(zone *time.Location) []Row {
+	c := a.DirectDebit.Consent
 	if c.IsZero() {
 		return nil
 	}
@@ -255,13 +256,13 @@ func (c Consent) rows(zone *time.Location) []Row {
 	if c.From != "" {
 		text += ", from the network address " + c.From
 	}
-	switch c.Version() {
+	switch c.Terms {
 	case "":
 		text += ". Which version the page showed is not on record."
-	case Version:
+	case a.debitTerms().Name():
 		text += ", as they stand below: " + c.Terms + "."
 	default:
-		text += ", in the words of their version " + c.Version() + ": " + c.Terms + "."
+		text += ", in words that are not quite those below: " + c.Terms + "."
 	}
 	return []Row{{"Consent", text}}
 }

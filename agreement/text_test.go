@@ -99,7 +99,7 @@ func TestTextRows(t *testing.T) {
 		{"a consent says when, from where and to what",
 			func(a *agreement.Agreement) {},
 			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
-				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below: " + agreement.Version + "/2/0123456789abcdef."},
+				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below: " + diploma().DirectDebit.Consent.Terms + "."},
 		{"a consent says no more than is known",
 			func(a *agreement.Agreement) {
 				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", ""
@@ -109,7 +109,7 @@ func TestTextRows(t *testing.T) {
 		{"a consent to other words says so",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
 			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
-				"3:59:00 pm NZDT, from the network address 203.0.113.7, in the words of their version 2026-01-01: 2026-01-01/2/0123456789abcdef."},
+				"3:59:00 pm NZDT, from the network address 203.0.113.7, in words that are not quite those below: 2026-01-01/2/0123456789abcdef."},
 		{"no consent on record is not claimed",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
 			"Direct debit authority", "Consent", missing},

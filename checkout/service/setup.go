@@ -131,13 +131,9 @@ func (s *Service) BeginSetup(ctx context.Context, token string, said Acceptance)
 	if done {
 		return s.pageURL(token), nil
 	}
-	consent := agreement.Consent{At: s.now(), From: said.From}
-	switch said.Terms {
-	case page.Terms.Name():
-		consent.Terms, consent.NoticeDays = said.Terms, cmp.Or(page.Terms.NoticeDays, agreement.UsualNotice)
-	case "": // a page of the version before this one, or no page at all: which terms were read is not known
-	default:
-		return "", checkout.Refuse(checkout.CodeTermsChanged, "the direct debit terms have changed since this page was opened")
+	consent, err := page.consent(said, s.now())
+	if err != nil {
+		return "", err
 	}
 	c, try := page.Checkout, page.Checkout.NextTry()
 	request, err := s.cfg.Processor.Begin(ctx, ports.SetupStart{
@@ -159,6 +155,19 @@ func (s *Service) BeginSetup(ctx context.Context, token string, said Acceptance)
 		})
 	}
 	return request.URL, err
+}
+
+// consent returns what a payer agreed to who went on from the page.
+func (p SetupPage) consent(said Acceptance, now time.Time) (agreement.Consent, error) {
+	c := agreement.Consent{At: now, From: said.From}
+	switch said.Terms {
+	case p.Terms.Name():
+		c.Terms, c.NoticeDays = said.Terms, cmp.Or(p.Terms.NoticeDays, agreement.UsualNotice)
+	case "": // a page of the version before this one, or no page at all: which terms were read is not known
+	default:
+		return c, checkout.Refuse(checkout.CodeTermsChanged, "the direct debit terms have changed since this page was opened")
+	}
+	return c, nil
 }
 
 // CompleteSetup records that the payer completed the bank setup, and returns the address of

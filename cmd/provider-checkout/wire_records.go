@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Each record as export writes it.
+// The records as export writes them.
 
 // instant writes a time as the events do, or nothing for the zero time.
 func instant(t time.Time) string {
