@@ -130,11 +130,12 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, token string, again
 		v.Script, v.Notify = "setup.js", setup.Provider.EnrolmentOrigins
 		p.site.Show(w, r, "done.html", v)
 	default:
-		v, c := view(setup, "Set up your direct debit"), contentOf(setup)
+		v := view(setup, "Set up your direct debit")
 		if again != (notice{}) {
-			c.Notice, v.Status = again, http.StatusConflict
+			c := contentOf(setup)
+			c.Notice = again
+			v.Data, v.Status = c, http.StatusConflict
 		}
-		v.Data = c
 		p.site.Show(w, r, "open.html", v)
 	}
 }

@@ -30,7 +30,6 @@ type content struct {
 	NoticePeriod string // of a payment: "10 calendar days"
 	UsualNotice  int    // in days, where this one is shorter; 0 where it is not
 	PlanTerms    agreement.Terms
-	HasPlanTerms bool
 
 	Student     string
 	Course      string
@@ -81,7 +80,6 @@ func contentOf(setup service.SetupPage) content {
 		NoticePeriod: setup.Terms.Notice(),
 		LegalTitle:   legalTitle(setup),
 		PlanTerms:    setup.PlanTerms,
-		HasPlanTerms: !setup.PlanTerms.IsZero(),
 		Student:      c.Student.FirstName + " " + c.Student.LastName,
 		Course:       c.Intent.CourseName,
 		Done:         setup.State == service.PageDone,

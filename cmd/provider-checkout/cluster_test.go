@@ -21,7 +21,7 @@ import (
 // TestCluster holds three processes of the program on one PostgreSQL to what one process promises, whoever
 // dies. Its figures are small, and large where PROVIDER_CHECKOUT_TEST_FULL is set:
 //
-//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -run TestCluster -timeout 2h ./cmd/provider-checkout
+//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -run TestCluster -timeout 5h ./cmd/provider-checkout
 func TestCluster(t *testing.T) {
 	postgrestest.URL(t) // or there is nothing to build for
 	b := build(t)
