@@ -3,7 +3,6 @@
 package agreement
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -13,7 +12,7 @@ import (
 // confirmation: whoever draws it takes every figure from here.
 type Agreement struct {
 	ID         string // opaque
-	Number     string // PPA-<New Zealand year>-<sequence>
+	Number     string // PPA-<New Zealand year>-<10 characters and a check character>; see NewNumber
 	Version    string // of the wording
 	CheckoutID string
 	OrderID    string
@@ -64,6 +63,37 @@ type DirectDebit struct {
 	Consent       Consent // to the direct debit terms
 }
 
+// SpacedSince is the first version of the wording by which a plan that starts too soon keeps one period between
+// payments. By the words of earlier versions each payment that was planned too soon is taken on the first lawful day.
+const SpacedSince = "2026-11-22"
+
+// CollectionDates returns, for each charge of the schedule, the first day on which it may be collected, by the
+// words that were accepted.
+func (a Agreement) CollectionDates() []money.Date {
+	if a.Version >= SpacedSince && a.Plan.Frequency.Valid() {
+		return money.CollectionDates(a.Schedule, a.Plan.Frequency, a.Notice.NotBefore)
+	}
+	dates := make([]money.Date, len(a.Schedule))
+	for i, c := range a.Schedule {
+		dates[i] = c.Due
+		if c.Due.Before(a.Notice.NotBefore) {
+			dates[i] = a.Notice.NotBefore
+		}
+	}
+	return dates
+}
+
+// deferred reports whether collection starts later than was agreed, since the notice of the first payment is not over.
+func (a Agreement) deferred() bool { return a.firstPayment() != a.Plan.First }
+
+// firstPayment returns the day on which collection starts.
+func (a Agreement) firstPayment() money.Date {
+	if a.Plan.First.Before(a.Notice.NotBefore) {
+		return a.Notice.NotBefore
+	}
+	return a.Plan.First
+}
+
 // Foot is what stands at the foot of every page of the agreement.
 func (a Agreement) Foot() string {
 	foot := a.Title() + ", wording of " + a.Version
@@ -78,10 +108,4 @@ type Document struct {
 	ID     string // opaque: pdf_content_document_id
 	SHA256 [32]byte
 	Bytes  []byte
-}
-
-// Number writes an agreement number: PPA-2027-000042 for the year 2027 and sequence 42.
-// A sequence beyond six digits is written in full.
-func Number(year int, sequence int64) string {
-	return fmt.Sprintf("PPA-%04d-%06d", year, sequence)
 }

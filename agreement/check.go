@@ -43,10 +43,14 @@ func (a Agreement) Check() error {
 // Version the consent with its time in zone and the terms that it is to.
 func (a Agreement) Figures(zone *time.Location) []string {
 	figures := []string{a.Number}
-	for _, c := range a.Schedule {
-		figures = append(figures, strconv.Itoa(c.Sequence), c.Due.Long(), dollars(c.Amount))
+	for i, c := range a.Schedule {
+		shown := c.Due
+		if a.Version >= SpacedSince {
+			shown = a.CollectionDates()[i]
+		}
+		figures = append(figures, strconv.Itoa(c.Sequence), shown.Long(), c.Amount.Dollars())
 	}
-	figures = append(figures, dollars(a.Pricing.Price))
+	figures = append(figures, a.Pricing.Price.Dollars())
 	if a.Version != Version {
 		return figures
 	}

@@ -46,6 +46,9 @@ func (t DebitTerms) Notice() string {
 	return fmt.Sprintf("%d calendar days", t.days())
 }
 
+// Earliest returns the first day on which a payment may be taken under an agreement of this day.
+func (t DebitTerms) Earliest(day money.Date) money.Date { return day.AddDays(t.days()) }
+
 func (t DebitTerms) days() int { return cmp.Or(t.NoticeDays, UsualNotice) }
 
 // Consent is the evidence that a payer accepted the direct debit terms. The zero Consent is none.

@@ -3,8 +3,9 @@ package agreement
 import (
 	"errors"
 	"fmt"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/provider-checkout/provider-checkout/checkout/text"
 )
 
 // Terms are the operator's own part of an agreement: who lends, and what the law or a scheme has a
@@ -30,7 +31,7 @@ type Block struct {
 // What Terms may hold.
 const (
 	maxBlocks    = 40
-	maxTermLine  = 255 // characters of a name, address, registration or title
+	maxTermLine  = text.Max // characters of a name, address, registration or title
 	maxBlockText = 5000
 )
 
@@ -40,39 +41,34 @@ func (t Terms) IsZero() bool { return t.Lender == Lender{} && len(t.Blocks) == 0
 // Check returns nil, or an error with everything that is wrong with t, each with its place.
 func (t Terms) Check() error {
 	var faults []error
-	text := func(place, value string, limit int, required bool) {
+	check := func(place, value string, limit int, required bool) {
 		if fault := textFault(value, limit, required); fault != "" {
 			faults = append(faults, errors.New(place+" "+fault))
 		}
 	}
 	named := t.Lender != Lender{}
-	text("lender.name", t.Lender.Name, maxTermLine, named)
-	text("lender.address", t.Lender.Address, maxTermLine, named)
-	text("lender.registration", t.Lender.Registration, maxTermLine, false)
+	check("lender.name", t.Lender.Name, maxTermLine, named)
+	check("lender.address", t.Lender.Address, maxTermLine, named)
+	check("lender.registration", t.Lender.Registration, maxTermLine, false)
 	if len(t.Blocks) > maxBlocks {
 		faults = append(faults, fmt.Errorf("terms must be at most %d", maxBlocks))
 	}
 	for i, b := range t.Blocks {
-		text(fmt.Sprintf("terms[%d].title", i), b.Title, maxTermLine, true)
-		text(fmt.Sprintf("terms[%d].text", i), b.Text, maxBlockText, true)
+		check(fmt.Sprintf("terms[%d].title", i), b.Title, maxTermLine, true)
+		check(fmt.Sprintf("terms[%d].text", i), b.Text, maxBlockText, true)
 	}
 	return errors.Join(faults...)
 }
 
-// textFault says what is wrong with a text, or nothing.
-func textFault(text string, limit int, required bool) string {
+// textFault returns what is wrong with a text, or "".
+func textFault(value string, limit int, required bool) string {
 	switch {
-	case text == "" && required:
+	case value == "" && required:
 		return "must be given"
-	case !utf8.ValidString(text):
+	case !utf8.ValidString(value):
 		return "must be valid UTF-8"
-	case utf8.RuneCountInString(text) > limit:
+	case utf8.RuneCountInString(value) > limit:
 		return fmt.Sprintf("must have at most %d characters", limit)
 	}
-	for _, r := range text {
-		if unicode.IsControl(r) {
-			return "must not hold control characters: a block is one paragraph"
-		}
-	}
-	return ""
+	return text.CheckCharacters(value)
 }

@@ -13,7 +13,7 @@ import (
 
 // Version identifies the wording of the agreement (contract, section 9). Change it
 // whenever a sentence of this file changes.
-const Version = "2026-11-21"
+const Version = "2026-11-22"
 
 // Title names the document.
 func (a Agreement) Title() string { return title + " " + a.Number }
@@ -70,23 +70,19 @@ func (a Agreement) glance() Section {
 		{"Payer", a.payer()},
 		{"Course", a.Course.Name},
 		{"Education provider", a.Provider.Name},
-		{"Total to pay", dollars(a.Pricing.Price) + ", with no interest and no fees"},
+		{"Total to pay", a.Pricing.Price.Dollars() + ", with no interest and no fees"},
 	}
-	on := func(c money.Charge) string {
-		if c.Due.Before(a.Notice.NotBefore) {
-			return dollars(c.Amount) + " on or after " + a.Notice.NotBefore.Long()
-		}
-		return dollars(c.Amount) + " on " + c.Due.Long()
-	}
+	dates := a.CollectionDates()
+	payment := func(i int) string { return a.Schedule[i].Amount.Dollars() + " on " + dates[i].Long() }
 	switch n := len(a.Schedule); n {
-	case 0: // not drawn up
+	case 0: // an agreement that Check refuses
 	case 1:
-		rows = append(rows, Row{"Payment", on(a.Schedule[0])})
+		rows = append(rows, Row{"Payment", payment(0)})
 	default:
 		rows = append(rows,
-			Row{"First payment", on(a.Schedule[0])},
+			Row{"First payment", payment(0)},
 			Row{"Instalments", a.instalments()},
-			Row{"Last payment", on(a.Schedule[n-1])},
+			Row{"Last payment", payment(n - 1)},
 		)
 	}
 	return Section{Title: "At a glance", AtAGlance: true, Rows: rows}
@@ -95,14 +91,14 @@ func (a Agreement) glance() Section {
 // instalments counts those of the plan: "51 weekly of $53.65, and a final one of $53.85".
 func (a Agreement) instalments() string {
 	if a.Plan.Number == 1 {
-		return "1 of " + dollars(a.Plan.Final)
+		return "1 of " + a.Plan.Final.Dollars()
 	}
 	frequency := strings.ToLower(string(a.Plan.Frequency))
 	if a.Plan.Residual() {
 		return fmt.Sprintf("%d %s of %s, and a final one of %s", a.Plan.Number-1, frequency,
-			dollars(a.Plan.Regular), dollars(a.Plan.Final))
+			a.Plan.Regular.Dollars(), a.Plan.Final.Dollars())
 	}
-	return fmt.Sprintf("%d %s of %s", a.Plan.Number, frequency, dollars(a.Plan.Regular))
+	return fmt.Sprintf("%d %s of %s", a.Plan.Number, frequency, a.Plan.Regular.Dollars())
 }
 
 func (a Agreement) payer() string { return a.Student.FirstName + " " + a.Student.LastName }
@@ -137,27 +133,27 @@ func (a Agreement) cost() Section {
 		rows = append(rows, Row{"Course code", a.Course.Code})
 	}
 	rows = append(rows,
-		Row{"Course price", dollars(a.Pricing.Price)},
+		Row{"Course price", a.Pricing.Price.Dollars()},
 		Row{"Initial payment", orNone(a.Pricing.Upfront)},
-		Row{"Paid by instalments", dollars(a.Pricing.Principal)},
+		Row{"Paid by instalments", a.Pricing.Principal.Dollars()},
 		Row{"Number of instalments", strconv.Itoa(a.Plan.Number)},
 	)
 	switch {
 	case a.Plan.Number == 1:
-		rows = append(rows, Row{"Instalment", dollars(a.Plan.Final)})
+		rows = append(rows, Row{"Instalment", a.Plan.Final.Dollars()})
 	case a.Plan.Residual():
-		rows = append(rows, Row{"Regular instalment", dollars(a.Plan.Regular)}, Row{"Final instalment", dollars(a.Plan.Final)})
+		rows = append(rows, Row{"Regular instalment", a.Plan.Regular.Dollars()}, Row{"Final instalment", a.Plan.Final.Dollars()})
 	default:
-		rows = append(rows, Row{"Regular instalment", dollars(a.Plan.Regular)})
+		rows = append(rows, Row{"Regular instalment", a.Plan.Regular.Dollars()})
 	}
 	return Section{
 		Title: "What the course costs",
 		Rows: append(rows,
 			Row{"Payment frequency", string(a.Plan.Frequency)},
-			Row{"First payment planned for", a.Plan.First.Long()},
+			Row{"First payment planned for", a.firstPayment().Long()},
 			Row{"Interest", "Nil"},
 			Row{"Fees", "Nil"},
-			Row{"Total to pay", dollars(a.Pricing.Price)},
+			Row{"Total to pay", a.Pricing.Price.Dollars()},
 		),
 	}
 }
@@ -165,52 +161,24 @@ func (a Agreement) cost() Section {
 func (a Agreement) payments() Section {
 	table := Table{
 		Header: []string{"No.", "Planned date", "Payment", "Amount"},
-		Foot:   []string{"", "", "Total to pay", dollars(a.Pricing.Price)},
+		Foot:   []string{"", "", "Total to pay", a.Pricing.Price.Dollars()},
 	}
-	for _, c := range a.Schedule {
+	dates := a.CollectionDates()
+	for i, c := range a.Schedule {
 		table.Rows = append(table.Rows,
-			[]string{strconv.Itoa(c.Sequence), c.Due.Long(), payment(c.Type), dollars(c.Amount)})
+			[]string{strconv.Itoa(c.Sequence), dates[i].Long(), c.Type.Label(), c.Amount.Dollars()})
 	}
 	paragraphs := []string{
 		"The amounts are fixed. The dates are planned: the direct debit processor and the banks decide " +
 			"on which day a payment leaves the account. A payment that is planned for a day on " +
 			"which banks do not process payments is taken on a later day on which they do.",
 	}
-	if early := a.early(); early != "" {
-		paragraphs = append(paragraphs, early)
+	if a.deferred() {
+		paragraphs = append(paragraphs, "The first payment was to be on "+a.Plan.First.Long()+", which is sooner than the notice of it "+
+			"allows. The payments therefore start on "+a.firstPayment().Long()+", and one payment period lies between "+
+			"each and the next.")
 	}
 	return Section{Title: "Planned payments", Paragraphs: paragraphs, Table: table}
-}
-
-// early says of the payments that are planned for sooner than the notice of them allows when they are
-// taken; nothing if there are none.
-func (a Agreement) early() string {
-	var sum money.Cents
-	count := 0
-	for _, c := range a.Schedule {
-		if c.Due.Before(a.Notice.NotBefore) {
-			count, sum = count+1, sum+c.Amount
-		}
-	}
-	when := "taken on or after " + a.Notice.NotBefore.Long() + ", for the payer has notice of a payment before it is taken."
-	switch count {
-	case 0:
-		return ""
-	case 1:
-		return "Payment 1, " + dollars(sum) + ", is " + when
-	}
-	return fmt.Sprintf("Payments 1 to %d, %s together, are %s", count, dollars(sum), when)
-}
-
-func payment(t money.ChargeType) string {
-	switch t {
-	case money.InitialPayment:
-		return "Initial payment"
-	case money.FinalInstalment:
-		return "Final instalment"
-	default:
-		return "Instalment"
-	}
 }
 
 func (a Agreement) declarations(zone *time.Location) Section {
@@ -313,7 +281,8 @@ func (t DebitTerms) Rows() []Row {
 // notice says how long before a payment the account holder knows of it.
 func (t DebitTerms) notice() string {
 	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
-		"sooner than " + t.Notice() + " after the day of that notice. One that is planned for an earlier day is taken on the first day that is late enough."
+		"sooner than " + t.Notice() + " after the day of that notice. If the first payment is planned for an earlier day, the payments start on " +
+		"the first day that is late enough, with one payment period between each and the next."
 	if t.days() < UsualNotice {
 		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d days.", UsualNotice)
 	}
@@ -335,18 +304,9 @@ func moment(t time.Time, zone *time.Location) string {
 	return money.DateOf(t).Long() + ", " + t.Format("3:04:05 pm MST")
 }
 
-// dollars writes an amount that is not negative for a reader: "$1,250.00".
-func dollars(c money.Cents) string {
-	text := c.String()
-	for i := len(text) - len("000.00"); i > 0; i -= len("000") {
-		text = text[:i] + "," + text[i:]
-	}
-	return "$" + text
-}
-
 func orNone(c money.Cents) string {
 	if c == 0 {
 		return "None"
 	}
-	return dollars(c)
+	return c.Dollars()
 }

@@ -117,16 +117,3 @@ func isEventPort(port string) bool {
 	n, err := strconv.Atoi(port)
 	return port == "" || port == "443" || err == nil && n >= 1024
 }
-
-// isEmail tells whether s is one plain address, a local part at a host, without a name or comment.
-func isEmail(s string) bool {
-	local, host, ok := strings.Cut(s, "@")
-	return ok && len(s) <= 254 && isLocalPart(local) && isHost(host)
-}
-
-func isLocalPart(s string) bool {
-	if s == "" || len(s) > 64 || s[0] == '.' || s[len(s)-1] == '.' || strings.Contains(s, "..") {
-		return false
-	}
-	return only(s, func(r rune) bool { return isAlphanumeric(r) || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~.", r) })
-}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -21,9 +22,8 @@ type Fault struct {
 const MaxNotice = 30
 
 const (
-	minSecret = 24  // bytes of a signing secret
-	maxText   = 255 // characters of a name or a code
-	maxCode   = 32  // bytes of a provider code
+	minSecret = 24 // bytes of a signing secret
+	maxCode   = 32 // bytes of a provider code
 )
 
 // Check returns every fault of c, with places relative to the provider and in the provider file's
@@ -81,9 +81,11 @@ func (f *faults) provider(p Provider) {
 		f.add("branding.primary_colour", "must be a colour written as #rrggbb")
 	}
 	f.logo("branding.logo_url", p.Branding.LogoURL, page)
-	if e := p.Branding.SupportEmail; e != "" && !isEmail(e) {
-		f.add("branding.support_email", "must be an e-mail address")
-	}
+	f.optional("branding.support_email", p.Branding.SupportEmail, func(place, value string) {
+		if fault := text.CheckEmail(value); fault != "" {
+			f.add(place, "%s", fault)
+		}
+	})
 	f.destination(p.Destination, sandbox)
 }
 
@@ -184,15 +186,8 @@ func (f *faults) optional(place, value string, check func(place, value string)) 
 }
 
 func (f *faults) text(place, value string) {
-	switch {
-	case strings.TrimSpace(value) == "":
-		f.add(place, "must not be empty")
-	case !utf8.ValidString(value):
-		f.add(place, "must be valid UTF-8")
-	case strings.ContainsFunc(value, unicode.IsControl):
-		f.add(place, "must not hold control characters")
-	case utf8.RuneCountInString(value) > maxText:
-		f.add(place, "must have at most %d characters", maxText)
+	if fault := text.CheckName(value); fault != "" {
+		f.add(place, "%s", fault)
 	}
 }
 

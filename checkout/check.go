@@ -3,35 +3,27 @@ package checkout
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// maxText is the longest text of a request, in characters.
-const maxText = 255
+// checker gathers the faults of a request, at most one a field: the first stays.
+type checker struct{ faults []Fault }
 
-// checker gathers the faults of a request, at most one a field: the first stands.
-type checker struct {
-	faults []Fault
-	hints  Hints
-}
-
-// Hints ask, by the path of a field that is absent, whether something else in the request was meant
-// for it: `is "emial" a misspelling of it?`.
-type Hints map[string]string
-
-// hint returns how a message about the absent field goes on.
-func (k *checker) hint(field string) string {
-	if k.hints[field] == "" {
-		return ""
+// newChecker returns a checker that has reported every field that could not be read.
+func newChecker(fields ...interface{ fault() *Fault }) *checker {
+	k := &checker{}
+	for _, f := range fields {
+		if malformed := f.fault(); malformed != nil {
+			k.fault(malformed.Field, "%s", malformed.Message)
+		}
 	}
-	return "; " + k.hints[field]
+	return k
 }
 
-// failed tells whether the field has a fault already.
+// failed reports whether the field, or the section that it stands in, has a fault already.
 func (k *checker) failed(field string) bool {
 	for _, f := range k.faults {
-		// A section that could not be read stands for all of its fields.
 		if f.Field == field || strings.HasPrefix(field, f.Field+".") {
 			return true
 		}
@@ -45,92 +37,72 @@ func (k *checker) fault(field, format string, args ...any) {
 	}
 }
 
+// report reports the field unless message is empty.
+func (k *checker) report(field, message string) {
+	if message != "" {
+		k.fault(field, "%s", message)
+	}
+}
+
 // err returns the faults as one refusal, or nil.
 func (k *checker) err() error {
 	if len(k.faults) == 0 {
 		return nil
 	}
-	return Refuse(CodeInvalid, "the request has missing or invalid fields; details says what each must be", k.faults...)
+	return refuseFields(k.faults)
 }
 
-// require reports the field if it was not given.
-func require[T any](k *checker, field string, v Given[T]) bool {
-	if !v.OK {
-		k.fault(field, "is required%s", k.hint(field))
+// require reports a field that is missing, and otherwise reports whether the field is without fault.
+func require[T any](k *checker, field string, v Optional[T]) bool {
+	if !v.Given {
+		k.fault(field, "is required%s", v.hint())
 	}
-	return v.OK && !k.failed(field)
+	return !k.failed(field)
 }
 
-// text reports a required text that is not 1 to 255 characters without control characters.
-func (k *checker) text(field string, v Given[string]) bool {
-	if !require(k, field, v) {
-		return false
+// text reports a required text with what check finds wrong with it.
+func (k *checker) text(field string, v Optional[string], check func(string) string) {
+	if require(k, field, v) {
+		k.report(field, check(v.Value))
 	}
-	if message := textFault(v.Value); message != "" {
-		k.fault(field, "%s", message)
-		return false
-	}
-	return true
-}
-
-// name reports a required text that shows nothing to a reader.
-func (k *checker) name(field string, v Given[string]) {
-	if k.text(field, v) && !strings.ContainsFunc(v.Value, visible) {
-		k.fault(field, "must hold a visible character")
-	}
-}
-
-func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
-
-// textFault says what is wrong with a text, or "".
-func textFault(s string) string {
-	switch n := utf8.RuneCountInString(s); {
-	case !utf8.ValidString(s):
-		return "must be valid UTF-8"
-	case n == 0:
-		return "must not be empty"
-	case n > maxText:
-		return fmt.Sprintf("must be at most %d characters, not %d", maxText, n)
-	case strings.ContainsFunc(s, unicode.IsControl):
-		return "must not contain control characters"
-	}
-	return ""
-}
-
-// email reports a required e-mail address that cannot be one. It asks for one @ between a
-// local part and a dotted domain; whether mail arrives is not for us to say.
-func (k *checker) email(field string, v Given[string]) {
-	if !k.text(field, v) {
-		return
-	}
-	local, domain, found := strings.Cut(v.Value, "@")
-	switch {
-	case !found, local == "", len(local) > 64, len(v.Value) > 254,
-		strings.Contains(domain, "@"),
-		strings.ContainsFunc(v.Value, unicode.IsSpace),
-		strings.ContainsAny(v.Value, `<>()[]\,;:"`),
-		!dotted(domain), strings.HasPrefix(local, "."), strings.HasSuffix(local, "."):
-		k.fault(field, "must be an e-mail address, such as name@example.ac.nz")
-	}
-}
-
-// dotted tells whether domain is two or more labels of letters, digits and inner hyphens.
-func dotted(domain string) bool {
-	labels := strings.Split(domain, ".")
-	for _, label := range labels {
-		if label == "" || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
-			strings.ContainsFunc(label, func(r rune) bool {
-				return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-			}) {
-			return false
-		}
-	}
-	return len(labels) > 1
 }
 
 // only reports a given value that is not the one that is possible.
-func (k *checker) only(field string, v Given[string], want string) {
-	if v.OK && v.Value != want {
+func (k *checker) only(field string, v Optional[string], want string) {
+	if v.Given && v.Value != want {
 		k.fault(field, "must be %q", want)
+	}
+}
+
+// amount reports a required amount that is not from least to money.Max, and otherwise reports whether it is
+// without fault.
+func (k *checker) amount(field string, v Optional[money.Cents], least money.Cents) bool {
+	return require(k, field, v) && k.inRange(field, v, least)
+}
+
+func (k *checker) inRange(field string, v Optional[money.Cents], least money.Cents) bool {
+	switch {
+	case !v.Given:
+	case v.Value < 0:
+		k.fault(field, "%v", money.ErrNegative)
+	case v.Value < least:
+		k.fault(field, "must be above zero")
+	case v.Value > money.Max:
+		k.fault(field, "%v", money.ErrTooLarge)
+	}
+	return !k.failed(field)
+}
+
+// date reports a required date that is no real day from 2000 to 2199.
+func (k *checker) date(field string, v Optional[money.Date]) {
+	if require(k, field, v) && !v.Value.Valid() {
+		k.fault(field, "%v", money.ErrDate)
+	}
+}
+
+// accepted reports a declaration that is not made.
+func (k *checker) accepted(field string, v Optional[bool]) {
+	if !v.Value {
+		k.fault(field, "must be true%s", v.hint())
 	}
 }

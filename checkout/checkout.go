@@ -20,14 +20,13 @@ const (
 	Confirmed     Status = "confirmed"
 )
 
-// Checkout is one enrolment from create to confirm, with the records that the embedded
-// CRM keeps of it: they live and change with it.
+// Checkout is one enrolment from create to confirm, with the records of it that the embedded CRM keeps.
 type Checkout struct {
 	ID             string // <provider_code>-<unix milliseconds>-<16 characters of a-z2-7>
 	ProviderCode   string
 	OrderID        string // the provider's; unique within the provider
-	IdempotencyKey string // the header of the request that made it; "" where there was none
-	RequestID      string // of the request that made it
+	IdempotencyKey string // of the request that opened it: the header, or <provider_code>:<order id>
+	RequestID      string // of the request that opened it
 	CreatedAt      time.Time
 	Status         Status
 	Student        Student
@@ -60,10 +59,10 @@ type Confirmation struct {
 	FirstPayment    money.Date // as agreed; the create's date was a preference
 	AgreementID     string
 	AgreementNumber string
-	DocumentID      string // "" where the PDF could not be drawn
+	DocumentID      string // "" where the PDF could not be rendered
 }
 
-// PDFGenerated tells whether the agreement's PDF is on record.
+// PDFGenerated reports whether the agreement's PDF is on record.
 func (c Confirmation) PDFGenerated() bool { return c.DocumentID != "" }
 
 // Schedule returns the charges of the checkout: as agreed once it is confirmed, before that as the
@@ -79,7 +78,7 @@ func (c Checkout) Schedule() []money.Charge {
 // Change is what a decision wants stored: all of it or nothing.
 type Change struct {
 	Next      Checkout
-	Events    []events.Event       // in the order in which they are delivered
+	Events    []events.Event       // in the order of their delivery
 	Agreement *agreement.Agreement // nil unless the decision concluded one
-	Document  *agreement.Document  // nil unless the agreement was drawn
+	Document  *agreement.Document  // nil unless the agreement was rendered
 }

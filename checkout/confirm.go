@@ -3,11 +3,11 @@ package checkout
 import (
 	"crypto/subtle"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -18,158 +18,168 @@ const PaymentMethod = "service_payment_plan"
 // Confirm is the command to confirm a checkout (section 2.4).
 type Confirm struct {
 	RequestID  string // req_…; the events carry it
-	PathID     string // the checkout id of the path
-	CheckoutID Given[string]
+	CheckoutID Optional[string]
 
-	ProviderCode Given[string]
-	OrderID      Given[string]
+	ProviderCode Optional[string]
+	OrderID      Optional[string]
 
-	Token         Given[string]
-	OpportunityID Given[string]
-	DDAID         Given[string]
+	Token         Optional[string]
+	OpportunityID Optional[string]
+	DDAID         Optional[string]
 
-	PaymentMethod Given[string]
-	FirstPayment  Given[money.Date]
+	PaymentMethod Optional[string]
+	FirstPayment  Optional[money.Date]
 
-	// True only where the request said true itself.
-	DepositConfirmed       bool
-	PaymentPlanAccepted    bool
-	InformationConfirmed   bool
-	PrivacyConsentAccepted bool
-
-	Unread []Fault // as for Create
-	Hints  Hints   // as for Create
+	DepositConfirmed       Optional[bool]
+	PaymentPlanAccepted    Optional[bool]
+	InformationConfirmed   Optional[bool]
+	PrivacyConsentAccepted Optional[bool]
 }
 
-// Check returns nil, or a CodeInvalid with every fault of the request.
+// Check returns nil, or a VALIDATION_ERROR with every fault of the request.
 func (c Confirm) Check() error {
-	k := &checker{faults: slices.Clip(c.Unread), hints: c.Hints}
-	k.text(fieldProvider, c.ProviderCode)
-	k.text(fieldOrder, c.OrderID)
-	k.text("checkout.checkout_id", c.CheckoutID)
-	k.text("checkout.checkout_token", c.Token)
-	k.text("checkout.opportunity_id", c.OpportunityID)
-	k.text("checkout.dda_id", c.DDAID)
-	if require(k, "payment.payment_method", c.PaymentMethod) {
-		k.only("payment.payment_method", c.PaymentMethod, PaymentMethod)
+	k := newChecker(c.ProviderCode, c.OrderID, c.CheckoutID, c.Token, c.OpportunityID, c.DDAID, c.PaymentMethod, c.FirstPayment,
+		c.DepositConfirmed, c.PaymentPlanAccepted, c.InformationConfirmed, c.PrivacyConsentAccepted)
+	k.text(FieldProviderCode, c.ProviderCode, text.Check)
+	k.text(FieldOrderID, c.OrderID, text.Check)
+	k.text(FieldCheckoutID, c.CheckoutID, text.Check)
+	k.text(FieldCheckoutToken, c.Token, text.Check)
+	k.text(FieldOpportunityID, c.OpportunityID, text.Check)
+	k.text(FieldDDAID, c.DDAID, text.Check)
+	if require(k, FieldPaymentMethod, c.PaymentMethod) {
+		k.only(FieldPaymentMethod, c.PaymentMethod, PaymentMethod)
 	}
-	require(k, "payment.first_payment_date", c.FirstPayment)
-	accepted := func(field string, yes bool) {
-		if !yes {
-			k.fault(field, "must be true%s", k.hint(field))
-		}
-	}
-	accepted("payment.deposit_confirmed", c.DepositConfirmed)
-	accepted("declarations.payment_plan_accepted", c.PaymentPlanAccepted)
-	accepted("declarations.information_confirmed", c.InformationConfirmed)
-	accepted("declarations.privacy_consent_accepted", c.PrivacyConsentAccepted)
+	k.date(FieldAgreedFirstPayment, c.FirstPayment)
+	k.accepted(FieldDepositConfirmed, c.DepositConfirmed)
+	k.accepted(FieldPlanAccepted, c.PaymentPlanAccepted)
+	k.accepted(FieldInformationConfirmed, c.InformationConfirmed)
+	k.accepted(FieldPrivacyAccepted, c.PrivacyConsentAccepted)
 	return k.err()
 }
 
-// ErrAlreadyConfirmed says that a confirm is a repeat: it is answered as the first was, and changes nothing.
-var ErrAlreadyConfirmed = errors.New("checkout is already confirmed")
+var (
+	// ErrAlreadyConfirmed: the confirm is a repeat. It is answered as the first was, and changes nothing.
+	ErrAlreadyConfirmed = errors.New("checkout is already confirmed")
 
-// ErrOvertaken says that the checkout changed while its agreement was drawn: it must be drawn again.
-var ErrOvertaken = errors.New("checkout changed while its agreement was drawn")
+	// ErrOutdated: the direct debit changed since the agreement was prepared, which must be prepared again.
+	ErrOutdated = errors.New("checkout changed since its agreement was prepared")
+)
 
-// Match tells whether a checked confirm is about this checkout. token is the text of the
-// checkout's latest token, "" if it can no longer be derived. A repeat may carry any token, so
-// that one that got lost does not block a safe retry.
-func (c Confirm) Match(stored Checkout, token string) error {
+// Prepared is what a confirm concludes, made before it is decided for good because rendering takes time.
+type Prepared struct {
+	Environment catalogue.Environment
+	Agreement   agreement.Agreement
+	Document    *agreement.Document // nil if it could not be rendered
+}
+
+// Decide decides a checked confirm by the contract's table (section 3) in the order of its rows. latest is the
+// text of the checkout's latest setup token, "" if it cannot be derived any more. Without anything prepared, a nil
+// error says that the agreement may be prepared, and the change is empty. A repeat may carry any token, so
+// that a lost one does not block a safe retry. The errors are CONFLICT, DIRECT_DEBIT_SETUP_INCOMPLETE,
+// ErrAlreadyConfirmed and ErrOutdated.
+func (c Confirm) Decide(stored Checkout, latest string, p *Prepared) (Change, error) {
+	switch differing := c.differs(stored); {
+	case len(differing) > 0:
+		return Change{}, refuseIdentifiers(differing)
+	case stored.Status == Confirmed:
+		return Change{}, ErrAlreadyConfirmed
+	case !sameToken(c.Token.Value, latest):
+		return Change{}, refuseToken()
+	case !stored.SetupComplete():
+		return Change{}, refuseSetupIncomplete()
+	case !stored.Setup.Mandate.Confirmable():
+		return Change{}, refuseMandate()
+	case p == nil:
+		return Change{}, nil
+	case p.Agreement.DirectDebit != stored.authority():
+		return Change{}, ErrOutdated
+	}
+	return c.conclude(stored, *p), nil
+}
+
+// Matches returns nil if the confirm is about this checkout and not a repeat, and otherwise what Decide returns: it
+// decides the rows that do not depend on the setup.
+func (c Confirm) Matches(stored Checkout, latest string) error {
+	_, err := c.Decide(stored, latest, nil)
+	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Code == CodeSetupIncomplete {
+		return nil
+	}
+	return err
+}
+
+// differs returns the identifiers that are not the checkout's.
+func (c Confirm) differs(stored Checkout) []Fault {
 	k := &checker{}
-	same := func(field string, sent Given[string], want string) {
+	same := func(field string, sent Optional[string], want string) {
 		if sent.Value != want {
 			k.fault(field, "is not this checkout's; send what its create answered")
 		}
 	}
-	same("checkout.checkout_id", c.CheckoutID, stored.ID)
-	same(fieldOrder, c.OrderID, stored.OrderID)
-	same("checkout.opportunity_id", c.OpportunityID, stored.Records.OpportunityID)
-	same("checkout.dda_id", c.DDAID, stored.Records.DDAID)
-	switch {
-	case len(k.faults) > 0:
-		return Refuse(CodeConflict, "the identifiers are not those of this checkout; send what its create answered", k.faults...)
-	case stored.Status == Confirmed:
-		return ErrAlreadyConfirmed
-	case token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(c.Token.Value)) != 1:
-		return Refuse(CodeConflict, "checkout_token is not the latest one of this checkout; send the create again to be told it",
-			Fault{"checkout.checkout_token", "is not the latest token; send direct_debit.token of the latest answer to the create"})
-	}
-	return nil
+	same(FieldCheckoutID, c.CheckoutID, stored.ID)
+	same(FieldOrderID, c.OrderID, stored.OrderID)
+	same(FieldOpportunityID, c.OpportunityID, stored.Records.OpportunityID)
+	same(FieldDDAID, c.DDAID, stored.Records.DDAID)
+	return k.faults
 }
 
-// Ready returns nil if the checkout's direct debit allows a confirm (section 3).
-func (c Checkout) Ready() error {
-	switch {
-	case !c.SetupComplete():
-		return Refuse(CodeSetupIncomplete, "the payer has not completed the direct debit setup; poll the checkout until direct_debit.setup_complete is true")
-	case !c.Setup.Mandate.Confirmable():
-		return Refuse(CodeSetupIncomplete, "the direct debit mandate cannot be confirmed in its present status; "+
-			"poll the checkout until it is pending_submission, submitted or active")
-	}
-	return nil
+// sameToken compares in constant time.
+func sameToken(sent, latest string) bool {
+	return latest != "" && subtle.ConstantTimeCompare([]byte(sent), []byte(latest)) == 1
 }
 
-// Agree returns the agreement that a confirm concludes: now, which is today in New Zealand.
-func (c Confirm) Agree(stored Checkout, provider catalogue.Provider, env catalogue.Environment,
-	number string, now time.Time, today money.Date) agreement.Agreement {
+// conclude returns the confirmed checkout with its agreement, checkout.confirmed and, if it was
+// rendered, agreement.generated.
+func (c Confirm) conclude(stored Checkout, p Prepared) Change {
+	a, next := p.Agreement, stored
+	next.Status = Confirmed
+	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First,
+		AgreementID: a.ID, AgreementNumber: a.Number}
+	o, s := stored.origin(c.RequestID, p.Environment, a.AcceptedAt), stored.subject()
+	out := []events.Event{events.Confirmed(o, s, stored.Records.DDAID, a.ID)}
+	if d := p.Document; d != nil {
+		next.Confirmation.DocumentID = d.ID
+		out = append(out, events.Generated(o, s, a.ID, a.Number, d.ID, a.Version))
+	}
+	return Change{Next: next, Events: out, Agreement: &a, Document: p.Document}
+}
+
+// Agreed is what an agreement takes from outside.
+type Agreed struct {
+	Environment catalogue.Environment
+	Provider    catalogue.Provider
+	Terms       agreement.Terms
+	Number      string
+	Now         time.Time
+	Today       money.Date // in New Zealand
+}
+
+// Agreement returns the agreement that the confirm concludes.
+func (c Confirm) Agreement(stored Checkout, with Agreed) agreement.Agreement {
 	plan := stored.Intent.Plan
 	plan.First = c.FirstPayment.Value
+	p := with.Provider
 	return agreement.Agreement{
-		ID:         NaturalKey(env, stored.ProviderCode, stored.OrderID, "agreement"),
-		Number:     number,
+		ID:         NaturalKey(with.Environment, stored.ProviderCode, stored.OrderID, "agreement"),
+		Number:     with.Number,
 		Version:    agreement.Version,
 		CheckoutID: stored.ID,
 		OrderID:    stored.OrderID,
-		AcceptedAt: now,
-		Sandbox:    env == catalogue.Sandbox,
-		Provider: agreement.Party{Code: provider.Code, Name: provider.DisplayName(),
-			SupportEmail: provider.Branding.SupportEmail, Colour: provider.Branding.PrimaryColour},
+		AcceptedAt: with.Now,
+		Sandbox:    with.Environment == catalogue.Sandbox,
+		Provider: agreement.Party{Code: p.Code, Name: p.DisplayName(),
+			SupportEmail: p.Branding.SupportEmail, Colour: p.Branding.PrimaryColour},
 		Student:     agreement.Student(stored.Student),
 		Course:      agreement.Course{Code: stored.CourseCode, Name: stored.Intent.CourseName},
 		Pricing:     stored.Intent.Pricing,
 		Plan:        plan,
 		Schedule:    money.Schedule(stored.Intent.Pricing.Upfront, plan),
 		DirectDebit: stored.authority(),
-		Notice:      agreement.AgreedNotice(stored.Setup.Consent, provider.NoticeDays, today),
+		Notice:      agreement.AgreedNotice(stored.Setup.Consent, p.NoticeDays, with.Today),
+		Terms:       with.Terms,
 	}
 }
 
 func (c Checkout) authority() agreement.DirectDebit {
 	return agreement.DirectDebit{AuthorityID: c.Records.DDAID, AccountHolder: c.Setup.AccountHolder,
 		AccountTail: c.Setup.AccountTail, AuthorisedAt: c.Setup.CompletedAt, Consent: c.Setup.Consent}
-}
-
-// Conclusion is what a confirm concludes, made outside of the decision because it takes time.
-type Conclusion struct {
-	Environment catalogue.Environment
-	Agreement   agreement.Agreement
-	Document    *agreement.Document // nil if it could not be drawn
-}
-
-// Conclude decides a confirm for good: the checkout is confirmed, its agreement is on record, and
-// checkout.confirmed and, if it was drawn, agreement.generated tell of it. It returns the refusals
-// of Match and Ready, ErrAlreadyConfirmed, or ErrOvertaken.
-func (c Confirm) Conclude(stored Checkout, token string, done Conclusion) (Change, error) {
-	if err := c.Match(stored, token); err != nil {
-		return Change{}, err
-	}
-	if err := stored.Ready(); err != nil {
-		return Change{}, err
-	}
-	a := done.Agreement
-	if a.DirectDebit != stored.authority() {
-		return Change{}, ErrOvertaken
-	}
-	next := stored
-	next.Status = Confirmed
-	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First,
-		AgreementID: a.ID, AgreementNumber: a.Number}
-	o, s := stored.origin(c.RequestID, done.Environment, a.AcceptedAt), stored.subject()
-	out := []events.Event{events.Confirmed(o, s, stored.Records.DDAID, a.ID)}
-	if d := done.Document; d != nil {
-		next.Confirmation.DocumentID = d.ID
-		out = append(out, events.Generated(o, s, a.ID, a.Number, d.ID, a.Version))
-	}
-	return Change{Next: next, Events: out, Agreement: &a, Document: done.Document}, nil
 }

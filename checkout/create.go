@@ -1,10 +1,10 @@
 package checkout
 
 import (
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -12,105 +12,90 @@ import (
 // PaymentType is the one value of plan.payment_type.
 const PaymentType = "interest_free_payment_plan"
 
-// Given is a value that a request may leave out.
-type Given[T any] struct {
-	Value T
-	OK    bool
-}
-
-// Give returns a value that was given.
-func Give[T any](v T) Given[T] { return Given[T]{v, true} }
-
-// Create is the command to open a checkout (section 2.1). Text is in Unicode NFC and trimmed
-// where it is a name; identifiers are as they came.
+// Create is the command to open a checkout (section 2.1).
 type Create struct {
-	RequestID      string        // req_…; the event carries it
-	IdempotencyKey Given[string] // the header
+	RequestID      string // req_…; the event carries it
+	IdempotencyKey Optional[string]
 
-	ProviderCode Given[string]
-	OrderID      Given[string]
+	ProviderCode Optional[string]
+	OrderID      Optional[string]
 
-	FirstName Given[string]
-	LastName  Given[string]
-	Email     Given[string]
+	FirstName Optional[string]
+	LastName  Optional[string]
+	Email     Optional[string]
 
-	CourseCode Given[string]
-	CourseName Given[string]
+	CourseCode Optional[string]
+	CourseName Optional[string]
 
-	Price     Given[money.Cents]
-	Principal Given[money.Cents] // amount_to_finance
-	Upfront   Given[money.Cents]
+	Price     Optional[money.Cents]
+	Principal Optional[money.Cents] // amount_to_finance
+	Upfront   Optional[money.Cents]
 
-	PaymentType Given[string]
-	Frequency   Given[string]
-	Number      Given[int]
-	Regular     Given[money.Cents]
-	Final       Given[money.Cents]
-	First       Given[money.Date]
-
-	// Unread are the fields that the edge could not read as what they must be. They are
-	// reported with the faults that are found here, and not as missing.
-	Unread []Fault
-
-	Hints Hints // of the edge, for the faults of absent fields
+	PaymentType Optional[string]
+	Frequency   Optional[string]
+	Number      Optional[int]
+	Regular     Optional[money.Cents]
+	Final       Optional[money.Cents]
+	First       Optional[money.Date]
 }
 
-// Names of fields that more than one rule speaks of.
-const (
-	fieldKey        = "Idempotency-Key"
-	fieldProvider   = "provider.provider_code"
-	fieldOrder      = "provider.provider_order_id"
-	fieldCourseCode = "course.course_code"
-	fieldCourseName = "course.course_name"
-	fieldPrice      = "pricing.course_price"
-	fieldPrincipal  = "pricing.amount_to_finance"
-	fieldUpfront    = "pricing.upfront_payment"
-	fieldType       = "plan.payment_type"
-	fieldFrequency  = "plan.payment_frequency"
-	fieldNumber     = "plan.number_of_instalments"
-	fieldRegular    = "plan.instalment_amount"
-	fieldFinal      = "plan.final_instalment_amount"
-	fieldFirst      = "plan.first_payment_date"
-)
+// Normalized returns the command with its names in Unicode NFC and without white space around them, so that two
+// spellings that look the same mean the same. Identifiers stay as they came.
+func (c Create) Normalized() Create {
+	for _, name := range []*Optional[string]{&c.FirstName, &c.LastName, &c.CourseName} {
+		name.Value = text.Normalize(name.Value)
+	}
+	return c
+}
 
-// Check returns nil, or a CodeInvalid with every fault of the request that can be told without
-// looking anything up. What a catalogue says of the course is Resolve's to check.
+// Check returns nil, or a VALIDATION_ERROR with every fault of a normalised command that shows without looking
+// anything up. What a catalogue says of the course is for Resolve to check. A command that passes has text that can
+// be kept, real dates, amounts from one cent (an upfront payment: from none) to money.Max, and a plan that sums to the
+// principal.
 func (c Create) Check(mode catalogue.Mode) error {
-	k := &checker{faults: slices.Clip(c.Unread), hints: c.Hints}
-	c.checkKey(k)
-	k.text(fieldProvider, c.ProviderCode)
-	k.text(fieldOrder, c.OrderID)
-	k.name("student.first_name", c.FirstName)
-	k.name("student.last_name", c.LastName)
-	k.email("student.email", c.Email)
+	k := newChecker(c.IdempotencyKey, c.ProviderCode, c.OrderID, c.FirstName, c.LastName, c.Email, c.CourseCode, c.CourseName,
+		c.Price, c.Principal, c.Upfront, c.PaymentType, c.Frequency, c.Number, c.Regular, c.Final, c.First)
+	k.idempotencyKey(c.IdempotencyKey)
+	k.text(FieldProviderCode, c.ProviderCode, text.Check)
+	k.text(FieldOrderID, c.OrderID, text.Check)
+	k.text(FieldFirstName, c.FirstName, checkName)
+	k.text(FieldLastName, c.LastName, checkName)
+	k.text(FieldEmail, c.Email, text.CheckEmail)
 	if mode == catalogue.Authoritative {
-		k.text(fieldCourseCode, c.CourseCode)
+		k.text(FieldCourseCode, c.CourseCode, text.Check)
 	} else {
 		c.checkLegacy(k)
 	}
-	k.only(fieldType, c.PaymentType, PaymentType)
-	if require(k, fieldFrequency, c.Frequency) && !money.Frequency(c.Frequency.Value).Valid() {
-		k.fault(fieldFrequency, "must be %q, %q or %q", money.Weekly, money.Fortnightly, money.Monthly)
+	k.only(FieldPaymentType, c.PaymentType, PaymentType)
+	if require(k, FieldFrequency, c.Frequency) && !money.Frequency(c.Frequency.Value).Valid() {
+		k.fault(FieldFrequency, "must be %q, %q or %q", money.Weekly, money.Fortnightly, money.Monthly)
 	}
-	require(k, fieldFirst, c.First)
+	k.date(FieldFirstPayment, c.First)
 	return k.err()
 }
 
-// checkKey reports a header that cannot be an idempotency key (section 8).
-func (c Create) checkKey(k *checker) {
-	if !c.IdempotencyKey.OK {
-		return
+// checkName returns what is wrong with a name, or "".
+func checkName(name string) string {
+	if text.Normalize(name) != name {
+		return "must be in Unicode NFC, without white space around it"
 	}
-	key := c.IdempotencyKey.Value
+	return text.CheckName(name)
+}
+
+// idempotencyKey reports a header that cannot be an idempotency key (section 8).
+func (k *checker) idempotencyKey(v Optional[string]) {
+	key := v.Value
 	switch {
+	case !v.Given:
+		return
 	case key == "":
-		k.fault(fieldKey, "must not be empty: leave the header out to use the order id")
-	case len(key) > maxText:
-		k.fault(fieldKey, "must be at most %d characters, not %d", maxText, len(key))
+		k.fault(FieldIdempotencyKey, "must not be empty: leave the header out to use the order id")
+	case len(key) > text.Max:
+		k.fault(FieldIdempotencyKey, "must be at most %d characters, not %d", text.Max, len(key))
 	}
 	for i := range len(key) {
 		if key[i] <= ' ' || key[i] > '~' {
-			k.fault(fieldKey, "must be visible ASCII characters only")
+			k.fault(FieldIdempotencyKey, "must be visible ASCII characters only")
 			return
 		}
 	}
@@ -118,72 +103,123 @@ func (c Create) checkKey(k *checker) {
 
 // checkLegacy reports what is wrong with the commercial fields of a provider without a catalogue.
 func (c Create) checkLegacy(k *checker) {
-	if c.CourseCode.OK {
-		k.fault(fieldCourseCode, "must not be sent: this provider has no catalogue")
+	if c.CourseCode.Given {
+		k.fault(FieldCourseCode, "must not be sent: this provider has no catalogue")
 	}
-	k.name(fieldCourseName, c.CourseName)
-	price := require(k, fieldPrice, c.Price)
-	principal := require(k, fieldPrincipal, c.Principal)
-	upfront := require(k, fieldUpfront, c.Upfront)
-	if principal && c.Principal.Value == 0 {
-		k.fault(fieldPrincipal, "must be above zero")
-		principal = false // nothing is measured by it
+	k.text(FieldCourseName, c.CourseName, checkName)
+	price := k.amount(FieldPrice, c.Price, 0)
+	principal := k.amount(FieldPrincipal, c.Principal, 1)
+	upfront := k.amount(FieldUpfront, c.Upfront, 0)
+	if sum := c.Upfront.Value + c.Principal.Value; price && principal && upfront && c.Price.Value != sum {
+		k.fault(FieldPrice, "must be upfront_payment + amount_to_finance = %s", sum)
 	}
-	if price && principal && upfront && c.Price.Value != c.Upfront.Value+c.Principal.Value {
-		k.fault(fieldPrice, "must be upfront_payment + amount_to_finance = %s", c.Upfront.Value+c.Principal.Value)
-	}
-	require(k, fieldType, c.PaymentType)
-	number := require(k, fieldNumber, c.Number)
+	require(k, FieldPaymentType, c.PaymentType)
+	number := require(k, FieldNumber, c.Number)
 	if number && (c.Number.Value < 1 || c.Number.Value > money.MaxInstalments) {
-		k.fault(fieldNumber, "must be from 1 to %d", money.MaxInstalments)
+		k.fault(FieldNumber, "must be from 1 to %d", money.MaxInstalments)
+		number = false
 	}
-	regular := require(k, fieldRegular, c.Regular)
-	if regular && c.Regular.Value == 0 {
-		k.fault(fieldRegular, "must be above zero")
-	}
-	if c.Final.OK && c.Final.Value == 0 {
-		k.fault(fieldFinal, "must be above zero")
-	}
-	if principal && number && regular && !k.failed(fieldNumber) &&
-		!k.failed(fieldRegular) && !k.failed(fieldFinal) {
-		c.checkMaths(k)
+	regular := k.amount(FieldRegular, c.Regular, 1)
+	final := k.inRange(FieldFinal, c.Final, 1)
+	if principal && number && regular && final {
+		c.checkInstalments(k)
 	}
 }
 
-// checkMaths reports instalments that do not sum to the principal (section 2.1, rule 4).
-func (c Create) checkMaths(k *checker) {
-	plan := c.instalments()
-	if plan.Principal() == c.Principal.Value {
-		return
-	}
-	if plan.Number == 1 {
-		k.fault(fieldRegular, "must be amount_to_finance %s, as there is one instalment", c.Principal.Value)
-		return
-	}
+// checkInstalments reports instalments that do not sum to the principal (section 2.1, rule 4). Every figure is in
+// its bounds, so that no sum overflows.
+func (c Create) checkInstalments(k *checker) {
+	plan, principal := c.instalments(), c.Principal.Value
 	before := money.Cents(plan.Number-1) * plan.Regular
-	switch final := c.Principal.Value - before; {
-	case final <= 0:
-		k.fault(fieldRegular, "is too much: %d × %s leaves nothing of amount_to_finance %s for the final instalment",
-			plan.Number-1, plan.Regular, c.Principal.Value)
-	case c.Final.OK:
-		k.fault(fieldFinal, "must be %s, so that %d × %s and the final instalment are amount_to_finance %s",
-			final, plan.Number-1, plan.Regular, c.Principal.Value)
+	switch rest := principal - before; {
+	case plan.Number == 1 && plan.Regular != principal:
+		k.fault(FieldRegular, "must be amount_to_finance %s, as there is one instalment", principal)
+	case plan.Number == 1 && plan.Final != principal:
+		k.fault(FieldFinal, "must be amount_to_finance %s, as there is one instalment, or be left out", principal)
+	case plan.Principal() == principal:
+	case rest <= 0:
+		k.fault(FieldRegular, "is too much: %d × %s leaves nothing of amount_to_finance %s for the final instalment",
+			plan.Number-1, plan.Regular, principal)
+	case c.Final.Given:
+		k.fault(FieldFinal, "must be %s, so that %d × %s and the final instalment are amount_to_finance %s",
+			rest, plan.Number-1, plan.Regular, principal)
 	default:
-		k.fault(fieldRegular, "does not fit: %d × %s is %s, not amount_to_finance %s; send final_instalment_amount %s%s",
-			plan.Number, plan.Regular, plan.Principal(), c.Principal.Value, final, k.hint(fieldFinal))
+		k.fault(FieldRegular, "does not fit: %d × %s is %s, not amount_to_finance %s; send final_instalment_amount %s%s",
+			plan.Number, plan.Regular, plan.Principal(), principal, rest, c.Final.hint())
 	}
 }
 
 // instalments returns the plan as a legacy provider sent it.
 func (c Create) instalments() money.Instalments {
 	plan := money.Instalments{Number: c.Number.Value, Regular: c.Regular.Value, Final: c.Regular.Value}
-	if c.Final.OK {
+	if c.Final.Given {
 		plan.Final = c.Final.Value
 	}
 	return plan
 }
 
-// Opening is what a new checkout gets from outside.
+// Key returns the request's idempotency key: the header, or <provider_code>:<order id> (section 4, rule 1).
+func (c Create) Key() string {
+	if c.IdempotencyKey.Given {
+		return c.IdempotencyKey.Value
+	}
+	return DefaultKey(c.ProviderCode.Value, c.OrderID.Value)
+}
+
+// DefaultKey returns the idempotency key of a create without the header.
+func DefaultKey(provider, order string) string { return provider + ":" + order }
+
+// Existing is what is on record that a create may be about; nil where there is nothing.
+type Existing struct {
+	ByKey   *Checkout // that the request's idempotency key is bound to
+	ByOrder *Checkout // of the request's order
+}
+
+// Decision is what a create leads to.
+type Decision int
+
+const (
+	Open         Decision = iota + 1 // a new checkout
+	Replay                           // the checkout that the order opened before, as it is
+	ReplayRenews                     // the same, with a next setup token
+)
+
+// Decide decides a checked create: the first rows of the contract's table (section 3) in their order. want is the
+// request's intent, unless unresolved says why it has none. fresh reports whether a setup token of the checkout is
+// given out again.
+func (c Create) Decide(on Existing, want Intent, unresolved error, fresh func(Checkout) bool) (Decision, error) {
+	switch differing := on.differs(want); {
+	case on.keyTaken(c):
+		return 0, refuseKeyTaken()
+	case unresolved != nil:
+		return 0, unresolved
+	case on.ByOrder == nil:
+		return Open, nil
+	case len(differing) > 0:
+		return 0, refuseIntent(differing)
+	case on.ByOrder.Status == Confirmed, fresh(*on.ByOrder):
+		return Replay, nil
+	default:
+		return ReplayRenews, nil
+	}
+}
+
+// keyTaken reports whether the request's key is bound to another order. Versions before this one let an order bind
+// what another order has as its default key: each of the two is still found under it.
+func (on Existing) keyTaken(c Create) bool {
+	return on.ByKey != nil && on.ByKey.OrderID != c.OrderID.Value &&
+		(on.ByOrder == nil || on.ByOrder.IdempotencyKey != c.Key())
+}
+
+// differs returns the fields in which the order on record, if there is one, has another intent.
+func (on Existing) differs(want Intent) []Fault {
+	if on.ByOrder == nil {
+		return nil
+	}
+	return Compare(on.ByOrder.Intent, want)
+}
+
+// Opening is what a new checkout takes from outside.
 type Opening struct {
 	ID          string
 	Now         time.Time
@@ -191,13 +227,13 @@ type Opening struct {
 	Token       Token // the first
 }
 
-// Open returns the checkout that a checked create opens with its resolved intent, and checkout.created.
+// Open returns the checkout that a create opens with its resolved intent, and checkout.created.
 func (c Create) Open(intent Intent, o Opening) Change {
 	opened := Checkout{
 		ID:             o.ID,
 		ProviderCode:   c.ProviderCode.Value,
 		OrderID:        c.OrderID.Value,
-		IdempotencyKey: c.IdempotencyKey.Value,
+		IdempotencyKey: c.Key(),
 		RequestID:      c.RequestID,
 		CreatedAt:      o.Now,
 		Status:         SetupRequired,

@@ -18,16 +18,16 @@ func NewID(provider string, now time.Time, entropy [10]byte) string {
 	return provider + "-" + strconv.FormatInt(now.UnixMilli(), 10) + "-" + suffix
 }
 
-// MayBeID tells whether a text is made of what ids are made of: visible ASCII. No checkout has another id,
-// so that no store is asked for it.
-func MayBeID(text string) bool {
+// PlausibleID reports whether a text consists of visible ASCII, as every checkout id does. No store need be asked for
+// any other.
+func PlausibleID(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// NaturalKey names one record of one enrolment in the CRM or at the processor: always the
-// same for the same enrolment, so that making it twice makes it once, even after the store
-// was restored from a backup. Each part counts with its length, so that no two lists of
-// parts run together.
+// NaturalKey returns the key of one record of one enrolment in the CRM or at the processor: 32 hexadecimal digits,
+// always the same for the same enrolment, so that a record that is made again is the same record, even after the store
+// was restored from a backup. It is the start of the SHA-256 of the four parts, each preceded by its length in
+// bytes as eight bytes, big-endian.
 func NaturalKey(env catalogue.Environment, provider, order, kind string) string {
 	h := sha256.New()
 	for _, part := range []string{string(env), provider, order, kind} {
@@ -39,7 +39,7 @@ func NaturalKey(env catalogue.Environment, provider, order, kind string) string 
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// recordIDs names the CRM records that a checkout opens with.
+// recordIDs returns the ids of the CRM records that a checkout opens with.
 func recordIDs(env catalogue.Environment, provider, order string) Records {
 	return Records{
 		ContactID:     NaturalKey(env, provider, order, "contact"),

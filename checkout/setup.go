@@ -11,9 +11,11 @@ import (
 type BillingRequestStatus string
 
 const (
-	BillingPending   BillingRequestStatus = "pending"
-	BillingFulfilled BillingRequestStatus = "fulfilled"
-	BillingCancelled BillingRequestStatus = "cancelled"
+	BillingPending       BillingRequestStatus = "pending"         // the payer has not finished
+	BillingReadyToFulfil BillingRequestStatus = "ready_to_fulfil" // the payer has finished
+	BillingFulfilling    BillingRequestStatus = "fulfilling"      // the processor makes the mandate
+	BillingFulfilled     BillingRequestStatus = "fulfilled"       // there is a mandate
+	BillingCancelled     BillingRequestStatus = "cancelled"       // there will be none
 )
 
 // MandateStatus is the processor's word for the direct debit mandate. Words that are
@@ -31,7 +33,7 @@ const (
 	MandateBlocked           MandateStatus = "blocked"
 )
 
-// Dead tells whether nothing can be collected under the mandate any more.
+// Dead reports whether nothing can be collected under the mandate any more.
 func (m MandateStatus) Dead() bool {
 	switch m {
 	case MandateFailed, MandateCancelled, MandateExpired, MandateBlocked:
@@ -40,13 +42,21 @@ func (m MandateStatus) Dead() bool {
 	return false
 }
 
-// Confirmable tells whether a confirm is accepted under the mandate (section 3).
+// Confirmable reports whether a confirm is accepted under the mandate (section 3).
 func (m MandateStatus) Confirmable() bool {
 	switch m {
 	case MandatePendingSubmission, MandateSubmitted, MandateActive:
 		return true
 	}
 	return false
+}
+
+// before reports whether a living mandate has status m before it has status n. A status that has no place in
+// that order is before no other.
+func (m MandateStatus) before(n MandateStatus) bool {
+	order := []MandateStatus{MandateNone, MandatePendingSubmission, MandateSubmitted, MandateActive}
+	at := slices.Index(order, m)
+	return at >= 0 && at < slices.Index(order, n)
 }
 
 // AuthorisationStatus is the CRM's word for the direct debit authority.
@@ -57,120 +67,146 @@ const (
 	Authorised         AuthorisationStatus = "Authorised"
 )
 
-// Setup is the direct debit setup of a checkout. The zero value is a setup that nobody began.
+// Setup is the direct debit setup of a checkout. The zero Setup was not begun.
 type Setup struct {
 	Try              int // billing requests begun so far
 	BillingRequestID string
 	Consent          agreement.Consent // of the payer who last went on from the setup page to the bank setup
+	LookAgain        time.Time         // when the processor is asked again even if no caller does; zero: not any more
 	Observation
 }
 
-// Observation is what the processor says of a setup. Once the billing request is fulfilled it must
-// say who gave the authority over which account, and when: until then the setup is not complete.
+// Observation is what the processor says of a setup. Once the billing request is fulfilled it must say who gave the
+// authority over which account, and when: until then the setup is not complete.
 type Observation struct {
 	BillingRequest BillingRequestStatus
 	Mandate        MandateStatus
+	MandateID      string // the processor's; "" while there is no mandate
 	Authorisation  AuthorisationStatus
 	AccountHolder  string
 	AccountTail    string    // last two digits of the account's base number; the rest is not kept
 	CompletedAt    time.Time // when the payer completed the setup, UTC to the millisecond
 }
 
-// told tells whether the processor said who gave the authority, over which account and when.
-func (o Observation) told() bool {
+// notBegun is the observation of a setup that was not begun.
+var notBegun = Observation{BillingRequest: BillingPending, Authorisation: CustomerInProgress}
+
+// hasAccount reports whether the processor said who gave the authority, over which account and when.
+func (o Observation) hasAccount() bool {
 	return o.AccountHolder != "" && o.AccountTail != "" && !o.CompletedAt.IsZero()
 }
 
-// notBegun is what is said of a setup that nobody began.
-var notBegun = Observation{BillingRequest: BillingPending, Authorisation: CustomerInProgress}
-
-// SetupComplete tells whether the direct debit is set up, on an account that the processor named. A
-// mandate that dies before the confirm takes it back, so that the payer can try again; afterwards
-// it stays.
-func (c Checkout) SetupComplete() bool {
-	return c.Status == Confirmed || c.Setup.done()
+// complete reports whether there is a living mandate on a known account.
+func (o Observation) complete() bool {
+	return o.BillingRequest == BillingFulfilled && !o.Mandate.Dead() && o.hasAccount()
 }
 
-func (s Setup) done() bool {
-	return s.BillingRequest == BillingFulfilled && !s.Mandate.Dead() && s.told()
-}
+// SetupComplete reports whether the direct debit is set up, on an account that the processor named. A mandate that
+// dies before the confirm takes it back, so that the payer can try again; after the confirm it stays.
+func (c Checkout) SetupComplete() bool { return c.Status == Confirmed || c.Setup.complete() }
 
-// begun tells whether there is a billing request that the payer can still fulfil.
-func (s Setup) begun() bool {
+// open reports whether there is a billing request that the payer can still fulfil.
+func (s Setup) open() bool {
 	return s.BillingRequestID != "" && s.BillingRequest == BillingPending && !s.Mandate.Dead()
 }
 
-// NextTry returns the number of the billing request that the payer fulfils next: the one
-// that is under way, or a new one.
+// settling reports whether the payer has finished and the processor has not. A second billing request would then be
+// a second mandate.
+func (s Setup) settling() bool {
+	switch s.BillingRequest {
+	case BillingReadyToFulfil, BillingFulfilling:
+		return true
+	case BillingFulfilled:
+		return !s.Mandate.Dead() && !s.hasAccount()
+	}
+	return false
+}
+
+// NextTry returns the number of the billing request that the payer fulfils next: the open one, or a new one.
 func (c Checkout) NextTry() int {
-	if c.Setup.begun() {
+	if c.Setup.open() {
 		return c.Setup.Try
 	}
 	return c.Setup.Try + 1
 }
 
-// Begin returns the checkout with the billing request that was made for a try, and with the consent of the
-// payer who goes on to it. It changes nothing if the setup is complete or another try came between.
-func (c Checkout) Begin(try int, billingRequestID string, consent agreement.Consent) Change {
-	if c.SetupComplete() || try != c.NextTry() {
+// Begun returns the checkout with the billing request that was made for a try, and with the consent of the
+// payer who goes on to it. Nothing changes if the setup is complete or settling, or another try was begun meanwhile.
+func (c Checkout) Begun(try int, billingRequestID string, consent agreement.Consent) Change {
+	if c.SetupComplete() || c.Setup.settling() || try != c.NextTry() {
 		return Change{Next: c}
 	}
-	if !c.Setup.begun() || c.Setup.BillingRequestID != billingRequestID {
+	if !c.Setup.open() || c.Setup.BillingRequestID != billingRequestID {
 		c.Setup = Setup{Try: try, BillingRequestID: billingRequestID, Observation: notBegun}
 	}
-	if c.Setup.superseded(consent) {
+	if c.Setup.supersededBy(consent) {
 		c.Setup.Consent = consent
+	}
+	if c.Setup.LookAgain.IsZero() {
+		c.Setup.LookAgain = c.Setup.nextLook(consent.At)
 	}
 	return Change{Next: c}
 }
 
-// renewal is how old a consent is at least before the same payer's going on again is kept in its place.
-const renewal = time.Minute
+// consentLife is how old a consent is at least before the same payer's next one is kept in its place.
+const consentLife = time.Minute
 
-// superseded tells whether a consent is kept in place of the one that there is. Requests may overtake one another: the
-// later consent stays. One to terms that are not known takes nothing from one to those that are.
-func (s Setup) superseded(by agreement.Consent) bool {
+// supersededBy reports whether a consent is kept in place of the present one. Requests may overtake one another: the
+// later consent stays. One to unknown terms does not replace one to known terms.
+func (s Setup) supersededBy(next agreement.Consent) bool {
 	kept := s.Consent
 	switch {
-	case by.At.Before(kept.At), by.Terms == "" && kept.Terms != "":
+	case next.At.Before(kept.At), next.Terms == "" && kept.Terms != "":
 		return false
-	case by.From == kept.From && by.Terms == kept.Terms:
-		return by.At.Sub(kept.At) >= renewal
+	case next.From == kept.From && next.Terms == kept.Terms:
+		return next.At.Sub(kept.At) >= consentLife
 	}
 	return true
 }
 
-// Complete returns the checkout with its bank setup completed. It changes nothing unless a billing
-// request waits for that.
-func (c Checkout) Complete(done Observation, now time.Time) Change {
-	if c.SetupComplete() || !c.Setup.begun() {
-		return Change{Next: c}
-	}
-	c.Setup.Observation = done
-	c.Setup.CompletedAt = now
-	return Change{Next: c}
-}
-
-// Observe returns the checkout with what the processor says of its setup, which may come late: a
-// mandate never goes back to an earlier status, and never comes back from the dead. The account, once
-// told, stays the one that was told.
-func (c Checkout) Observe(seen Observation) Change {
+// Observe returns the checkout with what the processor says of its setup now. An answer may be late: a mandate never
+// goes back to an earlier status, and a dead one does not come back. The account, once known, stays.
+func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	known := c.Setup.Observation
 	if known.Mandate.Dead() || seen.Mandate.before(known.Mandate) ||
-		known.BillingRequest == BillingFulfilled && seen.BillingRequest == BillingPending {
+		known.BillingRequest == BillingFulfilled && seen.BillingRequest != BillingFulfilled {
 		return Change{Next: c}
 	}
-	if known.told() {
+	if known.hasAccount() {
 		seen.AccountHolder, seen.AccountTail, seen.CompletedAt = known.AccountHolder, known.AccountTail, known.CompletedAt
 	}
-	c.Setup.Observation = seen
+	if seen != known {
+		c.Setup.Observation = seen
+		c.Setup.LookAgain = c.Setup.nextLook(now)
+	}
 	return Change{Next: c}
 }
 
-// before tells whether a living mandate goes through status m before it comes to status n.
-// A status that has no place in that order is before no other.
-func (m MandateStatus) before(n MandateStatus) bool {
-	order := []MandateStatus{MandateNone, MandatePendingSubmission, MandateSubmitted, MandateActive}
-	at := slices.Index(order, m)
-	return at >= 0 && at < slices.Index(order, n)
+// How often a setup is looked at without a caller: at first after a minute, then ever less often.
+const (
+	firstLook  = time.Minute
+	seldomLook = 24 * time.Hour
+	// abandonedAfter is how long a payer may take; GoCardless' pages, for one, open for seven days.
+	abandonedAfter = 30 * 24 * time.Hour
+)
+
+// Due reports whether the setup is to be looked at without a caller.
+func (s Setup) Due(now time.Time) bool { return !s.LookAgain.IsZero() && !now.Before(s.LookAgain) }
+
+// Looked returns the checkout of a setup that is being looked at now, so that no other process looks at it too.
+func (c Checkout) Looked(now time.Time) Change {
+	c.Setup.LookAgain = c.Setup.nextLook(now)
+	return Change{Next: c}
+}
+
+// nextLook returns when the processor is asked again even if no caller does: the zero time once its answer is final.
+func (s Setup) nextLook(now time.Time) time.Time {
+	age := now.Sub(s.Consent.At)
+	switch {
+	case s.Mandate.Dead(), s.Mandate == MandateActive, s.BillingRequest == BillingCancelled:
+		return time.Time{}
+	case s.BillingRequest != BillingFulfilled && age > abandonedAfter:
+		return time.Time{}
+	}
+	return now.Add(min(max(age/2, firstLook), seldomLook))
 }

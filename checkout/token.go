@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// Token is one setup token of a checkout, as far as it is kept: the text is derived from it
-// and the operator's secret whenever it is needed, so that no token is stored.
+// Token is what is stored of a setup token of a checkout: its text is derived from that and the
+// operator's secret whenever it is needed.
 type Token struct {
 	Epoch   int       // from 1; the highest is the latest
 	KID     string    // which of the operator's secrets signs it
 	Expires time.Time // the page opens until then
 }
 
-// Remaining is how long the latest token must still be valid for a replay to return it again.
-const Remaining = 24 * time.Hour
+// minTokenLife is how long the latest token must still be valid for a replay to return it again.
+const minTokenLife = 24 * time.Hour
 
 // maxTokens bounds the valid tokens of a checkout, which pile up only where tokens live for less
-// than Remaining and every replay makes a new one.
+// than minTokenLife and every replay makes a new one.
 const maxTokens = 64
 
-// minSecret is the shortest secret of an operator, in bytes.
-const minSecret = 32
+// MinSecret is the shortest secret of an operator, in bytes.
+const MinSecret = 32
 
 // Keyring signs and verifies setup tokens under keys derived from the operator's secrets.
 // It is safe for concurrent use.
@@ -49,8 +49,8 @@ func NewKeyring(secrets ...[]byte) (Keyring, error) {
 	}
 	var r Keyring
 	for i, secret := range secrets {
-		if len(secret) < minSecret {
-			return Keyring{}, fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(secret), minSecret)
+		if len(secret) < MinSecret {
+			return Keyring{}, fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(secret), MinSecret)
 		}
 		derived, err := hkdf.Key(sha256.New, secret, nil, "provider-checkout setup token v1", 36)
 		if err != nil {
@@ -61,7 +61,22 @@ func NewKeyring(secrets ...[]byte) (Keyring, error) {
 	return r, nil
 }
 
-// Valid tells whether the keyring can sign.
+// ParseSecrets reads a list of operator's secrets with white space around each: the first signs and encrypts, all
+// verify and decrypt. A secret under 32 bytes is an error, which does not repeat it. The separator is a comma in an
+// environment variable, and a line break in a file, whose secrets may hold commas.
+func ParseSecrets(list, separator string) ([][]byte, error) {
+	var secrets [][]byte
+	for i, text := range strings.Split(strings.TrimSpace(list), separator) {
+		secret := []byte(strings.TrimSpace(text))
+		if len(secret) < MinSecret {
+			return nil, fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(secret), MinSecret)
+		}
+		secrets = append(secrets, secret)
+	}
+	return secrets, nil
+}
+
+// Valid reports whether the keyring can sign.
 func (r Keyring) Valid() bool { return len(r.keys) > 0 }
 
 func (r Keyring) find(kid string) ([]byte, bool) {
@@ -73,7 +88,7 @@ func (r Keyring) find(kid string) ([]byte, bool) {
 	return nil, false
 }
 
-// Issue returns a token that is signed by the first secret.
+// Issue returns a token that is signed by the first secret. It panics on an empty keyring.
 func (r Keyring) Issue(epoch int, expires time.Time) Token {
 	return Token{Epoch: epoch, KID: r.keys[0].kid, Expires: expires}
 }
@@ -95,7 +110,7 @@ func mac(key []byte, signed string) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// Read returns the checkout and epoch of a token's text; ok is false for a text that nobody here signed.
+// Read returns the checkout and epoch of a token's text; ok is false for a text that no secret of the keyring signed.
 func (r Keyring) Read(text string) (checkoutID string, epoch int, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 4 {
@@ -110,10 +125,10 @@ func (r Keyring) Read(text string) (checkoutID string, epoch int, ok bool) {
 	return parts[0], epoch, hmac.Equal([]byte(mac(key, signed)), []byte(parts[3]))
 }
 
-// Latest returns the token that a confirm must carry.
+// Latest returns the token that a confirm must carry. It panics on a checkout without tokens, which Open never makes.
 func (c Checkout) Latest() Token { return c.Tokens[len(c.Tokens)-1] }
 
-// TokenExpired tells whether an authentic token of this epoch no longer opens the page.
+// TokenExpired reports whether an authentic token of this epoch no longer opens the page.
 func (c Checkout) TokenExpired(epoch int, now time.Time) bool {
 	for _, t := range c.Tokens {
 		if t.Epoch == epoch {
@@ -123,12 +138,12 @@ func (c Checkout) TokenExpired(epoch int, now time.Time) bool {
 	return true
 }
 
-// TokenFresh tells whether a replay returns the latest token again: while it has a day left, or as
-// many are valid as are remembered.
+// TokenFresh reports whether a replay returns the latest token again: while it is valid for a day, or as
+// many are valid as are kept.
 func (c Checkout) TokenFresh(r Keyring, now time.Time) bool {
 	_, known := r.find(c.Latest().KID)
 	full := len(c.Tokens) == maxTokens && now.Before(c.Tokens[0].Expires)
-	return known && (c.Latest().Expires.Sub(now) >= Remaining || full)
+	return known && (c.Latest().Expires.Sub(now) >= minTokenLife || full)
 }
 
 // Renew returns the checkout with a next token, unless it is confirmed or the latest is fresh.

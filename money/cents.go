@@ -65,6 +65,18 @@ func (c Cents) String() string {
 	return fmt.Sprintf("%s%d.%02d", sign, size/100, size%100)
 }
 
+// Dollars writes c for a reader: "$1,250.00", "-$0.05".
+func (c Cents) Dollars() string {
+	text, negative := strings.CutPrefix(c.String(), "-")
+	for i := len(text) - len("000.00"); i > 0; i -= len("000") {
+		text = text[:i] + "," + text[i:]
+	}
+	if negative {
+		return "-$" + text
+	}
+	return "$" + text
+}
+
 // number is a JSON number as it was written, ±coefficient × 10^exponent, with the
 // zeros at the coefficient's end moved into the exponent.
 type number struct {

@@ -23,10 +23,15 @@ func ParseDate(text string) (Date, error) {
 		return Date{}, ErrDate
 	}
 	t, err := time.Parse(time.DateOnly, text)
-	if err != nil || t.Year() < 2000 || t.Year() > 2199 {
+	if err != nil || !DateOf(t).Valid() {
 		return Date{}, ErrDate
 	}
 	return DateOf(t), nil
+}
+
+// Valid reports whether d is a real day from 2000 to 2199, as a request may name one.
+func (d Date) Valid() bool {
+	return 2000 <= d.Year && d.Year <= 2199 && DateOf(d.midnight()) == d
 }
 
 // DateOf returns the day that t falls on in t's own location.
@@ -41,7 +46,7 @@ func (d Date) String() string { return fmt.Sprintf("%04d-%02d-%02d", d.Year, d.M
 // Long writes d for a reader: "Monday 1 February 2027".
 func (d Date) Long() string { return d.midnight().Format("Monday 2 January 2006") }
 
-// IsZero tells whether d is no day.
+// IsZero reports whether d is no day.
 func (d Date) IsZero() bool { return d == Date{} }
 
 // After returns the day that is n periods of f after d. A month's missing day is its
@@ -64,7 +69,7 @@ func (d Date) After(f Frequency, n int) Date {
 // AddDays returns the day that is n days after d.
 func (d Date) AddDays(n int) Date { return DateOf(d.midnight().AddDate(0, 0, n)) }
 
-// Before tells whether d is an earlier day than e.
+// Before reports whether d is an earlier day than e.
 func (d Date) Before(e Date) bool { return d.midnight().Before(e.midnight()) }
 
 // midnight returns the start of d in UTC, where every day has one.

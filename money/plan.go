@@ -11,7 +11,7 @@ const (
 	Monthly     Frequency = "Monthly"
 )
 
-// Valid tells whether f is one of the three frequencies.
+// Valid reports whether f is one of the three frequencies.
 func (f Frequency) Valid() bool { return f == Weekly || f == Fortnightly || f == Monthly }
 
 // MaxInstalments is the largest number of instalments of one plan.
@@ -72,10 +72,11 @@ func ByAmount(principal, regular Cents) (Instalments, error) {
 	return Instalments{int(n), regular, principal - (n-1)*regular}, nil
 }
 
-// Principal returns what the instalments sum to.
+// Principal returns the sum of the instalments. It does not overflow while Number is at most
+// MaxInstalments and both amounts at most Max.
 func (i Instalments) Principal() Cents { return Cents(i.Number-1)*i.Regular + i.Final }
 
-// Residual tells whether the last instalment differs from the regular one.
+// Residual reports whether the last instalment differs from the regular one.
 func (i Instalments) Residual() bool { return i.Final != i.Regular }
 
 // Pricing is what a course costs: Price = Upfront + Principal, and nothing

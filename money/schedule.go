@@ -9,6 +9,18 @@ const (
 	FinalInstalment ChargeType = "final_instalment" // the last, where it differs from the regular one
 )
 
+// Label returns the words for a reader: "Initial payment".
+func (t ChargeType) Label() string {
+	switch t {
+	case InitialPayment:
+		return "Initial payment"
+	case FinalInstalment:
+		return "Final instalment"
+	default:
+		return "Instalment"
+	}
+}
+
 // Charge is one planned collection.
 type Charge struct {
 	Sequence int // from 1, in order of the due dates
@@ -20,8 +32,7 @@ type Charge struct {
 // Schedule lists every charge of a plan in order of its due date. With an upfront payment
 // the first charge is that payment on the plan's first date, and the instalments follow from
 // one period later; without one the instalments start on the first date. The charges sum to
-// the course price. It is the one source of dates and amounts for whoever shows,
-// prints or collects a plan.
+// the course price. Every page, document and export takes its planned dates and amounts from here.
 //
 // The plan is one that was accepted: its frequency is valid, and it has an instalment at least.
 func Schedule(upfront Cents, plan Plan) []Charge {
@@ -43,4 +54,19 @@ func Schedule(upfront Cents, plan Plan) []Charge {
 	}
 	add(last, plan.Final)
 	return charges
+}
+
+// CollectionDates returns, for each charge of a schedule, the first day on which it may be collected, where
+// nothing may be collected before the day earliest. A schedule that starts on that day or later is collected as
+// planned. Otherwise collection starts on earliest and keeps one period between charges, so that charges whose
+// planned dates have passed do not fall on one day.
+func CollectionDates(charges []Charge, f Frequency, earliest Date) []Date {
+	dates := make([]Date, len(charges))
+	for i, c := range charges {
+		dates[i] = c.Due
+		if charges[0].Due.Before(earliest) {
+			dates[i] = earliest.After(f, i)
+		}
+	}
+	return dates
 }

@@ -38,11 +38,13 @@ func floors() []floor {
 		return floor{name, folders, isPure, onlyUUID, "it does no I/O: " + takeIt, true}
 	}
 	return []floor{
+		{"the rules of text", []string{"checkout/text"}, isPure, is("golang.org/x/text/unicode/norm"), "it does no I/O: " + takeIt, true},
 		core("floor 0", "money"),
 		core("floor 1", "catalogue", "events", "agreement"),
 		core("floor 2", "checkout"),
 		{"floor 3", []string{"ports"}, or(isPure, is("context")), onlyUUID,
 			"it holds interfaces and nothing that runs", false},
+		{"the service's helper", []string{"checkout/service/bounded"}, or(isPure, is("sync")), onlyUUID, "it only remembers", false},
 		{"floor 4", []string{"checkout/service"}, not(is("log", "log/slog")), onlyUUID,
 			"it reaches the outside through ports only, and tells of failures by Config.Report", false},
 		{"the adapters' helpers", []string{"adapters/internal/*"}, all, all, "", false},

@@ -8,16 +8,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// DrawNumber implements [ports.Agreements].
-func (s *Store) DrawNumber(ctx context.Context) (n int64, err error) {
-	err = s.locked(ctx, func() error {
-		s.drawn++
-		n = s.drawn
-		return nil
-	})
-	return n, err
-}
-
 // Agreement implements [ports.Agreements].
 func (s *Store) Agreement(ctx context.Context, number string) (a agreement.Agreement, err error) {
 	err = s.locked(ctx, func() error {

@@ -3,13 +3,15 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // InsertCheckout implements [ports.Checkouts].
-func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Queued) error {
+func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
 	return s.locked(ctx, func() error {
 		c := change.Next
 		order, key := name{c.ProviderCode, c.OrderID}, name{c.ProviderCode, c.IdempotencyKey}
@@ -18,17 +20,14 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, queu
 			return fmt.Errorf("checkout %s: %w", c.ID, ports.ErrDuplicate)
 		case has(s.orders, order):
 			return fmt.Errorf("order of checkout %s: %w", c.ID, ports.ErrDuplicate)
-		case key.text != "" && has(s.keyed, key):
+		case has(s.keyed, key):
 			return fmt.Errorf("idempotency key of checkout %s: %w", c.ID, ports.ErrDuplicate)
 		}
-		if err := s.store(c.ID, change, queued); err != nil {
+		if err := s.store(c.ID, change, q); err != nil {
 			return err
 		}
-		s.made = append(s.made, c.ID)
-		s.orders[order] = c.ID
-		if key.text != "" {
-			s.keyed[key] = c.ID
-		}
+		s.created = append(s.created, c.ID)
+		s.orders[order], s.keyed[key] = c.ID, c.ID
 		return nil
 	})
 }
@@ -68,8 +67,48 @@ func (s *Store) checkoutBy(ctx context.Context, index map[name]string, n name) (
 	return c, err
 }
 
+// CheckoutByBillingRequest implements [ports.Checkouts].
+func (s *Store) CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
+	return s.checkoutWith(ctx, func(c checkout.Checkout) bool { return id != "" && c.Setup.BillingRequestID == id })
+}
+
+// CheckoutByMandate implements [ports.Checkouts].
+func (s *Store) CheckoutByMandate(ctx context.Context, id string) (checkout.Checkout, error) {
+	return s.checkoutWith(ctx, func(c checkout.Checkout) bool { return id != "" && c.Setup.MandateID == id })
+}
+
+func (s *Store) checkoutWith(ctx context.Context, match func(checkout.Checkout) bool) (c checkout.Checkout, err error) {
+	err = s.locked(ctx, func() error {
+		for _, id := range s.created {
+			if match(s.rows[id].checkout) {
+				c = copyCheckout(s.rows[id].checkout)
+				return nil
+			}
+		}
+		return fmt.Errorf("checkout by its setup: %w", ports.ErrNotFound)
+	})
+	return c, err
+}
+
+// DueSetups implements [ports.Checkouts].
+func (s *Store) DueSetups(ctx context.Context, now time.Time, limit int) (ids []string, err error) {
+	err = s.locked(ctx, func() error {
+		for _, id := range s.created {
+			if s.rows[id].checkout.Setup.Due(stored(now)) {
+				ids = append(ids, id)
+			}
+		}
+		slices.SortStableFunc(ids, func(a, b string) int {
+			return s.rows[a].checkout.Setup.LookAgain.Compare(s.rows[b].checkout.Setup.LookAgain)
+		})
+		ids = ids[:min(len(ids), limit)]
+		return nil
+	})
+	return ids, err
+}
+
 // UpdateCheckout implements [ports.Checkouts].
-func (s *Store) UpdateCheckout(ctx context.Context, id string, queued ports.Queued,
+func (s *Store) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.locked(ctx, func() error {
 		r, ok := s.rows[id]
@@ -83,12 +122,12 @@ func (s *Store) UpdateCheckout(ctx context.Context, id string, queued ports.Queu
 		was, next := r.checkout, &change.Next
 		next.ID, next.ProviderCode = was.ID, was.ProviderCode
 		next.OrderID, next.IdempotencyKey = was.OrderID, was.IdempotencyKey
-		return s.store(id, change, queued)
+		return s.store(id, change, q)
 	})
 }
 
 // store puts the change on record, or returns an error before anything is.
-func (s *Store) store(id string, change checkout.Change, queued ports.Queued) error {
+func (s *Store) store(id string, change checkout.Change, q ports.Enqueue) error {
 	r := s.rows[id]
 	r.checkout = copyCheckout(change.Next)
 	if change.Agreement != nil {
@@ -108,7 +147,7 @@ func (s *Store) store(id string, change checkout.Change, queued ports.Queued) er
 		d := copyDocument(*change.Document)
 		r.document = &d
 	}
-	if err := s.enqueue(change.Events, queued); err != nil {
+	if err := s.enqueue(change.Events, q); err != nil {
 		return err
 	}
 	s.rows[id] = r

@@ -23,6 +23,7 @@ func copyCheckout(c checkout.Checkout) checkout.Checkout {
 		c.Tokens[i].Expires = stored(c.Tokens[i].Expires)
 	}
 	c.Setup.CompletedAt = stored(c.Setup.CompletedAt)
+	c.Setup.LookAgain = stored(c.Setup.LookAgain)
 	c.Confirmation.At = stored(c.Confirmation.At)
 	return c
 }

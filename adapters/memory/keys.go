@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Key implements [ports.Keys].
+// Key implements [ports.Configuration].
 func (s *Store) Key(ctx context.Context, hash [32]byte) (key catalogue.Key, err error) {
 	err = s.locked(ctx, func() error {
 		i := slices.IndexFunc(s.keys, func(k catalogue.Key) bool { return k.Hash == hash })
@@ -23,7 +23,7 @@ func (s *Store) Key(ctx context.Context, hash [32]byte) (key catalogue.Key, err 
 	return key, err
 }
 
-// Keys implements [ports.Keys].
+// Keys implements [ports.Configurer].
 func (s *Store) Keys(ctx context.Context) (all []catalogue.Key, err error) {
 	err = s.locked(ctx, func() error {
 		all = slices.Clone(s.keys)
@@ -32,7 +32,7 @@ func (s *Store) Keys(ctx context.Context) (all []catalogue.Key, err error) {
 	return all, err
 }
 
-// AddKey implements [ports.Keys].
+// AddKey implements [ports.Configurer].
 func (s *Store) AddKey(ctx context.Context, key catalogue.Key) error {
 	return s.locked(ctx, func() error {
 		for _, k := range s.keys {
@@ -45,7 +45,7 @@ func (s *Store) AddKey(ctx context.Context, key catalogue.Key) error {
 	})
 }
 
-// RevokeKey implements [ports.Keys].
+// RevokeKey implements [ports.Configurer].
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	return s.locked(ctx, func() error {
 		i := slices.IndexFunc(s.keys, func(k catalogue.Key) bool { return k.ID == id })

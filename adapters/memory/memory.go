@@ -1,4 +1,4 @@
-// Package memory keeps everything in memory: for tests, and for embedders who try things out.
+// Package memory keeps everything in memory: for tests, and to try things out.
 package memory
 
 import (
@@ -12,26 +12,25 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-var _ ports.Store = (*Store)(nil)
+var _ ports.Admin = (*Store)(nil)
 
-// Store is a ports.Store that lasts as long as the process. What it holds is shared with nobody:
-// every value is copied on its way in and on its way out.
+// Store is a ports.Admin that lasts as long as the process.
 type Store struct {
-	mu     sync.Mutex // guards all that follows
-	made   []string   // ids of the checkouts in the order of their making
-	rows   map[string]row
-	orders map[name]string // provider and order id → checkout id
-	keyed  map[name]string // provider and idempotency key → checkout id
-
-	drawn   int64             // agreement numbers drawn so far
+	mu      sync.Mutex // guards all that follows
+	created []string   // ids of the checkouts in the order of their creation
+	rows    map[string]row
+	orders  map[name]string   // provider and order id → checkout id
+	keyed   map[name]string   // provider and idempotency key → checkout id
 	numbers map[string]string // agreement number → checkout id
 
-	queue []string            // ids of the events in the order of their storing
-	told  map[string][]string // the same, by checkout id
-	event map[string]entry
+	queue    []string            // ids of the events in the order in which they were stored
+	eventsOf map[string][]string // the same, by checkout id
+	event    map[string]entry
 
 	configurations []catalogue.Configuration // in the order of the codes
-	keys           []catalogue.Key           // in the order of their making
+	keys           []catalogue.Key           // in the order of their creation
+
+	sandbox map[string][]byte // what the fake processor keeps
 }
 
 // row is all that is kept of one checkout but its events. It is replaced, never changed.
@@ -51,8 +50,10 @@ func New() *Store {
 		orders:  map[name]string{},
 		keyed:   map[name]string{},
 		numbers: map[string]string{},
-		told:    map[string][]string{},
 		event:   map[string]entry{},
+
+		eventsOf: map[string][]string{},
+		sandbox:  map[string][]byte{},
 	}
 }
 
@@ -69,7 +70,7 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 // Ready implements [ports.Store]: memory is always there.
 func (s *Store) Ready(ctx context.Context) error { return ctx.Err() }
 
-// Export implements [ports.Archive].
+// Export implements [ports.Exporter].
 func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
 	then, err := s.snapshot(ctx)
 	if err != nil {
@@ -85,7 +86,7 @@ func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
 			return err
 		}
 	}
-	for _, d := range then.dossiers {
+	for _, d := range then.records {
 		if err := step(ctx, visit.Checkout, d); err != nil {
 			return err
 		}
@@ -104,27 +105,27 @@ func step[T any](ctx context.Context, visit func(T) error, v T) error {
 type moment struct {
 	configurations []catalogue.Configuration
 	keys           []catalogue.Key
-	dossiers       []ports.Dossier
+	records        []ports.CheckoutRecord
 }
 
 func (s *Store) snapshot(ctx context.Context) (m moment, err error) {
 	err = s.locked(ctx, func() error {
 		m.configurations = copyConfigurations(s.configurations)
 		m.keys = slices.Clone(s.keys)
-		for _, id := range s.made {
-			d := s.rows[id].dossier()
-			for _, eventID := range s.told[id] {
+		for _, id := range s.created {
+			d := s.rows[id].record()
+			for _, eventID := range s.eventsOf[id] {
 				d.Events = append(d.Events, s.event[eventID].record())
 			}
-			m.dossiers = append(m.dossiers, d)
+			m.records = append(m.records, d)
 		}
 		return nil
 	})
 	return m, err
 }
 
-func (r row) dossier() ports.Dossier {
-	d := ports.Dossier{Checkout: copyCheckout(r.checkout)}
+func (r row) record() ports.CheckoutRecord {
+	d := ports.CheckoutRecord{Checkout: copyCheckout(r.checkout)}
 	if r.agreement != nil {
 		a := copyAgreement(*r.agreement)
 		d.Agreement = &a

@@ -24,30 +24,30 @@ func (e entry) record() ports.EventRecord {
 }
 
 // enqueue stores the events, or none if one of them is known by its id or by its name.
-func (s *Store) enqueue(evs []events.Event, queued ports.Queued) error {
+func (s *Store) enqueue(evs []events.Event, q ports.Enqueue) error {
 	for i, e := range evs {
 		same := func(o events.Event) bool {
 			return o.ID == e.ID || o.CheckoutID == e.CheckoutID && o.Name == e.Name
 		}
-		named := slices.ContainsFunc(s.told[e.CheckoutID], func(id string) bool { return same(s.event[id].Event) })
+		named := slices.ContainsFunc(s.eventsOf[e.CheckoutID], func(id string) bool { return same(s.event[id].Event) })
 		if has(s.event, e.ID) || named || slices.ContainsFunc(evs[:i], same) {
 			return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
 		}
 	}
 	for _, e := range evs {
 		s.queue = append(s.queue, e.ID)
-		s.told[e.CheckoutID] = append(s.told[e.CheckoutID], e.ID)
-		s.event[e.ID] = entry{Event: copyEvent(e), status: queued.Status, epoch: 1, until: stored(queued.Until)}
+		s.eventsOf[e.CheckoutID] = append(s.eventsOf[e.CheckoutID], e.ID)
+		s.event[e.ID] = entry{Event: copyEvent(e), status: q.Status, epoch: 1, until: stored(q.Until)}
 	}
 	return nil
 }
 
 // PendingEvents implements [ports.Outbox].
-func (s *Store) PendingEvents(ctx context.Context, checkoutID string) (pending []ports.QueuedEvent, err error) {
+func (s *Store) PendingEvents(ctx context.Context, checkoutID string) (pending []ports.PendingEvent, err error) {
 	err = s.locked(ctx, func() error {
-		for _, id := range s.told[checkoutID] {
+		for _, id := range s.eventsOf[checkoutID] {
 			if e := s.event[id]; e.status == events.Pending {
-				q := ports.QueuedEvent{Event: copyEvent(e.Event), Epoch: e.epoch, Until: e.until}
+				q := ports.PendingEvent{Event: copyEvent(e.Event), Epoch: e.epoch, Until: e.until}
 				pending = append(pending, q)
 			}
 		}
@@ -56,8 +56,8 @@ func (s *Store) PendingEvents(ctx context.Context, checkoutID string) (pending [
 	return pending, err
 }
 
-// TakeEvent implements [ports.Outbox].
-func (s *Store) TakeEvent(ctx context.Context, eventID string, epoch int64, until time.Time) (int64, error) {
+// LeaseEvent implements [ports.Outbox].
+func (s *Store) LeaseEvent(ctx context.Context, eventID string, epoch int64, until time.Time) (int64, error) {
 	err := s.change(ctx, eventID, epoch, func(e *entry) {
 		e.epoch++
 		e.until = stored(until)
@@ -89,15 +89,15 @@ func (s *Store) change(ctx context.Context, eventID string, epoch int64, f func(
 	})
 }
 
-// AbandonedCheckouts implements [ports.Outbox].
-func (s *Store) AbandonedCheckouts(ctx context.Context, now time.Time, perProvider int) (found []ports.Abandoned, err error) {
+// ExpiredLeases implements [ports.Outbox].
+func (s *Store) ExpiredLeases(ctx context.Context, now time.Time, perProvider int) (found []ports.ExpiredLease, err error) {
 	err = s.locked(ctx, func() error {
 		of := make(map[string]int) // provider to checkouts found
 		for _, id := range s.queue {
 			e := s.event[id]
-			a := ports.Abandoned{CheckoutID: e.CheckoutID, ProviderCode: e.ProviderCode}
-			abandoned := e.status == events.Pending && !e.until.After(stored(now))
-			if abandoned && of[a.ProviderCode] < perProvider && !slices.Contains(found, a) {
+			a := ports.ExpiredLease{CheckoutID: e.CheckoutID, ProviderCode: e.ProviderCode}
+			expired := e.status == events.Pending && !e.until.After(stored(now))
+			if expired && of[a.ProviderCode] < perProvider && !slices.Contains(found, a) {
 				found = append(found, a)
 				of[a.ProviderCode]++
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Provider implements [ports.Providers].
+// Provider implements [ports.Configuration].
 func (s *Store) Provider(ctx context.Context, code string) (p catalogue.Provider, err error) {
 	err = s.locked(ctx, func() error {
 		c, err := s.configuration(code)
@@ -20,7 +20,7 @@ func (s *Store) Provider(ctx context.Context, code string) (p catalogue.Provider
 	return p, err
 }
 
-// Providers implements [ports.Providers].
+// Providers implements [ports.Configuration].
 func (s *Store) Providers(ctx context.Context) (all []catalogue.Provider, err error) {
 	err = s.locked(ctx, func() error {
 		for _, c := range s.configurations {
@@ -31,7 +31,7 @@ func (s *Store) Providers(ctx context.Context) (all []catalogue.Provider, err er
 	return all, err
 }
 
-// Course implements [ports.Providers].
+// Course implements [ports.Configuration].
 func (s *Store) Course(ctx context.Context, provider, code string) (c catalogue.Course, err error) {
 	err = s.locked(ctx, func() error {
 		conf, err := s.configuration(provider)
@@ -58,7 +58,7 @@ func (s *Store) configuration(provider string) (catalogue.Configuration, error) 
 	return s.configurations[i], nil
 }
 
-// ReplaceProviders implements [ports.Providers].
+// ReplaceProviders implements [ports.Configurer].
 func (s *Store) ReplaceProviders(ctx context.Context,
 	decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error {
 	return s.locked(ctx, func() error {

@@ -2,21 +2,21 @@ package service
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// How old what the operator configured may be when it is used: a running server refuses a
+// How old the operator's configuration may be when it is used: a running server refuses a
 // revoked key within a second, and sees a provider file that was applied within five.
 const (
 	keyLife           = 500 * time.Millisecond
 	configurationLife = 2 * time.Second
 )
 
-// configured reads what the operator configured, which every request asks for and which seldom changes.
+// configured reads the operator's configuration, which every request needs and which seldom changes.
 type configured struct {
 	store     ports.Store
 	keys      *cache[[32]byte, catalogue.Key]
@@ -35,7 +35,7 @@ func newConfigured(store ports.Store) configured {
 
 func (c configured) key(ctx context.Context, now time.Time, hash [32]byte) (catalogue.Key, error) {
 	return c.keys.get(now, hash, func() (catalogue.Key, error) {
-		ctx, cancel := bounded(ctx)
+		ctx, cancel := withTimeout(ctx)
 		defer cancel()
 		return c.store.Key(ctx, hash)
 	})
@@ -51,51 +51,34 @@ func (c configured) course(ctx context.Context, now time.Time, provider, code st
 	})
 }
 
-// cacheSize is how many values a generation of a cache holds.
+// cacheSize is how many values a cache keeps at least.
 const cacheSize = 4096
 
 // cache keeps what was read for a short time, so that a busy provider's requests do not each
-// read what seldom changes. It is bounded in memory: a full young generation becomes the old
-// one, and the old one is forgotten. What was not found is not kept.
+// read what seldom changes. What was not found is not kept.
 type cache[K comparable, V any] struct {
-	life time.Duration
-
-	mu         sync.RWMutex
-	young, old map[K]kept[V]
+	life   time.Duration
+	values *bounded.Map[K, cached[V]]
 }
 
-type kept[V any] struct {
+type cached[V any] struct {
 	value V
 	until time.Time
 }
 
 func newCache[K comparable, V any](life time.Duration) *cache[K, V] {
-	return &cache[K, V]{life: life, young: make(map[K]kept[V])}
+	return &cache[K, V]{life: life, values: bounded.New[K, cached[V]](cacheSize)}
 }
 
-// get returns the value of key, as it was within the cache's life before now, or else as read says.
+// get returns the value of key, as it was within the cache's life before now, or else as read says. A clock that
+// steps back makes no value live longer.
 func (c *cache[K, V]) get(now time.Time, key K, read func() (V, error)) (V, error) {
-	c.mu.RLock()
-	k, ok := c.young[key]
-	if !ok {
-		k, ok = c.old[key]
-	}
-	c.mu.RUnlock()
-	if ok && now.Before(k.until) && !now.Before(k.until.Add(-c.life)) {
+	if k, ok := c.values.Get(key); ok && now.Before(k.until) && !now.Before(k.until.Add(-c.life)) {
 		return k.value, nil
 	}
 	value, err := read()
 	if err == nil {
-		c.put(key, kept[V]{value, now.Add(c.life)})
+		c.values.Put(key, cached[V]{value, now.Add(c.life)})
 	}
 	return value, err
-}
-
-func (c *cache[K, V]) put(key K, k kept[V]) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.young) >= cacheSize {
-		c.old, c.young = c.young, make(map[K]kept[V])
-	}
-	c.young[key] = k
 }

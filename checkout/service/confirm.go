@@ -5,19 +5,19 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
-	printTries = 2
-	printLimit = 5 * time.Second // for one try
+	printAttempts = 2
+	printTimeout  = 5 * time.Second // of one attempt
 )
 
 // Confirmed is the answer to a confirm.
@@ -26,11 +26,12 @@ type Confirmed struct {
 	Already  bool // it was confirmed before; nothing happened now
 }
 
-// Confirm confirms the caller's checkout (section 3). It takes up to twenty seconds, and up to 35
-// more while its events are delivered. The refusals are CodeKeyMismatch, CodeProviderUnknown,
-// CodeProviderNotEnabled, CodeInvalid, CodeCheckoutUnknown, CodeConflict, CodeSetupIncomplete and CodeBusy.
+// Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, and up to 35
+// more while its events are delivered. The refusals are PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND,
+// PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
 // Where the command has no RequestID, one is made.
-func (s *Service) Confirm(ctx context.Context, caller Caller, cmd checkout.Confirm) (Confirmed, error) {
+func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
+	defer recovered(&err)
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {
 		return Confirmed{}, err
@@ -41,110 +42,112 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, cmd checkout.Confi
 	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
 		return Confirmed{}, err
 	}
-	whole := ctx
-	ctx, cancel := lasting(ctx, waitLimit+printTries*printLimit)
+	storing, cancel := detached(ctx, waitLimit+printAttempts*printTimeout)
 	defer cancel()
-	confirmed, err := s.confirm(ctx, caller, provider, cmd)
+	confirmed, change, err := s.confirm(storing, caller, provider, id, cmd)
 	s.countConfirm(confirmed, err)
 	if err != nil {
 		return Confirmed{}, err
 	}
 	if !confirmed.Already {
-		names := []events.Name{events.CheckoutConfirmed}
-		if confirmed.Checkout.Confirmation.PDFGenerated() {
-			names = append(names, events.AgreementGenerated)
+		if hook := s.cfg.Hooks.Confirmed; hook != nil {
+			s.call(ctx, id, func() { hook(ctx, change.Next, *change.Agreement) })
 		}
-		s.deliver(whole, provider, confirmed.Checkout.ID, names...)
+		s.deliver(ctx, provider, change.Events)
 	}
 	return confirmed, nil
 }
 
-// confirm answers a repeat at once, and otherwise confirms at most once at a time for each checkout, so
-// that its agreement is drawn once.
-func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue.Provider,
-	cmd checkout.Confirm) (Confirmed, error) {
-	if stored, err := s.matching(ctx, caller, cmd); errors.Is(err, checkout.ErrAlreadyConfirmed) {
-		return Confirmed{Checkout: stored, Already: true}, nil
+// confirm answers a repeat at once, and otherwise confirms a checkout at most once at a time, so
+// that its agreement is rendered once.
+func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue.Provider, id string,
+	cmd checkout.Confirm) (Confirmed, checkout.Change, error) {
+	already := func(c checkout.Checkout) (Confirmed, checkout.Change, error) {
+		return Confirmed{Checkout: c, Already: true}, checkout.Change{}, nil
+	}
+	if stored, err := s.matching(ctx, caller, id, cmd); errors.Is(err, checkout.ErrAlreadyConfirmed) {
+		return already(stored)
 	} else if err != nil {
-		return Confirmed{}, err
+		return Confirmed{}, checkout.Change{}, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	unlock, err := s.confirming.lock(waiting, cmd.PathID)
+	unlock, err := s.confirming.lock(waiting, id)
 	if err != nil {
-		return Confirmed{}, busy()
+		return Confirmed{}, checkout.Change{}, checkout.Busy()
 	}
 	defer unlock()
 	for ctx.Err() == nil {
-		stored, err := s.confirmable(ctx, caller, cmd)
-		if errors.Is(err, checkout.ErrAlreadyConfirmed) {
-			return Confirmed{Checkout: stored, Already: true}, nil
-		}
-		if err != nil {
-			return Confirmed{}, err
-		}
-		done, err := s.conclude(ctx, provider, stored, cmd)
-		if err != nil {
-			return Confirmed{}, err
-		}
-		next, err := s.update(ctx, stored.ID, queue(provider, s.now()),
-			func(c checkout.Checkout) (checkout.Change, error) {
-				return cmd.Conclude(c, s.tokenText(c), done)
-			})
+		stored, change, err := s.conclude(ctx, caller, provider, id, cmd)
 		switch {
 		case err == nil:
-			return Confirmed{Checkout: next}, nil
-		case !errors.Is(err, checkout.ErrAlreadyConfirmed) && !errors.Is(err, checkout.ErrOvertaken):
-			return Confirmed{}, err
+			return Confirmed{Checkout: change.Next}, change, nil
+		case errors.Is(err, checkout.ErrAlreadyConfirmed):
+			return already(stored)
+		case errors.Is(err, checkout.ErrOutdated), errors.Is(err, ports.ErrDuplicate): // its direct debit, its number
+		default:
+			return Confirmed{}, checkout.Change{}, err
 		}
 	}
-	return Confirmed{}, busy()
+	return Confirmed{}, checkout.Change{}, checkout.Busy()
 }
 
-// confirmable returns the checkout if this confirm is for it and its setup, as the processor has it
-// now, allows it. It returns the checkout with checkout.ErrAlreadyConfirmed for a repeat.
-func (s *Service) confirmable(ctx context.Context, caller Caller, cmd checkout.Confirm) (checkout.Checkout, error) {
-	stored, err := s.matching(ctx, caller, cmd)
+// conclude makes one attempt at a confirm: it looks at the checkout and at its setup, as the processor has it now,
+// prepares the agreement, and stores what is decided for good.
+func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogue.Provider, id string,
+	cmd checkout.Confirm) (checkout.Checkout, checkout.Change, error) {
+	stored, err := s.matching(ctx, caller, id, cmd)
+	if err != nil {
+		return stored, checkout.Change{}, err
+	}
+	if stored, err = s.refresh(ctx, stored, s.observe); err != nil { // whether the mandate is alive is not known
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Error, CheckoutID: id, Err: err})
+		return stored, checkout.Change{}, checkout.Busy()
+	}
+	if _, err := cmd.Decide(stored, s.tokenText(stored), nil); err != nil {
+		return stored, checkout.Change{}, err
+	}
+	prepared, err := s.prepare(ctx, provider, stored, cmd)
+	if err != nil {
+		return stored, checkout.Change{}, err
+	}
+	latest := stored
+	change, err := s.update(ctx, id, enqueue(provider, s.now()), func(c checkout.Checkout) (checkout.Change, error) {
+		latest = c
+		return cmd.Decide(c, s.tokenText(c), &prepared)
+	})
+	return latest, change, err
+}
+
+// matching returns the caller's checkout if this confirm is for it; with checkout.ErrAlreadyConfirmed for a repeat.
+func (s *Service) matching(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (checkout.Checkout, error) {
+	stored, err := s.owned(ctx, caller, id)
 	if err != nil {
 		return stored, err
 	}
-	fresh, err := s.refresh(ctx, stored, s.ask)
-	if err != nil {
-		s.cfg.Report(ctx, err)
-		return stored, busy() // whether the mandate lives is not known
-	}
-	return fresh, fresh.Ready()
+	return stored, cmd.Matches(stored, s.tokenText(stored))
 }
 
-// matching returns the caller's checkout if this confirm is for it; with checkout.ErrAlreadyConfirmed
-// for a repeat.
-func (s *Service) matching(ctx context.Context, caller Caller, cmd checkout.Confirm) (checkout.Checkout, error) {
-	stored, err := s.owned(ctx, caller, cmd.PathID)
-	if err != nil {
-		return stored, err
-	}
-	return stored, cmd.Match(stored, s.tokenText(stored))
-}
-
-// conclude draws the agreement. If it cannot be drawn the confirm goes on without its PDF, so
-// that no payer is stuck on a letter; the operator is told. A printer that is busy is another thing: the same
-// confirm may be sent again.
-func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
-	cmd checkout.Confirm) (checkout.Conclusion, error) {
-	sequence, err := s.cfg.Store.DrawNumber(ctx)
-	if err != nil {
-		return checkout.Conclusion{}, s.fail(ctx, "draw an agreement number", err)
-	}
+// prepare renders the agreement. If it cannot be rendered the confirm goes on without its PDF, so that a name with a
+// character that no font has does not stop a payer, and the failure is reported. While the printer is busy the confirm
+// is refused instead: the same request may be sent again.
+func (s *Service) prepare(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
+	cmd checkout.Confirm) (checkout.Prepared, error) {
 	now := s.now()
 	today := money.DateOf(now.In(s.zone))
-	number := agreement.Number(today.Year, sequence)
-	agreed := cmd.Agree(stored, provider, s.cfg.Environment, number, now, today)
-	agreed.Terms = s.cfg.Terms
-	done := checkout.Conclusion{Environment: s.cfg.Environment, Agreement: agreed}
-	for range printTries {
-		pdf, err := s.print(ctx, done.Agreement)
+	number, err := s.agreementNumber(today.Year)
+	if err != nil {
+		return checkout.Prepared{}, err
+	}
+	prepared := checkout.Prepared{
+		Environment: s.cfg.Environment,
+		Agreement: cmd.Agreement(stored, checkout.Agreed{Environment: s.cfg.Environment, Provider: provider,
+			Terms: s.cfg.Terms, Number: number, Now: now, Today: today}),
+	}
+	for attempt := 1; attempt <= printAttempts; attempt++ {
+		pdf, err := s.print(ctx, prepared.Agreement)
 		if err == nil {
-			done.Document = &agreement.Document{
+			prepared.Document = &agreement.Document{
 				ID:     checkout.NaturalKey(s.cfg.Environment, stored.ProviderCode, stored.OrderID, "document"),
 				SHA256: sha256.Sum256(pdf),
 				Bytes:  pdf,
@@ -152,21 +155,26 @@ func (s *Service) conclude(ctx context.Context, provider catalogue.Provider, sto
 			break
 		}
 		if errors.Is(err, ports.ErrBusy) {
-			return checkout.Conclusion{}, s.fail(ctx, "print agreement "+number, err)
+			return checkout.Prepared{}, s.fail(ctx, "render agreement "+number, err)
 		}
-		s.cfg.Report(ctx, fmt.Errorf("print agreement %s of %s: %w", number, stored.ID, err))
+		s.report(ctx, Failure{Operation: OperationPrint, Severity: Error, CheckoutID: stored.ID, Attempt: attempt,
+			Err: fmt.Errorf("render agreement %s: %w", number, err)})
 	}
-	return done, nil
+	return prepared, nil
 }
 
-// print makes one try. A printer should not panic; one that does must not stop a payer either.
+func (s *Service) agreementNumber(year int) (string, error) {
+	var entropy [8]byte
+	if _, err := io.ReadFull(s.cfg.Rand, entropy[:]); err != nil {
+		return "", fmt.Errorf("generate an agreement number: %w", err)
+	}
+	return agreement.NewNumber(year, entropy), nil
+}
+
+// print makes one attempt.
 func (s *Service) print(ctx context.Context, a agreement.Agreement) (pdf []byte, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			pdf, err = nil, fmt.Errorf("the printer panicked: %v", v)
-		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, printLimit)
+	defer recovered(&err)
+	ctx, cancel := context.WithTimeout(ctx, printTimeout)
 	defer cancel()
 	return s.cfg.Printer.Print(ctx, a)
 }

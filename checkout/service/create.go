@@ -5,149 +5,159 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// retryStep is how much longer a create waits each time that another one comes between.
-const retryStep = 10 * time.Millisecond
+const (
+	// retryStep is how much longer a create waits before each further attempt.
+	retryStep = 10 * time.Millisecond
+	// recentOrders is how many orders are remembered as not new.
+	recentOrders = 16384
+)
 
 // Opened is the answer to a create.
 type Opened struct {
 	Checkout       checkout.Checkout
 	Replay         bool
-	IdempotencyKey string // of this request; only on a replay
+	IdempotencyKey string // of this request
 	SetupURL       string // "" once the checkout is confirmed, like Token
 	Token          string
+	SentFinal      bool // the request has a final instalment: it is echoed, also where it equals the others
 }
 
 // Create opens a checkout, or finds the one that the same order opened before (section 4). It
-// takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are
-// CodeKeyMismatch, CodeProviderUnknown, CodeProviderNotEnabled, CodeInvalid, CodeIntentConflict and CodeBusy.
+// takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are PROVIDER_KEY_MISMATCH,
+// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT and BUSY.
 // Where the command has no RequestID, one is made.
-func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (Opened, error) {
+func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
+	defer recovered(&err)
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {
 		return Opened{}, err
 	}
-	if err := cmd.Check(provider.Mode); err != nil {
-		return Opened{}, err
+	cmd = cmd.Normalized()
+	invalid := cmd.Check(provider.Mode)
+	if invalid != nil && cmd.Check(provider.Mode.Other()) != nil {
+		return Opened{}, invalid
 	}
 	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
 		return Opened{}, err
 	}
-	storing, cancel := lasting(ctx, waitLimit)
+	storing, cancel := detached(ctx, waitLimit)
 	defer cancel()
-	opened, err := s.create(storing, provider, cmd)
+	opened, change, err := s.create(storing, provider, cmd, invalid)
 	s.countCreate(opened, err)
 	if err != nil {
 		return Opened{}, err
 	}
 	if !opened.Replay {
-		s.deliver(ctx, provider, opened.Checkout.ID, events.CheckoutCreated)
+		if hook := s.cfg.Hooks.Created; hook != nil {
+			s.call(ctx, opened.Checkout.ID, func() { hook(ctx, opened.Checkout) })
+		}
+		s.deliver(ctx, provider, change.Events)
 	}
 	return opened, nil
 }
 
-// create replays the order's checkout, or opens one. An order that was not seen lately is most
-// likely new, and storing its checkout says so for sure: it is looked up only if that fails,
-// for whatever reason, since an order on record is answered from the record.
-func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (Opened, error) {
-	name := provider.Code + ":" + cmd.OrderID.Value
-	look := s.orders.has(name)
-	s.orders.add(name)
-	for wait := time.Duration(0); pause(ctx, wait) == nil; wait += retryStep {
-		if look {
-			stored, err := s.find(ctx, cmd)
-			if err == nil {
-				return s.replay(ctx, provider, stored, cmd)
-			}
-			if !errors.Is(err, ports.ErrNotFound) {
-				return Opened{}, err
-			}
-		}
-		opened, err := s.open(ctx, provider, cmd)
-		if err == nil || look && !errors.Is(err, ports.ErrDuplicate) {
-			return opened, err
-		}
-		if !look {
-			look, wait = true, -retryStep // at once
+// create replays the order's checkout, or opens one. An order that no create named lately is most likely new, and
+// storing its checkout shows for sure whether it is: an order is looked up only where a create named it lately, or the
+// first attempt failed, for whatever reason, since an order on record is answered from the record. invalid is what is
+// wrong with a command that only the other pricing mode allows: it can only be a replay.
+func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, invalid error) (Opened, checkout.Change, error) {
+	name := checkout.DefaultKey(provider.Code, cmd.OrderID.Value)
+	_, known := s.recent.Get(name)
+	s.recent.Put(name, struct{}{})
+	known = known || invalid != nil
+	for attempt := range attempts(ctx) {
+		opened, change, err := s.attempt(ctx, provider, cmd, invalid, known || attempt > 0)
+		if err == nil || (known || attempt > 0) && !errors.Is(err, ports.ErrDuplicate) {
+			return opened, change, err
 		}
 	}
-	return Opened{}, busy()
+	return Opened{}, checkout.Change{}, checkout.Busy()
 }
 
-// find returns the checkout of the command's order, or ports.ErrNotFound. An idempotency key that
-// belongs to another order is refused.
-func (s *Service) find(ctx context.Context, cmd checkout.Create) (checkout.Checkout, error) {
-	provider, order := cmd.ProviderCode.Value, cmd.OrderID.Value
-	if cmd.IdempotencyKey.OK {
-		bound, err := s.cfg.Store.CheckoutByKey(ctx, provider, cmd.IdempotencyKey.Value)
-		switch {
-		case err == nil && bound.OrderID != order:
-			return checkout.Checkout{}, checkout.KeyTaken()
-		case err == nil:
-			return bound, nil
-		case !errors.Is(err, ports.ErrNotFound):
-			return checkout.Checkout{}, s.fail(ctx, "look up the idempotency key", err)
+// attempts counts attempts until ctx ends, with a pause before each after the second.
+func attempts(ctx context.Context) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n := 0; pause(ctx, max(0, time.Duration(n-1)*retryStep)) == nil && yield(n); n++ {
 		}
 	}
-	stored, err := s.cfg.Store.CheckoutByOrder(ctx, provider, order)
-	if err != nil && !errors.Is(err, ports.ErrNotFound) {
-		err = s.fail(ctx, "look up the order", err)
-	}
-	return stored, err
 }
 
-// replay answers a create whose order is on record.
-func (s *Service) replay(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
-	cmd checkout.Create) (Opened, error) {
-	want, err := s.intentAgain(ctx, provider, stored, cmd)
-	if err != nil {
-		return Opened{}, err
+// attempt makes one attempt at a create, by what is on record if it is to look. It returns ports.ErrDuplicate if
+// the order or the key was taken meanwhile.
+func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, invalid error, look bool) (Opened, checkout.Change, error) {
+	var on checkout.Existing
+	var err error
+	if look {
+		if on, err = s.existing(ctx, cmd); err != nil {
+			return Opened{}, checkout.Change{}, err
+		}
 	}
-	if err := checkout.Replay(stored, want); err != nil {
-		return Opened{}, err
+	if invalid != nil && on.ByOrder == nil {
+		return Opened{}, checkout.Change{}, invalid
 	}
 	now := s.now()
-	if stored.Status != checkout.Confirmed && !stored.TokenFresh(s.cfg.Keyring, now) {
-		stored, err = s.update(ctx, stored.ID, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
+	want, unresolved := s.intent(ctx, provider, cmd, on.ByOrder, invalid)
+	fresh := func(c checkout.Checkout) bool { return c.TokenFresh(s.cfg.Keyring, now) }
+	switch decision, err := cmd.Decide(on, want, unresolved, fresh); {
+	case err != nil:
+		return Opened{}, checkout.Change{}, err
+	case decision == checkout.Open:
+		return s.open(ctx, provider, cmd, want, now)
+	case decision == checkout.ReplayRenews:
+		change, err := s.update(ctx, on.ByOrder.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime), nil
 		})
-		if err != nil {
-			return Opened{}, err
-		}
+		return s.answer(change.Next, cmd, true), checkout.Change{}, err
 	}
-	answer := s.withSetup(Opened{Checkout: stored, Replay: true, IdempotencyKey: cmd.IdempotencyKey.Value})
-	if !cmd.IdempotencyKey.OK {
-		answer.IdempotencyKey = stored.ProviderCode + ":" + stored.OrderID
-	}
-	return answer, nil
+	return s.answer(*on.ByOrder, cmd, true), checkout.Change{}, nil
 }
 
-func (s *Service) intentAgain(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
-	cmd checkout.Create) (checkout.Intent, error) {
-	if provider.Mode == catalogue.Authoritative {
-		if want, ok, err := cmd.ResolveAgain(stored); ok {
+// existing returns what is on record that the command may be about.
+func (s *Service) existing(ctx context.Context, cmd checkout.Create) (on checkout.Existing, err error) {
+	provider, key := cmd.ProviderCode.Value, cmd.Key()
+	if on.ByOrder, err = found(s.cfg.Store.CheckoutByOrder(ctx, provider, cmd.OrderID.Value)); err != nil {
+		return on, s.fail(ctx, "look up the order", err)
+	}
+	if on.ByOrder != nil && on.ByOrder.IdempotencyKey == key {
+		return on, nil
+	}
+	if on.ByKey, err = found(s.cfg.Store.CheckoutByKey(ctx, provider, key)); err != nil {
+		return on, s.fail(ctx, "look up the idempotency key", err)
+	}
+	return on, nil
+}
+
+// intent returns what the command means. An order on record is judged by the pricing mode in which it was opened, so
+// that a provider that gets or loses a catalogue can replay it; a command that this mode does not allow may be one of
+// the provider's present mode. invalid is what is wrong with the command in the present mode.
+func (s *Service) intent(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, stored *checkout.Checkout,
+	invalid error) (checkout.Intent, error) {
+	mode, faults := provider.Mode, invalid
+	if stored != nil && stored.Mode() != mode {
+		if faults = cmd.Check(stored.Mode()); faults == nil || invalid != nil {
+			mode = stored.Mode()
+		}
+	}
+	switch {
+	case mode == provider.Mode && invalid != nil, mode != provider.Mode && faults != nil:
+		return checkout.Intent{}, faults
+	case mode == catalogue.Legacy:
+		return cmd.Intent(), nil
+	}
+	if stored != nil {
+		if want, ok, err := cmd.ResolveAgain(*stored); ok {
 			return want, err
 		}
 	}
-	return s.intent(ctx, provider, cmd)
-}
-
-// intent returns what the command means, as the provider's catalogue resolves it where there is one.
-func (s *Service) intent(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (checkout.Intent, error) {
-	if provider.Mode != catalogue.Authoritative {
-		return cmd.Intent(), nil
-	}
-	course, err := s.configured.course(ctx, s.now(), provider.Code, cmd.CourseCode.Value)
-	if errors.Is(err, ports.ErrNotFound) {
-		return checkout.Intent{}, cmd.UnknownCourse()
-	}
+	course, err := found(s.configured.course(ctx, s.now(), provider.Code, cmd.CourseCode.Value))
 	if err != nil {
 		return checkout.Intent{}, s.fail(ctx, "read the course", err)
 	}
@@ -155,71 +165,34 @@ func (s *Service) intent(ctx context.Context, provider catalogue.Provider, cmd c
 }
 
 // open stores a new checkout. It returns ports.ErrDuplicate if the order or the key has one.
-func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (Opened, error) {
-	intent, err := s.intent(ctx, provider, cmd)
-	if err != nil {
-		return Opened{}, err
-	}
+func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, intent checkout.Intent,
+	now time.Time) (Opened, checkout.Change, error) {
 	var entropy [10]byte
 	if _, err := io.ReadFull(s.cfg.Rand, entropy[:]); err != nil {
-		return Opened{}, fmt.Errorf("draw a checkout id: %w", err)
+		return Opened{}, checkout.Change{}, fmt.Errorf("generate a checkout id: %w", err)
 	}
-	now := s.now()
 	change := cmd.Open(intent, checkout.Opening{
 		ID:          checkout.NewID(provider.Code, now, entropy),
 		Now:         now,
 		Environment: s.cfg.Environment,
 		Token:       s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime)),
 	})
-	err = s.cfg.Store.InsertCheckout(ctx, change, queue(provider, now))
-	if errors.Is(err, ports.ErrDuplicate) {
-		return Opened{}, err
+	err := s.cfg.Store.InsertCheckout(ctx, change, enqueue(provider, now))
+	if err != nil && !errors.Is(err, ports.ErrDuplicate) {
+		err = s.fail(ctx, "store checkout "+change.Next.ID, err)
 	}
 	if err != nil {
-		return Opened{}, s.fail(ctx, "store checkout "+change.Next.ID, err)
+		return Opened{}, checkout.Change{}, err
 	}
-	return s.withSetup(Opened{Checkout: change.Next}), nil
+	return s.answer(change.Next, cmd, false), change, nil
 }
 
-// queue says how the events of a change of this provider's checkout are stored.
-func queue(provider catalogue.Provider, now time.Time) ports.Queued {
-	if !provider.Destination.Configured() {
-		return ports.Queued{Status: events.NotConfigured}
+// answer returns the answer to a create, with the setup page while there is one to open.
+func (s *Service) answer(c checkout.Checkout, cmd checkout.Create, replay bool) Opened {
+	o := Opened{Checkout: c, Replay: replay, IdempotencyKey: cmd.Key(), SentFinal: cmd.Final.Given}
+	if c.Status != checkout.Confirmed {
+		o.Token = s.tokenText(c)
+		o.SetupURL = s.pageURL(o.Token)
 	}
-	return ports.Queued{Status: events.Pending, Until: now.Add(ownership)}
-}
-
-// withSetup adds the address and the token of the setup page while there is one to open.
-func (s *Service) withSetup(o Opened) Opened {
-	if o.Checkout.Status == checkout.Confirmed {
-		return o
-	}
-	o.Token = s.tokenText(o.Checkout)
-	o.SetupURL = s.pageURL(o.Token)
 	return o
-}
-
-// tokenText returns the latest token of a checkout, or "" if its secret is gone.
-func (s *Service) tokenText(c checkout.Checkout) string {
-	text, _ := s.cfg.Keyring.Text(c.ID, c.Latest())
-	return text
-}
-
-// update stores what decide makes of a checkout, and returns it.
-func (s *Service) update(ctx context.Context, id string, q ports.Queued,
-	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Checkout, error) {
-	var next checkout.Checkout
-	err := s.cfg.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
-		change, err := decide(c)
-		next = change.Next
-		return change, err
-	})
-	switch {
-	case err == nil:
-		return next, nil
-	case errors.As(err, new(*checkout.Error)),
-		errors.Is(err, checkout.ErrAlreadyConfirmed), errors.Is(err, checkout.ErrOvertaken):
-		return next, err
-	}
-	return next, s.fail(ctx, "update checkout "+id, err)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -14,147 +13,68 @@ import (
 )
 
 const (
-	// ownership is how long an event belongs to who took it.
-	ownership = 10 * time.Second
+	// leaseDuration is how long an event is leased.
+	leaseDuration = 10 * time.Second
 	// runLimit is more than a run of attempts takes: three of two seconds and the delays between them.
 	runLimit = 8 * time.Second
 	// deliverLimit is how long a request stays for its events, those of others before its own included.
 	deliverLimit = 35 * time.Second
 	// waitStep is how often a request looks whether an earlier event of its checkout is settled.
 	waitStep = 100 * time.Millisecond
-
-	recoverEvery = time.Second
-	recoverBatch = 500 // checkouts of one provider in one sweep
-	recoverers   = 16  // checkouts of one provider at a time
 )
 
-// deliver sends the events that a request just committed, before the request is answered. What it
-// cannot finish stays on record for recovery.
-func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, checkoutID string, names ...events.Name) {
+// deliver sends the events of a change that a request committed, before the request is answered. What it
+// cannot finish stays in the outbox for recovery.
+func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, committed []events.Event) {
 	if !provider.Destination.Configured() {
-		for range names {
+		for range committed {
 			s.countSettled(events.NotConfigured)
 		}
 		return
 	}
-	ctx, cancel := lasting(ctx, deliverLimit)
+	ctx, cancel := detached(ctx, deliverLimit)
 	defer cancel()
-	d := drain{Service: s, checkoutID: checkoutID, owned: make(map[string]int64)}
-	for _, name := range names {
-		d.owned[events.ID(checkoutID, name)] = 1
+	d := deliverer{Service: s, checkoutID: committed[0].CheckoutID, leases: make(map[string]int64)}
+	for _, e := range committed {
+		d.leases[e.ID] = 1 // as ports.Enqueue says
 	}
-	if err := d.requested(ctx); err != nil {
-		s.cfg.Report(ctx, fmt.Errorf("deliver the events of %s: %w", checkoutID, err))
-	}
-}
-
-// Run takes up the deliveries that a crash cut off, now and every second, until ctx ends;
-// it returns when the work in hand is done. Every process runs it. Once ctx has ended, requests
-// that are still under way make no second attempt at a delivery, so that a server drains quickly;
-// what they leave is taken up by the next process.
-func (s *Service) Run(ctx context.Context) {
-	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
-	r := recovery{Service: s, busy: make(map[string]bool)}
-	defer r.all.Wait()
-	tick := time.NewTicker(recoverEvery)
-	defer tick.Stop()
-	for {
-		r.sweep(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// recovery delivers what nobody owns any more. Each provider's events are delivered apart from
-// those of others, whose receivers may hang.
-type recovery struct {
-	*Service
-	all  sync.WaitGroup
-	mu   sync.Mutex
-	busy map[string]bool // providers whose events are in hand
-}
-
-// sweep starts on the abandoned events of every provider that has none in hand.
-func (r *recovery) sweep(ctx context.Context) {
-	found, err := r.cfg.Store.AbandonedCheckouts(ctx, r.now(), recoverBatch)
-	if err != nil {
-		if ctx.Err() == nil {
-			r.cfg.Report(ctx, fmt.Errorf("look for abandoned events: %w", err))
-		}
+	err := d.deliverLeased(ctx)
+	if err == nil {
 		return
 	}
-	checkouts := make(map[string][]string)
-	for _, a := range found {
-		checkouts[a.ProviderCode] = append(checkouts[a.ProviderCode], a.CheckoutID)
+	severity := Error
+	if errors.Is(err, errStopping) {
+		severity = Warning
 	}
-	for provider, ids := range checkouts {
-		if r.claim(provider) {
-			r.all.Go(func() {
-				defer r.release(provider)
-				r.deliverAll(ctx, ids)
-			})
-		}
-	}
+	s.report(ctx, Failure{Operation: OperationDeliver, Severity: severity, CheckoutID: d.checkoutID, Err: err})
 }
 
-func (r *recovery) claim(provider string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	was := r.busy[provider]
-	r.busy[provider] = true
-	return !was
-}
-
-func (r *recovery) release(provider string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.busy, provider)
-}
-
-// deliverAll delivers the pending events of one provider's checkouts, a few at a time.
-func (r *recovery) deliverAll(ctx context.Context, ids []string) {
-	var all sync.WaitGroup
-	defer all.Wait()
-	places := make(chan struct{}, recoverers)
-	for _, id := range ids {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			d := drain{Service: r.Service, checkoutID: id, owned: make(map[string]int64)}
-			if err := d.abandoned(ctx); err != nil && ctx.Err() == nil {
-				r.cfg.Report(ctx, fmt.Errorf("recover the events of %s: %w", id, err))
-			}
-		})
-	}
-}
-
-// drain delivers the pending events of one checkout, each when those before it are settled.
-type drain struct {
+// deliverer delivers the pending events of one checkout, each when those before it are settled.
+type deliverer struct {
 	*Service
 	checkoutID string
-	owned      map[string]int64 // event id to the epoch at which we own it
+	leases     map[string]int64 // event id to the epoch of our lease
 }
 
-// errOthers says that the next event belongs to somebody else for now.
-var errOthers = errors.New("somebody else delivers the event")
+var (
+	// errLeased: another process, or another request, has the lease of the event.
+	errLeased = errors.New("the event is leased to another")
+	// errStopping: a run was cut short because the service stops.
+	errStopping = errors.New("the service stops; the next process goes on")
+)
 
-// errStopping says that a run was cut short because the service stops.
-var errStopping = errors.New("the service stops; the next process goes on")
-
-// requested delivers until no event of ours is left, and waits for those of others before them, unless
-// the service stops: their owner may have stopped too.
-func (d drain) requested(ctx context.Context) error {
+// deliverLeased delivers until no event of ours is left, and waits for those of others before them, unless
+// the service stops: their deliverer may have stopped too.
+func (d deliverer) deliverLeased(ctx context.Context) (err error) {
+	defer recovered(&err)
 	for {
 		pending, err := d.cfg.Store.PendingEvents(ctx, d.checkoutID)
-		ours := func(q ports.QueuedEvent) bool { return d.owned[q.Event.ID] == q.Epoch }
+		ours := func(e ports.PendingEvent) bool { return d.leases[e.Event.ID] == e.Epoch }
 		if err != nil || !slices.ContainsFunc(pending, ours) {
 			return err
 		}
-		err = d.next(ctx, pending[0])
-		if errors.Is(err, errOthers) {
+		err = d.deliver(ctx, pending[0])
+		if errors.Is(err, errLeased) {
 			if err = errStopping; !d.stopping.Load() {
 				err = pause(ctx, waitStep)
 			}
@@ -168,15 +88,15 @@ func (d drain) requested(ctx context.Context) error {
 	}
 }
 
-// release gives up those events that are ours, so that another process may go on at once.
-func (d drain) release(ctx context.Context, pending []ports.QueuedEvent) error {
+// release gives up the leases of our events, so that another process may go on at once.
+func (d deliverer) release(ctx context.Context, pending []ports.PendingEvent) error {
 	var failed error
-	for _, q := range pending {
-		epoch, ours := d.owned[q.Event.ID]
+	for _, e := range pending {
+		epoch, ours := d.leases[e.Event.ID]
 		if !ours {
 			continue
 		}
-		_, err := d.cfg.Store.TakeEvent(ctx, q.Event.ID, epoch, d.now())
+		_, err := d.cfg.Store.LeaseEvent(ctx, e.Event.ID, epoch, d.now())
 		if err != nil && !errors.Is(err, ports.ErrNotFound) {
 			failed = errors.Join(failed, err)
 		}
@@ -184,88 +104,95 @@ func (d drain) release(ctx context.Context, pending []ports.QueuedEvent) error {
 	return failed
 }
 
-// abandoned delivers until no event is left, or the next one belongs to somebody else.
-func (d drain) abandoned(ctx context.Context) error {
+// deliverExpired delivers until no event is left, or the next one is leased to another.
+func (d deliverer) deliverExpired(ctx context.Context) (err error) {
+	defer recovered(&err)
 	for {
 		pending, err := d.cfg.Store.PendingEvents(ctx, d.checkoutID)
 		if err != nil || len(pending) == 0 {
 			return err
 		}
-		switch err := d.next(ctx, pending[0]); {
-		case errors.Is(err, errOthers):
+		switch err := d.deliver(ctx, pending[0]); {
+		case errors.Is(err, errLeased):
 			return nil
 		case err != nil:
 			return err
 		}
-		d.cfg.Count(OccurrenceRecovery)
+		d.cfg.Count(OutcomeRecovery)
 	}
 }
 
-// next delivers one event and records what became of it.
-func (d drain) next(ctx context.Context, q ports.QueuedEvent) error {
-	epoch, until, err := d.own(ctx, q)
+// deliver delivers one event and records the outcome.
+func (d deliverer) deliver(ctx context.Context, e ports.PendingEvent) error {
+	epoch, until, err := d.lease(ctx, e)
 	if err != nil {
 		return err
 	}
-	// A run ends with the ownership, so that two owners never send at once.
+	// A run ends with the lease, so that no two processes send at once.
 	running, cancel := context.WithTimeout(ctx, until.Sub(d.now()))
 	defer cancel()
-	status, attempts, err := d.attempt(running, q.Event)
+	status, attempts, err := d.run(running, e.Event)
 	if err != nil {
 		return err
 	}
-	err = d.cfg.Store.SettleEvent(ctx, q.Event.ID, epoch, status, attempts)
+	err = d.cfg.Store.SettleEvent(ctx, e.Event.ID, epoch, status, attempts)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
-		return errOthers // who took it over settles it
-	case err == nil:
-		d.countSettled(status)
+		return errLeased // who has the lease now settles it
+	case err != nil:
+		return err
 	}
-	return err
+	d.countSettled(status)
+	if status == events.Failed {
+		d.report(ctx, Failure{Operation: OperationGiveUp, Severity: Error, CheckoutID: d.checkoutID, EventID: e.Event.ID,
+			Err: fmt.Errorf("event %s failed %d times", e.Event.Name, attempts)})
+	}
+	return nil
 }
 
-// own makes the event ours for at least as long as a run takes, and returns our epoch and until when.
-func (d drain) own(ctx context.Context, q ports.QueuedEvent) (epoch int64, until time.Time, err error) {
+// lease makes the lease ours for at least as long as a run takes, and returns its epoch and when it ends.
+func (d deliverer) lease(ctx context.Context, e ports.PendingEvent) (epoch int64, until time.Time, err error) {
 	now := d.now()
-	ours := d.owned[q.Event.ID] == q.Epoch
+	ours := d.leases[e.Event.ID] == e.Epoch
 	switch {
-	case ours && q.Until.Sub(now) >= runLimit:
-		return q.Epoch, q.Until, nil
-	case !ours && now.Before(q.Until):
-		return 0, until, errOthers
+	case ours && e.Until.Sub(now) >= runLimit:
+		return e.Epoch, e.Until, nil
+	case !ours && now.Before(e.Until):
+		return 0, until, errLeased
 	}
-	until = now.Add(ownership)
-	epoch, err = d.cfg.Store.TakeEvent(ctx, q.Event.ID, q.Epoch, until)
+	until = now.Add(leaseDuration)
+	epoch, err = d.cfg.Store.LeaseEvent(ctx, e.Event.ID, e.Epoch, until)
 	if errors.Is(err, ports.ErrNotFound) {
-		return 0, until, errOthers
+		return 0, until, errLeased
 	}
-	d.owned[q.Event.ID] = epoch
+	d.leases[e.Event.ID] = epoch
 	return epoch, until, err
 }
 
-// attempt makes one run of attempts (section 6). An error means that the run was cut short and
+// run makes one run of attempts (section 6). An error means that the run was cut short and
 // the event stays pending.
-func (d drain) attempt(ctx context.Context, e events.Event) (events.Status, int, error) {
-	provider, err := d.configured.provider(ctx, d.now(), e.ProviderCode)
-	if errors.Is(err, ports.ErrNotFound) || err == nil && !provider.Destination.Configured() {
-		return events.NotConfigured, 0, nil
-	}
-	if err != nil {
+func (d deliverer) run(ctx context.Context, e events.Event) (events.Status, int, error) {
+	provider, err := found(d.configured.provider(ctx, d.now(), e.ProviderCode))
+	switch {
+	case err != nil:
 		return "", 0, fmt.Errorf("read the destination of %s: %w", e.ProviderCode, err)
+	case provider == nil, !provider.Destination.Configured():
+		return events.NotConfigured, 0, nil
 	}
 	delivery := events.NewDelivery(e, provider.Destination.Secret, d.now())
 	for n := 1; n <= events.MaxAttempts; n++ {
 		if err := pause(ctx, events.Delay(n)); err != nil {
 			return "", 0, err
 		}
-		err := d.cfg.Sender.Send(ctx, provider.Destination, delivery, n)
+		err := d.send(ctx, provider.Destination, delivery, n)
 		if err == nil {
 			return events.Delivered, n, nil
 		}
 		if ctx.Err() != nil {
 			return "", 0, ctx.Err()
 		}
-		d.cfg.Report(ctx, fmt.Errorf("send %s of %s, attempt %d: %w", e.ID, e.CheckoutID, n, err))
+		d.report(ctx, Failure{Operation: OperationSend, Severity: Warning, CheckoutID: e.CheckoutID, EventID: e.ID,
+			Attempt: n, Err: err})
 		if d.stopping.Load() {
 			return "", 0, errStopping
 		}
@@ -273,9 +200,15 @@ func (d drain) attempt(ctx context.Context, e events.Event) (events.Status, int,
 	return events.Failed, events.MaxAttempts, nil
 }
 
+// send makes one attempt. A sender that panics has failed.
+func (d deliverer) send(ctx context.Context, to catalogue.Destination, delivery events.Delivery, attempt int) (err error) {
+	defer recovered(&err)
+	return d.cfg.Sender.Send(ctx, to, delivery, attempt)
+}
+
 // pause waits, or ends early with ctx.
 func pause(ctx context.Context, d time.Duration) error {
-	if d == 0 {
+	if d <= 0 {
 		return ctx.Err()
 	}
 	t := time.NewTimer(d)

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// locks are mutexes by name, which take room only while they are held. The zero value is ready.
+// locks are mutexes by name, which take memory only while they are held. The zero value is ready to use.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]*lock
 }
 
 type lock struct {
-	token chan struct{} // full while somebody holds the lock
+	token chan struct{} // full while the lock is held
 	users int           // holder and waiters
 }
 

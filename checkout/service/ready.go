@@ -14,7 +14,7 @@ import (
 const (
 	// readyLimit is how long a check of readiness may take.
 	readyLimit = time.Second
-	// readyFor is how long its outcome is believed: anybody may ask, and a check writes to the store.
+	// readyFor is how long its outcome is believed: anyone may ask, and a check writes to the store.
 	readyFor = time.Second
 )
 
@@ -27,15 +27,15 @@ type Readiness struct {
 	WebhookDestinationsConfigured bool
 }
 
-// Readiness tells what this service is and whether it can take calls. Like Health it asks at most once
+// Readiness returns what this service is and whether it can take calls. Like Health it checks at most once
 // a second, and answers within one.
 func (s *Service) Readiness(ctx context.Context) Readiness {
-	read := s.readable.begin(s.cfg.Now, s.check("the configuration", s.lookForDestinations))
+	read := s.configurationReady.begin(s.cfg.Now, s.check("the configuration", s.lookForDestinations))
 	healthy := s.Health(ctx).OK()
 	return Readiness{
 		Environment:                   s.cfg.Environment,
 		BaseURL:                       s.cfg.BaseURL,
-		Processor:                     s.cfg.Processor.Name(),
+		Processor:                     s.cfg.Processor.Info().Name,
 		ReadyForAPICalls:              read.wait(ctx) == nil && healthy,
 		WebhookDestinationsConfigured: s.destinations.Load(),
 	}
@@ -50,26 +50,27 @@ func (s *Service) lookForDestinations(ctx context.Context) error {
 	return err
 }
 
-// Health is how it stands with what the service cannot work without.
+// Health is the state of what the service cannot work without.
 type Health struct {
 	Store     error // nil if it takes writes and its schema is current; the embedded CRM is part of it
 	Processor error // nil if it can be reached
 }
 
-// OK tells whether nothing is wrong.
+// OK reports whether nothing is wrong.
 func (h Health) OK() bool { return h.Store == nil && h.Processor == nil }
 
-// Health checks what the service depends on, within a second. However many ask, each check is made
-// once at a time and at most once a second; a failed one is told to Config.Report, once.
+// Health checks what the service depends on, within a second. However many call it, each check is made
+// once at a time and at most once a second; a failed one is reported, once.
 func (s *Service) Health(ctx context.Context) Health {
-	store := s.writable.begin(s.cfg.Now, s.check("the store", s.cfg.Store.Ready))
-	processor := s.reachable.begin(s.cfg.Now, s.check("the processor", s.cfg.Processor.Ready))
+	store := s.storeReady.begin(s.cfg.Now, s.check("the store", s.cfg.Store.Ready))
+	processor := s.processorReady.begin(s.cfg.Now, s.check("the processor", s.cfg.Processor.Ready))
 	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
 }
 
-// Backlog returns how many events are pending, those under way included, and the age of the oldest: 0
+// Backlog returns how many events are pending, those being delivered included, and the age of the oldest: 0
 // if there is none.
 func (s *Service) Backlog(ctx context.Context) (pending int, age time.Duration, err error) {
+	defer recovered(&err)
 	pending, oldest, err := s.cfg.Store.Backlog(ctx)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the pending events: %w", err)
@@ -80,16 +81,19 @@ func (s *Service) Backlog(ctx context.Context) (pending int, age time.Duration, 
 	return pending, age, nil
 }
 
-// check returns a check that names what it found not ready, and reports it.
+// check returns a check that names what is not ready, and reports it.
 func (s *Service) check(what string, ready func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		err := ready(ctx)
+		err := func() (err error) {
+			defer recovered(&err)
+			return ready(ctx)
+		}()
 		if err == nil {
 			err = ctx.Err() // too late is not ready
 		}
 		if err != nil {
 			err = fmt.Errorf("%s is not ready: %w", what, err)
-			s.cfg.Report(ctx, err)
+			s.report(ctx, Failure{Operation: OperationReady, Severity: Error, Err: err})
 		}
 		return err
 	}
@@ -128,7 +132,7 @@ func (p *probe) begin(now func() time.Time, check func(context.Context) error) *
 	return o
 }
 
-// holds tells whether no other check is needed yet.
+// holds reports whether no other check is needed yet.
 func (o *outcome) holds(now time.Time) bool {
 	select {
 	case <-o.done:

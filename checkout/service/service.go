@@ -1,8 +1,17 @@
-// Package service is the application: it loads state through the ports, asks package
-// checkout what to do, stores the outcome and then tells the world. Embedders call it
-// from their own program; adapters/httpapi and adapters/hostedpages call it for theirs.
+// Package service is the application, and where to start if you embed Provider Checkout in a program of your own.
 //
-// Every method that refuses returns a *checkout.Error; any other error is a failure.
+// [New] puts a [Service] together from the ports of package ports: a store (adapters/sqlite, adapters/postgres or
+// adapters/memory), a direct debit processor, a printer (adapters/pdf) and a sender of events (adapters/webhook). A
+// service loads state through the ports, asks package checkout what to do, stores the outcome, and then delivers what
+// was decided. Your own code calls [Service.Create], [Service.Checkout] and [Service.Confirm] directly;
+// adapters/httpapi serves the same over HTTP, with the payer's pages of adapters/hostedpages, and adapters/httpserver
+// serves the whole and drains it. [Service.Run] is the background work, which every process runs.
+//
+// The examples show each of these as a program that runs: the whole embedded over SQLite, a PostgreSQL pool and
+// schema of the host's, a processor with notifications, a setup page of one's own, and an authenticator in front.
+//
+// Every method that refuses returns a *checkout.Error, whose Code is the contract's word; any other error is a failure.
+// A panic in a port is a failure too.
 package service
 
 import (
@@ -10,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,33 +29,57 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
-	defaultLifetime = 7 * 24 * time.Hour
-	// waitLimit is how long a call waits for the store and for others before it says that it
-	// is too busy.
+	defaultLifetime         = 7 * 24 * time.Hour
+	defaultPollTimeout      = time.Second
+	defaultProcessorTimeout = 5 * time.Second
+
+	// waitLimit is how long a call waits for the store and for others before it answers that the service is busy.
 	waitLimit = 10 * time.Second
 )
 
+// SetupPath is the path of the setup page below the base URL (contract, section 4).
+const SetupPath = "/api/dd-setup"
+
 // Config is all that a Service needs. Every field is required unless it says otherwise.
 type Config struct {
-	Environment   catalogue.Environment
-	BaseURL       string        // scheme and host under which the pages are reached, without a slash at the end
+	Environment catalogue.Environment
+	// BaseURL is the address under which API and pages are reached, without a slash at the end. It may have a path. In
+	// production it is https.
+	BaseURL       string
 	SetupLifetime time.Duration // how long a setup page opens; 7 days if 0
 	Keyring       checkout.Keyring
-	Terms         agreement.Terms // the operator's, for every agreement; none if zero
+	Terms         agreement.Terms // the lender's, for every agreement; none if zero
 
 	Store     ports.Store
-	Processor ports.Processor
+	Processor ports.Processor // of the same environment
 	Printer   ports.Printer
 	Sender    ports.Sender
 
-	Now    func() time.Time
-	Rand   io.Reader
-	Report func(context.Context, error) // told of failures that no caller is told of
-	Count  func(Occurrence)             // told of what happens, by many at once; it must not block. It may be nil
+	// PollTimeout is how long a poll or the setup page waits for the processor before it answers from the record;
+	// 1 second if 0. ProcessorTimeout is how long everything else does: a confirm, the start of a setup, a refresh; 5
+	// seconds if 0, and 10 at most.
+	PollTimeout, ProcessorTimeout time.Duration
+
+	Now  func() time.Time
+	Rand io.Reader
+	// Report is called with every failure that is not returned to a caller, or not in full, concurrently.
+	Report func(context.Context, Failure)
+	Hooks  Hooks         // optional
+	Count  func(Outcome) // called with every outcome, concurrently; it must not block. Optional
+}
+
+// Hooks tell the program that embeds a service what was committed. They are called by the process that made the
+// change, after its commit and before its caller is answered, concurrently, and at most once: a crash in between loses
+// the call. Events are for what must not be missed. A hook that is nil is not called.
+type Hooks struct {
+	Created      func(context.Context, checkout.Checkout)
+	SetupChanged func(context.Context, checkout.Checkout) // the setup was begun, or the processor says something new of it
+	Confirmed    func(context.Context, checkout.Checkout, agreement.Agreement)
 }
 
 // Service runs checkouts. It is safe for concurrent use.
@@ -54,135 +88,121 @@ type Service struct {
 	configured configured
 	observed   *cache[string, checkout.Observation] // by billing request
 	zone       *time.Location                       // of due dates and agreement numbers
-	orders     recent                               // that a create named
-	confirming locks                                // one confirm of a checkout draws its agreement at a time
+	recent     *bounded.Map[string, struct{}]       // orders that a create named
+	confirming locks                                // one confirm of a checkout renders its agreement at a time
 	stopping   atomic.Bool                          // Run has been told to end
 
-	writable, reachable, readable probe       // of the store, the processor and the configuration
-	destinations                  atomic.Bool // a provider that may be used has one
+	storeReady, processorReady, configurationReady probe
+	destinations                                   atomic.Bool // a provider that may be used has one
 }
 
 // New checks c and returns a service. It starts nothing: see Run.
 func New(c Config) (*Service, error) {
-	if c.SetupLifetime == 0 {
-		c.SetupLifetime = defaultLifetime
-	}
-	switch {
-	case !c.Environment.Valid():
-		return nil, fmt.Errorf("service: environment %q is neither sandbox nor production", c.Environment)
-	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
-		return nil, fmt.Errorf("service: base URL %q must not be empty or end in a slash", c.BaseURL)
-	case c.SetupLifetime < 0:
-		return nil, fmt.Errorf("service: setup lifetime %s is negative", c.SetupLifetime)
-	case !c.Keyring.Valid():
-		return nil, errors.New("service: Keyring is missing")
-	case c.Store == nil, c.Processor == nil, c.Printer == nil, c.Sender == nil:
-		return nil, errors.New("service: Store, Processor, Printer or Sender is missing")
-	case c.Now == nil, c.Rand == nil, c.Report == nil:
-		return nil, errors.New("service: Now, Rand or Report is missing")
-	}
-	if err := c.Terms.Check(); err != nil {
-		return nil, fmt.Errorf("service: Terms: %w", err)
-	}
+	setDefault(&c.SetupLifetime, defaultLifetime)
+	setDefault(&c.PollTimeout, defaultPollTimeout)
+	setDefault(&c.ProcessorTimeout, defaultProcessorTimeout)
 	if c.Count == nil {
-		c.Count = func(Occurrence) {}
+		c.Count = func(Outcome) {}
 	}
-	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("service: %w", err)
+	}
+	zone, err := NewZealand()
 	if err != nil {
-		return nil, fmt.Errorf("service: New Zealand time is unknown; import time/tzdata: %w", err)
+		return nil, fmt.Errorf("service: %w", err)
 	}
 	return &Service{cfg: c, configured: newConfigured(c.Store),
-		observed: newCache[string, checkout.Observation](observeLife), zone: zone}, nil
+		observed: newCache[string, checkout.Observation](observationLife),
+		recent:   bounded.New[string, struct{}](recentOrders), zone: zone}, nil
 }
+
+func setDefault(d *time.Duration, otherwise time.Duration) {
+	if *d == 0 {
+		*d = otherwise
+	}
+}
+
+func (c Config) check() error {
+	switch {
+	case c.SetupLifetime < 0:
+		return fmt.Errorf("SetupLifetime %s is negative", c.SetupLifetime)
+	case c.PollTimeout < 0, c.ProcessorTimeout < 0, c.ProcessorTimeout > waitLimit:
+		return fmt.Errorf("PollTimeout %s and ProcessorTimeout %s must be from 0 to %s", c.PollTimeout, c.ProcessorTimeout, waitLimit)
+	case !c.Keyring.Valid():
+		return errors.New("Keyring is missing")
+	case c.Store == nil, c.Processor == nil, c.Printer == nil, c.Sender == nil:
+		return errors.New("Store, Processor, Printer or Sender is missing")
+	case c.Now == nil, c.Rand == nil, c.Report == nil:
+		return errors.New("Now, Rand or Report is missing")
+	}
+	if err := c.Terms.Check(); err != nil {
+		return fmt.Errorf("Terms: %w", err)
+	}
+	return CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info())
+}
+
+// CheckDeployment returns nil if a service of this environment may be served under the base URL with the processor,
+// and otherwise an error with everything that forbids it. New asks it; a program asks it before it opens its store.
+func CheckDeployment(env catalogue.Environment, baseURL string, p ports.ProcessorInfo) error {
+	var reasons []error
+	if !env.Valid() {
+		reasons = append(reasons, fmt.Errorf("environment %q is neither sandbox nor production", env))
+	}
+	u, err := url.Parse(baseURL)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
+		strings.HasSuffix(baseURL, "/") || u.RawQuery != "" || u.ForceQuery || strings.Contains(baseURL, "#"):
+		reasons = append(reasons, fmt.Errorf("base URL %q must be a scheme and a host, such as https://pay.example.nz, "+
+			"and may have a path that does not end in a slash", baseURL))
+	case env == catalogue.Production && u.Scheme != "https":
+		reasons = append(reasons, fmt.Errorf("base URL %q is not https", baseURL))
+	}
+	switch {
+	case env.Valid() && p.Environment != env && p.Environment == catalogue.Sandbox:
+		reasons = append(reasons, fmt.Errorf("the %s processor is for the sandbox only: it moves no money", p.Name))
+	case env.Valid() && p.Environment != env:
+		reasons = append(reasons, fmt.Errorf("the %s processor is for %s", p.Name, p.Environment))
+	}
+	return errors.Join(reasons...)
+}
+
+// NewZealand returns the zone of due dates, and of every time that people read.
+func NewZealand() (*time.Location, error) {
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		return nil, fmt.Errorf("New Zealand time is unknown; import time/tzdata: %w", err)
+	}
+	return zone, nil
+}
+
+// BaseURL returns the address under which API and pages are reached, without a slash at the end.
+func (s *Service) BaseURL() string { return s.cfg.BaseURL }
+
+// PageOrigins returns the origins of the processor's pages, where they are not the service's own.
+func (s *Service) PageOrigins() []string { return s.cfg.Processor.Info().PageOrigins }
 
 // now is the present in the precision that stores keep.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// requestID returns the id of a request, made here if the caller gave it none.
+// requestID returns the id of a request, made here if the caller gave none.
 func (s *Service) requestID(given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
 	id, err := uuid.NewRandomFromReader(s.cfg.Rand)
 	if err != nil {
-		return "", fmt.Errorf("draw a request id: %w", err)
+		return "", fmt.Errorf("generate a request id: %w", err)
 	}
 	return "req_" + id.String(), nil
 }
 
-// Caller is an authenticated provider.
-type Caller struct {
-	ProviderCode string
-	KeyID        string
-}
-
-// Authenticate returns whose key this is. It writes nothing. The refusals are
-// CodeKeyMissing for an empty key, and CodeKeyInvalid.
-func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
-	if key == "" {
-		return Caller{}, checkout.Refuse(checkout.CodeKeyMissing,
-			"there is no API key; send it as Authorization: Bearer <API_KEY>")
-	}
-	invalid := checkout.Refuse(checkout.CodeKeyInvalid,
-		"the API key is not recognised; it must be a key of this environment that is not revoked")
-	hash, ok := catalogue.HashKey(key)
-	if !ok {
-		return Caller{}, invalid
-	}
-	found, err := s.configured.key(ctx, s.now(), hash)
-	switch {
-	case errors.Is(err, ports.ErrNotFound):
-		return Caller{}, invalid
-	case err != nil:
-		return Caller{}, s.fail(ctx, "read the API key", err)
-	case !found.RevokedAt.IsZero(), found.Environment != s.cfg.Environment:
-		return Caller{}, invalid
-	}
-	return Caller{ProviderCode: found.Provider, KeyID: found.ID}, nil
-}
-
-// admit returns the caller's provider, if the provider that the request names is the caller
-// and its configuration allows calls.
-func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Given[string]) (catalogue.Provider, error) {
-	if err := checkout.Admit(caller.ProviderCode, named); err != nil {
-		return catalogue.Provider{}, err
-	}
-	p, err := s.configured.provider(ctx, s.now(), caller.ProviderCode)
-	if errors.Is(err, ports.ErrNotFound) {
-		return p, checkout.Refuse(checkout.CodeProviderUnknown, "this provider has no configuration; ask the operator")
-	}
-	if err != nil {
-		return p, s.fail(ctx, "read provider "+caller.ProviderCode, err)
-	}
-	if unusable := p.Usable(s.cfg.Environment); unusable != nil {
-		return p, checkout.Refuse(checkout.CodeProviderNotEnabled, unusable.Error()+"; ask the operator")
-	}
-	return p, nil
-}
-
-// bounded is the context of a call that only reads: it ends with the caller, or when waitLimit is over.
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout is the context of a call that only reads: it ends with the caller, or when waitLimit is over.
+func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, waitLimit)
 }
 
-// lasting is the context of a call that changes something: it goes on when the caller hangs up, for
-// what was begun is to end one way or the other.
-func lasting(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+// detached is the context of a call that changes something: it goes on when the caller hangs up, so
+// that what was begun ends one way or the other.
+func detached(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), limit)
-}
-
-// fail names what failed. What failed only because there was no time for it becomes the refusal
-// that says so, and its cause is reported.
-func (s *Service) fail(ctx context.Context, doing string, err error) error {
-	err = fmt.Errorf("%s: %w", doing, err)
-	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
-		s.cfg.Report(ctx, err)
-		return busy()
-	}
-	return err
-}
-
-func busy() error {
-	return checkout.Refuse(checkout.CodeBusy,
-		"the service is busy; wait as long as Retry-After says and send the same request again")
 }

@@ -1,4 +1,4 @@
-package checkout_test
+package bankaccount_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/bankaccount"
 )
 
 // accountVectors is testdata/accounts.json.
@@ -35,7 +35,7 @@ type accountVectors struct {
 
 func readAccounts(t testing.TB) accountVectors {
 	t.Helper()
-	data, err := os.ReadFile("../testdata/accounts.json")
+	data, err := os.ReadFile("../../../testdata/accounts.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,15 +51,15 @@ func readAccounts(t testing.TB) accountVectors {
 	return v
 }
 
-func TestParseAccountAgreesWithVectors(t *testing.T) {
+func TestParseAgreesWithVectors(t *testing.T) {
 	v := readAccounts(t)
 	algorithms := ""
 	for _, tt := range v.Valid {
 		t.Run(tt.Name, func(t *testing.T) {
-			want := checkout.Account{Bank: tt.Bank, Branch: tt.Branch, Base: tt.Base, Suffix: tt.Suffix}
-			got, err := checkout.ParseAccount(tt.Text)
+			want := bankaccount.Number{Bank: tt.Bank, Branch: tt.Branch, Base: tt.Base, Suffix: tt.Suffix}
+			got, err := bankaccount.Parse(tt.Text)
 			if err != nil || got != want {
-				t.Fatalf("ParseAccount(%q) = %+v, %v; want %+v", tt.Text, got, err, want)
+				t.Fatalf("Parse(%q) = %+v, %v; want %+v", tt.Text, got, err, want)
 			}
 			if got.Tail() != tt.Tail {
 				t.Errorf("Tail of %q = %q, want %q", tt.Text, got.Tail(), tt.Tail)
@@ -77,10 +77,10 @@ func TestParseAccountAgreesWithVectors(t *testing.T) {
 	}
 
 	faults := map[string]error{
-		"format":       checkout.ErrAccountFormat,
-		"bank":         checkout.ErrAccountBank,
-		"zero":         checkout.ErrAccountZero,
-		"check_digits": checkout.ErrAccountCheck,
+		"format":       bankaccount.ErrFormat,
+		"bank":         bankaccount.ErrBank,
+		"zero":         bankaccount.ErrZero,
+		"check_digits": bankaccount.ErrCheckDigits,
 	}
 	for _, tt := range v.Invalid {
 		t.Run(tt.Name, func(t *testing.T) {
@@ -88,36 +88,36 @@ func TestParseAccountAgreesWithVectors(t *testing.T) {
 			if !ok {
 				t.Fatalf("accounts.json names an unknown fault %q", tt.Fault)
 			}
-			got, err := checkout.ParseAccount(tt.Text)
-			if !errors.Is(err, want) || got != (checkout.Account{}) {
-				t.Errorf("ParseAccount(%q) = %+v, %v; want no account, %v", tt.Text, got, err, want)
+			got, err := bankaccount.Parse(tt.Text)
+			if !errors.Is(err, want) || got != (bankaccount.Number{}) {
+				t.Errorf("Parse(%q) = %+v, %v; want no account, %v", tt.Text, got, err, want)
 			}
 		})
 	}
 }
 
 // The banks that are known are those of the published list and no others.
-func TestParseAccountKnowsEveryBank(t *testing.T) {
+func TestParseKnowsEveryBank(t *testing.T) {
 	known := strings.Fields("01 02 03 04 05 06 08 09 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29" +
 		" 30 31 33 35 38 88")
 	for i := range 100 {
 		bank := fmt.Sprintf("%02d", i)
-		_, err := checkout.ParseAccount(bank + "-0001-0000000-00")
-		want := checkout.ErrAccountBank
+		_, err := bankaccount.Parse(bank + "-0001-0000000-00")
+		want := bankaccount.ErrBank
 		for _, k := range known {
 			if k == bank {
-				want = checkout.ErrAccountZero // the bank was passed
+				want = bankaccount.ErrZero // the bank was passed
 			}
 		}
 		if !errors.Is(err, want) {
-			t.Errorf("ParseAccount of bank %s: %v, want %v", bank, err, want)
+			t.Errorf("Parse of bank %s: %v, want %v", bank, err, want)
 		}
 	}
 }
 
 // A payer's likeliest slip is one wrong digit. The modulus-11 algorithms find every one in
 // a digit that they weigh.
-func TestParseAccountFindsAnyOneWrongDigit(t *testing.T) {
+func TestParseFindsAnyOneWrongDigit(t *testing.T) {
 	tests := []struct {
 		algorithm, number string
 		weighed           []int // positions in number
@@ -130,16 +130,16 @@ func TestParseAccountFindsAnyOneWrongDigit(t *testing.T) {
 			for digit := byte('0'); digit <= '9'; digit++ {
 				wrong := []byte(tt.number)
 				wrong[at] = digit
-				_, err := checkout.ParseAccount(string(wrong))
+				_, err := bankaccount.Parse(string(wrong))
 				if right := tt.number[at] == digit; (err == nil) != right {
-					t.Errorf("algorithm %s: ParseAccount(%q): %v; the number is %s", tt.algorithm, wrong, err, tt.number)
+					t.Errorf("algorithm %s: Parse(%q): %v; the number is %s", tt.algorithm, wrong, err, tt.number)
 				}
 			}
 		}
 	}
 }
 
-func FuzzParseAccount(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	v := readAccounts(f)
 	for _, tt := range v.Valid {
 		f.Add(tt.Text)
@@ -148,32 +148,32 @@ func FuzzParseAccount(f *testing.F) {
 		f.Add(tt.Text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := checkout.ParseAccount(text)
+		a, err := bankaccount.Parse(text)
 		if err != nil {
-			if a != (checkout.Account{}) {
-				t.Errorf("ParseAccount(%q) = %+v with error %v", text, a, err)
+			if a != (bankaccount.Number{}) {
+				t.Errorf("Parse(%q) = %+v with error %v", text, a, err)
 			}
 			return
 		}
 		digits := strings.NewReplacer(" ", "", "-", "").Replace(text)
 		if got := a.Bank + a.Branch + a.Base + a.Suffix; got != digits {
-			t.Errorf("ParseAccount(%q) has the digits %s, want %s", text, got, digits)
+			t.Errorf("Parse(%q) has the digits %s, want %s", text, got, digits)
 		}
 		plain := a.Bank + "-" + a.Branch + "-" + a.Base + "-" + a.Suffix
-		if again, err := checkout.ParseAccount(plain); err != nil || again != a {
-			t.Errorf("ParseAccount(%q) = %+v, but of %q = %+v, %v", text, a, plain, again, err)
+		if again, err := bankaccount.Parse(plain); err != nil || again != a {
+			t.Errorf("Parse(%q) = %+v, but of %q = %+v, %v", text, a, plain, again, err)
 		}
 		if a.BankName() == "" || len(a.Tail()) != 2 {
-			t.Errorf("ParseAccount(%q): bank %q, tail %q", text, a.BankName(), a.Tail())
+			t.Errorf("Parse(%q): bank %q, tail %q", text, a.BankName(), a.Tail())
 		}
 	})
 }
 
-func ExampleParseAccount() {
-	account, err := checkout.ParseAccount("12 3140 0171323 50")
+func ExampleParse() {
+	account, err := bankaccount.Parse("12 3140 0171323 50")
 	fmt.Println(account.BankName(), account.Tail(), err)
 
-	_, err = checkout.ParseAccount("12-3140-0171332-50") // two digits swapped
+	_, err = bankaccount.Parse("12-3140-0171332-50") // two digits swapped
 	fmt.Println("account_number", err)
 	// Output:
 	// ASB 23 <nil>

@@ -1,0 +1,29 @@
+package checkout
+
+import (
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// Authenticate decides whether an API key lets its holder in: found is the key on record, nil where there is none.
+func Authenticate(found *catalogue.Key, env catalogue.Environment) error {
+	switch {
+	case found == nil, !found.RevokedAt.IsZero(), found.Environment != env:
+		return InvalidAPIKey()
+	}
+	return nil
+}
+
+// Admit decides whether a caller may use the service (section 5, rules 2 and 6): keyProvider is the provider of its
+// API key, named the provider that the request names, and p the configuration, nil where there is none.
+func Admit(keyProvider string, named Optional[string], p *catalogue.Provider, env catalogue.Environment) error {
+	switch {
+	case named.Given && named.Value != keyProvider:
+		return refuseKeyMismatch()
+	case p == nil:
+		return refuseUnknownProvider()
+	}
+	if reason := p.Usable(env); reason != nil {
+		return refuseProviderNotEnabled(reason)
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package checkout
+
+// Optional is the value of a field of a request. The zero Optional is a field that was not sent.
+type Optional[T any] struct {
+	Value T
+	Given bool
+
+	malformed  *Fault // why a value that was sent could not be read; then Given is false
+	suggestion string // for a field that was not sent: what else in the request may have been meant for it
+}
+
+// Some returns a value that was given.
+func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Given: true} }
+
+// Unreadable returns a field that was sent and could not be read. The fault names the field, or the section that it
+// stands in, and is reported instead of a missing field.
+func Unreadable[T any](f Fault) Optional[T] { return Optional[T]{malformed: &f} }
+
+// Missing returns a field that was not sent, with a question for the message that says so, such as
+// `is "emial" a misspelling of it?`, or "".
+func Missing[T any](suggestion string) Optional[T] { return Optional[T]{suggestion: suggestion} }
+
+func (o Optional[T]) fault() *Fault { return o.malformed }
+
+// hint returns how a message about the field that is missing goes on.
+func (o Optional[T]) hint() string {
+	if o.suggestion == "" {
+		return ""
+	}
+	return "; " + o.suggestion
+}

@@ -1,0 +1,64 @@
+package checkout
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// PageState says which setup page a payer is shown.
+type PageState string
+
+const (
+	PageOpen       PageState = "open"        // the payer can set up the direct debit
+	PageSettling   PageState = "settling"    // the payer is done, and waits for the processor
+	PageDone       PageState = "done"        // it is set up, or confirmed
+	PageExpired    PageState = "expired"     // the setup token's time is over
+	PageNotEnabled PageState = "not enabled" // the provider may not be used now
+)
+
+// Page returns which page a setup token of this epoch opens.
+func (c Checkout) Page(p catalogue.Provider, env catalogue.Environment, epoch int, now time.Time) PageState {
+	switch {
+	case p.Usable(env) != nil:
+		return PageNotEnabled
+	case c.SetupComplete():
+		return PageDone
+	case c.Setup.settling():
+		return PageSettling
+	case c.TokenExpired(epoch, now):
+		return PageExpired
+	}
+	return PageOpen
+}
+
+// Acceptance is what a payer's browser says in going on from the setup page to the processor.
+type Acceptance struct {
+	From    string // its network address; "" where it is not known
+	TermsID string // of the direct debit terms that the page showed; "" where it said none
+}
+
+// ErrSetUp: there is nothing for the payer to do at the processor. The setup page says why.
+var ErrSetUp = errors.New("the direct debit is set up, or is being set up")
+
+// Decide decides whether a payer goes on from a page in this state, which shows these terms, and returns the consent
+// to them. The errors are SETUP_LINK_EXPIRED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and ErrSetUp.
+func (a Acceptance) Decide(state PageState, terms agreement.DebitTerms, now time.Time) (agreement.Consent, error) {
+	switch {
+	case state == PageNotEnabled:
+		return agreement.Consent{}, refuseProviderNotEnabled(errors.New("this provider cannot be used now"))
+	case state == PageDone, state == PageSettling:
+		return agreement.Consent{}, ErrSetUp
+	case state == PageExpired:
+		return agreement.Consent{}, refuseLinkExpired()
+	case a.TermsID == "": // from a page of an older version, or a host's own page: which terms were read is not known
+		return agreement.Consent{At: now, From: a.From}, nil
+	case a.TermsID != terms.Name():
+		return agreement.Consent{}, refuseTermsChanged()
+	}
+	return agreement.Consent{At: now, From: a.From, Terms: a.TermsID,
+		NoticeDays: cmp.Or(terms.NoticeDays, agreement.UsualNotice)}, nil
+}

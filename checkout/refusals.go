@@ -1,0 +1,157 @@
+package checkout
+
+import "strings"
+
+// Code says why a request is refused: the contract's word where it has one (sections 5 and 7), and a word of the
+// same kind where the contract is silent.
+type Code string
+
+const (
+	CodeValidation         Code = "VALIDATION_ERROR"              // fields are missing or wrong
+	CodeMissingAPIKey      Code = "MISSING_API_KEY"               // there is no API key
+	CodeInvalidAPIKey      Code = "INVALID_API_KEY"               // the API key is not recognised
+	CodeKeyMismatch        Code = "PROVIDER_KEY_MISMATCH"         // the body names another provider than the key
+	CodeProviderNotFound   Code = "PROVIDER_NOT_FOUND"            // the provider has no configuration
+	CodeProviderNotEnabled Code = "PROVIDER_NOT_ENABLED"          // the configuration does not allow calls
+	CodeCheckoutNotFound   Code = "CHECKOUT_NOT_FOUND"            // the provider has no such checkout
+	CodeConflict           Code = "CONFLICT"                      // the confirm's identifiers are not the checkout's
+	CodeIntentConflict     Code = "IDEMPOTENCY_CONFLICT"          // same order or key, different canonical intent
+	CodeSetupIncomplete    Code = "DIRECT_DEBIT_SETUP_INCOMPLETE" // the direct debit is not set up
+
+	// Of the setup page.
+	CodeLinkUnknown  Code = "SETUP_LINK_UNKNOWN" // no secret of ours signed the setup token
+	CodeLinkExpired  Code = "SETUP_LINK_EXPIRED" // the setup token is authentic, and its time is over
+	CodeTermsChanged Code = "TERMS_CHANGED"      // the payer's page shows other direct debit terms than today's
+
+	// CodeBusy: the service could not answer in time; the same request may be sent again.
+	CodeBusy Code = "BUSY"
+)
+
+// Codes lists every code, for tables that must be complete.
+func Codes() []Code {
+	return []Code{CodeValidation, CodeMissingAPIKey, CodeInvalidAPIKey, CodeKeyMismatch, CodeProviderNotFound,
+		CodeProviderNotEnabled, CodeCheckoutNotFound, CodeConflict, CodeIntentConflict, CodeSetupIncomplete,
+		CodeLinkUnknown, CodeLinkExpired, CodeTermsChanged, CodeBusy}
+}
+
+// Fault is one thing wrong with one field of a request.
+type Fault struct {
+	Field   string // dotted path: "plan.instalment_amount"
+	Message string // reads on from the field's name: "must be …"
+}
+
+// Error is a refusal: a rule of the contract says no. Sent again, the same request gets the same answer until
+// what it names changes: the configuration, the setup, or the load.
+type Error struct {
+	Code    Code
+	Message string
+	Faults  []Fault
+}
+
+// Error returns the message with every fault.
+func (e *Error) Error() string {
+	if len(e.Faults) == 0 {
+		return e.Message
+	}
+	var b strings.Builder
+	b.WriteString(e.Message)
+	sep := ": "
+	for _, f := range e.Faults {
+		b.WriteString(sep + f.Field + " " + f.Message)
+		sep = "; "
+	}
+	return b.String()
+}
+
+// Every refusal of the module is made by one of the functions below.
+
+func refuse(code Code, message string, faults ...Fault) *Error {
+	return &Error{Code: code, Message: message, Faults: faults}
+}
+
+// Malformed refuses a request that cannot be read. The message says what is wrong with the whole of it.
+func Malformed(message string, faults ...Fault) *Error {
+	return refuse(CodeValidation, message, faults...)
+}
+
+func refuseFields(faults []Fault) *Error {
+	return refuse(CodeValidation, "the request has missing or invalid fields; details says what each must be", faults...)
+}
+
+// MissingAPIKey refuses a request without a key. The message says how one is sent.
+func MissingAPIKey(message string) *Error { return refuse(CodeMissingAPIKey, message) }
+
+// InvalidAPIKey refuses a request whose key admits nobody. Every key that does is refused in the same words.
+func InvalidAPIKey() *Error {
+	return refuse(CodeInvalidAPIKey,
+		"the API key is not recognised; it must be a key of this environment that is not revoked")
+}
+
+// RepeatedAPIKey refuses a request with more than one Authorization header.
+func RepeatedAPIKey() *Error {
+	return refuse(CodeInvalidAPIKey, "there must be one Authorization header, not several")
+}
+
+func refuseKeyMismatch() *Error {
+	return refuse(CodeKeyMismatch, "the API key does not belong to this provider_code; send the one that the key was issued to",
+		Fault{FieldProviderCode, "does not match the API key; every letter counts, its case too"})
+}
+
+func refuseUnknownProvider() *Error {
+	return refuse(CodeProviderNotFound, "this provider has no configuration; ask the operator")
+}
+
+func refuseProviderNotEnabled(reason error) *Error {
+	return refuse(CodeProviderNotEnabled, reason.Error()+"; ask the operator")
+}
+
+// CheckoutNotFound refuses an id that is no checkout's of the caller, whoever else's it may be.
+func CheckoutNotFound() *Error {
+	return refuse(CodeCheckoutNotFound,
+		"there is no checkout with this id; send the checkout.checkout_id that your create answered")
+}
+
+func refuseKeyTaken() *Error {
+	return refuse(CodeIntentConflict, "this Idempotency-Key belongs to another order; nothing was changed: use a key for one order only",
+		Fault{FieldIdempotencyKey, "was used to create the checkout of another order"},
+		Fault{FieldOrderID, "is not the order that the Idempotency-Key belongs to"})
+}
+
+func refuseIntent(differing []Fault) *Error {
+	return refuse(CodeIntentConflict,
+		"this order already has a checkout with a different enrolment intent; nothing was changed: "+
+			"send the first intent again, or use a new provider_order_id", differing...)
+}
+
+func refuseIdentifiers(differing []Fault) *Error {
+	return refuse(CodeConflict, "the identifiers are not those of this checkout; send what its create answered", differing...)
+}
+
+func refuseToken() *Error {
+	return refuse(CodeConflict, "checkout_token is not the latest one of this checkout; send the create again to get it",
+		Fault{FieldCheckoutToken, "is not the latest token; send direct_debit.token of the latest answer to the create"})
+}
+
+func refuseSetupIncomplete() *Error {
+	return refuse(CodeSetupIncomplete,
+		"the payer has not completed the direct debit setup; poll the checkout until direct_debit.setup_complete is true")
+}
+
+func refuseMandate() *Error {
+	return refuse(CodeSetupIncomplete, "the direct debit mandate cannot be confirmed in its present status; "+
+		"poll the checkout until it is pending_submission, submitted or active")
+}
+
+// LinkUnknown refuses a setup token that no secret of ours signed, or whose checkout does not exist.
+func LinkUnknown() *Error { return refuse(CodeLinkUnknown, "there is no such page") }
+
+func refuseLinkExpired() *Error { return refuse(CodeLinkExpired, "this page has expired") }
+
+func refuseTermsChanged() *Error {
+	return refuse(CodeTermsChanged, "the direct debit terms have changed since this page was opened")
+}
+
+// Busy refuses a request that could not be served in time, and may be sent again.
+func Busy() *Error {
+	return refuse(CodeBusy, "the service is busy; wait as long as Retry-After says and send the same request again")
+}

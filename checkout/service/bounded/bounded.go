@@ -1,0 +1,60 @@
+// Package bounded holds a map whose memory is bounded because it forgets.
+package bounded
+
+import "sync"
+
+// Map keeps the entries that were put in or used last: the latest size of them at least, and twice as many at
+// most. It is safe for concurrent use.
+//
+// Entries live in two generations. A full young generation becomes the old one, and the entries of the old one that
+// were not used since are forgotten.
+type Map[K comparable, V any] struct {
+	size int
+
+	mu         sync.RWMutex
+	young, old map[K]V
+}
+
+// New returns an empty map.
+func New[K comparable, V any](size int) *Map[K, V] {
+	return &Map[K, V]{size: size, young: make(map[K]V)}
+}
+
+// Get returns the value of key; ok is false if there is none, or it was forgotten.
+func (m *Map[K, V]) Get(key K) (v V, ok bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if v, ok = m.young[key]; !ok {
+		v, ok = m.old[key]
+	}
+	return v, ok
+}
+
+// Put sets the value of key.
+func (m *Map[K, V]) Put(key K, v V) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(key, v)
+}
+
+// Use returns the value of key, made by create if there is none. It counts as put in last.
+func (m *Map[K, V]) Use(key K, create func() V) V {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.young[key]
+	if ok {
+		return v
+	}
+	if v, ok = m.old[key]; !ok {
+		v = create()
+	}
+	m.put(key, v)
+	return v
+}
+
+func (m *Map[K, V]) put(key K, v V) {
+	if _, ok := m.young[key]; !ok && len(m.young) >= m.size {
+		m.old, m.young = m.young, make(map[K]V)
+	}
+	m.young[key] = v
+}

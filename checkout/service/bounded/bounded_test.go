@@ -1,0 +1,78 @@
+package bounded_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
+)
+
+func TestTheLatestEntriesAreKeptAndMemoryIsBounded(t *testing.T) {
+	const size = 100
+	m := bounded.New[int, int](size)
+	for i := range 10 * size {
+		m.Put(i, -i)
+		for j := max(0, i-size+1); j <= i; j++ {
+			if v, ok := m.Get(j); !ok || v != -j {
+				t.Fatalf("after %d: Get(%d) = %d, %v; want one of the latest %d", i, j, v, ok, size)
+			}
+		}
+		kept := 0
+		for j := range i + 1 {
+			if _, ok := m.Get(j); ok {
+				kept++
+			}
+		}
+		if kept > 2*size {
+			t.Fatalf("%d entries are kept, want at most %d", kept, 2*size)
+		}
+	}
+	if _, ok := m.Get(0); ok {
+		t.Error("the first of all is still kept")
+	}
+}
+
+func TestUseKeepsWhatIsUsed(t *testing.T) {
+	const size = 10
+	m := bounded.New[int, *int](size)
+	created := 0
+	create := func() *int { created++; return new(int) }
+	first := m.Use(-1, create)
+	for i := range 10 * size {
+		m.Put(i, nil)
+		if got := m.Use(-1, create); got != first {
+			t.Fatalf("after %d the value in use was made again", i)
+		}
+	}
+	if created != 1 {
+		t.Errorf("created %d times, want once", created)
+	}
+}
+
+func TestPutReplacesAndTakesNoRoomTwice(t *testing.T) {
+	m := bounded.New[string, int](2)
+	m.Put("a", 1)
+	for n := range 10 {
+		m.Put("b", n)
+	}
+	for key, want := range map[string]int{"a": 1, "b": 9} {
+		if v, ok := m.Get(key); v != want || !ok {
+			t.Errorf("%s = %d, %v; want %d", key, v, ok, want)
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	m := bounded.New[int, int](8)
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			for i := range 1000 {
+				m.Put(i%32, g)
+				m.Get(i % 32)
+				m.Use(i%32, func() int { return g })
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,78 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Operation is what a Failure happened in.
+type Operation string
+
+const (
+	OperationServe   Operation = "serve request"       // the caller was told only that the service is busy
+	OperationPrint   Operation = "render agreement"    // the confirm goes on; after two such it has no PDF
+	OperationObserve Operation = "observe setup"       // the processor did not answer; the record does
+	OperationSweep   Operation = "look for due setups" // setups are looked at later
+	OperationSend    Operation = "send event"          // one attempt of several at a provider's receiver
+	OperationGiveUp  Operation = "give up event"       // every attempt failed: the event is not sent again
+	OperationDeliver Operation = "deliver events"      // the events are delivered later, by recovery
+	OperationRecover Operation = "recover events"      // they are delivered later
+	OperationReady   Operation = "check readiness"     // what was checked is not ready
+	OperationHook    Operation = "call hook"           // a hook of the embedding program panicked
+)
+
+// Severity says how much of an operator's attention a Failure needs.
+type Severity string
+
+const (
+	Warning Severity = "warning" // it passes by itself, or is not the service's own failure
+	Error   Severity = "error"   // somebody should look
+)
+
+// Failure is something that went wrong and that is not returned to a caller, or not in full.
+type Failure struct {
+	Operation  Operation
+	Severity   Severity
+	CheckoutID string // "" where the failure is of none, like EventID
+	EventID    string
+	Attempt    int // of OperationSend and OperationPrint, from 1; 0 otherwise
+	Err        error
+}
+
+// report calls Config.Report.
+func (s *Service) report(ctx context.Context, f Failure) { s.cfg.Report(ctx, f) }
+
+// fail names what failed. What failed only because there was no time for it becomes the refusal that
+// says so, and its cause is reported.
+func (s *Service) fail(ctx context.Context, doing string, err error) error {
+	err = fmt.Errorf("%s: %w", doing, err)
+	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
+		s.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
+		return checkout.Busy()
+	}
+	return err
+}
+
+// recovered, deferred, turns a panic in a port into the error of the method or goroutine that it would have ended.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	}
+}
+
+// call calls a hook, which must not stop what it is told of.
+func (s *Service) call(ctx context.Context, checkoutID string, hook func()) {
+	var err error
+	func() {
+		defer recovered(&err)
+		hook()
+	}()
+	if err != nil {
+		s.report(ctx, Failure{Operation: OperationHook, Severity: Error, CheckoutID: checkoutID, Err: err})
+	}
+}

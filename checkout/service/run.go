@@ -1,0 +1,172 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	recoverEvery = time.Second
+	recoverBatch = 500 // checkouts of one provider at a time
+	recoverers   = 16  // of one provider's checkouts
+
+	sweepEvery = 30 * time.Second
+	sweepBatch = 200 // setups at a time
+	observers  = 4
+)
+
+// Run does the background work until ctx ends, and returns when the work in hand is done. Every process runs it. It
+// takes up the deliveries that a crash cut off, now and every second, and looks at the setups that were begun and whose
+// outcome is not final, ever less often the older they are. Once ctx has ended, requests that are still under way
+// make no second attempt at a delivery, so that a server drains quickly; what they leave is taken up by the next process.
+func (s *Service) Run(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
+	r := recovery{Service: s, busy: make(map[string]bool)}
+	var all sync.WaitGroup
+	all.Go(func() { every(ctx, recoverEvery, r.poll) })
+	all.Go(func() { every(ctx, sweepEvery, s.sweep) })
+	all.Wait()
+	r.deliveries.Wait()
+}
+
+// every calls work now and then every period until ctx ends.
+func every(ctx context.Context, period time.Duration, work func(context.Context)) {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		work(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// recovery delivers the events whose lease has ended. Each provider's events are delivered apart from
+// those of others, whose receivers may hang.
+type recovery struct {
+	*Service
+	deliveries sync.WaitGroup
+	mu         sync.Mutex
+	busy       map[string]bool // providers whose events are being delivered
+}
+
+// poll starts to deliver the events of every provider that has expired leases, and no deliveries under way.
+func (r *recovery) poll(ctx context.Context) {
+	expired, err := r.expired(ctx)
+	if err != nil {
+		r.failed(ctx, Failure{Operation: OperationRecover, Severity: Error, Err: err})
+		return
+	}
+	checkouts := make(map[string][]string)
+	for _, e := range expired {
+		checkouts[e.ProviderCode] = append(checkouts[e.ProviderCode], e.CheckoutID)
+	}
+	for provider, ids := range checkouts {
+		if !r.acquire(provider) {
+			continue
+		}
+		r.deliveries.Go(func() {
+			defer r.release(provider)
+			inParallel(recoverers, ids, func(id string) {
+				d := deliverer{Service: r.Service, checkoutID: id, leases: make(map[string]int64)}
+				if err := d.deliverExpired(ctx); err != nil {
+					r.failed(ctx, Failure{Operation: OperationRecover, Severity: Error, CheckoutID: id, Err: err})
+				}
+			})
+		})
+	}
+}
+
+func (r *recovery) expired(ctx context.Context) (leases []ports.ExpiredLease, err error) {
+	defer recovered(&err)
+	return r.cfg.Store.ExpiredLeases(ctx, r.now(), recoverBatch)
+}
+
+func (r *recovery) acquire(provider string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was := r.busy[provider]
+	r.busy[provider] = true
+	return !was
+}
+
+func (r *recovery) release(provider string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, provider)
+}
+
+// sweep looks at the setups that are due.
+func (s *Service) sweep(ctx context.Context) {
+	ids, err := s.due(ctx)
+	if err != nil {
+		s.failed(ctx, Failure{Operation: OperationSweep, Severity: Error, Err: err})
+		return
+	}
+	inParallel(observers, ids, func(id string) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := s.look(ctx, id); err != nil {
+			s.failed(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: id, Err: err})
+		}
+	})
+}
+
+func (s *Service) due(ctx context.Context) (ids []string, err error) {
+	defer recovered(&err)
+	return s.cfg.Store.DueSetups(ctx, s.now(), sweepBatch)
+}
+
+// errNotDue ends an update of a setup that another process looks at.
+var errNotDue = errors.New("the setup is not due")
+
+// look asks the processor about a setup that is due. That it is looked at is stored first, so that of several
+// processes one does.
+func (s *Service) look(ctx context.Context, id string) (err error) {
+	defer recovered(&err)
+	now := s.now()
+	change, err := s.update(ctx, id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+		if !c.Setup.Due(now) {
+			return checkout.Change{Next: c}, errNotDue
+		}
+		return c.Looked(now), nil
+	})
+	if errors.Is(err, errNotDue) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("note that the setup is looked at: %w", err)
+	}
+	_, err = s.refresh(ctx, change.Next, s.observe)
+	return err
+}
+
+// failed reports a failure of the background work, unless that is because it ends.
+func (s *Service) failed(ctx context.Context, f Failure) {
+	if ctx.Err() == nil {
+		s.report(ctx, f)
+	}
+}
+
+// inParallel calls work with each id, a few at a time, and returns when all calls have.
+func inParallel(limit int, ids []string, work func(id string)) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	running := make(chan struct{}, limit)
+	for _, id := range ids {
+		running <- struct{}{}
+		all.Go(func() {
+			defer func() { <-running }()
+			work(id)
+		})
+	}
+}

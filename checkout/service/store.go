@@ -1,0 +1,63 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// update stores what decide makes of a checkout, and returns the change. A refusal or another answer of decide is
+// returned as it is.
+func (s *Service) update(ctx context.Context, id string, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
+	var change checkout.Change
+	var decided error
+	err := s.cfg.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
+		change, decided = decide(c)
+		return change, decided
+	})
+	switch {
+	case err == nil:
+		return change, nil
+	case decided != nil && errors.Is(err, decided):
+		return change, decided
+	}
+	return change, s.fail(ctx, "update checkout "+id, err)
+}
+
+// owned returns the caller's checkout. Another provider's does not exist.
+func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
+	if !checkout.PlausibleID(id) {
+		return checkout.Checkout{}, checkout.CheckoutNotFound()
+	}
+	stored, err := found(s.cfg.Store.Checkout(ctx, id))
+	switch {
+	case err != nil:
+		return checkout.Checkout{}, s.fail(ctx, "read checkout", err)
+	case stored == nil, stored.ProviderCode != caller.ProviderCode:
+		return checkout.Checkout{}, checkout.CheckoutNotFound()
+	}
+	return *stored, nil
+}
+
+// enqueue says how the events of a change of this provider's checkout enter the outbox.
+func enqueue(provider catalogue.Provider, now time.Time) ports.Enqueue {
+	if !provider.Destination.Configured() {
+		return ports.Enqueue{Status: events.NotConfigured}
+	}
+	return ports.Enqueue{Status: events.Pending, Until: now.Add(leaseDuration)}
+}
+
+// tokenText returns the text of the latest token of a checkout, or "" if its secret is gone.
+func (s *Service) tokenText(c checkout.Checkout) string {
+	text, _ := s.cfg.Keyring.Text(c.ID, c.Latest())
+	return text
+}
+
+// pageURL returns the address of the setup page.
+func (s *Service) pageURL(token string) string { return s.cfg.BaseURL + SetupPath + "?token=" + token }

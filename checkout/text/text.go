@@ -1,0 +1,108 @@
+// Package text holds the one rule for text that people and systems send: names, e-mail addresses and
+// identifiers. It does no I/O and reads no clock.
+package text
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Max is the length of the longest text that is kept, in characters.
+const Max = 255
+
+// Limits of an e-mail address in bytes (RFC 5321, section 4.5.3.1).
+const (
+	maxEmail = 254
+	maxLocal = 64
+)
+
+// Normalize returns a text that people read in Unicode NFC, without white space around it: two spellings that look
+// the same become the same. Control characters stay, for Check to refuse.
+func Normalize(s string) string {
+	return strings.TrimFunc(norm.NFC.String(s), func(r rune) bool {
+		return unicode.IsSpace(r) && !unicode.IsControl(r)
+	})
+}
+
+// Check returns what is wrong with a text, "" if nothing is: it must be 1 to 255 characters of valid UTF-8, without
+// control characters, controls of the writing direction, line separators and noncharacters. The message reads on from
+// a field's name: "must not be empty".
+func Check(s string) string {
+	switch n := utf8.RuneCountInString(s); {
+	case !utf8.ValidString(s):
+		return "must be valid UTF-8"
+	case n == 0:
+		return "must not be empty"
+	case n > Max:
+		return fmt.Sprintf("must be at most %d characters, not %d", Max, n)
+	}
+	return CheckCharacters(s)
+}
+
+// CheckCharacters returns what is wrong with the characters of a text of any length, "" if nothing is: see Check.
+func CheckCharacters(s string) string {
+	for _, r := range s {
+		switch {
+		case unicode.IsControl(r):
+			return "must not contain control characters"
+		case r < 0x80: // the common case needs no table
+		case unicode.Is(unicode.Bidi_Control, r):
+			return fmt.Sprintf("must not contain U+%04X, which changes the direction of the text", r)
+		case r == '\u2028', r == '\u2029':
+			return fmt.Sprintf("must not contain U+%04X, which separates lines", r)
+		case unicode.Is(unicode.Noncharacter_Code_Point, r):
+			return fmt.Sprintf("must not contain U+%04X, which is no character", r)
+		}
+	}
+	return ""
+}
+
+// CheckName returns what is wrong with a name: Check's faults, or that it shows nothing to a reader.
+func CheckName(s string) string {
+	if fault := Check(s); fault != "" {
+		return fault
+	}
+	if !strings.ContainsFunc(s, visible) {
+		return "must hold a visible character"
+	}
+	return ""
+}
+
+func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
+
+// CheckEmail returns what is wrong with an e-mail address: Check's faults, or that it is not one plain address, which
+// is a local part and a host of two or more labels. Letters of any script may stand in both. Whether mail arrives
+// there is not checked.
+func CheckEmail(s string) string {
+	if fault := Check(s); fault != "" {
+		return fault
+	}
+	local, host, found := strings.Cut(s, "@")
+	switch {
+	case !found, local == "", len(local) > maxLocal, len(s) > maxEmail,
+		strings.HasPrefix(local, "."), strings.HasSuffix(local, "."),
+		strings.ContainsFunc(s, unicode.IsSpace),
+		strings.ContainsAny(s, `<>()[]\,;:"`),
+		!isHost(host):
+		return "must be an e-mail address, such as name@example.ac.nz"
+	}
+	return ""
+}
+
+// isHost reports whether s is two or more labels of letters, digits and inner hyphens.
+func isHost(s string) bool {
+	labels := strings.Split(s, ".")
+	for _, label := range labels {
+		if label == "" || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
+			strings.ContainsFunc(label, func(r rune) bool {
+				return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+			}) {
+			return false
+		}
+	}
+	return len(labels) > 1
+}

@@ -1,0 +1,114 @@
+package text_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/provider-checkout/provider-checkout/checkout/text"
+)
+
+func TestCheck(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"one character", "a", ""},
+		{"255 characters of three bytes", strings.Repeat("ใ", 255), ""},
+		{"256 characters", strings.Repeat("a", 256), "must be at most 255 characters, not 256"},
+		{"nothing", "", "must not be empty"},
+		{"invalid UTF-8", "a\xff", "must be valid UTF-8"},
+		{"U+0000", "a\x00", "must not contain control characters"},
+		{"a line feed", "a\nb", "must not contain control characters"},
+		{"DEL", "a\x7f", "must not contain control characters"},
+		{"a C1 control", "a\u0085", "must not contain control characters"},
+		{"a right-to-left override", "Aroha\u202egpj.exe", "must not contain U+202E, which changes the direction of the text"},
+		{"a right-to-left mark", "a\u200f", "must not contain U+200F, which changes the direction of the text"},
+		{"an Arabic letter mark", "a\u061c", "must not contain U+061C, which changes the direction of the text"},
+		{"a first strong isolate", "\u2068a", "must not contain U+2068, which changes the direction of the text"},
+		{"a line separator", "a\u2028", "must not contain U+2028, which separates lines"},
+		{"a paragraph separator", "a\u2029", "must not contain U+2029, which separates lines"},
+		{"a noncharacter of the first plane", "a\ufffe", "must not contain U+FFFE, which is no character"},
+		{"a noncharacter of Arabic presentation forms", "\ufdd0", "must not contain U+FDD0, which is no character"},
+		{"the last noncharacter", "\U0010ffff", "must not contain U+10FFFF, which is no character"},
+		{"a joiner, which names of some scripts need", "नर\u200dस", ""},
+		{"Hebrew", "נועה", ""},
+		{"an emoji", "🎓", ""},
+		{"a replacement character", "\ufffd", ""},
+	} {
+		if got := text.Check(tt.text); got != tt.want {
+			t.Errorf("%s: Check(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestCheckName(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"a name", "Tāmati", ""},
+		{"spaces only", "  ", "must hold a visible character"},
+		{"a space of no width", "\u200b", "must hold a visible character"},
+		{"one sign", ".", ""},
+		{"a fault of the text itself", "", "must not be empty"},
+	} {
+		if got := text.CheckName(tt.text); got != tt.want {
+			t.Errorf("%s: CheckName(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestCheckEmail(t *testing.T) {
+	const wrong = "must be an e-mail address, such as name@example.ac.nz"
+	local := strings.Repeat("l", 64)
+	for _, tt := range []struct{ name, text, want string }{
+		{"plain", "aroha@students.example.ac.nz", ""},
+		{"signs that stand in addresses", "o'neil+enrol_2027@x-y.nz", ""},
+		{"a domain with a macron", "aroha@tāmaki.nz", ""},
+		{"a local part with a macron", "tāne@x.nz", ""},
+		{"two dots inside, as some providers of mail allow", "x..y@z.nz", ""},
+		{"a local part of 64 bytes, 254 in all", local + "@" + strings.Repeat("h", 186) + ".nz", ""},
+		{"a local part of 65 bytes", local + "l@x.nz", wrong},
+		{"255 bytes in all", local + "@" + strings.Repeat("h", 187) + ".nz", wrong},
+		{"no @", "aroha.example.nz", wrong},
+		{"two @", "a@b@c.nz", wrong},
+		{"no local part", "@x.nz", wrong},
+		{"a dot in front", ".a@x.nz", wrong},
+		{"a dot at the end of the local part", "a.@x.nz", wrong},
+		{"a host of one label", "a@localhost", wrong},
+		{"an underscore in the host", "a@b_c.nz", wrong},
+		{"a hyphen at a label's start", "a@-b.nz", wrong},
+		{"a hyphen at a label's end", "a@b-.nz", wrong},
+		{"an empty label", "a@b..nz", wrong},
+		{"a dot at the end", "a@b.nz.", wrong},
+		{"white space", "a b@x.nz", wrong},
+		{"a name around it", "Aroha <a@x.nz>", wrong},
+		{"quotes", `"a"@x.nz`, wrong},
+		{"an address literal", "a@[127.0.0.1]", wrong},
+		{"two addresses", "a@x.nz,b@x.nz", wrong},
+		{"a line feed", "a@x.nz\n", "must not contain control characters"},
+		{"nothing", "", "must not be empty"},
+	} {
+		if got := text.CheckEmail(tt.text); got != tt.want {
+			t.Errorf("%s: CheckEmail(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestNormalize(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"letters with their marks apart", "Ta\u0304mati", "Tāmati"},
+		{"spaces around", " \u00a0\u2003Aroha ", "Aroha"},
+		{"spaces inside stay", "Te  Ao", "Te  Ao"},
+		{"control characters stay for Check", "\tAroha\n", "\tAroha\n"},
+	} {
+		if got := text.Normalize(tt.text); got != tt.want {
+			t.Errorf("%s: Normalize(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestNormalizedTextStaysAsItIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		once := text.Normalize(rapid.String().Draw(t, "text"))
+		if twice := text.Normalize(once); twice != once {
+			t.Errorf("Normalize(%q) = %q", once, twice)
+		}
+	})
+}

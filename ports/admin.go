@@ -1,0 +1,89 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// Admin is what the operator's commands need of a store.
+type Admin interface {
+	Store
+	Agreements
+	Configurer
+	Exporter
+}
+
+// Agreements reads what was agreed. Agreements and documents enter the store with a Change.
+type Agreements interface {
+	// Agreement returns the agreement with this number (PPA-…), or ErrNotFound.
+	Agreement(ctx context.Context, number string) (agreement.Agreement, error)
+
+	// Document returns the PDF of the agreement with this number. ErrNotFound if there is no
+	// such agreement or it was never rendered.
+	Document(ctx context.Context, number string) (agreement.Document, error)
+}
+
+// Configurer changes what the operator configured.
+type Configurer interface {
+	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide and
+	// stores what comes back in their place, all of it or nothing, atomically. decide may run more than once,
+	// and must not call the store; an error of it is returned as it is. Courses and options keep their order. Keys
+	// and checkouts are not changed.
+	ReplaceProviders(ctx context.Context,
+		decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error
+
+	// Keys returns every API key in the order of their creation.
+	Keys(ctx context.Context) ([]catalogue.Key, error)
+
+	// AddKey stores a new API key. ErrDuplicate if its id or hash is taken.
+	AddKey(ctx context.Context, key catalogue.Key) error
+
+	// RevokeKey marks the API key as revoked, unless it is already: then the first time stays.
+	// ErrNotFound if there is no such key.
+	RevokeKey(ctx context.Context, id string, at time.Time) error
+}
+
+// Exporter reads everything on record.
+type Exporter interface {
+	// Export passes everything to visit in one read snapshot: configurations in the order of
+	// their codes, then keys, then checkouts, each in the order of their creation. However many
+	// checkouts there are, memory is bounded. An error of visit ends it and is returned as it is.
+	Export(ctx context.Context, visit Visitor) error
+}
+
+// Visitor receives what Export reads. No function is nil.
+type Visitor struct {
+	Configuration func(catalogue.Configuration) error
+	Key           func(catalogue.Key) error
+	Checkout      func(CheckoutRecord) error
+	// Unreadable is called instead of Checkout for a checkout of which something on record cannot be read; the export
+	// goes on after it.
+	Unreadable func(checkoutID string, err error) error
+}
+
+// CheckoutRecord is everything on record about one checkout.
+type CheckoutRecord struct {
+	Checkout  checkout.Checkout
+	Agreement *agreement.Agreement // nil until confirmed
+	Document  *DocumentInfo        // nil unless rendered
+	Events    []EventRecord        // in the order in which they were stored
+}
+
+// DocumentInfo describes a document without its bytes.
+type DocumentInfo struct {
+	ID     string
+	SHA256 [32]byte
+	Size   int // bytes
+}
+
+// EventRecord is an event and what became of it.
+type EventRecord struct {
+	Event    events.Event
+	Status   events.Status
+	Attempts int
+}

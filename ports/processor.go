@@ -1,0 +1,69 @@
+package ports
+
+import (
+	"context"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// Processor is the direct debit payment processor. Its calls may go far away: callers bound them by ctx and make
+// them outside any transaction. A payer's setup goes through Begin, the processor's own page, and then Observe: the
+// payer's return to ReturnURL is only a hint. A processor that sends notifications has its receiver call
+// Service.RefreshBillingRequest or Service.RefreshMandate, and repeats a notification for which that fails.
+type Processor interface {
+	// Info describes the processor. It never changes.
+	Info() ProcessorInfo
+
+	// Begin makes a billing request, or finds the one that was made before under the same start.Key, and
+	// says where the payer's browser goes to fulfil it; the address may differ each time.
+	Begin(ctx context.Context, start SetupStart) (BillingRequest, error)
+
+	// Observe returns what the processor says of a setup that was begun: of setup.BillingRequestID, and of the
+	// mandate that it led to. setup is what is on record. Before the payer is done the observation has BillingPending
+	// (or one of the words for what comes before BillingFulfilled), MandateNone and CustomerInProgress; once it has
+	// BillingFulfilled, all fields must be set, or the setup does not count as complete. Authorised comes when
+	// money may be collected. It is called by polls and by the setup page, at most every two seconds for a billing
+	// request, before a confirm, and now and then for setups whose outcome is not final. After an error a poll
+	// is answered from the record, and a confirm is told to try again.
+	Observe(ctx context.Context, account Account, setup checkout.Setup) (checkout.Observation, error)
+
+	// Ready returns nil if the processor can be reached and would take a Begin. It changes
+	// nothing there.
+	Ready(ctx context.Context) error
+}
+
+// ProcessorInfo describes a processor.
+type ProcessorInfo struct {
+	Name        string // as providers are told it: "gocardless"
+	Environment catalogue.Environment
+	// PageOrigins are the origins, scheme://host[:port], of the pages that Begin sends payers to, where they are not the
+	// service's own: a browser leaves the setup page for no other.
+	PageOrigins []string
+}
+
+// Account is whose payments a processor handles.
+type Account struct {
+	ProviderCode string
+	ID           string // that the operator linked to the provider
+	Environment  catalogue.Environment
+}
+
+// SetupStart is what a processor needs to begin a bank setup.
+type SetupStart struct {
+	Key          string // 32 characters of 0-9a-f for the enrolment and try: the processor's idempotency key
+	Account      Account
+	ProviderName string // as the payer knows the provider
+	CheckoutID   string
+	ReturnURL    string // the setup page, to which the processor sends the payer's browser back
+	// FrameOrigins are the origins of the provider's enrolment pages, which may show the setup in a frame.
+	FrameOrigins []string
+	Student      checkout.Student
+	Description  string // what the payer agrees to: the course's name
+}
+
+// BillingRequest is a bank setup that was begun.
+type BillingRequest struct {
+	ID  string // unique at the processor
+	URL string // where the payer goes
+}
