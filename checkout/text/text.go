@@ -84,7 +84,7 @@ func CheckEmail(s string) string {
 	local, host, found := strings.Cut(s, "@")
 	switch {
 	case !found, local == "", len(local) > maxLocal, len(s) > maxEmail,
-		strings.HasPrefix(local, "."), strings.HasSuffix(local, "."),
+		strings.HasPrefix(local, "."), strings.HasSuffix(local, "."), strings.Contains(local, ".."),
 		strings.ContainsFunc(s, unicode.IsSpace),
 		strings.ContainsAny(s, `<>()[]\,;:"`),
 		!isHost(host):

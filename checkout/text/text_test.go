@@ -62,7 +62,7 @@ func TestCheckEmail(t *testing.T) {
 		{"signs that stand in addresses", "o'neil+enrol_2027@x-y.nz", ""},
 		{"a domain with a macron", "aroha@tāmaki.nz", ""},
 		{"a local part with a macron", "tāne@x.nz", ""},
-		{"two dots inside, as some providers of mail allow", "x..y@z.nz", ""},
+		{"two dots inside", "x..y@z.nz", wrong},
 		{"a local part of 64 bytes, 254 in all", local + "@" + strings.Repeat("h", 186) + ".nz", ""},
 		{"a local part of 65 bytes", local + "l@x.nz", wrong},
 		{"255 bytes in all", local + "@" + strings.Repeat("h", 187) + ".nz", wrong},
