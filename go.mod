@@ -14,6 +14,7 @@ require (
 	github.com/gorilla/mux v1.8.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jung-kurt/gofpdf v1.16.2
+	github.com/klauspost/compress v1.20.3
 	github.com/matryer/is v1.4.1
 	github.com/prometheus/client_golang v1.25.0
 	golang.org/x/image v0.47.0

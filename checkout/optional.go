@@ -5,9 +5,11 @@ type Optional[T any] struct {
 	Value T
 	Given bool
 
-	malformed  *Fault // why a value that was sent could not be read; then Given is false
-	suggestion string // for a field that was not sent: what else in the request may have been meant for it
+	malformed *Fault      // why a value that was sent could not be read; then Given is false
+	suggest   *suggestion // for a field that was not sent: what else in the request may have been meant for it
 }
+
+type suggestion func() string
 
 // Some returns a value that was given.
 func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Given: true} }
@@ -16,16 +18,22 @@ func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Given: true} }
 // stands in, and is reported instead of a missing field.
 func Unreadable[T any](f Fault) Optional[T] { return Optional[T]{malformed: &f} }
 
-// Missing returns a field that was not sent, with a question for the message that says so, such as
-// `is "emial" a misspelling of it?`, or "".
-func Missing[T any](suggestion string) Optional[T] { return Optional[T]{suggestion: suggestion} }
+// Missing returns a field that was not sent. suggest is called for the message that says so, and returns a question
+// such as `is "emial" a misspelling of it?`, or "".
+func Missing[T any](suggest func() string) Optional[T] {
+	s := suggestion(suggest)
+	return Optional[T]{suggest: &s}
+}
 
 func (o Optional[T]) fault() *Fault { return o.malformed }
 
 // hint returns how a message about the field that is missing goes on.
 func (o Optional[T]) hint() string {
-	if o.suggestion == "" {
+	if o.suggest == nil {
 		return ""
 	}
-	return "; " + o.suggestion
+	if suggestion := (*o.suggest)(); suggestion != "" {
+		return "; " + suggestion
+	}
+	return ""
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 //go:embed page.html
@@ -31,10 +31,11 @@ type Pages struct {
 	zone *time.Location
 }
 
-// New returns pages that write times in zone.
-func New(zone *time.Location) (*Pages, error) {
-	if zone == nil {
-		return nil, errors.New("agreementpage: a time zone is required")
+// New returns pages. Times are New Zealand's.
+func New() (*Pages, error) {
+	zone, err := service.NewZealand()
+	if err != nil {
+		return nil, fmt.Errorf("agreementpage: %w", err)
 	}
 	page, err := template.New("page").Parse(source)
 	if err != nil {

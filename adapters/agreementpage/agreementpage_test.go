@@ -181,7 +181,7 @@ func diploma(n int) agreement.Agreement {
 	plan := money.Plan{Frequency: money.Weekly, Instalments: parts, First: money.Date{Year: 2027, Month: time.February, Day: 1}}
 	return agreement.Agreement{
 		ID:         "a0X000000000042",
-		Number:     agreement.Number(2027, 42),
+		Number:     "PPA-2027-000042",
 		Version:    agreement.Version,
 		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
 		OrderID:    "order-7",

@@ -1,14 +1,20 @@
-// Package fakeprocessor stands in for a direct debit payment processor in the sandbox. It
-// keeps nothing: its page hands the result to the service, and later statuses follow from the time.
+// Package fakeprocessor stands in for a direct debit payment processor in the sandbox: a processor as any other, with a
+// page of its own for the payer's bank details. It moves no money. What it knows it keeps in the store of the
+// service, so that every process finds it; later statuses follow from the time.
 package fakeprocessor
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
-	"net/url"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -26,56 +32,134 @@ const (
 	activeAfter    = 2 * time.Minute
 )
 
-// Processor is the fake processor.
-type Processor struct{}
+// Records is where the processor keeps what it knows. Every store of this module is one.
+type Records interface {
+	// KeepSandboxRecord stores data under a name, unless there is some already, which stays.
+	KeepSandboxRecord(ctx context.Context, name string, data []byte) error
+	// SandboxRecord returns what was kept under the name, or ports.ErrNotFound.
+	SandboxRecord(ctx context.Context, name string) ([]byte, error)
+}
 
-var _ ports.Processor = Processor{}
+// Options is how a processor is set up. Records and BaseURL are required.
+type Options struct {
+	Records   Records
+	BaseURL   string           // of the service, under which the processor's pages are mounted at Prefix
+	Log       *slog.Logger     // none if nil
+	RateLimit float64          // requests a second of one client, and for one billing request, in bursts of twice that; 0 for no limit
+	Now       func() time.Time // time.Now if nil
+}
 
-// Name returns "fake".
-func (Processor) Name() string { return "fake" }
+// Processor is the fake processor, and the handler of its pages, which are mounted at Prefix.
+type Processor struct {
+	records Records
+	now     func() time.Time
+	pages
+}
+
+var _ ports.Processor = (*Processor)(nil)
+
+// New returns a processor.
+func New(o Options) *Processor {
+	shared := web.Options{Log: o.Log, BaseURL: o.BaseURL, Now: o.Now}.Complete()
+	p := &Processor{records: o.Records, now: shared.Now}
+	p.pages = newPages(p, shared, o)
+	return p
+}
+
+// Info implements ports.Processor. Its pages are the service's own.
+func (p *Processor) Info() ports.ProcessorInfo {
+	return ports.ProcessorInfo{Name: "fake", Environment: catalogue.Sandbox}
+}
 
 // Ready implements ports.Processor: there is nothing that could be down.
-func (Processor) Ready(ctx context.Context) error { return ctx.Err() }
+func (p *Processor) Ready(ctx context.Context) error { return ctx.Err() }
 
-// Begin implements ports.Processor. The billing request's id is a function of start.Key.
-func (Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
-	if err := ctx.Err(); err != nil {
-		return ports.BillingRequest{}, err
+// Begin implements ports.Processor. The billing request's id is a function of start.Key. Each way back to a setup page
+// has an address of its own.
+func (p *Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
+	id := "BR" + identifier(start.Key)
+	way := wayBack(start.ReturnURL)
+	if err := p.keep(ctx, startName(id, way), toStartWire(start)); err != nil {
+		return ports.BillingRequest{}, fmt.Errorf("keep billing request %s: %w", id, err)
 	}
-	sum := sha256.Sum256([]byte(start.Key))
-	return ports.BillingRequest{
-		ID:  "BR" + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:15]),
-		URL: start.BaseURL + formPath + "?token=" + url.QueryEscape(start.Token),
-	}, nil
+	return ports.BillingRequest{ID: id, URL: p.site.BaseURL + formPath + id + "/" + way}, nil
+}
+
+// identifier returns 24 characters of A-Z2-7 that follow from a text.
+func identifier(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base32.StdEncoding.EncodeToString(sum[:15])
+}
+
+func wayBack(returnURL string) string {
+	sum := sha256.Sum256([]byte(returnURL))
+	return hex.EncodeToString(sum[:12])
+}
+
+// completion is what a payer's form led to.
+type completion struct {
+	holder string
+	tail   string // of the account's base number
+	at     time.Time
+}
+
+// complete records that the payer filled in the form of a billing request. The first time stays.
+func (p *Processor) complete(ctx context.Context, id string, c completion) error {
+	c.at = p.now().UTC().Truncate(time.Millisecond)
+	return p.keep(ctx, doneName(id), toDoneWire(c))
+}
+
+// completed returns the completion of a billing request, or nil where the payer is not done.
+func (p *Processor) completed(ctx context.Context, id string) (*completion, error) {
+	var w doneWire
+	err := p.read(ctx, doneName(id), &w)
+	if errors.Is(err, ports.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read billing request %s: %w", id, err)
+	}
+	c := w.toDomain()
+	return &c, nil
 }
 
 // Observe implements ports.Processor: a completed setup is submitted after one minute, and
-// active and authorised after two, unless the account holder's name says that it fails or is cancelled. A
-// mandate that died stays dead.
-func (Processor) Observe(ctx context.Context, setup checkout.Setup, now time.Time) (checkout.Observation, error) {
-	if err := ctx.Err(); err != nil {
+// active and authorised after two, unless the account holder's name says that it fails or is cancelled. Of a setup
+// that an older version of this program recorded as complete, that record is believed.
+func (p *Processor) Observe(ctx context.Context, _ ports.Account, setup checkout.Setup) (checkout.Observation, error) {
+	done, err := p.completed(ctx, setup.BillingRequestID)
+	if err != nil {
 		return checkout.Observation{}, err
 	}
-	seen, age := setup.Observation, now.Sub(setup.CompletedAt)
-	const pending, fulfilled = checkout.BillingPending, checkout.BillingFulfilled
-	const progress = checkout.CustomerInProgress
-	say := func(b checkout.BillingRequestStatus, m checkout.MandateStatus, a checkout.AuthorisationStatus) {
-		seen.BillingRequest, seen.Mandate, seen.Authorisation = b, m, a
+	if done == nil && !setup.CompletedAt.IsZero() {
+		done = &completion{setup.AccountHolder, setup.AccountTail, setup.CompletedAt}
 	}
-	switch {
-	case seen.Mandate.Dead():
-	case seen.CompletedAt.IsZero():
-		say(pending, checkout.MandateNone, progress)
+	if done == nil {
+		return checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}, nil
+	}
+	mandate, authorisation := done.status(p.now())
+	return checkout.Observation{
+		BillingRequest: checkout.BillingFulfilled,
+		Mandate:        mandate,
+		MandateID:      "MD" + identifier(setup.BillingRequestID),
+		Authorisation:  authorisation,
+		AccountHolder:  done.holder,
+		AccountTail:    done.tail,
+		CompletedAt:    done.at,
+	}, nil
+}
+
+// status returns how far the mandate of a completed setup is.
+func (c completion) status(now time.Time) (checkout.MandateStatus, checkout.AuthorisationStatus) {
+	switch age := now.Sub(c.at); {
 	case age < submittedAfter:
-		say(fulfilled, checkout.MandatePendingSubmission, progress)
-	case seen.AccountHolder == failingHolder:
-		say(fulfilled, checkout.MandateFailed, progress)
-	case seen.AccountHolder == cancelledHolder:
-		say(fulfilled, checkout.MandateCancelled, progress)
+		return checkout.MandatePendingSubmission, checkout.CustomerInProgress
+	case c.holder == failingHolder:
+		return checkout.MandateFailed, checkout.CustomerInProgress
+	case c.holder == cancelledHolder:
+		return checkout.MandateCancelled, checkout.CustomerInProgress
 	case age < activeAfter:
-		say(fulfilled, checkout.MandateSubmitted, progress)
-	default:
-		say(fulfilled, checkout.MandateActive, checkout.Authorised)
+		return checkout.MandateSubmitted, checkout.CustomerInProgress
 	}
-	return seen, nil
+	return checkout.MandateActive, checkout.Authorised
 }

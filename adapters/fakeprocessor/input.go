@@ -5,16 +5,11 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
-	"github.com/provider-checkout/provider-checkout/adapters/internal/page"
-	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/bankaccount"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/checkout/text"
 )
-
-// maxHolder is the longest account holder's name, in characters.
-const maxHolder = 255
 
 // input is the form as the payer filled it in, with what is wrong with it.
 type input struct {
@@ -24,7 +19,7 @@ type input struct {
 // Bank returns the name of the bank that the account number begins with; "" where there is none.
 func (in input) Bank() string {
 	if number := tidy(in.Account.Value); len(number) >= 2 {
-		return checkout.Account{Bank: number[:2]}.BankName()
+		return bankaccount.Number{Bank: number[:2]}.BankName()
 	}
 	return ""
 }
@@ -62,16 +57,16 @@ func (in input) faulty() bool {
 	return in.Holder.Error != "" || in.Account.Error != "" || in.Authority.Error != ""
 }
 
-// read reads the form. The observation holds only if the input is not faulty. provider is whom a payer asks for help.
-func read(values url.Values, provider string) (input, checkout.Observation) {
+// read reads the form. The completion holds only if the input is not faulty. provider is whom a payer asks for help.
+func read(values url.Values, provider string) (input, completion) {
 	var in input
-	in.Holder.Value, _ = page.One(values, "account_holder_name")
-	in.Account.Value, _ = page.One(values, "account_number")
-	in.Authority.Value, _ = page.One(values, "authority_confirmed")
+	in.Holder.Value = web.One(values, "account_holder_name")
+	in.Account.Value = web.One(values, "account_number")
+	in.Authority.Value = web.One(values, "authority_confirmed")
 
-	holder := norm.NFC.String(strings.TrimSpace(in.Holder.Value))
+	holder := text.Normalize(strings.TrimSpace(in.Holder.Value))
 	in.Holder.Error = checkHolder(holder)
-	account, err := checkout.ParseAccount(tidy(in.Account.Value))
+	account, err := bankaccount.Parse(tidy(in.Account.Value))
 	switch {
 	case tidy(in.Account.Value) == "":
 		in.Account.Error = "Enter the account number."
@@ -84,19 +79,13 @@ func read(values url.Values, provider string) (input, checkout.Observation) {
 		in.Authority.Error = "Tick this if no one else has to sign. If someone does, use another account or ask " + provider + "."
 	}
 	if in.faulty() {
-		return in, checkout.Observation{}
+		return in, completion{}
 	}
-	return in, checkout.Observation{
-		BillingRequest: checkout.BillingFulfilled,
-		Mandate:        checkout.MandatePendingSubmission,
-		Authorisation:  checkout.CustomerInProgress,
-		AccountHolder:  holder,
-		AccountTail:    account.Tail(),
-	}
+	return in, completion{holder: holder, tail: account.Tail()}
 }
 
 // tidy returns an account number with what stands between its parts, when people copy one from a statement or
-// a message, put into the spaces and hyphens that checkout.ParseAccount reads.
+// a message, put into the spaces and hyphens that bankaccount.Parse reads.
 func tidy(number string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
@@ -113,7 +102,7 @@ func tidy(number string) string {
 
 // accountError says beside the field what is wrong with an account number.
 func accountError(err error) string {
-	if errors.Is(err, checkout.ErrAccountCheck) {
+	if errors.Is(err, bankaccount.ErrCheckDigits) {
 		return "Check the account number: one of its digits is wrong." // payers know of no check digits
 	}
 	return "The account number " + err.Error() + "."
@@ -121,13 +110,11 @@ func accountError(err error) string {
 
 // checkHolder says what is wrong with an account holder's name, or "".
 func checkHolder(name string) string {
-	switch {
-	case name == "":
+	if name == "" {
 		return "Enter the name of the account holder."
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return "The name of the account holder must not hold control characters."
-	case utf8.RuneCountInString(name) > maxHolder:
-		return "The name of the account holder must have at most 255 characters."
+	}
+	if fault := text.Check(name); fault != "" {
+		return "The name of the account holder " + fault + "."
 	}
 	return ""
 }

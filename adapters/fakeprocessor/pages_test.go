@@ -69,7 +69,7 @@ func newBench(t *testing.T) *bench {
 		Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: keys,
 		Store: b.store, Processor: fakeprocessor.Processor{}, Printer: printer{}, Sender: sender{},
 		Now: clock, Rand: rand.Reader,
-		Report: func(_ context.Context, err error) { t.Errorf("reported: %v", err) },
+		Report: func(_ context.Context, f service.Failure) { t.Errorf("reported: %v", err) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -78,13 +78,13 @@ func newBench(t *testing.T) *bench {
 		Log: slog.New(slog.DiscardHandler), Now: clock, Rand: rand.Reader,
 	})
 	opened, err := b.service.Create(t.Context(), service.Caller{ProviderCode: "RIMU"}, checkout.Create{
-		ProviderCode: checkout.Give("RIMU"), OrderID: checkout.Give("order-1"),
-		FirstName: checkout.Give("Ana"), LastName: checkout.Give("Tau"), Email: checkout.Give("ana@example.nz"),
-		CourseName: checkout.Give("Welding"), Price: checkout.Give(money.Cents(100_00)),
-		Principal: checkout.Give(money.Cents(100_00)), Upfront: checkout.Give(money.Cents(0)),
-		PaymentType: checkout.Give("interest_free_payment_plan"), Frequency: checkout.Give("Weekly"),
-		Number: checkout.Give(4), Regular: checkout.Give(money.Cents(25_00)),
-		First: checkout.Give(money.Date{Year: 2027, Month: time.February, Day: 1}),
+		ProviderCode: checkout.Some("RIMU"), OrderID: checkout.Some("order-1"),
+		FirstName: checkout.Some("Ana"), LastName: checkout.Some("Tau"), Email: checkout.Some("ana@example.nz"),
+		CourseName: checkout.Some("Welding"), Price: checkout.Some(money.Cents(100_00)),
+		Principal: checkout.Some(money.Cents(100_00)), Upfront: checkout.Some(money.Cents(0)),
+		PaymentType: checkout.Some("interest_free_payment_plan"), Frequency: checkout.Some("Weekly"),
+		Number: checkout.Some(4), Regular: checkout.Some(money.Cents(25_00)),
+		First: checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) begin() {
 	b.t.Helper()
-	if _, err := b.service.BeginSetup(b.t.Context(), b.token, service.Acceptance{}); err != nil {
+	if _, err := b.service.BeginSetup(b.t.Context(), b.token, checkout.Acceptance{}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -84,21 +84,21 @@ func kowhai() catalogue.Provider {
 func order() checkout.Create {
 	return checkout.Create{
 		RequestID:    "req_1",
-		ProviderCode: checkout.Give("KOWHAI"),
-		OrderID:      checkout.Give("order-1"),
-		FirstName:    checkout.Give("Hēmi"),
-		LastName:     checkout.Give("O'Brien"),
-		Email:        checkout.Give("hemi@example.nz"),
-		CourseName:   checkout.Give("Diploma in Business"),
-		Price:        checkout.Give(money.Cents(2_990_00)),
-		Principal:    checkout.Give(money.Cents(2_790_00)),
-		Upfront:      checkout.Give(money.Cents(200_00)),
-		PaymentType:  checkout.Give("interest_free_payment_plan"),
-		Frequency:    checkout.Give("Weekly"),
-		Number:       checkout.Give(52),
-		Regular:      checkout.Give(money.Cents(53_65)),
-		Final:        checkout.Give(money.Cents(53_85)),
-		First:        checkout.Give(money.Date{Year: 2027, Month: time.February, Day: 1}),
+		ProviderCode: checkout.Some("KOWHAI"),
+		OrderID:      checkout.Some("order-1"),
+		FirstName:    checkout.Some("Hēmi"),
+		LastName:     checkout.Some("O'Brien"),
+		Email:        checkout.Some("hemi@example.nz"),
+		CourseName:   checkout.Some("Diploma in Business"),
+		Price:        checkout.Some(money.Cents(2_990_00)),
+		Principal:    checkout.Some(money.Cents(2_790_00)),
+		Upfront:      checkout.Some(money.Cents(200_00)),
+		PaymentType:  checkout.Some("interest_free_payment_plan"),
+		Frequency:    checkout.Some("Weekly"),
+		Number:       checkout.Some(52),
+		Regular:      checkout.Some(money.Cents(53_65)),
+		Final:        checkout.Some(money.Cents(53_85)),
+		First:        checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1}),
 	}
 }
 
@@ -123,7 +123,7 @@ func newBench(t *testing.T, p catalogue.Provider, create checkout.Create, rateLi
 			Blocks: []agreement.Block{{Title: "Hardship", Text: "The payer can ask <the lender> to change the plan."}},
 		},
 		Now: clock, Rand: rand.Reader,
-		Report: func(_ context.Context, err error) {
+		Report: func(_ context.Context, f service.Failure) {
 			if b.store.err == nil || !errors.Is(err, b.store.err) { // what the test itself made fail is no surprise
 				t.Errorf("reported: %v", err)
 			}
@@ -170,7 +170,7 @@ func (b *bench) stored() checkout.Checkout {
 // setUp completes the bank setup.
 func (b *bench) setUp() {
 	b.t.Helper()
-	if _, err := b.service.BeginSetup(b.t.Context(), b.token, service.Acceptance{}); err != nil {
+	if _, err := b.service.BeginSetup(b.t.Context(), b.token, checkout.Acceptance{}); err != nil {
 		b.t.Fatal(err)
 	}
 	b.complete()

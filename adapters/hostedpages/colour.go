@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
-	"github.com/provider-checkout/provider-checkout/adapters/internal/page"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
 // colourPrefix begins the names of the stylesheets that carry a provider's colour: a page may not
@@ -16,8 +16,8 @@ const colourPrefix = "colour-"
 
 var colourFile = regexp.MustCompile(`^colour-([0-9a-f]{6})\.css$`)
 
-// colourURL returns the address of the stylesheet for a colour, #rrggbb; "" if it is none.
-func colourURL(text string) string {
+// colourPath returns the path of the stylesheet for a colour, #rrggbb; "" if it is none.
+func colourPath(text string) string {
 	c, ok := colour.Parse(text)
 	if !ok {
 		return ""
@@ -34,7 +34,7 @@ func (p *pages) colours(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	brand, _ := colour.Parse("#" + found[1]) // the pattern of the address allows nothing else
-	page.ServeAsset(w, name, stylesheet(brand), true)
+	web.ServeAsset(w, name, stylesheet(brand), true)
 }
 
 // The ground that links stand on which is nearest to them in brightness: --paper of style.css.

@@ -58,8 +58,8 @@ func TestNothingInlineAndNothingFromElsewhere(t *testing.T) {
 	p.Branding.DisplayName = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`
 	p.Branding.PrimaryColour = `#000;}*{}`
 	p.SuccessURL, p.CancelURL = "javascript:alert(1)", "javascript:alert(1)"
-	create.FirstName = checkout.Give(`<b onclick=alert(1)>{{.}}`)
-	create.CourseName = checkout.Give(`</title><style>*{}</style>`)
+	create.FirstName = checkout.Some(`<b onclick=alert(1)>{{.}}`)
+	create.CourseName = checkout.Some(`</title><style>*{}</style>`)
 	b := newBench(t, p, create, 0)
 	pages := []answer{b.get(b.setupPath()), b.get(b.legalPath()), b.get("/api/dd-setup")}
 	b.setUp()

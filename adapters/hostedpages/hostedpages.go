@@ -1,68 +1,66 @@
-// Package hostedpages is what a payer sees: the setup page and the legal page.
+// Package hostedpages is what a payer sees: the setup page and the legal page, in the provider's branding. No page needs
+// a script. A product with pages of its own calls Service.SetupPage and Service.BeginSetup instead.
 package hostedpages
 
 import (
 	"embed"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/page"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 const (
-	setupPath  = "/api/dd-setup"
-	legalPath  = "/api/dd-setup/legal"
-	assetsPath = "/api/dd-setup/assets/"
+	setupPath  = Prefix
+	legalPath  = Prefix + "/legal"
+	assetsPath = Prefix + "/assets/"
 )
 
 //go:embed *.html setup.js
 var files embed.FS
 
-// Options is how the pages are served.
-// With the zero Options nothing is logged or limited. The fields: Log *slog.Logger; TrustedProxies
-// []netip.Prefix, whose X-Forwarded-For is believed; RateLimit float64, requests a second for one key,
-// client or token, in bursts of twice that, 0 for no limit; HSTS bool, where the base URL is https; Now
-// and Rand; and Observe func(method, route string, status int, took time.Duration), told of every answer.
-type Options = web.Options
+// Prefix is the path under which the pages are, for httpapi.Options.Mount.
+const Prefix = service.SetupPath
+
+// Options is how the pages are served. With the zero Options nothing is logged or limited.
+type Options struct {
+	Log *slog.Logger
+	// RateLimit is how many requests a second one client, and the holder of one setup token, may make, in bursts of
+	// twice that; 0 for no limit.
+	RateLimit float64
+	Now       func() time.Time // time.Now if nil
+}
 
 // pages serves the payer's pages.
 type pages struct {
 	service *service.Service
-	site    *page.Site
+	site    *web.Site
 }
 
-// New returns the handler of every path under /api/dd-setup. GET changes nothing, for mail
-// scanners and previews open links too: only a POST with the setup token in its body leads on.
+// New returns the handler of every path under Prefix. Mount it in httpapi.New, which gives its requests their id and
+// their line in the log; served on its own it does so itself. GET changes nothing, for mail scanners and previews open
+// links too: only a POST with the setup token in its body leads on.
 func New(s *service.Service, o Options) http.Handler {
-	o = o.Complete()
-	p := &pages{s, page.New(page.Config{
-		Assets:  assetsPath,
-		Files:   files,
-		Log:     o.Log,
-		Clients: web.NewLimiter(o.RateLimit, o.Now),
-		Tokens:  web.NewLimiter(o.RateLimit, o.Now),
-	})}
-	return web.Wrap(o, http.HandlerFunc(p.route), p.site.Broken)
+	shared := web.Options{Log: o.Log, BaseURL: s.BaseURL(), Now: o.Now}.Complete()
+	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}
+	return web.Wrap(shared, web.Compress(http.HandlerFunc(p.route)), p.site.Broken)
 }
 
 func (p *pages) route(w http.ResponseWriter, r *http.Request) {
-	serve := func(route string, m page.Methods) {
-		web.SetRoute(r.Context(), route)
-		p.site.Serve(w, r, m)
-	}
 	switch path := r.URL.Path; {
 	case path == setupPath:
-		serve(setupPath, page.Methods{http.MethodGet: p.setup, http.MethodPost: p.begin})
+		p.site.Serve(w, r, setupPath, web.Handlers{http.MethodGet: p.setup, http.MethodPost: p.begin})
 	case path == legalPath:
-		serve(legalPath, page.Methods{http.MethodGet: p.legal})
+		p.site.Serve(w, r, legalPath, web.Handlers{http.MethodGet: p.legal})
 	case strings.HasPrefix(path, assetsPath+colourPrefix):
-		serve(assetsPath+"{asset}", page.Methods{http.MethodGet: p.colours})
+		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.colours})
 	case strings.HasPrefix(path, assetsPath):
-		serve(assetsPath+"{asset}", page.Methods{http.MethodGet: p.site.Asset})
+		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.site.Asset})
 	default:
 		p.site.NotFound(w, r)
 	}
@@ -70,19 +68,26 @@ func (p *pages) route(w http.ResponseWriter, r *http.Request) {
 
 // setup shows the page that the token opens.
 func (p *pages) setup(w http.ResponseWriter, r *http.Request) {
-	if token, ok := p.site.Admit(w, r, web.ClientNet(r.Context()), r.URL.Query()); ok {
+	if token, ok := p.token(w, r, r.URL.Query()); ok {
 		p.show(w, r, token, notice{})
 	}
 }
 
-// legal shows the direct debit terms, to whoever may see the setup page.
+// token returns the setup token that values hold. Where there is none, or its requests are too many, it answers the
+// request itself, and ok is false.
+func (p *pages) token(w http.ResponseWriter, r *http.Request, values url.Values) (token string, ok bool) {
+	token = web.One(values, "token")
+	return token, p.site.Admit(w, r, token)
+}
+
+// legal shows the direct debit terms, to everyone who may see the setup page.
 func (p *pages) legal(w http.ResponseWriter, r *http.Request) {
-	token, ok := p.site.Admit(w, r, web.ClientNet(r.Context()), r.URL.Query())
+	token, ok := p.token(w, r, r.URL.Query())
 	if !ok {
 		return
 	}
 	if setup, ok := p.load(w, r, token); ok {
-		p.site.Show(w, r, "legal.html", view(setup, legalTitle(setup)))
+		p.site.Show(w, r, "legal.html", p.view(setup, legalTitle(setup)))
 	}
 }
 
@@ -92,15 +97,15 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	token, ok := p.site.Admit(w, r, web.ClientNet(r.Context()), form)
+	token, ok := p.token(w, r, form)
 	if !ok {
 		return
 	}
 	next, err := p.service.BeginSetup(r.Context(), token, acceptance(r, form))
 	switch {
-	case page.Refused(err, checkout.CodeTokenExpired, checkout.CodeProviderNotEnabled):
+	case web.Refused(err, checkout.CodeLinkExpired, checkout.CodeProviderNotEnabled):
 		p.show(w, r, token, notice{}) // the page itself says why
-	case page.Refused(err, checkout.CodeTermsChanged):
+	case web.Refused(err, checkout.CodeTermsChanged):
 		p.show(w, r, token, notice{Title: "The terms have changed", Text: "The direct debit terms have changed since you " +
 			"opened this page. Please read them again, and continue if you accept them. Nothing was set up."})
 	case err != nil:
@@ -110,29 +115,31 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// acceptance is what a form of the setup page says.
-func acceptance(r *http.Request, form url.Values) (said service.Acceptance) {
+// acceptance reads a form of the setup page. A terms field that is given twice matches no terms.
+func acceptance(r *http.Request, form url.Values) (a checkout.Acceptance) {
 	if address := web.ClientIP(r.Context()); address.IsValid() {
-		said.From = address.String()
+		a.From = address.String()
 	}
-	said.Terms = strings.Join(form["terms"], " ") // given twice they are none that there are
-	return said
+	a.TermsID = strings.Join(form["terms"], " ")
+	return a
 }
 
-// show shows the setup page of a token. One that is open tells first why it is shown again.
+// show shows the setup page of a token, with a notice of why it is shown again.
 func (p *pages) show(w http.ResponseWriter, r *http.Request, token string, again notice) {
 	setup, ok := p.load(w, r, token)
 	switch {
 	case !ok:
 		return
-	case setup.State == service.PageDone:
-		v := view(setup, "Your direct debit is set up")
+	case setup.State == checkout.PageSettling:
+		p.site.Show(w, r, "settling.html", p.view(setup, "Your direct debit is being set up"))
+	case setup.State == checkout.PageDone:
+		v := p.view(setup, "Your direct debit is set up")
 		v.Script, v.Notify = "setup.js", setup.Provider.EnrolmentOrigins
 		p.site.Show(w, r, "done.html", v)
 	default:
-		v := view(setup, "Set up your direct debit")
+		v := p.view(setup, "Set up your direct debit")
 		if again != (notice{}) {
-			c := contentOf(setup)
+			c := p.content(setup)
 			c.Notice = again
 			v.Data, v.Status = c, http.StatusConflict
 		}
@@ -140,7 +147,7 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, token string, again
 	}
 }
 
-// load returns what a token opens, if it is open or done. Otherwise it answers the request
+// load returns what a token opens, if it shows a plan. Otherwise it answers the request
 // itself, and ok is false.
 func (p *pages) load(w http.ResponseWriter, r *http.Request, token string) (setup service.SetupPage, ok bool) {
 	setup, err := p.service.SetupPage(r.Context(), token)
@@ -150,14 +157,14 @@ func (p *pages) load(w http.ResponseWriter, r *http.Request, token string) (setu
 	}
 	web.SetProvider(r.Context(), setup.Provider.Code)
 	switch setup.State {
-	case service.PageOpen, service.PageDone:
+	case checkout.PageOpen, checkout.PageSettling, checkout.PageDone:
 		return setup, true
-	case service.PageExpired:
-		v := view(setup, "This link has expired")
+	case checkout.PageExpired:
+		v := p.view(setup, "This link has expired")
 		v.Status = http.StatusGone
 		p.site.Show(w, r, "expired.html", v)
 	default:
-		v := view(setup, "This page is not available")
+		v := p.view(setup, "This page is not available")
 		v.Status = http.StatusGone
 		p.site.Show(w, r, "notenabled.html", v)
 	}

@@ -51,15 +51,15 @@ func TestPlanInWords(t *testing.T) {
 		lack   []string
 	}{
 		{"without an initial payment and a residual", func(c *checkout.Create) {
-			c.Price, c.Upfront, c.Principal = checkout.Give(money.Cents(1_200_00)), checkout.Give(money.Cents(0)), checkout.Give(money.Cents(1_200_00))
-			c.Frequency, c.Number, c.Regular = checkout.Give("Monthly"), checkout.Give(12), checkout.Give(money.Cents(100_00))
-			c.Final = checkout.Given[money.Cents]{}
+			c.Price, c.Upfront, c.Principal = checkout.Some(money.Cents(1_200_00)), checkout.Some(money.Cents(0)), checkout.Some(money.Cents(1_200_00))
+			c.Frequency, c.Number, c.Regular = checkout.Some("Monthly"), checkout.Some(12), checkout.Some(money.Cents(100_00))
+			c.Final = checkout.Optional[money.Cents]{}
 		}, []string{"12 monthly payments of $100.00", "all 12 planned payments", "$1,200.00"},
 			[]string{"Initial payment", "Final instalment", "$0.00"}},
 		{"one payment", func(c *checkout.Create) {
-			c.Price, c.Upfront, c.Principal = checkout.Give(money.Cents(1_234_567_89)), checkout.Give(money.Cents(0)), checkout.Give(money.Cents(1_234_567_89))
-			c.Number, c.Regular = checkout.Give(1), checkout.Give(money.Cents(1_234_567_89))
-			c.Final = checkout.Given[money.Cents]{}
+			c.Price, c.Upfront, c.Principal = checkout.Some(money.Cents(1_234_567_89)), checkout.Some(money.Cents(0)), checkout.Some(money.Cents(1_234_567_89))
+			c.Number, c.Regular = checkout.Some(1), checkout.Some(money.Cents(1_234_567_89))
+			c.Final = checkout.Optional[money.Cents]{}
 		}, []string{"1 payment of $1,234,567.89", "the planned payment<"}, []string{"weekly"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -237,10 +237,10 @@ func TestConfirmedPage(t *testing.T) {
 	b.setUp()
 	c := b.stored()
 	_, err := b.service.Confirm(t.Context(), service.Caller{ProviderCode: "KOWHAI"}, checkout.Confirm{
-		RequestID: "req_2", PathID: b.id, CheckoutID: checkout.Give(b.id),
-		ProviderCode: checkout.Give("KOWHAI"), OrderID: checkout.Give("order-1"), Token: checkout.Give(b.token),
-		OpportunityID: checkout.Give(c.Records.OpportunityID), DDAID: checkout.Give(c.Records.DDAID),
-		PaymentMethod: checkout.Give("service_payment_plan"), FirstPayment: order().First,
+		RequestID: "req_2", PathID: b.id, CheckoutID: checkout.Some(b.id),
+		ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("order-1"), Token: checkout.Some(b.token),
+		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
+		PaymentMethod: checkout.Some("service_payment_plan"), FirstPayment: order().First,
 		DepositConfirmed: true, PaymentPlanAccepted: true, InformationConfirmed: true, PrivacyConsentAccepted: true,
 	})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// planInWords is a payment plan as it is read. Every figure comes from the schedule itself.
-type planInWords struct {
+// planView is a payment plan as it is read. Every figure comes from the schedule itself.
+type planView struct {
 	Price   string
 	Initial payment // zero where there is none
 	Final   payment // the final instalment; zero where it is like the others
@@ -40,38 +40,35 @@ type month struct {
 	Payments []payment
 }
 
-// describe puts a schedule into words.
-func describe(price money.Cents, schedule []money.Charge, frequency money.Frequency) planInWords {
-	words := planInWords{Price: dollars(price), Planned: len(schedule)}
+// viewPlan returns the view of a schedule.
+func viewPlan(price money.Cents, schedule []money.Charge, frequency money.Frequency) planView {
+	view := planView{Price: price.Dollars(), Planned: len(schedule)}
 	var total, each, equal money.Cents
 	for _, charge := range schedule {
-		p := payment{Number: charge.Sequence, Date: charge.Due.Long(), Amount: dollars(charge.Amount)}
+		p := payment{Number: charge.Sequence, Date: charge.Due.Long(), What: charge.Type.Label(), Amount: charge.Amount.Dollars()}
 		switch charge.Type {
 		case money.InitialPayment:
-			p.What = "Initial payment"
-			words.Initial = p
+			view.Initial = p
 		case money.FinalInstalment:
-			p.What = "Final instalment"
-			words.Final = p
+			view.Final = p
 		default:
-			words.Count++
-			p.What = "Instalment"
-			if words.Count == 1 {
-				words.EachFrom = p.Date
+			view.Count++
+			if view.Count == 1 {
+				view.EachFrom = p.Date
 			}
-			words.EachUntil, each = p.Date, charge.Amount
+			view.EachUntil, each = p.Date, charge.Amount
 			equal += charge.Amount
 		}
 		total += charge.Amount
-		words.add(p, fmt.Sprintf("%s %d", charge.Due.Month, charge.Due.Year))
+		view.add(p, fmt.Sprintf("%s %d", charge.Due.Month, charge.Due.Year))
 	}
-	words.Each = instalments(words.Count, each, frequency)
-	words.EachTotal, words.Total = dollars(equal), dollars(total)
-	return words
+	view.Each = instalments(view.Count, each, frequency)
+	view.EachTotal, view.Total = equal.Dollars(), total.Dollars()
+	return view
 }
 
 // add puts a payment into its month, which is the latest or a new one.
-func (w *planInWords) add(p payment, name string) {
+func (w *planView) add(p payment, name string) {
 	p.Day = strings.TrimSuffix(p.Date, " "+name)
 	if len(w.Months) == 0 {
 		w.FirstDate = p.Date
@@ -86,16 +83,7 @@ func (w *planInWords) add(p payment, name string) {
 // instalments writes the equal instalments of a plan: "51 weekly payments of $53.65".
 func instalments(number int, each money.Cents, frequency money.Frequency) string {
 	if number == 1 {
-		return "1 payment of " + dollars(each)
+		return "1 payment of " + each.Dollars()
 	}
-	return fmt.Sprintf("%d %s payments of %s", number, strings.ToLower(string(frequency)), dollars(each))
-}
-
-// dollars writes an amount for a reader: "$2,990.00".
-func dollars(amount money.Cents) string {
-	whole, cents, _ := strings.Cut(amount.String(), ".")
-	for at := len(whole) - 3; at > 0; at -= 3 {
-		whole = whole[:at] + "," + whole[at:]
-	}
-	return "$" + whole + "." + cents
+	return fmt.Sprintf("%d %s payments of %s", number, strings.ToLower(string(frequency)), each.Dollars())
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/page"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// content is what the pages tell a payer.
+// content is what the pages show.
 type content struct {
 	Provider     string
 	SupportEmail string // "" where there is none, as in the addresses
@@ -21,50 +21,53 @@ type content struct {
 	CancelURL    string
 
 	Token        string
+	FormURL      string
 	SetupURL     string
 	LegalURL     string
 	LegalTitle   string
 	Terms        []agreement.Row // as the agreement repeats them
 	TermsVersion string
-	TermsRead    string // names the terms that this page shows
+	TermsID      string // of the terms that this page shows
 	NoticePeriod string // of a payment: "10 calendar days"
 	UsualNotice  int    // in days, where this one is shorter; 0 where it is not
-	PlanTerms    agreement.Terms
+	LenderTerms  agreement.Terms
 
 	Student     string
 	Course      string
 	Done        bool
-	OtherWords  bool // the terms that the payer accepted may read otherwise than those of now
+	TermsDiffer bool // the terms that the payer accepted may read otherwise than today's
 	Confirmed   bool
 	Agreement   string // its number; "" until the enrolment is confirmed
 	Superseded  bool   // there is a newer link
-	Notice      notice // what the payer is told first; zero for nothing
+	Notice      notice // what the payer reads first; zero for nothing
+	Deferred    string // the planned first date, where collection starts later; "" where it does not
 	AccountTail string // "" until the setup is done, as are the day and the time of that
 	Completed   string
 	CompletedAt string
 
-	planInWords
+	planView
 }
 
 // view returns the page of a setup in its provider's branding.
-func view(setup service.SetupPage, title string) page.View {
+func (p *pages) view(setup service.SetupPage, title string) web.View {
 	provider := setup.Provider
-	v := page.View{
+	v := web.View{
 		Status:  http.StatusOK,
 		Title:   title,
 		Brand:   provider.DisplayName(),
 		Logo:    template.URL(provider.Branding.Picture()), // which is nothing but a picture
 		Sandbox: provider.Environment == catalogue.Sandbox,
 		Frames:  provider.EnrolmentOrigins,
-		Data:    contentOf(setup),
+		FormsTo: p.service.PageOrigins(),
+		Data:    p.content(setup),
 	}
-	if sheet := colourURL(provider.Branding.PrimaryColour); sheet != "" {
-		v.Styles = []string{sheet}
+	if sheet := colourPath(provider.Branding.PrimaryColour); sheet != "" {
+		v.Styles = []string{p.site.Path(sheet)}
 	}
 	return v
 }
 
-func contentOf(setup service.SetupPage) content {
+func (p *pages) content(setup service.SetupPage) content {
 	provider, c := setup.Provider, setup.Checkout
 	page := content{
 		Provider:     provider.DisplayName(),
@@ -72,29 +75,33 @@ func contentOf(setup service.SetupPage) content {
 		SuccessURL:   provider.SuccessURL,
 		CancelURL:    provider.CancelURL,
 		Token:        setup.Token,
-		SetupURL:     setupPath + "?token=" + url.QueryEscape(setup.Token),
-		LegalURL:     legalPath + "?token=" + url.QueryEscape(setup.Token),
-		Terms:        setup.Terms.Rows(),
+		FormURL:      p.site.Path(setupPath),
+		SetupURL:     p.site.Path(setupPath) + "?token=" + url.QueryEscape(setup.Token),
+		LegalURL:     p.site.Path(legalPath) + "?token=" + url.QueryEscape(setup.Token),
+		Terms:        setup.DebitTerms.Rows(),
 		TermsVersion: agreement.Version,
-		TermsRead:    setup.Terms.Name(),
-		NoticePeriod: setup.Terms.Notice(),
+		TermsID:      setup.DebitTerms.Name(),
+		NoticePeriod: setup.DebitTerms.Notice(),
 		LegalTitle:   legalTitle(setup),
-		PlanTerms:    setup.PlanTerms,
+		LenderTerms:  setup.LenderTerms,
 		Student:      c.Student.FirstName + " " + c.Student.LastName,
 		Course:       c.Intent.CourseName,
-		Done:         setup.State == service.PageDone,
-		OtherWords:   setup.State == service.PageDone && c.Setup.Consent.Version() != agreement.Version,
+		Done:         setup.State == checkout.PageDone,
+		TermsDiffer:  setup.State == checkout.PageDone && c.Setup.Consent.Version() != agreement.Version,
 		Confirmed:    c.Status == checkout.Confirmed,
 		Agreement:    c.Confirmation.AgreementNumber,
 		Superseded:   setup.Superseded,
 		AccountTail:  c.Setup.AccountTail,
-		planInWords:  describe(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
+		planView:     viewPlan(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
 	}
-	if days := setup.Terms.NoticeDays; 0 < days && days < agreement.UsualNotice {
+	if days := setup.DebitTerms.NoticeDays; 0 < days && days < agreement.UsualNotice {
 		page.UsualNotice = agreement.UsualNotice
 	}
-	if setup.State == service.PageOpen {
-		page.Notice = cameTo(c.Setup)
+	if setup.State == checkout.PageOpen {
+		page.Notice = failureNotice(c.Setup)
+	}
+	if setup.Schedule[0].Due != setup.Planned {
+		page.Deferred = setup.Planned.Long()
 	}
 	if !setup.Completed.IsZero() {
 		page.Completed = money.DateOf(setup.Completed).Long()
@@ -105,20 +112,20 @@ func contentOf(setup service.SetupPage) content {
 
 // legalTitle names what the legal page holds.
 func legalTitle(setup service.SetupPage) string {
-	if setup.PlanTerms.IsZero() {
+	if setup.LenderTerms.IsZero() {
 		return "Direct debit terms"
 	}
 	return "Direct debit and payment plan terms"
 }
 
-// notice is what a payer is told before anything else.
+// notice is what a payer reads before anything else.
 type notice struct {
 	Title, Text string
 	Failure     bool // something went wrong
 }
 
-// cameTo says why the setup has to be done again; zero where it has not.
-func cameTo(setup checkout.Setup) notice {
+// failureNotice says why the setup has to be done again; zero where it has not.
+func failureNotice(setup checkout.Setup) notice {
 	const again = " Please set it up again; nothing was collected under it."
 	const invalid = "Your earlier bank setup is no longer valid."
 	switch {

@@ -6,16 +6,15 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 func (a *api) about(r *http.Request) (answer, error) {
-	return answer{status: http.StatusOK, body: aboutOf(a.app.Readiness(r.Context()))}, nil
+	return answer{status: http.StatusOK, body: toAboutWire(a.app.Readiness(r.Context()))}, nil
 }
 
 func (a *api) environment(r *http.Request) (answer, error) {
-	return answer{status: http.StatusOK, body: environmentOf(a.app.Readiness(r.Context()))}, nil
+	return answer{status: http.StatusOK, body: toEnvironmentWire(a.app.Readiness(r.Context()))}, nil
 }
 
 func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
@@ -23,28 +22,22 @@ func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	cmd, err := createOf(body)
+	cmd, err := toCreate(body, r.Header)
 	if err != nil {
 		return answer{}, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())
-	switch keys := r.Header.Values("Idempotency-Key"); {
-	case len(keys) == 1:
-		cmd.IdempotencyKey = checkout.Give(keys[0])
-	case len(keys) > 1:
-		cmd.Unread = append(cmd.Unread, checkout.Fault{Field: "Idempotency-Key", Message: "must be sent once"})
-	}
 	opened, err := a.app.Create(r.Context(), caller, cmd)
 	if err != nil {
 		return answer{}, err
 	}
 	if opened.Replay {
-		return answer{status: http.StatusOK, body: openedOf(opened)}, nil
+		return answer{status: http.StatusOK, body: toOpenedWire(opened)}, nil
 	}
 	return answer{
 		status:   http.StatusCreated,
 		location: checkoutsPath + "/" + opened.Checkout.ID,
-		body:     openedOf(opened),
+		body:     toOpenedWire(opened),
 	}, nil
 }
 
@@ -53,7 +46,7 @@ func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: checkoutOf(c)}, nil
+	return answer{status: http.StatusOK, body: toCheckoutWire(c)}, nil
 }
 
 func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {
@@ -61,15 +54,14 @@ func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	cmd, err := confirmOf(body)
+	cmd, err := toConfirm(body)
 	if err != nil {
 		return answer{}, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())
-	cmd.PathID = mux.Vars(r)["checkoutId"]
-	confirmed, err := a.app.Confirm(r.Context(), caller, cmd)
+	confirmed, err := a.app.Confirm(r.Context(), caller, mux.Vars(r)["checkoutId"], cmd)
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: confirmedOf(confirmed)}, nil
+	return answer{status: http.StatusOK, body: toConfirmedWire(confirmed)}, nil
 }

@@ -3,9 +3,11 @@ package httpapi
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -33,7 +35,7 @@ func readCreate(body string) (checkout.Create, error) {
 	if err != nil {
 		return checkout.Create{}, err
 	}
-	return createOf(v)
+	return toCreate(v, nil)
 }
 
 func readConfirm(body string) (checkout.Confirm, error) {
@@ -41,20 +43,20 @@ func readConfirm(body string) (checkout.Confirm, error) {
 	if err != nil {
 		return checkout.Confirm{}, err
 	}
-	return confirmOf(v)
+	return toConfirm(v)
 }
 
 func TestEveryFieldOfACreateIsRead(t *testing.T) {
 	got, err := readCreate(wholeCreate)
-	give := checkout.Give[string]
-	cents := checkout.Give[money.Cents]
+	give := checkout.Some[string]
+	cents := checkout.Some[money.Cents]
 	want := checkout.Create{
 		ProviderCode: give("KOWHAI"), OrderID: give("ENR-1"),
 		FirstName: give("Mere"), LastName: give("Tōmuri"), Email: give("mere@example.nz"),
 		CourseCode: give("NZDIP"), CourseName: give("Diploma in Business"),
 		Price: cents(2990_00), Principal: cents(2790_00), Upfront: cents(200_00),
-		PaymentType: give("interest_free_payment_plan"), Frequency: give("Weekly"), Number: checkout.Give(52),
-		Regular: cents(53_65), Final: cents(53_85), First: checkout.Give(money.Date{Year: 2027, Month: 2, Day: 1}),
+		PaymentType: give("interest_free_payment_plan"), Frequency: give("Weekly"), Number: checkout.Some(52),
+		Regular: cents(53_65), Final: cents(53_85), First: checkout.Some(money.Date{Year: 2027, Month: 2, Day: 1}),
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("read %+v, %v\nwant %+v", got, err, want)
@@ -63,12 +65,12 @@ func TestEveryFieldOfACreateIsRead(t *testing.T) {
 
 func TestEveryFieldOfAConfirmIsRead(t *testing.T) {
 	got, err := readConfirm(wholeConfirm)
-	give := checkout.Give[string]
+	give, yes := checkout.Some[string], checkout.Some(true)
 	want := checkout.Confirm{
 		ProviderCode: give("KOWHAI"), OrderID: give("ENR-1"),
 		CheckoutID: give("KOWHAI-1-a"), Token: give("t"), OpportunityID: give("o"), DDAID: give("d"),
-		PaymentMethod: give("service_payment_plan"), FirstPayment: checkout.Give(money.Date{Year: 2027, Month: 2, Day: 8}),
-		DepositConfirmed: true, PaymentPlanAccepted: true, InformationConfirmed: true, PrivacyConsentAccepted: true,
+		PaymentMethod: give("service_payment_plan"), FirstPayment: checkout.Some(money.Date{Year: 2027, Month: 2, Day: 8}),
+		DepositConfirmed: yes, PaymentPlanAccepted: yes, InformationConfirmed: yes, PrivacyConsentAccepted: yes,
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("read %+v, %v\nwant %+v", got, err, want)
@@ -84,9 +86,13 @@ func TestAbsentAndNullAreTheSame(t *testing.T) {
 		`{"provider_code": "KOWHAI", "status": "confirmed", "records": {"dda_id": "d"}, "plan": {"provider_code": "KOWHAI"}}`,
 	} {
 		got, err := readCreate(body)
-		got.Hints = nil // a hint gives nothing
-		if err != nil || !reflect.DeepEqual(got, checkout.Create{}) {
-			t.Errorf("%s is read as %+v, %v; want nothing given", body, got, err)
+		if err != nil || len(faults(got.Check(catalogue.Legacy))) != 14 {
+			t.Errorf("%s is read as %+v, %v; want every field missing", body, got, err)
+		}
+		for _, f := range faults(got.Check(catalogue.Legacy)) {
+			if !strings.HasPrefix(f.Message, "is required") {
+				t.Errorf("%s: %s %s; want it missing", body, f.Field, f.Message)
+			}
 		}
 	}
 }
@@ -132,8 +138,8 @@ func TestAmbiguousBodiesAreMalformed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := readCreate(tt.body)
 			var refusal *checkout.Error
-			if !errors.As(err, &refusal) || refusal.Code != checkout.CodeInvalid {
-				t.Fatalf("error %v, want a CodeInvalid", err)
+			if !errors.As(err, &refusal) || refusal.Code != checkout.CodeValidation {
+				t.Fatalf("error %v, want a VALIDATION_ERROR", err)
 			}
 			var fields []string
 			for _, f := range refusal.Faults {
@@ -175,13 +181,34 @@ func TestWrongTypesAreToldOfTogether(t *testing.T) {
 		{Field: "plan.instalment_amount", Message: money.ErrNotNumber.Error()},
 		{Field: "plan.first_payment_date", Message: "must be a string"},
 	}
-	if !reflect.DeepEqual(cmd.Unread, want) {
-		t.Errorf("unread %q\nwant   %q", cmd.Unread, want)
+	got := faults(cmd.Check(catalogue.Legacy))
+	for _, fault := range want {
+		if !slices.Contains(got, fault) {
+			t.Errorf("no fault %q among %q", fault, got)
+		}
 	}
-	cmd.Unread = nil
-	if !reflect.DeepEqual(cmd, checkout.Create{}) {
+	if cmd.ProviderCode.Given || cmd.FirstName.Given || cmd.Price.Given || cmd.Number.Given || cmd.First.Given {
 		t.Errorf("what cannot be read is given: %+v", cmd)
 	}
+}
+
+// faults returns the faults of a refusal, none for nil.
+func faults(err error) []checkout.Fault {
+	refusal, ok := errors.AsType[*checkout.Error](err)
+	if !ok {
+		return nil
+	}
+	return refusal.Faults
+}
+
+// faultsOf returns the messages about a field.
+func faultsOf(err error, field string) (messages []string) {
+	for _, f := range faults(err) {
+		if f.Field == field {
+			messages = append(messages, f.Message)
+		}
+	}
+	return messages
 }
 
 func TestAmountsAreReadExactly(t *testing.T) {
@@ -191,8 +218,8 @@ func TestAmountsAreReadExactly(t *testing.T) {
 		"8.41": 8_41, "64.10": 64_10, "1001.1": 1001_10, "0.01": 1, "9999999.99": 9_999_999_99,
 	} {
 		cmd, err := readCreate(`{"pricing": {"course_price": ` + text + `}}`)
-		if err != nil || cmd.Price != checkout.Give(want) {
-			t.Errorf("%s is read as %+v, %v, %v; want %v", text, cmd.Price, cmd.Unread, err, want)
+		if err != nil || cmd.Price != checkout.Some(want) {
+			t.Errorf("%s is read as %+v, %v; want %v", text, cmd.Price, err, want)
 		}
 	}
 	for _, text := range []string{
@@ -202,64 +229,41 @@ func TestAmountsAreReadExactly(t *testing.T) {
 		`"1250"`, `"1250.00"`, `""`, "true", "false", "[1250]", `{"amount": 1250}`,
 	} {
 		cmd, err := readCreate(`{"pricing": {"course_price": ` + text + `}}`)
-		if err != nil || cmd.Price.OK || len(cmd.Unread) != 1 || cmd.Unread[0].Field != "pricing.course_price" {
-			t.Errorf("%.40s is read as %+v, %v, %v; want one fault of pricing.course_price", text, cmd.Price, cmd.Unread, err)
+		if refused := faultsOf(cmd.Check(catalogue.Authoritative), checkout.FieldPrice); err != nil || cmd.Price.Given || len(refused) != 1 {
+			t.Errorf("%.40s is read as %+v, %v; refused as %q, want one fault", text, cmd.Price, err, refused)
 		}
 	}
 }
 
 func TestNumberOfInstalmentsIsWhole(t *testing.T) {
-	for text, want := range map[string]int{"0": 0, "1": 1, "52": 52, "52.0": 52, "5.2e1": 52, "520e-1": 52, "600": 600, "601": 601} {
+	for text, want := range map[string]int{"1": 1, "52": 52, "52.0": 52, "5.2e1": 52, "520e-1": 52, "600": 600} {
 		cmd, err := readCreate(`{"plan": {"number_of_instalments": ` + text + `}}`)
-		if err != nil || cmd.Number != checkout.Give(want) {
-			t.Errorf("%s is read as %+v, %v, %v; want %d", text, cmd.Number, cmd.Unread, err, want)
+		if err != nil || cmd.Number != checkout.Some(want) {
+			t.Errorf("%s is read as %+v, %v; want %d", text, cmd.Number, err, want)
 		}
 	}
-	for _, text := range []string{"-1", "0.5", "52.01", "52.001", "1e-1", "1e999999", "4294967348", "18446744073709551668", `"52"`, "true", "[]"} {
+	for _, text := range []string{"0", "601", "-1", "0.5", "52.01", "52.001", "1e-1", "1e999999", "4294967348", "18446744073709551668", `"52"`, "true", "[]"} {
 		cmd, err := readCreate(`{"plan": {"number_of_instalments": ` + text + `}}`)
-		if err != nil || cmd.Number.OK || len(cmd.Unread) != 1 || cmd.Unread[0].Field != "plan.number_of_instalments" {
-			t.Errorf("%s is read as %+v, %v, %v; want one fault", text, cmd.Number, cmd.Unread, err)
+		refused := faultsOf(cmd.Check(catalogue.Authoritative), checkout.FieldNumber)
+		if err != nil || cmd.Number.Given || !slices.Equal(refused, []string{"must be a whole number from 1 to 600"}) {
+			t.Errorf("%s is read as %+v, %v; refused as %q", text, cmd.Number, err, refused)
 		}
 	}
 }
 
-func TestNamesAreNormalisedAndIdentifiersAreNot(t *testing.T) {
-	const decomposed, composed = "To\u0304muri", "T\u014dmuri"
-	spaced := "\u00a0 " + decomposed + " \u3000"
-	cmd, err := readCreate(`{"provider": {"provider_order_id": "` + spaced + `"},
-	  "student": {"first_name": "` + spaced + `", "last_name": "` + spaced + `", "email": "` + spaced + `"},
-	  "course": {"course_code": "` + spaced + `", "course_name": "` + spaced + `"}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for field, got := range map[string]string{
-		"first_name": cmd.FirstName.Value, "last_name": cmd.LastName.Value, "course_name": cmd.CourseName.Value,
-	} {
-		if got != composed {
-			t.Errorf("%s = %+q, want %+q", field, got, composed)
-		}
-	}
-	for field, got := range map[string]string{
-		"provider_order_id": cmd.OrderID.Value, "email": cmd.Email.Value, "course_code": cmd.CourseCode.Value,
-	} {
-		if got != spaced {
-			t.Errorf("%s = %+q, want it as it came", field, got)
-		}
-	}
-}
-
-func TestTrimmingHidesNoControlCharacter(t *testing.T) {
-	cmd, err := readCreate(`{"student": {"first_name": " Mere\n", "last_name": "\u0000Mere"}}`)
-	if err != nil || cmd.FirstName.Value != "Mere\n" || cmd.LastName.Value != "\x00Mere" {
-		t.Errorf("names %q and %q, %v; want the control characters left for the rules to refuse",
-			cmd.FirstName.Value, cmd.LastName.Value, err)
+func TestTextIsReadAsItWasSent(t *testing.T) {
+	const sent = "\u00a0 To\u0304muri\n \u3000" // how names are normalised is for the rules to say
+	cmd, err := readCreate(`{"student": {"first_name": "\u00a0 To\u0304muri\n \u3000"}, "provider": {"provider_order_id": "\u0000 a"}}`)
+	if err != nil || cmd.FirstName.Value != sent || cmd.OrderID.Value != "\x00 a" {
+		t.Errorf("read %+q and %+q, %v; want the text as it was sent", cmd.FirstName.Value, cmd.OrderID.Value, err)
 	}
 }
 
 func TestOnlyTrueAccepts(t *testing.T) {
 	for _, text := range []string{"false", "null", `"true"`, "1", `"yes"`, "[true]", `{"accepted": true}`} {
 		cmd, err := readConfirm(strings.ReplaceAll(wholeConfirm, "true", text))
-		if err != nil || cmd.DepositConfirmed || cmd.PaymentPlanAccepted || cmd.InformationConfirmed || cmd.PrivacyConsentAccepted {
+		if err != nil || cmd.DepositConfirmed.Value || cmd.PaymentPlanAccepted.Value ||
+			cmd.InformationConfirmed.Value || cmd.PrivacyConsentAccepted.Value {
 			t.Errorf("%s is taken for an acceptance: %+v, %v", text, cmd, err)
 			continue
 		}
@@ -283,21 +287,21 @@ func TestIdempotencyKeyIsPassedOnAsItCame(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		values []string
-		want   checkout.Given[string]
+		want   checkout.Optional[string]
 		faults int
 	}{
-		{"no header", nil, checkout.Given[string]{}, 0},
-		{"a key", []string{"ENR-1"}, checkout.Give("ENR-1"), 0},
-		{"empty", []string{""}, checkout.Give(""), 0},
-		{"too long", []string{strings.Repeat("a", 256)}, checkout.Give(strings.Repeat("a", 256)), 0},
-		{"two headers", []string{"a", "a"}, checkout.Given[string]{}, 1},
+		{"no header", nil, checkout.Optional[string]{}, 0},
+		{"a key", []string{"ENR-1"}, checkout.Some("ENR-1"), 0},
+		{"empty", []string{""}, checkout.Some(""), 1},
+		{"too long", []string{strings.Repeat("a", 256)}, checkout.Some(strings.Repeat("a", 256)), 1},
+		{"two headers", []string{"a", "a"}, checkout.Optional[string]{}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			app := &stub{}
 			do(handler(app), request("POST", checkoutsPath, "{}", header("Idempotency-Key", tt.values...)))
-			if app.created.IdempotencyKey != tt.want || len(app.created.Unread) != tt.faults {
-				t.Errorf("key %+v, faults %v; want %+v and %d faults",
-					app.created.IdempotencyKey, app.created.Unread, tt.want, tt.faults)
+			got, refused := app.created.IdempotencyKey, faultsOf(app.created.Check(catalogue.Legacy), checkout.FieldIdempotencyKey)
+			if got.Value != tt.want.Value || got.Given != tt.want.Given || len(refused) != tt.faults {
+				t.Errorf("key %+v, refused as %q; want %+v and %d faults", got, refused, tt.want, tt.faults)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -56,7 +57,7 @@ func TestASlashTooManyIsForgivenAReaderAndNamedToAProgram(t *testing.T) {
 	const other = "there is nothing at this path; the paths of the API begin with /v1"
 	for path, want := range map[string]string{
 		"/v1/": slash, "/v1/provider-checkouts/": slash, "/v1/provider-checkouts/id/confirm/": slash, "/docs/docs.css/": slash,
-		"/": other, "/v1//": other, "/v1/provider-checkouts//": other, "/v2/": other, "/v1/providers": other,
+		"/v1//": other, "/v1/provider-checkouts//": other, "/v2/": other, "/v1/providers": other,
 	} {
 		w := do(handler(&stub{}), request(http.MethodPost, path, ""))
 		e := wantRefusal(t, w, http.StatusNotFound, "NOT_FOUND")
@@ -67,7 +68,7 @@ func TestASlashTooManyIsForgivenAReaderAndNamedToAProgram(t *testing.T) {
 }
 
 func TestPageIsSmallAndNeedsNothingFromElsewhere(t *testing.T) {
-	page := string(described().page)
+	page := string(loadDocument().page)
 	if n := len(page) + len(docsCSS); n > 64<<10 {
 		t.Errorf("the page and its stylesheet are %d bytes", n)
 	}
@@ -81,7 +82,7 @@ func TestPageIsSmallAndNeedsNothingFromElsewhere(t *testing.T) {
 }
 
 func TestEveryLinkAndIDOfThePageIsSound(t *testing.T) {
-	page := string(described().page)
+	page := string(loadDocument().page)
 	var ids []string
 	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if slices.Contains(ids, m[1]) {
@@ -94,7 +95,7 @@ func TestEveryLinkAndIDOfThePageIsSound(t *testing.T) {
 			t.Errorf("a link leads to %s, which is not there", m[1])
 		}
 	}
-	for anchor := range described().anchors {
+	for anchor := range loadDocument().anchors {
 		if !slices.Contains(ids, anchor) {
 			t.Errorf("messages may point to %s, which is not there", anchor)
 		}
@@ -102,7 +103,7 @@ func TestEveryLinkAndIDOfThePageIsSound(t *testing.T) {
 }
 
 func TestWhatIsShownHasANameOfItsOwn(t *testing.T) {
-	page := string(described().page)
+	page := string(loadDocument().page)
 	var names []string
 	for _, m := range regexp.MustCompile(`<pre tabindex="0" role="region" aria-label="([^"]+)">`).FindAllStringSubmatch(page, -1) {
 		if slices.Contains(names, m[1]) {
@@ -173,7 +174,7 @@ func TestEveryFieldOfARequestHasItsPlaceInThePage(t *testing.T) {
 				fields = append(fields, section.Name+"."+field.Name)
 			}
 			for _, field := range fields {
-				if described().see("field-"+field) == "" {
+				if loadDocument().link("", "field-"+field) == "" {
 					t.Errorf("%s is not in the page", field)
 				}
 			}
@@ -184,12 +185,13 @@ func TestEveryFieldOfARequestHasItsPlaceInThePage(t *testing.T) {
 func TestEveryCodeOfTheAPIHasItsPlaceInThePage(t *testing.T) {
 	refusals := []*problem{notFound(false), methodNotAllowed(""), tooLarge(), unsupported(""), rateLimited(0), internal()}
 	for _, code := range checkout.Codes() {
-		if code != checkout.CodeTokenUnknown && code != checkout.CodeTokenExpired { // those are the setup page's
-			refusals = append(refusals, &problem{wireCode: wireCodes[code]})
+		if web.APIStatus(code) != 0 { // others are the setup page's
+			p, _ := problemOf(&checkout.Error{Code: code})
+			refusals = append(refusals, p)
 		}
 	}
 	for _, p := range refusals {
-		if described().see("error-"+p.code) == "" {
+		if loadDocument().link("", "error-"+p.code) == "" {
 			t.Errorf("%s is not in the page", p.code)
 		}
 	}

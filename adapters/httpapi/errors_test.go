@@ -34,46 +34,47 @@ func envelope(t *testing.T, w *httptest.ResponseRecorder) envelopeWire {
 
 func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 	want := map[checkout.Code]string{
-		checkout.CodeInvalid:            "400 VALIDATION_ERROR",
-		checkout.CodeKeyMissing:         "401 MISSING_API_KEY",
-		checkout.CodeKeyInvalid:         "403 INVALID_API_KEY",
+		checkout.CodeValidation:         "400 VALIDATION_ERROR",
+		checkout.CodeMissingAPIKey:      "401 MISSING_API_KEY",
+		checkout.CodeInvalidAPIKey:      "403 INVALID_API_KEY",
 		checkout.CodeKeyMismatch:        "403 PROVIDER_KEY_MISMATCH",
-		checkout.CodeProviderUnknown:    "404 PROVIDER_NOT_FOUND",
+		checkout.CodeProviderNotFound:   "404 PROVIDER_NOT_FOUND",
 		checkout.CodeProviderNotEnabled: "403 PROVIDER_NOT_ENABLED",
-		checkout.CodeCheckoutUnknown:    "404 CHECKOUT_NOT_FOUND",
+		checkout.CodeCheckoutNotFound:   "404 CHECKOUT_NOT_FOUND",
 		checkout.CodeConflict:           "409 CONFLICT",
 		checkout.CodeIntentConflict:     "409 IDEMPOTENCY_CONFLICT",
 		checkout.CodeSetupIncomplete:    "409 DIRECT_DEBIT_SETUP_INCOMPLETE",
-		checkout.CodeTokenUnknown:       "404 NOT_FOUND",
-		checkout.CodeTokenExpired:       "410 GONE",
-		checkout.CodeTermsChanged:       "409 CONFLICT",
 		checkout.CodeBusy:               "503 INTERNAL_ERROR",
+		// No call of the API meets those of the setup page: they would be a fault of the service.
+		checkout.CodeLinkUnknown:  "500 INTERNAL_ERROR",
+		checkout.CodeLinkExpired:  "500 INTERNAL_ERROR",
+		checkout.CodeTermsChanged: "500 INTERNAL_ERROR",
 	}
 	for _, code := range checkout.Codes() {
-		app := &stub{err: fmt.Errorf("create: %w", checkout.Refuse(code, "the reason"))}
+		app := &stub{err: fmt.Errorf("create: %w", &checkout.Error{Code: code, Message: "the reason"})}
 		w := do(handler(app), request("GET", "/v1/provider-checkouts/id", ""))
 		e := envelope(t, w)
 		if got := fmt.Sprint(w.Code, " ", e.Error.Code); got != want[code] {
-			t.Errorf("code %d is answered %s, want %q", code, got, want[code])
+			t.Errorf("%s is answered %s, want %q", code, got, want[code])
 		}
 		message := "the reason; see /docs#error-" + e.Error.Code
-		if code == checkout.CodeTokenExpired { // the setup page's alone
-			message = "the reason"
+		if w.Code == 500 {
+			message = internal().message + "; see /docs#error-INTERNAL_ERROR"
 		}
 		if e.Error.Message != message {
-			t.Errorf("code %d has the message %q, want the rule's own and where to read more", code, e.Error.Message)
+			t.Errorf("%s has the message %q, want %q", code, e.Error.Message, message)
 		}
 		if got := w.Header().Get("WWW-Authenticate"); (got == "Bearer") != (w.Code == 401) {
-			t.Errorf("code %d: WWW-Authenticate = %q with status %d", code, got, w.Code)
+			t.Errorf("%s: WWW-Authenticate = %q with status %d", code, got, w.Code)
 		}
 		if got := w.Header().Get("Retry-After"); (got == "1") != (code == checkout.CodeBusy) {
-			t.Errorf("code %d: Retry-After = %q", code, got)
+			t.Errorf("%s: Retry-After = %q", code, got)
 		}
 	}
 }
 
 func TestFaultsOfARefusalAreNamed(t *testing.T) {
-	app := &stub{err: checkout.Refuse(checkout.CodeInvalid, "wrong",
+	app := &stub{err: checkout.Malformed("wrong",
 		checkout.Fault{Field: "plan.instalment_amount", Message: "is required"},
 		checkout.Fault{Field: "student.email", Message: "must be <an address>"})}
 	w := do(handler(app), request("POST", "/v1/provider-checkouts", "{}"))

@@ -20,8 +20,8 @@ var seeds = []string{
 // checkFaults holds a refusal to what an answer needs of it.
 func checkFaults(t *testing.T, body string, err error) {
 	var refusal *checkout.Error
-	if !errors.As(err, &refusal) || refusal.Code != checkout.CodeInvalid || refusal.Message == "" {
-		t.Fatalf("%q: error %v, want a CodeInvalid with a message", body, err)
+	if !errors.As(err, &refusal) || refusal.Code != checkout.CodeValidation || refusal.Message == "" {
+		t.Fatalf("%q: error %v, want a VALIDATION_ERROR with a message", body, err)
 	}
 	seen := map[string]bool{}
 	for _, f := range refusal.Faults {
@@ -47,12 +47,12 @@ func FuzzCreate(f *testing.F) {
 			checkFaults(t, body, err)
 			return
 		}
-		for _, given := range []checkout.Given[string]{cmd.FirstName, cmd.LastName, cmd.CourseName} {
+		for _, given := range []checkout.Optional[string]{cmd.Normalized().FirstName, cmd.Normalized().LastName, cmd.Normalized().CourseName} {
 			if !norm.NFC.IsNormalString(given.Value) {
 				t.Errorf("%q: name %+q is not in NFC", body, given.Value)
 			}
 		}
-		for _, given := range []checkout.Given[money.Cents]{cmd.Price, cmd.Principal, cmd.Upfront, cmd.Regular, cmd.Final} {
+		for _, given := range []checkout.Optional[money.Cents]{cmd.Price, cmd.Principal, cmd.Upfront, cmd.Regular, cmd.Final} {
 			if given.Value < 0 || given.Value > money.Max {
 				t.Errorf("%q: amount %d is out of range", body, given.Value)
 			}
@@ -61,7 +61,7 @@ func FuzzCreate(f *testing.F) {
 			t.Errorf("%q: %d instalments", body, cmd.Number.Value)
 		}
 		for _, mode := range []catalogue.Mode{catalogue.Authoritative, catalogue.Legacy} {
-			if err := cmd.Check(mode); err != nil {
+			if err := cmd.Normalized().Check(mode); err != nil {
 				checkFaults(t, body, err)
 			}
 		}

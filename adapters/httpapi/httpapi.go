@@ -1,10 +1,25 @@
-// Package httpapi is the JSON API of the contract over HTTP.
+// Package httpapi is the JSON API of the contract over HTTP, its documentation, and the root of everything that a
+// service answers to the outside.
+//
+// [New] returns one handler: the routes of the contract under /v1, /docs for people and /v1/openapi.json for programs,
+// and whatever is mounted beside them, such as the payer's pages. Serve it at the root of a host name, or under the
+// path of the service's base URL: then every link, form and Location has that path.
+//
+//	handler := httpapi.New(svc, httpapi.Options{Log: log, RateLimit: 100, Mount: map[string]http.Handler{
+//		hostedpages.Prefix: hostedpages.New(svc, hostedpages.Options{Log: log, RateLimit: 100}),
+//	}})
+//
+// Every request gets an id, a line in the log, the headers that all answers have, and an answer if a handler panics.
 package httpapi
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"strings"
+	"time"
 
 	"github.com/gorilla/mux"
 
@@ -13,62 +28,95 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// Options is how the API is served.
-// With the zero Options nothing is logged or limited. The fields: Log *slog.Logger; TrustedProxies
-// []netip.Prefix, whose X-Forwarded-For is believed; RateLimit float64, requests a second for one key,
-// client or token, in bursts of twice that, 0 for no limit; HSTS bool, where the base URL is https; Now
-// and Rand; and Observe func(method, route string, status int, took time.Duration), told of every answer.
-type Options = web.Options
+// Options is how a service is served over HTTP. With the zero Options nothing is logged or limited.
+type Options struct {
+	Log *slog.Logger // the request id is added to every record
+	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+	// RateLimit is how many requests a second one API key, and one source of bad keys, may make, in bursts of twice that;
+	// 0 for no limit.
+	RateLimit float64
+	// Authenticate returns who calls, where that is not decided by the API key in the Authorization header: by a client
+	// certificate, say, or a gateway's token. It refuses with an error that checkout.InvalidAPIKey or MissingAPIKey
+	// made; any other error is answered 500. The path, the rate limits and the rest of the order of checks stay as they are.
+	Authenticate func(*http.Request) (service.Caller, error)
+	// Mount has further handlers by the path that they are under, without a slash at the end, such as
+	// hostedpages.Prefix. They get requests without the path of the base URL.
+	Mount map[string]http.Handler
+	// Observe is called with every answer, concurrently; it must not block. The method is one that HTTP defines and the
+	// route one of a handler's few, with {names} for what varies, or either is "other".
+	Observe func(method, route string, status int, took time.Duration)
+	Now     func() time.Time // time.Now if nil
+	Rand    io.Reader        // for request ids; crypto/rand if nil
+}
 
 // RequestID returns the id of the request that is being served, req_<uuid>, as its answer,
 // its events and its log line carry it; "" where no request is being served.
 func RequestID(ctx context.Context) string { return web.RequestID(ctx) }
 
-// New returns the handler of every route under /v1 and of /docs, where people read what they mean; any
-// other path is answered 404 in the error envelope, so that it can be mounted at the root.
+// New returns the handler of everything under the service's base URL. A path that nothing is at is answered 404 in the
+// error envelope.
 func New(s *service.Service, o Options) http.Handler { return newHandler(s, o) }
 
 // application is what the API needs of a *service.Service.
 type application interface {
+	BaseURL() string
 	Authenticate(ctx context.Context, key string) (service.Caller, error)
 	Create(ctx context.Context, caller service.Caller, cmd checkout.Create) (service.Opened, error)
 	Checkout(ctx context.Context, caller service.Caller, id string) (checkout.Checkout, error)
-	Confirm(ctx context.Context, caller service.Caller, cmd checkout.Confirm) (service.Confirmed, error)
+	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
 	Readiness(ctx context.Context) service.Readiness
 }
 
 type api struct {
 	app       application
 	log       *slog.Logger
+	base      string // path of the base URL
+	identify  func(*http.Request) (service.Caller, error)
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
 	document  *document
 }
 
-const checkoutsPath = "/v1/provider-checkouts"
+const (
+	checkoutsPath = "/v1/provider-checkouts"
+	docsPath      = "/docs"
+)
 
 func newHandler(app application, o Options) http.Handler {
-	o = o.Complete()
+	shared := web.Options{Log: o.Log, TrustedProxies: o.TrustedProxies, BaseURL: app.BaseURL(), Now: o.Now, Rand: o.Rand,
+		Observe: o.Observe}.Complete()
 	a := &api{
 		app:       app,
-		log:       o.Log,
-		perKey:    web.NewLimiter(o.RateLimit, o.Now),
-		perSource: web.NewLimiter(o.RateLimit, o.Now),
-		document:  described(),
+		log:       shared.Log,
+		base:      web.BasePath(shared.BaseURL),
+		identify:  o.Authenticate,
+		perKey:    web.NewLimiter(o.RateLimit, shared.Now),
+		perSource: web.NewLimiter(o.RateLimit, shared.Now),
+		document:  loadDocument(),
 	}
-	const one = checkoutsPath + "/{checkoutId}"
+	if a.identify == nil {
+		a.identify = a.byAPIKey
+	}
+	return web.Wrap(shared, mounted(o.Mount, a.routes()), a.failed)
+}
 
-	// A path that is not clean is unknown, not redirected: a redirected POST loses its body.
+func (a *api) routes() http.Handler {
+	const one = checkoutsPath + "/{checkoutId}"
+	read := []string{http.MethodGet, http.MethodHead}
+
+	// A path that is not clean is unknown, not redirected: a redirected POST may lose its body.
 	r := mux.NewRouter().SkipClean(true)
 	r.Use(web.Routed)
-	r.Handle("/v1", a.serve(a.about)).Methods(http.MethodGet, http.MethodHead)
-	r.Handle("/v1/environment", a.serve(a.environment)).Methods(http.MethodGet, http.MethodHead)
-	r.Handle("/v1/openapi.json", file("application/json", openapiJSON)).Methods(http.MethodGet, http.MethodHead)
-	r.Handle("/docs", file("text/html; charset=utf-8", a.document.page)).Methods(http.MethodGet, http.MethodHead)
-	r.Handle("/docs/", http.RedirectHandler("/docs", http.StatusPermanentRedirect)).Methods(http.MethodGet, http.MethodHead)
-	r.Handle("/docs/docs.css", file("text/css; charset=utf-8", docsCSS)).Methods(http.MethodGet, http.MethodHead)
+	r.Handle("/", http.RedirectHandler(a.base+docsPath, http.StatusFound)).Methods(read...)
+	r.Handle("/v1", a.serve(a.about)).Methods(read...)
+	r.Handle("/v1/environment", a.serve(a.environment)).Methods(read...)
+	r.Handle("/v1/openapi.json", file("application/json", a.document.openAPI(a.base))).Methods(read...)
+	r.Handle(docsPath, file("text/html; charset=utf-8", a.document.page)).Methods(read...)
+	r.Handle(docsPath+"/", http.RedirectHandler(a.base+docsPath, http.StatusPermanentRedirect)).Methods(read...)
+	r.Handle(docsPath+"/docs.css", file("text/css; charset=utf-8", docsCSS)).Methods(read...)
 	r.Handle(checkoutsPath, a.called(a.create)).Methods(http.MethodPost)
-	r.Handle(one, a.called(a.checkout)).Methods(http.MethodGet, http.MethodHead)
+	r.Handle(one, a.called(a.checkout)).Methods(read...)
 	r.Handle(one+"/confirm", a.called(a.confirm)).Methods(http.MethodPost)
 
 	r.NotFoundHandler = a.serve(func(req *http.Request) (answer, error) {
@@ -77,13 +125,26 @@ func newHandler(app application, o Options) http.Handler {
 	r.MethodNotAllowedHandler = a.serve(func(req *http.Request) (answer, error) {
 		return answer{}, methodNotAllowed(web.Methods(r, req))
 	})
-	return web.Wrap(o, r, a.failed)
+	return r
 }
 
-// answer is what a handler says when it does not refuse.
+// mounted sends the requests under a mounted path to its handler, and all others to next.
+func mounted(mount map[string]http.Handler, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for prefix, handler := range mount {
+			if rest, ok := strings.CutPrefix(r.URL.Path, prefix); ok && (rest == "" || rest[0] == '/') {
+				handler.ServeHTTP(w, r)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answer is what a handler answers when it does not refuse.
 type answer struct {
 	status   int
-	location string // "" unless something was created
+	location string // path of what was created; "" where nothing was
 	body     any
 }
 
@@ -91,19 +152,19 @@ type answer struct {
 func (a *api) serve(h func(*http.Request) (answer, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		said, err := h(r)
+		got, err := h(r)
 		if err != nil {
 			a.refuse(w, r, err)
 			return
 		}
-		if said.location != "" {
-			w.Header().Set("Location", said.location)
+		if got.location != "" {
+			w.Header().Set("Location", a.base+got.location)
 		}
-		writeJSON(w, said.status, said.body)
+		writeJSON(w, got.status, got.body)
 	})
 }
 
-// called serves h to callers with a good key who do not call too often.
+// called serves h to callers who are known and do not call too often.
 func (a *api) called(h func(*http.Request, service.Caller) (answer, error)) http.Handler {
 	return a.serve(func(r *http.Request) (answer, error) {
 		caller, err := a.authenticate(r)

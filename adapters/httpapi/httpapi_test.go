@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // unread is a body that must not be read.
@@ -77,7 +80,7 @@ func TestRoutes(t *testing.T) {
 		{"PATCH", "/v1/provider-checkouts/KOWHAI-1-a", 405, "GET, HEAD"},
 		{"GET", "/v1/provider-checkouts/KOWHAI-1-a/confirm", 405, "POST"},
 		{"TRACE", "/v1/provider-checkouts/KOWHAI-1-a/confirm", 405, "POST"},
-		{"GET", "/", 404, ""},
+		{"POST", "/", 405, "GET, HEAD"},
 		{"GET", "/v1/", 404, ""},
 		{"GET", "/V1", 404, ""},
 		{"GET", "/v2", 404, ""},
@@ -200,10 +203,69 @@ func TestRequestIDReachesTheApplication(t *testing.T) {
 		t.Errorf("create has request id %q, its answer %q", got, w.Header().Get("X-Request-Id"))
 	}
 	w = do(h, request("POST", checkoutsPath+"/KOWHAI-1-a/confirm", "{}"))
-	if got := app.confirmOf.RequestID; got == "" || got != w.Header().Get("X-Request-Id") {
+	if got := app.confirmedBy.RequestID; got == "" || got != w.Header().Get("X-Request-Id") {
 		t.Errorf("confirm has request id %q, its answer %q", got, w.Header().Get("X-Request-Id"))
 	}
-	if got := app.confirmOf.PathID; got != "KOWHAI-1-a" {
+	if got := app.confirmed; got != "KOWHAI-1-a" {
 		t.Errorf("confirm has path id %q", got)
+	}
+}
+
+func TestTheRootLeadsToTheDocumentation(t *testing.T) {
+	for base, want := range map[string]string{"http://pay.example": "/docs", "https://example.nz/pay": "/pay/docs"} {
+		w := do(handler(&stub{baseURL: base}), request("GET", "/", ""))
+		if got := w.Header().Get("Location"); w.Code != http.StatusFound || got != want {
+			t.Errorf("under %s: answer %d, Location %q; want 302 to %s", base, w.Code, got, want)
+		}
+	}
+}
+
+// A host that serves the API under a path of its own site says so in the base URL.
+func TestABaseURLWithAPathIsInEveryAddress(t *testing.T) {
+	const base = "https://example.nz/pay"
+	app := &stub{baseURL: base, opened: service.Opened{Checkout: open()}}
+	var mounted string
+	o := options(io.Discard, 0)
+	o.Mount = map[string]http.Handler{"/api/dd-setup": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mounted = r.URL.Path
+	})}
+	h := newHandler(app, o)
+	for _, prefix := range []string{"/pay", ""} { // a proxy in front may take the path off
+		w := do(h, request("POST", prefix+checkoutsPath, "{}"))
+		if got, want := w.Header().Get("Location"), "/pay"+checkoutsPath+"/"+open().ID; w.Code != http.StatusCreated || got != want {
+			t.Errorf("POST %s: answer %d, Location %q; want 201, %q", prefix+checkoutsPath, w.Code, got, want)
+		}
+		e := wantRefusal(t, do(h, request("GET", prefix+"/v1/nothing", "")), http.StatusNotFound, "NOT_FOUND")
+		if want := "see /pay/docs#error-NOT_FOUND"; !strings.HasSuffix(e.Error.Message, want) {
+			t.Errorf("GET %s/v1/nothing: message %q, want it to end in %q", prefix, e.Error.Message, want)
+		}
+		if w := do(h, request("GET", prefix+"/docs", "")); w.Code != http.StatusOK || strings.Contains(w.Body.String(), `href="/`) {
+			t.Errorf("GET %s/docs: answer %d, or a link that leaves the path", prefix, w.Code)
+		}
+		if w := do(h, request("GET", prefix+"/v1/openapi.json", "")); !strings.Contains(w.Body.String(), `"servers": [{"url": "/pay"`) {
+			t.Errorf("GET %s/v1/openapi.json: no server /pay", prefix)
+		}
+		if do(h, request("GET", prefix+"/api/dd-setup/legal?token=t", "")); mounted != "/api/dd-setup/legal" {
+			t.Errorf("the mounted handler gets path %q, want it without the base path", mounted)
+		}
+	}
+	wantRefusal(t, do(h, request("GET", "/payments/v1", "")), http.StatusNotFound, "NOT_FOUND")
+}
+
+func TestAMountedHandlerGetsItsPathAndWhatIsBelow(t *testing.T) {
+	o := options(io.Discard, 0)
+	var got []string
+	o.Mount = map[string]http.Handler{"/bank": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.URL.Path+" "+RequestID(r.Context())[:4])
+	})}
+	h := newHandler(&stub{}, o)
+	for path, status := range map[string]int{"/bank": 200, "/bank/": 200, "/bank/x": 200, "/bankrupt": 404} {
+		if w := do(h, request("GET", path, "")); w.Code != status {
+			t.Errorf("GET %s: %d, want %d", path, w.Code, status)
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"/bank req_", "/bank/ req_", "/bank/x req_"}; !slices.Equal(got, want) {
+		t.Errorf("the mounted handler was called for %q, want %q", got, want)
 	}
 }

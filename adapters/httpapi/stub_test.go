@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -18,17 +19,21 @@ import (
 // stub is an application that knows two keys, answers what it is told to, and remembers what it
 // was asked.
 type stub struct {
-	opened    service.Opened
-	found     checkout.Checkout
-	confirmed service.Confirmed
-	ready     service.Readiness
-	err       error
+	opened  service.Opened
+	found   checkout.Checkout
+	confirm service.Confirmed
+	ready   service.Readiness
+	err     error
 
-	created   *checkout.Create
-	asked     string
-	confirmOf *checkout.Confirm
-	caller    service.Caller
+	created     *checkout.Create
+	asked       string
+	confirmed   string
+	confirmedBy *checkout.Confirm
+	caller      service.Caller
+	baseURL     string
 }
+
+func (s *stub) BaseURL() string { return cmp.Or(s.baseURL, "http://pay.example") }
 
 func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, error) {
 	switch key {
@@ -39,9 +44,9 @@ func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, erro
 	case "panic":
 		panic("out of keys")
 	case "":
-		return service.Caller{}, checkout.Refuse(checkout.CodeKeyMissing, "an API key is required")
+		return service.Caller{}, checkout.MissingAPIKey("an API key is required")
 	}
-	return service.Caller{}, checkout.Refuse(checkout.CodeKeyInvalid, "the API key is not recognised")
+	return service.Caller{}, checkout.InvalidAPIKey()
 }
 
 func (s *stub) Create(_ context.Context, c service.Caller, cmd checkout.Create) (service.Opened, error) {
@@ -54,15 +59,15 @@ func (s *stub) Checkout(_ context.Context, c service.Caller, id string) (checkou
 	return s.found, s.err
 }
 
-func (s *stub) Confirm(_ context.Context, c service.Caller, cmd checkout.Confirm) (service.Confirmed, error) {
-	s.caller, s.confirmOf = c, &cmd
-	return s.confirmed, s.err
+func (s *stub) Confirm(_ context.Context, c service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error) {
+	s.caller, s.confirmed, s.confirmedBy = c, id, &cmd
+	return s.confirm, s.err
 }
 
 func (s *stub) Readiness(context.Context) service.Readiness { return s.ready }
 
-// served tells whether a request came as far as the application's rules.
-func (s *stub) served() bool { return s.created != nil || s.asked != "" || s.confirmOf != nil }
+// served reports whether a request reached the application's rules.
+func (s *stub) served() bool { return s.created != nil || s.asked != "" || s.confirmedBy != nil }
 
 // handler serves app without limits.
 func handler(app application) http.Handler { return newHandler(app, options(io.Discard, 0)) }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"net/http"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -10,61 +11,68 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// createOf reads the body of a create (section 2.1).
-func createOf(body strictjson.Value) (checkout.Create, error) {
+// toCreate reads a create (section 2.1).
+func toCreate(body strictjson.Value, header http.Header) (checkout.Create, error) {
 	f := newForm(body)
-	provider, student, course := f.open("provider"), f.open("student"), f.open("course")
-	pricing, plan := f.open("pricing"), f.open("plan")
 	cmd := checkout.Create{
-		ProviderCode: read(f, provider, "provider_code", text),
-		OrderID:      read(f, provider, "provider_order_id", text),
+		IdempotencyKey: idempotencyKey(header),
 
-		FirstName: read(f, student, "first_name", name),
-		LastName:  read(f, student, "last_name", name),
-		Email:     read(f, student, "email", text),
+		ProviderCode: get(f, checkout.FieldProviderCode, strictjson.Text),
+		OrderID:      get(f, checkout.FieldOrderID, strictjson.Text),
 
-		CourseCode: read(f, course, "course_code", text),
-		CourseName: read(f, course, "course_name", name),
+		FirstName: get(f, checkout.FieldFirstName, strictjson.Text),
+		LastName:  get(f, checkout.FieldLastName, strictjson.Text),
+		Email:     get(f, checkout.FieldEmail, strictjson.Text),
 
-		Price:     read(f, pricing, "course_price", amount),
-		Principal: read(f, pricing, "amount_to_finance", amount),
-		Upfront:   read(f, pricing, "upfront_payment", amount),
+		CourseCode: get(f, checkout.FieldCourseCode, strictjson.Text),
+		CourseName: get(f, checkout.FieldCourseName, strictjson.Text),
 
-		PaymentType: read(f, plan, "payment_type", text),
-		Frequency:   read(f, plan, "payment_frequency", text),
-		Number:      read(f, plan, "number_of_instalments", whole),
-		Regular:     read(f, plan, "instalment_amount", amount),
-		Final:       read(f, plan, "final_instalment_amount", amount),
-		First:       read(f, plan, "first_payment_date", date),
+		Price:     get(f, checkout.FieldPrice, strictjson.Amount),
+		Principal: get(f, checkout.FieldPrincipal, strictjson.Amount),
+		Upfront:   get(f, checkout.FieldUpfront, strictjson.Amount),
+
+		PaymentType: get(f, checkout.FieldPaymentType, strictjson.Text),
+		Frequency:   get(f, checkout.FieldFrequency, strictjson.Text),
+		Number:      get(f, checkout.FieldNumber, instalments),
+		Regular:     get(f, checkout.FieldRegular, strictjson.Amount),
+		Final:       get(f, checkout.FieldFinal, strictjson.Amount),
+		First:       get(f, checkout.FieldFirstPayment, date),
 	}
-	cmd.Unread, cmd.Hints = f.unread, f.hints()
-	return cmd, f.misspelt()
+	return cmd, f.wellFormed()
 }
 
-// confirmOf reads the body of a confirm (section 2.4).
-func confirmOf(body strictjson.Value) (checkout.Confirm, error) {
-	f := newForm(body)
-	provider, about := f.open("provider"), f.open("checkout")
-	payment, declarations := f.open("payment"), f.open("declarations")
-	cmd := checkout.Confirm{
-		ProviderCode: read(f, provider, "provider_code", text),
-		OrderID:      read(f, provider, "provider_order_id", text),
-
-		CheckoutID:    read(f, about, "checkout_id", text),
-		Token:         read(f, about, "checkout_token", text),
-		OpportunityID: read(f, about, "opportunity_id", text),
-		DDAID:         read(f, about, "dda_id", text),
-
-		PaymentMethod:    read(f, payment, "payment_method", text),
-		FirstPayment:     read(f, payment, "first_payment_date", date),
-		DepositConfirmed: read(f, payment, "deposit_confirmed", accepted).Value,
-
-		PaymentPlanAccepted:    read(f, declarations, "payment_plan_accepted", accepted).Value,
-		InformationConfirmed:   read(f, declarations, "information_confirmed", accepted).Value,
-		PrivacyConsentAccepted: read(f, declarations, "privacy_consent_accepted", accepted).Value,
+// idempotencyKey reads the header.
+func idempotencyKey(h http.Header) checkout.Optional[string] {
+	switch keys := h.Values(checkout.FieldIdempotencyKey); len(keys) {
+	case 0:
+		return checkout.Optional[string]{}
+	case 1:
+		return checkout.Some(keys[0])
 	}
-	cmd.Unread, cmd.Hints = f.unread, f.hints()
-	return cmd, f.misspelt()
+	return checkout.Unreadable[string](checkout.Fault{Field: checkout.FieldIdempotencyKey, Message: "must be sent once"})
+}
+
+// toConfirm reads the body of a confirm (section 2.4).
+func toConfirm(body strictjson.Value) (checkout.Confirm, error) {
+	f := newForm(body)
+	cmd := checkout.Confirm{
+		ProviderCode: get(f, checkout.FieldProviderCode, strictjson.Text),
+		OrderID:      get(f, checkout.FieldOrderID, strictjson.Text),
+
+		CheckoutID:    get(f, checkout.FieldCheckoutID, strictjson.Text),
+		Token:         get(f, checkout.FieldCheckoutToken, strictjson.Text),
+		OpportunityID: get(f, checkout.FieldOpportunityID, strictjson.Text),
+		DDAID:         get(f, checkout.FieldDDAID, strictjson.Text),
+
+		PaymentMethod:    get(f, checkout.FieldPaymentMethod, strictjson.Text),
+		FirstPayment:     get(f, checkout.FieldAgreedFirstPayment, date),
+		DepositConfirmed: get(f, checkout.FieldDepositConfirmed, declared),
+
+		PaymentPlanAccepted:    get(f, checkout.FieldPlanAccepted, declared),
+		InformationConfirmed:   get(f, checkout.FieldInformationConfirmed, declared),
+		PrivacyConsentAccepted: get(f, checkout.FieldPrivacyAccepted, declared),
+	}
+	return cmd, f.wellFormed()
 }
 
 // dollars is an amount on the wire: a JSON number with two decimals.
@@ -116,9 +124,12 @@ type pricingWire struct {
 	Upfront   dollars `json:"upfront_payment"`
 }
 
-func openedOf(o service.Opened) openedWire {
+func toOpenedWire(o service.Opened) openedWire {
 	c := o.Checkout
-	w := openedWire{Success: true, IdempotentReplay: o.Replay, IdempotencyKey: o.IdempotencyKey}
+	w := openedWire{Success: true, IdempotentReplay: o.Replay}
+	if o.Replay {
+		w.IdempotencyKey = o.IdempotencyKey
+	}
 	w.Provider.Code = c.ProviderCode
 	w.Provider.OrderID = c.OrderID
 	w.Records.ContactID = c.Records.ContactID
@@ -131,12 +142,13 @@ func openedOf(o service.Opened) openedWire {
 	w.DirectDebit.DDAID = c.Records.DDAID
 	w.DirectDebit.SetupURL = o.SetupURL
 	w.DirectDebit.Token = o.Token
-	w.Plan = planOf(c.Intent.Plan)
-	w.Pricing = pricingOf(c.Intent.Pricing)
+	w.Plan = toPlanWire(c.Intent.Plan, o.SentFinal)
+	w.Pricing = toPricingWire(c.Intent.Pricing)
 	return w
 }
 
-func planOf(p money.Plan) planWire {
+// toPlanWire echoes a plan, with the final instalment where it differs from the others or was sent.
+func toPlanWire(p money.Plan, sentFinal bool) planWire {
 	w := planWire{
 		PaymentType:  checkout.PaymentType,
 		Frequency:    p.Frequency,
@@ -144,14 +156,14 @@ func planOf(p money.Plan) planWire {
 		Regular:      dollars(p.Regular),
 		FirstPayment: p.First.String(),
 	}
-	if p.Residual() {
+	if p.Residual() || sentFinal {
 		final := dollars(p.Final)
 		w.Final = &final
 	}
 	return w
 }
 
-func pricingOf(p money.Pricing) pricingWire {
+func toPricingWire(p money.Pricing) pricingWire {
 	return pricingWire{dollars(p.Price), dollars(p.Principal), dollars(p.Upfront)}
 }
 
@@ -172,7 +184,7 @@ type checkoutWire struct {
 	} `json:"direct_debit"`
 }
 
-func checkoutOf(c checkout.Checkout) checkoutWire {
+func toCheckoutWire(c checkout.Checkout) checkoutWire {
 	w := checkoutWire{Success: true}
 	w.Checkout.ID = c.ID
 	w.Checkout.Status = c.Status
@@ -207,7 +219,7 @@ type confirmedWire struct {
 	AlreadyConfirmed bool `json:"already_confirmed"`
 }
 
-func confirmedOf(d service.Confirmed) confirmedWire {
+func toConfirmedWire(d service.Confirmed) confirmedWire {
 	c := d.Checkout
 	w := confirmedWire{Success: true, AlreadyConfirmed: d.Already}
 	w.Checkout.Status = c.Status
@@ -230,7 +242,7 @@ type aboutWire struct {
 	BaseURL     string                `json:"base_url"`
 }
 
-func aboutOf(r service.Readiness) aboutWire {
+func toAboutWire(r service.Readiness) aboutWire {
 	return aboutWire{true, "provider-checkout", "v1", r.Environment, r.BaseURL}
 }
 
@@ -247,7 +259,7 @@ type environmentWire struct {
 	} `json:"readiness"`
 }
 
-func environmentOf(r service.Readiness) environmentWire {
+func toEnvironmentWire(r service.Readiness) environmentWire {
 	w := environmentWire{Success: true, Environment: r.Environment, APIBaseURL: r.BaseURL,
 		Processor: r.Processor, ProcessorStatus: "configured"}
 	w.Readiness.ReadyForAPICalls = r.ReadyForAPICalls
@@ -271,7 +283,7 @@ type faultWire struct {
 	Message string `json:"message"`
 }
 
-func envelopeOf(p *problem, requestID string) envelopeWire {
+func toEnvelopeWire(p *problem, requestID string) envelopeWire {
 	w := envelopeWire{RequestID: requestID}
 	w.Error.Code = p.code
 	w.Error.Message = p.message

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -85,6 +86,17 @@ func TestReplayOfAConfirmedCheckoutHasNoSetupPair(t *testing.T) {
 	  "pricing": {"course_price": 100.00, "amount_to_finance": 100.00, "upfront_payment": 0.00}}`)
 }
 
+func TestAFinalInstalmentThatWasSentIsEchoed(t *testing.T) {
+	c := open()
+	c.Intent.Plan.Instalments = money.Instalments{Number: 4, Regular: 250_00, Final: 250_00}
+	for sent, want := range map[bool]bool{true: true, false: false} {
+		w := do(handler(&stub{opened: service.Opened{Checkout: c, SentFinal: sent}}), request("POST", checkoutsPath, wholeCreate))
+		if got := strings.Contains(w.Body.String(), `"final_instalment_amount":250.00`); got != want {
+			t.Errorf("sent: %v; echoed: %v", sent, got)
+		}
+	}
+}
+
 func TestGetTellsHowFarTheSetupIs(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -112,8 +124,8 @@ func TestGetTellsHowFarTheSetupIs(t *testing.T) {
 }
 
 func TestConfirmIsAnsweredInTheContractsWords(t *testing.T) {
-	undrawn := confirmed()
-	undrawn.Confirmation.DocumentID = ""
+	unrendered := confirmed()
+	unrendered.Confirmation.DocumentID = ""
 	for _, tt := range []struct {
 		name   string
 		answer service.Confirmed
@@ -123,13 +135,13 @@ func TestConfirmIsAnsweredInTheContractsWords(t *testing.T) {
 		  "checkout": {"status": "confirmed", "id": "KOWHAI-1795000000000-abcdefgh23456722"}, "enrolment": {"status": "complete"},
 		  "direct_debit": {"setup_complete": true, "mandate_status": "active"},
 		  "agreement": {"id": "a", "number": "PPA-2027-000001", "pdf_generated": true}, "already_confirmed": false}`},
-		{"repeat, without a PDF", service.Confirmed{Checkout: undrawn, Already: true}, `{"success": true,
+		{"repeat, without a PDF", service.Confirmed{Checkout: unrendered, Already: true}, `{"success": true,
 		  "checkout": {"status": "confirmed", "id": "KOWHAI-1795000000000-abcdefgh23456722"}, "enrolment": {"status": "complete"},
 		  "direct_debit": {"setup_complete": true, "mandate_status": "active"},
 		  "agreement": {"id": "a", "number": "PPA-2027-000001", "pdf_generated": false}, "already_confirmed": true}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := do(handler(&stub{confirmed: tt.answer}), request("POST", checkoutsPath+"/KOWHAI-1-a/confirm", wholeConfirm))
+			w := do(handler(&stub{confirm: tt.answer}), request("POST", checkoutsPath+"/KOWHAI-1-a/confirm", wholeConfirm))
 			if w.Code != http.StatusOK {
 				t.Errorf("answer %d, want 200", w.Code)
 			}

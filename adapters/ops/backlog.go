@@ -12,7 +12,7 @@ import (
 // backlogLimit is how long the store may take to count its outbox.
 const backlogLimit = time.Second
 
-// backlog collects the state of the outbox when it is asked for.
+// backlog collects the state of the outbox whenever metrics are collected.
 type backlog struct{ *service.Service }
 
 // Describe implements [prometheus.Collector].
@@ -36,7 +36,7 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 
 func pendingEvents() *prometheus.Desc {
 	return prometheus.NewDesc(namespace+"_outbox_pending_events",
-		"Events that are neither delivered nor given up, those under way included.", nil, nil)
+		"Events that are neither delivered nor given up, those being delivered included.", nil, nil)
 }
 
 func oldestAge() *prometheus.Desc {

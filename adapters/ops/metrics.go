@@ -11,26 +11,32 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// namespace begins the name of every metric but those of Go and of the process.
+// namespace begins the name of every metric here.
 const namespace = "provider_checkout"
 
-// Metrics counts what a service does, in a registry of its own. It is safe for concurrent use.
+// Metrics counts what a service does. It is safe for concurrent use.
 type Metrics struct {
-	registry    *prometheus.Registry
-	occurrences map[service.Occurrence]prometheus.Counter
-	requests    *prometheus.CounterVec
-	durations   *prometheus.HistogramVec
-	commits     prometheus.Histogram
+	registerer prometheus.Registerer
+	outcomes   map[service.Outcome]prometheus.Counter
+	requests   *prometheus.CounterVec
+	durations  *prometheus.HistogramVec
+	commits    prometheus.Histogram
 }
 
-// NewMetrics returns metrics that stand at zero, with those of Go and of the process.
-func NewMetrics() *Metrics {
+// NewRegistry returns a registry with the metrics of Go and of the process, for a program that has none of its own.
+func NewRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	in := promauto.With(registry)
+	return registry
+}
+
+// NewMetrics returns metrics that are registered with a registry of the program's. It panics where they are registered
+// there already: of two services in one program each needs labels of its own (prometheus.WrapRegistererWith).
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	in := promauto.With(r)
 	return &Metrics{
-		registry:    registry,
-		occurrences: occurrenceCounters(in),
+		registerer: r,
+		outcomes:   outcomeCounters(in),
 		requests: in.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "http_requests_total",
 			Help: "Requests to the public listener that were answered."}, []string{"method", "route", "status"}),
 		durations: in.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "http_request_duration_seconds",
@@ -42,8 +48,8 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// occurrenceCounters has a counter for every occurrence.
-func occurrenceCounters(in promauto.Factory) map[service.Occurrence]prometheus.Counter {
+// outcomeCounters has a counter for every outcome.
+func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter {
 	count := func(name, help string) prometheus.Counter {
 		return in.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
 	}
@@ -51,32 +57,31 @@ func occurrenceCounters(in promauto.Factory) map[service.Occurrence]prometheus.C
 		return in.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
 	}
 	confirms := countBy("confirm", "confirms_total", "Confirms that were answered with success.")
-	deliveries := countBy("outcome", "deliveries_total", "Events by what became of them.")
-	return map[service.Occurrence]prometheus.Counter{
-		service.OccurrenceCreate:   count("creates_total", "Checkouts that were opened."),
-		service.OccurrenceReplay:   count("replays_total", "Creates that found the checkout that they opened before."),
-		service.OccurrenceConflict: count("conflicts_total", "Creates and confirms that contradicted what is on record."),
+	deliveries := countBy("outcome", "deliveries_total", "Events by their outcome.")
+	return map[service.Outcome]prometheus.Counter{
+		service.OutcomeCreate:   count("creates_total", "Checkouts that were opened."),
+		service.OutcomeReplay:   count("replays_total", "Creates that found the checkout that they opened before."),
+		service.OutcomeConflict: count("conflicts_total", "Creates and confirms that contradicted what is on record."),
 
-		service.OccurrenceConfirm:         confirms.WithLabelValues("first"),
-		service.OccurrenceRepeatedConfirm: confirms.WithLabelValues("repeated"),
+		service.OutcomeConfirm:         confirms.WithLabelValues("first"),
+		service.OutcomeRepeatedConfirm: confirms.WithLabelValues("repeated"),
 
-		service.OccurrenceDelivered:     deliveries.WithLabelValues("delivered"),
-		service.OccurrenceFailed:        deliveries.WithLabelValues("failed"),
-		service.OccurrenceNotConfigured: deliveries.WithLabelValues("not_configured"),
+		service.OutcomeDelivered:     deliveries.WithLabelValues("delivered"),
+		service.OutcomeFailed:        deliveries.WithLabelValues("failed"),
+		service.OutcomeNotConfigured: deliveries.WithLabelValues("not_configured"),
 
-		service.OccurrenceRecovery: count("recoveries_total", "Events that their request left and that were settled after all."),
+		service.OutcomeRecovery: count("recoveries_total", "Events that their request left and that were settled after all."),
 	}
 }
 
-// Count counts an occurrence: it is for service.Config.Count.
-func (m *Metrics) Count(o service.Occurrence) { m.occurrences[o].Inc() }
+// Count counts an outcome: for service.Config.Count.
+func (m *Metrics) Count(o service.Outcome) { m.outcomes[o].Inc() }
 
-// ObserveRequest counts a request: it is for the Observe of the HTTP doors' options.
+// ObserveRequest counts a request: for httpapi.Options.Observe.
 func (m *Metrics) ObserveRequest(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.durations.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// ObserveCommit counts a commit that took so many writes together: it is for a store that has
-// something to say of it.
+// ObserveCommit counts a commit of so many writes together: for sqlite.Options.OnCommit.
 func (m *Metrics) ObserveCommit(writes int) { m.commits.Observe(float64(writes)) }

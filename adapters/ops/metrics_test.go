@@ -12,18 +12,18 @@ import (
 )
 
 func TestEveryOccurrenceHasACounterOfItsOwn(t *testing.T) {
-	series := map[service.Occurrence]string{
-		service.OccurrenceCreate:          "provider_checkout_creates_total",
-		service.OccurrenceReplay:          "provider_checkout_replays_total",
-		service.OccurrenceConflict:        "provider_checkout_conflicts_total",
-		service.OccurrenceConfirm:         `provider_checkout_confirms_total{confirm="first"}`,
-		service.OccurrenceRepeatedConfirm: `provider_checkout_confirms_total{confirm="repeated"}`,
-		service.OccurrenceDelivered:       `provider_checkout_deliveries_total{outcome="delivered"}`,
-		service.OccurrenceFailed:          `provider_checkout_deliveries_total{outcome="failed"}`,
-		service.OccurrenceNotConfigured:   `provider_checkout_deliveries_total{outcome="not_configured"}`,
-		service.OccurrenceRecovery:        "provider_checkout_recoveries_total",
+	series := map[service.Outcome]string{
+		service.OutcomeCreate:          "provider_checkout_creates_total",
+		service.OutcomeReplay:          "provider_checkout_replays_total",
+		service.OutcomeConflict:        "provider_checkout_conflicts_total",
+		service.OutcomeConfirm:         `provider_checkout_confirms_total{confirm="first"}`,
+		service.OutcomeRepeatedConfirm: `provider_checkout_confirms_total{confirm="repeated"}`,
+		service.OutcomeDelivered:       `provider_checkout_deliveries_total{outcome="delivered"}`,
+		service.OutcomeFailed:          `provider_checkout_deliveries_total{outcome="failed"}`,
+		service.OutcomeNotConfigured:   `provider_checkout_deliveries_total{outcome="not_configured"}`,
+		service.OutcomeRecovery:        "provider_checkout_recoveries_total",
 	}
-	for _, counted := range service.Occurrences() {
+	for _, counted := range service.Outcomes() {
 		metrics := ops.NewMetrics()
 		door, _ := newDoor(t, &outside{}, metrics)
 		metrics.Count(counted)

@@ -1,17 +1,19 @@
-// Package ops is the operator's own door to a running service: whether it is alive and ready, and
+// Package ops is the operator's handler of a running service: whether it is alive and ready, and
 // its metrics for Prometheus. It asks for no key, so it belongs on a listener that only the
 // operator's network reaches, never on the public one.
 //
-// Metrics are made first, for they are what the service and its HTTP doors tell:
+// The metrics come first, since the service and its handlers count with them:
 //
-//	metrics := ops.NewMetrics()
+//	registry := ops.NewRegistry() // or your own
+//	metrics := ops.NewMetrics(registry)
 //	svc, err := service.New(service.Config{…, Count: metrics.Count})
 //	api := httpapi.New(svc, httpapi.Options{…, Observe: metrics.ObserveRequest})
-//	door := ops.New(svc, metrics, log)
+//	operator, err := ops.New(svc, ops.Options{Metrics: metrics, Gatherer: registry, Log: log})
 package ops
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -22,52 +24,67 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// Door answers the operator at these paths:
+// Handler answers the operator at these paths:
 //
 //	/healthz   200 as long as the process answers at all
 //	/readyz    200 if it should be sent requests, else 503; the body says which check failed
-//	/metrics   everything that it counts, in Prometheus' text format
+//	/metrics   everything that is counted, in Prometheus' text format; only with Options.Gatherer
 //
 // Why a check failed is in the log and not in the answer, where it might tell more than it should.
-type Door struct {
+type Handler struct {
 	service  *service.Service
 	paths    *http.ServeMux
 	draining atomic.Bool
 }
 
-// New returns the door of a service that tells metrics what happens. Metrics that cannot be
-// collected are logged and left out of the answer.
-func New(s *service.Service, metrics *Metrics, log *slog.Logger) *Door {
-	d := &Door{service: s, paths: http.NewServeMux()}
-	outbox := prometheus.NewRegistry()
-	outbox.MustRegister(backlog{s})
-	all := prometheus.Gatherers{metrics.registry, outbox}
-
-	d.paths.HandleFunc("GET /healthz", d.healthz)
-	d.paths.HandleFunc("GET /readyz", d.readyz)
-	d.paths.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{
-		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelError),
-		ErrorHandling: promhttp.ContinueOnError,
-	}))
-	return d
+// Options is what the handler shows beside the state of the service.
+type Options struct {
+	// Metrics are those of the service, to which the state of its outbox is added. None if nil.
+	Metrics *Metrics
+	// Gatherer collects what /metrics answers. Nil for a program that answers Prometheus elsewhere.
+	Gatherer prometheus.Gatherer
+	Log      *slog.Logger // for metrics that cannot be collected, which are left out of the answer; none if nil
 }
 
-// Drain has /readyz answer 503 from now on: what comes from a load balancer should go elsewhere.
-func (d *Door) Drain() { d.draining.Store(true) }
+// New returns the handler of a service. An error means that the outbox of a service is registered with the metrics'
+// registry already.
+func New(s *service.Service, o Options) (*Handler, error) {
+	h := &Handler{service: s, paths: http.NewServeMux()}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics != nil {
+		if err := o.Metrics.registerer.Register(backlog{s}); err != nil {
+			return nil, fmt.Errorf("register the metrics of the outbox: %w", err)
+		}
+	}
+	h.paths.HandleFunc("GET /healthz", h.healthz)
+	h.paths.HandleFunc("GET /readyz", h.readyz)
+	if o.Gatherer != nil {
+		h.paths.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{
+			ErrorLog:      slog.NewLogLogger(o.Log.Handler(), slog.LevelError),
+			ErrorHandling: promhttp.ContinueOnError,
+		}))
+	}
+	return h, nil
+}
+
+// Drain has /readyz answer 503 from now on, so that a load balancer sends requests elsewhere.
+func (h *Handler) Drain() { h.draining.Store(true) }
 
 // ServeHTTP implements [http.Handler].
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	d.paths.ServeHTTP(w, r)
+	h.paths.ServeHTTP(w, r)
 }
 
-func (d *Door) healthz(w http.ResponseWriter, _ *http.Request) {
+func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, aliveWire{Alive: true})
 }
 
-func (d *Door) readyz(w http.ResponseWriter, r *http.Request) {
-	answer := readyOf(!d.draining.Load(), d.service.Health(r.Context()))
+func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
+	answer := toReadyWire(!h.draining.Load(), h.service.Health(r.Context()))
 	status := http.StatusOK
 	if !answer.Ready {
 		status = http.StatusServiceUnavailable
@@ -75,7 +92,7 @@ func (d *Door) readyz(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, answer)
 }
 
-// writeJSON answers with v. A client that is gone is nobody to tell of an error.
+// writeJSON answers with v. A client that hung up cannot be told of an error.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

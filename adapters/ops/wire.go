@@ -17,7 +17,7 @@ type checksWire struct {
 	Processor bool `json:"processor"` // it can be reached
 }
 
-func readyOf(serving bool, h service.Health) readyWire {
+func toReadyWire(serving bool, h service.Health) readyWire {
 	return readyWire{
 		Ready:  serving && h.OK(),
 		Checks: checksWire{Serving: serving, Store: h.Store == nil, Processor: h.Processor == nil},

@@ -148,5 +148,5 @@ func drawing(t *testing.T) *sheet {
 
 // accepted is the least that can be drawn.
 func accepted() agreement.Agreement {
-	return agreement.Agreement{Number: agreement.Number(2027, 1), Version: agreement.Version, AcceptedAt: time.Unix(1, 0)}
+	return agreement.Agreement{Number: "PPA-2027-000001", Version: agreement.Version, AcceptedAt: time.Unix(1, 0)}
 }

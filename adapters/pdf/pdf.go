@@ -13,6 +13,7 @@ import (
 	"codeberg.org/go-fonts/dejavu/dejavusansbold"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -25,13 +26,14 @@ type Printer struct {
 
 var _ ports.Printer = (*Printer)(nil)
 
-// New returns a printer that draws at most parallel agreements at once and writes times in zone.
-func New(parallel int, zone *time.Location) (*Printer, error) {
+// New returns a printer that renders at most parallel agreements at once. Times are New Zealand's.
+func New(parallel int) (*Printer, error) {
 	if parallel < 1 {
 		return nil, fmt.Errorf("pdf: parallel must be at least 1, not %d", parallel)
 	}
-	if zone == nil {
-		return nil, errors.New("pdf: a time zone is required")
+	zone, err := service.NewZealand()
+	if err != nil {
+		return nil, fmt.Errorf("pdf: %w", err)
 	}
 	regular, err := newFace("", dejavusans.TTF, codes())
 	if err != nil {

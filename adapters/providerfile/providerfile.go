@@ -109,7 +109,7 @@ func (r *reader) check(configurations []catalogue.Configuration) {
 	}
 }
 
-// isWithin tells whether place is one of places, or stands inside one.
+// isWithin reports whether place is one of places, or stands inside one.
 func isWithin(place string, places map[string]bool) bool {
 	for place != "" && !places[place] {
 		place = place[:max(strings.LastIndexAny(place, ".["), 0)]

@@ -36,7 +36,7 @@ func TestParseTermsRefuses(t *testing.T) {
 		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are lender, terms"},
 		{"a block without its text", `{"terms": [{"title": "Hardship"}]}`, "terms[0].text must be given"},
 		{"a lender without an address", `{"lender": {"name": "Pūtea"}}`, "lender.address must be given"},
-		{"a text of two paragraphs", `{"terms": [{"title": "a", "text": "b\nc"}]}`, "terms[0].text must not hold control characters"},
+		{"a text of two paragraphs", `{"terms": [{"title": "a", "text": "b\nc"}]}`, "terms[0].text must not contain control characters"},
 		{"terms that are no list", `{"terms": "none"}`, "terms must be a list in square brackets"},
 	}
 	for _, tt := range tests {

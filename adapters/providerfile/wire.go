@@ -9,8 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// The file, field by field. What a field may hold is the business of catalogue's Check; here stands
-// how it is called, what type it has, and what its absence means.
+// The file, field by field: its name, its type, and what its absence means. What it may hold is for catalogue's Check
+// to say.
 
 func (r *reader) file(document strictjson.Value) []catalogue.Configuration {
 	o := r.object("", document)
@@ -35,14 +35,14 @@ func (r *reader) configuration(place string, v strictjson.Value) catalogue.Confi
 		APIEnabled:  o.boolean("api_enabled"),
 		SuccessURL:  o.text("success_url", optional),
 		CancelURL:   o.text("cancel_url", optional),
-		NoticeDays:  number(o, "notice_days", optional, whole(catalogue.MaxNotice)),
+		NoticeDays:  number(o, "notice_days", optional, strictjson.Whole(catalogue.MaxNotice)),
 		Branding:    branding(o.section("branding")),
 		Destination: destination(o.section("webhook")),
 		Mode:        catalogue.Legacy,
 	}
 	origins, _ := o.list("enrolment_origins", optional)
 	for i, v := range origins {
-		p.EnrolmentOrigins = append(p.EnrolmentOrigins, r.string(item(o.at("enrolment_origins"), i), v))
+		p.EnrolmentOrigins = append(p.EnrolmentOrigins, r.string(item(o.At("enrolment_origins"), i), v))
 	}
 	c := catalogue.Configuration{Provider: p}
 	courses, given := o.list("courses", optional)
@@ -50,7 +50,7 @@ func (r *reader) configuration(place string, v strictjson.Value) catalogue.Confi
 		c.Provider.Mode = catalogue.Authoritative
 	}
 	for i, v := range courses {
-		c.Courses = append(c.Courses, r.course(item(o.at("courses"), i), v, p.Environment))
+		c.Courses = append(c.Courses, r.course(item(o.At("courses"), i), v, p.Environment))
 	}
 	return c
 }
@@ -83,14 +83,14 @@ func (r *reader) course(place string, v strictjson.Value, inherited catalogue.En
 	c := catalogue.Course{
 		Code:        o.text("course_code", required),
 		Name:        o.name("course_name", required),
-		Price:       number(o, "course_price", required, dollars),
-		Upfront:     number(o, "upfront_payment", optional, dollars),
+		Price:       number(o, "course_price", required, strictjson.Amount),
+		Upfront:     number(o, "upfront_payment", optional, strictjson.Amount),
 		Active:      o.boolean("active"),
 		Environment: cmp.Or(catalogue.Environment(o.text("environment", optional)), inherited),
 	}
 	plans, _ := o.list("plans", required)
 	for i, v := range plans {
-		c.Options = append(c.Options, r.option(item(o.at("plans"), i), v))
+		c.Options = append(c.Options, r.option(item(o.At("plans"), i), v))
 	}
 	return c
 }
@@ -100,7 +100,7 @@ func (r *reader) option(place string, v strictjson.Value) catalogue.Option {
 	defer o.end()
 	return catalogue.Option{
 		Frequency: money.Frequency(o.text("payment_frequency", required)),
-		Number:    number(o, "number_of_instalments", optional, whole(money.MaxInstalments)),
+		Number:    number(o, "number_of_instalments", optional, strictjson.Whole(money.MaxInstalments)),
 		Amount:    number(o, "instalment_amount", optional, instalment),
 	}
 }

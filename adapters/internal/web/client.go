@@ -10,9 +10,9 @@ import (
 
 // ClientIP returns the address that the request came from, past trusted proxies; outside of
 // Wrap, or where the server does not know the peer's address, the zero Addr.
-func ClientIP(ctx context.Context) netip.Addr { return callOf(ctx).client }
+func ClientIP(ctx context.Context) netip.Addr { return infoOf(ctx).client }
 
-// ClientNet names whoever the request came from to a Limiter: by the address, or for IPv6 by
+// ClientNet names the client of a request for a Limiter: by its address, or for IPv6 by
 // its /64, all of which one client commonly has to itself.
 func ClientNet(ctx context.Context) string {
 	addr := ClientIP(ctx)
@@ -23,7 +23,7 @@ func ClientNet(ctx context.Context) string {
 }
 
 // clientIP walks X-Forwarded-For from the right, for as long as the address that wrote an
-// entry is a trusted proxy's. Whatever stands left of that anybody may have written.
+// entry is a trusted proxy's. What stands left of that may be forged.
 func clientIP(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

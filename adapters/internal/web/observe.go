@@ -13,11 +13,11 @@ import (
 // other stands for every method and route that a client makes up.
 const other = "other"
 
-// SetRoute notes for Options.Observe which of a door's routes serves the request, under SetProvider's
-// condition.
-func SetRoute(ctx context.Context, route string) { callOf(ctx).route = route }
+// SetRoute records which of a handler's routes serves the request, for Options.Observe. Only the goroutine that serves
+// the request may call it.
+func SetRoute(ctx context.Context, route string) { infoOf(ctx).route = route }
 
-// Routed is middleware of a router that notes which of its routes serves a request (see SetRoute).
+// Routed is middleware of a router that records which of its routes serves a request (see SetRoute).
 func Routed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if template, err := mux.CurrentRoute(r).GetPathTemplate(); err == nil {
@@ -36,8 +36,8 @@ func withoutPattern(template string) string {
 	return template
 }
 
-// observe tells Observe of an answer.
-func observe(o Options, r *http.Request, c *call, a *answer, took time.Duration) {
+// observe calls Observe with an answer.
+func observe(o Options, r *http.Request, info *requestInfo, a *answer, took time.Duration) {
 	if o.Observe == nil {
 		return
 	}
@@ -47,5 +47,5 @@ func observe(o Options, r *http.Request, c *call, a *answer, took time.Duration)
 		http.MethodConnect, http.MethodOptions, http.MethodTrace:
 		method = r.Method
 	}
-	o.Observe(method, cmp.Or(c.route, other), a.sent(), took)
+	o.Observe(method, cmp.Or(info.route, other), a.sent(), took)
 }

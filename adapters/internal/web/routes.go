@@ -2,9 +2,7 @@ package web
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gorilla/mux"
 )
@@ -24,9 +22,4 @@ func Methods(router *mux.Router, r *http.Request) string {
 		}
 	}
 	return strings.Join(allowed, ", ")
-}
-
-// RetryAfter writes a wait as the Retry-After header has it: whole seconds, at least one.
-func RetryAfter(wait time.Duration) string {
-	return strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second)))
 }

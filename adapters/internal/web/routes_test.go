@@ -33,8 +33,9 @@ func TestRetryAfterIsNeverTooSoon(t *testing.T) {
 	for wait, want := range map[time.Duration]string{
 		0: "1", time.Millisecond: "1", time.Second: "1", time.Second + 1: "2", 90 * time.Second: "90",
 	} {
-		if got := web.RetryAfter(wait); got != want {
-			t.Errorf("RetryAfter(%v) = %s, want %s", wait, got, want)
+		h := http.Header{}
+		if web.SetRetryAfter(h, wait); h.Get("Retry-After") != want {
+			t.Errorf("Retry-After for %v = %s, want %s", wait, h.Get("Retry-After"), want)
 		}
 	}
 }

@@ -1,8 +1,10 @@
-// Package web is what every HTTP door of the service has in common: the request id, the
-// client's address, security headers, the access log, panics, and limits.
+// Package web is what the service's HTTP handlers have in common: the request id, the client's address, security
+// headers, the access log, panics and rate limits; the status of every refusal; and the site that the payer's pages are
+// shown by.
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -18,27 +20,26 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options is how the HTTP doors are set up. Now and Rand must be safe for concurrent use; where
+// Options is how requests are served. Now and Rand must be safe for concurrent use; where
 // they or Log are nil, it is the real clock, the system's randomness, and no log.
 type Options struct {
 	Log            *slog.Logger
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
-	RateLimit      float64        // requests a second, bursts of twice that; 0 turns off every limit
-	HSTS           bool           // the base URL is https
+	BaseURL        string         // whose path is taken off the requests' paths
 	Now            func() time.Time
 	Rand           io.Reader
-
-	// Observe is told of every answer, by many at once; it must not block. It may be nil. The method is one that
-	// HTTP defines and the route one of a door's few, with {names} for what varies, or either is
+	// Observe is called with every answer, concurrently; it must not block. It may be nil. The method is one that
+	// HTTP defines and the route one of a handler's few, with {names} for what varies, or either is
 	// "other": nothing that a client makes up comes through.
 	Observe func(method, route string, status int, took time.Duration)
 }
 
-// Complete returns o with what is nil filled in.
+// Complete returns o with defaults for what is nil.
 func (o Options) Complete() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.Log = slog.New(LogHandler(o.Log.Handler()))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -48,130 +49,188 @@ func (o Options) Complete() Options {
 	return o
 }
 
-// call is what is known of one request while it is served.
-type call struct {
+// BasePath returns the path of a base URL: "/pay" of https://example.nz/pay, "" where it has none.
+func BasePath(baseURL string) string {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.Path, "/")
+}
+
+// requestInfo is what is known of one request while it is served.
+type requestInfo struct {
 	id       string
 	client   netip.Addr
 	provider string
 	route    string
 }
 
-type callKey struct{}
+type requestInfoKey struct{}
 
-// callOf returns the call of a request that Wrap serves, or an empty one.
-func callOf(ctx context.Context) *call {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		return c
+// infoOf returns the info of a request that Wrap serves, or an empty one.
+func infoOf(ctx context.Context) *requestInfo {
+	if i, ok := ctx.Value(requestInfoKey{}).(*requestInfo); ok {
+		return i
 	}
-	return &call{}
+	return &requestInfo{}
 }
 
 // RequestID returns the id that Wrap gave the request, req_<uuid>, or "" outside of Wrap.
-func RequestID(ctx context.Context) string { return callOf(ctx).id }
+func RequestID(ctx context.Context) string { return infoOf(ctx).id }
 
-// SetProvider notes for the access log whose request it is. Only the goroutine that serves
+// SetProvider records whose request it is, for the access log. Only the goroutine that serves
 // the request may call it.
-func SetProvider(ctx context.Context, code string) { callOf(ctx).provider = code }
+func SetProvider(ctx context.Context, code string) { infoOf(ctx).provider = code }
 
-// Wrap gives every request an id of its own, sets the headers that all answers have, tells
-// Observe of it and logs one line for it: never a query, a body or a header. A panic is logged with its stack
-// and answered by failed, or by breaking the connection if the answer had begun.
+// Wrap gives every request an id of its own, takes the base path off, sets the headers that all answers have, observes
+// it and logs one line for it: never a query, a body or a header. A panic is logged with its stack and answered by
+// failed, or by breaking the connection if the answer had begun.
 //
 // An answer has X-Request-Id and nosniff; it is not cached and not framed unless next says
 // otherwise by setting Cache-Control and Content-Security-Policy itself.
+//
+// Inside another Wrap a request keeps its id and is logged once: then only panics are this one's.
 func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
+	base := BasePath(o.BaseURL)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, inside := r.Context().Value(requestInfoKey{}).(*requestInfo)
+		if inside {
+			o.serve(&answer{ResponseWriter: w}, r, info, next, failed)
+			return
+		}
 		began := o.Now()
-		c := &call{
+		info = &requestInfo{
 			id:     "req_" + uuid.Must(uuid.NewRandomFromReader(o.Rand)).String(),
 			client: clientIP(r, o.TrustedProxies),
 		}
-		r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+		r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, info))
 		a := &answer{ResponseWriter: w}
-		o.setHeaders(w.Header(), r, c.id)
-
+		o.setHeaders(w.Header(), r, info.id)
 		defer func() {
 			took := o.Now().Sub(began)
-			logCall(o, r, c, a, took)
-			observe(o, r, c, a, took)
+			logRequest(o, r, info, a, took)
+			observe(o, r, info, a, took)
 		}()
-		defer func() {
-			if v := recover(); v != nil {
-				o.answerPanic(a, r, c, v, failed)
-			}
-		}()
-		next.ServeHTTP(a, r)
+		o.serve(a, withoutBase(r, base), info, next, failed)
 	})
 }
 
-// setHeaders sets what every answer says of itself.
+// serve serves one request, and answers for a panic.
+func (o Options) serve(a *answer, r *http.Request, info *requestInfo, next http.Handler, failed http.HandlerFunc) {
+	defer func() {
+		if v := recover(); v != nil {
+			o.answerPanic(a, r, info, v, failed)
+		}
+	}()
+	next.ServeHTTP(a, r)
+}
+
+// withoutBase returns the request with the base path taken off. A proxy in front may have done that already.
+func withoutBase(r *http.Request, base string) *http.Request {
+	path, ok := strings.CutPrefix(r.URL.Path, base)
+	if base == "" || !ok || path != "" && path[0] != '/' {
+		return r
+	}
+	short, at := *r, *r.URL
+	at.Path, at.RawPath = cmp.Or(path, "/"), strings.TrimPrefix(r.URL.RawPath, base)
+	short.URL = &at
+	return &short
+}
+
+// setHeaders sets what every answer has.
 func (o Options) setHeaders(h http.Header, r *http.Request, id string) {
 	h.Set("X-Request-Id", id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	if o.HSTS {
+	h.Set("Content-Security-Policy", Policy{}.String())
+	if strings.HasPrefix(o.BaseURL, "https://") {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	if len(r.TransferEncoding) > 0 {
-		// net/http drops a Content-Length beside it without a word. A proxy that went by that
+		// net/http drops a Content-Length beside it in silence. A proxy that went by that
 		// one would take the rest of the connection for another client's (RFC 9112, section 6.1).
 		h.Set("Connection", "close")
 	}
 }
 
 // answerPanic answers for a handler that panicked with v. The client learns the request id only.
-func (o Options) answerPanic(a *answer, r *http.Request, c *call, v any, failed http.HandlerFunc) {
+func (o Options) answerPanic(a *answer, r *http.Request, info *requestInfo, v any, failed http.HandlerFunc) {
 	if v == http.ErrAbortHandler {
 		panic(v) // a handler's way to break the connection, not a fault
 	}
 	o.Log.ErrorContext(r.Context(), "panic",
-		slog.String("request_id", c.id),
 		slog.String("panic", fmt.Sprint(v)),
 		slog.String("stack", string(debug.Stack())))
 	if a.status != 0 {
 		panic(http.ErrAbortHandler) // half an answer must not pass for a whole one
 	}
 	clear(a.Header()) // what the handler meant to say no longer holds
-	o.setHeaders(a.Header(), r, c.id)
+	o.setHeaders(a.Header(), r, info.id)
 	failed(a, r)
+}
+
+// LogHandler returns a handler that adds the request id of the context to every record. One that does so already is
+// returned as it is.
+func LogHandler(next slog.Handler) slog.Handler {
+	if _, done := next.(withRequestID); done {
+		return next
+	}
+	return withRequestID{next}
+}
+
+type withRequestID struct{ slog.Handler }
+
+func (h withRequestID) Handle(ctx context.Context, record slog.Record) error {
+	if id := RequestID(ctx); id != "" {
+		record = record.Clone()
+		record.AddAttrs(slog.String("request_id", id))
+	}
+	return h.Handler.Handle(ctx, record)
+}
+
+func (h withRequestID) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return withRequestID{h.Handler.WithAttrs(attrs)}
+}
+
+func (h withRequestID) WithGroup(name string) slog.Handler {
+	return withRequestID{h.Handler.WithGroup(name)}
 }
 
 // How much of a path, in bytes, the access log keeps.
 const (
-	maxPath = 256
-	maxPart = 64 // no id of ours is longer
+	maxPath    = 256
+	maxSegment = 64 // no id of ours is longer
 )
 
-// loggedPath is the path in its escaped form, so that nothing in it can forge a line. A part that is
+// loggedPath is the path in its escaped form, so that nothing in it can forge a line. A segment that is
 // longer than any id is left out: it may be a setup token or an API key in the wrong place.
 func loggedPath(u *url.URL) string {
-	parts := strings.Split(u.EscapedPath(), "/")
-	for i, part := range parts {
-		if len(part) > maxPart {
-			parts[i] = "..."
+	segments := strings.Split(u.EscapedPath(), "/")
+	for i, segment := range segments {
+		if len(segment) > maxSegment {
+			segments[i] = "..."
 		}
 	}
-	path := strings.Join(parts, "/")
+	path := strings.Join(segments, "/")
 	return path[:min(len(path), maxPath)]
 }
 
-// logCall writes the access log's line.
-func logCall(o Options, r *http.Request, c *call, a *answer, took time.Duration) {
+// logRequest writes the access log's line.
+func logRequest(o Options, r *http.Request, info *requestInfo, a *answer, took time.Duration) {
 	line := []slog.Attr{
-		slog.String("request_id", c.id),
 		slog.String("method", r.Method),
 		slog.String("path", loggedPath(r.URL)),
 		slog.Int("status", a.sent()),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
 	}
-	if c.provider != "" {
-		line = append(line, slog.String("provider_code", c.provider))
+	if info.provider != "" {
+		line = append(line, slog.String("provider_code", info.provider))
 	}
 	o.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", line...)
 }
 
-// answer remembers the status that was sent.
+// answer records the status that was sent.
 type answer struct {
 	http.ResponseWriter
 	status int // 0 until the answer begins

@@ -28,7 +28,7 @@ func options(log io.Writer, c *clock) web.Options {
 		Log:  slog.New(slog.NewJSONHandler(log, nil)),
 		Now:  c.Now,
 		Rand: rand.NewChaCha8([32]byte{1}),
-	}
+	}.Complete()
 }
 
 // failed answers as a door would after a panic.
@@ -53,7 +53,7 @@ func lines(t *testing.T, log *bytes.Buffer) []map[string]any {
 
 func TestEveryAnswerSaysTheSameOfItself(t *testing.T) {
 	o := options(io.Discard, newClock())
-	o.HSTS = true
+	o.BaseURL = "https://pay.example"
 	var seen string
 	h := web.Wrap(o, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = web.RequestID(r.Context())
@@ -70,7 +70,7 @@ func TestEveryAnswerSaysTheSameOfItself(t *testing.T) {
 	for name, want := range map[string]string{
 		"X-Content-Type-Options":    "nosniff",
 		"Cache-Control":             "no-store",
-		"Content-Security-Policy":   "default-src 'none'; frame-ancestors 'none'",
+		"Content-Security-Policy":   "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
 		"Strict-Transport-Security": "max-age=31536000",
 		"Server":                    "",
 	} {
@@ -185,5 +185,67 @@ func TestAccessLogLeavesOutPartsThatMayBeATokenOrAKey(t *testing.T) {
 		if got := lines(t, &log)[0]["path"]; got != want {
 			t.Errorf("of the path %s is logged %v, want %s", path, got, want)
 		}
+	}
+}
+
+func TestInsideAnotherWrapARequestKeepsItsIDAndIsLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	var outer, inner string
+	page := web.Wrap(options(&log, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if inner = web.RequestID(r.Context()); r.URL.Path == "/panic" {
+			panic("broken")
+		}
+	}), func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	root := web.Wrap(options(&log, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		outer = web.RequestID(r.Context())
+		page.ServeHTTP(w, r)
+	}), failed)
+	for path, status := range map[string]int{"/": 200, "/panic": 418} {
+		log.Reset()
+		w := httptest.NewRecorder()
+		root.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != status || outer != inner || w.Header().Get("X-Request-Id") != outer {
+			t.Errorf("GET %s: %d, ids %q and %q; want %d and one id", path, w.Code, outer, inner, status)
+		}
+		requests := 0
+		for _, line := range lines(t, &log) {
+			if line["msg"] == "request" {
+				requests++
+			}
+		}
+		if requests != 1 {
+			t.Errorf("GET %s is logged %d times, want once", path, requests)
+		}
+	}
+}
+
+func TestTheBasePathIsTakenOff(t *testing.T) {
+	var got string
+	o := options(io.Discard, newClock())
+	o.BaseURL = "https://example.nz/pay"
+	h := web.Wrap(o, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = r.URL.EscapedPath() }), failed)
+	for path, want := range map[string]string{
+		"/pay/v1": "/v1", "/pay": "/", "/pay/": "/", "/v1": "/v1", "/payments": "/payments", "/pay/a%2Fb": "/a%2Fb", "/pay/pay/v1": "/pay/v1",
+	} {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		if got != want {
+			t.Errorf("%s is served as %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestEveryLogLineOfARequestHasItsID(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(web.LogHandler(web.LogHandler(slog.NewJSONHandler(&log, nil)))).With("part", "test")
+	var id string
+	h := web.Wrap(options(io.Discard, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id = web.RequestID(r.Context())
+		logger.InfoContext(r.Context(), "inside")
+	}), failed)
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+	logger.Info("outside")
+	all := lines(t, &log)
+	if all[0]["request_id"] != id || all[1]["request_id"] != nil || all[0]["part"] != "test" {
+		t.Errorf("logged %v, want request_id %s in the first line alone", all, id)
 	}
 }

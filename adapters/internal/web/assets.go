@@ -1,4 +1,4 @@
-package page
+package web
 
 import (
 	"crypto/sha256"
@@ -16,7 +16,7 @@ type asset struct {
 	version string // of the body: a changed file has another address
 }
 
-// addAssets takes up what stylesheets and scripts there are in files.
+// addAssets adds the stylesheets, scripts and icons among the files.
 func (s *Site) addAssets(files fs.FS) {
 	for _, entry := range must(fs.ReadDir(files, ".")) {
 		name := entry.Name()
@@ -31,10 +31,10 @@ func (s *Site) addAssets(files fs.FS) {
 
 // assetURL returns the address of an asset, for templates.
 func (s *Site) assetURL(name string) string {
-	return s.Assets + name + "?v=" + s.assets[name].version
+	return s.base + s.Assets + name + "?v=" + s.assets[name].version
 }
 
-// Asset answers a request for a path under Config.Assets.
+// Asset answers a request for a path under SiteConfig.Assets.
 func (s *Site) Asset(w http.ResponseWriter, r *http.Request) {
 	a, ok := s.assets[strings.TrimPrefix(r.URL.Path, s.Assets)]
 	if !ok {

@@ -1,4 +1,4 @@
-package page
+package web
 
 import (
 	"crypto/sha256"
@@ -15,11 +15,13 @@ import (
 // maxForm is the largest form, in bytes, that is read.
 const maxForm = 16 << 10
 
-// Methods are the handlers of one path. GET's answers HEAD too.
-type Methods map[string]http.HandlerFunc
+// Handlers are the handlers of one path by method. GET's answers HEAD too.
+type Handlers map[string]http.HandlerFunc
 
-// Serve calls the handler of the request's method, or answers 405 with Allow.
-func (s *Site) Serve(w http.ResponseWriter, r *http.Request, m Methods) {
+// Serve calls the handler of the request's method, or answers 405 with Allow. The route is recorded for
+// Options.Observe.
+func (s *Site) Serve(w http.ResponseWriter, r *http.Request, route string, m Handlers) {
+	SetRoute(r.Context(), route)
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -37,41 +39,40 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request, m Methods) {
 	s.problem(w, r, http.StatusMethodNotAllowed, "")
 }
 
-// Admit returns the setup token that values hold. It answers the request itself, and ok is
-// false, where there is no token or more than one, or where the client (its address) or
-// the token's holder asks too often.
-func (s *Site) Admit(w http.ResponseWriter, r *http.Request, client string, values url.Values) (token string, ok bool) {
-	if !s.allow(w, r, s.Clients, client) {
-		return "", false
+// Admit reports whether a request for the page with this secret, "" where it names none, is served. Otherwise it
+// answers the request itself: where there is no secret, or the client (by its address) or the secret's
+// holder asks too often.
+func (s *Site) Admit(w http.ResponseWriter, r *http.Request, secret string) bool {
+	if !s.allow(w, r, s.clients, ClientNet(r.Context())) {
+		return false
 	}
-	token, ok = One(values, "token")
-	if !ok {
+	if secret == "" {
 		s.NotFound(w, r)
-		return "", false
+		return false
 	}
-	name := sha256.Sum256([]byte(token)) // of one length, whatever comes
-	return token, s.allow(w, r, s.Tokens, string(name[:]))
+	name := sha256.Sum256([]byte(secret)) // of one length, whatever comes
+	return s.allow(w, r, s.secrets, string(name[:]))
 }
 
 // allow counts the request under name, and answers 429 where there were too many.
-func (s *Site) allow(w http.ResponseWriter, r *http.Request, l Limiter, name string) bool {
+func (s *Site) allow(w http.ResponseWriter, r *http.Request, l *Limiter, name string) bool {
 	wait, ok := l.Allow(name)
 	if !ok {
-		setRetryAfter(w, wait)
+		SetRetryAfter(w.Header(), wait)
 		s.problem(w, r, http.StatusTooManyRequests, "")
 	}
 	return ok
 }
 
-// One returns a value that is given exactly once and is not empty.
-func One(values url.Values, name string) (value string, ok bool) {
+// One returns a value that is given exactly once, or "".
+func One(values url.Values, name string) string {
 	if given := values[name]; len(given) == 1 {
-		return given[0], given[0] != ""
+		return given[0]
 	}
-	return "", false
+	return ""
 }
 
-// ReadForm returns what the body's form holds; values of the address do not count. It answers the
+// ReadForm returns what the body's form holds, without the values of the address. It answers the
 // request itself, and ok is false, where the body is no form or a browser says that
 // another website sent it. There are no cookies, so that a token in the body proves enough; under
 // no-referrer browsers send "Origin: null" for our own forms, so Origin is not looked at.

@@ -26,7 +26,7 @@ func TestAFieldThatLooksLikeAnAbsentOneIsNamed(t *testing.T) {
 		{"another word", `{"plan": {"amount": 1}}`, "plan.instalment_amount", ""},
 		{"another short word", `{"student": {"phone": 1}}`, "student.email", ""},
 		{"known field of another name", `{"student": {"last_name": "a"}}`, "student.first_name", ""},
-		{"present all the same", `{"student": {"email": "a", "emial": "a"}}`, "student.email", ""},
+		{"present all the same", `{"student": {"email": "a@b.nz", "emial": "a"}}`, "student.email", "no fault"},
 		{"a long one", `{"student": {"` + strings.Repeat("email", 1000) + `": "a"}}`, "student.email", ""},
 		{"too many to be a slip", `{"student": {` + manyNames(maxUnknown) + `"emial": "a"}}`, "student.email", ""},
 	} {
@@ -35,8 +35,19 @@ func TestAFieldThatLooksLikeAnAbsentOneIsNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := cmd.Hints[tt.field]; got != tt.want {
-				t.Errorf("hint for %s in %.80s is %q, want %q", tt.field, tt.body, got, tt.want)
+			mode := catalogue.Legacy
+			if tt.field == checkout.FieldCourseCode {
+				mode = catalogue.Authoritative
+			}
+			want := []string{"is required; " + tt.want}
+			switch tt.want {
+			case "":
+				want = []string{"is required"}
+			case "no fault":
+				want = nil
+			}
+			if got := faultsOf(cmd.Check(mode), tt.field); !slices.Equal(got, want) {
+				t.Errorf("%s in %.80s is refused as %q, want %q", tt.field, tt.body, got, want)
 			}
 		})
 	}
@@ -50,10 +61,10 @@ func manyNames(n int) string {
 	return b.String()
 }
 
-func TestNothingIsHintedWhereNothingIsAbsent(t *testing.T) {
+func TestNothingIsSuggestedWhereNothingIsMissing(t *testing.T) {
 	cmd, err := readConfirm(strings.Replace(wholeConfirm, "{", `{"declaration": {}, "token": 1,`, 1))
-	if err != nil || cmd.Hints != nil {
-		t.Errorf("hints %v, %v, want none", cmd.Hints, err)
+	if err != nil || cmd.Check() != nil {
+		t.Errorf("read with %v, refused as %v; want neither", err, cmd.Check())
 	}
 }
 

@@ -1,16 +1,14 @@
-package page
+package web
 
 import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// problem is what a payer is told when there is no page to show.
+// problem is what a payer reads when there is no page to show.
 type problem struct {
 	Title string
 	Text  string
@@ -40,41 +38,30 @@ var problems = map[int]problem{
 		"Nothing is lost. Wait a few seconds, then try again."},
 }
 
-// statuses has the status of every refusal that a setup token can meet.
-var statuses = map[checkout.Code]int{
-	checkout.CodeTokenUnknown:       http.StatusNotFound,
-	checkout.CodeTokenExpired:       http.StatusGone,
-	checkout.CodeProviderNotEnabled: http.StatusGone,
-	checkout.CodeBusy:               http.StatusServiceUnavailable,
-}
-
-// busyFor is how long a client waits before it asks a busy service again.
-const busyFor = 2 * time.Second
-
 // Fail answers with the page for an error of the service. What is no refusal is logged, and
 // the page says nothing of it but the request id.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
-	var refusal *checkout.Error
-	if errors.As(err, &refusal) && statuses[refusal.Code] != 0 {
-		if refusal.Code == checkout.CodeBusy {
-			setRetryAfter(w, busyFor)
-		}
-		s.problem(w, r, statuses[refusal.Code], "")
+	refusal, _ := errors.AsType[*checkout.Error](err)
+	if refusal == nil || PageStatus(refusal.Code) == 0 {
+		s.Log.ErrorContext(r.Context(), "serve page", "path", loggedPath(r.URL), "error", err)
+		s.Broken(w, r)
 		return
 	}
-	s.Log.ErrorContext(r.Context(), "serve page", "path", r.URL.EscapedPath(), "error", err, "request_id", requestID(w))
-	s.Broken(w, r)
+	if refusal.Code == checkout.CodeBusy {
+		SetRetryAfter(w.Header(), BusyFor)
+	}
+	s.problem(w, r, PageStatus(refusal.Code), "")
 }
 
-// Refused tells whether err is a refusal with one of the codes.
+// Refused reports whether err is a refusal with one of the codes.
 func Refused(err error, codes ...checkout.Code) bool {
-	var refusal *checkout.Error
-	return errors.As(err, &refusal) && slices.Contains(codes, refusal.Code)
+	refusal, ok := errors.AsType[*checkout.Error](err)
+	return ok && slices.Contains(codes, refusal.Code)
 }
 
-// Broken answers that something went wrong, for web.Wrap too.
+// Broken answers that something went wrong: for Wrap.
 func (s *Site) Broken(w http.ResponseWriter, r *http.Request) {
-	s.problem(w, r, http.StatusInternalServerError, requestID(w))
+	s.problem(w, r, http.StatusInternalServerError, RequestID(r.Context()))
 }
 
 // NotFound answers with the one page for every address and token that means nothing here.
@@ -100,11 +87,5 @@ func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, refer
 	})
 }
 
-// reads tells whether a request changes nothing.
+// reads reports whether a request changes nothing.
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
-
-// setRetryAfter asks for a pause of whole seconds, at least one.
-func setRetryAfter(w http.ResponseWriter, wait time.Duration) {
-	seconds := max(1, int((wait+time.Second-1)/time.Second))
-	w.Header().Set("Retry-After", strconv.Itoa(seconds))
-}

@@ -1,0 +1,54 @@
+package fakeprocessor
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// The records of a billing request: how it was begun, for each way back to a setup page, and how it was completed.
+
+func startName(id, way string) string { return id + "/" + way }
+func doneName(id string) string       { return id + "/done" }
+
+// startWire is what the page needs of a start.
+type startWire struct {
+	ProviderName string   `json:"provider_name"`
+	Description  string   `json:"description"`
+	ReturnURL    string   `json:"return_url"`
+	FrameOrigins []string `json:"frame_origins,omitempty"`
+}
+
+func toStartWire(s ports.SetupStart) startWire {
+	return startWire{s.ProviderName, s.Description, s.ReturnURL, s.FrameOrigins}
+}
+
+type doneWire struct {
+	AccountHolder string    `json:"account_holder_name"`
+	AccountTail   string    `json:"account_number_ending"`
+	CompletedAt   time.Time `json:"completed_at"`
+}
+
+func toDoneWire(c completion) doneWire { return doneWire{c.holder, c.tail, c.at} }
+
+func (w doneWire) toDomain() completion {
+	return completion{w.AccountHolder, w.AccountTail, w.CompletedAt.UTC()}
+}
+
+func (p *Processor) keep(ctx context.Context, name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return p.records.KeepSandboxRecord(ctx, name, data)
+}
+
+func (p *Processor) read(ctx context.Context, name string, into any) error {
+	data, err := p.records.SandboxRecord(ctx, name)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}

@@ -1,0 +1,173 @@
+// Package httpserver serves the handlers of a service and drains them: the rest of a program around
+// service.Service. Its time-outs bound what a client may take its time for; a server that is told to stop answers
+// every request that is on its way.
+//
+//	log := httpserver.NewLog(os.Stderr)
+//	svc, err := service.New(service.Config{…, Report: httpserver.Report(log)})
+//	…
+//	err = httpserver.Serve(ctx, httpserver.Config{Listener: listener, Handler: httpapi.New(svc, …), Background: svc.Run, Log: log})
+package httpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+// How long a server that is told to stop lets requests and background work finish, and then the
+// operator's own requests.
+const (
+	drainTimeout    = 12 * time.Second
+	operatorTimeout = time.Second
+)
+
+// Config is what Serve needs. Listener, Handler and Log are required.
+type Config struct {
+	Listener net.Listener
+	Handler  http.Handler
+	// Background is work that ends with its context, such as Service.Run. It is told to end before requests are drained.
+	Background func(context.Context)
+	// Operator answers on a listener of its own, until requests are drained; neither or both are nil. OnDrain is called
+	// when the drain begins: a readiness check should fail from then on.
+	OperatorListener net.Listener
+	Operator         http.Handler
+	OnDrain          func()
+	Log              *slog.Logger
+}
+
+// Serve answers requests and does the background work until ctx ends. Then it takes no new connections, finishes what
+// is under way within 12 seconds, and returns nil. An error means that a listener failed. It takes the listeners over.
+func Serve(ctx context.Context, c Config) error {
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var background sync.WaitGroup
+	if c.Background != nil {
+		background.Go(func() { c.Background(running) })
+	}
+	listener := newDrainListener(c.Listener)
+	server := New(c.Handler, c.Log)
+	server.ConnState = listener.countConns
+	defer server.Close()
+	served := start(server, listener)
+	operated, stopOperator := c.startOperator(ctx)
+	defer stopOperator()
+
+	var err error
+	select {
+	case err = <-served:
+	case err = <-operated:
+	case <-ctx.Done():
+	}
+	stop()
+	if err != nil {
+		background.Wait()
+		return err
+	}
+	c.drain(ctx, server, listener, served, &background)
+	return nil
+}
+
+// startOperator starts the operator's server, if there is one. ended receives the error that ends it.
+func (c Config) startOperator(ctx context.Context) (ended <-chan error, stop func()) {
+	if c.OperatorListener == nil {
+		return nil, func() {}
+	}
+	server := New(c.Operator, c.Log)
+	return start(server, c.OperatorListener), func() {
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), operatorTimeout)
+		defer cancel()
+		_ = errors.Join(server.Shutdown(limit), server.Close()) // a scrape that is cut off does no harm
+	}
+}
+
+// drain lets the requests and the background work that are under way finish.
+func (c Config) drain(ctx context.Context, server *http.Server, listener *drainListener, served <-chan error, background *sync.WaitGroup) {
+	c.Log.Info("draining")
+	if c.OnDrain != nil {
+		c.OnDrain()
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	// Not http.Server.Shutdown, which closes idle connections on which a request may be on its way.
+	listener.drain()
+	<-served
+	server.SetKeepAlivesEnabled(false)
+	if err := errors.Join(waitFor(limit, &listener.conns), waitFor(limit, background)); err != nil {
+		c.Log.Warn("cut off what did not finish in time", slog.Any("error", err))
+		return
+	}
+	c.Log.Info("stopped")
+}
+
+// New returns a server for h with the time-outs of Serve, for a program that serves and drains by itself: 5 s for a
+// request's header, 10 s for the whole of it, 60 s for the answer, 60 s idle.
+func New(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:                      h,
+		ReadHeaderTimeout:            5 * time.Second,
+		ReadTimeout:                  10 * time.Second,
+		WriteTimeout:                 60 * time.Second,
+		IdleTimeout:                  60 * time.Second,
+		MaxHeaderBytes:               16 << 10,
+		DisableGeneralOptionsHandler: true, // "OPTIONS *" is one more path that is not found
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}
+
+// NewLog returns a logger that writes JSON lines to w, with the id of the request that a line belongs to.
+func NewLog(w io.Writer) *slog.Logger {
+	return slog.New(web.LogHandler(slog.NewJSONHandler(w, nil)))
+}
+
+// Report returns a service.Config.Report that logs every failure: its operation as the message, a warning at level
+// WARN and an error at level ERROR, with what it is about.
+func Report(log *slog.Logger) func(context.Context, service.Failure) {
+	return func(ctx context.Context, f service.Failure) {
+		level := slog.LevelError
+		if f.Severity == service.Warning {
+			level = slog.LevelWarn
+		}
+		attrs := []slog.Attr{slog.Any("error", f.Err)}
+		if f.CheckoutID != "" {
+			attrs = append(attrs, slog.String("checkout_id", f.CheckoutID))
+		}
+		if f.EventID != "" {
+			attrs = append(attrs, slog.String("event_id", f.EventID))
+		}
+		if f.Attempt > 0 {
+			attrs = append(attrs, slog.Int("attempt", f.Attempt))
+		}
+		log.LogAttrs(ctx, level, string(f.Operation), attrs...)
+	}
+}
+
+// start has the server answer on ln. The channel receives the error that ends it.
+func start(server *http.Server, ln net.Listener) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- fmt.Errorf("serve %s: %w", ln.Addr(), server.Serve(ln)) }()
+	return ended
+}
+
+// waitFor waits until work is done, or ctx is.
+func waitFor(ctx context.Context, work *sync.WaitGroup) error {
+	done := make(chan struct{})
+	go func() {
+		work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

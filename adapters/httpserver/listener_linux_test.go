@@ -1,0 +1,71 @@
+package httpserver
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"testing"
+)
+
+// waitingRequests makes connections that are not accepted yet, each with a request on its way.
+func waitingRequests(t *testing.T, ln net.Listener, n int) (conns []net.Conn) {
+	t.Helper()
+	for range n {
+		conn, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+	}
+	return conns
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	return ln
+}
+
+// A provider whose create is on its way when a server is replaced gets its answer.
+func TestRequestsThatWereNotAcceptedYetAreAnsweredAtADrain(t *testing.T) {
+	ln := newDrainListener(listen(t))
+	waiting := waitingRequests(t, ln, 3)
+	ln.drain()
+	served := make(chan error, 1)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}), ConnState: ln.countConns}
+	go func() { served <- server.Serve(ln) }()
+	for i, conn := range waiting {
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("request %d is answered %v, %v; want 200", i+1, resp, err)
+		}
+	}
+	<-served
+	ln.conns.Wait()
+	if conn, err := net.Dial("tcp", ln.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a later connection is made: %v, %v; want it refused", conn, err)
+	}
+}
+
+// What drainListener is for: without it the same requests are lost.
+func TestAListenerThatIsJustClosedLosesThoseRequests(t *testing.T) {
+	ln := listen(t)
+	waiting := waitingRequests(t, ln, 3)
+	ln.Close()
+	for i, conn := range waiting {
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("request %d ends with %v; the kernel was expected to reset it", i+1, err)
+		}
+	}
+}

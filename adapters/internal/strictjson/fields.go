@@ -1,0 +1,94 @@
+package strictjson
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// Fields hands out the fields of an object by name, and keeps which names it was asked for.
+type Fields struct {
+	path  string
+	value Value
+	known []string
+}
+
+// FieldsOf returns the fields of the value at a path: none unless it is an object.
+func FieldsOf(path string, v Value) *Fields { return &Fields{path: path, value: v} }
+
+// Take returns the value of a field. One that is null is not given.
+func (f *Fields) Take(name string) (v Value, given bool) {
+	if !slices.Contains(f.known, name) {
+		f.known = append(f.known, name)
+	}
+	v, _ = f.value.Member(name)
+	return v, v.Kind != Null
+}
+
+// At returns the path of a field.
+func (f *Fields) At(name string) string { return Join(f.path, name) }
+
+// Object reports whether the fields are those of an object.
+func (f *Fields) Object() bool { return f.value.Kind == Object }
+
+// Known returns the names that were asked for, in the order in which they were.
+func (f *Fields) Known() []string { return f.known }
+
+// Unknown returns at most limit names of the object that were not asked for, in their order.
+func (f *Fields) Unknown(limit int) (names []string) {
+	for _, m := range f.value.Members {
+		if len(names) < limit && !slices.Contains(f.known, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// OtherCase returns the names that were asked for and stand in the object in another letter case: the next reader
+// might take one for the other.
+func (f *Fields) OtherCase() (names []string) {
+	for _, name := range f.known {
+		if slices.ContainsFunc(f.value.Members, func(m Member) bool {
+			return m.Name != name && strings.EqualFold(m.Name, name)
+		}) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+var errNotString = errors.New("must be a string")
+
+// Text reads a string as it was sent.
+func Text(v Value) (string, error) {
+	if v.Kind != String {
+		return "", errNotString
+	}
+	return v.Text, nil
+}
+
+// Amount reads a number of dollars. Its errors are those of money.Parse.
+func Amount(v Value) (money.Cents, error) {
+	if v.Kind != Number {
+		return 0, money.ErrNotNumber
+	}
+	return money.Parse(v.Text)
+}
+
+// Whole returns what reads a whole number from 1 to limit, however JSON writes it: 52, 52.0 and 5.2e1 are the same.
+// money.Parse is exact, and cheap for a text of any size.
+func Whole(limit int) func(Value) (int, error) {
+	return func(v Value) (int, error) {
+		hundredths, err := Amount(v)
+		if n := hundredths / 100; err == nil && hundredths%100 == 0 && 1 <= n && n <= money.Cents(limit) {
+			return int(n), nil
+		}
+		return 0, fmt.Errorf("must be a whole number from 1 to %d", limit)
+	}
+}
+
+// IsTrue reports whether v is true itself.
+func IsTrue(v Value) bool { return v.Kind == Bool && v.Text == "true" }

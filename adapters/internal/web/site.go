@@ -1,0 +1,124 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strings"
+	"unicode"
+)
+
+//go:embed layout.html error.html style.css
+var shared embed.FS
+
+// SiteConfig is what a Site needs beside the Options of its handler.
+type SiteConfig struct {
+	Assets    string  // path under which the site's assets are, with a slash at the end
+	Files     fs.FS   // *.html: a page each, which defines "content"; assets: *.js and *.css
+	RateLimit float64 // requests a second of one client, and for one secret, in bursts of twice that; 0 for no limit
+}
+
+// Site shows the pages of one handler: with one layout, with headers that keep a page to itself, with pages that say
+// what went wrong, and with its assets. It is safe for concurrent use.
+type Site struct {
+	Options
+	SiteConfig
+	base    string // path of the base URL
+	clients *Limiter
+	secrets *Limiter
+	assets  map[string]asset
+	pages   map[string]*template.Template
+}
+
+// View is one page as it is to be shown.
+type View struct {
+	Status  int
+	Title   string       // of the document; the content has the heading
+	Brand   string       // whose page it is; "" for no one's
+	Logo    template.URL // the brand's, as a picture in a data URL; "" for its initial
+	Sandbox bool         // say that nothing here is real
+	Styles  []string     // addresses of further stylesheets
+	Frames  []string     // origins that may frame the page; none: no page may
+	FormsTo []string     // origins beside the server's own to which a form of the page may lead
+	Script  string       // asset to run; the page must not need it
+	Notify  []string     // origins, for the script
+	Data    any          // for the content
+}
+
+// Initial returns the first letter or digit of the brand, for its badge; "" where there is none. A logo
+// from elsewhere would tell a third party of every visit, and the page's policy keeps it out.
+func (v View) Initial() string {
+	for _, r := range v.Brand {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return string(unicode.ToUpper(r))
+		}
+	}
+	return ""
+}
+
+func (v View) policy() Policy {
+	return Policy{Styles: true, Scripts: true, Images: true, DataImages: v.Logo != "", Forms: true, FormsTo: v.FormsTo, Frames: v.Frames}
+}
+
+// NewSite parses every page once. It panics if a file is faulty: they are part of the program.
+func NewSite(o Options, c SiteConfig) *Site {
+	s := &Site{Options: o, SiteConfig: c, base: BasePath(o.BaseURL),
+		clients: NewLimiter(c.RateLimit, o.Now), secrets: NewLimiter(c.RateLimit, o.Now),
+		assets: map[string]asset{}, pages: map[string]*template.Template{}}
+	s.addAssets(shared)
+	s.addAssets(c.Files)
+	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "words": words})
+	template.Must(layout.ParseFS(shared, "layout.html"))
+	s.addPages(layout, shared)
+	s.addPages(layout, c.Files)
+	return s
+}
+
+// addPages parses the pages of files, each over a copy of the layout. Files whose name begins with an
+// underscore are parts that every page may use.
+func (s *Site) addPages(layout *template.Template, files fs.FS) {
+	parts := must(fs.Glob(files, "_*.html"))
+	for _, name := range must(fs.Glob(files, "*.html")) {
+		if name == layout.Name() || strings.HasPrefix(name, "_") {
+			continue
+		}
+		t := template.Must(layout.Clone())
+		s.pages[name] = template.Must(t.ParseFS(files, append(parts, name)...))
+	}
+}
+
+// Path returns the address of a path of the service, under its base URL.
+func (s *Site) Path(path string) string { return s.base + path }
+
+// Show answers with the page of that file name. The page is whole or it is not sent.
+func (s *Site) Show(w http.ResponseWriter, r *http.Request, name string, v View) {
+	var body bytes.Buffer
+	if err := s.pages[name].Execute(&body, v); err != nil {
+		s.Log.ErrorContext(r.Context(), "render page", "page", name, "error", err)
+		http.Error(w, "Something went wrong.", http.StatusInternalServerError)
+		return
+	}
+	setPageHeaders(w.Header(), v.policy())
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(v.Status)
+	_, _ = w.Write(body.Bytes()) // a client that went away is no fault
+}
+
+// Redirect sends the browser on to url, by GET.
+func (s *Site) Redirect(w http.ResponseWriter, r *http.Request, url string) {
+	setPageHeaders(w.Header(), View{}.policy())
+	http.Redirect(w, r, url, http.StatusSeeOther)
+}
+
+// words writes a list as one attribute holds it.
+func words(list []string) string { return strings.Join(list, " ") }
+
+// must is for the embedded files, which cannot fail to be read once they have been.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic("web: " + err.Error())
+	}
+	return v
+}

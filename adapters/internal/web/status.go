@@ -1,0 +1,47 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// status is how a refusal is answered; 0 where it cannot be met.
+type status struct {
+	api  int // by the JSON API
+	page int // by the payer's pages
+}
+
+// statuses has every code of package checkout (contract, sections 5 and 7).
+var statuses = map[checkout.Code]status{
+	checkout.CodeValidation:         {http.StatusBadRequest, 0},
+	checkout.CodeMissingAPIKey:      {http.StatusUnauthorized, 0},
+	checkout.CodeInvalidAPIKey:      {http.StatusForbidden, 0},
+	checkout.CodeKeyMismatch:        {http.StatusForbidden, 0},
+	checkout.CodeProviderNotFound:   {http.StatusNotFound, 0},
+	checkout.CodeProviderNotEnabled: {http.StatusForbidden, http.StatusGone},
+	checkout.CodeCheckoutNotFound:   {http.StatusNotFound, 0},
+	checkout.CodeConflict:           {http.StatusConflict, 0},
+	checkout.CodeIntentConflict:     {http.StatusConflict, 0},
+	checkout.CodeSetupIncomplete:    {http.StatusConflict, 0},
+	checkout.CodeLinkUnknown:        {0, http.StatusNotFound},
+	checkout.CodeLinkExpired:        {0, http.StatusGone},
+	checkout.CodeTermsChanged:       {0, http.StatusConflict},
+	checkout.CodeBusy:               {http.StatusServiceUnavailable, http.StatusServiceUnavailable},
+}
+
+// APIStatus returns the status with which the JSON API answers a refusal; 0 for one that it cannot meet.
+func APIStatus(code checkout.Code) int { return statuses[code].api }
+
+// PageStatus returns the status of the page that answers a refusal; 0 for one that no page can meet.
+func PageStatus(code checkout.Code) int { return statuses[code].page }
+
+// BusyFor is how long a client waits before it asks a busy service again.
+const BusyFor = time.Second
+
+// SetRetryAfter asks the client for a pause of whole seconds, at least one.
+func SetRetryAfter(h http.Header, wait time.Duration) {
+	h.Set("Retry-After", strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second))))
+}
