@@ -1,22 +1,23 @@
 package service_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/hostedpages"
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -24,54 +25,58 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Embedding Provider Checkout in a program of your own: put the service together from the
-// adapters you want, mount its two handlers, run its background work, and call it directly
-// where your own code is the provider.
+// The sandbox over one SQLite file in a program of your own: put the service together, serve everything by one handler,
+// and call the service directly where your own code is the provider. The program provider-checkout does the same.
 func Example() {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example-")
+	check(err)
+	defer os.RemoveAll(dir)
 
-	// The outside. Take adapters/sqlite for a store that lasts, and your own ports.Processor for
-	// a processor that moves money.
-	store := memory.New()
-	auckland, err := time.LoadLocation("Pacific/Auckland")
+	// The outside. In production give sqlite.Options.Secrets, and a processor that moves money.
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "checkouts.db"), sqlite.Options{Environment: catalogue.Sandbox})
 	check(err)
-	printer, err := pdf.New(2, auckland)
+	defer store.Close()
+	keyring, err := checkout.NewKeyring(store.Secrets()...)
 	check(err)
-	keyring, err := checkout.NewKeyring(bytes.Repeat([]byte("secret! "), 4)) // the operator's, 32 bytes or more
+	printer, err := pdf.New(2)
 	check(err)
-	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
+	log := httpserver.NewLog(io.Discard) // os.Stderr, or a log of your own
 
-	mux := http.NewServeMux()
-	server := httptest.NewServer(mux)
-	defer server.Close()
+	server := httptest.NewUnstartedServer(nil)
+	baseURL := "http://" + server.Listener.Addr().String()
+	bank := fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: baseURL, Log: log})
 
 	checkouts, err := service.New(service.Config{
 		Environment: catalogue.Sandbox,
-		BaseURL:     server.URL,
+		BaseURL:     baseURL,
 		Keyring:     keyring,
 		Store:       store,
-		Processor:   fakeprocessor.Processor{},
+		Processor:   bank,
 		Printer:     printer,
 		Sender:      webhook.New(webhook.Options{}),
 		Now:         time.Now,
 		Rand:        rand.Reader,
-		Report: func(ctx context.Context, err error) {
-			log.Error("failure", "request_id", httpapi.RequestID(ctx), "error", err)
-		},
+		Report:      httpserver.Report(log),
 	})
 	check(err)
 
-	// The doors: the JSON API, the payer's pages, and the sandbox's bank.
-	options := httpapi.Options{Log: log, RateLimit: 100, Now: time.Now, Rand: rand.Reader}
-	mux.Handle("/v1/", httpapi.New(checkouts, options))
-	mux.Handle("/api/dd-setup", hostedpages.New(checkouts, options))
-	mux.Handle("/api/dd-setup/", hostedpages.New(checkouts, options))
-	mux.Handle("/sandbox/processor/", fakeprocessor.Pages(checkouts, options))
+	// Everything under the base URL: the JSON API, its documentation, the payer's pages and the sandbox's bank.
+	server.Config = httpserver.New(httpapi.New(checkouts, httpapi.Options{
+		Log:       log,
+		RateLimit: 100,
+		Mount: map[string]http.Handler{
+			hostedpages.Prefix:   hostedpages.New(checkouts, hostedpages.Options{Log: log, RateLimit: 100}),
+			fakeprocessor.Prefix: bank,
+		},
+	}), log)
+	server.Start()
+	defer server.Close()
 
-	// The background work, with somebody who waits for it.
+	// The background work, and its owner, who waits for it. ExampleServe in adapters/httpserver drains in order.
+	running, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
-	go func() { defer close(done); checkouts.Run(ctx) }()
+	go func() { defer close(done); checkouts.Run(running) }()
 	defer func() { stop(); <-done }()
 
 	// What "provider-checkout apply" does: read the provider file, and replace the providers by it.
@@ -89,28 +94,29 @@ func Example() {
 	// Your own enrolment form opens a checkout without going through HTTP, as the provider that it is for.
 	kowhai := service.Caller{ProviderCode: "KOWHAI"}
 	opened, err := checkouts.Create(ctx, kowhai, checkout.Create{
-		ProviderCode: checkout.Give("KOWHAI"),
-		OrderID:      checkout.Give("ENROLMENT-1"),
-		FirstName:    checkout.Give("Aroha"),
-		LastName:     checkout.Give("Ngata"),
-		Email:        checkout.Give("aroha@students.example.ac.nz"),
-		CourseCode:   checkout.Give("NZDIP"),
-		Frequency:    checkout.Give("Weekly"),
-		First:        checkout.Give(money.Date{Year: 2027, Month: time.February, Day: 1}),
+		ProviderCode: checkout.Some("KOWHAI"),
+		OrderID:      checkout.Some("ENROLMENT-1"),
+		FirstName:    checkout.Some("Aroha"),
+		LastName:     checkout.Some("Ngata"),
+		Email:        checkout.Some("aroha@students.example.ac.nz"),
+		CourseCode:   checkout.Some("NZDIP"),
+		Frequency:    checkout.Some("Weekly"),
+		First:        checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1}),
 	})
 	check(err)
 	fmt.Println(opened.Checkout.Status)
-
 	schedule := opened.Checkout.Schedule()
 	for _, charge := range []money.Charge{schedule[0], schedule[1], schedule[len(schedule)-1]} {
 		fmt.Println(charge.Due, charge.Amount, charge.Type)
 	}
 
-	// The payer's browser opens opened.SetupURL.
-	page, err := http.Get(opened.SetupURL)
-	check(err)
-	defer page.Body.Close()
-	fmt.Println(page.StatusCode, page.Header.Get("Content-Type"))
+	// The payer's browser opens opened.SetupURL; programs find the contract's addresses.
+	for _, address := range []string{opened.SetupURL, baseURL + "/v1", baseURL + "/docs"} {
+		page, err := http.Get(address)
+		check(err)
+		page.Body.Close()
+		fmt.Println(page.StatusCode, page.Header.Get("Content-Type"))
+	}
 
 	// Until the payer has set up the direct debit there is nothing to confirm.
 	now, err := checkouts.Checkout(ctx, kowhai, opened.Checkout.ID)
@@ -122,6 +128,8 @@ func Example() {
 	// 2027-02-01 200.00 initial_payment
 	// 2027-02-08 53.65 instalment
 	// 2028-01-31 53.85 final_instalment
+	// 200 text/html; charset=utf-8
+	// 200 application/json
 	// 200 text/html; charset=utf-8
 	// setup complete: false
 }

@@ -1,0 +1,101 @@
+package service_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// A setup page of your own over the service: SetupPage has everything that it shows, and BeginSetup takes the payer's
+// consent and says where the browser goes. The form names the terms that it shows.
+func Example_setupPage() {
+	ctx := context.Background()
+	bank := newRemoteBank()
+	defer bank.server.Close()
+	checkouts, _, closeServer := serveWith(memory.New(), bank)
+	defer closeServer()
+	opened, err := checkouts.Create(ctx, service.Caller{ProviderCode: "RIMU"}, legacyOrder("ENROLMENT-1"))
+	check(err)
+
+	page, err := checkouts.SetupPage(ctx, opened.Token)
+	check(err)
+	ours := template.Must(template.New("page").Parse(`{{.State}}: {{.Checkout.Intent.CourseName}} at {{.Provider.DisplayName}}
+{{range .Schedule}}{{.Due}} {{.Amount.Dollars}}
+{{end}}`))
+	check(ours.Execute(os.Stdout, page))
+
+	// The payer presses the button of our form, whose hidden field has page.DebitTerms' name.
+	next, err := checkouts.BeginSetup(ctx, opened.Token,
+		checkout.Acceptance{From: "203.0.113.7", TermsID: page.DebitTerms.Name()})
+	check(err)
+	fmt.Println("on to the bank:", strings.HasPrefix(next, bank.server.URL))
+
+	// Output:
+	// open: Carpentry, Level 4 at Rimu College
+	// 2027-02-01 $250.00
+	// 2027-02-08 $250.00
+	// 2027-02-15 $250.00
+	// 2027-02-22 $250.00
+	// on to the bank: true
+}
+
+// An authenticator of your own in front of the API, for providers that are known by a client certificate or a gateway's
+// header. The refusals keep the contract's words.
+func Example_authenticator() {
+	bank := newRemoteBank()
+	defer bank.server.Close()
+	checkouts, _, closeServer := serveWith(memory.New(), bank)
+	defer closeServer()
+
+	api := httpapi.New(checkouts, httpapi.Options{
+		Authenticate: func(r *http.Request) (service.Caller, error) {
+			code := r.Header.Get("X-Gateway-Provider") // which only the gateway can set
+			if code == "" {
+				return service.Caller{}, checkout.MissingAPIKey("call through the gateway")
+			}
+			return service.Caller{ProviderCode: code}, nil
+		},
+	})
+	for _, code := range []string{"", "RIMU"} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/provider-checkouts/RIMU-1-unknown", nil)
+		r.Header.Set("X-Gateway-Provider", code)
+		answer := httptest.NewRecorder()
+		api.ServeHTTP(answer, r)
+		fmt.Println(answer.Code, strings.Split(answer.Body.String(), `"`)[7])
+	}
+	// Output:
+	// 401 MISSING_API_KEY
+	// 404 CHECKOUT_NOT_FOUND
+}
+
+// exampleKeyring returns a keyring of a secret that is none. Yours has 32 random bytes or more.
+func exampleKeyring() checkout.Keyring {
+	secrets, err := checkout.ParseSecrets(fmt.Sprintf("%x", sha256.Sum256([]byte("example"))), ",")
+	check(err)
+	keyring, err := checkout.NewKeyring(secrets...)
+	check(err)
+	return keyring
+}
+
+// blankPages prints nothing: the example is not about agreements.
+type blankPages struct{}
+
+func (blankPages) Print(context.Context, agreement.Agreement) ([]byte, error) { return []byte("%PDF-"), nil }
+
+// noEvents sends nothing: the example's provider has no destination.
+type noEvents struct{}
+
+func (noEvents) Send(context.Context, catalogue.Destination, events.Delivery, int) error { return nil }

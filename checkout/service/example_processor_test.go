@@ -1,0 +1,168 @@
+package service_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/hostedpages"
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// A processor of your own, whose page for bank details is on another origin and which sends notifications: implement
+// ports.Processor, hold it to its promises with adapters/processortest, and have the receiver of its notifications call
+// Service.RefreshBillingRequest. The notification itself is only a hint.
+func Example_processor() {
+	ctx := context.Background()
+	bank := newRemoteBank()
+	defer bank.server.Close()
+
+	store := memory.New()
+	checkouts, baseURL, closeServer := serveWith(store, bank)
+	defer closeServer()
+	bank.notify = baseURL + "/notifications"
+
+	opened, err := checkouts.Create(ctx, service.Caller{ProviderCode: "RIMU"}, legacyOrder("ENROLMENT-1"))
+	check(err)
+
+	// The payer's browser: the setup page's form leads to the bank, and the bank leads back.
+	page, err := http.Get(opened.SetupURL)
+	check(err)
+	page.Body.Close()
+	fmt.Println("the page may lead to the bank:", strings.Contains(page.Header.Get("Content-Security-Policy"),
+		"form-action 'self' "+bank.server.URL))
+	back, err := http.PostForm(opened.SetupURL, url.Values{"token": {opened.Token}})
+	check(err)
+	back.Body.Close()
+	fmt.Println("back on the setup page:", strings.HasPrefix(back.Request.URL.String(), baseURL+service.SetupPath))
+
+	stored, err := store.Checkout(ctx, opened.Checkout.ID)
+	check(err)
+	fmt.Println("setup complete:", stored.SetupComplete(), stored.Setup.Mandate)
+
+	// Output:
+	// the page may lead to the bank: true
+	// back on the setup page: true
+	// setup complete: true pending_submission
+}
+
+// remoteBank is a processor over HTTP, cut down to what the port needs.
+type remoteBank struct {
+	server *httptest.Server
+	notify string // where it sends notifications
+
+	mu       sync.Mutex
+	requests map[string]ports.SetupStart // by billing request id
+	done     map[string]time.Time
+}
+
+func newRemoteBank() *remoteBank {
+	b := &remoteBank{requests: map[string]ports.SetupStart{}, done: map[string]time.Time{}}
+	b.server = httptest.NewServer(http.HandlerFunc(b.page))
+	return b
+}
+
+func (b *remoteBank) Info() ports.ProcessorInfo {
+	return ports.ProcessorInfo{Name: "remotebank", Environment: catalogue.Sandbox, PageOrigins: []string{b.server.URL}}
+}
+
+func (b *remoteBank) Ready(context.Context) error { return nil }
+
+func (b *remoteBank) Begin(_ context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := "BRQ-" + start.Key
+	b.requests[id] = start
+	return ports.BillingRequest{ID: id, URL: b.server.URL + "/" + id}, nil
+}
+
+func (b *remoteBank) Observe(_ context.Context, _ ports.Account, setup checkout.Setup) (checkout.Observation, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	seen := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
+	if at, ok := b.done[setup.BillingRequestID]; ok {
+		seen = checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
+			MandateID: "MD-" + setup.BillingRequestID, Authorisation: checkout.CustomerInProgress,
+			AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: at}
+	}
+	return seen, nil
+}
+
+// page is where the payer gives bank details: this one takes everybody's word at once.
+func (b *remoteBank) page(w http.ResponseWriter, r *http.Request) {
+	id := strings.TrimPrefix(r.URL.Path, "/")
+	b.mu.Lock()
+	start := b.requests[id]
+	b.done[id] = time.Now().UTC().Truncate(time.Millisecond)
+	b.mu.Unlock()
+	sent, err := http.PostForm(b.notify, url.Values{"billing_request": {id}})
+	check(err)
+	sent.Body.Close()
+	http.Redirect(w, r, start.ReturnURL, http.StatusSeeOther)
+}
+
+// serveWith serves a service over the store with this processor, and the receiver of its notifications beside it.
+func serveWith(store *memory.Store, bank ports.Processor) (checkouts *service.Service, baseURL string, closeServer func()) {
+	server := httptest.NewUnstartedServer(nil)
+	baseURL = "http://" + server.Listener.Addr().String()
+	checkouts, err := service.New(service.Config{
+		Environment: catalogue.Sandbox,
+		BaseURL:     baseURL,
+		Keyring:     exampleKeyring(),
+		Store:       store,
+		Processor:   bank,
+		Printer:     blankPages{},
+		Sender:      noEvents{},
+		Now:         time.Now,
+		Rand:        rand.Reader,
+		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, f.Err) },
+	})
+	check(err)
+	notifications := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // check its signature first
+		if _, err := checkouts.RefreshBillingRequest(r.Context(), r.PostFormValue("billing_request")); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable) // so that the bank sends it again
+		}
+	})
+	server.Config.Handler = httpapi.New(checkouts, httpapi.Options{Mount: map[string]http.Handler{
+		hostedpages.Prefix: hostedpages.New(checkouts, hostedpages.Options{}),
+		"/notifications":   notifications,
+	}})
+	check(store.ReplaceProviders(context.Background(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+		return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "RIMU", Name: "Rimu College", AccountID: "acc-rimu",
+			Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Legacy}}}, nil
+	}))
+	server.Start()
+	return checkouts, baseURL, server.Close
+}
+
+// legacyOrder is a create of a provider without a catalogue.
+func legacyOrder(order string) checkout.Create {
+	return checkout.Create{
+		ProviderCode: checkout.Some("RIMU"),
+		OrderID:      checkout.Some(order),
+		FirstName:    checkout.Some("Aroha"),
+		LastName:     checkout.Some("Ngata"),
+		Email:        checkout.Some("aroha@students.example.ac.nz"),
+		CourseName:   checkout.Some("Carpentry, Level 4"),
+		Price:        checkout.Some(money.Cents(1000_00)),
+		Principal:    checkout.Some(money.Cents(1000_00)),
+		Upfront:      checkout.Some(money.Cents(0)),
+		PaymentType:  checkout.Some(checkout.PaymentType),
+		Frequency:    checkout.Some("Weekly"),
+		Number:       checkout.Some(4),
+		Regular:      checkout.Some(money.Cents(250_00)),
+		First:        checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1}),
+	}
+}
