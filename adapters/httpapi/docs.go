@@ -36,8 +36,8 @@ var loadDocument = sync.OnceValue(func() *document {
 	if err != nil {
 		panic("httpapi: openapi.json: " + err.Error())
 	}
-	o := outline{root: root, anchors: map[string]bool{}, tagged: map[string]bool{}}
-	t := template.Must(template.New("docs").Funcs(template.FuncMap{"prose": prose}).Parse(docsHTML))
+	o := spec{root: root, anchors: map[string]bool{}, tagged: map[string]bool{}}
+	t := template.Must(template.New("docs").Funcs(template.FuncMap{"markdown": renderInline}).Parse(docsHTML))
 	var page bytes.Buffer
 	if err := t.Execute(&page, o.page()); err != nil {
 		panic("httpapi: docs.html: " + err.Error())

@@ -125,7 +125,7 @@ func TestTheSignatureInThePageIsOneOfTheVectorsAndRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := outline{root: root}
+	o := spec{root: root}
 	for _, tag := range o.at(root, "tags").Items {
 		if o.at(tag, "name").Text != "Checking a signature" {
 			continue

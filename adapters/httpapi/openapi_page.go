@@ -12,11 +12,11 @@ import (
 type (
 	pageView struct {
 		Title      string
-		Text       []blockView
+		Text       []textBlock
 		Operations []operationView
-		Codes      []codeView
-		Refusal    shownView // an example of one
-		Events     []blockView
+		Codes      []refusalView
+		Refusal    codeView // an example of one
+		Events     []textBlock
 		Headers    []fieldView // of every event
 		Envelope   []fieldView // of every event
 		Webhooks   []operationView
@@ -32,24 +32,24 @@ type (
 	fieldView   struct{ Anchor, Path, Kind, Label, Text string }
 	exampleView struct {
 		Title string
-		Shown shownView
+		Shown codeView
 	}
-	codeView  struct{ Anchor, Code, Status, When, Do string }
-	guideView struct {
+	refusalView struct{ Anchor, Code, Status, When, Do string }
+	guideView   struct {
 		ID, Title string
-		Text      []blockView
+		Text      []textBlock
 	}
 )
 
-// outline reads the document in the order in which it is written, which is the order for people.
-type outline struct {
+// spec reads the OpenAPI document in the order in which it is written, which is the order for readers.
+type spec struct {
 	root    strictjson.Value
-	anchors map[string]bool // given out so far
+	anchors map[string]bool // in use
 	tagged  map[string]bool // tags that an operation bears
 }
 
 // at returns the value under names, one inside the other, following references.
-func (o outline) at(v strictjson.Value, names ...string) strictjson.Value {
+func (o spec) at(v strictjson.Value, names ...string) strictjson.Value {
 	for _, name := range names {
 		v, _ = v.Member(name)
 		if ref, ok := v.Member("$ref"); ok {
@@ -59,8 +59,8 @@ func (o outline) at(v strictjson.Value, names ...string) strictjson.Value {
 	return v
 }
 
-// anchor gives an id out, once: "" where something else has it.
-func (o outline) anchor(id string) string {
+// anchor returns an id for an element of the page, or "" where another element has it.
+func (o spec) anchor(id string) string {
 	if o.anchors[id] {
 		return ""
 	}
@@ -68,11 +68,11 @@ func (o outline) anchor(id string) string {
 	return id
 }
 
-func (o outline) page() pageView {
+func (o spec) page() pageView {
 	v := pageView{
 		Title:   o.at(o.root, "info", "title").Text,
-		Text:    blocks("Introduction", o.at(o.root, "info", "description").Text),
-		Refusal: shownView{"A refusal", written(o.at(o.root, "components", "examples", "VALIDATION_ERROR", "value"))},
+		Text:    parseMarkdown("Introduction", o.at(o.root, "info", "description").Text),
+		Refusal: codeView{"A refusal", formatJSON(o.at(o.root, "components", "examples", "VALIDATION_ERROR", "value"))},
 	}
 	statuses := map[string][]string{} // by error code
 	for _, path := range o.at(o.root, "paths").Members {
@@ -83,7 +83,7 @@ func (o outline) page() pageView {
 	refusal := o.at(o.root, "components", "schemas", "Error", "properties", "error")
 	for _, code := range o.at(refusal, "properties", "code", "enum").Items {
 		example := o.at(o.root, "components", "examples", code.Text)
-		v.Codes = append(v.Codes, codeView{Anchor: o.anchor("error-" + code.Text), Code: code.Text,
+		v.Codes = append(v.Codes, refusalView{Anchor: o.anchor("error-" + code.Text), Code: code.Text,
 			Status: strings.Join(statuses[code.Text], ", "),
 			When:   o.at(example, "summary").Text, Do: o.at(example, "description").Text})
 	}
@@ -95,7 +95,7 @@ func (o outline) page() pageView {
 	}
 	for _, tag := range o.at(o.root, "tags").Items {
 		name := o.at(tag, "name").Text
-		text := blocks(name, o.at(tag, "description").Text)
+		text := parseMarkdown(name, o.at(tag, "description").Text)
 		switch {
 		case name == "Events":
 			v.Events = text
@@ -124,14 +124,14 @@ func split(fields []fieldView, name string) (outside, inside []fieldView) {
 }
 
 // operation describes one method of a path. It notes the statuses of the error codes that it knows.
-func (o outline) operation(method strictjson.Member, path string, statuses map[string][]string) operationView {
+func (o spec) operation(method strictjson.Member, path string, statuses map[string][]string) operationView {
 	op := method.Value
 	v := operationView{ID: o.at(op, "operationId").Text, Summary: o.at(op, "summary").Text,
 		Text: o.at(op, "description").Text, Method: strings.ToUpper(method.Name), Path: path}
 	for _, tag := range o.at(op, "tags").Items {
 		o.tagged[tag.Text] = true
 	}
-	ours := statuses != nil // not an event, which is our request to somebody else
+	ours := statuses != nil // not an event, which is our request to the provider
 	for i := range o.at(op, "parameters").Items {
 		v.Parameters = append(v.Parameters, o.parameter(o.item(op, "parameters", i), ours))
 	}
@@ -163,7 +163,7 @@ func (o outline) operation(method strictjson.Member, path string, statuses map[s
 }
 
 // note returns the code of an example of a refusal, and notes its status.
-func (o outline) note(statuses map[string][]string, example strictjson.Value, status string) string {
+func (o spec) note(statuses map[string][]string, example strictjson.Value, status string) string {
 	code := o.at(example, "value", "error", "code").Text
 	if !slices.Contains(statuses[code], status) {
 		statuses[code] = append(statuses[code], status)
@@ -172,11 +172,11 @@ func (o outline) note(statuses map[string][]string, example strictjson.Value, st
 }
 
 // item returns an item of the list under a name of v.
-func (o outline) item(v strictjson.Value, name string, i int) strictjson.Value {
+func (o spec) item(v strictjson.Value, name string, i int) strictjson.Value {
 	return o.at(strictjson.Value{Members: []strictjson.Member{{Name: name, Value: o.at(v, name).Items[i]}}}, name)
 }
 
-func (o outline) parameter(p strictjson.Value, ours bool) fieldView {
+func (o spec) parameter(p strictjson.Value, ours bool) fieldView {
 	name := o.at(p, "name").Text
 	v := fieldView{Path: name, Kind: o.at(p, "schema", "type").Text, Text: o.at(p, "description").Text,
 		Label: o.label(p, o.at(p, "required").Text == "true", ours)}
@@ -188,7 +188,7 @@ func (o outline) parameter(p strictjson.Value, ours bool) fieldView {
 
 // fields appends the fields of an object, and those of the objects inside it. They are a request's to
 // us, or what we send.
-func (o outline) fields(to []fieldView, schema strictjson.Value, prefix string, ours bool) []fieldView {
+func (o spec) fields(to []fieldView, schema strictjson.Value, prefix string, ours bool) []fieldView {
 	required := map[string]bool{}
 	for _, name := range o.at(schema, "required").Items {
 		required[name.Text] = true
@@ -207,7 +207,7 @@ func (o outline) fields(to []fieldView, schema strictjson.Value, prefix string, 
 }
 
 // label says whether a field must be sent, or may be absent from what we send.
-func (o outline) label(field strictjson.Value, required, ours bool) string {
+func (o spec) label(field strictjson.Value, required, ours bool) string {
 	when := o.at(field, "x-required").Text
 	switch {
 	case !ours && required:
@@ -223,7 +223,7 @@ func (o outline) label(field strictjson.Value, required, ours bool) string {
 }
 
 // kind names what a field holds.
-func (o outline) kind(field strictjson.Value) string {
+func (o spec) kind(field strictjson.Value) string {
 	kind := cmp.Or(o.at(field, "format").Text, o.at(field, "type").Text)
 	if values := o.at(field, "enum").Items; len(values) > 1 {
 		var words []string
@@ -244,10 +244,10 @@ func (o outline) kind(field strictjson.Value) string {
 }
 
 // examples are those of a body. of says what they are examples of, prefix what stands before their titles.
-func (o outline) examples(of, prefix string, content strictjson.Value) (all []exampleView) {
+func (o spec) examples(of, prefix string, content strictjson.Value) (all []exampleView) {
 	for _, e := range o.at(content, "examples").Members {
 		title := prefix + o.at(e.Value, "summary").Text
-		all = append(all, exampleView{title, shownView{of + ". " + title, written(o.at(e.Value, "value"))}})
+		all = append(all, exampleView{title, codeView{of + ". " + title, formatJSON(o.at(e.Value, "value"))}})
 	}
 	return all
 }
