@@ -59,13 +59,17 @@ func listKeys(ctx context.Context, c *call) error {
 	table := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tPROVIDER\tENVIRONMENT\tCREATED\tREVOKED")
 	for _, k := range keys {
-		revoked := "-"
-		if !k.RevokedAt.IsZero() {
-			revoked = instant(k.RevokedAt)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Provider, k.Environment, instant(k.CreatedAt), revoked)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Provider, k.Environment, formatTime(k.CreatedAt), formatTime(k.RevokedAt))
 	}
 	return table.Flush()
+}
+
+// formatTime formats a time as the contract does; the zero time is "-".
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // revokeKey revokes the key that the argument is, or names.

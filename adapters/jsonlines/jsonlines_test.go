@@ -1,4 +1,4 @@
-package main
+package jsonlines
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// secretCanary marks everything of the records below that must stay out of an export.
+// secretCanary marks what must stay out of an export in the records below.
 const secretCanary = "canary"
 
 func configurationOnRecord() catalogue.Configuration {
@@ -46,7 +46,7 @@ func keyOnRecord() catalogue.Key {
 
 var morning = time.Date(2027, 2, 1, 9, 30, 0, 0, time.UTC)
 
-// openOnRecord is a checkout whose payer did nothing yet.
+// openOnRecord is a checkout whose payer has done nothing yet.
 func openOnRecord() checkout.Checkout {
 	return checkout.Checkout{
 		ID: "TUI-1-open", ProviderCode: "TUI", OrderID: "T-77", RequestID: "req_1", CreatedAt: morning,
@@ -108,7 +108,7 @@ func confirmedOnRecord() ports.Dossier {
 
 func TestExportIsTheDocumentedShape(t *testing.T) {
 	var out bytes.Buffer
-	v := visitor(&out)
+	v := NewVisitor(&out)
 	for _, err := range []error{
 		v.Configuration(configurationOnRecord()),
 		v.Key(keyOnRecord()),
@@ -130,7 +130,7 @@ func TestExportIsTheDocumentedShape(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), secretCanary) || strings.Contains(out.String(), `"hash"`) {
-		t.Errorf("the export tells a secret:\n%s", out.String())
+		t.Errorf("the export reveals a secret:\n%s", out.String())
 	}
 }
 

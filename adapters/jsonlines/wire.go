@@ -1,9 +1,8 @@
-package main
+package jsonlines
 
 import "github.com/provider-checkout/provider-checkout/money"
 
-// The objects of the export. Fields are named as in the contract and the provider file; one
-// without a value is left out. No secret, token or key stands in any of them.
+// The objects of the export. A field without a value is left out. No secret, token or key is in any of them.
 
 type providerWire struct {
 	Kind             string       `json:"kind"`
@@ -97,7 +96,7 @@ type planWire struct {
 	FirstPayment string `json:"first_payment_date"`
 }
 
-// tokenWire tells of a setup token without telling it.
+// tokenWire describes a setup token without revealing it.
 type tokenWire struct {
 	Epoch   int    `json:"epoch"`
 	Expires string `json:"expires_at"`
@@ -206,7 +205,7 @@ type chargeWire struct {
 	Sequence      int    `json:"sequence"`
 	Type          string `json:"type"`
 	DueDate       string `json:"due_date"`
-	NotBefore     string `json:"not_before,omitempty"` // where the notice of it is not over on that day
+	NotBefore     string `json:"not_before,omitempty"` // only if its notice is not over on the due date
 	Amount        amount `json:"amount"`
 }
 
@@ -221,7 +220,7 @@ type eventWire struct {
 	CreatedAt    string `json:"created_at"`
 	Status       string `json:"status"`
 	Attempts     int    `json:"attempts"`
-	Body         string `json:"body"` // byte for byte what is signed and sent
+	Body         string `json:"body"` // the exact bytes that are signed and sent
 }
 
 // amount is a JSON number of dollars with two decimals.

@@ -1,4 +1,4 @@
-package main
+package jsonlines
 
 import (
 	"encoding/hex"
@@ -11,17 +11,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// The records as export writes them.
-
-// instant writes a time as the events do, or nothing for the zero time.
-func instant(t time.Time) string {
+// formatTimestamp formats a time as the events do; the zero time is "".
+func formatTimestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-func wireProvider(p catalogue.Provider) providerWire {
+func toWireProvider(p catalogue.Provider) providerWire {
 	return providerWire{
 		Kind:             "provider",
 		ProviderCode:     p.Code,
@@ -40,7 +38,7 @@ func wireProvider(p catalogue.Provider) providerWire {
 	}
 }
 
-func wireCourse(provider string, c catalogue.Course) courseWire {
+func toWireCourse(provider string, c catalogue.Course) courseWire {
 	plans := make([]optionWire, len(c.Options))
 	for i, o := range c.Options {
 		plans[i] = optionWire{string(o.Frequency), o.Number, amount(o.Amount)}
@@ -58,14 +56,14 @@ func wireCourse(provider string, c catalogue.Course) courseWire {
 	}
 }
 
-func wireKey(k catalogue.Key) keyWire {
-	return keyWire{"key", k.ID, k.Provider, string(k.Environment), instant(k.CreatedAt), instant(k.RevokedAt)}
+func toWireKey(k catalogue.Key) keyWire {
+	return keyWire{"key", k.ID, k.Provider, string(k.Environment), formatTimestamp(k.CreatedAt), formatTimestamp(k.RevokedAt)}
 }
 
-func wireCheckout(c checkout.Checkout) checkoutWire {
+func toWireCheckout(c checkout.Checkout) checkoutWire {
 	tokens := make([]tokenWire, len(c.Tokens))
 	for i, t := range c.Tokens {
-		tokens[i] = tokenWire{t.Epoch, instant(t.Expires)}
+		tokens[i] = tokenWire{t.Epoch, formatTimestamp(t.Expires)}
 	}
 	return checkoutWire{
 		Kind:             "checkout",
@@ -74,27 +72,27 @@ func wireCheckout(c checkout.Checkout) checkoutWire {
 		OrderID:          c.OrderID,
 		IdempotencyKey:   c.IdempotencyKey,
 		RequestID:        c.RequestID,
-		CreatedAt:        instant(c.CreatedAt),
+		CreatedAt:        formatTimestamp(c.CreatedAt),
 		Status:           string(c.Status),
 		ContactID:        c.Records.ContactID,
 		OpportunityID:    c.Records.OpportunityID,
 		DDAID:            c.Records.DDAID,
 		CourseCode:       c.CourseCode,
 		CourseName:       c.Intent.CourseName,
-		Pricing:          wirePricing(c.Intent.Pricing),
-		Plan:             wirePlan(c.Intent.Plan),
+		Pricing:          toWirePricing(c.Intent.Pricing),
+		Plan:             toWirePlan(c.Intent.Plan),
 		SetupTokens:      tokens,
-		ConfirmedAt:      instant(c.Confirmation.At),
+		ConfirmedAt:      formatTimestamp(c.Confirmation.At),
 		ConfirmRequestID: c.Confirmation.RequestID,
 		AgreementID:      c.Confirmation.AgreementID,
 	}
 }
 
-func wirePricing(p money.Pricing) pricingWire {
+func toWirePricing(p money.Pricing) pricingWire {
 	return pricingWire{amount(p.Price), amount(p.Principal), amount(p.Upfront)}
 }
 
-func wirePlan(p money.Plan) planWire {
+func toWirePlan(p money.Plan) planWire {
 	w := planWire{
 		PaymentType:  checkout.PaymentType,
 		Frequency:    string(p.Frequency),
@@ -108,11 +106,11 @@ func wirePlan(p money.Plan) planWire {
 	return w
 }
 
-func wireContact(c checkout.Checkout) contactWire {
+func toWireContact(c checkout.Checkout) contactWire {
 	return contactWire{"contact", c.Records.ContactID, c.ID, c.Student.FirstName, c.Student.LastName, c.Student.Email}
 }
 
-func wireOpportunity(c checkout.Checkout) opportunityWire {
+func toWireOpportunity(c checkout.Checkout) opportunityWire {
 	w := opportunityWire{
 		Kind:          "opportunity",
 		OpportunityID: c.Records.OpportunityID,
@@ -128,7 +126,7 @@ func wireOpportunity(c checkout.Checkout) opportunityWire {
 	return w
 }
 
-func wireDDA(c checkout.Checkout) ddaWire {
+func toWireDDA(c checkout.Checkout) ddaWire {
 	return ddaWire{
 		Kind:             "dda",
 		DDAID:            c.Records.DDAID,
@@ -144,16 +142,16 @@ func wireDDA(c checkout.Checkout) ddaWire {
 		Authorised:       c.Setup.Authorisation == checkout.Authorised,
 		AccountHolder:    c.Setup.AccountHolder,
 		AccountTail:      c.Setup.AccountTail,
-		CompletedAt:      instant(c.Setup.CompletedAt),
-		Consent:          wireConsent(c.Setup.Consent),
+		CompletedAt:      formatTimestamp(c.Setup.CompletedAt),
+		Consent:          toWireConsent(c.Setup.Consent),
 	}
 }
 
-func wireConsent(c agreement.Consent) consentWire {
-	return consentWire{instant(c.At), c.From, c.Terms, c.NoticeDays}
+func toWireConsent(c agreement.Consent) consentWire {
+	return consentWire{formatTimestamp(c.At), c.From, c.Terms, c.NoticeDays}
 }
 
-func wireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
+func toWireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 	var terms []blockWire
 	for _, b := range a.Terms.Blocks {
 		terms = append(terms, blockWire(b))
@@ -166,7 +164,7 @@ func wireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 		CheckoutID:    c.ID,
 		OpportunityID: c.Records.OpportunityID,
 		DDAID:         c.Records.DDAID,
-		AcceptedAt:    instant(a.AcceptedAt),
+		AcceptedAt:    formatTimestamp(a.AcceptedAt),
 		Sandbox:       a.Sandbox,
 		PDFGenerated:  c.Confirmation.PDFGenerated(),
 		ProviderCode:  a.Provider.Code,
@@ -176,23 +174,23 @@ func wireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 		Email:         a.Student.Email,
 		CourseCode:    a.Course.Code,
 		CourseName:    a.Course.Name,
-		Pricing:       wirePricing(a.Pricing),
-		Plan:          wirePlan(a.Plan),
+		Pricing:       toWirePricing(a.Pricing),
+		Plan:          toWirePlan(a.Plan),
 		AccountHolder: a.DirectDebit.AccountHolder,
 		AccountTail:   a.DirectDebit.AccountTail,
-		AuthorisedAt:  instant(a.DirectDebit.AuthorisedAt),
-		Consent:       wireConsent(a.DirectDebit.Consent),
+		AuthorisedAt:  formatTimestamp(a.DirectDebit.AuthorisedAt),
+		Consent:       toWireConsent(a.DirectDebit.Consent),
 		NoticeDays:    a.Notice.Days,
 		Lender:        lenderWire(a.Terms.Lender),
 		Terms:         terms,
 	}
 }
 
-func wireDocument(c checkout.Checkout, d ports.DocumentInfo) documentWire {
+func toWireDocument(c checkout.Checkout, d ports.DocumentInfo) documentWire {
 	return documentWire{"document", d.ID, c.ID, c.Confirmation.AgreementNumber, hex.EncodeToString(d.SHA256[:]), d.Size}
 }
 
-func wireCharge(c checkout.Checkout, a agreement.Agreement, m money.Charge) chargeWire {
+func toWireCharge(c checkout.Checkout, a agreement.Agreement, m money.Charge) chargeWire {
 	w := chargeWire{
 		Kind:          "charge",
 		CheckoutID:    c.ID,
@@ -208,7 +206,7 @@ func wireCharge(c checkout.Checkout, a agreement.Agreement, m money.Charge) char
 	return w
 }
 
-func wireEvent(e ports.EventRecord) eventWire {
+func toWireEvent(e ports.EventRecord) eventWire {
 	return eventWire{
 		Kind:         "event",
 		EventID:      e.Event.ID,
@@ -217,7 +215,7 @@ func wireEvent(e ports.EventRecord) eventWire {
 		ProviderCode: e.Event.ProviderCode,
 		OrderID:      e.Event.OrderID,
 		RequestID:    e.Event.RequestID,
-		CreatedAt:    instant(e.Event.CreatedAt),
+		CreatedAt:    formatTimestamp(e.Event.CreatedAt),
 		Status:       string(e.Status),
 		Attempts:     e.Attempts,
 		Body:         string(e.Event.Body),
