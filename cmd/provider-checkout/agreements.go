@@ -19,18 +19,18 @@ func agreementPDF(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	number := c.args[0]
+	number := c.Args[0]
 	data, stored, err := readPDF(ctx, db, number)
 	if err != nil {
 		return err
 	}
 	if !stored {
-		fmt.Fprintf(c.stderr, "agreement %s has no PDF on record; it is drawn now from its figures\n", number)
+		fmt.Fprintf(c.Stderr, "agreement %s has no PDF on record; it is drawn now from its figures\n", number)
 	}
 	if err := writePrivate(c.out, data); err != nil {
 		return fmt.Errorf("write the PDF of %s: %w", number, err)
 	}
-	fmt.Fprintf(c.stderr, "wrote %s: %d bytes, SHA-256 %x\n", c.out, len(data), sha256.Sum256(data))
+	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", c.out, len(data), sha256.Sum256(data))
 	return nil
 }
 

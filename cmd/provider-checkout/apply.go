@@ -38,13 +38,13 @@ func apply(ctx context.Context, c *call) error {
 		return fmt.Errorf("apply %s: %w", c.file, err)
 	}
 	if changes == nil {
-		fmt.Fprintln(c.stderr, "nothing changed")
+		fmt.Fprintln(c.Stderr, "nothing changed")
 	}
 	for _, line := range changes {
-		fmt.Fprintln(c.stdout, line)
+		fmt.Fprintln(c.Stdout, line)
 	}
 	for _, conf := range named {
-		warn(c.stderr, conf.Provider)
+		warn(c.Stderr, conf.Provider)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func warn(w io.Writer, p catalogue.Provider) {
 
 func (c *call) readFile() ([]byte, error) {
 	if c.file == "-" {
-		return io.ReadAll(c.stdin)
+		return io.ReadAll(c.Stdin)
 	}
 	return os.ReadFile(c.file)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -65,7 +66,7 @@ type benchStore struct {
 func fill(b *testing.B, spec string, open, ready int) *benchStore {
 	b.Helper()
 	ctx := b.Context()
-	c := &call{settings: settings{store: spec}, env: func(string) string { return "" }}
+	c := &call{settings{store: spec}, &cli.Call{Env: func(string) string { return "" }}}
 	db, err := c.openStore(ctx, catalogue.Sandbox, observer{})
 	if err != nil {
 		b.Fatal(err)

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // The floor is the least that still creates a checkout durably: it routes, decodes, checks the maths, has
@@ -37,9 +39,9 @@ func floorMain() {
 	debug.SetGCPercent(400) // as main does: the collector is not what is compared
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, func() { os.Exit(exitDone) })
+	context.AfterFunc(ctx, func() { os.Exit(cli.ExitDone) })
 	if err := serveFloor(ctx); err != nil {
-		os.Exit(exitFailed)
+		os.Exit(cli.ExitFailed)
 	}
 }
 

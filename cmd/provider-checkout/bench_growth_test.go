@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -122,7 +123,7 @@ func agreementSize(b *testing.B, spec string) {
 // openStore opens the store for a server.
 func (g *grown) openStore(b *testing.B) records {
 	b.Helper()
-	c := &call{settings: settings{store: g.spec}, env: func(string) string { return "" }}
+	c := &call{settings{store: g.spec}, &cli.Call{Env: func(string) string { return "" }}}
 	db, err := c.openStore(b.Context(), catalogue.Sandbox, observer{})
 	if err != nil {
 		b.Fatal(err)

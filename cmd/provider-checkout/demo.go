@@ -65,7 +65,7 @@ type demonstration struct {
 
 // demonstrate runs a sandbox on ln over a new store at path.
 func (c *call) demonstrate(ctx context.Context, ln net.Listener, path string) error {
-	log := slog.New(slog.NewJSONHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(slog.NewJSONHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	db, err := sqlite.Open(ctx, path, sqlite.Options{Environment: c.environment, Rand: rand.Reader})
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *call) demonstrate(ctx context.Context, ln net.Listener, path string) er
 	if c.walk {
 		show = d.walk
 	}
-	err = show(serving, c.stdout)
+	err = show(serving, c.Stdout)
 	stopServing()
 	return errors.Join(err, <-served)
 }

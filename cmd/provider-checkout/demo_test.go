@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -38,7 +39,7 @@ func inEmptyTemp(t *testing.T) (left func() []string) {
 func TestDemoWalkHoldsAndLeavesOnlyThePDF(t *testing.T) {
 	left := inEmptyTemp(t)
 	got := try(t, nil, "", "demo", "--walk")
-	if got.code != exitDone || got.stderr != "" {
+	if got.code != cli.ExitDone || got.stderr != "" {
 		t.Fatalf("status %d, stderr %s\n%s", got.code, got.stderr, got.stdout)
 	}
 	for _, want := range []string{
@@ -98,7 +99,7 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 		}
 	}
 	stop()
-	if code := <-ended; code != exitDone || stderr.Len() != 0 {
+	if code := <-ended; code != cli.ExitDone || stderr.Len() != 0 {
 		t.Errorf("status %d, stderr %s", code, stderr.String())
 	}
 	<-read
@@ -128,7 +129,7 @@ func TestDemoSaysThatItsPortIsTaken(t *testing.T) {
 	}
 	defer ln.Close()
 	got := try(t, nil, "", "demo", "--addr", ln.Addr().String())
-	if got.code != exitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "is taken") {
+	if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "is taken") {
 		t.Errorf("demo = %+v, want status 1 and one line that says so", got)
 	}
 	if files := left(); len(files) != 0 {

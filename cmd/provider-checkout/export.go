@@ -15,7 +15,7 @@ func export(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	out := bufio.NewWriter(c.stdout)
+	out := bufio.NewWriter(c.Stdout)
 	if err := db.Export(ctx, jsonlines.NewVisitor(out)); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}

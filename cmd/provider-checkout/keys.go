@@ -24,7 +24,7 @@ func issueKey(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.stdout, text)
+	_, err = fmt.Fprintln(c.Stdout, text)
 	return err
 }
 
@@ -56,7 +56,7 @@ func listKeys(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
 	}
-	table := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tPROVIDER\tENVIRONMENT\tCREATED\tREVOKED")
 	for _, k := range keys {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Provider, k.Environment, formatTime(k.CreatedAt), formatTime(k.RevokedAt))
@@ -79,13 +79,13 @@ func revokeKey(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	id := catalogue.KeyID(c.args[0])
+	id := catalogue.KeyID(c.Args[0])
 	switch err := db.RevokeKey(ctx, id, time.Now()); {
 	case errors.Is(err, ports.ErrNotFound):
 		return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
 	case err != nil:
 		return fmt.Errorf("revoke key: %w", err)
 	}
-	_, err = fmt.Fprintln(c.stdout, "revoked", id)
+	_, err = fmt.Fprintln(c.Stdout, "revoked", id)
 	return err
 }

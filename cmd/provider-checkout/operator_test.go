@@ -14,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -28,7 +29,7 @@ func newOperator(t *testing.T) operator {
 func (o operator) does(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
 	got := try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...)
-	if got.code != exitDone {
+	if got.code != cli.ExitDone {
 		t.Fatalf("%q = %+v", args, got)
 	}
 	return got.stdout, got.stderr
@@ -38,7 +39,7 @@ func (o operator) does(t *testing.T, args ...string) (stdout, stderr string) {
 func (o operator) fails(t *testing.T, words string, args ...string) {
 	t.Helper()
 	got := try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...)
-	if got.code != exitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, words) {
+	if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, words) {
 		t.Errorf("%q = %+v, want status 1 and one line on stderr with %q", args, got, words)
 	}
 }
@@ -96,7 +97,7 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 func TestApplyReadsStandardInput(t *testing.T) {
 	o := newOperator(t)
 	got := try(t, nil, `{"providers": []}`, "apply", "-f", "-", "--store", "sqlite:"+o.path)
-	if got.code != exitDone || got.stdout != "" {
+	if got.code != cli.ExitDone || got.stdout != "" {
 		t.Errorf("apply = %+v", got)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 func TestOperatorIsAnsweredApartFromThePublic(t *testing.T) {
@@ -51,7 +52,7 @@ func TestOperatorIsAnsweredApartFromThePublic(t *testing.T) {
 	if strings.Contains(scrape, "\nprovider_checkout_commit_batch_size_count 0\n") {
 		t.Error("no commit of the store was counted")
 	}
-	if code, stdout, _ := p.stop(); code != exitDone || stdout != "" {
+	if code, stdout, _ := p.stop(); code != cli.ExitDone || stdout != "" {
 		t.Errorf("status %d, stdout %q", code, stdout)
 	}
 	if conn, err := net.Dial("tcp", strings.TrimPrefix(p.ops, "http://")); err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 const opsHelp = "--ops-addr answers the operator, apart from the public: /healthz says 200 while the process lives; /readyz\n" +
@@ -36,7 +37,7 @@ func serve(ctx context.Context, c *call) error {
 	if private != nil {
 		defer private.Close()
 	}
-	out := newLogWriter(c.stderr)
+	out := newLogWriter(c.Stderr)
 	defer out.Close()
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	metrics := ops.NewMetrics()
@@ -116,7 +117,7 @@ func checkBaseURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return usageError(fmt.Sprintf("--base-url %q must be a scheme and a host, such as https://pay.example.nz", text))
+		return cli.UsageError(fmt.Sprintf("--base-url %q must be a scheme and a host, such as https://pay.example.nz", text))
 	}
 	return nil
 }
@@ -139,7 +140,7 @@ func (c *call) base(ln net.Listener) string {
 // listen listens at the address that the named flag gave.
 func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, usageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
+		return nil, cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // server is a run of "serve" on free ports.
@@ -82,7 +83,7 @@ func TestServeAnswersAndDrains(t *testing.T) {
 		t.Errorf("environment = %d %s, %v; want the base URL %s", resp.StatusCode, body, err, base)
 	}
 	code, stdout, logged := stop()
-	if code != exitDone || stdout != "" || !strings.Contains(logged, `"msg":"stopped"`) {
+	if code != cli.ExitDone || stdout != "" || !strings.Contains(logged, `"msg":"stopped"`) {
 		t.Errorf("status %d, stdout %q, stderr %s", code, stdout, logged)
 	}
 	for line := range strings.Lines(logged) {

@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -56,7 +57,7 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, tell observe
 	inPostgres := scheme == "postgres" || scheme == "postgresql"
 	if path == "" || !inPostgres && scheme != "sqlite" {
 		// The rest may hold a password: it is not repeated.
-		return nil, usageError(fmt.Sprintf("--store must be sqlite:PATH or postgres://…; %q is no store that this program has", scheme))
+		return nil, cli.UsageError(fmt.Sprintf("--store must be sqlite:PATH or postgres://…; %q is no store that this program has", scheme))
 	}
 	if !inPostgres && mustExist {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -76,10 +77,10 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, tell observe
 
 // secrets returns the operator's secrets, or none where none are given.
 func (c *call) secrets() ([][]byte, error) {
-	list, file := c.env(secretVariable), c.env(secretFileVariable)
+	list, file := c.Env(secretVariable), c.Env(secretFileVariable)
 	switch {
 	case list != "" && file != "":
-		return nil, usageError("set only one of " + secretVariable + " and " + secretFileVariable)
+		return nil, cli.UsageError("set only one of " + secretVariable + " and " + secretFileVariable)
 	case list != "":
 		return checkSecrets(strings.Split(list, ","), secretVariable)
 	case file != "":

@@ -9,6 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // The terms are those of the moment of the confirm, whatever the operator's file says later.
@@ -52,7 +53,7 @@ func TestServeRefusesFaultyTerms(t *testing.T) {
 		missing: "no such file",
 	} {
 		got := try(t, nil, "", "serve", "--terms", path)
-		if got.code != exitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, want) {
+		if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, want) {
 			t.Errorf("serve --terms %s = %+v, want status 2 and one line with %q", path, got, want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -34,7 +35,7 @@ func verifyAgreement(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	number := c.args[0]
+	number := c.Args[0]
 	a, stored, doc, err := readAgreement(ctx, db, number)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func verifyAgreement(ctx context.Context, c *call) error {
 		return err
 	}
 	verdicts := slices.Concat(checkFigures(a), checkConfirmation(a, stored), pdfVerdicts)
-	return printVerdicts(c.stdout, number, verdicts)
+	return printVerdicts(c.Stdout, number, verdicts)
 }
 
 // printVerdicts prints the verdicts, and fails if one of them does.
@@ -89,7 +90,7 @@ func readAgreement(ctx context.Context, db records, number string) (
 // checkFigures holds the agreement's figures to one another.
 func checkFigures(a agreement.Agreement) []verdict {
 	if err := a.Check(); err != nil {
-		return []verdict{{brokenMark, "the figures: " + oneLine(err.Error())}}
+		return []verdict{{brokenMark, "the figures: " + cli.OneLine(err.Error())}}
 	}
 	return []verdict{
 		{heldMark, fmt.Sprintf("the %d charges sum to the course price, %s", len(a.Schedule), a.Pricing.Price)},
@@ -160,7 +161,7 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 	}
 	text, err := pdf.Text(data)
 	if err != nil {
-		return verdict{brokenMark, "the text of the PDF cannot be read: " + oneLine(err.Error())}, nil
+		return verdict{brokenMark, "the text of the PDF cannot be read: " + cli.OneLine(err.Error())}, nil
 	}
 	foot := printer.Shows(a.Foot())
 	body, feet := withoutFeet(text, foot)
