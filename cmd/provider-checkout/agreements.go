@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -51,7 +52,7 @@ func readPDF(ctx context.Context, db records, number string) (data []byte, store
 	} else if err != nil {
 		return nil, false, fmt.Errorf("read agreement %s: %w", number, err)
 	}
-	printer, err := newPrinter(1)
+	printer, err := site.NewPrinter(1)
 	if err != nil {
 		return nil, false, err
 	}

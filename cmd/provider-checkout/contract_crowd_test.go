@@ -13,6 +13,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -43,7 +44,7 @@ func (s *sandbox) beside(t *testing.T) *sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(publicHandler(svc, s.options))
+	server := httptest.NewServer(site.Handler(svc, s.options))
 	t.Cleanup(server.Close)
 	other := *s
 	other.url = server.URL

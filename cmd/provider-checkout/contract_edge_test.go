@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -37,8 +38,8 @@ func (s *sandbox) listening(t *testing.T) (address string) {
 	var server sync.WaitGroup
 	server.Go(func() {
 		log := s.options.Log
-		site := &site{svc, publicHandler(svc, s.options), ops.New(svc, ops.NewMetrics(), log), log}
-		if err := site.serve(ctx, ln, nil); err != nil {
+		running := &site.Site{Service: svc, Handler: site.Handler(svc, s.options), Ops: ops.New(svc, ops.NewMetrics(), log), Log: log}
+		if err := running.Serve(ctx, ln, nil); err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})

@@ -29,6 +29,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -91,7 +92,7 @@ func newSandbox(t *testing.T, store ports.Store, changes ...func(*service.Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	printer, err := newPrinter(2)
+	printer, err := site.NewPrinter(2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func newSandbox(t *testing.T, store ports.Store, changes ...func(*service.Config
 	for _, code := range []string{"KOWHAI", "TUI"} {
 		s.keys[code] = s.issue(t, code, catalogue.Sandbox)
 	}
-	server.Config.Handler = publicHandler(svc, o)
+	server.Config.Handler = site.Handler(svc, o)
 	server.Start()
 	t.Cleanup(server.Close)
 	return s

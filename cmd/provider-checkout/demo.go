@@ -20,6 +20,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 //go:embed demo.json
@@ -89,7 +90,7 @@ func (c *call) demonstrate(ctx context.Context, ln net.Listener, path string) er
 	if c.terms, err = providerfile.ParseTerms(demoTerms); err != nil {
 		return fmt.Errorf("demo-terms.json is refused: %w", err)
 	}
-	s, err := newSite(db, c.settings, d.Base, ops.NewMetrics(), log)
+	s, err := site.New(c.site(db, d.Base), ops.NewMetrics(), log)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (c *call) demonstrate(ctx context.Context, ln net.Listener, path string) er
 	served := make(chan error, 1)
 	running.Go(func() {
 		defer stopServing()
-		served <- s.serve(serving, ln, nil)
+		served <- s.Serve(serving, ln, nil)
 	})
 	show := d.guide
 	if c.walk {

@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 func TestOperatorIsAnsweredApartFromThePublic(t *testing.T) {
@@ -225,7 +226,7 @@ func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- (&site{svc, slow, ops.New(svc, ops.NewMetrics(), log), log}).serve(ctx, public, private)
+		ended <- (&site.Site{Service: svc, Handler: slow, Ops: ops.New(svc, ops.NewMetrics(), log), Log: log}).Serve(ctx, public, private)
 	}()
 	answered := make(chan string, 1)
 	go func() { answered <- fetch(t, "http://"+public.Addr().String()).text }()

@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 const opsHelp = "--ops-addr answers the operator, apart from the public: /healthz says 200 while the process lives; /readyz\n" +
@@ -37,7 +38,7 @@ func serve(ctx context.Context, c *call) error {
 	if private != nil {
 		defer private.Close()
 	}
-	out := newLogWriter(c.Stderr)
+	out := site.NewLogWriter(c.Stderr)
 	defer out.Close()
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	metrics := ops.NewMetrics()
@@ -47,7 +48,7 @@ func serve(ctx context.Context, c *call) error {
 	}
 	defer db.Close()
 	base := c.base(ln)
-	s, err := newSite(db, c.settings, base, metrics, log)
+	s, err := site.New(c.site(db, base), metrics, log)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,22 @@ func serve(ctx context.Context, c *call) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	return s.serve(ctx, ln, private)
+	return s.Serve(ctx, ln, private)
+}
+
+// site returns the configuration of a site over a store, reached under base.
+func (c *call) site(db records, base string) site.Config {
+	return site.Config{
+		Store:          db,
+		Secrets:        db.Secrets(),
+		Environment:    c.environment,
+		BaseURL:        base,
+		SetupLifetime:  c.setupLifetime,
+		Terms:          c.terms,
+		AllowPrivate:   c.allowPrivate,
+		TrustedProxies: c.trustedProxies,
+		RateLimit:      c.rateLimit,
+	}
 }
 
 // logCheck logs how it ended that a store was read through while it was served.

@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -151,11 +152,11 @@ func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Do
 
 // checkText looks for every figure of the agreement in the text of its PDF, one after the other, and for its foot.
 func checkText(a agreement.Agreement, data []byte) (verdict, error) {
-	zone, err := newZealand()
+	zone, err := site.NewZealand()
 	if err != nil {
 		return verdict{}, err
 	}
-	printer, err := newPrinter(1)
+	printer, err := site.NewPrinter(1)
 	if err != nil {
 		return verdict{}, err
 	}

@@ -1,4 +1,5 @@
-package main
+// Package site puts the service together with its HTTP handlers, and serves it until it is told to end.
+package site
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,8 +21,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // How long a server that is told to stop lets requests and deliveries finish, and then the
@@ -30,34 +35,47 @@ const (
 	drainOps = time.Second
 )
 
-// site is the whole service over one store.
-type site struct {
-	service *service.Service
-	handler http.Handler // of the public
-	ops     *ops.Door    // of the operator
-	log     *slog.Logger
+// Config is what a site is made of.
+type Config struct {
+	Store          ports.Store
+	Secrets        [][]byte // of the operator, the newest first
+	Environment    catalogue.Environment
+	BaseURL        string // under which it is reached
+	SetupLifetime  time.Duration
+	Terms          agreement.Terms
+	AllowPrivate   bool // sends events to loopback and private addresses too
+	TrustedProxies []netip.Prefix
+	RateLimit      float64 // requests a second for one key; 0 for no limits
 }
 
-// newSite puts the service together as s says, reached under baseURL. It tells metrics what happens.
-func newSite(db records, s settings, baseURL string, metrics *ops.Metrics, log *slog.Logger) (*site, error) {
-	keyring, err := checkout.NewKeyring(db.Secrets()...)
+// Site is the whole service over one store.
+type Site struct {
+	Service *service.Service
+	Handler http.Handler // of the public
+	Ops     *ops.Door    // of the operator
+	Log     *slog.Logger
+}
+
+// New puts the service together. It reports to metrics and log what happens.
+func New(cfg Config, metrics *ops.Metrics, log *slog.Logger) (*Site, error) {
+	keyring, err := checkout.NewKeyring(cfg.Secrets...)
 	if err != nil {
 		return nil, fmt.Errorf("derive the token keys: %w", err)
 	}
-	printer, err := newPrinter(runtime.GOMAXPROCS(0))
+	printer, err := NewPrinter(runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
 	svc, err := service.New(service.Config{
-		Environment:   s.environment,
-		BaseURL:       baseURL,
-		SetupLifetime: s.setupLifetime,
+		Environment:   cfg.Environment,
+		BaseURL:       cfg.BaseURL,
+		SetupLifetime: cfg.SetupLifetime,
 		Keyring:       keyring,
-		Terms:         s.terms,
-		Store:         db,
+		Terms:         cfg.Terms,
+		Store:         cfg.Store,
 		Processor:     fakeprocessor.Processor{},
 		Printer:       printer,
-		Sender:        webhook.New(webhook.Options{AllowPrivate: s.allowPrivate}),
+		Sender:        webhook.New(webhook.Options{AllowPrivate: cfg.AllowPrivate}),
 		Now:           time.Now,
 		Rand:          rand.Reader,
 		Report: func(ctx context.Context, err error) {
@@ -68,31 +86,31 @@ func newSite(db records, s settings, baseURL string, metrics *ops.Metrics, log *
 	if err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
 	}
-	public := publicHandler(svc, httpapi.Options{
+	public := Handler(svc, httpapi.Options{
 		Log:            log,
-		TrustedProxies: s.trustedProxies,
-		RateLimit:      s.rateLimit,
-		HSTS:           strings.HasPrefix(baseURL, "https://"),
+		TrustedProxies: cfg.TrustedProxies,
+		RateLimit:      cfg.RateLimit,
+		HSTS:           strings.HasPrefix(cfg.BaseURL, "https://"),
 		Now:            time.Now,
 		Rand:           rand.Reader,
 		Observe:        metrics.ObserveRequest,
 	})
-	return &site{svc, public, ops.New(svc, metrics, log), log}, nil
+	return &Site{svc, public, ops.New(svc, metrics, log), log}, nil
 }
 
-// newPrinter returns a printer that writes times as New Zealand reads them.
-func newPrinter(parallel int) (*pdf.Printer, error) {
-	zone, err := newZealand()
+// NewPrinter returns a printer that writes times as New Zealand reads them.
+func NewPrinter(parallel int) (*pdf.Printer, error) {
+	zone, err := NewZealand()
 	if err != nil {
 		return nil, err
 	}
 	return pdf.New(parallel, zone)
 }
 
-// publicHandler is everything that the service answers to the outside: the setup pages, the fake
-// processor's, and for any other path the API, which knows what is not found. (http.ServeMux would
-// answer an unclean path with a redirect, which loses a POST.)
-func publicHandler(svc *service.Service, o httpapi.Options) http.Handler {
+// Handler is everything that the service answers to the outside: the setup pages, the fake
+// processor's, and for any other path the API, which knows what is not found. (http.ServeMux
+// would redirect an unclean path instead.)
+func Handler(svc *service.Service, o httpapi.Options) http.Handler {
 	api, pages, processor := httpapi.New(svc, o), hostedpages.New(svc, o), fakeprocessor.Pages(svc, o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
@@ -106,23 +124,23 @@ func publicHandler(svc *service.Service, o httpapi.Options) http.Handler {
 	})
 }
 
-// serve answers on public, and to the operator on private unless that is nil, and looks after
+// Serve answers on public, and to the operator on private unless that is nil, and looks after
 // deliveries until ctx ends. Then it lets what is under way finish, while the operator still
 // is answered. It takes the listeners over.
-func (s *site) serve(ctx context.Context, public, private net.Listener) error {
+func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var deliveries sync.WaitGroup
-	deliveries.Go(func() { s.service.Run(running) })
+	deliveries.Go(func() { s.Service.Run(running) })
 
 	entrance := newDoor(public)
-	srv := s.server(s.handler)
+	srv := s.server(s.Handler)
 	srv.ConnState = entrance.count
 	defer srv.Close()
 	served := s.start(srv, entrance)
 	var failed <-chan error // of the operators' server
 	if private != nil {
-		operators := s.server(s.ops)
+		operators := s.server(s.Ops)
 		failed = s.start(operators, private)
 		defer func() {
 			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainOps)
@@ -141,8 +159,8 @@ func (s *site) serve(ctx context.Context, public, private net.Listener) error {
 		deliveries.Wait()
 		return err
 	}
-	s.log.Info("draining")
-	s.ops.Drain()
+	s.Log.Info("draining")
+	s.Ops.Drain()
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	// Not by Shutdown, from which on the server drops requests that are on their way to it.
@@ -150,15 +168,15 @@ func (s *site) serve(ctx context.Context, public, private net.Listener) error {
 	<-served
 	srv.SetKeepAlivesEnabled(false)
 	if err := errors.Join(waitFor(limit, &entrance.guests), waitFor(limit, &deliveries)); err != nil {
-		s.log.Warn("cut off what did not finish in time", slog.Any("error", err))
+		s.Log.Warn("cut off what did not finish in time", slog.Any("error", err))
 		return srv.Close()
 	}
-	s.log.Info("stopped")
+	s.Log.Info("stopped")
 	return nil
 }
 
 // server returns a server for h that bounds what a client may take its time for.
-func (s *site) server(h http.Handler) *http.Server {
+func (s *Site) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:                      h,
 		ReadHeaderTimeout:            5 * time.Second,
@@ -167,12 +185,12 @@ func (s *site) server(h http.Handler) *http.Server {
 		IdleTimeout:                  60 * time.Second,
 		MaxHeaderBytes:               16 << 10,
 		DisableGeneralOptionsHandler: true, // "OPTIONS *" is one more path that is not found
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
 }
 
 // start has srv answer on ln, and says when that has ended.
-func (s *site) start(srv *http.Server, ln net.Listener) <-chan error {
+func (s *Site) start(srv *http.Server, ln net.Listener) <-chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- fmt.Errorf("serve %s: %w", ln.Addr(), srv.Serve(ln)) }()
 	return ended
@@ -193,8 +211,8 @@ func waitFor(ctx context.Context, work *sync.WaitGroup) error {
 	}
 }
 
-// newZealand is the zone of every date and time that people read.
-func newZealand() (*time.Location, error) {
+// NewZealand is the zone of every date and time that people read.
+func NewZealand() (*time.Location, error) {
 	zone, err := time.LoadLocation("Pacific/Auckland")
 	if err != nil {
 		return nil, fmt.Errorf("load the time zone: %w", err)

@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func (s *patientStderr) Write(p []byte) (int, error) {
 
 func TestEveryLogLineIsWrittenWholeAndInOrder(t *testing.T) {
 	var out bytes.Buffer
-	l := newLogWriter(&out)
+	l := NewLogWriter(&out)
 	var all sync.WaitGroup
 	for w := range 8 {
 		all.Go(func() {
@@ -48,7 +48,7 @@ func TestEveryLogLineIsWrittenWholeAndInOrder(t *testing.T) {
 
 func TestASlowReaderOfTheLogHoldsUpWhoLogsWithinABound(t *testing.T) {
 	s := &patientStderr{take: make(chan struct{})}
-	l := newLogWriter(s)
+	l := NewLogWriter(s)
 	line := bytes.Repeat([]byte("x"), 64<<10)
 	logged := make(chan int)
 	go func() {

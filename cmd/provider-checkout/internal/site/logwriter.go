@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"io"
@@ -9,10 +9,10 @@ import (
 // logs waits too.
 const maxUnwritten = 1 << 20
 
-// logWriter writes the log from a goroutine of its own, so that no request waits for stderr: what
+// LogWriter writes the log from a goroutine of its own, so that no request waits for stderr: what
 // is logged while one piece is being written goes into the next. Only a kill that cannot be
 // caught loses the lines of the last moment.
-type logWriter struct {
+type LogWriter struct {
 	to   io.Writer
 	done chan struct{}
 
@@ -22,15 +22,16 @@ type logWriter struct {
 	closed  bool
 }
 
-func newLogWriter(to io.Writer) *logWriter {
-	l := &logWriter{to: to, done: make(chan struct{})}
+// NewLogWriter returns a writer in front of to. Close it to write what is left.
+func NewLogWriter(to io.Writer) *LogWriter {
+	l := &LogWriter{to: to, done: make(chan struct{})}
 	l.changed = sync.NewCond(&l.mu)
 	go l.run()
 	return l
 }
 
 // Write takes whole lines; it never fails.
-func (l *logWriter) Write(line []byte) (int, error) {
+func (l *LogWriter) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.lines) > maxUnwritten && !l.closed {
@@ -45,7 +46,7 @@ func (l *logWriter) Write(line []byte) (int, error) {
 }
 
 // Close writes what is left. Lines that come later are written at once.
-func (l *logWriter) Close() {
+func (l *LogWriter) Close() {
 	l.mu.Lock()
 	l.closed = true
 	l.changed.Broadcast()
@@ -53,7 +54,7 @@ func (l *logWriter) Close() {
 	<-l.done
 }
 
-func (l *logWriter) run() {
+func (l *LogWriter) run() {
 	defer close(l.done)
 	var piece []byte
 	for {
