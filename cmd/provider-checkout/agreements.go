@@ -36,7 +36,7 @@ func agreementPDF(ctx context.Context, c *call) error {
 }
 
 // readPDF returns the stored PDF of an agreement, or one drawn now if it was never stored.
-func readPDF(ctx context.Context, db records, number string) (data []byte, stored bool, err error) {
+func readPDF(ctx context.Context, db ports.Store, number string) (data []byte, stored bool, err error) {
 	switch doc, err := db.Document(ctx, number); {
 	case errors.Is(err, ports.ErrNotFound):
 	case err != nil:

@@ -18,6 +18,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 const (
@@ -219,18 +220,18 @@ func (s *sharedOrder) send(ctx context.Context, over *backend, q question) (r re
 
 // setUp fills in the payer's forms until a page has none: another payer of the same order may be quicker.
 func (b *backend) setUp(ctx context.Context, setupURL string) error {
-	payer := &walker{client: b.http}
-	p, err := payer.open(ctx, http.MethodGet, setupURL, nil)
+	payer := demo.NewBrowser(b.http)
+	p, err := payer.Open(ctx, http.MethodGet, setupURL, nil)
 	if err != nil && isCut(err) {
 		return errNotAsked // a page that is opened changes nothing
 	}
 	for range 2 {
-		if err == nil && p.form != nil {
-			p, err = payer.open(ctx, http.MethodPost, p.action, fillIn(p.form))
+		if err == nil && p.Form != nil {
+			p, err = payer.Open(ctx, http.MethodPost, p.Action, demo.FillIn(p.Form))
 		}
 	}
-	if err == nil && p.form != nil {
-		err = fmt.Errorf("page %q has a third form", p.heading)
+	if err == nil && p.Form != nil {
+		err = fmt.Errorf("page %q has a third form", p.Heading)
 	}
 	return err
 }

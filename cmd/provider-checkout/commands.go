@@ -5,7 +5,7 @@ import "github.com/provider-checkout/provider-checkout/cmd/provider-checkout/int
 // commands lists every command, in the order in which an operator meets them.
 func commands() []cli.Command {
 	return []cli.Command{
-		{Name: "demo", Setup: command(demoFlags, demo),
+		{Name: "demo", Setup: command(demoFlags, demonstrate),
 			About: "Serve a sandbox with two providers, or walk the whole flow (--walk)",
 			More: "Everything is kept in a temporary folder, which is removed at the end; only the PDF of --walk\n" +
 				"stays. Prints the keys and curl lines for the whole flow, and every event that its own\n" +

@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // Section 5: who may call, and how it is known.
@@ -54,7 +55,7 @@ func (s *sandbox) raw(t *testing.T, request string) response {
 		t.Fatal(err)
 	}
 	r := response{status: res.StatusCode, header: res.Header, text: string(text)}
-	r.body, _ = readAnswer(text)
+	r.body, _ = demo.ParseObject(text)
 	return r
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -105,7 +106,7 @@ func (m *mine) flow(t *testing.T, id string) {
 	m.open(t, "/api/dd-setup", url.Values{"token": {token}})
 	const form = "/sandbox/processor/billing-requests"
 	m.open(t, form+"?token="+token, nil)
-	for _, account := range []string{"01-0902-0068388-00", walkAccount} {
+	for _, account := range []string{"01-0902-0068388-00", demo.AccountNumber} {
 		m.open(t, form, url.Values{"token": {token}, "account_holder_name": {canaryHolder},
 			"account_number": {account}, "authority_confirmed": {"yes"}})
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -19,7 +20,7 @@ const createPath = "/v1/provider-checkouts"
 // letter. "?" in want stands for any text but the empty one, and KEY=… pairs in names take their places.
 func exactly(t *testing.T, r response, status int, want string, names ...string) {
 	t.Helper()
-	wanted, err := readAnswer([]byte(strings.NewReplacer(names...).Replace(want)))
+	wanted, err := demo.ParseObject([]byte(strings.NewReplacer(names...).Replace(want)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestContract3ACreateMakesAContactAnEnrolmentAndADraftAuthority(t *testing.T
 		if c.Status != checkout.SetupRequired || all[0].Agreement != nil || all[0].Document != nil {
 			t.Errorf("a create leaves status %s, agreement %v, document %v", c.Status, all[0].Agreement, all[0].Document)
 		}
-		if len(all[0].Events) != 1 || len(s.hooks.all()) != 1 || s.hooks.all()[0].body.text("event") != "checkout.created" {
+		if len(all[0].Events) != 1 || len(s.hooks.all()) != 1 || s.hooks.all()[0].body.Text("event") != "checkout.created" {
 			t.Errorf("%d events on record, delivered %v; want checkout.created", len(all[0].Events), s.hooks.all())
 		}
 	})

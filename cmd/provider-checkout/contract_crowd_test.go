@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -97,7 +97,7 @@ func (s *sandbox) told(t *testing.T) string {
 	t.Helper()
 	var names []string
 	for _, h := range s.hooks.all() {
-		names = append(names, h.body.text("event"))
+		names = append(names, h.body.Text("event"))
 	}
 	for _, d := range s.dossiers(t) {
 		for _, e := range d.Events {
@@ -235,13 +235,13 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 // hurry is a payer who does whatever the page asks for, until it asks for nothing more.
 func (s *sandbox) hurry(t *testing.T, created response) {
 	t.Helper()
-	payer := &walker{out: io.Discard, client: &http.Client{}, created: created.body}
-	p, err := payer.open(t.Context(), http.MethodGet, created.string("direct_debit.setup_url"), nil)
-	for tries := 0; err == nil && p.form != nil && tries < 4; tries++ {
-		p, err = payer.open(t.Context(), http.MethodPost, p.action, fillIn(p.form))
+	payer := demo.NewBrowser(&http.Client{})
+	p, err := payer.Open(t.Context(), http.MethodGet, created.string("direct_debit.setup_url"), nil)
+	for tries := 0; err == nil && p.Form != nil && tries < 4; tries++ {
+		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, demo.FillIn(p.Form))
 	}
-	if err != nil || p.form != nil {
-		t.Errorf("a payer in a hurry ends on %q, %v", p.heading, err)
+	if err != nil || p.Form != nil {
+		t.Errorf("a payer in a hurry ends on %q, %v", p.Heading, err)
 	}
 }
 
@@ -327,8 +327,8 @@ func TestContract3ManyCheckoutsAtOnceDoNotMix(t *testing.T) {
 		}
 		told := map[string]string{}
 		for _, h := range s.hooks.all() {
-			order := h.provider + " " + h.body.text("data.checkout_id")
-			told[order] += h.body.text("event") + " "
+			order := h.provider + " " + h.body.Text("data.checkout_id")
+			told[order] += h.body.Text("event") + " "
 		}
 		for _, r := range created {
 			order := r.string("provider.provider_code") + " " + r.string("checkout.checkout_id")

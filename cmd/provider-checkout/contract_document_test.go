@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // The OpenAPI document and the service are held together both ways: every answer and every event
@@ -151,12 +153,12 @@ func codes(content *openapi3.MediaType) (all []string) {
 
 func codeOf(envelope any) string {
 	tree, _ := envelope.(map[string]any)
-	return answer(tree).text("error.code")
+	return demo.Object(tree).Text("error.code")
 }
 
 // visit holds JSON to a schema. A null is left out first: for the API it is an absent field.
 func visit(schema *openapi3.Schema, text string) error {
-	value, err := readAnswer([]byte(text))
+	value, err := demo.ParseObject([]byte(text))
 	if err != nil {
 		return err
 	}
@@ -224,7 +226,7 @@ func (d *description) unseen() (missing []string) {
 	}
 	for _, example := range d.doc.Components.Examples {
 		envelope, _ := example.Value.Value.(map[string]any)
-		want(codeOf(envelope), answer(envelope).text("error.message"))
+		want(codeOf(envelope), demo.Object(envelope).Text("error.message"))
 	}
 	slices.Sort(missing)
 	return slices.Compact(missing)

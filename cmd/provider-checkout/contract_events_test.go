@@ -40,7 +40,7 @@ func (s *sandbox) enrolled(t *testing.T, id string) (created, confirmed response
 // names returns the names of the events in deliveries, in order.
 func names(all []hook) (names []string) {
 	for _, h := range all {
-		names = append(names, h.body.text("event"))
+		names = append(names, h.body.Text("event"))
 	}
 	return names
 }
@@ -104,7 +104,7 @@ func TestContract6TheEnvelopeAndTheDataHoldExactlyTheirFields(t *testing.T) {
 				"environment": "sandbox", "data": want.data}); !reflect.DeepEqual(body, wants) {
 				t.Errorf("event %d is %s\nwant %v", i, got[i].raw, wants)
 			}
-			id, at := got[i].body.text("event_id"), got[i].body.text("created_at")
+			id, at := got[i].body.Text("event_id"), got[i].body.Text("created_at")
 			if !regexp.MustCompile(`^evt_[!-~]+$`).MatchString(id) || id != record.Events[i].Event.ID {
 				t.Errorf("event_id %q, on record %q", id, record.Events[i].Event.ID)
 			}
@@ -113,14 +113,14 @@ func TestContract6TheEnvelopeAndTheDataHoldExactlyTheirFields(t *testing.T) {
 				when.Before(began) || when.After(got[i].at) {
 				t.Errorf("created_at %q, want milliseconds in UTC between %v and %v", at, began, got[i].at)
 			}
-			if !regexp.MustCompile(`^req_[!-~]+$`).MatchString(got[i].body.text("request_id")) {
-				t.Errorf("request_id %q", got[i].body.at("request_id"))
+			if !regexp.MustCompile(`^req_[!-~]+$`).MatchString(got[i].body.Text("request_id")) {
+				t.Errorf("request_id %q", got[i].body.At("request_id"))
 			}
 		}
 		if !regexp.MustCompile(`^\d{4}-\d\d-\d\d$`).MatchString(record.Agreement.Version) {
 			t.Errorf("agreement_version %q is not date-shaped", record.Agreement.Version)
 		}
-		if got[0].body.at("event_id") == got[1].body.at("event_id") || got[1].body.at("event_id") == got[2].body.at("event_id") {
+		if got[0].body.At("event_id") == got[1].body.At("event_id") || got[1].body.At("event_id") == got[2].body.At("event_id") {
 			t.Error("two events share an id")
 		}
 	})
@@ -138,15 +138,15 @@ func TestContract6ADeliveryHasTheseHeadersAndNoOthers(t *testing.T) {
 			got := h.header.Clone()
 			maps.DeleteFunc(got, func(name string, _ []string) bool { return !strings.HasPrefix(name, "X-") })
 			if want := (http.Header{
-				"X-Service-Event":                 {h.body.text("event")},
-				"X-Service-Event-Id":              {h.body.text("event_id")},
+				"X-Service-Event":                 {h.body.Text("event")},
+				"X-Service-Event-Id":              {h.body.Text("event_id")},
 				"X-Service-Timestamp":             {timestamp},
 				"X-Service-Signature":             {h.header.Get("X-Service-Signature")},
 				"X-Service-Delivery-Attempt":      {"1"},
 				"X-Service-Delivery-Max-Attempts": {"3"},
-				"X-Request-Id":                    {h.body.text("request_id")},
+				"X-Request-Id":                    {h.body.Text("request_id")},
 			}); !reflect.DeepEqual(got, want) {
-				t.Errorf("headers of %s: %v\nwant %v", h.body.text("event"), got, want)
+				t.Errorf("headers of %s: %v\nwant %v", h.body.Text("event"), got, want)
 			}
 			if h.header.Get("Content-Type") != "application/json" {
 				t.Errorf("Content-Type %q", h.header.Get("Content-Type"))
@@ -173,7 +173,7 @@ func TestContract6ASignatureIsTheHMACOfTimestampAndBodyUnderTheProvidersOwnSecre
 			if i == 3 {
 				own, other = tuiSecret, kowhaiSecret
 			}
-			if !signedBy(own, h) || signedBy(other, h) || h.provider != h.body.text("data.provider_code") {
+			if !signedBy(own, h) || signedBy(other, h) || h.provider != h.body.Text("data.provider_code") {
 				t.Errorf("%s went to %s with %q, which is not the signature of its secret",
 					h.raw, h.provider, h.header.Get("X-Service-Signature"))
 			}
@@ -222,7 +222,7 @@ func TestContract6ThreeAttemptsAfter0Then250Then750Milliseconds(t *testing.T) {
 func TestContract6OnlyA2xxAcceptsAnEventAndNoAttemptFollowsIt(t *testing.T) {
 	contract(t, func(t *testing.T, s *sandbox) {
 		s.hooks.answer(func(h hook) int {
-			first, second, _ := strings.Cut(h.body.text("data.provider_order_id"), ",")
+			first, second, _ := strings.Cut(h.body.Text("data.provider_order_id"), ",")
 			if h.header.Get("X-Service-Delivery-Attempt") == "1" || second == "" {
 				second = first
 			}
@@ -247,7 +247,7 @@ func TestContract6OnlyA2xxAcceptsAnEventAndNoAttemptFollowsIt(t *testing.T) {
 		all.Wait()
 		sent := map[string]int{}
 		for _, h := range s.hooks.all() {
-			sent[h.body.text("data.provider_order_id")]++
+			sent[h.body.Text("data.provider_order_id")]++
 		}
 		for id, outcome := range want {
 			sameList(t, "receiver that answers "+id, s.outcomes(t, id), "checkout.created "+outcome)

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // progress is the answer to a get. STATUS and DIRECT_DEBIT are its own.
@@ -16,7 +17,6 @@ const progress = `{"success": true, "checkout": {"checkout_id": "CHECKOUT", "sta
 func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 	contract(t, func(t *testing.T, s *sandbox) {
 		created := s.create(t, "ORDER-1")
-		payer := &walker{out: io.Discard, client: &http.Client{}, created: created.body}
 		const open, confirmed = "direct_debit_setup_required", "confirmed"
 		const pending = `"setup_complete": false, "billing_request_status": "pending",
 			"authorisation_status": "Customer In Progress", "authorised": false`
@@ -32,7 +32,7 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 		}{
 			{"before anybody opened the page", func() {}, open, pending},
 			{"once the payer has opened the page", func() { s.page(t, created) }, open, pending},
-			{"once the payer has gone on to the processor", func() { goOn(t, payer, created) }, open, pending},
+			{"once the payer has gone on to the processor", func() { goOn(t, created) }, open, pending},
 			{"once the setup is complete, which is not the same as authorised", func() { s.setUp(t, created) }, open,
 				strings.Replace(submitted, "submitted", "pending_submission", 1)},
 			{"a minute later", func() { s.clock.forward(time.Minute) }, open, submitted},
@@ -56,14 +56,15 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 }
 
 // goOn has the payer leave the setup page for the processor's form, which is not sent.
-func goOn(t *testing.T, payer *walker, created response) {
+func goOn(t *testing.T, created response) {
 	t.Helper()
-	p, err := payer.open(t.Context(), http.MethodGet, created.string("direct_debit.setup_url"), nil)
+	payer := demo.NewBrowser(&http.Client{})
+	p, err := payer.Open(t.Context(), http.MethodGet, created.string("direct_debit.setup_url"), nil)
 	if err == nil {
-		p, err = payer.open(t.Context(), http.MethodPost, p.action, p.form)
+		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, p.Form)
 	}
-	if err != nil || !p.form.Has("account_number") {
-		t.Fatalf("the way on leads to %q, %v; want the bank form", p.heading, err)
+	if err != nil || !p.Form.Has("account_number") {
+		t.Fatalf("the way on leads to %q, %v; want the bank form", p.Heading, err)
 	}
 }
 
@@ -204,8 +205,8 @@ func TestContract4EveryAnswerHasARequestIDOfItsOwnThatItsEventsCarry(t *testing.
 		}
 		var made []string
 		for _, h := range s.hooks.all() {
-			made = append(made, h.body.text("event")+" "+h.body.text("request_id"))
-			if h.header.Get("X-Request-Id") != h.body.text("request_id") {
+			made = append(made, h.body.Text("event")+" "+h.body.Text("request_id"))
+			if h.header.Get("X-Request-Id") != h.body.Text("request_id") {
 				t.Errorf("%s was sent with the request id %q", made[len(made)-1], h.header.Get("X-Request-Id"))
 			}
 		}

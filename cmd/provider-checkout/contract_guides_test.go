@@ -10,6 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // What the document tells of in words alone is so.
@@ -91,23 +92,23 @@ func TestSandboxIsDrivenAsTheReferenceSays(t *testing.T) {
 			s := newSandbox(t, memory.New())
 			created := s.create(t, "ORDER-1")
 			open := s.send(t, http.MethodGet, created.string("direct_debit.setup_url"), "")
-			first, err := readPage([]byte(open.text))
+			first, err := demo.ParsePage([]byte(open.text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			form := url.Values{"token": {first.form.Get("token")}, "terms": {first.form.Get("terms")}}
-			on := s.postForm(t, first.action, form)
-			bank, err := readPage([]byte(s.send(t, http.MethodGet, on.header.Get("Location"), "").text))
+			form := url.Values{"token": {first.Form.Get("token")}, "terms": {first.Form.Get("terms")}}
+			on := s.postForm(t, first.Action, form)
+			bank, err := demo.ParsePage([]byte(s.send(t, http.MethodGet, on.header.Get("Location"), "").text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			form = url.Values{"token": {bank.form.Get("token")}, "account_holder_name": {holder},
+			form = url.Values{"token": {bank.Form.Get("token")}, "account_holder_name": {holder},
 				"account_number": {"01-0902-0068389-00"}, "authority_confirmed": {"yes"}}
 			mistaken := url.Values{"token": form["token"]}
-			if got := s.postForm(t, bank.action, mistaken); got.status != http.StatusUnprocessableEntity {
+			if got := s.postForm(t, bank.Action, mistaken); got.status != http.StatusUnprocessableEntity {
 				t.Errorf("an empty form is answered %d", got.status)
 			}
-			s.postForm(t, bank.action, form)
+			s.postForm(t, bank.Action, form)
 			s.shows(t, created, "pending_submission", true)
 			s.clock.forward(2 * time.Minute)
 			s.shows(t, created, want, want == "active")

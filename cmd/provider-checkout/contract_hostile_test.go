@@ -244,7 +244,7 @@ func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) 
 			if c.OrderID != text || c.Student.FirstName != text || c.Student.LastName != text || c.Intent.CourseName != text {
 				t.Errorf("%q is on record as %+v", text, c)
 			}
-			if sent[i].body.at("data.provider_order_id") != text {
+			if sent[i].body.At("data.provider_order_id") != text {
 				t.Errorf("%q is sent as %s", text, sent[i].raw)
 			}
 		}

@@ -101,7 +101,7 @@ func TestContract5AnotherProvidersIdentifiersAreAnsweredAsUnknownOnes(t *testing
 					body := set(t, confirmBody(ready[me]), field, fmt.Sprintf("%q", value))
 					return s.post(t, me, checkoutPath(ready[me])+"/confirm", body)
 				}
-				alike(t, field, confirm(theirs.text(field)), confirm("unknown"))
+				alike(t, field, confirm(theirs.Text(field)), confirm("unknown"))
 			}
 		})
 		if after := s.dossiers(t); !reflect.DeepEqual(after, before) {
@@ -169,8 +169,8 @@ func TestContract4TheSameOrderAndKeyAtTwoProvidersNeverMeet(t *testing.T) {
 			}
 		}
 		for _, hook := range s.hooks.all() {
-			if code := hook.body.text("data.provider_code"); code != hook.provider ||
-				hook.body.text("data.checkout_id") != ready[code].string("checkout.checkout_id") {
+			if code := hook.body.Text("data.provider_code"); code != hook.provider ||
+				hook.body.Text("data.checkout_id") != ready[code].string("checkout.checkout_id") {
 				t.Errorf("%s was sent %s", hook.provider, hook.raw)
 			}
 		}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // clock is the service's clock: the real one, moved forward by hand.
@@ -48,7 +50,7 @@ type hook struct {
 	at       time.Time
 	header   http.Header
 	raw      []byte
-	body     answer
+	body     demo.Object
 }
 
 func newHooks(t *testing.T) *hooks {
@@ -64,7 +66,7 @@ func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(r.Body)
 	got := hook{provider: strings.TrimPrefix(r.URL.Path, "/"), at: time.Now(), header: r.Header, raw: raw}
 	if err == nil {
-		got.body, err = readAnswer(raw)
+		got.body, err = demo.ParseObject(raw)
 	}
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)

@@ -225,7 +225,7 @@ func TestContract6EventsOfACheckoutArriveInOrder(t *testing.T) {
 		release := sync.OnceFunc(func() { close(accepted) })
 		t.Cleanup(release)
 		s.hooks.answer(func(h hook) int {
-			if h.body.text("event") == "checkout.created" {
+			if h.body.Text("event") == "checkout.created" {
 				arrived <- struct{}{}
 				<-accepted
 			}

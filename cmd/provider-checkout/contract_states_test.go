@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // Section 3: every call in every state, and what else happens on the way.
@@ -69,11 +70,11 @@ var stateCalls = []struct {
 	}},
 	{"open the page", func(t *testing.T, s *sandbox, _ string, created response) string {
 		r := s.send(t, http.MethodGet, "/api/dd-setup?token="+created.string("direct_debit.token"), "")
-		p, err := readPage([]byte(r.text))
+		p, err := demo.ParsePage([]byte(r.text))
 		if err != nil {
 			t.Error(err)
 		}
-		return fmt.Sprint(r.status, map[bool]string{true: " a form", false: " no form"}[p.form != nil])
+		return fmt.Sprint(r.status, map[bool]string{true: " a form", false: " no form"}[p.Form != nil])
 	}},
 	{"begin the setup", func(t *testing.T, s *sandbox, _ string, created response) string {
 		r := s.begin(t, created)
@@ -162,7 +163,7 @@ var stateRows = []struct {
 
 // nowhere returns the answer that a create of a checkout would have had that was never made.
 func nowhere(t *testing.T, _ *sandbox, _ *bank, id string) response {
-	body, err := readAnswer([]byte(`{"provider": {"provider_code": "KOWHAI", "provider_order_id": "` + id + `"},
+	body, err := demo.ParseObject([]byte(`{"provider": {"provider_code": "KOWHAI", "provider_order_id": "` + id + `"},
 		"checkout": {"checkout_id": "KOWHAI-1-aaaaaaaaaaaaaaaa"}, "records": {"opportunity_id": "o"},
 		"direct_debit": {"dda_id": "d", "token": "KOWHAI-1-aaaaaaaaaaaaaaaa.1.00000000.x"}}`))
 	if err != nil {
@@ -243,7 +244,7 @@ func (s *sandbox) emitted(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
 	for _, hook := range s.hooks.all() {
-		got = append(got, hook.body.text("event"))
+		got = append(got, hook.body.Text("event"))
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the events so far are %q, want %q", got, want)

@@ -29,6 +29,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -214,11 +215,11 @@ type response struct {
 	status int
 	header http.Header
 	text   string
-	body   answer // numbers keep their text
+	body   demo.Object // numbers keep their text
 }
 
 // at returns the value at a dotted path of the JSON body; nil where there is none.
-func (r response) at(path string) any { return r.body.at(path) }
+func (r response) at(path string) any { return r.body.At(path) }
 
 // string returns that value as text; "" where there is none.
 func (r response) string(path string) string {
@@ -266,7 +267,7 @@ func (s *sandbox) send(t *testing.T, method, path, body string, headers ...strin
 	}
 	r := response{status: res.StatusCode, header: res.Header, text: string(text)}
 	if method != http.MethodHead && strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
-		if r.body, err = readAnswer(text); err != nil {
+		if r.body, err = demo.ParseObject(text); err != nil {
 			t.Errorf("%s %s answers %q: %v", method, path, text, err)
 		}
 	}
@@ -289,8 +290,8 @@ func (s *sandbox) create(t *testing.T, id string) response {
 // setUp has the payer complete the bank setup through the pages' forms.
 func (s *sandbox) setUp(t *testing.T, created response) {
 	t.Helper()
-	payer := &walker{out: io.Discard, client: &http.Client{}, created: created.body}
-	if err := payer.setUp(t.Context()); err != nil {
+	payer := demo.NewBrowser(&http.Client{})
+	if err := payer.SetUp(t.Context(), created.string("direct_debit.setup_url")); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // caller is a provider's backend, and the payer's browser, that talk to one process.
@@ -63,7 +65,7 @@ func (c *caller) answer(req *http.Request) (response, error) {
 		return response{}, err
 	}
 	r := response{status: resp.StatusCode, header: resp.Header, text: string(text)}
-	r.body, _ = readAnswer(text) // what is no JSON answers nothing that is asked of it
+	r.body, _ = demo.ParseObject(text) // what is no JSON answers nothing that is asked of it
 	return r, nil
 }
 
@@ -176,8 +178,8 @@ func (e *enrolment) payerSetsUp(ctx context.Context, c *caller) error {
 		if e.setUp {
 			return e.wrong("was set up, and a poll", polled)
 		}
-		payer := &walker{client: c.http, created: e.created.body}
-		if err := payer.setUp(ctx); err != nil {
+		payer := demo.NewBrowser(c.http)
+		if err := payer.SetUp(ctx, e.created.string("direct_debit.setup_url")); err != nil {
 			return err
 		}
 	}

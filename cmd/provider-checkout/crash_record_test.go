@@ -10,14 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // recorded is what an export tells of one checkout.
 type recorded struct {
-	answer                     // of kind checkout
-	of     map[string][]answer // the others, by kind
+	demo.Object                          // of kind checkout
+	of          map[string][]demo.Object // the others, by kind
 }
 
 // readRecord reads the checkouts of an export.
@@ -25,15 +26,15 @@ func readRecord(t *testing.T, export string) (all []*recorded) {
 	t.Helper()
 	byID := make(map[string]*recorded)
 	for line := range strings.Lines(export) {
-		a, err := readAnswer([]byte(line))
+		a, err := demo.ParseObject([]byte(line))
 		if err != nil {
 			t.Fatal(err)
 		}
-		kind, id := a.text("kind"), a.text("checkout_id")
+		kind, id := a.Text("kind"), a.Text("checkout_id")
 		switch at := byID[id]; {
 		case id == "": // a provider, a course or a key
 		case kind == "checkout" && at == nil:
-			byID[id] = &recorded{a, make(map[string][]answer)}
+			byID[id] = &recorded{a, make(map[string][]demo.Object)}
 			all = append(all, byID[id])
 		case kind == "checkout" || at == nil:
 			t.Errorf("the export has checkout %s twice, or after what belongs to it: %s", id, line)
@@ -45,17 +46,17 @@ func readRecord(t *testing.T, export string) (all []*recorded) {
 }
 
 // order names the order of the checkout.
-func (r *recorded) order() string { return r.text("provider_code") + " " + r.text("provider_order_id") }
+func (r *recorded) order() string { return r.Text("provider_code") + " " + r.Text("provider_order_id") }
 
 // check holds the record of a confirmed checkout to what its provider was told, and to itself.
 func (r *recorded) check(t *testing.T, e *enrolment) {
 	t.Helper()
 	wrong := r.complain(t)
-	if ids := [4]string{r.text("checkout_id"), r.text("contact_id"), r.text("opportunity_id"), r.text("dda_id")}; ids != e.ids {
+	if ids := [4]string{r.Text("checkout_id"), r.Text("contact_id"), r.Text("opportunity_id"), r.Text("dda_id")}; ids != e.ids {
 		wrong("has the ids %q, its provider was told %q", ids, e.ids)
 	}
-	if r.text("status") != "confirmed" || r.text("idempotency_key") != e.key {
-		wrong("is %s under the key %q, want confirmed under %q", r.text("status"), r.text("idempotency_key"), e.key)
+	if r.Text("status") != "confirmed" || r.Text("idempotency_key") != e.key {
+		wrong("is %s under the key %q, want confirmed under %q", r.Text("status"), r.Text("idempotency_key"), e.key)
 	}
 	for i, kind := range []string{"contact", "opportunity", "dda"} {
 		if got := r.all(kind, kind+"_id"); !slices.Equal(got, e.ids[i+1:i+2]) {
@@ -91,7 +92,7 @@ func (r *recorded) complain(t *testing.T) func(format string, args ...any) {
 // all returns a field of every record of the kind.
 func (r *recorded) all(kind, field string) (values []string) {
 	for _, a := range r.of[kind] {
-		values = append(values, a.text(field))
+		values = append(values, a.Text(field))
 	}
 	return values
 }
@@ -106,10 +107,10 @@ func (r *recorded) checkCharges(t *testing.T) {
 	}
 	charges, sum := r.of["charge"], money.Cents(0)
 	for i, c := range charges {
-		if got := fmt.Sprint(c.at("sequence")); got != fmt.Sprint(i+1) {
+		if got := fmt.Sprint(c.At("sequence")); got != fmt.Sprint(i+1) {
 			wrong("has the charge %s in place %d", got, i+1)
 		}
-		sum += (&recorded{answer: c}).amount("amount")
+		sum += (&recorded{Object: c}).amount("amount")
 	}
 	if price := r.amount("pricing.course_price"); sum != price || len(charges) != int(number) {
 		wrong("has %d charges of %v together, want %d of %v", len(charges), sum, number, price)
@@ -118,7 +119,7 @@ func (r *recorded) checkCharges(t *testing.T) {
 
 // amount returns the number at a path in cents; -1 if there is none.
 func (r *recorded) amount(path string) money.Cents {
-	n, _ := r.at(path).(json.Number)
+	n, _ := r.At(path).(json.Number)
 	c, err := money.Parse(n.String())
 	if err != nil {
 		return -1
@@ -132,10 +133,10 @@ func (r *recorded) checkDeliveries(t *testing.T, got []hook, verdicts *verdicts)
 	wrong := r.complain(t)
 	rank := make(map[string]int)
 	for i, e := range r.of["event"] {
-		id := e.text("event_id")
+		id := e.Text("event_id")
 		rank[id] = i
 		accepted, refused := verdicts.of(id)
-		switch status := e.text("status"); {
+		switch status := e.Text("status"); {
 		case status == "delivered" && accepted > 0:
 		case status == "failed" && refused >= events.MaxAttempts:
 		default:
@@ -144,14 +145,14 @@ func (r *recorded) checkDeliveries(t *testing.T, got []hook, verdicts *verdicts)
 	}
 	latest := 0
 	for _, h := range got {
-		id := h.body.text("event_id")
+		id := h.body.Text("event_id")
 		i, known := rank[id]
 		switch {
 		case !known:
 			wrong("had event %s delivered, which is not on record", id)
 			continue
-		case string(h.raw) != r.of["event"][i].text("body"):
-			wrong("had event %s delivered as %q, on record is %q", id, h.raw, r.of["event"][i].text("body"))
+		case string(h.raw) != r.of["event"][i].Text("body"):
+			wrong("had event %s delivered as %q, on record is %q", id, h.raw, r.of["event"][i].Text("body"))
 		case i < latest:
 			wrong("had its event %d delivered after its event %d", i+1, latest+1)
 		}
@@ -165,11 +166,11 @@ func checkSigned(t *testing.T, all []hook) {
 	secrets := map[string]string{"KOWHAI": "whsec_kowhai_0123456789abcdef", "TUI": "whsec_tui_0123456789abcdefgh"}
 	bodies := make(map[string][]byte)
 	for _, h := range all {
-		id := h.body.text("event_id")
+		id := h.body.Text("event_id")
 		if err := events.Verify(secrets[h.provider], h.header.Get(events.HeaderSignature), h.raw, h.at, time.Minute); err != nil {
 			t.Errorf("event %s of %s: %v", id, h.provider, err)
 		}
-		if h.header.Get(events.HeaderEventID) != id || h.body.text("data.provider_code") != h.provider {
+		if h.header.Get(events.HeaderEventID) != id || h.body.Text("data.provider_code") != h.provider {
 			t.Errorf("event %s went to %s with the headers %v", id, h.provider, h.header)
 		}
 		if first, known := bodies[id]; known && !bytes.Equal(first, h.raw) {

@@ -144,10 +144,10 @@ func (b binary) drains(t *testing.T) {
 		t.Errorf("answers %q, want 201 twice", got)
 	}
 	for _, s := range readRecord(t, b.does(t, "export", "--store", store)) {
-		want := map[string]string{"TUI": "delivered 1", "KOWHAI": "pending 0"}[s.text("provider_code")]
+		want := map[string]string{"TUI": "delivered 1", "KOWHAI": "pending 0"}[s.Text("provider_code")]
 		for _, e := range s.of["event"] {
-			if got := fmt.Sprint(e.at("status"), " ", e.at("attempts")); got != want {
-				t.Errorf("the event of %s is %s, want %s:\n%s", s.text("provider_code"), got, want, p.log())
+			if got := fmt.Sprint(e.At("status"), " ", e.At("attempts")); got != want {
+				t.Errorf("the event of %s is %s, want %s:\n%s", s.Text("provider_code"), got, want, p.log())
 			}
 		}
 	}

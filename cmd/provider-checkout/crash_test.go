@@ -104,11 +104,11 @@ func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
 	t.Helper()
 	first := make(map[string]time.Duration) // delivery of each checkout's older events since
 	for _, h := range r.hooks.all() {
-		made, err := time.Parse(time.RFC3339, h.body.text("created_at"))
+		made, err := time.Parse(time.RFC3339, h.body.Text("created_at"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		id := h.body.text("data.checkout_id")
+		id := h.body.Text("data.checkout_id")
 		if _, known := first[id]; !known && made.Before(restarted) && h.at.After(restarted) {
 			first[id] = h.at.Sub(restarted)
 		}

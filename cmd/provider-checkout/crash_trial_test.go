@@ -105,12 +105,12 @@ func (r *trial) checkDeliveries(t *testing.T, byOrder map[string]*recorded) {
 	checkSigned(t, all)
 	byCheckout := make(map[string][]hook)
 	for _, h := range all {
-		id := h.body.text("data.checkout_id")
+		id := h.body.Text("data.checkout_id")
 		byCheckout[id] = append(byCheckout[id], h)
 	}
 	for _, on := range byOrder {
-		on.checkDeliveries(t, byCheckout[on.text("checkout_id")], r.verdicts)
-		delete(byCheckout, on.text("checkout_id"))
+		on.checkDeliveries(t, byCheckout[on.Text("checkout_id")], r.verdicts)
+		delete(byCheckout, on.Text("checkout_id"))
 	}
 	for id := range byCheckout {
 		t.Errorf("checkout %s had events delivered, and is not on record", id)
@@ -129,7 +129,7 @@ type verdicts struct {
 }
 
 func (v *verdicts) answer(h hook) int {
-	id := h.body.text("event_id")
+	id := h.body.Text("event_id")
 	hash := fnv.New32a()
 	hash.Write([]byte(id))
 	v.mu.Lock()

@@ -6,21 +6,15 @@ import (
 	"context"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // inEmptyTemp points the program at a temporary folder of its own and returns a function that lists it.
@@ -145,55 +139,5 @@ func TestDemoIsAnExampleOfAProviderFile(t *testing.T) {
 	configurations, err := providerfile.Parse(data)
 	if err != nil || len(configurations) != 2 {
 		t.Errorf("Parse(demo.json) = %d providers, %v; want 2", len(configurations), err)
-	}
-}
-
-func TestWalkStopsAtTheFirstThingThatDoesNotHold(t *testing.T) {
-	s := newSandbox(t, memory.New())
-	var out bytes.Buffer
-	d := &demonstration{Base: s.url, Keys: map[string]string{walkProvider: "pck_no_key"}, FirstPayment: "2027-02-01"}
-	err := d.walk(t.Context(), &out)
-	if err == nil || !strings.Contains(err.Error(), "the provider creates a checkout: POST /v1/provider-checkouts answered 403, want 201") {
-		t.Errorf("walk = %v, want what is wrong with the create", err)
-	}
-	if strings.Contains(out.String(), "everything held") {
-		t.Errorf("walk prints\n%s", out.String())
-	}
-}
-
-func TestReceiverConsumesAnEventOnce(t *testing.T) {
-	const secret = "whsec_0123456789abcdef01"
-	body := `{"event_id": "evt_1", "event": "checkout.created", "data": {"provider_order_id": "ENROL-1"}}`
-	signed := events.Sign(secret, time.Now(), []byte(body))
-	configurations := []catalogue.Configuration{{Provider: catalogue.Provider{Code: "KOWHAI",
-		Destination: catalogue.Destination{URL: "http://localhost/", Secret: secret}}}}
-	r := newReceiver("http://127.0.0.1:4321", configurations)
-	if got := configurations[0].Provider.Destination.URL; got != "http://127.0.0.1:4321/KOWHAI" {
-		t.Errorf("destination %s, want the receiver's", got)
-	}
-	for _, tt := range []struct {
-		name, provider, signature string
-		status, received          int
-	}{
-		{"a verified event", "KOWHAI", signed, http.StatusNoContent, 1},
-		{"the same event again", "KOWHAI", signed, http.StatusNoContent, 0},
-		{"a forged event", "KOWHAI", events.Sign("whsec_another_secret_0123", time.Now(), []byte(body)), http.StatusUnauthorized, 1},
-		{"an event of a stranger", "MOA", signed, http.StatusNotFound, 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			req := httptest.NewRequest("POST", "/"+tt.provider, strings.NewReader(body))
-			req.SetPathValue("provider", tt.provider)
-			req.Header.Set(events.HeaderSignature, tt.signature)
-			w := httptest.NewRecorder()
-			r.ServeHTTP(w, req)
-			if w.Code != tt.status || len(r.got) != tt.received {
-				t.Errorf("status %d, %d received; want %d, %d", w.Code, len(r.got), tt.status, tt.received)
-			}
-			for range len(r.got) {
-				if got := <-r.got; (got.fault == nil) != (tt.status == http.StatusNoContent) {
-					t.Errorf("received %v", got)
-				}
-			}
-		})
 	}
 }

@@ -29,7 +29,7 @@ func issueKey(ctx context.Context, c *call) error {
 }
 
 // newKey stores a new key of a provider and returns its text. env is the provider's where it is empty.
-func newKey(ctx context.Context, db records, provider string, env catalogue.Environment) (string, error) {
+func newKey(ctx context.Context, db ports.Store, provider string, env catalogue.Environment) (string, error) {
 	p, err := db.Provider(ctx, provider)
 	if errors.Is(err, ports.ErrNotFound) {
 		return "", fmt.Errorf("there is no provider %q", provider)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // recipes are the programs that show a provider's engineer how it is done, by their language.
@@ -101,7 +102,7 @@ func (s *sandbox) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
 	out := bufio.NewReader(stdout)
 	address, err := out.ReadString('\n')
 	if err == nil {
-		created, err := readAnswer(fmt.Appendf(nil, `{"direct_debit": {"setup_url": %q}}`, strings.TrimSpace(address)))
+		created, err := demo.ParseObject(fmt.Appendf(nil, `{"direct_debit": {"setup_url": %q}}`, strings.TrimSpace(address)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,9 @@ func serve(ctx context.Context, c *call) error {
 	}
 	defer db.Close()
 	base := c.base(ln)
-	s, err := site.New(c.site(db, base), metrics, log)
+	cfg := c.site(base)
+	cfg.Store, cfg.Secrets = db, db.Secrets()
+	s, err := site.New(cfg, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -61,11 +63,9 @@ func serve(ctx context.Context, c *call) error {
 	return s.Serve(ctx, ln, private)
 }
 
-// site returns the configuration of a site over a store, reached under base.
-func (c *call) site(db records, base string) site.Config {
+// site returns the configuration of a site that is reached under base, but for its store.
+func (c *call) site(base string) site.Config {
 	return site.Config{
-		Store:          db,
-		Secrets:        db.Secrets(),
 		Environment:    c.environment,
 		BaseURL:        base,
 		SetupLifetime:  c.setupLifetime,

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -15,33 +15,33 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// receiver is a provider's side of the events: it accepts those whose signature holds, and
-// consumes each event id once.
+// receiver is a provider's receiver of events: it accepts those whose signature is valid, and
+// processes each event id once.
 type receiver struct {
-	secrets map[string]string // by the provider code, which is the path
-	got     chan receipt
+	secrets map[string]string // by provider code, which is the path
+	got     chan delivery
 
-	mu       sync.Mutex
-	consumed map[string]bool
+	mu        sync.Mutex
+	processed map[string]bool
 }
 
-// receipt is an event that arrived, or why it was refused.
-type receipt struct {
+// delivery is an event that arrived, or why it was refused.
+type delivery struct {
 	name, id, order, attempt string
-	fault                    error
+	err                      error
 }
 
-func (r receipt) String() string {
-	if r.fault != nil {
-		return fmt.Sprintf("event refused: %v", r.fault)
+func (d delivery) String() string {
+	if d.err != nil {
+		return fmt.Sprintf("event refused: %v", d.err)
 	}
-	return fmt.Sprintf("event %-20s %s order %s, attempt %s, signature verified", r.name, r.id, r.order, r.attempt)
+	return fmt.Sprintf("event %-20s %s order %s, attempt %s, signature verified", d.name, d.id, d.order, d.attempt)
 }
 
-// newReceiver returns the receiver of the providers' events, and points their destinations at it
-// under base.
+// newReceiver returns the receiver of the providers' events, and sets their destinations to its
+// address under base.
 func newReceiver(base string, configurations []catalogue.Configuration) *receiver {
-	r := &receiver{secrets: map[string]string{}, got: make(chan receipt, 16), consumed: map[string]bool{}}
+	r := &receiver{secrets: map[string]string{}, got: make(chan delivery, 16), processed: map[string]bool{}}
 	for i := range configurations {
 		p := &configurations[i].Provider
 		p.Destination.URL = base + "/" + p.Code
@@ -64,7 +64,7 @@ func (r *receiver) serve(ctx context.Context, ln net.Listener, log *slog.Logger)
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	got, status := r.receive(req)
 	if status == http.StatusNoContent && r.known(got.id) {
-		w.WriteHeader(status) // a repetition is accepted, and not consumed again
+		w.WriteHeader(status) // a repeated delivery is accepted and not processed again
 		return
 	}
 	select {
@@ -74,37 +74,37 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// receive reads and verifies one delivery, and says how to answer it.
-func (r *receiver) receive(req *http.Request) (receipt, int) {
+// receive reads and verifies one delivery, and returns the status to answer it with.
+func (r *receiver) receive(req *http.Request) (delivery, int) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, req.Body, 64<<10))
 	if err != nil {
-		return receipt{fault: err}, http.StatusBadRequest
+		return delivery{err: err}, http.StatusBadRequest
 	}
 	secret, ok := r.secrets[req.PathValue("provider")]
 	if !ok {
-		return receipt{fault: errors.New("it is for no provider here")}, http.StatusNotFound
+		return delivery{err: errors.New("it is for no provider here")}, http.StatusNotFound
 	}
 	signature := req.Header.Get(events.HeaderSignature)
 	if err := events.Verify(secret, signature, body, time.Now(), 5*time.Minute); err != nil {
-		return receipt{fault: err}, http.StatusUnauthorized
+		return delivery{err: err}, http.StatusUnauthorized
 	}
-	envelope, err := readAnswer(body)
+	envelope, err := ParseObject(body)
 	if err != nil {
-		return receipt{fault: err}, http.StatusBadRequest
+		return delivery{err: err}, http.StatusBadRequest
 	}
-	return receipt{
-		name:    envelope.text("event"),
-		id:      envelope.text("event_id"),
-		order:   envelope.text("data.provider_order_id"),
+	return delivery{
+		name:    envelope.Text("event"),
+		id:      envelope.Text("event_id"),
+		order:   envelope.Text("data.provider_order_id"),
 		attempt: req.Header.Get(events.HeaderAttempt),
 	}, http.StatusNoContent
 }
 
-// known notes an event id, and tells whether it was noted before.
+// known records an event id, and reports whether it was recorded before.
 func (r *receiver) known(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was := r.consumed[id]
-	r.consumed[id] = true
+	was := r.processed[id]
+	r.processed[id] = true
 	return was
 }
