@@ -23,6 +23,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // onEachStore runs a benchmark on each kind of store. place names an empty one.
@@ -135,7 +136,7 @@ func request(key, method, path, body string) []byte {
 
 // createRequest is a create of the nth order.
 func createRequest(key string, n uint64) []byte {
-	return request(key, http.MethodPost, "/v1/provider-checkouts", order(benchCreate, benchOrder(n)))
+	return request(key, http.MethodPost, "/v1/provider-checkouts", sandbox.Order(benchCreate, benchOrder(n)))
 }
 
 // creates are creates of ever new orders.

@@ -10,23 +10,24 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/agreementpage"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // What is read rather than filled in: the reference of the API, and an agreement as a page.
 func TestBrowserEveryDocumentIsAccessibleAndFitsEveryScreen(t *testing.T) {
 	axe := axeSource(t)
-	s := newSandbox(t, memory.New())
-	created := s.ready(t, "ORDER-1")
-	confirmed := s.confirm(t, created)
-	agreed, err := s.store.Agreement(t.Context(), confirmed.string("agreement.number"))
+	s := sandbox.New(t, memory.New())
+	created := s.Ready(t, "ORDER-1")
+	confirmed := s.Confirm(t, created)
+	agreed, err := s.Store.Agreement(t.Context(), confirmed.String("agreement.number"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	agreed.Plan.First = money.Date{Year: 2027, Month: time.February, Day: 3} // Wednesday has the longest dates
 	agreed.Schedule = money.Schedule(agreed.Pricing.Upfront, agreed.Plan)
 	documents := []struct{ name, at, heading string }{
-		{"reference", s.url + "/docs", "Provider Checkout: the API"},
+		{"reference", s.URL + "/docs", "Provider Checkout: the API"},
 		{"agreement", serveAgreement(t, agreed), "Payment Plan Agreement"},
 	}
 	browser := startBrowser(t)

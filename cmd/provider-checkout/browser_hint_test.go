@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // enrolmentPage opens or frames the setup page, and writes down what it is told.
@@ -31,10 +32,10 @@ func TestBrowserTheEnrolmentPageIsToldThatTheSetupChanged(t *testing.T) {
 	}))
 	defer enrolment.Close()
 	origin := strings.Replace(enrolment.URL, "127.0.0.1", "localhost", 1)
-	s := newSandbox(t, memory.New())
-	s.configure(t, strings.Replace(providers, "https://enrol.kowhai.example\"]", origin+`"]`, 1))
-	setup := setupURL(s.ready(t, "ORDER-1"))
-	want := s.url + ` {"source":"provider-checkout","type":"setup_changed"}`
+	s := sandbox.New(t, memory.New())
+	s.Configure(t, strings.Replace(sandbox.Providers, "https://enrol.kowhai.example\"]", origin+`"]`, 1))
+	setup := setupURL(s.Ready(t, "ORDER-1"))
+	want := s.URL + ` {"source":"provider-checkout","type":"setup_changed"}`
 	browser := startBrowser(t)
 
 	for _, button := range []string{"#open", "#frame"} {

@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // Parts of the pages, as CSS selectors.
@@ -25,32 +27,32 @@ func TestBrowserAPayerSetsUpADirectDebit(t *testing.T) {
 	for _, on := range []screen{lightPhone, darkPhone, desktop, darkDesktop} {
 		for _, script := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, script %v", on.name, script), func(t *testing.T) {
-				s := newSandbox(t, memory.New())
-				created := s.create(t, "ORDER-1")
+				s := sandbox.New(t, memory.New())
+				created := s.Create(t, "ORDER-1")
 				p := newTab(t, browser, on, script)
 				p.agrees(s, created)
 				p.givesAccount(s)
-				p.shows(doneTitle)
+				p.shows(sandbox.DoneTitle)
 				if got := p.text("main"); !strings.Contains(got, "ends in 89") {
 					t.Errorf("the page does not tell which account it is:\n%s", got)
 				}
-				p.fits(s.url)
+				p.fits(s.URL)
 				p.picture("journey done")
-				if s.get(t, "KOWHAI", checkoutPath(created)).at("direct_debit.setup_complete") != true {
+				if s.Get(t, "KOWHAI", created.CheckoutPath()).At("direct_debit.setup_complete") != true {
 					t.Error("the setup is not complete")
 				}
-				p.open(s.url + bankFormPath + "?token=" + created.string("direct_debit.token"))
-				p.shows(doneTitle) // and not the form once more
+				p.open(s.URL + sandbox.BankFormPath + "?token=" + created.String("direct_debit.token"))
+				p.shows(sandbox.DoneTitle) // and not the form once more
 			})
 		}
 	}
 }
 
 // agrees reads the setup page and its terms, and goes on.
-func (p *tab) agrees(s *sandbox, created response) {
+func (p *tab) agrees(s *sandbox.Sandbox, created sandbox.Response) {
 	p.t.Helper()
-	p.open(created.string("direct_debit.setup_url"))
-	p.shows(openTitle)
+	p.open(created.String("direct_debit.setup_url"))
+	p.shows(sandbox.OpenTitle)
 	glance := p.text(".card")
 	for _, want := range []string{"Diploma in Business", "$2,990.00", "$200.00", "Monday 1 February 2027",
 		"51 weekly payments of $53.65", "$53.85", "Monday 31 January 2028"} {
@@ -58,7 +60,7 @@ func (p *tab) agrees(s *sandbox, created response) {
 			p.t.Errorf("%s: the plan at a glance does not tell %q:\n%s", p.screen.name, want, glance)
 		}
 	}
-	p.fits(s.url)
+	p.fits(s.URL)
 	p.must("unfold the dates", chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS("summary")),
 		chromedp.WaitVisible(chromedp.CSS("tfoot"))))
 	if got := p.text("summary"); got != "Hide all 53 planned payments" {
@@ -67,18 +69,18 @@ func (p *tab) agrees(s *sandbox, created response) {
 	if rows := evaluate[int](p, "document.querySelectorAll('tbody td.amount').length"); rows != 53 {
 		p.t.Errorf("%s: the schedule has %d payments, want 53", p.screen.name, rows)
 	}
-	p.fits(s.url)
+	p.fits(s.URL)
 	p.picture("journey dates")
 	p.click("a[href*='/legal']")
 	p.shows("Direct debit terms")
 	p.click("main a[href*='dd-setup?']")
-	p.shows(openTitle)
+	p.shows(sandbox.OpenTitle)
 	p.click(onward)
-	p.shows(bankTitle)
+	p.shows(sandbox.BankTitle)
 }
 
 // givesAccount fills in the bank's form, with every mistake first.
-func (p *tab) givesAccount(s *sandbox) {
+func (p *tab) givesAccount(s *sandbox.Sandbox) {
 	p.t.Helper()
 	mistakes := func(status int64, want ...string) {
 		p.t.Helper()
@@ -89,7 +91,7 @@ func (p *tab) givesAccount(s *sandbox) {
 		if focus := p.focus() + "-error"; focus != want[0] {
 			p.t.Errorf("%s: the focus is on the field of %q, want %q", p.screen.name, focus, want[0])
 		}
-		p.fits(s.url)
+		p.fits(s.URL)
 	}
 	mistakes(p.click(onward), "account_holder_name-error", "account_number-error", "authority_confirmed-error")
 	p.picture("journey empty form")
@@ -118,8 +120,8 @@ func (p *tab) givesAccount(s *sandbox) {
 
 func TestBrowserTheScriptHelpsWithTheAccountNumber(t *testing.T) {
 	browser := startBrowser(t)
-	s := newSandbox(t, memory.New())
-	form := s.toBank(t, s.create(t, "ORDER-1"))
+	s := sandbox.New(t, memory.New())
+	form := s.ToBank(t, s.Create(t, "ORDER-1"))
 	for _, tt := range []struct{ name, typed, written, bank, mistake string }{
 		{"a whole number without separators", "123140017132350", "12-3140-0171323-50", "The bank is ASB.", ""},
 		{"a long suffix", "12 3140 0171323 050", "12-3140-0171323-050", "The bank is ASB.", ""},
@@ -140,7 +142,7 @@ func TestBrowserTheScriptHelpsWithTheAccountNumber(t *testing.T) {
 				t.Errorf("typed %q, the form has %q, says %q and %q; want %q, %q and %q",
 					tt.typed, written, bank, p.text("[role=alert]"), tt.written, tt.bank, tt.mistake)
 			}
-			p.fits(s.url)
+			p.fits(s.URL)
 		})
 	}
 }
@@ -148,8 +150,8 @@ func TestBrowserTheScriptHelpsWithTheAccountNumber(t *testing.T) {
 // A payer without a mouse: from the page to the end by Tab, Space and Enter.
 func TestBrowserTheKeyboardIsEnough(t *testing.T) {
 	browser := startBrowser(t)
-	s := newSandbox(t, memory.New())
-	created := s.create(t, "ORDER-1")
+	s := sandbox.New(t, memory.New())
+	created := s.Create(t, "ORDER-1")
 	p := newTab(t, browser, desktop, true)
 	to := func(selector string) {
 		t.Helper()
@@ -164,7 +166,7 @@ func TestBrowserTheKeyboardIsEnough(t *testing.T) {
 		}
 		t.Fatalf("Tab does not lead to %s", selector)
 	}
-	p.open(created.string("direct_debit.setup_url"))
+	p.open(created.String("direct_debit.setup_url"))
 	to("summary")
 	p.keys(kb.Enter)
 	if !evaluate[bool](p, "document.querySelector('details').open") {
@@ -175,10 +177,10 @@ func TestBrowserTheKeyboardIsEnough(t *testing.T) {
 	to(holderField)
 	p.keys("Aroha Ngata")
 	to(accountField)
-	p.keys(goodAccount)
+	p.keys(demo.AccountNumber)
 	to(authorityBox)
 	p.keys(" ")
 	to(onward)
 	p.leads("press Enter", chromedp.KeyEvent(kb.Enter))
-	p.shows(doneTitle)
+	p.shows(sandbox.DoneTitle)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 const (
@@ -116,7 +117,7 @@ type sharedOrder struct {
 	order string
 
 	mu      sync.Mutex
-	created response // an answer that has a setup pair, once there was one
+	created sandbox.Response // an answer that has a setup pair, once there was one
 	asked   int
 	history []porcupine.Operation
 }
@@ -148,7 +149,7 @@ func (s *sharedOrder) choose(rng *rand.Rand) question {
 	plans := intents()
 	draw := rng.IntN(100)
 	switch {
-	case draw < 20 || s.known().status == 0:
+	case draw < 20 || s.known().Status == 0:
 		return question{toCreate, plans[rng.IntN(len(plans))]}
 	case draw < 45:
 		return question{verb: toGet}
@@ -159,7 +160,7 @@ func (s *sharedOrder) choose(rng *rand.Rand) question {
 }
 
 // known returns an answer that has the checkout's setup pair, or none.
-func (s *sharedOrder) known() response {
+func (s *sharedOrder) known() sandbox.Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.created
@@ -176,7 +177,7 @@ func (l *linearRun) ask(t *testing.T, client int, s *sharedOrder, over *backend,
 		t.Errorf("%s %s: %v", s.order, q.verb, err)
 	}
 	op := porcupine.Operation{ClientId: client, Input: q, Call: int64(call)}
-	if err != nil || r.status >= http.StatusInternalServerError {
+	if err != nil || r.Status >= http.StatusInternalServerError {
 		l.lost.Add(1)
 		if q.verb == toGet {
 			return // it says nothing and does nothing
@@ -189,7 +190,7 @@ func (l *linearRun) ask(t *testing.T, client int, s *sharedOrder, over *backend,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.history = append(s.history, op)
-	if r.string("direct_debit.token") != "" {
+	if r.String("direct_debit.token") != "" {
 		s.created = r
 	}
 }
@@ -198,19 +199,19 @@ func (l *linearRun) ask(t *testing.T, client int, s *sharedOrder, over *backend,
 var errNotAsked = errors.New("not asked")
 
 // send asks one question.
-func (s *sharedOrder) send(ctx context.Context, over *backend, q question) (r response, err error) {
+func (s *sharedOrder) send(ctx context.Context, over *backend, q question) (r sandbox.Response, err error) {
 	const provider = "KOWHAI"
-	path := checkoutPath(s.known())
+	path := s.known().CheckoutPath()
 	switch q.verb {
 	case toCreate:
-		body := strings.Replace(order(catalogueCreate, s.order), intents()[0], q.intent, 1)
+		body := strings.Replace(sandbox.Order(sandbox.CatalogueCreate, s.order), intents()[0], q.intent, 1)
 		r, err = over.call(ctx, provider, http.MethodPost, "/v1/provider-checkouts", body)
 	case toGet:
 		r, err = over.call(ctx, provider, http.MethodGet, path, "")
 	case toConfirm:
-		r, err = over.call(ctx, provider, http.MethodPost, path+"/confirm", confirmBody(s.known()))
+		r, err = over.call(ctx, provider, http.MethodPost, path+"/confirm", s.known().ConfirmBody())
 	case toSetUp:
-		return response{status: http.StatusOK}, over.setUp(ctx, s.known().string("direct_debit.setup_url"))
+		return sandbox.Response{Status: http.StatusOK}, over.setUp(ctx, s.known().String("direct_debit.setup_url"))
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		err = errNotAsked
@@ -237,16 +238,16 @@ func (b *backend) setUp(ctx context.Context, setupURL string) error {
 }
 
 // readTold returns what an answer tells of its order.
-func readTold(r response) told {
-	a := told{status: r.status, code: r.string("error.code"),
-		first:     r.at("idempotent_replay") == false || r.at("already_confirmed") == false,
-		setUp:     r.at("direct_debit.setup_complete") == true,
-		confirmed: r.at("checkout.status") == "confirmed"}
-	a.facts = facts{factCheckout: r.string("checkout.checkout_id"), factContact: r.string("records.contact_id"),
-		factOpportunity: r.string("records.opportunity_id"), factDDA: r.string("direct_debit.dda_id"),
-		factPair: r.string("direct_debit.token"), factAgreement: r.string("agreement.id"), factNumber: r.string("agreement.number")}
+func readTold(r sandbox.Response) told {
+	a := told{status: r.Status, code: r.String("error.code"),
+		first:     r.At("idempotent_replay") == false || r.At("already_confirmed") == false,
+		setUp:     r.At("direct_debit.setup_complete") == true,
+		confirmed: r.At("checkout.status") == "confirmed"}
+	a.facts = facts{factCheckout: r.String("checkout.checkout_id"), factContact: r.String("records.contact_id"),
+		factOpportunity: r.String("records.opportunity_id"), factDDA: r.String("direct_debit.dda_id"),
+		factPair: r.String("direct_debit.token"), factAgreement: r.String("agreement.id"), factNumber: r.String("agreement.number")}
 	if a.facts[factCheckout] == "" {
-		a.facts[factCheckout] = r.string("checkout.id") // as a confirm calls it
+		a.facts[factCheckout] = r.String("checkout.id") // as a confirm calls it
 	}
 	return a
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // Of every order, 64 clients of each process send the create at the same time, and then the confirm: one
@@ -23,15 +24,15 @@ func (b binary) makesNothingTwice(t *testing.T) {
 	}
 	for range orders {
 		e := c.work.begin()
-		together(t, sides[:], clients, e.noteCreate, func(b *backend) (response, error) { return e.sendCreate(t.Context(), b.caller) })
+		together(t, sides[:], clients, e.noteCreate, func(b *backend) (sandbox.Response, error) { return e.sendCreate(t.Context(), b.caller) })
 		if e.opened != 1 {
 			t.Fatalf("%s was answered as the first %d times, want once", e.order, e.opened)
 		}
 		if err := e.payerSetsUp(t.Context(), sides[c.rng.IntN(clusterSize)].caller); err != nil {
 			t.Fatal(err)
 		}
-		path, body := checkoutPath(e.created)+"/confirm", confirmBody(e.created)
-		together(t, sides[:], clients, e.noteConfirm, func(b *backend) (response, error) {
+		path, body := e.created.CheckoutPath()+"/confirm", e.created.ConfirmBody()
+		together(t, sides[:], clients, e.noteConfirm, func(b *backend) (sandbox.Response, error) {
 			return b.call(t.Context(), e.provider, http.MethodPost, path, body)
 		})
 		if e.confirmed != 1 {
@@ -44,7 +45,7 @@ func (b binary) makesNothingTwice(t *testing.T) {
 }
 
 // together sends a request from many clients of each backend at once, and notes every answer.
-func together(t *testing.T, all []*backend, clients int, note func(response) error, send func(*backend) (response, error)) {
+func together(t *testing.T, all []*backend, clients int, note func(sandbox.Response) error, send func(*backend) (sandbox.Response, error)) {
 	t.Helper()
 	var noting sync.Mutex
 	var sending sync.WaitGroup

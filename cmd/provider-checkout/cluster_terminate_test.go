@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 const (
@@ -98,7 +99,7 @@ func (c *cluster) succeedAgain(t *testing.T) (took time.Duration) {
 func (c *cluster) goroutines(t *testing.T) (sum int) {
 	t.Helper()
 	for i := range clusterSize {
-		_, text, _ := strings.Cut(fetch(t, c.ops[i]+"/metrics").text, "\ngo_goroutines ")
+		_, text, _ := strings.Cut(sandbox.Fetch(t, c.ops[i]+"/metrics").Body, "\ngo_goroutines ")
 		var n int
 		if _, err := fmt.Sscan(text, &n); err != nil {
 			t.Fatalf("process %d does not count its goroutines: %v", i, err)

@@ -27,16 +27,16 @@ import (
 // authenticated are the endpoints that need a key, with a body for each that takes one.
 func authenticated(created response) []struct{ method, path, body string } {
 	return []struct{ method, path, body string }{
-		{http.MethodPost, "/v1/provider-checkouts", order(catalogueCreate, created.string("provider.provider_order_id"))},
-		{http.MethodGet, checkoutPath(created), ""},
-		{http.MethodPost, checkoutPath(created) + "/confirm", confirmBody(created)},
+		{http.MethodPost, "/v1/provider-checkouts", order(catalogueCreate, created.String("provider.provider_order_id"))},
+		{http.MethodGet, created.CheckoutPath(), ""},
+		{http.MethodPost, created.CheckoutPath() + "/confirm", created.ConfirmBody()},
 	}
 }
 
 // raw sends a request as it is written, lines ending in LF for CRLF, and reads the answer.
-func (s *sandbox) raw(t *testing.T, request string) response {
+func (s *suite) raw(t *testing.T, request string) response {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,15 +54,15 @@ func (s *sandbox) raw(t *testing.T, request string) response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := response{status: res.StatusCode, header: res.Header, text: string(text)}
-	r.body, _ = demo.ParseObject(text)
+	r := response{Status: res.StatusCode, Header: res.Header, Body: string(text)}
+	r.JSON, _ = demo.ParseObject(text)
 	return r
 }
 
 func TestContract5AuthenticatedEndpointsRequireABearerKey(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		key := s.keys["KOWHAI"]
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		key := s.Keys["KOWHAI"]
 		for _, header := range []string{"none", "", " ", "Bearer", "Bearer ", "Basic " + key, "Token " + key, key, "Bearer," + key} {
 			for _, e := range authenticated(created) {
 				t.Run(header+" "+e.method+" "+e.path, func(t *testing.T) {
@@ -70,23 +70,23 @@ func TestContract5AuthenticatedEndpointsRequireABearerKey(t *testing.T) {
 					if header == "none" {
 						headers = headers[:2]
 					}
-					got := s.send(t, e.method, e.path, e.body, headers...)
+					got := s.Send(t, e.method, e.path, e.body, headers...)
 					refused(t, got, http.StatusUnauthorized, "MISSING_API_KEY")
-					if got.header.Get("WWW-Authenticate") != "Bearer" {
-						t.Errorf("WWW-Authenticate is %q", got.header.Get("WWW-Authenticate"))
+					if got.Header.Get("WWW-Authenticate") != "Bearer" {
+						t.Errorf("WWW-Authenticate is %q", got.Header.Get("WWW-Authenticate"))
 					}
 				})
 			}
 		}
-		got := s.send(t, http.MethodGet, checkoutPath(created), "", "Authorization", "bearer "+key)
-		if got.status != http.StatusOK {
-			t.Errorf("with the scheme in small letters a get answers %d %s", got.status, got.text)
+		got := s.Send(t, http.MethodGet, created.CheckoutPath(), "", "Authorization", "bearer "+key)
+		if got.Status != http.StatusOK {
+			t.Errorf("with the scheme in small letters a get answers %d %s", got.Status, got.Body)
 		}
 	})
 }
 
 func TestContract5TheKeyIsAskedForBeforeTheBodyIsRead(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		unknown, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{})
 		for _, tt := range []struct {
 			header, code string
@@ -105,24 +105,24 @@ func TestContract5TheKeyIsAskedForBeforeTheBodyIsRead(t *testing.T) {
 }
 
 func TestContract5AKeyThatIsNotRecognisedIsRefusedAlike(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		key := s.keys["KOWHAI"]
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		key := s.Keys["KOWHAI"]
 		unknown, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
-		revoked := s.issue(t, "KOWHAI", catalogue.Sandbox)
+		revoked := s.IssueKey(t, "KOWHAI", catalogue.Sandbox)
 		s.revoke(t, revoked)
 		secret := strings.Split(key, "_")[3]
 		var first string
 		for name, bad := range map[string]string{
 			"unknown":                          unknown,
 			"revoked":                          revoked,
-			"of the production environment":    s.issue(t, "KOWHAI", catalogue.Production),
+			"of the production environment":    s.IssueKey(t, "KOWHAI", catalogue.Production),
 			"cut short":                        key[:len(key)-1],
 			"with one letter more":             key + "a",
 			"in another letter case":           strings.ToUpper(key),
 			"with another secret":              strings.Replace(key, secret, strings.Repeat("a", len(secret)), 1),
 			"of another environment by prefix": strings.Replace(key, "sandbox", "production", 1),
-			"the setup token":                  created.string("direct_debit.token"),
+			"the setup token":                  created.String("direct_debit.token"),
 			"the signing secret":               "whsec_kowhai_0123456789abcdef",
 			"a word":                           "letmein",
 			"two words":                        key + " " + key,
@@ -130,7 +130,7 @@ func TestContract5AKeyThatIsNotRecognisedIsRefusedAlike(t *testing.T) {
 		} {
 			for _, e := range authenticated(created) {
 				t.Run(name+" "+e.method+" "+e.path, func(t *testing.T) {
-					got := s.send(t, e.method, e.path, e.body, "Content-Type", "application/json", "Authorization", "Bearer "+bad)
+					got := s.Send(t, e.method, e.path, e.body, "Content-Type", "application/json", "Authorization", "Bearer "+bad)
 					refused(t, got, http.StatusForbidden, "INVALID_API_KEY")
 					if first == "" {
 						first = anonymous(got)
@@ -146,59 +146,59 @@ func TestContract5AKeyThatIsNotRecognisedIsRefusedAlike(t *testing.T) {
 
 // anonymous is an answer without its request id.
 func anonymous(r response) string {
-	return fmt.Sprint(r.status, " ", strings.ReplaceAll(r.text, r.header.Get("X-Request-Id"), "req_…"))
+	return fmt.Sprint(r.Status, " ", strings.ReplaceAll(r.Body, r.Header.Get("X-Request-Id"), "req_…"))
 }
 
 // revoke revokes an API key, and waits for as long as a running server may go on to take it.
-func (s *sandbox) revoke(t *testing.T, key string) {
+func (s *suite) revoke(t *testing.T, key string) {
 	t.Helper()
-	if err := s.store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond)); err != nil {
+	if err := s.Store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	s.clock.forward(time.Second)
+	s.Clock.Forward(time.Second)
 }
 
 func TestContract5TheKeyIsTakenFromItsHeaderAlone(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		path, key := checkoutPath(s.create(t, "ORDER-1")), s.keys["KOWHAI"]
+	contract(t, func(t *testing.T, s *suite) {
+		path, key := s.Create(t, "ORDER-1").CheckoutPath(), s.Keys["KOWHAI"]
 		for name, got := range map[string]response{
-			"in the query":      s.send(t, http.MethodGet, path+"?api_key="+key+"&access_token="+key, ""),
-			"in a cookie":       s.send(t, http.MethodGet, path, "", "Cookie", "Authorization=Bearer "+key),
-			"in another header": s.send(t, http.MethodGet, path, "", "X-Api-Key", key),
-			"in a proxy's":      s.send(t, http.MethodGet, path, "", "Proxy-Authorization", "Bearer "+key),
-			"in the body":       s.send(t, http.MethodPost, "/v1/provider-checkouts", `{"api_key": "`+key+`"}`, "Content-Type", "application/json"),
-			"as a Basic user":   s.send(t, http.MethodGet, strings.Replace(s.url, "//", "//"+key+":x@", 1)+path, ""),
-			"in a form":         s.send(t, http.MethodPost, "/v1/provider-checkouts", "access_token="+key, "Content-Type", "application/x-www-form-urlencoded"),
+			"in the query":      s.Send(t, http.MethodGet, path+"?api_key="+key+"&access_token="+key, ""),
+			"in a cookie":       s.Send(t, http.MethodGet, path, "", "Cookie", "Authorization=Bearer "+key),
+			"in another header": s.Send(t, http.MethodGet, path, "", "X-Api-Key", key),
+			"in a proxy's":      s.Send(t, http.MethodGet, path, "", "Proxy-Authorization", "Bearer "+key),
+			"in the body":       s.Send(t, http.MethodPost, "/v1/provider-checkouts", `{"api_key": "`+key+`"}`, "Content-Type", "application/json"),
+			"as a Basic user":   s.Send(t, http.MethodGet, strings.Replace(s.URL, "//", "//"+key+":x@", 1)+path, ""),
+			"in a form":         s.Send(t, http.MethodPost, "/v1/provider-checkouts", "access_token="+key, "Content-Type", "application/x-www-form-urlencoded"),
 		} {
 			t.Run(name, func(t *testing.T) { refused(t, got, http.StatusUnauthorized, "MISSING_API_KEY") })
 		}
-		for _, other := range []string{"Bearer " + key, "Bearer x", "Bearer " + s.keys["TUI"], ""} {
-			got := s.send(t, http.MethodGet, path, "", "Authorization", "Bearer "+key, "Authorization", other)
+		for _, other := range []string{"Bearer " + key, "Bearer x", "Bearer " + s.Keys["TUI"], ""} {
+			got := s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer "+key, "Authorization", other)
 			refused(t, got, http.StatusForbidden, "INVALID_API_KEY")
 		}
 	})
 }
 
 func TestContract5TheKeyDeterminesTheProvider(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, code := range []string{"TUI", "NOBODY", "kowhai", "KOWHAI "} {
 			body := strings.Replace(order(catalogueCreate, "ORDER-1"), "KOWHAI", code, 1)
-			refused(t, s.post(t, "KOWHAI", "/v1/provider-checkouts", body),
+			refused(t, s.Post(t, "KOWHAI", "/v1/provider-checkouts", body),
 				http.StatusForbidden, "PROVIDER_KEY_MISMATCH", "provider.provider_code")
 		}
-		if all := s.dossiers(t); len(all) != 0 {
+		if all := s.Dossiers(t); len(all) != 0 {
 			t.Errorf("refused creates made %+v", all)
 		}
 	})
 }
 
 func TestContract5TheServiceDescribesItselfWithoutAKey(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, path := range []string{"/v1", "/v1/environment"} {
-			for _, header := range []string{"", "Bearer nonsense", "Bearer " + s.keys["KOWHAI"]} {
-				got := s.send(t, http.MethodGet, path, "", "Authorization", header)
-				if got.status != http.StatusOK || got.at("success") != true || got.string("environment") != "sandbox" {
-					t.Errorf("GET %s with %q answers %d %s", path, header, got.status, got.text)
+			for _, header := range []string{"", "Bearer nonsense", "Bearer " + s.Keys["KOWHAI"]} {
+				got := s.Send(t, http.MethodGet, path, "", "Authorization", header)
+				if got.Status != http.StatusOK || got.At("success") != true || got.String("environment") != "sandbox" {
+					t.Errorf("GET %s with %q answers %d %s", path, header, got.Status, got.Body)
 				}
 			}
 		}
@@ -206,42 +206,42 @@ func TestContract5TheServiceDescribesItselfWithoutAKey(t *testing.T) {
 }
 
 func TestContract5AKeyOfOneEnvironmentIsNotValidInTheOther(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		refused(t, s.get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "INVALID_API_KEY")
-		s.keys["KOWHAI"] = s.issue(t, "KOWHAI", catalogue.Production)
+	contract(t, func(t *testing.T, s *suite) {
+		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "INVALID_API_KEY")
+		s.Keys["KOWHAI"] = s.IssueKey(t, "KOWHAI", catalogue.Production)
 		// The key is good now; the configuration is still the sandbox's.
-		refused(t, s.get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
+		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
 	}, func(c *service.Config, _ *httpapi.Options) { c.Environment = catalogue.Production })
 }
 
 func TestContract5AKeyOpensNoPage(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		forged := s.send(t, http.MethodGet, "/api/dd-setup?token=forged", "")
-		withKey := s.send(t, http.MethodGet, "/api/dd-setup?token="+s.keys["KOWHAI"], "")
-		if withKey.status != http.StatusNotFound || withKey.text != forged.text {
-			t.Errorf("the page answers an API key %d %s", withKey.status, withKey.text)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		forged := s.Send(t, http.MethodGet, "/api/dd-setup?token=forged", "")
+		withKey := s.Send(t, http.MethodGet, "/api/dd-setup?token="+s.Keys["KOWHAI"], "")
+		if withKey.Status != http.StatusNotFound || withKey.Body != forged.Body {
+			t.Errorf("the page answers an API key %d %s", withKey.Status, withKey.Body)
 		}
-		page := s.send(t, http.MethodGet, created.string("direct_debit.setup_url"), "")
-		if page.status != http.StatusOK || leaks(page, s.keys["KOWHAI"]) {
-			t.Errorf("the page answers %d, with the API key: %t", page.status, leaks(page, s.keys["KOWHAI"]))
+		page := s.Send(t, http.MethodGet, created.String("direct_debit.setup_url"), "")
+		if page.Status != http.StatusOK || leaks(page, s.Keys["KOWHAI"]) {
+			t.Errorf("the page answers %d, with the API key: %t", page.Status, leaks(page, s.Keys["KOWHAI"]))
 		}
 	})
 }
 
 func TestContract5ProvidersMayHaveSeveralLiveKeysAndARevokedOneIsRefusedWithinASecond(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		path, old := checkoutPath(s.create(t, "ORDER-1")), s.keys["KOWHAI"]
-		next := s.issue(t, "KOWHAI", catalogue.Sandbox)
+	contract(t, func(t *testing.T, s *suite) {
+		path, old := s.Create(t, "ORDER-1").CheckoutPath(), s.Keys["KOWHAI"]
+		next := s.IssueKey(t, "KOWHAI", catalogue.Sandbox)
 		for _, key := range []string{old, next} {
-			if got := s.send(t, http.MethodGet, path, "", "Authorization", "Bearer "+key); got.status != http.StatusOK {
-				t.Errorf("a live key is answered %d %s", got.status, got.text)
+			if got := s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer "+key); got.Status != http.StatusOK {
+				t.Errorf("a live key is answered %d %s", got.Status, got.Body)
 			}
 		}
 		s.revoke(t, old)
-		refused(t, s.get(t, "KOWHAI", path), http.StatusForbidden, "INVALID_API_KEY")
-		if got := s.send(t, http.MethodGet, path, "", "Authorization", "Bearer "+next); got.status != http.StatusOK {
-			t.Errorf("with the other key revoked a live one is answered %d %s", got.status, got.text)
+		refused(t, s.Get(t, "KOWHAI", path), http.StatusForbidden, "INVALID_API_KEY")
+		if got := s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer "+next); got.Status != http.StatusOK {
+			t.Errorf("with the other key revoked a live one is answered %d %s", got.Status, got.Body)
 		}
 	})
 }
@@ -256,27 +256,27 @@ func TestContract5WhatAnotherProcessRevokesOrConfiguresIsSeenInTime(t *testing.T
 		t.Cleanup(func() { db.Close() })
 		return db
 	}
-	s := newSandbox(t, open())
-	created := s.create(t, "ORDER-1")
-	s.store = open() // the operator's commands
-	s.configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))
-	refused(t, s.get(t, "KOWHAI", checkoutPath(created)), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
-	s.configure(t, providers)
-	if got := s.get(t, "KOWHAI", checkoutPath(created)); got.status != http.StatusOK {
-		t.Errorf("configured again, a get answers %d %s", got.status, got.text)
+	s := newSuite(t, open())
+	created := s.Create(t, "ORDER-1")
+	s.Store = open() // the operator's commands
+	s.Configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))
+	refused(t, s.Get(t, "KOWHAI", created.CheckoutPath()), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
+	s.Configure(t, providers)
+	if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
+		t.Errorf("configured again, a get answers %d %s", got.Status, got.Body)
 	}
-	s.revoke(t, s.keys["KOWHAI"])
-	refused(t, s.get(t, "KOWHAI", checkoutPath(created)), http.StatusForbidden, "INVALID_API_KEY")
-	s.keys["KOWHAI"] = s.issue(t, "KOWHAI", catalogue.Sandbox)
-	if got := s.get(t, "KOWHAI", checkoutPath(created)); got.status != http.StatusOK {
-		t.Errorf("a new key is answered %d %s", got.status, got.text)
+	s.revoke(t, s.Keys["KOWHAI"])
+	refused(t, s.Get(t, "KOWHAI", created.CheckoutPath()), http.StatusForbidden, "INVALID_API_KEY")
+	s.Keys["KOWHAI"] = s.IssueKey(t, "KOWHAI", catalogue.Sandbox)
+	if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
+		t.Errorf("a new key is answered %d %s", got.Status, got.Body)
 	}
 }
 
 func TestContract5AnUnusableConfigurationIsRefusedWithTheReason(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		page := created.string("direct_debit.setup_url")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		page := created.String("direct_debit.setup_url")
 		for _, tt := range []struct{ name, from, to, code, reason string }{
 			{"not active", `"active": true`, `"active": false`, "PROVIDER_NOT_ENABLED", "not active"},
 			{"not API-enabled", `"api_enabled": true`, `"api_enabled": false`, "PROVIDER_NOT_ENABLED", "not enabled for the API"},
@@ -289,38 +289,38 @@ func TestContract5AnUnusableConfigurationIsRefusedWithTheReason(t *testing.T) {
 				if tt.name == "of another environment" { // events and pages of production need https
 					file = strings.Replace(file, `"webhook": {"url": "HOOKS/KOWHAI", "signing_secret": "whsec_kowhai_0123456789abcdef"},`, "", 1)
 				}
-				s.configure(t, strings.Replace(file, tt.from, tt.to, 1))
+				s.Configure(t, strings.Replace(file, tt.from, tt.to, 1))
 				status := map[string]int{"PROVIDER_NOT_ENABLED": 403, "PROVIDER_NOT_FOUND": 404}[tt.code]
 				for _, e := range authenticated(created) {
-					got := s.send(t, e.method, e.path, e.body, "Content-Type", "application/json", "Authorization", "Bearer "+s.keys["KOWHAI"])
+					got := s.Send(t, e.method, e.path, e.body, "Content-Type", "application/json", "Authorization", "Bearer "+s.Keys["KOWHAI"])
 					refused(t, got, status, tt.code)
-					if !strings.Contains(got.string("error.message"), tt.reason) {
-						t.Errorf("the message %q does not say %q", got.string("error.message"), tt.reason)
+					if !strings.Contains(got.String("error.message"), tt.reason) {
+						t.Errorf("the message %q does not say %q", got.String("error.message"), tt.reason)
 					}
 				}
-				for _, got := range []response{s.send(t, http.MethodGet, page, ""), s.begin(t, created)} {
-					if got.status != http.StatusGone {
-						t.Errorf("the setup page answers %d", got.status)
+				for _, got := range []response{s.Send(t, http.MethodGet, page, ""), s.begin(t, created)} {
+					if got.Status != http.StatusGone {
+						t.Errorf("the setup page answers %d", got.Status)
 					}
 				}
-				if got := s.post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, tt.name)); got.status != http.StatusCreated {
-					t.Errorf("another provider's create answers %d %s", got.status, got.text)
+				if got := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, tt.name)); got.Status != http.StatusCreated {
+					t.Errorf("another provider's create answers %d %s", got.Status, got.Body)
 				}
-				s.configure(t, providers)
-				if got := s.get(t, "KOWHAI", checkoutPath(created)); got.status != http.StatusOK {
-					t.Errorf("usable again, a get answers %d %s", got.status, got.text)
+				s.Configure(t, providers)
+				if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
+					t.Errorf("usable again, a get answers %d %s", got.Status, got.Body)
 				}
 			})
 		}
-		if got := s.confirm(t, created); got.at("already_confirmed") != false {
-			t.Errorf("after all that confirm answers %d %s", got.status, got.text)
+		if got := s.Confirm(t, created); got.At("already_confirmed") != false {
+			t.Errorf("after all that confirm answers %d %s", got.Status, got.Body)
 		}
 	})
 }
 
 func TestContract5CheckingAKeyWritesNothing(t *testing.T) {
-	contractWith(t, withFaultyStore, func(t *testing.T, s *sandbox, store *faulty) {
-		created := s.create(t, "ORDER-1")
+	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+		created := s.Create(t, "ORDER-1")
 		store.fail(func(call string) error {
 			switch call {
 			case "InsertCheckout", "UpdateCheckout", "SettleEvent", "DrawNumber":
@@ -328,23 +328,23 @@ func TestContract5CheckingAKeyWritesNothing(t *testing.T) {
 			}
 			return nil
 		})
-		if got := s.get(t, "KOWHAI", checkoutPath(created)); got.status != http.StatusOK {
-			t.Errorf("on a store that cannot be written a get answers %d %s", got.status, got.text)
+		if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
+			t.Errorf("on a store that cannot be written a get answers %d %s", got.Status, got.Body)
 		}
-		if got := s.post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")); got.status != http.StatusOK {
-			t.Errorf("on a store that cannot be written a replay answers %d %s", got.status, got.text)
+		if got := s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")); got.Status != http.StatusOK {
+			t.Errorf("on a store that cannot be written a replay answers %d %s", got.Status, got.Body)
 		}
 	})
 }
 
 func TestContract5OnlyTheHashOfAKeyIsKept(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		text := s.keys["KOWHAI"]
+	contract(t, func(t *testing.T, s *suite) {
+		text := s.Keys["KOWHAI"]
 		if !regexp.MustCompile(`^pck_sandbox_[a-z2-7]{8}_[a-z2-7]{44}_[a-z2-7]{7}$`).MatchString(text) {
 			t.Errorf("the key is %q", text)
 		}
 		hash := sha256.Sum256([]byte(text))
-		kept, err := s.store.Key(context.WithoutCancel(t.Context()), hash)
+		kept, err := s.Store.Key(context.WithoutCancel(t.Context()), hash)
 		if err != nil || kept.Hash != hash || strings.Contains(fmt.Sprintf("%+v", kept), strings.Split(text, "_")[3]) {
 			t.Errorf("of the key is kept %+v, %v", kept, err)
 		}
@@ -352,12 +352,12 @@ func TestContract5OnlyTheHashOfAKeyIsKept(t *testing.T) {
 }
 
 func TestContract5BadKeysAreSlowedDownAndLockNobodyOut(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		path := checkoutPath(s.create(t, "ORDER-1"))
+	contract(t, func(t *testing.T, s *suite) {
+		path := s.Create(t, "ORDER-1").CheckoutPath()
 		slowed := 0
 		for i := range 100 {
-			bad := s.send(t, http.MethodGet, path, "", "Authorization", "Bearer guess")
-			switch bad.string("error.code") {
+			bad := s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer guess")
+			switch bad.String("error.code") {
 			case "RATE_LIMITED":
 				slowed++
 				refused(t, bad, http.StatusTooManyRequests, "RATE_LIMITED")
@@ -365,8 +365,8 @@ func TestContract5BadKeysAreSlowedDownAndLockNobodyOut(t *testing.T) {
 				refused(t, bad, http.StatusForbidden, "INVALID_API_KEY")
 			}
 			if i%25 == 0 {
-				if good := s.get(t, "KOWHAI", path); good.status != http.StatusOK {
-					t.Errorf("after %d bad keys a good one is answered %d %s", i+1, good.status, good.text)
+				if good := s.Get(t, "KOWHAI", path); good.Status != http.StatusOK {
+					t.Errorf("after %d bad keys a good one is answered %d %s", i+1, good.Status, good.Body)
 				}
 			}
 		}

@@ -45,7 +45,7 @@ var person = []string{canaryFirst, canaryLast, canaryEmail, "canary.email", cana
 
 // mine is a sandbox that is full of canaries, all of whose parts can fail, and what it answered.
 type mine struct {
-	*sandbox
+	*suite
 	store *faulty
 	press *press
 	bank  *bank
@@ -69,10 +69,10 @@ func withCanaries(c *service.Config, o *httpapi.Options) *mine {
 
 func (m *mine) call(t *testing.T, method, path, body string, headers ...string) response {
 	t.Helper()
-	r := m.send(t, method, path, body, append([]string{
-		"Authorization", "Bearer " + m.keys["KOWHAI"], "Content-Type", "application/json"}, headers...)...)
+	r := m.Send(t, method, path, body, append([]string{
+		"Authorization", "Bearer " + m.Keys["KOWHAI"], "Content-Type", "application/json"}, headers...)...)
 	m.api = append(m.api, r)
-	if token := r.string("direct_debit.token"); token != "" {
+	if token := r.String("direct_debit.token"); token != "" {
 		m.tokens = append(m.tokens, token)
 	}
 	return r
@@ -82,9 +82,9 @@ func (m *mine) open(t *testing.T, path string, form url.Values) response {
 	t.Helper()
 	var r response
 	if form == nil {
-		r = m.send(t, http.MethodGet, path, "")
+		r = m.Send(t, http.MethodGet, path, "")
 	} else {
-		r = m.send(t, http.MethodPost, path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+		r = m.Send(t, http.MethodPost, path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 	}
 	m.pages = append(m.pages, r)
 	return r
@@ -93,14 +93,14 @@ func (m *mine) open(t *testing.T, path string, form url.Values) response {
 // flow goes from a create to a repeated confirm, whatever it is answered, with the faults of payers on the way.
 func (m *mine) flow(t *testing.T, id string) {
 	created := m.call(t, http.MethodPost, "/v1/provider-checkouts", order(canaryCreate, id))
-	token := created.string("direct_debit.token")
+	token := created.String("direct_debit.token")
 	path := "/v1/provider-checkouts/KOWHAI-1-aaaaaaaaaaaaaaaa"
 	if token != "" {
-		path = checkoutPath(created)
+		path = created.CheckoutPath()
 	}
 	m.call(t, http.MethodPost, "/v1/provider-checkouts", order(canaryCreate, id), "Idempotency-Key", "other-"+id)
 	m.call(t, http.MethodGet, path, "")
-	m.call(t, http.MethodPost, path+"/confirm", confirmBody(created))
+	m.call(t, http.MethodPost, path+"/confirm", created.ConfirmBody())
 	m.open(t, "/api/dd-setup?token="+token, nil)
 	m.open(t, "/api/dd-setup/legal?token="+token, nil)
 	m.open(t, "/api/dd-setup", url.Values{"token": {token}})
@@ -113,7 +113,7 @@ func (m *mine) flow(t *testing.T, id string) {
 	m.open(t, "/api/dd-setup?token="+token, nil)
 	m.call(t, http.MethodGet, path, "")
 	for range 2 {
-		m.call(t, http.MethodPost, path+"/confirm", confirmBody(created))
+		m.call(t, http.MethodPost, path+"/confirm", created.ConfirmBody())
 	}
 	m.open(t, "/api/dd-setup?token="+token, nil)
 }
@@ -122,7 +122,7 @@ func (m *mine) flow(t *testing.T, id string) {
 func (m *mine) mistakes(t *testing.T) {
 	const path = "/v1/provider-checkouts"
 	created := m.call(t, http.MethodPost, path, order(canaryCreate, "MISTAKES"))
-	good, confirm := order(canaryCreate, "MISTAKES-2"), confirmBody(created)
+	good, confirm := order(canaryCreate, "MISTAKES-2"), created.ConfirmBody()
 	for _, body := range []string{
 		"", good + "}", good[:len(good)-2], "\xff" + good, strings.Replace(good, `"last_name"`, `"first_name"`, 1),
 		strings.Replace(good, `"email"`, `"Email"`, 1), `"` + canaryEmail + `"`, `["` + canaryEmail + `"]`,
@@ -136,24 +136,24 @@ func (m *mine) mistakes(t *testing.T) {
 	} {
 		m.call(t, http.MethodPost, path, body)
 	}
-	one := checkoutPath(created)
+	one := created.CheckoutPath()
 	for _, field := range confirmFields {
 		m.call(t, http.MethodPost, one+"/confirm", set(t, confirm, field, `"`+canaryEmail+`"`))
-		m.call(t, http.MethodPost, one+"/confirm", set(t, confirm, field, `"`+m.keys["KOWHAI"]+`"`))
+		m.call(t, http.MethodPost, one+"/confirm", set(t, confirm, field, `"`+m.Keys["KOWHAI"]+`"`))
 	}
 	m.call(t, http.MethodPost, path, good, "Idempotency-Key", canaryEmail+" x")
 	m.call(t, http.MethodPost, path, good, "Content-Encoding", "gzip")
-	m.call(t, http.MethodGet, one+"?api_key="+m.keys["KOWHAI"]+"&email="+canaryEmail, "", "Referer", m.url+"/?"+canaryEmail)
-	m.call(t, http.MethodGet, "/v1/nothing?token="+created.string("direct_debit.token"), "", "User-Agent", canaryEmail)
-	for _, bad := range []string{m.keys["KOWHAI"] + "x", signingSecret, operatorSecret} {
-		m.api = append(m.api, m.send(t, http.MethodGet, one, "", "Authorization", "Bearer "+bad))
+	m.call(t, http.MethodGet, one+"?api_key="+m.Keys["KOWHAI"]+"&email="+canaryEmail, "", "Referer", m.URL+"/?"+canaryEmail)
+	m.call(t, http.MethodGet, "/v1/nothing?token="+created.String("direct_debit.token"), "", "User-Agent", canaryEmail)
+	for _, bad := range []string{m.Keys["KOWHAI"] + "x", signingSecret, operatorSecret} {
+		m.api = append(m.api, m.Send(t, http.MethodGet, one, "", "Authorization", "Bearer "+bad))
 	}
-	m.call(t, http.MethodGet, path+"/"+created.string("direct_debit.token"), "")
-	m.call(t, http.MethodPost, path+"/"+created.string("direct_debit.token")+"/confirm", confirm)
-	m.call(t, http.MethodGet, "/v1/"+m.keys["KOWHAI"], "")
-	m.open(t, "/api/dd-setup/"+created.string("direct_debit.token"), nil)
-	m.open(t, "/api/dd-setup?token="+created.string("direct_debit.token")+"x", nil)
-	m.open(t, "/api/dd-setup?token="+m.keys["KOWHAI"], nil)
+	m.call(t, http.MethodGet, path+"/"+created.String("direct_debit.token"), "")
+	m.call(t, http.MethodPost, path+"/"+created.String("direct_debit.token")+"/confirm", confirm)
+	m.call(t, http.MethodGet, "/v1/"+m.Keys["KOWHAI"], "")
+	m.open(t, "/api/dd-setup/"+created.String("direct_debit.token"), nil)
+	m.open(t, "/api/dd-setup?token="+created.String("direct_debit.token")+"x", nil)
+	m.open(t, "/api/dd-setup?token="+m.Keys["KOWHAI"], nil)
 }
 
 // failures runs the flow once with each part failing.
@@ -164,7 +164,7 @@ func (m *mine) failures(t *testing.T) {
 	} {
 		for _, need := range []string{"Key", "Provider", "Providers", "Course", "Checkout", "CheckoutByOrder", "CheckoutByKey",
 			"InsertCheckout", "UpdateCheckout", "DrawNumber"} {
-			m.clock.forward(5 * time.Second) // what the operator configured is read again
+			m.Clock.Forward(5 * time.Second) // what the operator configured is read again
 			m.store.fail(func(call string) error {
 				if call == need {
 					return fault()
@@ -184,21 +184,21 @@ func (m *mine) failures(t *testing.T) {
 	m.flow(t, "PRESS-FAILS")
 	m.press.does = func(int) error { panic(broken) }
 	m.flow(t, "PRESS-PANICS")
-	m.hooks.answer(func(hook) int { return http.StatusInternalServerError })
+	m.Receiver.AnswerWith(func(delivery) int { return http.StatusInternalServerError })
 	m.call(t, http.MethodPost, "/v1/provider-checkouts", order(canaryCreate, "HOOKS-FAIL"))
 }
 
 func TestContract7NoSecretAndNothingAboutAPersonLeaks(t *testing.T) {
-	contractWith(t, withCanaries, func(t *testing.T, s *sandbox, m *mine) {
-		m.sandbox = s
-		s.configure(t, canaryProviders)
-		for _, key := range s.keys {
+	contractWith(t, withCanaries, func(t *testing.T, s *suite, m *mine) {
+		m.suite = s
+		s.Configure(t, canaryProviders)
+		for _, key := range s.Keys {
 			m.secrets = append(m.secrets, key, strings.Split(key, "_")[3])
 		}
 		m.secrets = append(m.secrets, operatorSecret, signingSecret, "the cable is out")
 		m.flow(t, "GOOD")
-		if last := m.api[len(m.api)-1]; last.at("already_confirmed") != true {
-			t.Fatalf("the flow ends with %d %s", last.status, last.text)
+		if last := m.api[len(m.api)-1]; last.At("already_confirmed") != true {
+			t.Fatalf("the flow ends with %d %s", last.Status, last.Body)
 		}
 		m.mistakes(t)
 		m.failures(t)
@@ -214,27 +214,27 @@ func (m *mine) search(t *testing.T) {
 	}
 	for _, r := range m.api {
 		if leaks(r, m.secrets...) || leaks(r, person...) {
-			t.Errorf("an answer leaks: %d %s %v", r.status, r.text, r.header)
+			t.Errorf("an answer leaks: %d %s %v", r.Status, r.Body, r.Header)
 		}
-		if r.string("direct_debit.token") == "" && leaks(r, signatures...) {
-			t.Errorf("an answer other than a create's has a token: %d %s %v", r.status, r.text, r.header)
+		if r.String("direct_debit.token") == "" && leaks(r, signatures...) {
+			t.Errorf("an answer other than a create's has a token: %d %s %v", r.Status, r.Body, r.Header)
 		}
 	}
 	for _, r := range m.pages {
 		if leaks(r, m.secrets...) || leaks(r, canaryEmail) {
-			t.Errorf("a page leaks: %d %s %v", r.status, r.text, r.header)
+			t.Errorf("a page leaks: %d %s %v", r.Status, r.Body, r.Header)
 		}
 	}
-	for _, hook := range m.hooks.all() {
-		event := response{text: string(hook.raw), header: hook.header}
+	for _, hook := range m.Receiver.Deliveries() {
+		event := response{Body: string(hook.Body), Header: hook.Header}
 		if leaks(event, m.secrets...) || leaks(event, person...) || leaks(event, signatures...) {
-			t.Errorf("an event leaks: %s %v", event.text, event.header)
+			t.Errorf("an event leaks: %s %v", event.Body, event.Header)
 		}
 	}
-	log := m.logs.String()
+	log := m.Log.String()
 	searched := append(append(signatures, person...), m.secrets[:len(m.secrets)-1]...) // a fault's own words belong there
 	for line := range strings.Lines(log) {
-		if leaks(response{text: line}, searched...) {
+		if leaks(response{Body: line}, searched...) {
 			t.Errorf("the log leaks: %s", line)
 		}
 		if !json.Valid([]byte(line)) {
@@ -242,21 +242,21 @@ func (m *mine) search(t *testing.T) {
 		}
 	}
 	for _, r := range append(m.api, m.pages...) {
-		if id := r.header.Get("X-Request-Id"); id == "" || !strings.Contains(log, id) {
+		if id := r.Header.Get("X-Request-Id"); id == "" || !strings.Contains(log, id) {
 			t.Errorf("request %q is not on the log", id)
 		}
 	}
 }
 
 func TestContract7NothingThatIsSentForgesALineOfTheLog(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		const forged = `{"level":"INFO","msg":"forged"}`
 		for _, path := range []string{"/v1/\r\n" + forged, "/v1/\x1b[2J" + forged, "/v1/provider-checkouts/\n" + forged, "/v1/" + forged} {
-			s.send(t, http.MethodGet, (&url.URL{Path: path}).EscapedPath(), "", "Authorization", "Bearer "+s.keys["KOWHAI"])
+			s.Send(t, http.MethodGet, (&url.URL{Path: path}).EscapedPath(), "", "Authorization", "Bearer "+s.Keys["KOWHAI"])
 		}
-		s.post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, `\r\n`+strings.ReplaceAll(forged, `"`, `\"`)))
+		s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, `\r\n`+strings.ReplaceAll(forged, `"`, `\"`)))
 		lines := 0
-		for line := range strings.Lines(s.logs.String()) {
+		for line := range strings.Lines(s.Log.String()) {
 			lines++
 			var got struct{ Msg string }
 			if err := json.Unmarshal([]byte(line), &got); err != nil || got.Msg != "request" {
@@ -278,9 +278,9 @@ func TestContract5NoKeyTokenOrSecretIsInTheStoresFiles(t *testing.T) {
 	}
 	defer db.Close()
 	var m *mine
-	s := newSandbox(t, db, func(c *service.Config, o *httpapi.Options) { m = withCanaries(c, o) })
-	m.sandbox = s
-	s.configure(t, canaryProviders)
+	s := newSuite(t, db, func(c *service.Config, o *httpapi.Options) { m = withCanaries(c, o) })
+	m.suite = s
+	s.Configure(t, canaryProviders)
 	m.flow(t, "GOOD")
 
 	var kept strings.Builder
@@ -298,7 +298,7 @@ func TestContract5NoKeyTokenOrSecretIsInTheStoresFiles(t *testing.T) {
 	if !strings.Contains(kept.String(), canaryEmail) {
 		t.Fatal("the search does not find what is kept")
 	}
-	key, token := s.keys["KOWHAI"], m.tokens[0]
+	key, token := s.Keys["KOWHAI"], m.tokens[0]
 	for what, text := range map[string]string{
 		"an API key": strings.Split(key, "_")[3], "a setup token": token[strings.LastIndex(token, ".")+1:],
 		"the signing secret": signingSecret, "the operator's secret": operatorSecret, "the account number": "0068389",

@@ -21,24 +21,16 @@ import (
 
 const setupLifetime = 7 * 24 * time.Hour
 
-// ready returns a checkout of KOWHAI whose bank setup is complete.
-func (s *sandbox) ready(t *testing.T, id string) response {
-	t.Helper()
-	created := s.create(t, id)
-	s.setUp(t, created)
-	return created
-}
-
 // confirmAs sends a confirm with a body of its own to a checkout of KOWHAI.
-func (s *sandbox) confirmAs(t *testing.T, created response, body string) response {
+func (s *suite) confirmAs(t *testing.T, created response, body string) response {
 	t.Helper()
-	return s.post(t, "KOWHAI", checkoutPath(created)+"/confirm", body)
+	return s.Post(t, "KOWHAI", created.CheckoutPath()+"/confirm", body)
 }
 
 // dossier returns what is on record about an order, the zero Dossier where there is nothing.
-func (s *sandbox) dossier(t *testing.T, order string) (found ports.Dossier) {
+func (s *suite) dossier(t *testing.T, order string) (found ports.Dossier) {
 	t.Helper()
-	for _, d := range s.dossiers(t) {
+	for _, d := range s.Dossiers(t) {
 		if d.Checkout.OrderID == order {
 			if found.Checkout.ID != "" {
 				t.Errorf("order %s has two checkouts: %s and %s", order, found.Checkout.ID, d.Checkout.ID)
@@ -70,15 +62,15 @@ func leaves(a members) (paths []string) {
 // holdsExactly checks that an answer has these values and no others; nil stands for any text but "".
 func holdsExactly(t *testing.T, r response, want map[string]any) {
 	t.Helper()
-	if got := leaves(members(r.body)); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
-		t.Errorf("answer %s has the fields %q", r.text, got)
+	if got := leaves(members(r.JSON)); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+		t.Errorf("answer %s has the fields %q", r.Body, got)
 	}
 	for path, value := range want {
-		switch got := r.at(path); {
-		case value == nil && r.body.Text(path) == "":
-			t.Errorf("answer %s: %s is %v, want a text", r.text, path, got)
+		switch got := r.At(path); {
+		case value == nil && r.JSON.Text(path) == "":
+			t.Errorf("answer %s: %s is %v, want a text", r.Body, path, got)
 		case value != nil && got != value:
-			t.Errorf("answer %s: %s is %v, want %v", r.text, path, got, value)
+			t.Errorf("answer %s: %s is %v, want %v", r.Body, path, got, value)
 		}
 	}
 }
@@ -93,13 +85,13 @@ var confirmFields = []string{
 }
 
 func TestContract24EveryFieldOfAConfirmIsRequired(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
 		before := s.dossier(t, "ORDER-1")
 		for _, field := range confirmFields {
 			for _, raw := range []string{"", "null", "7", "[]", "{}"} {
 				t.Run(field+"="+raw, func(t *testing.T) {
-					got := s.confirmAs(t, created, set(t, confirmBody(created), field, raw))
+					got := s.confirmAs(t, created, set(t, created.ConfirmBody(), field, raw))
 					refused(t, got, http.StatusBadRequest, "VALIDATION_ERROR", field)
 				})
 			}
@@ -113,14 +105,14 @@ func TestContract24EveryFieldOfAConfirmIsRequired(t *testing.T) {
 }
 
 func TestContract24ADeclarationCountsOnlyAsTrueItself(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
 		acceptances := confirmFields[8:]
-		none := confirmBody(created)
+		none := created.ConfirmBody()
 		for _, field := range acceptances {
 			for _, raw := range []string{"false", `"true"`, `"yes"`, "1", `{"value": true}`, "[true]"} {
 				t.Run(field+"="+raw, func(t *testing.T) {
-					got := s.confirmAs(t, created, set(t, confirmBody(created), field, raw))
+					got := s.confirmAs(t, created, set(t, created.ConfirmBody(), field, raw))
 					refused(t, got, http.StatusBadRequest, "VALIDATION_ERROR", field)
 				})
 			}
@@ -131,8 +123,8 @@ func TestContract24ADeclarationCountsOnlyAsTrueItself(t *testing.T) {
 }
 
 func TestContract24TheValuesOfThePaymentAreThoseOfTheContract(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
 		for _, tt := range []struct{ name, field, raw string }{
 			{"another payment method", "payment.payment_method", `"card"`},
 			{"payment method in another letter case", "payment.payment_method", `"Service_Payment_Plan"`},
@@ -143,7 +135,7 @@ func TestContract24TheValuesOfThePaymentAreThoseOfTheContract(t *testing.T) {
 			{"a date after 2199", "payment.first_payment_date", `"2200-01-01"`},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				got := s.confirmAs(t, created, set(t, confirmBody(created), tt.field, tt.raw))
+				got := s.confirmAs(t, created, set(t, created.ConfirmBody(), tt.field, tt.raw))
 				refused(t, got, http.StatusBadRequest, "VALIDATION_ERROR", tt.field)
 			})
 		}
@@ -151,9 +143,9 @@ func TestContract24TheValuesOfThePaymentAreThoseOfTheContract(t *testing.T) {
 }
 
 func TestContract24IdentifiersMustBeThoseOfTheStoredCheckout(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created, other := s.ready(t, "ORDER-1"), s.ready(t, "ORDER-2")
-		before := s.dossiers(t)
+	contract(t, func(t *testing.T, s *suite) {
+		created, other := s.Ready(t, "ORDER-1"), s.Ready(t, "ORDER-2")
+		before := s.Dossiers(t)
 		identifiers := []string{"checkout.checkout_id", "provider.provider_order_id", "checkout.opportunity_id",
 			"checkout.dda_id", "checkout.checkout_token"}
 		mine, others := sent(t, created), sent(t, other)
@@ -166,20 +158,20 @@ func TestContract24IdentifiersMustBeThoseOfTheStoredCheckout(t *testing.T) {
 				"cut short":              mine.Text(field)[1:],
 			} {
 				t.Run(field+" "+name, func(t *testing.T) {
-					got := s.confirmAs(t, created, set(t, confirmBody(created), field, fmt.Sprintf("%q", value)))
+					got := s.confirmAs(t, created, set(t, created.ConfirmBody(), field, fmt.Sprintf("%q", value)))
 					refused(t, got, http.StatusConflict, "CONFLICT", field)
 				})
 			}
 		}
-		wholly := s.confirmAs(t, created, confirmBody(other))
+		wholly := s.confirmAs(t, created, other.ConfirmBody())
 		refused(t, wholly, http.StatusConflict, "CONFLICT", identifiers[:4]...)
 		for _, code := range []string{"TUI", "kowhai", "NOBODY"} {
 			t.Run("provider code "+code, func(t *testing.T) {
-				got := s.confirmAs(t, created, set(t, confirmBody(created), "provider.provider_code", fmt.Sprintf("%q", code)))
+				got := s.confirmAs(t, created, set(t, created.ConfirmBody(), "provider.provider_code", fmt.Sprintf("%q", code)))
 				refused(t, got, http.StatusForbidden, "PROVIDER_KEY_MISMATCH", "provider.provider_code")
 			})
 		}
-		if after := s.dossiers(t); !reflect.DeepEqual(after, before) {
+		if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
 			t.Errorf("refused confirms changed the record:\n%+v\nwant\n%+v", after, before)
 		}
 	})
@@ -188,7 +180,7 @@ func TestContract24IdentifiersMustBeThoseOfTheStoredCheckout(t *testing.T) {
 // sent returns the confirm that fits a create's answer, for a look at its fields.
 func sent(t *testing.T, created response) demo.Object {
 	t.Helper()
-	a, err := demo.ParseObject([]byte(confirmBody(created)))
+	a, err := demo.ParseObject([]byte(created.ConfirmBody()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,23 +198,23 @@ func flipped(text string) string {
 }
 
 func TestContract24TheCheckoutIDMustAppearInThePath(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
 		for _, path := range []string{"/v1/provider-checkouts/confirm", "/v1/provider-checkouts//confirm"} {
-			got := s.post(t, "KOWHAI", path, confirmBody(created))
-			if got.status != http.StatusNotFound && got.status != http.StatusMethodNotAllowed {
-				t.Errorf("POST %s answers %d %s", path, got.status, got.text)
+			got := s.Post(t, "KOWHAI", path, created.ConfirmBody())
+			if got.Status != http.StatusNotFound && got.Status != http.StatusMethodNotAllowed {
+				t.Errorf("POST %s answers %d %s", path, got.Status, got.Body)
 			}
 		}
-		unknown := s.post(t, "KOWHAI", "/v1/provider-checkouts/KOWHAI-1-aaaaaaaaaaaaaaaa/confirm", confirmBody(created))
+		unknown := s.Post(t, "KOWHAI", "/v1/provider-checkouts/KOWHAI-1-aaaaaaaaaaaaaaaa/confirm", created.ConfirmBody())
 		refused(t, unknown, http.StatusNotFound, "CHECKOUT_NOT_FOUND")
 	})
 }
 
 func TestContract24FieldsThatTheContractDoesNotKnowBindNothing(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		body := confirmBody(created)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		body := created.ConfirmBody()
 		for path, raw := range map[string]string{
 			"agreement.id": `"mine"`, "agreement.number": `"PPA-1"`, "agreement.pdf_generated": "false",
 			"checkout.status": `"direct_debit_setup_required"`, "enrolment.status": `"draft"`,
@@ -231,9 +223,9 @@ func TestContract24FieldsThatTheContractDoesNotKnowBindNothing(t *testing.T) {
 			body = set(t, body, path, raw)
 		}
 		confirmed := s.confirmAs(t, created, body)
-		if confirmed.string("agreement.id") == "mine" || confirmed.string("checkout.status") != "confirmed" ||
-			confirmed.string("direct_debit.mandate_status") != "pending_submission" {
-			t.Errorf("confirm answers %s", confirmed.text)
+		if confirmed.String("agreement.id") == "mine" || confirmed.String("checkout.status") != "confirmed" ||
+			confirmed.String("direct_debit.mandate_status") != "pending_submission" {
+			t.Errorf("confirm answers %s", confirmed.Body)
 		}
 		if price := s.dossier(t, "ORDER-1").Agreement.Pricing.Price; price != 2990_00 {
 			t.Errorf("the agreement's price is %s", price)
@@ -242,41 +234,41 @@ func TestContract24FieldsThatTheContractDoesNotKnowBindNothing(t *testing.T) {
 }
 
 func TestContract24TheTokenIsTheLatestOneAfterAnyReplay(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		s.clock.forward(setupLifetime - 23*time.Hour)
-		replayed := s.post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1"))
-		if replayed.string("direct_debit.token") == created.string("direct_debit.token") {
-			t.Fatalf("with less than a day left a replay answers the same token: %s", replayed.text)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		s.Clock.Forward(setupLifetime - 23*time.Hour)
+		replayed := s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1"))
+		if replayed.String("direct_debit.token") == created.String("direct_debit.token") {
+			t.Fatalf("with less than a day left a replay answers the same token: %s", replayed.Body)
 		}
-		refused(t, s.confirm(t, created), http.StatusConflict, "CONFLICT", "checkout.checkout_token")
-		if got := s.confirm(t, replayed); got.status != http.StatusOK || got.at("already_confirmed") != false {
-			t.Errorf("with the latest token confirm answers %d %s", got.status, got.text)
+		refused(t, s.Confirm(t, created), http.StatusConflict, "CONFLICT", "checkout.checkout_token")
+		if got := s.Confirm(t, replayed); got.Status != http.StatusOK || got.At("already_confirmed") != false {
+			t.Errorf("with the latest token confirm answers %d %s", got.Status, got.Body)
 		}
-		if got := s.confirm(t, created); got.status != http.StatusOK || got.at("already_confirmed") != true {
-			t.Errorf("with the earlier token a repeat answers %d %s", got.status, got.text)
+		if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("already_confirmed") != true {
+			t.Errorf("with the earlier token a repeat answers %d %s", got.Status, got.Body)
 		}
 	})
 }
 
 func TestContract24TheLatestTokenConfirmsThoughItsPageHasExpired(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		s.clock.forward(setupLifetime + time.Hour)
-		if got := s.confirm(t, created); got.status != http.StatusOK || got.at("already_confirmed") != false {
-			t.Errorf("confirm answers %d %s", got.status, got.text)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		s.Clock.Forward(setupLifetime + time.Hour)
+		if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("already_confirmed") != false {
+			t.Errorf("confirm answers %d %s", got.Status, got.Body)
 		}
 	})
 }
 
 func TestContract24ALostTokenDoesNotBlockARepeat(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		lost := set(t, confirmBody(created), "checkout.checkout_token", `"lost"`)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		lost := set(t, created.ConfirmBody(), "checkout.checkout_token", `"lost"`)
 		refused(t, s.confirmAs(t, created, lost), http.StatusConflict, "CONFLICT", "checkout.checkout_token")
-		s.confirm(t, created)
-		if got := s.confirmAs(t, created, lost); got.status != http.StatusOK || got.at("already_confirmed") != true {
-			t.Errorf("a repeat with a lost token answers %d %s", got.status, got.text)
+		s.Confirm(t, created)
+		if got := s.confirmAs(t, created, lost); got.Status != http.StatusOK || got.At("already_confirmed") != true {
+			t.Errorf("a repeat with a lost token answers %d %s", got.Status, got.Body)
 		}
 	})
 }
@@ -291,16 +283,16 @@ func TestContract24ConfirmsDateIsTheAgreedOne(t *testing.T) {
 			"instalment 2027-03-15", "instalment 2027-03-22"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			contract(t, func(t *testing.T, s *sandbox) {
-				created := s.post(t, tt.provider, "/v1/provider-checkouts", order(tt.body, "ORDER-1"))
-				s.setUp(t, created)
-				body := set(t, confirmBody(created), "payment.first_payment_date", `"2027-03-15"`)
-				confirmed := s.post(t, tt.provider, checkoutPath(created)+"/confirm", body)
-				if confirmed.status != http.StatusOK {
-					t.Fatalf("confirm answers %d %s", confirmed.status, confirmed.text)
+			contract(t, func(t *testing.T, s *suite) {
+				created := s.Post(t, tt.provider, "/v1/provider-checkouts", order(tt.body, "ORDER-1"))
+				s.SetUp(t, created)
+				body := set(t, created.ConfirmBody(), "payment.first_payment_date", `"2027-03-15"`)
+				confirmed := s.Post(t, tt.provider, created.CheckoutPath()+"/confirm", body)
+				if confirmed.Status != http.StatusOK {
+					t.Fatalf("confirm answers %d %s", confirmed.Status, confirmed.Body)
 				}
 				// A repeat that names yet another date changes nothing.
-				s.post(t, tt.provider, checkoutPath(created)+"/confirm", confirmBody(created))
+				s.Post(t, tt.provider, created.CheckoutPath()+"/confirm", created.ConfirmBody())
 
 				d := s.dossier(t, "ORDER-1")
 				if got := d.Agreement.Plan.First.String(); got != "2027-03-15" {
@@ -322,9 +314,9 @@ func TestContract24ConfirmsDateIsTheAgreedOne(t *testing.T) {
 				if sum != d.Agreement.Pricing.Price {
 					t.Errorf("the charges sum to %s, the price is %s", sum, d.Agreement.Pricing.Price)
 				}
-				replayed := s.post(t, tt.provider, "/v1/provider-checkouts", order(tt.body, "ORDER-1"))
-				if replayed.status != http.StatusOK || replayed.string("plan.first_payment_date") != "2027-02-01" {
-					t.Errorf("a replay with the preferred date answers %d %s", replayed.status, replayed.text)
+				replayed := s.Post(t, tt.provider, "/v1/provider-checkouts", order(tt.body, "ORDER-1"))
+				if replayed.Status != http.StatusOK || replayed.String("plan.first_payment_date") != "2027-02-01" {
+					t.Errorf("a replay with the preferred date answers %d %s", replayed.Status, replayed.Body)
 				}
 			})
 		})
@@ -332,13 +324,13 @@ func TestContract24ConfirmsDateIsTheAgreedOne(t *testing.T) {
 }
 
 func TestContract25AConfirmIsAnsweredWithTheseFieldsAndNoOthers(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		confirmed := s.confirm(t, created)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		confirmed := s.Confirm(t, created)
 		want := map[string]any{
 			"success":                     true,
 			"checkout.status":             "confirmed",
-			"checkout.id":                 created.at("checkout.checkout_id"),
+			"checkout.id":                 created.At("checkout.checkout_id"),
 			"enrolment.status":            "complete",
 			"direct_debit.setup_complete": true,
 			"direct_debit.mandate_status": "pending_submission",
@@ -348,26 +340,26 @@ func TestContract25AConfirmIsAnsweredWithTheseFieldsAndNoOthers(t *testing.T) {
 			"already_confirmed":           false,
 		}
 		holdsExactly(t, confirmed, want)
-		if number := confirmed.string("agreement.number"); !regexp.MustCompile(`^PPA-20\d\d-\d{6}$`).MatchString(number) {
+		if number := confirmed.String("agreement.number"); !regexp.MustCompile(`^PPA-20\d\d-\d{6}$`).MatchString(number) {
 			t.Errorf("the agreement's number is %q", number)
 		}
 		want["already_confirmed"] = true
-		want["agreement.id"], want["agreement.number"] = confirmed.at("agreement.id"), confirmed.at("agreement.number")
-		holdsExactly(t, s.confirm(t, created), want)
+		want["agreement.id"], want["agreement.number"] = confirmed.At("agreement.id"), confirmed.At("agreement.number")
+		holdsExactly(t, s.Confirm(t, created), want)
 	})
 }
 
 func TestContract25TheAnswerIsWhatIsOnRecord(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		confirmed := s.confirm(t, created)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		confirmed := s.Confirm(t, created)
 		d := s.dossier(t, "ORDER-1")
-		if d.Agreement.ID != confirmed.string("agreement.id") || d.Agreement.Number != confirmed.string("agreement.number") {
-			t.Errorf("on record is agreement %s %s; the answer says %s", d.Agreement.ID, d.Agreement.Number, confirmed.text)
+		if d.Agreement.ID != confirmed.String("agreement.id") || d.Agreement.Number != confirmed.String("agreement.number") {
+			t.Errorf("on record is agreement %s %s; the answer says %s", d.Agreement.ID, d.Agreement.Number, confirmed.Body)
 		}
-		if d.Checkout.Confirmation.RequestID != confirmed.header.Get("X-Request-Id") {
+		if d.Checkout.Confirmation.RequestID != confirmed.Header.Get("X-Request-Id") {
 			t.Errorf("the evidence names request %s, want %s",
-				d.Checkout.Confirmation.RequestID, confirmed.header.Get("X-Request-Id"))
+				d.Checkout.Confirmation.RequestID, confirmed.Header.Get("X-Request-Id"))
 		}
 		if d.Document == nil || d.Document.Size == 0 {
 			t.Errorf("pdf_generated is true; on record is the document %+v", d.Document)

@@ -11,6 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // noticeOf gives the first provider of the file this notice period.
@@ -19,13 +20,13 @@ func noticeOf(days string) string {
 }
 
 // goOn sends the form of the setup page as a browser at that address does.
-func (s *sandbox) goOn(t *testing.T, page response, from string) response {
+func (s *suite) goOn(t *testing.T, page response, from string) response {
 	t.Helper()
 	var fields []string
-	for _, e := range pick(elements(t, page), "input", "type", "hidden") {
-		fields = append(fields, e.attr["name"], e.attr["value"])
+	for _, e := range pick(sandbox.Elements(t, page), "input", "type", "hidden") {
+		fields = append(fields, e.Attr["name"], e.Attr["value"])
 	}
-	return s.submit(t, setupPagePath, fields, "X-Forwarded-For", from)
+	return s.Submit(t, sandbox.SetupPagePath, fields, "X-Forwarded-For", from)
 }
 
 func behindAProxy(_ *service.Config, o *httpapi.Options) {
@@ -35,19 +36,19 @@ func behindAProxy(_ *service.Config, o *httpapi.Options) {
 // The contract has the payer set up the direct debit on the hosted page (section 1). What was agreed to there is
 // kept: when, from where, and which terms.
 func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		s.configure(t, noticeOf("2"))
-		created := s.create(t, "order-1")
-		page := s.visit(t, created.string("direct_debit.setup_url"))
+	contract(t, func(t *testing.T, s *suite) {
+		s.Configure(t, noticeOf("2"))
+		created := s.Create(t, "order-1")
+		page := s.Visit(t, created.String("direct_debit.setup_url"))
 		s.goOn(t, page, "198.51.100.1") // a first look, on another device
-		s.clock.forward(time.Minute)
-		if r := s.goOn(t, page, "203.0.113.7"); r.status != http.StatusSeeOther {
-			t.Fatalf("going on: %d %s", r.status, r.text)
+		s.Clock.Forward(time.Minute)
+		if r := s.goOn(t, page, "203.0.113.7"); r.Status != http.StatusSeeOther {
+			t.Fatalf("going on: %d %s", r.Status, r.Body)
 		}
-		at := s.clock.now()
-		s.clock.forward(time.Minute)
-		s.submit(t, bankFormPath, bankDetails(created, goodAccount))
-		confirmed := s.confirm(t, created)
+		at := s.Clock.Now()
+		s.Clock.Forward(time.Minute)
+		s.Submit(t, sandbox.BankFormPath, bankDetails(created, goodAccount))
+		confirmed := s.Confirm(t, created)
 
 		d := s.dossier(t, "order-1")
 		got := d.Checkout.Setup.Consent
@@ -58,7 +59,7 @@ func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
 		if d.Agreement.DirectDebit.Consent != d.Checkout.Setup.Consent {
 			t.Errorf("the agreement's consent is %+v, the checkout's %+v", d.Agreement.DirectDebit.Consent, d.Checkout.Setup.Consent)
 		}
-		doc, err := s.store.Document(t.Context(), confirmed.string("agreement.number"))
+		doc, err := s.Store.Document(t.Context(), confirmed.String("agreement.number"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,19 +76,19 @@ func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
 }
 
 func TestContract1TermsThatChangedAreReadBeforeTheyAreAccepted(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "order-1")
-		page := s.visit(t, created.string("direct_debit.setup_url"))
-		s.configure(t, noticeOf("2"))
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "order-1")
+		page := s.Visit(t, created.String("direct_debit.setup_url"))
+		s.Configure(t, noticeOf("2"))
 		again := s.goOn(t, page, "203.0.113.7")
-		if again.status != http.StatusConflict || heading(t, again) != openTitle || !strings.Contains(again.text, "The terms have changed") {
-			t.Fatalf("going on after the terms changed: %d %s", again.status, again.text)
+		if again.Status != http.StatusConflict || heading(t, again) != sandbox.OpenTitle || !strings.Contains(again.Body, "The terms have changed") {
+			t.Fatalf("going on after the terms changed: %d %s", again.Status, again.Body)
 		}
 		if d := s.dossier(t, "order-1"); !d.Checkout.Setup.Consent.IsZero() || d.Checkout.Setup.Try != 0 {
 			t.Errorf("setup = %+v, want none begun", d.Checkout.Setup)
 		}
-		if r := s.goOn(t, again, "203.0.113.7"); r.status != http.StatusSeeOther {
-			t.Errorf("going on from the page that was read again: %d %s", r.status, r.text)
+		if r := s.goOn(t, again, "203.0.113.7"); r.Status != http.StatusSeeOther {
+			t.Errorf("going on from the page that was read again: %d %s", r.Status, r.Body)
 		}
 	})
 }

@@ -35,7 +35,7 @@ func kinds(names ...string) (all []string) {
 
 func TestContract21EveryFieldThatIsWrongOrMissingIsNamedAndNothingIsStored(t *testing.T) {
 	given := kinds("amount", "zero")[2:] // a final instalment may be left out
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range []struct {
 			provider, body, field string
 			raws                  []string
@@ -69,7 +69,7 @@ func TestContract21EveryFieldThatIsWrongOrMissingIsNamedAndNothingIsStored(t *te
 		} {
 			for _, raw := range tt.raws {
 				t.Run(fmt.Sprintf("%s %s=%.20s", tt.provider, tt.field, raw), func(t *testing.T) {
-					r := s.post(t, tt.provider, createPath, set(t, order(tt.body, "ORDER-1"), tt.field, raw))
+					r := s.Post(t, tt.provider, createPath, set(t, order(tt.body, "ORDER-1"), tt.field, raw))
 					refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", tt.field)
 				})
 			}
@@ -79,7 +79,7 @@ func TestContract21EveryFieldThatIsWrongOrMissingIsNamedAndNothingIsStored(t *te
 }
 
 func TestContract21AllFaultsOfARequestStandInOneAnswer(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		both := []string{"provider.provider_code", "provider.provider_order_id",
 			"student.first_name", "student.last_name", "student.email"}
 		legacy := append(both[:5:5], "course.course_name", "pricing.course_price", "pricing.amount_to_finance",
@@ -90,36 +90,36 @@ func TestContract21AllFaultsOfARequestStandInOneAnswer(t *testing.T) {
 		nulls := `{"provider": null, "student": null, "course": null, "pricing": null, "plan": null}`
 		nested := `{"provider": {"provider_code": null}, "student": {"email": null}, "pricing": {}, "plan": {"payment_type": null}}`
 		for _, body := range []string{empty, nulls, nested} {
-			refused(t, s.post(t, "TUI", createPath, body), http.StatusBadRequest, "VALIDATION_ERROR", legacy...)
-			refused(t, s.post(t, "KOWHAI", createPath, body), http.StatusBadRequest, "VALIDATION_ERROR", catalogue...)
+			refused(t, s.Post(t, "TUI", createPath, body), http.StatusBadRequest, "VALIDATION_ERROR", legacy...)
+			refused(t, s.Post(t, "KOWHAI", createPath, body), http.StatusBadRequest, "VALIDATION_ERROR", catalogue...)
 		}
 		sections := `{"provider": 1, "student": "a", "course": [], "pricing": true, "plan": 0.5}`
-		refused(t, s.post(t, "TUI", createPath, sections), http.StatusBadRequest, "VALIDATION_ERROR",
+		refused(t, s.Post(t, "TUI", createPath, sections), http.StatusBadRequest, "VALIDATION_ERROR",
 			"provider", "student", "course", "pricing", "plan")
-		refused(t, s.post(t, "KOWHAI", createPath, `{}`, "Idempotency-Key", ""), http.StatusBadRequest, "VALIDATION_ERROR",
+		refused(t, s.Post(t, "KOWHAI", createPath, `{}`, "Idempotency-Key", ""), http.StatusBadRequest, "VALIDATION_ERROR",
 			append([]string{"Idempotency-Key"}, catalogue...)...)
 		nothingStored(t, s)
 	})
 }
 
 func TestContract21ANullIsAnAbsentField(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		body := order(catalogueCreate, "ORDER-1")
 		for _, path := range []string{"course.course_name", "pricing.course_price", "pricing.amount_to_finance", "pricing.upfront_payment",
 			"plan.payment_type", "plan.number_of_instalments", "plan.instalment_amount", "plan.final_instalment_amount"} {
 			body = set(t, body, path, "null")
 		}
-		r := s.post(t, "KOWHAI", createPath, body)
+		r := s.Post(t, "KOWHAI", createPath, body)
 		exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "KOWHAI", "ORDER-1", cataloguePlan, cataloguePricing)...)
 
 		body = set(t, order(legacyCreate, "ORDER-2"), "course.course_code", "null")
-		r = s.post(t, "TUI", createPath, body)
+		r = s.Post(t, "TUI", createPath, body)
 		exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "TUI", "ORDER-2", legacyPlan, legacyPricing)...)
 	})
 }
 
 func TestContract21AnAmountIsAnyWholeNumberOfCentsAndAnsweredWithTwoDecimals(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for i, tt := range []struct{ price, finance, upfront, number, regular, want string }{
 			{"1250", "1000", "250", "4", "250", "1250.00 1000.00 250.00 250.00"},
 			{"1250.0", "1000.0", "250.0", "4", "250.0", "1250.00 1000.00 250.00 250.00"},
@@ -137,34 +137,34 @@ func TestContract21AnAmountIsAnyWholeNumberOfCentsAndAnsweredWithTwoDecimals(t *
 				"pricing.upfront_payment": tt.upfront, "plan.number_of_instalments": tt.number, "plan.instalment_amount": tt.regular} {
 				body = set(t, body, path, raw)
 			}
-			r := s.post(t, "TUI", createPath, body)
-			got := fmt.Sprintf("%s %s %s %s", r.string("pricing.course_price"), r.string("pricing.amount_to_finance"),
-				r.string("pricing.upfront_payment"), r.string("plan.instalment_amount"))
-			if _, number := r.at("pricing.course_price").(json.Number); r.status != http.StatusCreated || got != tt.want || !number {
-				t.Errorf("%s of %s: %d %s; want %s", tt.price, tt.finance, r.status, r.text, tt.want)
+			r := s.Post(t, "TUI", createPath, body)
+			got := fmt.Sprintf("%s %s %s %s", r.String("pricing.course_price"), r.String("pricing.amount_to_finance"),
+				r.String("pricing.upfront_payment"), r.String("plan.instalment_amount"))
+			if _, number := r.At("pricing.course_price").(json.Number); r.Status != http.StatusCreated || got != tt.want || !number {
+				t.Errorf("%s of %s: %d %s; want %s", tt.price, tt.finance, r.Status, r.Body, tt.want)
 			}
 		}
 	})
 }
 
 func TestContract21AFirstPaymentDateIsAnyRealDayFrom2000To2199(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, day := range []string{"2000-01-01", "2000-02-29", "2024-02-29", "2026-01-01", "2096-02-29", "2199-12-31"} {
-			r := s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, day), "plan.first_payment_date", `"`+day+`"`))
-			if r.status != http.StatusCreated || r.string("plan.first_payment_date") != day {
-				t.Errorf("%s: %d %s", day, r.status, r.text)
+			r := s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, day), "plan.first_payment_date", `"`+day+`"`))
+			if r.Status != http.StatusCreated || r.String("plan.first_payment_date") != day {
+				t.Errorf("%s: %d %s", day, r.Status, r.Body)
 			}
 		}
 	})
 }
 
 func TestContract21AddressesThatPeopleHaveAreTaken(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for i, email := range []string{"a@b.nz", "mere.o'brien+enrol@students.kowhai.ac.nz", "AROHA@EXAMPLE.NZ", "tūī@kōwhai.nz",
 			"x_y%z=1@sub-domain.example.co.nz", strings.Repeat("l", 64) + "@example.nz"} {
-			r := s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, fmt.Sprint("ORDER-", i)), "student.email", `"`+email+`"`))
-			if r.status != http.StatusCreated {
-				t.Errorf("%s: %d %s", email, r.status, r.text)
+			r := s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, fmt.Sprint("ORDER-", i)), "student.email", `"`+email+`"`))
+			if r.Status != http.StatusCreated {
+				t.Errorf("%s: %d %s", email, r.Status, r.Body)
 			}
 		}
 	})

@@ -19,7 +19,7 @@ func withCourses(courses ...[4]string) string {
 
 func TestContract21TheCatalogueResolvesPriceAndInstalments(t *testing.T) {
 	weekly := func(rule string) string { return `{"payment_frequency": "Weekly", ` + rule + `}` }
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range []struct {
 			name, price, upfront, plan, wantPlan, wantPricing string
 		}{
@@ -52,8 +52,8 @@ func TestContract21TheCatalogueResolvesPriceAndInstalments(t *testing.T) {
 				`{"course_price": 100.00, "amount_to_finance": 100.00, "upfront_payment": 0.00}`},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				s.configure(t, withCourses([4]string{"TESTED", tt.price, tt.upfront, tt.plan}))
-				r := s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, tt.name), "course.course_code", `"TESTED"`))
+				s.Configure(t, withCourses([4]string{"TESTED", tt.price, tt.upfront, tt.plan}))
+				r := s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, tt.name), "course.course_code", `"TESTED"`))
 				exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "KOWHAI", tt.name,
 					`"payment_frequency": "Weekly", `+tt.wantPlan, tt.wantPricing)...)
 			})
@@ -62,15 +62,15 @@ func TestContract21TheCatalogueResolvesPriceAndInstalments(t *testing.T) {
 }
 
 func TestContract21EachOfferedFrequencyHasItsOwnPlan(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		s.configure(t, withCourses([4]string{"TESTED", "1000", "0", `{"payment_frequency": "Weekly", "number_of_instalments": 40},
+	contract(t, func(t *testing.T, s *suite) {
+		s.Configure(t, withCourses([4]string{"TESTED", "1000", "0", `{"payment_frequency": "Weekly", "number_of_instalments": 40},
 			{"payment_frequency": "Fortnightly", "number_of_instalments": 20}, {"payment_frequency": "Monthly", "number_of_instalments": 9}`}))
 		for frequency, want := range map[string]string{"Weekly": "40 25.00", "Fortnightly": "20 50.00", "Monthly": "9 111.11"} {
 			body := set(t, order(catalogueCreate, frequency), "course.course_code", `"TESTED"`)
-			r := s.post(t, "KOWHAI", createPath, set(t, body, "plan.payment_frequency", `"`+frequency+`"`))
-			got := r.string("plan.number_of_instalments") + " " + r.string("plan.instalment_amount")
-			if r.status != http.StatusCreated || r.string("plan.payment_frequency") != frequency || got != want {
-				t.Errorf("%s: %d %s, want %s", frequency, r.status, r.text, want)
+			r := s.Post(t, "KOWHAI", createPath, set(t, body, "plan.payment_frequency", `"`+frequency+`"`))
+			got := r.String("plan.number_of_instalments") + " " + r.String("plan.instalment_amount")
+			if r.Status != http.StatusCreated || r.String("plan.payment_frequency") != frequency || got != want {
+				t.Errorf("%s: %d %s, want %s", frequency, r.Status, r.Body, want)
 			}
 		}
 	})
@@ -90,16 +90,16 @@ var repeated = []struct{ field, same, also, other string }{
 }
 
 func TestContract21ACatalogueValueThatIsSentMustEqualTheResolvedOne(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		all := order(catalogueCreate, "EVERY")
 		var fields []string
 		wrong := all
 		for i, tt := range repeated {
-			refused(t, s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "REFUSED"), tt.field, tt.other)),
+			refused(t, s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "REFUSED"), tt.field, tt.other)),
 				http.StatusBadRequest, "VALIDATION_ERROR", tt.field)
 			for j, raw := range []string{tt.same, tt.also} {
 				id := fmt.Sprintf("ORDER-%d-%d", i, j)
-				r := s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, id), tt.field, raw))
+				r := s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, id), tt.field, raw))
 				exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "KOWHAI", id, cataloguePlan, cataloguePricing)...)
 			}
 			all, wrong = set(t, all, tt.field, tt.same), set(t, wrong, tt.field, tt.other)
@@ -107,11 +107,11 @@ func TestContract21ACatalogueValueThatIsSentMustEqualTheResolvedOne(t *testing.T
 				fields = append(fields, tt.field)
 			}
 		}
-		r := s.post(t, "KOWHAI", createPath, all)
+		r := s.Post(t, "KOWHAI", createPath, all)
 		exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "KOWHAI", "EVERY", cataloguePlan, cataloguePricing)...)
-		refused(t, s.post(t, "KOWHAI", createPath, set(t, wrong, "plan.payment_type", "")),
+		refused(t, s.Post(t, "KOWHAI", createPath, set(t, wrong, "plan.payment_type", "")),
 			http.StatusBadRequest, "VALIDATION_ERROR", fields...)
-		for _, d := range s.dossiers(t) {
+		for _, d := range s.Dossiers(t) {
 			if d.Checkout.OrderID == "REFUSED" {
 				t.Error("a refused create is on record")
 			}
@@ -120,15 +120,15 @@ func TestContract21ACatalogueValueThatIsSentMustEqualTheResolvedOne(t *testing.T
 }
 
 func TestContract21ACourseThatCannotBeSoldIsRefusedInTheSameWordsWhateverTheReason(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		s.configure(t, strings.Replace(providers, `"account_id": "acc-tui",`, `"account_id": "acc-tui", "courses": [
+	contract(t, func(t *testing.T, s *suite) {
+		s.Configure(t, strings.Replace(providers, `"account_id": "acc-tui",`, `"account_id": "acc-tui", "courses": [
 			{"course_code": "THEIRS", "course_name": "Theirs", "course_price": 100, "upfront_payment": 0, "active": true,
 			 "environment": "sandbox", "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 10}]}],`, 1))
 		said := map[string]bool{}
 		for _, code := range []string{"UNKNOWN", "RETIRED", "ELSEWHERE", "THEIRS"} {
-			r := s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "course.course_code", `"`+code+`"`))
+			r := s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "course.course_code", `"`+code+`"`))
 			refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", "course.course_code")
-			said[strings.Replace(r.text, r.string("request_id"), "", 1)] = true
+			said[strings.Replace(r.Body, r.String("request_id"), "", 1)] = true
 		}
 		if len(said) != 1 {
 			t.Errorf("a stranger can tell the reasons apart: %v", said)
@@ -140,7 +140,7 @@ func TestContract21ACourseThatCannotBeSoldIsRefusedInTheSameWordsWhateverTheReas
 func TestContract21LegacyInstalmentsSumToThePrincipalToTheCent(t *testing.T) {
 	const price, principal, number, regular, final = "pricing.course_price", "pricing.amount_to_finance",
 		"plan.number_of_instalments", "plan.instalment_amount", "plan.final_instalment_amount"
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for i, tt := range []struct {
 			name                     string
 			finance, n, amount, last string
@@ -171,15 +171,15 @@ func TestContract21LegacyInstalmentsSumToThePrincipalToTheCent(t *testing.T) {
 					number: tt.n, regular: tt.amount, final: tt.last} {
 					body = set(t, body, path, raw)
 				}
-				before := len(s.dossiers(t))
-				r := s.post(t, "TUI", createPath, body)
+				before := len(s.Dossiers(t))
+				r := s.Post(t, "TUI", createPath, body)
 				if tt.fault != "" {
 					refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", tt.fault)
-					if after := len(s.dossiers(t)); after != before {
+					if after := len(s.Dossiers(t)); after != before {
 						t.Errorf("%d more checkouts on record", after-before)
 					}
-				} else if r.status != http.StatusCreated || r.string(final) != tt.final || r.string(number) != tt.n {
-					t.Errorf("answer %d %s, want the final instalment %q", r.status, r.text, tt.final)
+				} else if r.Status != http.StatusCreated || r.String(final) != tt.final || r.String(number) != tt.n {
+					t.Errorf("answer %d %s, want the final instalment %q", r.Status, r.Body, tt.final)
 				}
 			})
 		}
@@ -187,12 +187,12 @@ func TestContract21LegacyInstalmentsSumToThePrincipalToTheCent(t *testing.T) {
 }
 
 func TestContract21ThePriceIsTheUpfrontPaymentAndThePrincipal(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range []struct{ price, upfront string }{
 			{"1250.01", "250.00"}, {"1249.99", "250.00"}, {"1000.00", "250.00"}, {"1250.00", "0"}, {"1250.00", "250.01"}, {"9999999.99", "9999999.99"},
 		} {
 			body := set(t, order(legacyCreate, "ORDER-1"), "pricing.course_price", tt.price)
-			refused(t, s.post(t, "TUI", createPath, set(t, body, "pricing.upfront_payment", tt.upfront)),
+			refused(t, s.Post(t, "TUI", createPath, set(t, body, "pricing.upfront_payment", tt.upfront)),
 				http.StatusBadRequest, "VALIDATION_ERROR", "pricing.course_price")
 		}
 		nothingStored(t, s)
@@ -200,9 +200,9 @@ func TestContract21ThePriceIsTheUpfrontPaymentAndThePrincipal(t *testing.T) {
 }
 
 func TestContract21ALegacyProviderPaysByTheWeekFortnightOrMonth(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, frequency := range []string{"Weekly", "Fortnightly", "Monthly"} {
-			r := s.post(t, "TUI", createPath, set(t, order(legacyCreate, frequency), "plan.payment_frequency", `"`+frequency+`"`))
+			r := s.Post(t, "TUI", createPath, set(t, order(legacyCreate, frequency), "plan.payment_frequency", `"`+frequency+`"`))
 			exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "TUI", frequency,
 				strings.Replace(legacyPlan, "Weekly", frequency, 1), legacyPricing)...)
 		}

@@ -24,11 +24,11 @@ func exactly(t *testing.T, r response, status int, want string, names ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.status != status {
-		t.Errorf("status %d, want %d", r.status, status)
+	if r.Status != status {
+		t.Errorf("status %d, want %d", r.Status, status)
 	}
-	for _, difference := range differences("", members(r.body), members(wanted)) {
-		t.Errorf("%s\nin %s", difference, r.text)
+	for _, difference := range differences("", members(r.JSON), members(wanted)) {
+		t.Errorf("%s\nin %s", difference, r.Body)
 	}
 }
 
@@ -71,9 +71,9 @@ const opened = `{"success": true, "idempotent_replay": false,
 	"pricing": PRICING}`
 
 // openedNames are what stands for the names in opened.
-func (s *sandbox) openedNames(r response, provider, order, plan, pricing string) []string {
-	return []string{"PROVIDER", provider, "ORDER", order, "PLAN", plan, "PRICING", pricing, "BASE", s.url,
-		"DDA", r.string("records.dda_id"), "CHECKOUT", r.string("checkout.checkout_id"), "TOKEN", r.string("direct_debit.token")}
+func (s *suite) openedNames(r response, provider, order, plan, pricing string) []string {
+	return []string{"PROVIDER", provider, "ORDER", order, "PLAN", plan, "PRICING", pricing, "BASE", s.URL,
+		"DDA", r.String("records.dda_id"), "CHECKOUT", r.String("checkout.checkout_id"), "TOKEN", r.String("direct_debit.token")}
 }
 
 const (
@@ -86,13 +86,13 @@ const (
 )
 
 func TestContract22AFirstCreateAnswersTheseFieldsAndNoOthers(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range []struct{ name, provider, body, plan, pricing string }{
 			{"catalogue", "KOWHAI", catalogueCreate, cataloguePlan, cataloguePricing},
 			{"legacy", "TUI", legacyCreate, legacyPlan, legacyPricing},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				r := s.post(t, tt.provider, createPath, order(tt.body, "ENR/<1>& é"))
+				r := s.Post(t, tt.provider, createPath, order(tt.body, "ENR/<1>& é"))
 				exactly(t, r, http.StatusCreated, opened,
 					s.openedNames(r, tt.provider, "ENR/<1>& é", tt.plan, tt.pricing)...)
 			})
@@ -101,52 +101,52 @@ func TestContract22AFirstCreateAnswersTheseFieldsAndNoOthers(t *testing.T) {
 }
 
 func TestContract4AFirstCreateIs201WithTheLocationOfItsCheckout(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		location := created.header.Get("Location")
-		if location != checkoutPath(created) {
-			t.Errorf("Location %q, want %q", location, checkoutPath(created))
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		location := created.Header.Get("Location")
+		if location != created.CheckoutPath() {
+			t.Errorf("Location %q, want %q", location, created.CheckoutPath())
 		}
-		if found := s.get(t, "KOWHAI", location); found.status != http.StatusOK ||
-			found.string("checkout.checkout_id") != created.string("checkout.checkout_id") {
-			t.Errorf("GET of the location answers %d %s", found.status, found.text)
+		if found := s.Get(t, "KOWHAI", location); found.Status != http.StatusOK ||
+			found.String("checkout.checkout_id") != created.String("checkout.checkout_id") {
+			t.Errorf("GET of the location answers %d %s", found.Status, found.Body)
 		}
-		if replay := s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")); replay.header.Get("Location") != "" {
-			t.Errorf("a replay created nothing, yet has the Location %q", replay.header.Get("Location"))
+		if replay := s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")); replay.Header.Get("Location") != "" {
+			t.Errorf("a replay created nothing, yet has the Location %q", replay.Header.Get("Location"))
 		}
 	})
 }
 
 func TestContract22ACheckoutIDIsTheProvidersCodeDigitsAndASuffix(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		shape := regexp.MustCompile(`^KOWHAI-([0-9]{13})-[a-z2-7]{16}$`)
-		before := s.clock.now().UnixMilli()
-		first, second := s.create(t, "ORDER-1"), s.create(t, "ORDER-2")
-		after := s.clock.now().UnixMilli()
+		before := s.Clock.Now().UnixMilli()
+		first, second := s.Create(t, "ORDER-1"), s.Create(t, "ORDER-2")
+		after := s.Clock.Now().UnixMilli()
 		for _, r := range []response{first, second} {
-			parts := shape.FindStringSubmatch(r.string("checkout.checkout_id"))
+			parts := shape.FindStringSubmatch(r.String("checkout.checkout_id"))
 			if parts == nil || parts[1] < fmt.Sprint(before) || parts[1] > fmt.Sprint(after) {
-				t.Errorf("checkout_id %q, want KOWHAI-<unix milliseconds of now>-<16 characters>", r.at("checkout.checkout_id"))
+				t.Errorf("checkout_id %q, want KOWHAI-<unix milliseconds of now>-<16 characters>", r.At("checkout.checkout_id"))
 			}
 		}
-		if first.string("checkout.checkout_id")[21:] == second.string("checkout.checkout_id")[21:] {
-			t.Errorf("two checkouts share the suffix of %q", first.string("checkout.checkout_id"))
+		if first.String("checkout.checkout_id")[21:] == second.String("checkout.checkout_id")[21:] {
+			t.Errorf("two checkouts share the suffix of %q", first.String("checkout.checkout_id"))
 		}
 	})
 }
 
 func TestContract3ACreateMakesAContactAnEnrolmentAndADraftAuthority(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		all := s.dossiers(t)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		all := s.Dossiers(t)
 		if len(all) != 1 {
 			t.Fatalf("%d checkouts on record, want 1", len(all))
 		}
 		c := all[0].Checkout
-		want := checkout.Records{ContactID: created.string("records.contact_id"),
-			OpportunityID: created.string("records.opportunity_id"), DDAID: created.string("records.dda_id")}
+		want := checkout.Records{ContactID: created.String("records.contact_id"),
+			OpportunityID: created.String("records.opportunity_id"), DDAID: created.String("records.dda_id")}
 		if c.Records != want || want.ContactID == want.OpportunityID || want.OpportunityID == want.DDAID {
-			t.Errorf("records %+v, want the three of %s", c.Records, created.text)
+			t.Errorf("records %+v, want the three of %s", c.Records, created.Body)
 		}
 		if want := (checkout.Student{FirstName: "Aroha", LastName: "Ngata", Email: "aroha.ngata@students.example.ac.nz"}); c.Student != want {
 			t.Errorf("student %+v, want %+v", c.Student, want)
@@ -154,26 +154,26 @@ func TestContract3ACreateMakesAContactAnEnrolmentAndADraftAuthority(t *testing.T
 		if c.Status != checkout.SetupRequired || all[0].Agreement != nil || all[0].Document != nil {
 			t.Errorf("a create leaves status %s, agreement %v, document %v", c.Status, all[0].Agreement, all[0].Document)
 		}
-		if len(all[0].Events) != 1 || len(s.hooks.all()) != 1 || s.hooks.all()[0].body.Text("event") != "checkout.created" {
-			t.Errorf("%d events on record, delivered %v; want checkout.created", len(all[0].Events), s.hooks.all())
+		if len(all[0].Events) != 1 || len(s.Receiver.Deliveries()) != 1 || s.Receiver.Deliveries()[0].JSON.Text("event") != "checkout.created" {
+			t.Errorf("%d events on record, delivered %v; want checkout.created", len(all[0].Events), s.Receiver.Deliveries())
 		}
 	})
 }
 
 func TestContract21UnknownFieldsAreIgnored(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		body := order(catalogueCreate, "ORDER-1")
 		for _, path := range []string{"student.phone", "checkout.status", "records.dda_id", "direct_debit.setup_complete", "plan.discount"} {
 			body = set(t, body, path, `"confirmed"`)
 		}
 		body = strings.Replace(body, "{", `{"status": "confirmed", "success": false, "unheard": {"of": [null, 1e999]},`, 1)
-		r := s.post(t, "KOWHAI", createPath, body)
+		r := s.Post(t, "KOWHAI", createPath, body)
 		exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "KOWHAI", "ORDER-1", cataloguePlan, cataloguePricing)...)
 	})
 }
 
 func TestContract21WhatCouldBeReadInTwoWaysIsRefused(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		whole := order(catalogueCreate, "ORDER-1")
 		code := `"provider_code": "KOWHAI"`
 		for _, tt := range []struct {
@@ -195,7 +195,7 @@ func TestContract21WhatCouldBeReadInTwoWaysIsRefused(t *testing.T) {
 			{"nothing", whole, "", nil},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				refused(t, s.post(t, "KOWHAI", createPath, strings.Replace(whole, tt.old, tt.new, 1)),
+				refused(t, s.Post(t, "KOWHAI", createPath, strings.Replace(whole, tt.old, tt.new, 1)),
 					http.StatusBadRequest, "VALIDATION_ERROR", tt.fields...)
 			})
 		}
@@ -204,50 +204,50 @@ func TestContract21WhatCouldBeReadInTwoWaysIsRefused(t *testing.T) {
 }
 
 // nothingStored checks that no checkout is on record and no event was sent.
-func nothingStored(t *testing.T, s *sandbox) {
+func nothingStored(t *testing.T, s *suite) {
 	t.Helper()
-	if stored, sent := s.dossiers(t), s.hooks.all(); len(stored) != 0 || len(sent) != 0 {
+	if stored, sent := s.Dossiers(t), s.Receiver.Deliveries(); len(stored) != 0 || len(sent) != 0 {
 		t.Errorf("%d checkouts on record and %d events sent, want none", len(stored), len(sent))
 	}
 }
 
 func TestContract21NamesAreNormalisedAndTrimmedAndIdentifiersAreNot(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		const decomposed, composed = "Tu\u0304hoe", "Tūhoe"
 		body := order(legacyCreate, `\u2003e\u0301 `)
 		body = set(t, body, "student.last_name", `"\u00a0 `+decomposed+` "`)
 		body = set(t, body, "course.course_name", `" `+decomposed+`\u3000"`)
-		r := s.post(t, "TUI", createPath, body)
-		if got := r.string("provider.provider_order_id"); r.status != http.StatusCreated || got != "\u2003e\u0301 " {
-			t.Fatalf("order id came back as %q with %d", got, r.status)
+		r := s.Post(t, "TUI", createPath, body)
+		if got := r.String("provider.provider_order_id"); r.Status != http.StatusCreated || got != "\u2003e\u0301 " {
+			t.Fatalf("order id came back as %q with %d", got, r.Status)
 		}
-		c := s.dossiers(t)[0].Checkout
+		c := s.Dossiers(t)[0].Checkout
 		if c.Student.LastName != composed || c.Intent.CourseName != composed || c.OrderID != "\u2003e\u0301 " {
 			t.Errorf("stored last name %q, course %q, order %q", c.Student.LastName, c.Intent.CourseName, c.OrderID)
 		}
 		others := []string{`\u2003\u00e9 `, `e\u0301`, `E\u0301`, ` e\u0301`}
 		for i, other := range others {
-			if r := s.post(t, "TUI", createPath, order(legacyCreate, other)); r.status != http.StatusCreated {
-				t.Errorf("order %d, which only looks the same: %d %s", i, r.status, r.text)
+			if r := s.Post(t, "TUI", createPath, order(legacyCreate, other)); r.Status != http.StatusCreated {
+				t.Errorf("order %d, which only looks the same: %d %s", i, r.Status, r.Body)
 			}
 		}
 	})
 }
 
 func TestContract21TextsOf1To255CharactersAreTaken(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		longest := strings.Repeat("🦜", 255)
 		for i, text := range []string{"a", longest, "'; DROP TABLE checkouts; --", "=cmd|'/c calc'!A1", "<script>alert(1)</script>", "{{.}} %s ${x}"} {
 			body := set(t, order(legacyCreate, fmt.Sprint("ORDER-", i, "-")), "course.course_name", fmt.Sprintf("%q", text))
 			for _, field := range []string{"provider.provider_order_id", "student.first_name", "student.last_name"} {
 				body = set(t, body, field, fmt.Sprintf("%q", text))
 			}
-			r := s.post(t, "TUI", createPath, body)
-			if r.status != http.StatusCreated || r.string("provider.provider_order_id") != text {
-				t.Errorf("%.20q: %d %.200s", text, r.status, r.text)
+			r := s.Post(t, "TUI", createPath, body)
+			if r.Status != http.StatusCreated || r.String("provider.provider_order_id") != text {
+				t.Errorf("%.20q: %d %.200s", text, r.Status, r.Body)
 			}
 		}
-		all := s.dossiers(t)
+		all := s.Dossiers(t)
 		if !slices.ContainsFunc(all, func(d ports.Dossier) bool { return d.Checkout.Student.FirstName == longest }) {
 			t.Error("255 characters outside the first plane were not stored whole")
 		}

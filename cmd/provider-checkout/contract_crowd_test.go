@@ -38,17 +38,17 @@ func atOnce(n int, send func(i int) response) []response {
 }
 
 // beside runs a second service over the same store, as another process does.
-func (s *sandbox) beside(t *testing.T) *sandbox {
+func (s *suite) beside(t *testing.T) *suite {
 	t.Helper()
-	svc, err := service.New(s.config)
+	svc, err := service.New(s.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(site.Handler(svc, s.options))
+	server := httptest.NewServer(site.Handler(svc, s.Options))
 	t.Cleanup(server.Close)
-	other := *s
-	other.url = server.URL
-	return &other
+	other := *s.Sandbox
+	other.URL = server.URL
+	return &suite{&other}
 }
 
 // gate is an entropy that nobody gets before a crowd has come for it, or a second has passed: a create draws
@@ -79,7 +79,7 @@ func oneWith(t *testing.T, all []response, status int) (one response, others []r
 	t.Helper()
 	found := 0
 	for _, r := range all {
-		if r.status == status {
+		if r.Status == status {
 			one = r
 			found++
 		} else {
@@ -93,13 +93,13 @@ func oneWith(t *testing.T, all []response, status int) (one response, others []r
 }
 
 // told returns the names of the events that arrived, in order, and checks that all on record were delivered.
-func (s *sandbox) told(t *testing.T) string {
+func (s *suite) told(t *testing.T) string {
 	t.Helper()
 	var names []string
-	for _, h := range s.hooks.all() {
-		names = append(names, h.body.Text("event"))
+	for _, h := range s.Receiver.Deliveries() {
+		names = append(names, h.JSON.Text("event"))
 	}
-	for _, d := range s.dossiers(t) {
+	for _, d := range s.Dossiers(t) {
 		for _, e := range d.Events {
 			if e.Status != events.Delivered || e.Attempts != 1 {
 				t.Errorf("%s of %s is on record as %s after %d attempts", e.Event.Name, d.Checkout.OrderID, e.Status, e.Attempts)
@@ -110,9 +110,9 @@ func (s *sandbox) told(t *testing.T) string {
 }
 
 // lone returns the one checkout on record.
-func (s *sandbox) lone(t *testing.T) ports.Dossier {
+func (s *suite) lone(t *testing.T) ports.Dossier {
 	t.Helper()
-	all := s.dossiers(t)
+	all := s.Dossiers(t)
 	if len(all) != 1 {
 		t.Fatalf("%d checkouts on record, want 1", len(all))
 	}
@@ -129,14 +129,14 @@ func TestContract4OfManyCreatesOfOneOrderOneOpensAndTheOthersAreReplays(t *testi
 		{"each under a key of its own", func(i int) []string { return []string{"Idempotency-Key", fmt.Sprint("key-", i)} }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			contract(t, func(t *testing.T, s *sandbox) {
-				processes := [2]*sandbox{s, s.beside(t)}
+			contract(t, func(t *testing.T, s *suite) {
+				processes := [2]*suite{s, s.beside(t)}
 				all := atOnce(crowd, func(i int) response {
-					return processes[i%2].post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), tt.key(i)...)
+					return processes[i%2].Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), tt.key(i)...)
 				})
 				first, others := oneWith(t, all, http.StatusCreated)
 				for i, r := range all {
-					if r.status == http.StatusCreated {
+					if r.Status == http.StatusCreated {
 						continue
 					}
 					key := "KOWHAI:ORDER-1"
@@ -145,8 +145,8 @@ func TestContract4OfManyCreatesOfOneOrderOneOpensAndTheOthersAreReplays(t *testi
 					}
 					exactly(t, r, http.StatusOK, replayed(first, key))
 				}
-				if stored := s.lone(t); len(others) != crowd-1 || stored.Checkout.ID != first.string("checkout.checkout_id") {
-					t.Errorf("%d replays of %s, on record %s", len(others), first.at("checkout.checkout_id"), stored.Checkout.ID)
+				if stored := s.lone(t); len(others) != crowd-1 || stored.Checkout.ID != first.String("checkout.checkout_id") {
+					t.Errorf("%d replays of %s, on record %s", len(others), first.At("checkout.checkout_id"), stored.Checkout.ID)
 				}
 				if told := s.told(t); told != "checkout.created" {
 					t.Errorf("events %q", told)
@@ -157,17 +157,17 @@ func TestContract4OfManyCreatesOfOneOrderOneOpensAndTheOthersAreReplays(t *testi
 }
 
 func TestContract4OfManyIntentsOneOpensAndTheOthersConflict(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		processes := [2]*sandbox{s, s.beside(t)}
+	contract(t, func(t *testing.T, s *suite) {
+		processes := [2]*suite{s, s.beside(t)}
 		first, others := oneWith(t, atOnce(crowd, func(i int) response {
 			date := money.Date{Year: 2027, Month: 2, Day: 1}.After(money.Weekly, i)
-			return processes[i%2].post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"`+date.String()+`"`))
+			return processes[i%2].Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"`+date.String()+`"`))
 		}), http.StatusCreated)
 		for _, r := range others {
 			refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", "plan.first_payment_date")
 		}
-		if stored := s.lone(t).Checkout.Intent.Plan.First.String(); stored != first.string("plan.first_payment_date") {
-			t.Errorf("on record %s, answered %s", stored, first.text)
+		if stored := s.lone(t).Checkout.Intent.Plan.First.String(); stored != first.String("plan.first_payment_date") {
+			t.Errorf("on record %s, answered %s", stored, first.Body)
 		}
 		if told := s.told(t); told != "checkout.created" {
 			t.Errorf("events %q", told)
@@ -176,46 +176,46 @@ func TestContract4OfManyIntentsOneOpensAndTheOthersConflict(t *testing.T) {
 }
 
 func TestContract4OfManyOrdersUnderOneKeyOneOpensAndTheOthersConflict(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		processes := [2]*sandbox{s, s.beside(t)}
+	contract(t, func(t *testing.T, s *suite) {
+		processes := [2]*suite{s, s.beside(t)}
 		first, others := oneWith(t, atOnce(crowd, func(i int) response {
-			return processes[i%2].post(t, "KOWHAI", createPath, order(catalogueCreate, fmt.Sprint("ORDER-", i)), "Idempotency-Key", "key")
+			return processes[i%2].Post(t, "KOWHAI", createPath, order(catalogueCreate, fmt.Sprint("ORDER-", i)), "Idempotency-Key", "key")
 		}), http.StatusCreated)
 		for _, r := range others {
 			refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", "Idempotency-Key", "provider.provider_order_id")
 		}
-		if stored := s.lone(t).Checkout.OrderID; stored != first.string("provider.provider_order_id") {
-			t.Errorf("on record %s, answered %s", stored, first.text)
+		if stored := s.lone(t).Checkout.OrderID; stored != first.String("provider.provider_order_id") {
+			t.Errorf("on record %s, answered %s", stored, first.Body)
 		}
 	}, gated)
 }
 
 func TestContract4ManyReplaysNearTheEndOfAPairMakeOneNewPair(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		s.create(t, "ORDER-1")
-		s.clock.forward(7 * day)
+	contract(t, func(t *testing.T, s *suite) {
+		s.Create(t, "ORDER-1")
+		s.Clock.Forward(7 * day)
 		all := atOnce(crowd, func(int) response { return s.again(t) })
 		for _, r := range all {
-			if r.text != all[0].text || !strings.Contains(r.string("direct_debit.token"), ".2.") {
-				t.Fatalf("replays answer %s and %s, want one second pair", all[0].text, r.text)
+			if r.Body != all[0].Body || !strings.Contains(r.String("direct_debit.token"), ".2.") {
+				t.Fatalf("replays answer %s and %s, want one second pair", all[0].Body, r.Body)
 			}
 		}
 	})
 }
 
 func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		s.setUp(t, created)
-		processes := [2]*sandbox{s, s.beside(t)}
-		all := atOnce(crowd, func(i int) response { return processes[i%2].confirm(t, created) })
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		processes := [2]*suite{s, s.beside(t)}
+		all := atOnce(crowd, func(i int) response { return processes[i%2].Confirm(t, created) })
 		first, repeats := 0, 0
 		want := strings.NewReplacer(`"already_confirmed":true`, "", `"already_confirmed":false`, "")
 		for _, r := range all {
 			switch {
-			case r.status != http.StatusOK || want.Replace(r.text) != want.Replace(all[0].text):
-				t.Errorf("answers %d %s, and %s", r.status, r.text, all[0].text)
-			case r.at("already_confirmed") == false:
+			case r.Status != http.StatusOK || want.Replace(r.Body) != want.Replace(all[0].Body):
+				t.Errorf("answers %d %s, and %s", r.Status, r.Body, all[0].Body)
+			case r.At("already_confirmed") == false:
 				first++
 			default:
 				repeats++
@@ -223,8 +223,8 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 		}
 		stored := s.lone(t)
 		if first != 1 || repeats != crowd-1 || stored.Agreement == nil || stored.Document == nil ||
-			stored.Agreement.Number != all[0].string("agreement.number") || stored.Agreement.ID != all[0].string("agreement.id") {
-			t.Errorf("%d first and %d repeats of %s; on record %+v and %+v", first, repeats, all[0].text, stored.Agreement, stored.Document)
+			stored.Agreement.Number != all[0].String("agreement.number") || stored.Agreement.ID != all[0].String("agreement.id") {
+			t.Errorf("%d first and %d repeats of %s; on record %+v and %+v", first, repeats, all[0].Body, stored.Agreement, stored.Document)
 		}
 		if told := s.told(t); told != "checkout.created checkout.confirmed agreement.generated" {
 			t.Errorf("events %q", told)
@@ -233,10 +233,10 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 }
 
 // hurry is a payer who does whatever the page asks for, until it asks for nothing more.
-func (s *sandbox) hurry(t *testing.T, created response) {
+func (s *suite) hurry(t *testing.T, created response) {
 	t.Helper()
 	payer := demo.NewBrowser(&http.Client{})
-	p, err := payer.Open(t.Context(), http.MethodGet, created.string("direct_debit.setup_url"), nil)
+	p, err := payer.Open(t.Context(), http.MethodGet, created.String("direct_debit.setup_url"), nil)
 	for tries := 0; err == nil && p.Form != nil && tries < 4; tries++ {
 		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, demo.FillIn(p.Form))
 	}
@@ -246,29 +246,29 @@ func (s *sandbox) hurry(t *testing.T, created response) {
 }
 
 func TestContract3PayersReplaysPollsAndConfirmsAtOnceConfirmOnce(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		processes := [2]*sandbox{s, s.beside(t)}
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		processes := [2]*suite{s, s.beside(t)}
 		all := atOnce(96, func(i int) response {
 			switch i % 6 {
 			case 0:
 				s.hurry(t, created)
-				return processes[i/6%2].confirm(t, created)
+				return processes[i/6%2].Confirm(t, created)
 			case 1:
-				return processes[i/6%2].confirm(t, created)
+				return processes[i/6%2].Confirm(t, created)
 			case 2:
-				return processes[i/6%2].post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"))
+				return processes[i/6%2].Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"))
 			case 3:
 				return s.page(t, created)
 			case 4:
-				return processes[i/6%2].get(t, "KOWHAI", checkoutPath(created))
+				return processes[i/6%2].Get(t, "KOWHAI", created.CheckoutPath())
 			default:
-				return processes[i/6%2].post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2030-01-01"`))
+				return processes[i/6%2].Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2030-01-01"`))
 			}
 		})
-		first, number := 0, s.confirm(t, created).string("agreement.number")
+		first, number := 0, s.Confirm(t, created).String("agreement.number")
 		for i, r := range all {
-			confirmed := r.status == http.StatusOK && r.string("agreement.number") == number && r.at("agreement.pdf_generated") == true
+			confirmed := r.Status == http.StatusOK && r.String("agreement.number") == number && r.At("agreement.pdf_generated") == true
 			switch i % 6 {
 			case 1:
 				if !confirmed {
@@ -276,16 +276,16 @@ func TestContract3PayersReplaysPollsAndConfirmsAtOnceConfirmOnce(t *testing.T) {
 				}
 			case 0:
 				if !confirmed {
-					t.Errorf("after the setup a confirm answers %d %s", r.status, r.text)
+					t.Errorf("after the setup a confirm answers %d %s", r.Status, r.Body)
 				}
 			case 5:
 				refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", "plan.first_payment_date")
 			default:
-				if r.status != http.StatusOK {
-					t.Errorf("request %d answers %d %s", i, r.status, r.text)
+				if r.Status != http.StatusOK {
+					t.Errorf("request %d answers %d %s", i, r.Status, r.Body)
 				}
 			}
-			if r.at("already_confirmed") == false {
+			if r.At("already_confirmed") == false {
 				first++
 			}
 		}
@@ -299,7 +299,7 @@ func TestContract3PayersReplaysPollsAndConfirmsAtOnceConfirmOnce(t *testing.T) {
 }
 
 func TestContract3ManyCheckoutsAtOnceDoNotMix(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		const each = 12
 		var created [2 * each]response
 		confirmed := atOnce(len(created), func(i int) response {
@@ -307,31 +307,31 @@ func TestContract3ManyCheckoutsAtOnceDoNotMix(t *testing.T) {
 			if i >= each { // the same orders of another provider
 				provider, body = "TUI", legacyCreate
 			}
-			created[i] = s.post(t, provider, createPath, order(body, fmt.Sprint("ORDER-", i%each)), "Idempotency-Key", fmt.Sprint("key-", i%each))
+			created[i] = s.Post(t, provider, createPath, order(body, fmt.Sprint("ORDER-", i%each)), "Idempotency-Key", fmt.Sprint("key-", i%each))
 			s.hurry(t, created[i])
-			return s.confirm(t, created[i])
+			return s.Confirm(t, created[i])
 		})
 		numbers, ids := map[string]bool{}, map[string]bool{}
 		for i, r := range confirmed {
-			if created[i].status != http.StatusCreated || r.status != http.StatusOK || r.at("already_confirmed") != false || r.at("agreement.pdf_generated") != true ||
-				r.string("checkout.id") != created[i].string("checkout.checkout_id") {
-				t.Errorf("checkout %d: %d %s\nthen %d %s", i, created[i].status, created[i].text, r.status, r.text)
+			if created[i].Status != http.StatusCreated || r.Status != http.StatusOK || r.At("already_confirmed") != false || r.At("agreement.pdf_generated") != true ||
+				r.String("checkout.id") != created[i].String("checkout.checkout_id") {
+				t.Errorf("checkout %d: %d %s\nthen %d %s", i, created[i].Status, created[i].Body, r.Status, r.Body)
 			}
-			numbers[r.string("agreement.number")] = true
+			numbers[r.String("agreement.number")] = true
 			for _, path := range []string{"checkout.checkout_id", "records.contact_id", "records.opportunity_id", "records.dda_id"} {
-				ids[created[i].string(path)] = true
+				ids[created[i].String(path)] = true
 			}
 		}
 		if len(numbers) != len(created) || len(ids) != 4*len(created) {
 			t.Errorf("%d agreement numbers and %d ids, want %d and %d", len(numbers), len(ids), len(created), 4*len(created))
 		}
 		told := map[string]string{}
-		for _, h := range s.hooks.all() {
-			order := h.provider + " " + h.body.Text("data.checkout_id")
-			told[order] += h.body.Text("event") + " "
+		for _, h := range s.Receiver.Deliveries() {
+			order := h.Provider + " " + h.JSON.Text("data.checkout_id")
+			told[order] += h.JSON.Text("event") + " "
 		}
 		for _, r := range created {
-			order := r.string("provider.provider_code") + " " + r.string("checkout.checkout_id")
+			order := r.String("provider.provider_code") + " " + r.String("checkout.checkout_id")
 			if told[order] != "checkout.created checkout.confirmed agreement.generated " {
 				t.Errorf("%s was told of %q", order, told[order])
 			}

@@ -24,9 +24,9 @@ import (
 )
 
 // listening serves the sandbox as the serve command does, its limits included, and returns the address.
-func (s *sandbox) listening(t *testing.T) (address string) {
+func (s *suite) listening(t *testing.T) (address string) {
 	t.Helper()
-	svc, err := service.New(s.config)
+	svc, err := service.New(s.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +37,8 @@ func (s *sandbox) listening(t *testing.T) (address string) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var server sync.WaitGroup
 	server.Go(func() {
-		log := s.options.Log
-		running := &site.Site{Service: svc, Handler: site.Handler(svc, s.options), Ops: ops.New(svc, ops.NewMetrics(), log), Log: log}
+		log := s.Options.Log
+		running := &site.Site{Service: svc, Handler: site.Handler(svc, s.Options), Ops: ops.New(svc, ops.NewMetrics(), log), Log: log}
 		if err := running.Serve(ctx, ln, nil); err != nil {
 			t.Errorf("serve: %v", err)
 		}
@@ -78,22 +78,22 @@ func raw(t *testing.T, address string, sent ...string) (answers []string) {
 }
 
 // request is the beginning of a create of TUI, up to its last header.
-func (s *sandbox) request(headers ...string) string {
-	return "POST /v1/provider-checkouts HTTP/1.1\r\nHost: pay.example\r\nAuthorization: Bearer " + s.keys["TUI"] + "\r\n" +
+func (s *suite) request(headers ...string) string {
+	return "POST /v1/provider-checkouts HTTP/1.1\r\nHost: pay.example\r\nAuthorization: Bearer " + s.Keys["TUI"] + "\r\n" +
 		strings.Join(append(headers, "\r\n"), "\r\n")
 }
 
 func TestContract7ABodyOver64KiBIsRefusedUnread(t *testing.T) {
 	const large = "413 "
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		address := s.listening(t)
 		fits := order(legacyCreate, "FITS")
 		fits += strings.Repeat(" ", 64<<10-len(fits))
-		if r := s.post(t, "TUI", "/v1/provider-checkouts", fits); r.status != http.StatusCreated {
-			t.Errorf("64 KiB: %d %s", r.status, r.text)
+		if r := s.Post(t, "TUI", "/v1/provider-checkouts", fits); r.Status != http.StatusCreated {
+			t.Errorf("64 KiB: %d %s", r.Status, r.Body)
 		}
-		refused(t, s.post(t, "TUI", "/v1/provider-checkouts", fits+" "), http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE")
-		refused(t, s.post(t, "TUI", "/v1/provider-checkouts/x/confirm", fits+" "), http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE")
+		refused(t, s.Post(t, "TUI", "/v1/provider-checkouts", fits+" "), http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE")
+		refused(t, s.Post(t, "TUI", "/v1/provider-checkouts/x/confirm", fits+" "), http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE")
 
 		const json = "Content-Type: application/json"
 		for name, sent := range map[string][]string{
@@ -118,7 +118,7 @@ func TestContract7ABodyOver64KiBIsRefusedUnread(t *testing.T) {
 				t.Errorf("%s with 1 GiB announced: %q", name, answers)
 			}
 		}
-		if n := len(s.dossiers(t)); n != 1 {
+		if n := len(s.Dossiers(t)); n != 1 {
 			t.Errorf("%d checkouts are on record, want the one that fits", n)
 		}
 		calm(t, s)
@@ -128,7 +128,7 @@ func TestContract7ABodyOver64KiBIsRefusedUnread(t *testing.T) {
 func TestContract7HostileBodiesCostBoundedMemory(t *testing.T) {
 	for _, store := range stores { // one after the other: what is measured is the whole process
 		t.Run(store.name, func(t *testing.T) {
-			s := newSandbox(t, store.open(t))
+			s := newSuite(t, store.open(t))
 			address := s.listening(t)
 			const json = "Content-Type: application/json"
 			good := order(legacyCreate, "ORDER-1")
@@ -147,8 +147,8 @@ func TestContract7HostileBodiesCostBoundedMemory(t *testing.T) {
 				began := time.Now()
 				grown := allocated(func() {
 					for range rounds {
-						if r := s.post(t, "TUI", "/v1/provider-checkouts", body); r.status != http.StatusBadRequest {
-							t.Errorf("%s: %d", name, r.status)
+						if r := s.Post(t, "TUI", "/v1/provider-checkouts", body); r.Status != http.StatusBadRequest {
+							t.Errorf("%s: %d", name, r.Status)
 						}
 					}
 				})
@@ -186,7 +186,7 @@ func manyTimes(text string, n int) []string {
 }
 
 func TestContract4ABodyMustBeDeclaredAsJSON(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, headers := range [][]string{
 			{}, {"Content-Type", ""}, {"Content-Type", "text/plain"}, {"Content-Type", "application/x-www-form-urlencoded"},
 			{"Content-Type", "multipart/form-data; boundary=x"}, {"Content-Type", "application/jsonp"}, {"Content-Type", "text/json"},
@@ -195,23 +195,23 @@ func TestContract4ABodyMustBeDeclaredAsJSON(t *testing.T) {
 			{"Content-Type", "application/json", "Content-Type", "text/plain"},
 			{"Content-Type", "application/json", "Content-Encoding", "gzip"}, {"Content-Type", "application/json", "Content-Encoding", "br"},
 		} {
-			headers = append(headers, "Authorization", "Bearer "+s.keys["TUI"])
-			refused(t, s.send(t, http.MethodPost, "/v1/provider-checkouts", order(legacyCreate, "ORDER-1"), headers...),
+			headers = append(headers, "Authorization", "Bearer "+s.Keys["TUI"])
+			refused(t, s.Send(t, http.MethodPost, "/v1/provider-checkouts", order(legacyCreate, "ORDER-1"), headers...),
 				http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
 		}
 		untouched(t, s)
 		for i, media := range []string{"application/json", "application/json; charset=utf-8", "APPLICATION/JSON;charset=\"UTF-8\""} {
-			r := s.send(t, http.MethodPost, "/v1/provider-checkouts", order(legacyCreate, fmt.Sprintf("ORDER-%d", i)),
-				"Authorization", "Bearer "+s.keys["TUI"], "Content-Type", media)
-			if r.status != http.StatusCreated {
-				t.Errorf("%s: %d %s", media, r.status, r.text)
+			r := s.Send(t, http.MethodPost, "/v1/provider-checkouts", order(legacyCreate, fmt.Sprintf("ORDER-%d", i)),
+				"Authorization", "Bearer "+s.Keys["TUI"], "Content-Type", media)
+			if r.Status != http.StatusCreated {
+				t.Errorf("%s: %d %s", media, r.Status, r.Body)
 			}
 		}
 	})
 }
 
 func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		address := s.listening(t)
 		verbs := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "PRI", "get", "X"}
 		for path, allow := range map[string]string{
@@ -230,9 +230,9 @@ func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
 					t.Errorf("%s %s: %q, want 405", verb, path, answers)
 				}
 			}
-			r := s.send(t, http.MethodDelete, path, "", "Authorization", "Bearer "+s.keys["TUI"])
+			r := s.Send(t, http.MethodDelete, path, "", "Authorization", "Bearer "+s.Keys["TUI"])
 			refused(t, r, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
-			if got := r.header.Get("Allow"); got != allow {
+			if got := r.Header.Get("Allow"); got != allow {
 				t.Errorf("DELETE %s: Allow %q, want %q", path, got, allow)
 			}
 		}
@@ -245,7 +245,7 @@ func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
 			}
 		}
 		for _, header := range []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"} {
-			r := s.send(t, http.MethodGet, "/v1/provider-checkouts", "", header, "POST", "Authorization", "Bearer "+s.keys["TUI"])
+			r := s.Send(t, http.MethodGet, "/v1/provider-checkouts", "", header, "POST", "Authorization", "Bearer "+s.Keys["TUI"])
 			refused(t, r, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
 		}
 		untouched(t, s)
@@ -263,50 +263,50 @@ func (b broken) InsertCheckout(ctx context.Context, change checkout.Change, queu
 }
 
 func TestContract7APanicIsAnInternalErrorAndTheServiceLives(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		r := s.post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "PANIC"))
+	contract(t, func(t *testing.T, s *suite) {
+		r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "PANIC"))
 		refused(t, r, http.StatusInternalServerError, "INTERNAL_ERROR")
-		if strings.Contains(r.text, "secret") || strings.Contains(r.text, ".go") || strings.Contains(r.text, "goroutine") {
-			t.Errorf("the answer tells of the inside: %s", r.text)
+		if strings.Contains(r.Body, "secret") || strings.Contains(r.Body, ".go") || strings.Contains(r.Body, "goroutine") {
+			t.Errorf("the answer tells of the inside: %s", r.Body)
 		}
-		if log := s.logs.String(); !strings.Contains(log, "secret of the store") || !strings.Contains(log, r.header.Get("X-Request-Id")) {
+		if log := s.Log.String(); !strings.Contains(log, "secret of the store") || !strings.Contains(log, r.Header.Get("X-Request-Id")) {
 			t.Errorf("the log does not tell what happened: %s", log)
 		}
-		if r := s.post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")); r.status != http.StatusCreated {
-			t.Errorf("after a panic: %d %s", r.status, r.text)
+		if r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")); r.Status != http.StatusCreated {
+			t.Errorf("after a panic: %d %s", r.Status, r.Body)
 		}
 	}, func(c *service.Config, _ *httpapi.Options) { c.Store = broken{c.Store} })
 }
 
 func TestContract8AKeyThatCallsTooOftenIsToldToWait(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		path := "/v1/provider-checkouts/KOWHAI-1-x"
-		refused(t, s.get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
-		r := s.get(t, "KOWHAI", path)
+		refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+		r := s.Get(t, "KOWHAI", path)
 		refused(t, r, http.StatusTooManyRequests, "RATE_LIMITED")
-		if r.header.Get("Retry-After") == "" {
+		if r.Header.Get("Retry-After") == "" {
 			t.Error("there is no Retry-After")
 		}
-		refused(t, s.get(t, "TUI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND") // another key has its own
-		s.clock.forward(10 * time.Second)
-		refused(t, s.get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+		refused(t, s.Get(t, "TUI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND") // another key has its own
+		s.Clock.Forward(10 * time.Second)
+		refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
 	}, func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.1 })
 }
 
 func TestContract5AnAddressIsBelievedFromATrustedProxyOnly(t *testing.T) {
-	bad := func(t *testing.T, s *sandbox, address string) response {
-		return s.send(t, http.MethodGet, "/v1/provider-checkouts/x", "", "Authorization", "Bearer bad", "X-Forwarded-For", address)
+	bad := func(t *testing.T, s *suite, address string) response {
+		return s.Send(t, http.MethodGet, "/v1/provider-checkouts/x", "", "Authorization", "Bearer bad", "X-Forwarded-For", address)
 	}
 	slow := func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.1 }
 	t.Run("no proxy", func(t *testing.T) {
-		contract(t, func(t *testing.T, s *sandbox) {
+		contract(t, func(t *testing.T, s *suite) {
 			refused(t, bad(t, s, "192.0.2.1"), http.StatusForbidden, "INVALID_API_KEY")
 			refused(t, bad(t, s, "192.0.2.2"), http.StatusTooManyRequests, "RATE_LIMITED") // the same source, whatever it says
-			refused(t, s.get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
 		}, slow)
 	})
 	t.Run("trusted proxy", func(t *testing.T) {
-		contract(t, func(t *testing.T, s *sandbox) {
+		contract(t, func(t *testing.T, s *suite) {
 			refused(t, bad(t, s, "192.0.2.1"), http.StatusForbidden, "INVALID_API_KEY")
 			refused(t, bad(t, s, "192.0.2.2"), http.StatusForbidden, "INVALID_API_KEY")
 			refused(t, bad(t, s, "198.51.100.7, 192.0.2.1"), http.StatusTooManyRequests, "RATE_LIMITED") // left of it anybody may write

@@ -10,12 +10,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // breakable is a sandbox whose store can be broken.
 type breakable struct {
-	*sandbox
+	*suite
 	store *faulty
 }
 
@@ -26,14 +27,14 @@ func (s breakable) create(t *testing.T, edit func(body string) string) response 
 	if edit != nil {
 		body = edit(body)
 	}
-	return s.post(t, "KOWHAI", "/v1/provider-checkouts", body)
+	return s.Post(t, "KOWHAI", "/v1/provider-checkouts", body)
 }
 
 // failing asks for a checkout while the store fails with err.
 func (s breakable) failing(t *testing.T, err error) response {
 	t.Helper()
 	s.store.fail(func(string) error { return err })
-	return s.get(t, "KOWHAI", "/v1/provider-checkouts/unknown")
+	return s.Get(t, "KOWHAI", "/v1/provider-checkouts/unknown")
 }
 
 // provoked has, by the name of each example of a refusal in the document, what is answered by it.
@@ -45,49 +46,49 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 		})
 	},
 	"MISSING_API_KEY": func(t *testing.T, s breakable) response {
-		return s.send(t, http.MethodPost, "/v1/provider-checkouts", "{}")
+		return s.Send(t, http.MethodPost, "/v1/provider-checkouts", "{}")
 	},
 	"INVALID_API_KEY": func(t *testing.T, s breakable) response {
-		return s.send(t, http.MethodPost, "/v1/provider-checkouts", "{}", "Authorization", "Bearer unknown")
+		return s.Send(t, http.MethodPost, "/v1/provider-checkouts", "{}", "Authorization", "Bearer unknown")
 	},
 	"PROVIDER_KEY_MISMATCH": func(t *testing.T, s breakable) response {
 		return s.create(t, func(body string) string { return strings.ReplaceAll(body, "KOWHAI", "Kowhai") })
 	},
 	"PROVIDER_NOT_ENABLED": func(t *testing.T, s breakable) response {
-		s.configure(t, strings.Replace(disabled, `"active": true`, `"active": false`, 1))
+		s.Configure(t, strings.Replace(disabled, `"active": true`, `"active": false`, 1))
 		return s.create(t, nil)
 	},
 	"PROVIDER_NOT_FOUND": func(t *testing.T, s breakable) response {
-		s.configure(t, `{"providers": []}`)
+		s.Configure(t, `{"providers": []}`)
 		return s.create(t, nil)
 	},
 	"CHECKOUT_NOT_FOUND": func(t *testing.T, s breakable) response {
-		return s.get(t, "KOWHAI", "/v1/provider-checkouts/unknown")
+		return s.Get(t, "KOWHAI", "/v1/provider-checkouts/unknown")
 	},
-	"NOT_FOUND": func(t *testing.T, s breakable) response { return s.get(t, "KOWHAI", "/v1/provider-checkout") },
+	"NOT_FOUND": func(t *testing.T, s breakable) response { return s.Get(t, "KOWHAI", "/v1/provider-checkout") },
 	"METHOD_NOT_ALLOWED": func(t *testing.T, s breakable) response {
-		return s.send(t, http.MethodDelete, "/v1/environment", "")
+		return s.Send(t, http.MethodDelete, "/v1/environment", "")
 	},
 	"CONFLICT": func(t *testing.T, s breakable) response {
 		created := s.create(t, nil)
-		s.setUp(t, created)
-		return s.post(t, "KOWHAI", checkoutPath(created)+"/confirm", set(t, confirmBody(created), "checkout.dda_id", `"another"`))
+		s.SetUp(t, created)
+		return s.Post(t, "KOWHAI", created.CheckoutPath()+"/confirm", set(t, created.ConfirmBody(), "checkout.dda_id", `"another"`))
 	},
 	"IDEMPOTENCY_CONFLICT": func(t *testing.T, s breakable) response {
 		s.create(t, nil)
 		return s.create(t, func(string) string { return otherIntent("ENROL-1") })
 	},
-	"DIRECT_DEBIT_SETUP_INCOMPLETE": func(t *testing.T, s breakable) response { return s.confirm(t, s.create(t, nil)) },
+	"DIRECT_DEBIT_SETUP_INCOMPLETE": func(t *testing.T, s breakable) response { return s.Confirm(t, s.create(t, nil)) },
 	"REQUEST_TOO_LARGE": func(t *testing.T, s breakable) response {
 		return s.create(t, func(body string) string { return body + strings.Repeat(" ", 64<<10) })
 	},
 	"UNSUPPORTED_MEDIA_TYPE": func(t *testing.T, s breakable) response {
-		return s.send(t, http.MethodPost, "/v1/provider-checkouts", "{}",
-			"Authorization", "Bearer "+s.keys["KOWHAI"], "Content-Type", "text/plain")
+		return s.Send(t, http.MethodPost, "/v1/provider-checkouts", "{}",
+			"Authorization", "Bearer "+s.Keys["KOWHAI"], "Content-Type", "text/plain")
 	},
 	"RATE_LIMITED": func(t *testing.T, s breakable) response {
 		for range 100 {
-			if r := s.get(t, "KOWHAI", "/v1/provider-checkouts/unknown"); r.status == http.StatusTooManyRequests {
+			if r := s.Get(t, "KOWHAI", "/v1/provider-checkouts/unknown"); r.Status == http.StatusTooManyRequests {
 				return r
 			}
 		}
@@ -98,7 +99,7 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 }
 
 func TestContract7EveryExampleOfARefusalIsWhatTheServiceSays(t *testing.T) {
-	examples := documented().doc.Components.Examples
+	examples := apidoc.Shared().Spec.Components.Examples
 	for name := range provoked {
 		if examples[name] == nil {
 			t.Errorf("the document has no example %s", name)
@@ -111,11 +112,11 @@ func TestContract7EveryExampleOfARefusalIsWhatTheServiceSays(t *testing.T) {
 				t.Fatal("nothing provokes it here")
 			}
 			var s breakable
-			s.sandbox = newSandbox(t, memory.New(), func(c *service.Config, o *httpapi.Options) {
+			s.suite = newSuite(t, memory.New(), func(c *service.Config, o *httpapi.Options) {
 				s.store = withFaultyStore(c, o)
 				o.RateLimit = 5
 			})
-			said, err := json.Marshal(cause(t, s).at("error"))
+			said, err := json.Marshal(cause(t, s).At("error"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -133,17 +133,17 @@ var needs = map[string][]string{
 }
 
 // providerCalls are the calls of a provider. Each is made of a checkout whose setup is complete, but for create.
-var providerCalls = map[string]func(t *testing.T, s *sandbox, id string, ready response) response{
-	"create": func(t *testing.T, s *sandbox, id string, _ response) response {
-		return s.post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "NEW-"+id), "Idempotency-Key", "key-new-"+id)
+var providerCalls = map[string]func(t *testing.T, s *suite, id string, ready response) response{
+	"create": func(t *testing.T, s *suite, id string, _ response) response {
+		return s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "NEW-"+id), "Idempotency-Key", "key-new-"+id)
 	},
-	"replay": func(t *testing.T, s *sandbox, id string, _ response) response {
-		return s.post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, id), "Idempotency-Key", "key-"+id)
+	"replay": func(t *testing.T, s *suite, id string, _ response) response {
+		return s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, id), "Idempotency-Key", "key-"+id)
 	},
-	"get": func(t *testing.T, s *sandbox, _ string, ready response) response {
-		return s.get(t, "KOWHAI", checkoutPath(ready))
+	"get": func(t *testing.T, s *suite, _ string, ready response) response {
+		return s.Get(t, "KOWHAI", ready.CheckoutPath())
 	},
-	"confirm": func(t *testing.T, s *sandbox, _ string, ready response) response { return s.confirm(t, ready) },
+	"confirm": func(t *testing.T, s *suite, _ string, ready response) response { return s.Confirm(t, ready) },
 }
 
 func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.T) {
@@ -159,12 +159,12 @@ func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.
 			http.StatusServiceUnavailable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			contractWith(t, withFaultyStore, func(t *testing.T, s *sandbox, store *faulty) {
+			contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
 				for name, call := range providerCalls {
 					for _, need := range needs[name] {
 						id := name + "-" + need
-						ready := s.ready(t, id)
-						s.clock.forward(5 * time.Second) // what the operator configured is read again
+						ready := s.Ready(t, id)
+						s.Clock.Forward(5 * time.Second) // what the operator configured is read again
 						store.fail(func(call string) error {
 							if call == need {
 								return tt.fault()
@@ -175,13 +175,13 @@ func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.
 						store.fail(nil)
 						refused(t, got, tt.status, "INTERNAL_ERROR")
 						if leaks(got, "secret.db", "hunter2", "goroutine", ".go:") {
-							t.Errorf("%s without %s tells %s", name, need, got.text)
+							t.Errorf("%s without %s tells %s", name, need, got.Body)
 						}
-						if got, want := got.header.Get("Retry-After") != "", tt.status == http.StatusServiceUnavailable; got != want {
+						if got, want := got.Header.Get("Retry-After") != "", tt.status == http.StatusServiceUnavailable; got != want {
 							t.Errorf("%s without %s has a Retry-After: %t, want %t", name, need, got, want)
 						}
-						if again := call(t, s, id, ready); again.status > 201 {
-							t.Errorf("%s without %s, sent again, is answered %d %s", name, need, again.status, again.text)
+						if again := call(t, s, id, ready); again.Status > 201 {
+							t.Errorf("%s without %s, sent again, is answered %d %s", name, need, again.Status, again.Body)
 						}
 					}
 				}
@@ -192,7 +192,7 @@ func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.
 
 // leaks tells whether an answer holds one of the texts, in its body or its headers.
 func leaks(r response, texts ...string) bool {
-	whole := r.text + fmt.Sprint(r.header)
+	whole := r.Body + fmt.Sprint(r.Header)
 	for _, text := range texts {
 		if strings.Contains(whole, text) {
 			return true
@@ -202,38 +202,38 @@ func leaks(r response, texts ...string) bool {
 }
 
 func TestContract7AFailureIsOnTheLogUnderTheAnswersRequestID(t *testing.T) {
-	contractWith(t, withFaultyStore, func(t *testing.T, s *sandbox, store *faulty) {
-		created := s.create(t, "ORDER-1")
+	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+		created := s.Create(t, "ORDER-1")
 		store.fail(func(call string) error {
 			if call == "Checkout" {
 				return errors.New("the disk is on fire")
 			}
 			return nil
 		})
-		got := s.get(t, "KOWHAI", checkoutPath(created))
-		for line := range strings.Lines(s.logs.String()) {
-			if strings.Contains(line, "the disk is on fire") && strings.Contains(line, got.header.Get("X-Request-Id")) {
+		got := s.Get(t, "KOWHAI", created.CheckoutPath())
+		for line := range strings.Lines(s.Log.String()) {
+			if strings.Contains(line, "the disk is on fire") && strings.Contains(line, got.Header.Get("X-Request-Id")) {
 				return
 			}
 		}
-		t.Errorf("no line of the log has the cause and the request id of %s:\n%s", got.text, s.logs.String())
+		t.Errorf("no line of the log has the cause and the request id of %s:\n%s", got.Body, s.Log.String())
 	})
 }
 
 func TestContract6WhatADeliveryMeetsDoesNotChangeTheAnswer(t *testing.T) {
 	for _, need := range []string{"PendingEvents", "SettleEvent"} {
 		t.Run(need+" fails", func(t *testing.T) {
-			contractWith(t, withFaultyStore, func(t *testing.T, s *sandbox, store *faulty) {
-				created := s.ready(t, "ORDER-1")
+			contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+				created := s.Ready(t, "ORDER-1")
 				store.fail(func(call string) error {
 					if call == need {
 						return errors.New(inside)
 					}
 					return nil
 				})
-				s.create(t, "ORDER-2")
-				if got := s.confirm(t, created); got.status != http.StatusOK || got.at("agreement.pdf_generated") != true {
-					t.Errorf("confirm answers %d %s", got.status, got.text)
+				s.Create(t, "ORDER-2")
+				if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("agreement.pdf_generated") != true {
+					t.Errorf("confirm answers %d %s", got.Status, got.Body)
 				}
 				if events := s.dossier(t, "ORDER-1").Events; len(events) != 3 {
 					t.Errorf("%d events are on record, want 3", len(events))
@@ -244,11 +244,11 @@ func TestContract6WhatADeliveryMeetsDoesNotChangeTheAnswer(t *testing.T) {
 }
 
 func TestContract4ReadinessSaysThatTheStoreCannotBeRead(t *testing.T) {
-	contractWith(t, withFaultyStore, func(t *testing.T, s *sandbox, store *faulty) {
+	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
 		store.fail(func(string) error { return errors.New(inside) })
-		got := s.send(t, http.MethodGet, "/v1/environment", "")
-		if got.status != http.StatusOK || got.at("readiness.ready_for_api_calls") != false || leaks(got, "hunter2") {
-			t.Errorf("/v1/environment answers %d %s", got.status, got.text)
+		got := s.Send(t, http.MethodGet, "/v1/environment", "")
+		if got.Status != http.StatusOK || got.At("readiness.ready_for_api_calls") != false || leaks(got, "hunter2") {
+			t.Errorf("/v1/environment answers %d %s", got.Status, got.Body)
 		}
 	})
 }
@@ -294,14 +294,14 @@ func TestContract3AgreementGeneratedIsEmittedOnlyIfThePDFIs(t *testing.T) {
 		{"the printer panics", func(int) error { panic(inside) }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			contractWith(t, withPress, func(t *testing.T, s *sandbox, p *press) {
+			contractWith(t, withPress, func(t *testing.T, s *suite, p *press) {
 				p.does = tt.does
-				created := s.ready(t, "ORDER-1")
+				created := s.Ready(t, "ORDER-1")
 				for _, already := range []bool{false, true} {
-					got := s.confirm(t, created)
-					if got.status != http.StatusOK || got.at("already_confirmed") != already ||
-						got.at("agreement.pdf_generated") != tt.printed || got.string("agreement.number") == "" {
-						t.Errorf("confirm answers %d %s", got.status, got.text)
+					got := s.Confirm(t, created)
+					if got.Status != http.StatusOK || got.At("already_confirmed") != already ||
+						got.At("agreement.pdf_generated") != tt.printed || got.String("agreement.number") == "" {
+						t.Errorf("confirm answers %d %s", got.Status, got.Body)
 					}
 				}
 				if p.tries != 2 {
@@ -315,7 +315,7 @@ func TestContract3AgreementGeneratedIsEmittedOnlyIfThePDFIs(t *testing.T) {
 					want = want[:2]
 				}
 				s.emitted(t, want...)
-				if !strings.Contains(s.logs.String(), "print agreement") {
+				if !strings.Contains(s.Log.String(), "print agreement") {
 					t.Error("the operator is not told")
 				}
 			})

@@ -15,8 +15,8 @@ const progress = `{"success": true, "checkout": {"checkout_id": "CHECKOUT", "sta
 	"direct_debit": {DIRECT_DEBIT, "dda_id": "DDA"}}`
 
 func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
 		const open, confirmed = "direct_debit_setup_required", "confirmed"
 		const pending = `"setup_complete": false, "billing_request_status": "pending",
 			"authorisation_status": "Customer In Progress", "authorised": false`
@@ -33,21 +33,21 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 			{"before anybody opened the page", func() {}, open, pending},
 			{"once the payer has opened the page", func() { s.page(t, created) }, open, pending},
 			{"once the payer has gone on to the processor", func() { goOn(t, created) }, open, pending},
-			{"once the setup is complete, which is not the same as authorised", func() { s.setUp(t, created) }, open,
+			{"once the setup is complete, which is not the same as authorised", func() { s.SetUp(t, created) }, open,
 				strings.Replace(submitted, "submitted", "pending_submission", 1)},
-			{"a minute later", func() { s.clock.forward(time.Minute) }, open, submitted},
-			{"once it is confirmed", func() { s.confirm(t, created) }, confirmed, submitted},
-			{"two minutes after the setup", func() { s.clock.forward(time.Minute) }, confirmed, active},
-			{"years later", func() { s.clock.forward(1000 * day) }, confirmed, active},
+			{"a minute later", func() { s.Clock.Forward(time.Minute) }, open, submitted},
+			{"once it is confirmed", func() { s.Confirm(t, created) }, confirmed, submitted},
+			{"two minutes after the setup", func() { s.Clock.Forward(time.Minute) }, confirmed, active},
+			{"years later", func() { s.Clock.Forward(1000 * day) }, confirmed, active},
 		} {
 			tt.do()
 			t.Run(tt.name, func(t *testing.T) {
-				r := s.get(t, "KOWHAI", checkoutPath(created))
-				exactly(t, r, http.StatusOK, progress, "CHECKOUT", created.string("checkout.checkout_id"),
-					"STATUS", tt.status, "DIRECT_DEBIT", tt.want, "DDA", created.string("records.dda_id"))
-				before := s.dossiers(t)
-				if again := s.get(t, "KOWHAI", checkoutPath(created)); again.text != r.text {
-					t.Errorf("asked again it answers %s, not %s", again.text, r.text)
+				r := s.Get(t, "KOWHAI", created.CheckoutPath())
+				exactly(t, r, http.StatusOK, progress, "CHECKOUT", created.String("checkout.checkout_id"),
+					"STATUS", tt.status, "DIRECT_DEBIT", tt.want, "DDA", created.String("records.dda_id"))
+				before := s.Dossiers(t)
+				if again := s.Get(t, "KOWHAI", created.CheckoutPath()); again.Body != r.Body {
+					t.Errorf("asked again it answers %s, not %s", again.Body, r.Body)
 				}
 				unchanged(t, s, before)
 			})
@@ -59,7 +59,7 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 func goOn(t *testing.T, created response) {
 	t.Helper()
 	payer := demo.NewBrowser(&http.Client{})
-	p, err := payer.Open(t.Context(), http.MethodGet, created.string("direct_debit.setup_url"), nil)
+	p, err := payer.Open(t.Context(), http.MethodGet, created.String("direct_debit.setup_url"), nil)
 	if err == nil {
 		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, p.Form)
 	}
@@ -69,43 +69,43 @@ func goOn(t *testing.T, created response) {
 }
 
 func TestContract3AnUnauthorisedMandateCanBeConfirmed(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for name, later := range map[string]time.Duration{"pending_submission": 0, "submitted": time.Minute, "active": 2 * time.Minute} {
-			created := s.create(t, name)
-			s.setUp(t, created)
-			s.clock.forward(later)
-			if r := s.confirm(t, created); r.status != http.StatusOK || r.string("direct_debit.mandate_status") != name {
-				t.Errorf("%s: %d %s", name, r.status, r.text)
+			created := s.Create(t, name)
+			s.SetUp(t, created)
+			s.Clock.Forward(later)
+			if r := s.Confirm(t, created); r.Status != http.StatusOK || r.String("direct_debit.mandate_status") != name {
+				t.Errorf("%s: %d %s", name, r.Status, r.Body)
 			}
 		}
 	})
 }
 
 func TestContract7AnIDThatCannotBeOneIsUnknownToo(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
 		for _, id := range []string{"%20", "%00", "a%0Ab", "K%C5%8DWHAI-1-a", "%FF", "%25", "a%7Fb", strings.Repeat("x", 300)} {
 			path := "/v1/provider-checkouts/" + id
-			refused(t, s.get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
-			refused(t, s.post(t, "KOWHAI", path+"/confirm", confirmBody(created)), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
-			refused(t, s.send(t, http.MethodGet, path, ""), http.StatusUnauthorized, "MISSING_API_KEY")
+			refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			refused(t, s.Post(t, "KOWHAI", path+"/confirm", created.ConfirmBody()), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			refused(t, s.Send(t, http.MethodGet, path, ""), http.StatusUnauthorized, "MISSING_API_KEY")
 		}
 		// A slash, escaped or not, begins another part of the path.
-		refused(t, s.get(t, "KOWHAI", "/v1/provider-checkouts/a%2Fb"), http.StatusNotFound, "NOT_FOUND")
+		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/a%2Fb"), http.StatusNotFound, "NOT_FOUND")
 	})
 }
 
 func TestContract7AnUnknownCheckoutAndAnotherProvidersAreTheSame404(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		id := s.create(t, "ORDER-1").string("checkout.checkout_id")
+	contract(t, func(t *testing.T, s *suite) {
+		id := s.Create(t, "ORDER-1").String("checkout.checkout_id")
 		said := map[string]bool{}
 		for _, tt := range []struct{ provider, id string }{
 			{"TUI", id}, {"KOWHAI", id + "a"}, {"KOWHAI", id[:len(id)-1]}, {"KOWHAI", strings.ToLower(id)}, {"KOWHAI", "x"},
 			{"KOWHAI", strings.Replace(id, "KOWHAI", "TUI", 1)}, {"KOWHAI", strings.Repeat("a", 4000)},
 		} {
-			r := s.get(t, tt.provider, createPath+"/"+tt.id)
+			r := s.Get(t, tt.provider, createPath+"/"+tt.id)
 			refused(t, r, http.StatusNotFound, "CHECKOUT_NOT_FOUND")
-			said[strings.Replace(r.text, r.string("request_id"), "", 1)] = true
+			said[strings.Replace(r.Body, r.String("request_id"), "", 1)] = true
 		}
 		if len(said) != 1 {
 			t.Errorf("a stranger can tell them apart: %v", said)
@@ -114,23 +114,23 @@ func TestContract7AnUnknownCheckoutAndAnotherProvidersAreTheSame404(t *testing.T
 }
 
 func TestContract1ThereIsNoPublicDownloadOfTheAgreementAndNoDemonstration(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		s.setUp(t, created)
-		number := s.confirm(t, created).string("agreement.number")
-		for _, path := range []string{checkoutPath(created) + "/agreement", checkoutPath(created) + "/agreement.pdf", "/v1/agreements/" + number,
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		number := s.Confirm(t, created).String("agreement.number")
+		for _, path := range []string{created.CheckoutPath() + "/agreement", created.CheckoutPath() + "/agreement.pdf", "/v1/agreements/" + number,
 			"/v1/agreements", "/v1/documents", createPath + "/", "/v1/", "/v2", "/api/demos/", "/api/demos/checkout", "/debug/pprof/", "/metrics"} {
-			refused(t, s.get(t, "KOWHAI", path), http.StatusNotFound, "NOT_FOUND")
+			refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "NOT_FOUND")
 		}
 	})
 }
 
 func TestContract4AnybodyMayAskWhatTheServiceIs(t *testing.T) {
 	const about = `{"success": true, "service": "provider-checkout", "version": "v1", "environment": "sandbox", "base_url": "BASE"}`
-	contract(t, func(t *testing.T, s *sandbox) {
-		for _, headers := range [][]string{nil, {"Authorization", "Bearer nobody's"}, {"Authorization", "Bearer " + s.keys["TUI"]}} {
-			exactly(t, s.send(t, http.MethodGet, "/v1", "", headers...), http.StatusOK, about, "BASE", s.url)
-			exactly(t, s.send(t, http.MethodGet, "/v1/environment", "", headers...), http.StatusOK, readiness, "BASE", s.url, "HOOKED", "true")
+	contract(t, func(t *testing.T, s *suite) {
+		for _, headers := range [][]string{nil, {"Authorization", "Bearer nobody's"}, {"Authorization", "Bearer " + s.Keys["TUI"]}} {
+			exactly(t, s.Send(t, http.MethodGet, "/v1", "", headers...), http.StatusOK, about, "BASE", s.URL)
+			exactly(t, s.Send(t, http.MethodGet, "/v1/environment", "", headers...), http.StatusOK, readiness, "BASE", s.URL, "HOOKED", "true")
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestContract4WebhookDestinationsAreConfiguredOnceAUsableProviderHasOne(t *t
 	file := strings.Replace(providers, `"enrolment_origins": ["https://enrol.kowhai.example"],`, "", 1)
 	none := without(without(file, "TUI"), "KOWHAI")
 	alone := without(file, "TUI") // only KOWHAI has one
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range []struct{ name, file, want string }{
 			{"both", file, "true"},
 			{"one", alone, "true"},
@@ -162,55 +162,55 @@ func TestContract4WebhookDestinationsAreConfiguredOnceAUsableProviderHasOne(t *t
 			{"nobody", `{"providers": []}`, "false"},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				s.configure(t, tt.file)
-				exactly(t, s.send(t, http.MethodGet, "/v1/environment", ""), http.StatusOK, readiness, "BASE", s.url, "HOOKED", tt.want)
+				s.Configure(t, tt.file)
+				exactly(t, s.Send(t, http.MethodGet, "/v1/environment", ""), http.StatusOK, readiness, "BASE", s.URL, "HOOKED", tt.want)
 			})
 		}
-		s.configure(t, none)
-		created := s.create(t, "ORDER-1")
-		s.setUp(t, created)
-		if r := s.confirm(t, created); r.status != http.StatusOK || r.at("agreement.pdf_generated") != true || len(s.hooks.all()) != 0 {
-			t.Errorf("without a destination a confirm answers %d %s, with %d events sent", r.status, r.text, len(s.hooks.all()))
+		s.Configure(t, none)
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		if r := s.Confirm(t, created); r.Status != http.StatusOK || r.At("agreement.pdf_generated") != true || len(s.Receiver.Deliveries()) != 0 {
+			t.Errorf("without a destination a confirm answers %d %s, with %d events sent", r.Status, r.Body, len(s.Receiver.Deliveries()))
 		}
 	})
 }
 
 func TestContract4EveryAnswerHasARequestIDOfItsOwnThatItsEventsCarry(t *testing.T) {
 	shape := regexp.MustCompile(`^req_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		s.setUp(t, created)
-		confirmed := s.confirm(t, created)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		confirmed := s.Confirm(t, created)
 		seen := map[string]bool{}
 		for name, r := range map[string]response{
-			"create": created, "replay": s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), "get": s.get(t, "KOWHAI", checkoutPath(created)),
-			"confirm": confirmed, "repeat": s.confirm(t, created),
-			"conflict":  s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "course.course_code", `"X"`)),
-			"no key":    s.send(t, http.MethodGet, checkoutPath(created), ""),
-			"not found": s.get(t, "KOWHAI", "/nowhere"), "about": s.send(t, http.MethodGet, "/v1", ""),
-			"environment": s.send(t, http.MethodGet, "/v1/environment", ""),
-			"one sent":    s.send(t, http.MethodGet, "/v1", "", "X-Request-Id", "req_00000000-0000-0000-0000-000000000000"),
+			"create": created, "replay": s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), "get": s.Get(t, "KOWHAI", created.CheckoutPath()),
+			"confirm": confirmed, "repeat": s.Confirm(t, created),
+			"conflict":  s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "course.course_code", `"X"`)),
+			"no key":    s.Send(t, http.MethodGet, created.CheckoutPath(), ""),
+			"not found": s.Get(t, "KOWHAI", "/nowhere"), "about": s.Send(t, http.MethodGet, "/v1", ""),
+			"environment": s.Send(t, http.MethodGet, "/v1/environment", ""),
+			"one sent":    s.Send(t, http.MethodGet, "/v1", "", "X-Request-Id", "req_00000000-0000-0000-0000-000000000000"),
 		} {
-			id := r.header.Get("X-Request-Id")
-			if len(r.header.Values("X-Request-Id")) != 1 || !shape.MatchString(id) || strings.HasPrefix(id, "req_0000") || seen[id] {
-				t.Errorf("%s: X-Request-Id %q, want a new req_<uuid>", name, r.header.Values("X-Request-Id"))
+			id := r.Header.Get("X-Request-Id")
+			if len(r.Header.Values("X-Request-Id")) != 1 || !shape.MatchString(id) || strings.HasPrefix(id, "req_0000") || seen[id] {
+				t.Errorf("%s: X-Request-Id %q, want a new req_<uuid>", name, r.Header.Values("X-Request-Id"))
 			}
 			seen[id] = true
-			if r.header.Get("X-Content-Type-Options") != "nosniff" || r.header.Get("Content-Type") != "application/json" {
-				t.Errorf("%s: headers %v", name, r.header)
+			if r.Header.Get("X-Content-Type-Options") != "nosniff" || r.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s: headers %v", name, r.Header)
 			}
-			if r.at("checkout") != nil && r.header.Get("Cache-Control") != "no-store" {
-				t.Errorf("%s: Cache-Control %q, want no-store", name, r.header.Get("Cache-Control"))
+			if r.At("checkout") != nil && r.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: Cache-Control %q, want no-store", name, r.Header.Get("Cache-Control"))
 			}
 		}
 		var made []string
-		for _, h := range s.hooks.all() {
-			made = append(made, h.body.Text("event")+" "+h.body.Text("request_id"))
-			if h.header.Get("X-Request-Id") != h.body.Text("request_id") {
-				t.Errorf("%s was sent with the request id %q", made[len(made)-1], h.header.Get("X-Request-Id"))
+		for _, h := range s.Receiver.Deliveries() {
+			made = append(made, h.JSON.Text("event")+" "+h.JSON.Text("request_id"))
+			if h.Header.Get("X-Request-Id") != h.JSON.Text("request_id") {
+				t.Errorf("%s was sent with the request id %q", made[len(made)-1], h.Header.Get("X-Request-Id"))
 			}
 		}
-		first, second := created.header.Get("X-Request-Id"), confirmed.header.Get("X-Request-Id")
+		first, second := created.Header.Get("X-Request-Id"), confirmed.Header.Get("X-Request-Id")
 		want := "checkout.created " + first + "\ncheckout.confirmed " + second + "\nagreement.generated " + second
 		if got := strings.Join(made, "\n"); got != want {
 			t.Errorf("events\n%s\nwant\n%s", got, want)

@@ -10,21 +10,21 @@ import (
 )
 
 // untouched checks that nothing came of what was refused: no record, no event, no panic, no failure.
-func untouched(t *testing.T, s *sandbox) {
+func untouched(t *testing.T, s *suite) {
 	t.Helper()
-	if stored := s.dossiers(t); len(stored) != 0 {
+	if stored := s.Dossiers(t); len(stored) != 0 {
 		t.Errorf("%d checkouts are on record: %+v", len(stored), stored[0].Checkout)
 	}
-	if sent := s.hooks.all(); len(sent) != 0 {
+	if sent := s.Receiver.Deliveries(); len(sent) != 0 {
 		t.Errorf("events were sent: %q", names(sent))
 	}
 	calm(t, s)
 }
 
 // calm checks that nothing went wrong inside.
-func calm(t *testing.T, s *sandbox) {
+func calm(t *testing.T, s *suite) {
 	t.Helper()
-	for line := range strings.SplitSeq(s.logs.String(), "\n") {
+	for line := range strings.SplitSeq(s.Log.String(), "\n") {
 		if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, "panic") {
 			t.Errorf("logged %s", line)
 		}
@@ -123,13 +123,13 @@ func TestContract7AHostileBodyIsRefusedAndLeavesNothing(t *testing.T) {
 		{"many faults at once", strings.NewReplacer(name, "1", price, `"course_price": -1`, `"2027-02-01"`, `""`, orderID, `""`).Replace(good),
 			[]string{"student.first_name", "pricing.course_price", "plan.first_payment_date", "provider.provider_order_id"}},
 	}
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
-				r := s.post(t, "TUI", "/v1/provider-checkouts", tt.body)
+				r := s.Post(t, "TUI", "/v1/provider-checkouts", tt.body)
 				refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", tt.fields...)
-				if len(r.text) > 8<<10 {
-					t.Errorf("the refusal has %d bytes", len(r.text))
+				if len(r.Body) > 8<<10 {
+					t.Errorf("the refusal has %d bytes", len(r.Body))
 				}
 			})
 		}
@@ -138,10 +138,10 @@ func TestContract7AHostileBodyIsRefusedAndLeavesNothing(t *testing.T) {
 }
 
 func TestContract7AHostileConfirmIsRefusedAndConfirmsNothing(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		s.setUp(t, created)
-		good := confirmBody(created)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		good := created.ConfirmBody()
 		for _, tt := range []struct{ name, from, to, field string }{
 			{"a declaration twice", `"privacy_consent_accepted":true`, `"privacy_consent_accepted":false,"privacy_consent_accepted":true`,
 				"declarations.privacy_consent_accepted"},
@@ -160,11 +160,11 @@ func TestContract7AHostileConfirmIsRefusedAndConfirmsNothing(t *testing.T) {
 				t.Fatalf("%s is not in %s", tt.from, good)
 			}
 			t.Run(tt.name, func(t *testing.T) {
-				refused(t, s.post(t, "KOWHAI", checkoutPath(created)+"/confirm", body), http.StatusBadRequest, "VALIDATION_ERROR", tt.field)
+				refused(t, s.Post(t, "KOWHAI", created.CheckoutPath()+"/confirm", body), http.StatusBadRequest, "VALIDATION_ERROR", tt.field)
 			})
 		}
-		sameList(t, "events", names(s.hooks.all()), "checkout.created")
-		if record := s.dossiers(t)[0]; record.Agreement != nil || record.Checkout.Status != "direct_debit_setup_required" {
+		sameList(t, "events", names(s.Receiver.Deliveries()), "checkout.created")
+		if record := s.Dossiers(t)[0]; record.Agreement != nil || record.Checkout.Status != "direct_debit_setup_required" {
 			t.Errorf("on record: %+v", record)
 		}
 		calm(t, s)
@@ -172,35 +172,35 @@ func TestContract7AHostileConfirmIsRefusedAndConfirmsNothing(t *testing.T) {
 }
 
 func TestContract2UnknownFieldsAreIgnoredAndBindNothing(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		extra := `"status": "confirmed", "success": false, "__proto__": {"a": 1}, "constructor": null,
 			"records": {"contact_id": "mine", "opportunity_id": "mine", "dda_id": "mine"},
 			"checkout": {"checkout_id": "mine", "status": "confirmed"}, "direct_debit": {"setup_complete": true, "token": "mine"},
 			"x": ` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `, "provider": {"environment": "production", `
-		r := s.post(t, "TUI", "/v1/provider-checkouts", strings.Replace(order(legacyCreate, "ORDER-1"), `"provider": {`, extra, 1))
-		if r.status != http.StatusCreated || strings.Contains(r.text, "mine") ||
-			r.string("checkout.status") != "direct_debit_setup_required" || r.at("direct_debit.setup_complete") != false {
-			t.Errorf("create answers %d %s", r.status, r.text)
+		r := s.Post(t, "TUI", "/v1/provider-checkouts", strings.Replace(order(legacyCreate, "ORDER-1"), `"provider": {`, extra, 1))
+		if r.Status != http.StatusCreated || strings.Contains(r.Body, "mine") ||
+			r.String("checkout.status") != "direct_debit_setup_required" || r.At("direct_debit.setup_complete") != false {
+			t.Errorf("create answers %d %s", r.Status, r.Body)
 		}
 	})
 }
 
 func TestContract2ATextHas1To255CharactersOfAnyAlphabet(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for i, letter := range []string{"x", "ā", "漢", "🌱"} {
 			for _, field := range []string{"provider.provider_order_id", "student.first_name", "student.last_name", "course.course_name"} {
 				id := fmt.Sprintf("ORDER-%d-%s", i, field)
 				full := set(t, order(legacyCreate, id), field, quoted(strings.Repeat(letter, 255)))
-				if r := s.post(t, "TUI", "/v1/provider-checkouts", full); r.status != http.StatusCreated {
-					t.Errorf("255 × %s in %s: %d %s", letter, field, r.status, r.text)
+				if r := s.Post(t, "TUI", "/v1/provider-checkouts", full); r.Status != http.StatusCreated {
+					t.Errorf("255 × %s in %s: %d %s", letter, field, r.Status, r.Body)
 				}
 				over := set(t, order(legacyCreate, id+"-over"), field, quoted(strings.Repeat(letter, 256)))
-				refused(t, s.post(t, "TUI", "/v1/provider-checkouts", over), http.StatusBadRequest, "VALIDATION_ERROR", field)
+				refused(t, s.Post(t, "TUI", "/v1/provider-checkouts", over), http.StatusBadRequest, "VALIDATION_ERROR", field)
 			}
 		}
 		for _, empty := range []string{`""`, `" "`, "\"\u3000\u00a0\""} {
 			body := set(t, order(legacyCreate, "EMPTY"), "student.first_name", empty)
-			refused(t, s.post(t, "TUI", "/v1/provider-checkouts", body), http.StatusBadRequest, "VALIDATION_ERROR", "student.first_name")
+			refused(t, s.Post(t, "TUI", "/v1/provider-checkouts", body), http.StatusBadRequest, "VALIDATION_ERROR", "student.first_name")
 		}
 		calm(t, s)
 	})
@@ -218,24 +218,24 @@ func injections() []string {
 }
 
 func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		all := injections()
 		for _, text := range all {
 			body := order(legacyCreate, "ORDER")
 			for _, field := range []string{"provider.provider_order_id", "student.first_name", "student.last_name", "course.course_name"} {
 				body = set(t, body, field, quoted(text))
 			}
-			r := s.post(t, "TUI", "/v1/provider-checkouts", body)
-			if r.status != http.StatusCreated || r.at("provider.provider_order_id") != text {
-				t.Errorf("%q is answered %d %s", text, r.status, r.text)
+			r := s.Post(t, "TUI", "/v1/provider-checkouts", body)
+			if r.Status != http.StatusCreated || r.At("provider.provider_order_id") != text {
+				t.Errorf("%q is answered %d %s", text, r.Status, r.Body)
 				continue
 			}
-			again := s.post(t, "TUI", "/v1/provider-checkouts", body)
-			if again.status != http.StatusOK || again.at("idempotency_key") != "TUI:"+text || again.at("checkout.checkout_id") != r.at("checkout.checkout_id") {
-				t.Errorf("%q is replayed %d %s", text, again.status, again.text)
+			again := s.Post(t, "TUI", "/v1/provider-checkouts", body)
+			if again.Status != http.StatusOK || again.At("idempotency_key") != "TUI:"+text || again.At("checkout.checkout_id") != r.At("checkout.checkout_id") {
+				t.Errorf("%q is replayed %d %s", text, again.Status, again.Body)
 			}
 		}
-		stored, sent := s.dossiers(t), s.hooks.all()
+		stored, sent := s.Dossiers(t), s.Receiver.Deliveries()
 		if len(stored) != len(all) || len(sent) != len(all) {
 			t.Fatalf("%d checkouts and %d events, want %d", len(stored), len(sent), len(all))
 		}
@@ -244,11 +244,11 @@ func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) 
 			if c.OrderID != text || c.Student.FirstName != text || c.Student.LastName != text || c.Intent.CourseName != text {
 				t.Errorf("%q is on record as %+v", text, c)
 			}
-			if sent[i].body.At("data.provider_order_id") != text {
-				t.Errorf("%q is sent as %s", text, sent[i].raw)
+			if sent[i].JSON.At("data.provider_order_id") != text {
+				t.Errorf("%q is sent as %s", text, sent[i].Body)
 			}
 		}
-		for line := range strings.SplitSeq(strings.TrimSpace(s.logs.String()), "\n") {
+		for line := range strings.SplitSeq(strings.TrimSpace(s.Log.String()), "\n") {
 			if !json.Valid([]byte(line)) || strings.Contains(line, "DROP TABLE") {
 				t.Errorf("logged %s", line)
 			}
@@ -258,9 +258,9 @@ func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) 
 }
 
 func TestContract4AnIdempotencyKeyIs1To255VisibleASCIICharactersOnce(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		create := func(headers ...string) response {
-			return s.post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1"), headers...)
+			return s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1"), headers...)
 		}
 		for _, key := range []string{"", strings.Repeat("k", 256), "two words", "tab\tkey", "kōwhai", "\xff", "non\u00a0breaking"} {
 			refused(t, create("Idempotency-Key", key), http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
@@ -272,10 +272,10 @@ func TestContract4AnIdempotencyKeyIs1To255VisibleASCIICharactersOnce(t *testing.
 			return strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 		}), strings.Repeat("k", 255)) {
 			body := order(legacyCreate, fmt.Sprintf("ORDER-%d", i))
-			first := s.post(t, "TUI", "/v1/provider-checkouts", body, "Idempotency-Key", key)
-			again := s.post(t, "TUI", "/v1/provider-checkouts", body, "Idempotency-Key", key)
-			if first.status != http.StatusCreated || again.status != http.StatusOK || again.at("idempotency_key") != key {
-				t.Errorf("key %q: %d %s, then %d %s", key, first.status, first.text, again.status, again.text)
+			first := s.Post(t, "TUI", "/v1/provider-checkouts", body, "Idempotency-Key", key)
+			again := s.Post(t, "TUI", "/v1/provider-checkouts", body, "Idempotency-Key", key)
+			if first.Status != http.StatusCreated || again.Status != http.StatusOK || again.At("idempotency_key") != key {
+				t.Errorf("key %q: %d %s, then %d %s", key, first.Status, first.Body, again.Status, again.Body)
 			}
 		}
 		calm(t, s)

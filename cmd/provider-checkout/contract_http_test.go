@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 func TestContract5NoRequestHidesBehindAnother(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		address := s.listening(t)
 		body := order(legacyCreate, "HIDDEN")
 		hidden := s.request("Content-Type: application/json", fmt.Sprintf("Content-Length: %d", len(body)), "Connection: close") + body
@@ -62,33 +64,33 @@ func TestContract5NoRequestHidesBehindAnother(t *testing.T) {
 }
 
 func TestContract4NoHeaderOfTheClientEntersALink(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		spoofed := []string{"X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https", "X-Forwarded-Prefix", "/evil",
 			"Forwarded", "host=evil.example;proto=https", "X-Original-URL", "/evil", "X-Rewrite-URL", "/evil", "X-Host", "evil.example",
 			"Referer", "https://evil.example/", "Origin", "https://evil.example"}
-		created := s.post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1"), spoofed...)
-		setupURL := created.string("direct_debit.setup_url")
-		if created.status != http.StatusCreated || !strings.HasPrefix(setupURL, s.url+"/api/dd-setup?token=") ||
-			created.header.Get("Location") != checkoutPath(created) {
-			t.Errorf("create: %d %s, Location %q", created.status, created.text, created.header.Get("Location"))
+		created := s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1"), spoofed...)
+		setupURL := created.String("direct_debit.setup_url")
+		if created.Status != http.StatusCreated || !strings.HasPrefix(setupURL, s.URL+"/api/dd-setup?token=") ||
+			created.Header.Get("Location") != created.CheckoutPath() {
+			t.Errorf("create: %d %s, Location %q", created.Status, created.Body, created.Header.Get("Location"))
 		}
-		begun := s.submit(t, setupPagePath, []string{"token", created.string("direct_debit.token")}, spoofed...)
-		if !strings.HasPrefix(begun.header.Get("Location"), s.url+bankFormPath) {
-			t.Errorf("the setup page leads to %q", begun.header.Get("Location"))
+		begun := s.Submit(t, sandbox.SetupPagePath, []string{"token", created.String("direct_debit.token")}, spoofed...)
+		if !strings.HasPrefix(begun.Header.Get("Location"), s.URL+sandbox.BankFormPath) {
+			t.Errorf("the setup page leads to %q", begun.Header.Get("Location"))
 		}
-		for _, r := range []response{s.send(t, http.MethodGet, "/v1", "", spoofed...), s.send(t, http.MethodGet, "/v1/environment", "", spoofed...),
-			s.visit(t, setupURL, spoofed...), created} {
-			if strings.Contains(r.text, "evil") || strings.Contains(fmt.Sprint(r.header), "evil") {
-				t.Errorf("the answer takes over what the client said: %v %s", r.header, r.text)
+		for _, r := range []response{s.Send(t, http.MethodGet, "/v1", "", spoofed...), s.Send(t, http.MethodGet, "/v1/environment", "", spoofed...),
+			s.Visit(t, setupURL, spoofed...), created} {
+			if strings.Contains(r.Body, "evil") || strings.Contains(fmt.Sprint(r.Header), "evil") {
+				t.Errorf("the answer takes over what the client said: %v %s", r.Header, r.Body)
 			}
 		}
 		address := s.listening(t)
 		replay := order(catalogueCreate, "ORDER-1")
 		headers := fmt.Sprintf(" HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
-			s.keys["KOWHAI"], len(replay))
+			s.Keys["KOWHAI"], len(replay))
 		for _, target := range []string{"/v1/provider-checkouts", "http://evil.example/v1/provider-checkouts"} {
 			answers := raw(t, address, "POST "+target+headers+replay)
-			if len(answers) != 1 || !strings.HasPrefix(answers[0], "200 ") || !strings.Contains(answers[0], `"setup_url":"`+s.url+"/") ||
+			if len(answers) != 1 || !strings.HasPrefix(answers[0], "200 ") || !strings.Contains(answers[0], `"setup_url":"`+s.URL+"/") ||
 				strings.Contains(answers[0], "evil") {
 				t.Errorf("POST %s with another host: %q", target, answers)
 			}
@@ -97,28 +99,28 @@ func TestContract4NoHeaderOfTheClientEntersALink(t *testing.T) {
 }
 
 func TestContract4EveryAnswerKeepsToItself(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		created, confirmed := s.enrolled(t, "ORDER-1")
 		origin := []string{"Origin", "https://evil.example"}
 		all := map[string]response{
-			"create": created, "confirm": confirmed, "get": s.get(t, "KOWHAI", checkoutPath(created)),
-			"replay":      s.replayed(t, "ORDER-1"),
-			"about":       s.send(t, http.MethodGet, "/v1", "", origin...),
-			"environment": s.send(t, http.MethodGet, "/v1/environment", "", origin...),
-			"preflight": s.send(t, http.MethodOptions, "/v1/provider-checkouts", "",
+			"create": created, "confirm": confirmed, "get": s.Get(t, "KOWHAI", created.CheckoutPath()),
+			"replay":      s.Replay(t, "ORDER-1"),
+			"about":       s.Send(t, http.MethodGet, "/v1", "", origin...),
+			"environment": s.Send(t, http.MethodGet, "/v1/environment", "", origin...),
+			"preflight": s.Send(t, http.MethodOptions, "/v1/provider-checkouts", "",
 				append(origin, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")...),
-			"no key":     s.send(t, http.MethodGet, checkoutPath(created), ""),
-			"bad key":    s.send(t, http.MethodGet, checkoutPath(created), "", "Authorization", "Bearer x"),
-			"unknown":    s.get(t, "KOWHAI", "/v1/provider-checkouts/x"),
-			"no path":    s.get(t, "KOWHAI", "/nothing/<script>alert(1)</script>"),
-			"no method":  s.send(t, http.MethodPut, "/v1", ""),
-			"no type":    s.send(t, http.MethodPost, "/v1/provider-checkouts", "{}", "Authorization", "Bearer "+s.keys["TUI"]),
-			"not JSON":   s.post(t, "TUI", "/v1/provider-checkouts", "<script>alert(1)</script>"),
-			"too large":  s.post(t, "TUI", "/v1/provider-checkouts", strings.Repeat(" ", 65<<10)),
-			"mismatch":   s.post(t, "TUI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")),
-			"conflict":   s.post(t, "KOWHAI", checkoutPath(created)+"/confirm", strings.ReplaceAll(confirmBody(created), "ORDER-1", "ORDER-2")),
-			"headers":    s.send(t, http.MethodHead, "/v1", ""),
-			"wrong case": s.send(t, http.MethodGet, "/V1", ""),
+			"no key":     s.Send(t, http.MethodGet, created.CheckoutPath(), ""),
+			"bad key":    s.Send(t, http.MethodGet, created.CheckoutPath(), "", "Authorization", "Bearer x"),
+			"unknown":    s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"),
+			"no path":    s.Get(t, "KOWHAI", "/nothing/<script>alert(1)</script>"),
+			"no method":  s.Send(t, http.MethodPut, "/v1", ""),
+			"no type":    s.Send(t, http.MethodPost, "/v1/provider-checkouts", "{}", "Authorization", "Bearer "+s.Keys["TUI"]),
+			"not JSON":   s.Post(t, "TUI", "/v1/provider-checkouts", "<script>alert(1)</script>"),
+			"too large":  s.Post(t, "TUI", "/v1/provider-checkouts", strings.Repeat(" ", 65<<10)),
+			"mismatch":   s.Post(t, "TUI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")),
+			"conflict":   s.Post(t, "KOWHAI", created.CheckoutPath()+"/confirm", strings.ReplaceAll(created.ConfirmBody(), "ORDER-1", "ORDER-2")),
+			"headers":    s.Send(t, http.MethodHead, "/v1", ""),
+			"wrong case": s.Send(t, http.MethodGet, "/V1", ""),
 		}
 		ids := map[string]string{}
 		for name, r := range all {
@@ -128,24 +130,24 @@ func TestContract4EveryAnswerKeepsToItself(t *testing.T) {
 				"Server":                  "", "X-Powered-By": "", "Set-Cookie": "",
 				"Access-Control-Allow-Origin": "", "Access-Control-Allow-Headers": "", "Access-Control-Allow-Credentials": "",
 			} {
-				if got := strings.Join(r.header.Values(header), " | "); got != want {
+				if got := strings.Join(r.Header.Values(header), " | "); got != want {
 					t.Errorf("%s: %s %q, want %q", name, header, got, want)
 				}
 			}
-			id := r.header.Get("X-Request-Id")
+			id := r.Header.Get("X-Request-Id")
 			if !strings.HasPrefix(id, "req_") || ids[id] != "" {
 				t.Errorf("%s: X-Request-Id %q, %q has it too", name, id, ids[id])
 			}
 			ids[id] = name
-			if strings.Contains(r.text, "<script>") || strings.Contains(r.text, "aroha.ngata@") || strings.Contains(r.text, s.keys["KOWHAI"]) {
-				t.Errorf("%s tells too much: %s", name, r.text)
+			if strings.Contains(r.Body, "<script>") || strings.Contains(r.Body, "aroha.ngata@") || strings.Contains(r.Body, s.Keys["KOWHAI"]) {
+				t.Errorf("%s tells too much: %s", name, r.Body)
 			}
-			if r.status >= 400 && (r.at("success") != false || r.string("request_id") != id || r.string("error.message") == "") {
-				t.Errorf("%s is refused outside of the envelope: %d %s", name, r.status, r.text)
+			if r.Status >= 400 && (r.At("success") != false || r.String("request_id") != id || r.String("error.message") == "") {
+				t.Errorf("%s is refused outside of the envelope: %d %s", name, r.Status, r.Body)
 			}
 		}
-		own := s.send(t, http.MethodGet, "/v1", "", "X-Request-Id", "req_mine")
-		if own.header.Get("X-Request-Id") == "req_mine" {
+		own := s.Send(t, http.MethodGet, "/v1", "", "X-Request-Id", "req_mine")
+		if own.Header.Get("X-Request-Id") == "req_mine" {
 			t.Error("a client chooses the request id")
 		}
 		calm(t, s)

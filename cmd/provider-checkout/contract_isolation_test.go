@@ -29,17 +29,17 @@ func createAt(provider, id string) string {
 }
 
 // among opens a ready checkout at each of three neighbours, all under the same order id and Idempotency-Key.
-func among(t *testing.T, test func(t *testing.T, s *sandbox, ready map[string]response)) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		s.configure(t, neighbours)
-		s.keys["MOA"] = s.issue(t, "MOA", catalogue.Sandbox)
+func among(t *testing.T, test func(t *testing.T, s *suite, ready map[string]response)) {
+	contract(t, func(t *testing.T, s *suite) {
+		s.Configure(t, neighbours)
+		s.Keys["MOA"] = s.IssueKey(t, "MOA", catalogue.Sandbox)
 		ready := make(map[string]response)
 		for _, code := range []string{"KOWHAI", "MOA", "TUI"} {
-			created := s.post(t, code, "/v1/provider-checkouts", createAt(code, "SAME"), "Idempotency-Key", "same")
-			if created.status != http.StatusCreated {
-				t.Fatalf("%s: create answers %d %s", code, created.status, created.text)
+			created := s.Post(t, code, "/v1/provider-checkouts", createAt(code, "SAME"), "Idempotency-Key", "same")
+			if created.Status != http.StatusCreated {
+				t.Fatalf("%s: create answers %d %s", code, created.Status, created.Body)
 			}
-			s.setUp(t, created)
+			s.SetUp(t, created)
 			ready[code] = created
 		}
 		test(t, s, ready)
@@ -60,80 +60,80 @@ func pairs(t *testing.T, ready map[string]response, f func(t *testing.T, me, oth
 // alike checks that two requests are refused in the same words.
 func alike(t *testing.T, what string, got, want response) {
 	t.Helper()
-	if got.status < 400 || anonymous(got) != anonymous(want) {
+	if got.Status < 400 || anonymous(got) != anonymous(want) {
 		t.Errorf("%s: answer %s\nwant the same as for one that does not exist: %s", what, anonymous(got), anonymous(want))
 	}
 }
 
 func TestContract5AnotherProvidersCheckoutIsAnsweredAsAnUnknownOne(t *testing.T) {
-	among(t, func(t *testing.T, s *sandbox, ready map[string]response) {
-		before := s.dossiers(t)
+	among(t, func(t *testing.T, s *suite, ready map[string]response) {
+		before := s.Dossiers(t)
 		pairs(t, ready, func(t *testing.T, me, other string) {
 			theirs := ready[other]
 			nowhere := func(provider string) string { return "/v1/provider-checkouts/" + provider + "-1-aaaaaaaaaaaaaaaa" }
 
-			alike(t, "get", s.get(t, me, checkoutPath(theirs)), s.get(t, me, nowhere(other)))
-			refused(t, s.get(t, me, checkoutPath(theirs)), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			alike(t, "get", s.Get(t, me, theirs.CheckoutPath()), s.Get(t, me, nowhere(other)))
+			refused(t, s.Get(t, me, theirs.CheckoutPath()), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
 
-			asMe := set(t, confirmBody(theirs), "provider.provider_code", fmt.Sprintf("%q", me))
-			for name, body := range map[string]string{"with their ids": asMe, "with my ids": confirmBody(ready[me])} {
-				got := s.post(t, me, checkoutPath(theirs)+"/confirm", body)
-				alike(t, "confirm "+name, got, s.post(t, me, nowhere(other)+"/confirm", body))
+			asMe := set(t, theirs.ConfirmBody(), "provider.provider_code", fmt.Sprintf("%q", me))
+			for name, body := range map[string]string{"with their ids": asMe, "with my ids": ready[me].ConfirmBody()} {
+				got := s.Post(t, me, theirs.CheckoutPath()+"/confirm", body)
+				alike(t, "confirm "+name, got, s.Post(t, me, nowhere(other)+"/confirm", body))
 				refused(t, got, http.StatusNotFound, "CHECKOUT_NOT_FOUND")
 			}
-			refused(t, s.post(t, me, checkoutPath(theirs)+"/confirm", confirmBody(theirs)),
+			refused(t, s.Post(t, me, theirs.CheckoutPath()+"/confirm", theirs.ConfirmBody()),
 				http.StatusForbidden, "PROVIDER_KEY_MISMATCH", "provider.provider_code")
 		})
-		if after := s.dossiers(t); !reflect.DeepEqual(after, before) {
+		if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
 			t.Errorf("the record changed:\n%+v\nwant\n%+v", after, before)
 		}
 	})
 }
 
 func TestContract5AnotherProvidersIdentifiersAreAnsweredAsUnknownOnes(t *testing.T) {
-	among(t, func(t *testing.T, s *sandbox, ready map[string]response) {
-		before := s.dossiers(t)
+	among(t, func(t *testing.T, s *suite, ready map[string]response) {
+		before := s.Dossiers(t)
 		pairs(t, ready, func(t *testing.T, me, other string) {
 			theirs := sent(t, ready[other])
 			for _, field := range []string{"checkout.checkout_id", "checkout.checkout_token",
 				"checkout.opportunity_id", "checkout.dda_id"} {
 				confirm := func(value string) response {
-					body := set(t, confirmBody(ready[me]), field, fmt.Sprintf("%q", value))
-					return s.post(t, me, checkoutPath(ready[me])+"/confirm", body)
+					body := set(t, ready[me].ConfirmBody(), field, fmt.Sprintf("%q", value))
+					return s.Post(t, me, ready[me].CheckoutPath()+"/confirm", body)
 				}
 				alike(t, field, confirm(theirs.Text(field)), confirm("unknown"))
 			}
 		})
-		if after := s.dossiers(t); !reflect.DeepEqual(after, before) {
+		if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
 			t.Errorf("the record changed:\n%+v\nwant\n%+v", after, before)
 		}
 	})
 }
 
 func TestContract5AnotherProvidersCodeIsAnsweredAsAnUnknownOne(t *testing.T) {
-	among(t, func(t *testing.T, s *sandbox, ready map[string]response) {
+	among(t, func(t *testing.T, s *suite, ready map[string]response) {
 		pairs(t, ready, func(t *testing.T, me, other string) {
 			create := func(code string) response {
-				return s.post(t, me, "/v1/provider-checkouts",
+				return s.Post(t, me, "/v1/provider-checkouts",
 					set(t, createAt(me, "NEW"), "provider.provider_code", fmt.Sprintf("%q", code)))
 			}
 			alike(t, "create", create(other), create("NOBODY"))
 			confirm := func(code string) response {
-				return s.post(t, me, checkoutPath(ready[me])+"/confirm",
-					set(t, confirmBody(ready[me]), "provider.provider_code", fmt.Sprintf("%q", code)))
+				return s.Post(t, me, ready[me].CheckoutPath()+"/confirm",
+					set(t, ready[me].ConfirmBody(), "provider.provider_code", fmt.Sprintf("%q", code)))
 			}
 			alike(t, "confirm", confirm(other), confirm("NOBODY"))
 		})
-		if got := len(s.dossiers(t)); got != len(ready) {
+		if got := len(s.Dossiers(t)); got != len(ready) {
 			t.Errorf("%d checkouts are on record, want %d", got, len(ready))
 		}
 	})
 }
 
 func TestContract21AnotherProvidersCourseIsAnsweredAsAnUnknownOne(t *testing.T) {
-	among(t, func(t *testing.T, s *sandbox, _ map[string]response) {
+	among(t, func(t *testing.T, s *suite, _ map[string]response) {
 		create := func(me, course string) response {
-			return s.post(t, me, "/v1/provider-checkouts",
+			return s.Post(t, me, "/v1/provider-checkouts",
 				set(t, createAt(me, "NEW"), "course.course_code", fmt.Sprintf("%q", course)))
 		}
 		unknown := create("KOWHAI", "UNKNOWN")
@@ -149,39 +149,39 @@ func TestContract21AnotherProvidersCourseIsAnsweredAsAnUnknownOne(t *testing.T) 
 }
 
 func TestContract4TheSameOrderAndKeyAtTwoProvidersNeverMeet(t *testing.T) {
-	among(t, func(t *testing.T, s *sandbox, ready map[string]response) {
+	among(t, func(t *testing.T, s *suite, ready map[string]response) {
 		pairs(t, ready, func(t *testing.T, me, other string) {
 			for _, path := range []string{"checkout.checkout_id", "records.contact_id", "records.opportunity_id",
 				"records.dda_id", "direct_debit.token", "direct_debit.setup_url"} {
-				if mine := ready[me].string(path); mine == "" || mine == ready[other].string(path) {
+				if mine := ready[me].String(path); mine == "" || mine == ready[other].String(path) {
 					t.Errorf("%s is %q at both", path, mine)
 				}
 			}
 		})
 		for me := range ready {
-			confirmed := s.confirm(t, ready[me])
-			if confirmed.status != http.StatusOK || confirmed.at("already_confirmed") != false {
-				t.Errorf("%s: confirm answers %d %s", me, confirmed.status, confirmed.text)
+			confirmed := s.Confirm(t, ready[me])
+			if confirmed.Status != http.StatusOK || confirmed.At("already_confirmed") != false {
+				t.Errorf("%s: confirm answers %d %s", me, confirmed.Status, confirmed.Body)
 			}
-			replayed := s.post(t, me, "/v1/provider-checkouts", createAt(me, "SAME"), "Idempotency-Key", "same")
-			if replayed.status != http.StatusOK || replayed.at("checkout.checkout_id") != ready[me].at("checkout.checkout_id") {
-				t.Errorf("%s: a replay answers %d %s", me, replayed.status, replayed.text)
-			}
-		}
-		for _, hook := range s.hooks.all() {
-			if code := hook.body.Text("data.provider_code"); code != hook.provider ||
-				hook.body.Text("data.checkout_id") != ready[code].string("checkout.checkout_id") {
-				t.Errorf("%s was sent %s", hook.provider, hook.raw)
+			replayed := s.Post(t, me, "/v1/provider-checkouts", createAt(me, "SAME"), "Idempotency-Key", "same")
+			if replayed.Status != http.StatusOK || replayed.At("checkout.checkout_id") != ready[me].At("checkout.checkout_id") {
+				t.Errorf("%s: a replay answers %d %s", me, replayed.Status, replayed.Body)
 			}
 		}
-		if got := len(s.hooks.all()); got != 3*len(ready) {
+		for _, hook := range s.Receiver.Deliveries() {
+			if code := hook.JSON.Text("data.provider_code"); code != hook.Provider ||
+				hook.JSON.Text("data.checkout_id") != ready[code].String("checkout.checkout_id") {
+				t.Errorf("%s was sent %s", hook.Provider, hook.Body)
+			}
+		}
+		if got := len(s.Receiver.Deliveries()); got != 3*len(ready) {
 			t.Errorf("%d events were sent, want %d", got, 3*len(ready))
 		}
 	})
 }
 
 func TestContract21AFieldThatIsNotForProvidersToSetBindsNothing(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		body := order(catalogueCreate, "ORDER-1")
 		for path, raw := range map[string]string{
 			"checkout.status": `"confirmed"`, "checkout.checkout_id": `"mine"`, "records.contact_id": `"mine"`,
@@ -191,34 +191,34 @@ func TestContract21AFieldThatIsNotForProvidersToSetBindsNothing(t *testing.T) {
 		} {
 			body = set(t, body, path, raw)
 		}
-		created := s.post(t, "KOWHAI", "/v1/provider-checkouts", body)
-		if created.status != http.StatusCreated || strings.Contains(created.text, "mine") ||
-			created.string("checkout.status") != "direct_debit_setup_required" ||
-			created.at("direct_debit.setup_complete") != false {
-			t.Errorf("create answers %d %s", created.status, created.text)
+		created := s.Post(t, "KOWHAI", "/v1/provider-checkouts", body)
+		if created.Status != http.StatusCreated || strings.Contains(created.Body, "mine") ||
+			created.String("checkout.status") != "direct_debit_setup_required" ||
+			created.At("direct_debit.setup_complete") != false {
+			t.Errorf("create answers %d %s", created.Status, created.Body)
 		}
-		refused(t, s.confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
+		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
 	})
 }
 
 func TestContract23AGetIsAnsweredWithTheseFieldsAndNoOthers(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
 		want := map[string]any{
 			"success":                             true,
-			"checkout.checkout_id":                created.at("checkout.checkout_id"),
+			"checkout.checkout_id":                created.At("checkout.checkout_id"),
 			"checkout.status":                     "direct_debit_setup_required",
 			"direct_debit.setup_complete":         false,
 			"direct_debit.billing_request_status": "pending",
 			"direct_debit.authorisation_status":   "Customer In Progress",
 			"direct_debit.authorised":             false,
-			"direct_debit.dda_id":                 created.at("direct_debit.dda_id"),
+			"direct_debit.dda_id":                 created.At("direct_debit.dda_id"),
 		}
-		holdsExactly(t, s.get(t, "KOWHAI", checkoutPath(created)), want)
-		s.setUp(t, created)
+		holdsExactly(t, s.Get(t, "KOWHAI", created.CheckoutPath()), want)
+		s.SetUp(t, created)
 		want["direct_debit.setup_complete"] = true
 		want["direct_debit.billing_request_status"] = "fulfilled"
 		want["direct_debit.mandate_status"] = "pending_submission"
-		holdsExactly(t, s.get(t, "KOWHAI", checkoutPath(created)), want)
+		holdsExactly(t, s.Get(t, "KOWHAI", created.CheckoutPath()), want)
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 func TestContract4AnIdempotencyKeyIsBoundToTheOrderThatItCreated(t *testing.T) {
 	taken := []string{"Idempotency-Key", "provider.provider_order_id"}
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range []struct {
 			name, provider, order, key string // no key: no header
 			status                     int
@@ -40,13 +40,13 @@ func TestContract4AnIdempotencyKeyIsBoundToTheOrderThatItCreated(t *testing.T) {
 				if tt.key != "" {
 					headers = []string{"Idempotency-Key", tt.key}
 				}
-				before := s.dossiers(t)
-				r := s.post(t, tt.provider, createPath, order(body, tt.order), headers...)
+				before := s.Dossiers(t)
+				r := s.Post(t, tt.provider, createPath, order(body, tt.order), headers...)
 				if tt.status == http.StatusConflict {
 					refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", taken...)
-				} else if r.status != tt.status || r.string("idempotency_key") != tt.answered ||
-					r.at("idempotent_replay") != (tt.status == http.StatusOK) || r.string("provider.provider_order_id") != tt.order {
-					t.Errorf("answer %d %s, want %d with the key %q", r.status, r.text, tt.status, tt.answered)
+				} else if r.Status != tt.status || r.String("idempotency_key") != tt.answered ||
+					r.At("idempotent_replay") != (tt.status == http.StatusOK) || r.String("provider.provider_order_id") != tt.order {
+					t.Errorf("answer %d %s, want %d with the key %q", r.Status, r.Body, tt.status, tt.answered)
 				}
 				if tt.status != http.StatusCreated {
 					unchanged(t, s, before)
@@ -57,12 +57,12 @@ func TestContract4AnIdempotencyKeyIsBoundToTheOrderThatItCreated(t *testing.T) {
 }
 
 func TestContract4ABoundKeyDoesNotExcuseAnotherIntent(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), "Idempotency-Key", "key-1")
-		before := s.dossiers(t)
+	contract(t, func(t *testing.T, s *suite) {
+		s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), "Idempotency-Key", "key-1")
+		before := s.Dossiers(t)
 		other := set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2027-02-02"`)
 		for _, key := range []string{"key-1", "key-2"} {
-			refused(t, s.post(t, "KOWHAI", createPath, other, "Idempotency-Key", key),
+			refused(t, s.Post(t, "KOWHAI", createPath, other, "Idempotency-Key", key),
 				http.StatusConflict, "IDEMPOTENCY_CONFLICT", "plan.first_payment_date")
 		}
 		unchanged(t, s, before)
@@ -70,12 +70,12 @@ func TestContract4ABoundKeyDoesNotExcuseAnotherIntent(t *testing.T) {
 }
 
 func TestContract4ARefusedCreateBindsNoKey(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		faulty := set(t, order(catalogueCreate, "ORDER-1"), "student.email", `"nobody"`)
-		refused(t, s.post(t, "KOWHAI", createPath, faulty, "Idempotency-Key", "key-1"),
+		refused(t, s.Post(t, "KOWHAI", createPath, faulty, "Idempotency-Key", "key-1"),
 			http.StatusBadRequest, "VALIDATION_ERROR", "student.email")
-		if r := s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-2"), "Idempotency-Key", "key-1"); r.status != http.StatusCreated {
-			t.Errorf("another order under the key: %d %s", r.status, r.text)
+		if r := s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-2"), "Idempotency-Key", "key-1"); r.Status != http.StatusCreated {
+			t.Errorf("another order under the key: %d %s", r.Status, r.Body)
 		}
 	})
 }
@@ -85,7 +85,7 @@ func TestContract8AnIdempotencyKeyHas1To255VisibleASCIICharacters(t *testing.T) 
 	for c := '!'; c <= '~'; c++ {
 		visible.WriteRune(c)
 	}
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range []struct {
 			name string
 			keys []string
@@ -107,7 +107,7 @@ func TestContract8AnIdempotencyKeyHas1To255VisibleASCIICharacters(t *testing.T) 
 				for _, key := range tt.keys {
 					headers = append(headers, "Idempotency-Key", key)
 				}
-				refused(t, s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), headers...),
+				refused(t, s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), headers...),
 					http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
 			})
 		}
@@ -115,13 +115,13 @@ func TestContract8AnIdempotencyKeyHas1To255VisibleASCIICharacters(t *testing.T) 
 
 		for i, key := range []string{"k", strings.Repeat("k", 255), visible.String(), "KOWHAI:ORDER-1", "';DROP/**/TABLE/**/checkouts;--", "%00"} {
 			id := string(rune('A' + i))
-			r := s.post(t, "KOWHAI", createPath, order(catalogueCreate, id), "Idempotency-Key", key)
-			again := s.post(t, "KOWHAI", createPath, order(catalogueCreate, id), "Idempotency-Key", key)
-			if r.status != http.StatusCreated || again.status != http.StatusOK || again.string("idempotency_key") != key {
-				t.Errorf("key %.40q: %d, then %d %.200s", key, r.status, again.status, again.text)
+			r := s.Post(t, "KOWHAI", createPath, order(catalogueCreate, id), "Idempotency-Key", key)
+			again := s.Post(t, "KOWHAI", createPath, order(catalogueCreate, id), "Idempotency-Key", key)
+			if r.Status != http.StatusCreated || again.Status != http.StatusOK || again.String("idempotency_key") != key {
+				t.Errorf("key %.40q: %d, then %d %.200s", key, r.Status, again.Status, again.Body)
 			}
 		}
-		refused(t, s.post(t, "KOWHAI", createPath, order(catalogueCreate, "A"), "Idempotency-Key", ""),
+		refused(t, s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "A"), "Idempotency-Key", ""),
 			http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
 	})
 }

@@ -62,57 +62,57 @@ func (b *bank) down() {
 }
 
 func TestContract3OutsideTheAPITheMandateMayBecomeActive(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
-		s.confirm(t, created)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		s.Confirm(t, created)
 		for _, want := range []string{
 			"confirmed pending_submission Customer In Progress false",
 			"confirmed submitted Customer In Progress false",
 			"confirmed active Authorised true",
 		} {
-			got := brief(s.get(t, "KOWHAI", checkoutPath(created)), "checkout.status", "direct_debit.mandate_status",
+			got := brief(s.Get(t, "KOWHAI", created.CheckoutPath()), "checkout.status", "direct_debit.mandate_status",
 				"direct_debit.authorisation_status", "direct_debit.authorised")
 			if got != "200 "+want {
 				t.Errorf("a poll answers %s, want %s", got, want)
 			}
-			s.clock.forward(time.Minute)
+			s.Clock.Forward(time.Minute)
 		}
 		s.emitted(t, "checkout.created", "checkout.confirmed", "agreement.generated")
 	})
 }
 
 func TestContract3AMandateThatDiesBeforeConfirmLetsThePayerTryAgain(t *testing.T) {
-	contractWith(t, withBank, func(t *testing.T, s *sandbox, b *bank) {
-		created := s.ready(t, "ORDER-1")
+	contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
+		created := s.Ready(t, "ORDER-1")
 		first := s.dossier(t, "ORDER-1").Checkout.Setup
 		b.sayMandate(checkout.MandateCancelled)
 		// Confirm itself sees it, though no poll came between.
-		refused(t, s.confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
-		if got := s.get(t, "KOWHAI", checkoutPath(created)); got.at("direct_debit.setup_complete") != false {
-			t.Errorf("with a cancelled mandate a poll answers %s", got.text)
+		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
+		if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.setup_complete") != false {
+			t.Errorf("with a cancelled mandate a poll answers %s", got.Body)
 		}
 		b.say(nil)
-		s.setUp(t, created)
+		s.SetUp(t, created)
 		second := s.dossier(t, "ORDER-1").Checkout.Setup
 		if second.Try != first.Try+1 || second.BillingRequestID == first.BillingRequestID {
 			t.Errorf("the second setup is try %d with billing request %s; the first was try %d with %s",
 				second.Try, second.BillingRequestID, first.Try, first.BillingRequestID)
 		}
-		if got := s.confirm(t, created); got.status != http.StatusOK || got.at("already_confirmed") != false {
-			t.Errorf("after the second setup confirm answers %d %s", got.status, got.text)
+		if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("already_confirmed") != false {
+			t.Errorf("after the second setup confirm answers %d %s", got.Status, got.Body)
 		}
 		s.emitted(t, "checkout.created", "checkout.confirmed", "agreement.generated")
 	})
 }
 
 func TestContract3AMandateInAnUnknownStatusIsConfirmableOnceItIsKnown(t *testing.T) {
-	contractWith(t, withBank, func(t *testing.T, s *sandbox, b *bank) {
-		created := s.ready(t, "ORDER-1")
+	contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
+		created := s.Ready(t, "ORDER-1")
 		b.sayMandate("on_hold")
-		refused(t, s.confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
+		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
 		b.sayMandate(checkout.MandateActive)
-		if got := s.confirm(t, created); got.status != http.StatusOK {
-			t.Errorf("once the mandate is active confirm answers %d %s", got.status, got.text)
+		if got := s.Confirm(t, created); got.Status != http.StatusOK {
+			t.Errorf("once the mandate is active confirm answers %d %s", got.Status, got.Body)
 		}
 	})
 }
@@ -128,25 +128,25 @@ func TestContract3WhileTheProcessorIsDownAPollAnswersFromTheRecord(t *testing.T)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			contractWith(t, withBank, func(t *testing.T, s *sandbox, b *bank) {
-				created := s.ready(t, "ORDER-1")
+			contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
+				created := s.Ready(t, "ORDER-1")
 				fail(b)
-				polled := s.get(t, "KOWHAI", checkoutPath(created))
-				if polled.status != http.StatusOK || polled.at("direct_debit.setup_complete") != true {
-					t.Errorf("a poll answers %d %s", polled.status, polled.text)
+				polled := s.Get(t, "KOWHAI", created.CheckoutPath())
+				if polled.Status != http.StatusOK || polled.At("direct_debit.setup_complete") != true {
+					t.Errorf("a poll answers %d %s", polled.Status, polled.Body)
 				}
-				got := s.confirm(t, created) // whether the mandate lives is not known
+				got := s.Confirm(t, created) // whether the mandate lives is not known
 				refused(t, got, http.StatusServiceUnavailable, "INTERNAL_ERROR")
-				if got.header.Get("Retry-After") == "" {
+				if got.Header.Get("Retry-After") == "" {
 					t.Error("the 503 has no Retry-After")
 				}
 				b.say(nil)
-				if got := s.confirm(t, created); got.at("already_confirmed") != false {
-					t.Errorf("when it is back confirm answers %d %s", got.status, got.text)
+				if got := s.Confirm(t, created); got.At("already_confirmed") != false {
+					t.Errorf("when it is back confirm answers %d %s", got.Status, got.Body)
 				}
 				fail(b)
-				if got := s.confirm(t, created); got.at("already_confirmed") != true {
-					t.Errorf("a repeat answers %d %s", got.status, got.text)
+				if got := s.Confirm(t, created); got.At("already_confirmed") != true {
+					t.Errorf("a repeat answers %d %s", got.Status, got.Body)
 				}
 			})
 		})

@@ -80,7 +80,7 @@ func dollarsOf(text string) (amount string, ok, number bool) {
 
 // The text stands for the principal and for its one instalment; the price is the same amount as arithmetic has it.
 func TestContract8AmountsAreExactCentsHoweverTheyAreWritten(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		taken, refusals := 0, 0
 		for i, text := range moneyTexts() {
 			amount, ok, number := dollarsOf(text)
@@ -96,13 +96,13 @@ func TestContract8AmountsAreExactCentsHoweverTheyAreWritten(t *testing.T) {
 			} {
 				body = strings.Replace(body, from, to, 1)
 			}
-			r := s.post(t, "TUI", "/v1/provider-checkouts", body)
+			r := s.Post(t, "TUI", "/v1/provider-checkouts", body)
 			switch {
 			case ok && amount != "0.00":
 				taken++
-				if r.status != http.StatusCreated || r.string("pricing.course_price") != amount ||
-					r.string("pricing.amount_to_finance") != amount || r.string("plan.instalment_amount") != amount {
-					t.Errorf("%.60s is %s: answered %d %s", text, amount, r.status, r.text)
+				if r.Status != http.StatusCreated || r.String("pricing.course_price") != amount ||
+					r.String("pricing.amount_to_finance") != amount || r.String("plan.instalment_amount") != amount {
+					t.Errorf("%.60s is %s: answered %d %s", text, amount, r.Status, r.Body)
 				}
 			case number || len(text) > 0 && strings.ContainsRune(`"tf[{`, rune(text[0])):
 				refusals++
@@ -112,7 +112,7 @@ func TestContract8AmountsAreExactCentsHoweverTheyAreWritten(t *testing.T) {
 				refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", fieldsNamed(r, "pricing", "pricing.amount_to_finance")...)
 			}
 		}
-		if stored := s.dossiers(t); len(stored) != taken || taken < 60 || refusals < 120 {
+		if stored := s.Dossiers(t); len(stored) != taken || taken < 60 || refusals < 120 {
 			t.Errorf("%d checkouts are on record after %d good and %d bad amounts", len(stored), taken, refusals)
 		}
 		calm(t, s)
@@ -121,7 +121,7 @@ func TestContract8AmountsAreExactCentsHoweverTheyAreWritten(t *testing.T) {
 
 // fieldsNamed returns the field that a refusal names, if it is one of these.
 func fieldsNamed(r response, possible ...string) []string {
-	details, _ := r.at("error.details").([]any)
+	details, _ := r.At("error.details").([]any)
 	for _, d := range details {
 		if m, _ := d.(map[string]any); slices.Contains(possible, fmt.Sprint(m["field"])) {
 			return []string{fmt.Sprint(m["field"])}
@@ -131,7 +131,7 @@ func fieldsNamed(r response, possible ...string) []string {
 }
 
 func TestContract8NoDriftOverEveryCentOfAPlan(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for n, plan := range map[int][3]string{ // instalments: principal, regular, final
 			3: {"100.00", "33.33", "33.34"}, 7: {"1000.00", "142.85", "142.90"}, 52: {"2790.00", "53.65", "53.85"},
 			600: {"9999999.99", "16666.66", "16670.65"}, 2: {"0.03", "0.01", "0.02"}, 11: {"1.10", "0.10", ""},
@@ -142,14 +142,14 @@ func TestContract8NoDriftOverEveryCentOfAPlan(t *testing.T) {
 				"plan.final_instalment_amount": plan[2]} {
 				body = set(t, body, field, raw)
 			}
-			r := s.post(t, "TUI", "/v1/provider-checkouts", body)
-			if r.status != http.StatusCreated || r.string("plan.instalment_amount") != plan[1] || r.string("plan.final_instalment_amount") != plan[2] {
-				t.Errorf("%d instalments of %s: %d %s", n, plan[0], r.status, r.text)
+			r := s.Post(t, "TUI", "/v1/provider-checkouts", body)
+			if r.Status != http.StatusCreated || r.String("plan.instalment_amount") != plan[1] || r.String("plan.final_instalment_amount") != plan[2] {
+				t.Errorf("%d instalments of %s: %d %s", n, plan[0], r.Status, r.Body)
 			}
 			off := set(t, set(t, body, "provider.provider_order_id", `"OFF"`), "pricing.amount_to_finance", centMore(t, plan[0]))
 			off = set(t, off, "pricing.course_price", centMore(t, plan[0]))
-			if r := s.post(t, "TUI", "/v1/provider-checkouts", off); r.status != http.StatusBadRequest || r.string("error.code") != "VALIDATION_ERROR" {
-				t.Errorf("%d instalments that are a cent short of %s: %d %s", n, centMore(t, plan[0]), r.status, r.text)
+			if r := s.Post(t, "TUI", "/v1/provider-checkouts", off); r.Status != http.StatusBadRequest || r.String("error.code") != "VALIDATION_ERROR" {
+				t.Errorf("%d instalments that are a cent short of %s: %d %s", n, centMore(t, plan[0]), r.Status, r.Body)
 			}
 		}
 	})

@@ -18,12 +18,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // forgeries returns texts that are not a setup token of this sandbox, by what is wrong with them.
-func forgeries(t *testing.T, s *sandbox, token string) map[string]string {
+func forgeries(t *testing.T, s *suite, token string) map[string]string {
 	t.Helper()
-	all := map[string]string{"no token": "", "API key": s.keys["KOWHAI"], "a word": "token", "four dots": "....",
+	all := map[string]string{"no token": "", "API key": s.Keys["KOWHAI"], "a word": "token", "four dots": "....",
 		"in capitals": strings.ToUpper(token), "with a space": token + " ", "with a NUL": token + "\x00",
 		"of 7,000 bytes": strings.Repeat("A", 7000)}
 	for i := range token {
@@ -46,58 +47,60 @@ func forgeries(t *testing.T, s *sandbox, token string) map[string]string {
 	}
 	later := time.Now().Add(time.Hour)
 	all["signed under another secret"], _ = foreign.Text(parts[0], foreign.Issue(1, later))
-	all["ours, never issued"], _ = s.config.Keyring.Text(parts[0], s.config.Keyring.Issue(2, later))
-	all["ours, of no checkout"], _ = s.config.Keyring.Text(parts[0]+"x", s.config.Keyring.Issue(1, later))
-	other := s.create(t, "ANOTHER").string("direct_debit.token")
+	all["ours, never issued"], _ = s.Config.Keyring.Text(parts[0], s.Config.Keyring.Issue(2, later))
+	all["ours, of no checkout"], _ = s.Config.Keyring.Text(parts[0]+"x", s.Config.Keyring.Issue(1, later))
+	other := s.Create(t, "ANOTHER").String("direct_debit.token")
 	all["signature of another checkout"] = token[:strings.LastIndex(token, ".")] + other[strings.LastIndex(other, "."):]
 	return all
 }
 
 func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		token := s.create(t, "ORDER-1").string("direct_debit.token")
+	contract(t, func(t *testing.T, s *suite) {
+		token := s.Create(t, "ORDER-1").String("direct_debit.token")
 		forged := forgeries(t, s, token)
-		before := s.dossiers(t)
+		before := s.Dossiers(t)
 		what := func(r response) string {
-			header := maps.Clone(r.header)
+			header := maps.Clone(r.Header)
 			delete(header, "X-Request-Id")
 			delete(header, "Date")
-			return fmt.Sprintln(r.status, header, r.text)
+			return fmt.Sprintln(r.Status, header, r.Body)
 		}
 		for _, door := range []struct {
 			name string
 			open func(token string) response
 		}{
-			{"GET page", func(token string) response { return s.visit(t, setupPagePath+"?token="+url.QueryEscape(token)) }},
-			{"GET terms", func(token string) response { return s.visit(t, setupPagePath+"/legal?token="+url.QueryEscape(token)) }},
-			{"POST page", func(token string) response { return s.submit(t, setupPagePath, []string{"token", token}) }},
-			{"GET bank form", func(token string) response { return s.visit(t, bankFormPath+"?token="+url.QueryEscape(token)) }},
+			{"GET page", func(token string) response { return s.Visit(t, sandbox.SetupPagePath+"?token="+url.QueryEscape(token)) }},
+			{"GET terms", func(token string) response {
+				return s.Visit(t, sandbox.SetupPagePath+"/legal?token="+url.QueryEscape(token))
+			}},
+			{"POST page", func(token string) response { return s.Submit(t, sandbox.SetupPagePath, []string{"token", token}) }},
+			{"GET bank form", func(token string) response { return s.Visit(t, sandbox.BankFormPath+"?token="+url.QueryEscape(token)) }},
 			{"POST bank form", func(token string) response {
-				return s.submit(t, bankFormPath, append([]string{"token", token}, bankDetails(response{}, goodAccount)[2:]...))
+				return s.Submit(t, sandbox.BankFormPath, append([]string{"token", token}, bankDetails(response{}, goodAccount)[2:]...))
 			}},
 		} {
 			unknown := door.open("unknown")
-			shows(t, door.name, unknown, http.StatusNotFound, unknownTitle)
+			shows(t, door.name, unknown, http.StatusNotFound, sandbox.UnknownTitle)
 			for name, text := range forged {
 				if got := door.open(text); what(got) != what(unknown) {
 					t.Errorf("%s with token %s: %s\nwant %s", door.name, name, what(got), what(unknown))
 				}
 			}
 		}
-		unknown := s.visit(t, setupPagePath+"?token=unknown")
+		unknown := s.Visit(t, sandbox.SetupPagePath+"?token=unknown")
 		for name, query := range map[string]string{"no token": "", "token twice": "?token=" + token + "&token=" + token,
 			"in capitals": "?TOKEN=" + token} {
-			if r := s.visit(t, setupPagePath+query); what(r) != what(unknown) {
+			if r := s.Visit(t, sandbox.SetupPagePath+query); what(r) != what(unknown) {
 				t.Errorf("%s: %s", name, what(r))
 			}
 		}
-		r := s.send(t, http.MethodPost, setupPagePath+"?token="+token, "", "Content-Type", "application/x-www-form-urlencoded")
-		shows(t, "token in the address of a form", r, http.StatusNotFound, unknownTitle)
-		if after := s.dossiers(t); !reflect.DeepEqual(before, after) {
+		r := s.Send(t, http.MethodPost, sandbox.SetupPagePath+"?token="+token, "", "Content-Type", "application/x-www-form-urlencoded")
+		shows(t, "token in the address of a form", r, http.StatusNotFound, sandbox.UnknownTitle)
+		if after := s.Dossiers(t); !reflect.DeepEqual(before, after) {
 			t.Error("forged tokens changed the record")
 		}
-		for _, secret := range []string{token, s.keys["KOWHAI"]} {
-			if strings.Contains(s.logs.String(), secret) {
+		for _, secret := range []string{token, s.Keys["KOWHAI"]} {
+			if strings.Contains(s.Log.String(), secret) {
 				t.Errorf("the log holds %q", secret)
 			}
 		}
@@ -105,80 +108,80 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 }
 
 func TestContract5ASetupTokenIsNoAPIKey(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		token := "Bearer " + created.string("direct_debit.token")
-		for _, path := range []string{"/v1/provider-checkouts", checkoutPath(created) + "/confirm"} {
-			refused(t, s.send(t, http.MethodPost, path, confirmBody(created), "Authorization", token,
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		token := "Bearer " + created.String("direct_debit.token")
+		for _, path := range []string{"/v1/provider-checkouts", created.CheckoutPath() + "/confirm"} {
+			refused(t, s.Send(t, http.MethodPost, path, created.ConfirmBody(), "Authorization", token,
 				"Content-Type", "application/json"), http.StatusForbidden, "INVALID_API_KEY")
 		}
-		refused(t, s.send(t, http.MethodGet, checkoutPath(created), "", "Authorization", token),
+		refused(t, s.Send(t, http.MethodGet, created.CheckoutPath(), "", "Authorization", token),
 			http.StatusForbidden, "INVALID_API_KEY")
-		r := s.visit(t, setupPagePath, "Authorization", "Bearer "+s.keys["KOWHAI"])
-		shows(t, "page with the key in a header", r, http.StatusNotFound, unknownTitle)
+		r := s.Visit(t, sandbox.SetupPagePath, "Authorization", "Bearer "+s.Keys["KOWHAI"])
+		shows(t, "page with the key in a header", r, http.StatusNotFound, sandbox.UnknownTitle)
 	})
 }
 
 func TestContract5AFormFromAnotherWebsiteIsRefused(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		token := []string{"token", created.string("direct_debit.token")}
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		token := []string{"token", created.String("direct_debit.token")}
 		cross := []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}
-		before := s.dossiers(t)
-		shows(t, "setup page", s.submit(t, setupPagePath, token, cross...),
+		before := s.Dossiers(t)
+		shows(t, "setup page", s.Submit(t, sandbox.SetupPagePath, token, cross...),
 			http.StatusForbidden, "This form came from another website")
-		if !reflect.DeepEqual(before, s.dossiers(t)) {
+		if !reflect.DeepEqual(before, s.Dossiers(t)) {
 			t.Error("a refused form began the setup")
 		}
-		s.toBank(t, created)
-		shows(t, "bank's form", s.submit(t, bankFormPath, bankDetails(created, goodAccount), cross...),
+		s.ToBank(t, created)
+		shows(t, "bank's form", s.Submit(t, sandbox.BankFormPath, bankDetails(created, goodAccount), cross...),
 			http.StatusForbidden, "This form came from another website")
-		if s.get(t, "KOWHAI", checkoutPath(created)).at("direct_debit.setup_complete") != false {
+		if s.Get(t, "KOWHAI", created.CheckoutPath()).At("direct_debit.setup_complete") != false {
 			t.Error("a refused form completed the setup")
 		}
-		shows(t, "link on another website", s.visit(t, created.string("direct_debit.setup_url"), cross[:2]...), http.StatusOK, openTitle)
+		shows(t, "link on another website", s.Visit(t, created.String("direct_debit.setup_url"), cross[:2]...), http.StatusOK, sandbox.OpenTitle)
 		// Under no-referrer a browser says this of the page's own form.
-		own := s.submit(t, bankFormPath, bankDetails(created, goodAccount), "Sec-Fetch-Site", "same-origin", "Origin", "null")
-		if own.status != http.StatusSeeOther {
-			t.Errorf("the page's own form: %d %s", own.status, own.text)
+		own := s.Submit(t, sandbox.BankFormPath, bankDetails(created, goodAccount), "Sec-Fetch-Site", "same-origin", "Origin", "null")
+		if own.Status != http.StatusSeeOther {
+			t.Errorf("the page's own form: %d %s", own.Status, own.Body)
 		}
-		if got := own.header.Values("Set-Cookie"); got != nil {
+		if got := own.Header.Values("Set-Cookie"); got != nil {
 			t.Errorf("the pages set cookies: %q", got)
 		}
 	})
 }
 
 // everyPage returns a page of each kind, by its name.
-func everyPage(t *testing.T, s *sandbox) map[string]response {
+func everyPage(t *testing.T, s *suite) map[string]response {
 	t.Helper()
-	created := s.create(t, "ORDER-1")
-	setupURL, token := created.string("direct_debit.setup_url"), []string{"token", created.string("direct_debit.token")}
+	created := s.Create(t, "ORDER-1")
+	setupURL, token := created.String("direct_debit.setup_url"), []string{"token", created.String("direct_debit.token")}
 	pages := map[string]response{
-		"open":         s.visit(t, setupURL),
-		"terms":        s.visit(t, strings.Replace(setupURL, "?", "/legal?", 1)),
-		"unknown":      s.visit(t, setupPagePath+"?token=unknown"),
-		"unknown path": s.visit(t, setupPagePath+"/nothing"),
-		"method":       s.send(t, http.MethodPut, setupPagePath, ""),
-		"cross-site":   s.submit(t, setupPagePath, token, "Sec-Fetch-Site", "cross-site"),
-		"type":         s.send(t, http.MethodPost, setupPagePath, "{}", "Content-Type", "application/json"),
-		"large":        s.submit(t, setupPagePath, []string{"token", strings.Repeat("x", 20_000)}),
-		"not a form":   s.send(t, http.MethodPost, setupPagePath, "token=%zz", "Content-Type", "application/x-www-form-urlencoded"),
+		"open":         s.Visit(t, setupURL),
+		"terms":        s.Visit(t, strings.Replace(setupURL, "?", "/legal?", 1)),
+		"unknown":      s.Visit(t, sandbox.SetupPagePath+"?token=unknown"),
+		"unknown path": s.Visit(t, sandbox.SetupPagePath+"/nothing"),
+		"method":       s.Send(t, http.MethodPut, sandbox.SetupPagePath, ""),
+		"cross-site":   s.Submit(t, sandbox.SetupPagePath, token, "Sec-Fetch-Site", "cross-site"),
+		"type":         s.Send(t, http.MethodPost, sandbox.SetupPagePath, "{}", "Content-Type", "application/json"),
+		"large":        s.Submit(t, sandbox.SetupPagePath, []string{"token", strings.Repeat("x", 20_000)}),
+		"not a form":   s.Send(t, http.MethodPost, sandbox.SetupPagePath, "token=%zz", "Content-Type", "application/x-www-form-urlencoded"),
 	}
-	pages["bank form"] = s.visit(t, s.toBank(t, created))
-	pages["bank form with mistakes"] = s.submit(t, bankFormPath, bankDetails(created, "1"))
-	other := s.create(t, "ORDER-2")
-	s.setUp(t, created)
-	pages["done"] = s.visit(t, setupURL)
-	s.clock.forward(8 * 24 * time.Hour)
-	pages["expired"] = s.visit(t, other.string("direct_debit.setup_url"))
-	s.configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))
-	pages["not enabled"] = s.visit(t, setupURL)
-	s.configure(t, providers)
+	pages["bank form"] = s.Visit(t, s.ToBank(t, created))
+	pages["bank form with mistakes"] = s.Submit(t, sandbox.BankFormPath, bankDetails(created, "1"))
+	other := s.Create(t, "ORDER-2")
+	s.SetUp(t, created)
+	pages["done"] = s.Visit(t, setupURL)
+	s.Clock.Forward(8 * 24 * time.Hour)
+	pages["expired"] = s.Visit(t, other.String("direct_debit.setup_url"))
+	s.Configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))
+	pages["not enabled"] = s.Visit(t, setupURL)
+	s.Configure(t, providers)
 	return pages
 }
 
 func TestContract5EveryPageKeepsToItself(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "
 		framed := []string{"open", "terms", "done", "expired", "not enabled", "bank form", "bank form with mistakes"}
 		for name, r := range everyPage(t, s) {
@@ -191,7 +194,7 @@ func TestContract5EveryPageKeepsToItself(t *testing.T) {
 				"X-Content-Type-Options": "nosniff", "X-Robots-Tag": "noindex, nofollow", "Server": "", "Set-Cookie": "",
 				"Content-Type": "text/html; charset=utf-8", "Access-Control-Allow-Origin": "", "Cross-Origin-Opener-Policy": "",
 			} {
-				if got := strings.Join(r.header.Values(header), ", "); got != want {
+				if got := strings.Join(r.Header.Values(header), ", "); got != want {
 					t.Errorf("page %s: %s %q, want %q", name, header, got, want)
 				}
 			}
@@ -206,22 +209,22 @@ func selfContained(t *testing.T, name string, r response) {
 	t.Helper()
 	outside := []string{"https://enrol.kowhai.example/done", "https://enrol.kowhai.example/cancelled", "mailto:help@kowhai.example"}
 	own := regexp.MustCompile(`^(/api/dd-setup|/sandbox/processor)[/?]?[!-~]*$`)
-	for _, e := range elements(t, r) {
-		switch e.name {
+	for _, e := range sandbox.Elements(t, r) {
+		switch e.Name {
 		case "style", "iframe", "object", "embed", "base", "img", "svg", "video", "audio":
-			t.Errorf("page %s has an element %s", name, e.name)
+			t.Errorf("page %s has an element %s", name, e.Name)
 		case "script":
-			if e.attr["src"] == "" || e.text != "" {
-				t.Errorf("page %s has an inline script %q", name, e.text)
+			if e.Attr["src"] == "" || e.Text != "" {
+				t.Errorf("page %s has an inline script %q", name, e.Text)
 			}
 		}
-		for attr, value := range e.attr {
+		for attr, value := range e.Attr {
 			switch {
 			case attr == "style" || strings.HasPrefix(attr, "on"):
 				t.Errorf("page %s has %s=%q", name, attr, value)
-			case attr == "src" || attr == "action" || attr == "formaction" || attr == "href" && e.name != "a":
+			case attr == "src" || attr == "action" || attr == "formaction" || attr == "href" && e.Name != "a":
 				if !own.MatchString(value) {
-					t.Errorf("page %s: %s %s=%q is not this server's", name, e.name, attr, value)
+					t.Errorf("page %s: %s %s=%q is not this server's", name, e.Name, attr, value)
 				}
 			case attr == "href" && !own.MatchString(value) && !slices.Contains(outside, value):
 				t.Errorf("page %s links to %q", name, value)
@@ -231,79 +234,79 @@ func selfContained(t *testing.T, name string, r response) {
 }
 
 func TestContract5FramesAreThoseOfTheAllowlistedOrigins(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		tui := s.post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")) // has none
-		s.configure(t, strings.Replace(providers, `["https://enrol.kowhai.example"]`,
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		tui := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")) // has none
+		s.Configure(t, strings.Replace(providers, `["https://enrol.kowhai.example"]`,
 			`["https://enrol.kowhai.example", "https://apply.kowhai.example:8443"]`, 1))
 		ancestors := func(r response) string {
-			_, found, _ := strings.Cut(r.header.Get("Content-Security-Policy"), "frame-ancestors ")
+			_, found, _ := strings.Cut(r.Header.Get("Content-Security-Policy"), "frame-ancestors ")
 			return found
 		}
 		const origins = "https://enrol.kowhai.example https://apply.kowhai.example:8443"
-		if got := ancestors(s.visit(t, created.string("direct_debit.setup_url"))); got != origins {
+		if got := ancestors(s.Visit(t, created.String("direct_debit.setup_url"))); got != origins {
 			t.Errorf("frame-ancestors %q, want %q", got, origins)
 		}
-		if got := ancestors(s.visit(t, tui.string("direct_debit.setup_url"))); got != "'none'" {
+		if got := ancestors(s.Visit(t, tui.String("direct_debit.setup_url"))); got != "'none'" {
 			t.Errorf("frame-ancestors %q of a provider without origins", got)
 		}
 
-		s.setUp(t, created)
-		s.setUp(t, tui)
-		notified := pick(elements(t, s.visit(t, created.string("direct_debit.setup_url"))), "body", "data-notify", origins)
+		s.SetUp(t, created)
+		s.SetUp(t, tui)
+		notified := pick(sandbox.Elements(t, s.Visit(t, created.String("direct_debit.setup_url"))), "body", "data-notify", origins)
 		if len(notified) != 1 {
 			t.Error("the page that is done does not notify exactly the allowlisted origins")
 		}
-		for _, e := range elements(t, s.visit(t, tui.string("direct_debit.setup_url"))) {
-			if e.attr["data-notify"] != "" {
-				t.Errorf("a provider without origins is notified at %q", e.attr["data-notify"])
+		for _, e := range sandbox.Elements(t, s.Visit(t, tui.String("direct_debit.setup_url"))) {
+			if e.Attr["data-notify"] != "" {
+				t.Errorf("a provider without origins is notified at %q", e.Attr["data-notify"])
 			}
 		}
 	})
 }
 
 func TestContract4TheMessageAfterTheSetupIsAHintToTheAllowlistedOriginsOnly(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		pages := everyPage(t, s)
 		var script string
 		for name, r := range pages {
-			for _, e := range elements(t, r) {
+			for _, e := range sandbox.Elements(t, r) {
 				switch {
-				case e.name != "script":
+				case e.Name != "script":
 				case name == "done":
-					script = e.attr["src"]
+					script = e.Attr["src"]
 				case !strings.HasPrefix(name, "bank form"): // whose script helps with the account number
 					t.Errorf("page %s runs a script", name)
-				case strings.Contains(s.visit(t, e.attr["src"]).text, "postMessage"):
+				case strings.Contains(s.Visit(t, e.Attr["src"]).Body, "postMessage"):
 					t.Errorf("page %s sends messages", name)
 				}
 			}
 		}
-		r := s.visit(t, script)
-		if r.status != http.StatusOK || !strings.HasPrefix(r.header.Get("Content-Type"), "text/javascript") {
-			t.Fatalf("script: %d %v", r.status, r.header)
+		r := s.Visit(t, script)
+		if r.Status != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/javascript") {
+			t.Fatalf("script: %d %v", r.Status, r.Header)
 		}
-		if !strings.Contains(r.text, `{ source: "provider-checkout", type: "setup_changed" }`) {
-			t.Errorf("the message has another source or type:\n%s", r.text)
+		if !strings.Contains(r.Body, `{ source: "provider-checkout", type: "setup_changed" }`) {
+			t.Errorf("the message has another source or type:\n%s", r.Body)
 		}
-		calls := regexp.MustCompile(`postMessage\(([^)]*)\)`).FindAllStringSubmatch(r.text, -1)
-		if len(calls) != 1 || calls[0][1] != "message, origin" || regexp.MustCompile("[\"'`]\\*[\"'`]").MatchString(r.text) {
-			t.Errorf("the message is not sent to one origin at a time:\n%s", r.text)
+		calls := regexp.MustCompile(`postMessage\(([^)]*)\)`).FindAllStringSubmatch(r.Body, -1)
+		if len(calls) != 1 || calls[0][1] != "message, origin" || regexp.MustCompile("[\"'`]\\*[\"'`]").MatchString(r.Body) {
+			t.Errorf("the message is not sent to one origin at a time:\n%s", r.Body)
 		}
 	})
 }
 
 func TestContract5SuccessAndCancelArePlainLinks(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		pages := everyPage(t, s)
 		for page, link := range map[string]string{"open": "cancelled", "expired": "cancelled", "done": "done"} {
-			all := elements(t, pages[page])
+			all := sandbox.Elements(t, pages[page])
 			if len(pick(all, "a", "href", "https://enrol.kowhai.example/"+link)) != 1 {
-				t.Errorf("page %s has no plain link to %q:\n%s", page, link, pages[page].text)
+				t.Errorf("page %s has no plain link to %q:\n%s", page, link, pages[page].Body)
 			}
 			for _, e := range all {
-				if e.name == "form" && !strings.HasPrefix(e.attr["action"], "/") {
-					t.Errorf("page %s sends a form to %q", page, e.attr["action"])
+				if e.Name == "form" && !strings.HasPrefix(e.Attr["action"], "/") {
+					t.Errorf("page %s sends a form to %q", page, e.Attr["action"])
 				}
 			}
 		}
@@ -312,26 +315,26 @@ func TestContract5SuccessAndCancelArePlainLinks(t *testing.T) {
 
 func TestContract5NamesAreTextOnEveryPage(t *testing.T) {
 	const first, last, course = `<script>alert('1')</script>`, `Tūhoe-Ōtāhuhu & "Sons"`, `<img src=x onerror=alert(1)> Tohu Mātauranga {{.Token}}`
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		body := set(t, order(legacyCreate, "ORDER-1"), "student.first_name", fmt.Sprintf("%q", first))
 		body = set(t, set(t, body, "student.last_name", fmt.Sprintf("%q", last)), "course.course_name", fmt.Sprintf("%q", course))
-		created := s.post(t, "TUI", "/v1/provider-checkouts", body)
-		if created.status != http.StatusCreated {
-			t.Fatalf("create: %d %s", created.status, created.text)
+		created := s.Post(t, "TUI", "/v1/provider-checkouts", body)
+		if created.Status != http.StatusCreated {
+			t.Fatalf("create: %d %s", created.Status, created.Body)
 		}
-		s.configure(t, strings.Replace(providers, `"Tūī Trades Academy"`, `"<b onclick=x()>Tūī</b> Trades"`, 1))
-		setupURL := created.string("direct_debit.setup_url")
-		for name, r := range map[string]response{"open": s.visit(t, setupURL), "bank form": s.visit(t, s.toBank(t, created)),
-			"done": func() response { s.setUp(t, created); return s.visit(t, setupURL) }()} {
+		s.Configure(t, strings.Replace(providers, `"Tūī Trades Academy"`, `"<b onclick=x()>Tūī</b> Trades"`, 1))
+		setupURL := created.String("direct_debit.setup_url")
+		for name, r := range map[string]response{"open": s.Visit(t, setupURL), "bank form": s.Visit(t, s.ToBank(t, created)),
+			"done": func() response { s.SetUp(t, created); return s.Visit(t, setupURL) }()} {
 			selfContained(t, name, r)
-			text := elements(t, r)[0].text // of the whole document
+			text := sandbox.Elements(t, r)[0].Text // of the whole document
 			for _, want := range []string{course, "<b onclick=x()>Tūī</b> Trades"} {
 				if !strings.Contains(text, want) {
-					t.Errorf("page %s does not read %q:\n%s", name, want, r.text)
+					t.Errorf("page %s does not read %q:\n%s", name, want, r.Body)
 				}
 			}
 			if name != "bank form" && !strings.Contains(text, first+" "+last) {
-				t.Errorf("page %s does not read the student's name:\n%s", name, r.text)
+				t.Errorf("page %s does not read the student's name:\n%s", name, r.Body)
 			}
 		}
 	})
@@ -342,22 +345,22 @@ func TestContract8PagesAreRateLimited(t *testing.T) {
 		o.RateLimit = 0.1 // one in ten seconds
 		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}
-	contract(t, func(t *testing.T, s *sandbox) {
-		setupURL := s.create(t, "ORDER-1").string("direct_debit.setup_url")
-		from := func(address string) response { return s.visit(t, setupURL, "X-Forwarded-For", address) }
+	contract(t, func(t *testing.T, s *suite) {
+		setupURL := s.Create(t, "ORDER-1").String("direct_debit.setup_url")
+		from := func(address string) response { return s.Visit(t, setupURL, "X-Forwarded-For", address) }
 		limited := func(what string, r response) {
 			t.Helper()
 			shows(t, what, r, http.StatusTooManyRequests, "Too many requests")
-			if wait, err := strconv.Atoi(r.header.Get("Retry-After")); err != nil || wait < 1 || wait > 10 {
-				t.Errorf("%s: Retry-After %q, want what is left of ten seconds", what, r.header.Get("Retry-After"))
+			if wait, err := strconv.Atoi(r.Header.Get("Retry-After")); err != nil || wait < 1 || wait > 10 {
+				t.Errorf("%s: Retry-After %q, want what is left of ten seconds", what, r.Header.Get("Retry-After"))
 			}
 		}
-		shows(t, "first look", from("192.0.2.1"), http.StatusOK, openTitle)
+		shows(t, "first look", from("192.0.2.1"), http.StatusOK, sandbox.OpenTitle)
 		limited("second look from an address", from("192.0.2.1"))
 		limited("look from another address with the same token", from("192.0.2.2"))
 		shows(t, "another token from another address",
-			s.visit(t, setupPagePath+"?token=x", "X-Forwarded-For", "192.0.2.3"), http.StatusNotFound, unknownTitle)
-		s.clock.forward(10 * time.Second)
-		shows(t, "look after waiting", from("192.0.2.1"), http.StatusOK, openTitle)
+			s.Visit(t, sandbox.SetupPagePath+"?token=x", "X-Forwarded-For", "192.0.2.3"), http.StatusNotFound, sandbox.UnknownTitle)
+		s.Clock.Forward(10 * time.Second)
+		shows(t, "look after waiting", from("192.0.2.1"), http.StatusOK, sandbox.OpenTitle)
 	}, slow)
 }

@@ -96,27 +96,27 @@ func drawDate(r *rand.Rand) string {
 }
 
 func TestContract3WhateverACreateAcceptsCanBeConfirmedWithItsPDF(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		r := rand.New(rand.NewPCG(2026, 11))
 		for i := range 40 {
 			body := drawCreate(r, fmt.Sprint("ORDER-", i))
-			created := s.post(t, "TUI", createPath, body)
-			if created.status != http.StatusCreated {
-				t.Fatalf("%s\nis not accepted: %d %s", body, created.status, created.text)
+			created := s.Post(t, "TUI", createPath, body)
+			if created.Status != http.StatusCreated {
+				t.Fatalf("%s\nis not accepted: %d %s", body, created.Status, created.Body)
 			}
-			s.setUp(t, created)
-			confirm := set(t, confirmBody(created), "payment.first_payment_date", `"`+drawDate(r)+`"`)
-			confirmed := s.post(t, "TUI", checkoutPath(created)+"/confirm", confirm)
-			if confirmed.status != http.StatusOK || confirmed.at("agreement.pdf_generated") != true {
-				t.Errorf("%s\nwas accepted; its confirm answers %d %s\n%s", body, confirmed.status, confirmed.text, s.logs)
+			s.SetUp(t, created)
+			confirm := set(t, created.ConfirmBody(), "payment.first_payment_date", `"`+drawDate(r)+`"`)
+			confirmed := s.Post(t, "TUI", created.CheckoutPath()+"/confirm", confirm)
+			if confirmed.Status != http.StatusOK || confirmed.At("agreement.pdf_generated") != true {
+				t.Errorf("%s\nwas accepted; its confirm answers %d %s\n%s", body, confirmed.Status, confirmed.Body, s.Log)
 				continue
 			}
-			drawn, err := s.store.Document(t.Context(), confirmed.string("agreement.number"))
+			drawn, err := s.Store.Document(t.Context(), confirmed.String("agreement.number"))
 			if err != nil || !bytes.HasPrefix(drawn.Bytes, []byte("%PDF-")) {
 				t.Errorf("%s\nhas no PDF on record: %v", body, err)
 			}
 		}
-		for _, d := range s.dossiers(t) {
+		for _, d := range s.Dossiers(t) {
 			sum := money.Cents(0)
 			for _, charge := range d.Checkout.Schedule() {
 				sum += charge.Amount

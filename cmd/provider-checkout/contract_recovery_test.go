@@ -65,10 +65,10 @@ func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, status
 
 // restart runs a new process's recovery over the store: one look for abandoned events, and what it
 // takes to settle n of them. No checkout must be found where n is 0.
-func (s *sandbox) restart(t *testing.T, n int) {
+func (s *suite) restart(t *testing.T, n int) {
 	t.Helper()
-	store := watched{s.store, make(chan []ports.Abandoned, 100), make(chan string, 100)}
-	c := s.config
+	store := watched{s.Store, make(chan []ports.Abandoned, 100), make(chan string, 100)}
+	c := s.Config
 	c.Store = store
 	svc, err := service.New(c)
 	if err != nil {
@@ -93,46 +93,46 @@ func (s *sandbox) restart(t *testing.T, n int) {
 }
 
 func TestContract6WhatACrashCutOffIsDeliveredAfterTheRestart(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		store := s.config.Store.(*crashing)
+	contract(t, func(t *testing.T, s *suite) {
+		store := s.Config.Store.(*crashing)
 		store.beforeSend.Store(true)
 		created, confirmed := s.enrolled(t, "ORDER-1")
-		sameList(t, "sent before the restart", names(s.hooks.all()))
+		sameList(t, "sent before the restart", names(s.Receiver.Deliveries()))
 		s.restart(t, 0) // too early: the requests might still be at it
-		s.clock.forward(10 * time.Second)
+		s.Clock.Forward(10 * time.Second)
 		s.restart(t, 3)
 
-		got := s.hooks.all()
+		got := s.Receiver.Deliveries()
 		sameList(t, "sent after the restart, in order", names(got), "checkout.created", "checkout.confirmed", "agreement.generated")
 		for i, request := range []response{created, confirmed, confirmed} {
-			if !signedBy(kowhaiSecret, got[i]) || got[i].header.Get("X-Request-Id") != request.header.Get("X-Request-Id") ||
-				got[i].header.Get("X-Service-Delivery-Attempt") != "1" {
-				t.Errorf("recovered %s with the headers %v", got[i].raw, got[i].header)
+			if !signedBy(kowhaiSecret, got[i]) || got[i].Header.Get("X-Request-Id") != request.Header.Get("X-Request-Id") ||
+				got[i].Header.Get("X-Service-Delivery-Attempt") != "1" {
+				t.Errorf("recovered %s with the headers %v", got[i].Body, got[i].Header)
 			}
 		}
 		sameList(t, "on record", s.outcomes(t, "ORDER-1"),
 			"checkout.created delivered 1", "checkout.confirmed delivered 1", "agreement.generated delivered 1")
-		s.clock.forward(time.Hour)
+		s.Clock.Forward(time.Hour)
 		s.restart(t, 0)
 	}, crashes)
 }
 
 func TestContract6AnEventWhoseDeliveryWasNotRecordedComesAgainUnderTheSameID(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		store := s.config.Store.(*crashing)
+	contract(t, func(t *testing.T, s *suite) {
+		store := s.Config.Store.(*crashing)
 		store.afterSend.Store(true)
-		s.create(t, "ORDER-1")
-		s.clock.forward(time.Minute)
+		s.Create(t, "ORDER-1")
+		s.Clock.Forward(time.Minute)
 		s.restart(t, 1)
-		got := s.hooks.all()
+		got := s.Receiver.Deliveries()
 		if len(got) != 2 {
 			t.Fatalf("%d deliveries, want 2", len(got))
 		}
-		if string(got[0].raw) != string(got[1].raw) || got[0].header.Get("X-Service-Event-Id") != got[1].header.Get("X-Service-Event-Id") {
-			t.Errorf("delivered %s and then %s", got[0].raw, got[1].raw)
+		if string(got[0].Body) != string(got[1].Body) || got[0].Header.Get("X-Service-Event-Id") != got[1].Header.Get("X-Service-Event-Id") {
+			t.Errorf("delivered %s and then %s", got[0].Body, got[1].Body)
 		}
 		if !signedBy(kowhaiSecret, got[0]) || !signedBy(kowhaiSecret, got[1]) ||
-			got[0].header.Get("X-Service-Timestamp") == got[1].header.Get("X-Service-Timestamp") {
+			got[0].Header.Get("X-Service-Timestamp") == got[1].Header.Get("X-Service-Timestamp") {
 			t.Error("the second run is not signed anew")
 		}
 		sameList(t, "on record", s.outcomes(t, "ORDER-1"), "checkout.created delivered 1")
@@ -140,19 +140,19 @@ func TestContract6AnEventWhoseDeliveryWasNotRecordedComesAgainUnderTheSameID(t *
 }
 
 func TestContract6ARecoveryTriesThreeTimesAndThenGivesUpForGood(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		store := s.config.Store.(*crashing)
+	contract(t, func(t *testing.T, s *suite) {
+		store := s.Config.Store.(*crashing)
 		store.beforeSend.Store(true)
-		s.hooks.answer(func(hook) int { return http.StatusBadGateway })
-		s.create(t, "ORDER-1")
-		s.clock.forward(time.Minute)
+		s.Receiver.AnswerWith(func(delivery) int { return http.StatusBadGateway })
+		s.Create(t, "ORDER-1")
+		s.Clock.Forward(time.Minute)
 		s.restart(t, 1)
-		if n := len(s.hooks.all()); n != 3 {
+		if n := len(s.Receiver.Deliveries()); n != 3 {
 			t.Errorf("%d attempts, want 3", n)
 		}
 		sameList(t, "on record", s.outcomes(t, "ORDER-1"), "checkout.created failed 3")
-		s.hooks.answer(func(hook) int { return http.StatusOK })
-		s.clock.forward(24 * time.Hour)
+		s.Receiver.AnswerWith(func(delivery) int { return http.StatusOK })
+		s.Clock.Forward(24 * time.Hour)
 		s.restart(t, 0)
 	}, crashes)
 }
@@ -160,21 +160,21 @@ func TestContract6ARecoveryTriesThreeTimesAndThenGivesUpForGood(t *testing.T) {
 func TestContract6DestinationAndSecretAreLookedUpAtDelivery(t *testing.T) {
 	const newSecret = "whsec_another_0123456789abcdef"
 	moved := strings.NewReplacer("HOOKS/KOWHAI", "HOOKS/MOVED", kowhaiSecret, newSecret).Replace(providers)
-	contract(t, func(t *testing.T, s *sandbox) {
-		store := s.config.Store.(*crashing)
+	contract(t, func(t *testing.T, s *suite) {
+		store := s.Config.Store.(*crashing)
 		store.beforeSend.Store(true)
-		created := s.create(t, "ORDER-1")
-		s.configure(t, moved)
-		s.clock.forward(time.Minute)
+		created := s.Create(t, "ORDER-1")
+		s.Configure(t, moved)
+		s.Clock.Forward(time.Minute)
 		s.restart(t, 1)
 		store.beforeSend.Store(false)
-		s.setUp(t, created)
-		s.confirm(t, created)
-		got := s.hooks.all()
+		s.SetUp(t, created)
+		s.Confirm(t, created)
+		got := s.Receiver.Deliveries()
 		sameList(t, "events", names(got), "checkout.created", "checkout.confirmed", "agreement.generated")
 		for _, h := range got {
-			if h.provider != "MOVED" || !signedBy(newSecret, h) {
-				t.Errorf("%s went to %s with %v", h.raw, h.provider, h.header)
+			if h.Provider != "MOVED" || !signedBy(newSecret, h) {
+				t.Errorf("%s went to %s with %v", h.Body, h.Provider, h.Header)
 			}
 		}
 	}, crashes)
@@ -183,97 +183,97 @@ func TestContract6DestinationAndSecretAreLookedUpAtDelivery(t *testing.T) {
 func TestContract6WithoutADestinationNothingIsSentThenOrLater(t *testing.T) {
 	const kowhais, tuis = `"webhook": {"url": "HOOKS/KOWHAI", "signing_secret": "` + kowhaiSecret + `"},`,
 		`, "webhook": {"url": "HOOKS/TUI", "signing_secret": "` + tuiSecret + `"}`
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		without := strings.ReplaceAll(strings.Join(strings.Fields(providers), " "), kowhais, "")
 		without = strings.ReplaceAll(without, tuis, "")
 		if strings.Contains(without, "webhook") {
 			t.Fatal("the destinations are still there")
 		}
-		s.configure(t, without)
+		s.Configure(t, without)
 		configured := func(want bool) {
 			t.Helper()
-			if r := s.send(t, http.MethodGet, "/v1/environment", ""); r.at("readiness.webhook_destinations_configured") != want {
-				t.Errorf("environment answers %s, want destinations configured %v", r.text, want)
+			if r := s.Send(t, http.MethodGet, "/v1/environment", ""); r.At("readiness.webhook_destinations_configured") != want {
+				t.Errorf("environment answers %s, want destinations configured %v", r.Body, want)
 			}
 		}
 		configured(false)
 		created, confirmed := s.enrolled(t, "ORDER-1")
-		if r := s.get(t, "KOWHAI", checkoutPath(created)); r.at("direct_debit.setup_complete") != true ||
-			confirmed.string("agreement.id") == "" {
-			t.Errorf("polling and confirm answer %s\n%s", r.text, confirmed.text)
+		if r := s.Get(t, "KOWHAI", created.CheckoutPath()); r.At("direct_debit.setup_complete") != true ||
+			confirmed.String("agreement.id") == "" {
+			t.Errorf("polling and confirm answer %s\n%s", r.Body, confirmed.Body)
 		}
-		open := s.create(t, "ORDER-2")
-		s.configure(t, providers)
+		open := s.Create(t, "ORDER-2")
+		s.Configure(t, providers)
 		configured(true)
-		s.clock.forward(time.Hour)
+		s.Clock.Forward(time.Hour)
 		s.restart(t, 0)
-		s.replayed(t, "ORDER-1")
-		s.confirm(t, created)
-		sameList(t, "sent", names(s.hooks.all()))
+		s.Replay(t, "ORDER-1")
+		s.Confirm(t, created)
+		sameList(t, "sent", names(s.Receiver.Deliveries()))
 		sameList(t, "on record", s.outcomes(t, "ORDER-1"),
 			"checkout.created not_configured 0", "checkout.confirmed not_configured 0", "agreement.generated not_configured 0")
 
-		s.setUp(t, open)
-		s.confirm(t, open)
-		sameList(t, "sent of what came later", names(s.hooks.all()), "checkout.confirmed", "agreement.generated")
+		s.SetUp(t, open)
+		s.Confirm(t, open)
+		sameList(t, "sent of what came later", names(s.Receiver.Deliveries()), "checkout.confirmed", "agreement.generated")
 	})
 }
 
 func TestContract6EventsOfACheckoutArriveInOrder(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		arrived, accepted := make(chan struct{}, 10), make(chan struct{})
 		release := sync.OnceFunc(func() { close(accepted) })
 		t.Cleanup(release)
-		s.hooks.answer(func(h hook) int {
-			if h.body.Text("event") == "checkout.created" {
+		s.Receiver.AnswerWith(func(h delivery) int {
+			if h.JSON.Text("event") == "checkout.created" {
 				arrived <- struct{}{}
 				<-accepted
 			}
 			return http.StatusOK
 		})
 		var requests sync.WaitGroup
-		requests.Go(func() { s.post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")) })
+		requests.Go(func() { s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")) })
 		<-arrived // and its receiver thinks about it
-		replay := s.replayed(t, "ORDER-1")
-		s.setUp(t, replay)
+		replay := s.Replay(t, "ORDER-1")
+		s.SetUp(t, replay)
 		requests.Go(func() {
-			if r := s.confirm(t, replay); r.status != http.StatusOK {
-				t.Errorf("confirm: %d %s", r.status, r.text)
+			if r := s.Confirm(t, replay); r.Status != http.StatusOK {
+				t.Errorf("confirm: %d %s", r.Status, r.Body)
 			}
 		})
-		for began := time.Now(); s.get(t, "KOWHAI", checkoutPath(replay)).string("checkout.status") != "confirmed"; {
+		for began := time.Now(); s.Get(t, "KOWHAI", replay.CheckoutPath()).String("checkout.status") != "confirmed"; {
 			if time.Since(began) > 10*time.Second {
 				t.Fatal("the confirm waits for the event of the create")
 			}
 		}
-		if got := slices.Compact(names(s.hooks.all())); !reflect.DeepEqual(got, []string{"checkout.created"}) {
+		if got := slices.Compact(names(s.Receiver.Deliveries())); !reflect.DeepEqual(got, []string{"checkout.created"}) {
 			t.Errorf("%q were sent before the first was accepted", got)
 		}
 		release()
 		requests.Wait()
-		sameList(t, "in the end", slices.Compact(names(s.hooks.all())),
+		sameList(t, "in the end", slices.Compact(names(s.Receiver.Deliveries())),
 			"checkout.created", "checkout.confirmed", "agreement.generated")
 	})
 }
 
 func TestContract6NoOtherEventIsEverEmitted(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		created, _ := s.enrolled(t, "ORDER-1")
 		for range 4 { // submitted, active and authorised, first payments due, last ones
-			s.clock.forward(time.Minute)
-			s.get(t, "KOWHAI", checkoutPath(created))
+			s.Clock.Forward(time.Minute)
+			s.Get(t, "KOWHAI", created.CheckoutPath())
 		}
-		s.clock.forward(2 * 365 * 24 * time.Hour)
-		s.get(t, "KOWHAI", checkoutPath(created))
-		s.create(t, "ORDER-2") // and its payer never comes
-		s.clock.forward(30 * 24 * time.Hour)
+		s.Clock.Forward(2 * 365 * 24 * time.Hour)
+		s.Get(t, "KOWHAI", created.CheckoutPath())
+		s.Create(t, "ORDER-2") // and its payer never comes
+		s.Clock.Forward(30 * 24 * time.Hour)
 		s.restart(t, 0)
-		r := s.post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-3"))
-		s.setUp(t, r) // and its provider never confirms
-		s.clock.forward(30 * 24 * time.Hour)
-		s.get(t, "TUI", checkoutPath(r))
+		r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-3"))
+		s.SetUp(t, r) // and its provider never confirms
+		s.Clock.Forward(30 * 24 * time.Hour)
+		s.Get(t, "TUI", r.CheckoutPath())
 		s.restart(t, 0)
-		sameList(t, "sent", names(s.hooks.all()), "checkout.created", "checkout.confirmed", "agreement.generated",
+		sameList(t, "sent", names(s.Receiver.Deliveries()), "checkout.created", "checkout.confirmed", "agreement.generated",
 			"checkout.created", "checkout.created")
 	})
 }

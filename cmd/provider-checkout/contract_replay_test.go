@@ -14,20 +14,20 @@ import (
 
 // replayed is what is answered to a create that was answered with r before.
 func replayed(r response, key string) string {
-	return strings.Replace(r.text, `"idempotent_replay":false,`, `"idempotent_replay":true,"idempotency_key":"`+key+`",`, 1)
+	return strings.Replace(r.Body, `"idempotent_replay":false,`, `"idempotent_replay":true,"idempotency_key":"`+key+`",`, 1)
 }
 
 func TestContract4AReplayIsTheFirstAnswerWithItsKeyAndMakesNothing(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range []struct{ provider, body string }{{"KOWHAI", catalogueCreate}, {"TUI", legacyCreate}} {
-			first := s.post(t, tt.provider, createPath, order(tt.body, "ORDER-1"))
-			before, sent := s.dossiers(t), len(s.hooks.all())
+			first := s.Post(t, tt.provider, createPath, order(tt.body, "ORDER-1"))
+			before, sent := s.Dossiers(t), len(s.Receiver.Deliveries())
 			for range 3 {
-				exactly(t, s.post(t, tt.provider, createPath, order(tt.body, "ORDER-1")), http.StatusOK,
+				exactly(t, s.Post(t, tt.provider, createPath, order(tt.body, "ORDER-1")), http.StatusOK,
 					replayed(first, tt.provider+":ORDER-1"))
 			}
 			unchanged(t, s, before)
-			if got := len(s.hooks.all()); got != sent {
+			if got := len(s.Receiver.Deliveries()); got != sent {
 				t.Errorf("%d events after the replays, want %d", got, sent)
 			}
 		}
@@ -35,17 +35,17 @@ func TestContract4AReplayIsTheFirstAnswerWithItsKeyAndMakesNothing(t *testing.T)
 }
 
 // unchanged checks that everything on record is as it was.
-func unchanged(t *testing.T, s *sandbox, before []ports.Dossier) {
+func unchanged(t *testing.T, s *suite, before []ports.Dossier) {
 	t.Helper()
-	if after := s.dossiers(t); !reflect.DeepEqual(after, before) {
+	if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("on record %+v\nbefore    %+v", after, before)
 	}
 }
 
 func TestContract4WhatIsNotInTheCanonicalIntentMayChangeOnAReplay(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		first := s.post(t, "TUI", createPath, order(legacyCreate, "ORDER-1"))
-		before := s.dossiers(t)
+	contract(t, func(t *testing.T, s *suite) {
+		first := s.Post(t, "TUI", createPath, order(legacyCreate, "ORDER-1"))
+		before := s.Dossiers(t)
 		for _, tt := range []struct{ name, field, raw string }{
 			{"the first name", "student.first_name", `"Hēmi"`},
 			{"the last name", "student.last_name", `"Other"`},
@@ -56,15 +56,15 @@ func TestContract4WhatIsNotInTheCanonicalIntentMayChangeOnAReplay(t *testing.T) 
 			{"nothing but the order of the fields", "plan.payment_frequency", `"Weekly"`},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				r := s.post(t, "TUI", createPath, set(t, order(legacyCreate, "ORDER-1"), tt.field, tt.raw))
+				r := s.Post(t, "TUI", createPath, set(t, order(legacyCreate, "ORDER-1"), tt.field, tt.raw))
 				exactly(t, r, http.StatusOK, replayed(first, "TUI:ORDER-1"))
 			})
 		}
 		unchanged(t, s, before)
 
 		even := set(t, set(t, order(legacyCreate, "EVEN"), "plan.number_of_instalments", "4"), "plan.instalment_amount", "250")
-		first = s.post(t, "TUI", createPath, set(t, even, "plan.final_instalment_amount", "250.00"))
-		exactly(t, s.post(t, "TUI", createPath, set(t, even, "plan.final_instalment_amount", "")), http.StatusOK, replayed(first, "TUI:EVEN"))
+		first = s.Post(t, "TUI", createPath, set(t, even, "plan.final_instalment_amount", "250.00"))
+		exactly(t, s.Post(t, "TUI", createPath, set(t, even, "plan.final_instalment_amount", "")), http.StatusOK, replayed(first, "TUI:EVEN"))
 	})
 }
 
@@ -73,9 +73,9 @@ func TestContract4AnotherIntentIsAConflictThatNamesEachFieldAndChangesNothing(t 
 		"pricing.upfront_payment", "pricing.amount_to_finance"
 	const regular, number, frequency, date, final = "plan.instalment_amount", "plan.number_of_instalments",
 		"plan.payment_frequency", "plan.first_payment_date", "plan.final_instalment_amount"
-	contract(t, func(t *testing.T, s *sandbox) {
-		first := s.post(t, "TUI", createPath, order(legacyCreate, "ORDER-1"))
-		before, sent := s.dossiers(t), len(s.hooks.all())
+	contract(t, func(t *testing.T, s *suite) {
+		first := s.Post(t, "TUI", createPath, order(legacyCreate, "ORDER-1"))
+		before, sent := s.Dossiers(t), len(s.Receiver.Deliveries())
 		for _, tt := range []struct {
 			name    string
 			changes []string // fields and values in turn
@@ -97,29 +97,29 @@ func TestContract4AnotherIntentIsAConflictThatNamesEachFieldAndChangesNothing(t 
 				for i := 0; i < len(tt.changes); i += 2 {
 					body = set(t, body, tt.changes[i], tt.changes[i+1])
 				}
-				refused(t, s.post(t, "TUI", createPath, body), http.StatusConflict, "IDEMPOTENCY_CONFLICT", tt.fields...)
+				refused(t, s.Post(t, "TUI", createPath, body), http.StatusConflict, "IDEMPOTENCY_CONFLICT", tt.fields...)
 			})
 		}
 		unchanged(t, s, before)
-		if got := len(s.hooks.all()); got != sent {
+		if got := len(s.Receiver.Deliveries()); got != sent {
 			t.Errorf("%d events after the conflicts, want %d", got, sent)
 		}
-		exactly(t, s.post(t, "TUI", createPath, order(legacyCreate, "ORDER-1")), http.StatusOK, replayed(first, "TUI:ORDER-1"))
+		exactly(t, s.Post(t, "TUI", createPath, order(legacyCreate, "ORDER-1")), http.StatusOK, replayed(first, "TUI:ORDER-1"))
 	})
 }
 
 func TestContract4ACataloguesIntentIsWhatTheServiceResolved(t *testing.T) {
 	const price, principal, upfront = "pricing.course_price", "pricing.amount_to_finance", "pricing.upfront_payment"
 	const regular, number, frequency = "plan.instalment_amount", "plan.number_of_instalments", "plan.payment_frequency"
-	contract(t, func(t *testing.T, s *sandbox) {
-		s.configure(t, withCourses([4]string{"OTHER", "2990", "200", `{"payment_frequency": "Weekly", "number_of_instalments": 52}`},
+	contract(t, func(t *testing.T, s *suite) {
+		s.Configure(t, withCourses([4]string{"OTHER", "2990", "200", `{"payment_frequency": "Weekly", "number_of_instalments": 52}`},
 			[4]string{"DEARER", "3000", "0", `{"payment_frequency": "Weekly", "number_of_instalments": 50}`}))
 		body := order(catalogueCreate, "ORDER-1")
-		first := s.create(t, "ORDER-1")
-		before := s.dossiers(t)
+		first := s.Create(t, "ORDER-1")
+		before := s.Dossiers(t)
 		for _, tt := range repeated {
-			exactly(t, s.post(t, "KOWHAI", createPath, set(t, body, tt.field, tt.same)), http.StatusOK, replayed(first, "KOWHAI:ORDER-1"))
-			refused(t, s.post(t, "KOWHAI", createPath, set(t, body, tt.field, tt.other)), http.StatusBadRequest, "VALIDATION_ERROR", tt.field)
+			exactly(t, s.Post(t, "KOWHAI", createPath, set(t, body, tt.field, tt.same)), http.StatusOK, replayed(first, "KOWHAI:ORDER-1"))
+			refused(t, s.Post(t, "KOWHAI", createPath, set(t, body, tt.field, tt.other)), http.StatusBadRequest, "VALIDATION_ERROR", tt.field)
 		}
 		for _, tt := range []struct {
 			field, raw string
@@ -130,7 +130,7 @@ func TestContract4ACataloguesIntentIsWhatTheServiceResolved(t *testing.T) {
 			{"course.course_code", `"OTHER"`, []string{"course.course_name"}},
 			{"course.course_code", `"DEARER"`, []string{"course.course_name", price, upfront, principal, regular, number}},
 		} {
-			refused(t, s.post(t, "KOWHAI", createPath, set(t, body, tt.field, tt.raw)), http.StatusConflict, "IDEMPOTENCY_CONFLICT", tt.fields...)
+			refused(t, s.Post(t, "KOWHAI", createPath, set(t, body, tt.field, tt.raw)), http.StatusConflict, "IDEMPOTENCY_CONFLICT", tt.fields...)
 		}
 		unchanged(t, s, before)
 	})
@@ -138,9 +138,9 @@ func TestContract4ACataloguesIntentIsWhatTheServiceResolved(t *testing.T) {
 
 func TestContract4AReplayIsSafeWhateverBecameOfTheCatalogue(t *testing.T) {
 	const course = `"course_code": "NZDIP", "course_name": "Diploma in Business", "course_price": 2990.00`
-	contract(t, func(t *testing.T, s *sandbox) {
-		first := s.create(t, "ORDER-1")
-		before := s.dossiers(t)
+	contract(t, func(t *testing.T, s *suite) {
+		first := s.Create(t, "ORDER-1")
+		before := s.Dossiers(t)
 		for _, tt := range []struct{ name, old, new string }{
 			{"the price was raised", course, strings.Replace(course, "2990.00", "3990.00", 1)},
 			{"the course was renamed", course, strings.Replace(course, "Diploma in", "Degree in", 1)},
@@ -155,13 +155,13 @@ func TestContract4AReplayIsSafeWhateverBecameOfTheCatalogue(t *testing.T) {
 				if changed == providers {
 					t.Fatal("the provider file did not change")
 				}
-				s.configure(t, changed)
-				exactly(t, s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), http.StatusOK, replayed(first, "KOWHAI:ORDER-1"))
+				s.Configure(t, changed)
+				exactly(t, s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), http.StatusOK, replayed(first, "KOWHAI:ORDER-1"))
 				for _, same := range repeated {
-					exactly(t, s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), same.field, same.same)),
+					exactly(t, s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), same.field, same.same)),
 						http.StatusOK, replayed(first, "KOWHAI:ORDER-1"))
 				}
-				refused(t, s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2027-02-02"`)),
+				refused(t, s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2027-02-02"`)),
 					http.StatusConflict, "IDEMPOTENCY_CONFLICT", "plan.first_payment_date")
 			})
 		}
@@ -170,51 +170,51 @@ func TestContract4AReplayIsSafeWhateverBecameOfTheCatalogue(t *testing.T) {
 }
 
 func TestContract4AReplayAfterTheSetupSaysThatItIsComplete(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		s.setUp(t, created)
-		exactly(t, s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), http.StatusOK,
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		exactly(t, s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), http.StatusOK,
 			strings.Replace(replayed(created, "KOWHAI:ORDER-1"), `"setup_complete":false`, `"setup_complete":true`, 1))
 	})
 }
 
 func TestContract4AReplayOfAConfirmedCheckoutHasNoSetupPairAndARetriedConfirmStillFits(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
-		s.setUp(t, created)
-		confirmed := s.confirm(t, created)
-		before, sent := s.dossiers(t), len(s.hooks.all())
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		confirmed := s.Confirm(t, created)
+		before, sent := s.Dossiers(t), len(s.Receiver.Deliveries())
 		want := strings.NewReplacer(`"setup_complete":false`, `"setup_complete":true`, `"direct_debit_setup_required"`, `"confirmed"`,
-			`,"setup_url":"`+created.string("direct_debit.setup_url")+`","token":"`+created.string("direct_debit.token")+`"`, "").
+			`,"setup_url":"`+created.String("direct_debit.setup_url")+`","token":"`+created.String("direct_debit.token")+`"`, "").
 			Replace(replayed(created, "KOWHAI:ORDER-1"))
 		for _, later := range []time.Duration{0, 6*24*time.Hour + time.Minute, 400 * 24 * time.Hour} {
-			s.clock.forward(later)
-			exactly(t, s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), http.StatusOK, want)
-			refused(t, s.post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2027-02-02"`)),
+			s.Clock.Forward(later)
+			exactly(t, s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), http.StatusOK, want)
+			refused(t, s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2027-02-02"`)),
 				http.StatusConflict, "IDEMPOTENCY_CONFLICT", "plan.first_payment_date")
 		}
-		repeat := s.confirm(t, created)
-		if repeat.at("already_confirmed") != true || repeat.string("agreement.number") != confirmed.string("agreement.number") {
-			t.Errorf("the retried confirm answers %d %s", repeat.status, repeat.text)
+		repeat := s.Confirm(t, created)
+		if repeat.At("already_confirmed") != true || repeat.String("agreement.number") != confirmed.String("agreement.number") {
+			t.Errorf("the retried confirm answers %d %s", repeat.Status, repeat.Body)
 		}
 		unchanged(t, s, before)
-		if got := len(s.hooks.all()); got != sent {
+		if got := len(s.Receiver.Deliveries()); got != sent {
 			t.Errorf("%d events after the replays, want %d", got, sent)
 		}
 	})
 }
 
 func TestContract4ARetryAfterYearsIsStillAReplay(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		first := s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), "Idempotency-Key", "key-1")
-		s.clock.forward(5 * 365 * 24 * time.Hour)
-		again := s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), "Idempotency-Key", "key-1")
-		if again.status != http.StatusOK || again.string("checkout.checkout_id") != first.string("checkout.checkout_id") {
-			t.Errorf("five years later: %d %s", again.status, again.text)
+	contract(t, func(t *testing.T, s *suite) {
+		first := s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), "Idempotency-Key", "key-1")
+		s.Clock.Forward(5 * 365 * 24 * time.Hour)
+		again := s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), "Idempotency-Key", "key-1")
+		if again.Status != http.StatusOK || again.String("checkout.checkout_id") != first.String("checkout.checkout_id") {
+			t.Errorf("five years later: %d %s", again.Status, again.Body)
 		}
-		refused(t, s.post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-2"), "Idempotency-Key", "key-1"),
+		refused(t, s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-2"), "Idempotency-Key", "key-1"),
 			http.StatusConflict, "IDEMPOTENCY_CONFLICT", "Idempotency-Key", "provider.provider_order_id")
-		if n := len(s.dossiers(t)); n != 1 {
+		if n := len(s.Dossiers(t)); n != 1 {
 			t.Errorf("%d checkouts on record, want 1", n)
 		}
 	})

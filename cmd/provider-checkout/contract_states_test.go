@@ -19,22 +19,22 @@ import (
 // Section 3: every call in every state, and what else happens on the way.
 
 // contractWith is contract with something put in another's place: swap puts it there.
-func contractWith[T any](t *testing.T, swap func(*service.Config, *httpapi.Options) T, test func(*testing.T, *sandbox, T)) {
+func contractWith[T any](t *testing.T, swap func(*service.Config, *httpapi.Options) T, test func(*testing.T, *suite, T)) {
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()
 			var put T
-			s := newSandbox(t, store.open(t), func(c *service.Config, o *httpapi.Options) { put = swap(c, o) })
+			s := newSuite(t, store.open(t), func(c *service.Config, o *httpapi.Options) { put = swap(c, o) })
 			test(t, s, put)
 		})
 	}
 }
 
 // begin has the payer go on from the setup page to the processor.
-func (s *sandbox) begin(t *testing.T, created response) response {
+func (s *suite) begin(t *testing.T, created response) response {
 	t.Helper()
-	form := url.Values{"token": {created.string("direct_debit.token")}}
-	return s.send(t, http.MethodPost, "/api/dd-setup", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	form := url.Values{"token": {created.String("direct_debit.token")}}
+	return s.Send(t, http.MethodPost, "/api/dd-setup", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 }
 
 func otherIntent(id string) string {
@@ -44,53 +44,53 @@ func otherIntent(id string) string {
 // stateCalls are the columns of the table: each says in a few words what the call is answered.
 var stateCalls = []struct {
 	name string
-	call func(t *testing.T, s *sandbox, id string, created response) string
+	call func(t *testing.T, s *suite, id string, created response) string
 }{
-	{"create", func(t *testing.T, s *sandbox, id string, _ response) string {
-		r := s.post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, id))
+	{"create", func(t *testing.T, s *suite, id string, _ response) string {
+		r := s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, id))
 		return brief(r, "idempotent_replay", "checkout.status")
 	}},
-	{"create with another intent", func(t *testing.T, s *sandbox, id string, _ response) string {
-		return brief(s.post(t, "KOWHAI", "/v1/provider-checkouts", otherIntent(id)), "idempotent_replay", "checkout.status")
+	{"create with another intent", func(t *testing.T, s *suite, id string, _ response) string {
+		return brief(s.Post(t, "KOWHAI", "/v1/provider-checkouts", otherIntent(id)), "idempotent_replay", "checkout.status")
 	}},
-	{"get", func(t *testing.T, s *sandbox, _ string, created response) string {
-		r := s.get(t, "KOWHAI", checkoutPath(created))
+	{"get", func(t *testing.T, s *suite, _ string, created response) string {
+		r := s.Get(t, "KOWHAI", created.CheckoutPath())
 		return brief(r, "checkout.status", "direct_debit.setup_complete", "direct_debit.mandate_status")
 	}},
-	{"confirm", func(t *testing.T, s *sandbox, _ string, created response) string {
-		return brief(s.confirm(t, created), "checkout.status", "already_confirmed")
+	{"confirm", func(t *testing.T, s *suite, _ string, created response) string {
+		return brief(s.Confirm(t, created), "checkout.status", "already_confirmed")
 	}},
-	{"confirm with another dda_id", func(t *testing.T, s *sandbox, _ string, created response) string {
-		body := set(t, confirmBody(created), "checkout.dda_id", `"another"`)
+	{"confirm with another dda_id", func(t *testing.T, s *suite, _ string, created response) string {
+		body := set(t, created.ConfirmBody(), "checkout.dda_id", `"another"`)
 		return brief(s.confirmAs(t, created, body), "checkout.status", "already_confirmed")
 	}},
-	{"confirm with another token", func(t *testing.T, s *sandbox, _ string, created response) string {
-		body := set(t, confirmBody(created), "checkout.checkout_token", `"another"`)
+	{"confirm with another token", func(t *testing.T, s *suite, _ string, created response) string {
+		body := set(t, created.ConfirmBody(), "checkout.checkout_token", `"another"`)
 		return brief(s.confirmAs(t, created, body), "checkout.status", "already_confirmed")
 	}},
-	{"open the page", func(t *testing.T, s *sandbox, _ string, created response) string {
-		r := s.send(t, http.MethodGet, "/api/dd-setup?token="+created.string("direct_debit.token"), "")
-		p, err := demo.ParsePage([]byte(r.text))
+	{"open the page", func(t *testing.T, s *suite, _ string, created response) string {
+		r := s.Send(t, http.MethodGet, "/api/dd-setup?token="+created.String("direct_debit.token"), "")
+		p, err := demo.ParsePage([]byte(r.Body))
 		if err != nil {
 			t.Error(err)
 		}
-		return fmt.Sprint(r.status, map[bool]string{true: " a form", false: " no form"}[p.Form != nil])
+		return fmt.Sprint(r.Status, map[bool]string{true: " a form", false: " no form"}[p.Form != nil])
 	}},
-	{"begin the setup", func(t *testing.T, s *sandbox, _ string, created response) string {
+	{"begin the setup", func(t *testing.T, s *suite, _ string, created response) string {
 		r := s.begin(t, created)
-		to, _, _ := strings.Cut(strings.TrimPrefix(r.header.Get("Location"), s.url), "?")
-		return strings.TrimSpace(fmt.Sprint(r.status, " ", to))
+		to, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Location"), s.URL), "?")
+		return strings.TrimSpace(fmt.Sprint(r.Status, " ", to))
 	}},
 }
 
 // brief says an answer in a few words: its status, and its code or these values.
 func brief(r response, paths ...string) string {
-	if code := r.string("error.code"); code != "" {
-		return fmt.Sprint(r.status, " ", code)
+	if code := r.String("error.code"); code != "" {
+		return fmt.Sprint(r.Status, " ", code)
 	}
-	said := []string{fmt.Sprint(r.status)}
+	said := []string{fmt.Sprint(r.Status)}
 	for _, path := range paths {
-		if v := r.at(path); v != nil {
+		if v := r.At(path); v != nil {
 			said = append(said, strings.ReplaceAll(fmt.Sprint(v), "direct_debit_setup_required", "required"))
 		}
 	}
@@ -101,43 +101,43 @@ func brief(r response, paths ...string) string {
 // has what each call is answered, with a star where the call changes the record.
 var stateRows = []struct {
 	name  string
-	reach func(t *testing.T, s *sandbox, b *bank, id string) response
+	reach func(t *testing.T, s *suite, b *bank, id string) response
 	says  string
 }{
 	{"no checkout", nowhere, `201 false required * | 201 false required * | 404 CHECKOUT_NOT_FOUND |
 		404 CHECKOUT_NOT_FOUND | 404 CHECKOUT_NOT_FOUND | 404 CHECKOUT_NOT_FOUND | 404 no form | 404`},
-	{"created", func(t *testing.T, s *sandbox, b *bank, id string) response { return s.create(t, id) },
+	{"created", func(t *testing.T, s *suite, b *bank, id string) response { return s.Create(t, id) },
 		`200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
 		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests *`},
-	{"setup begun", func(t *testing.T, s *sandbox, b *bank, id string) response {
-		created := s.create(t, id)
+	{"setup begun", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Create(t, id)
 		s.begin(t, created)
 		return created
 	}, `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
 		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests`},
-	{"billing request cancelled", func(t *testing.T, s *sandbox, b *bank, id string) response {
-		created := s.create(t, id)
+	{"billing request cancelled", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Create(t, id)
 		s.begin(t, created)
 		b.say(func(context.Context) (checkout.Observation, error) {
 			return checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress}, nil
 		})
-		s.get(t, "KOWHAI", checkoutPath(created))
+		s.Get(t, "KOWHAI", created.CheckoutPath())
 		return created
 	}, `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
 		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests *`},
-	{"page expired", func(t *testing.T, s *sandbox, b *bank, id string) response {
-		created := s.create(t, id)
-		s.clock.forward(setupLifetime)
+	{"page expired", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Create(t, id)
+		s.Clock.Forward(setupLifetime)
 		return created
 	}, `200 true required * | 409 IDEMPOTENCY_CONFLICT | 200 required false |
 		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 410 no form | 410`},
 	{"mandate pending_submission", mandate(checkout.MandatePendingSubmission), living("pending_submission")},
 	{"mandate submitted", mandate(checkout.MandateSubmitted), living("submitted")},
 	{"mandate active", mandate(checkout.MandateActive), living("active")},
-	{"page expired after the setup", func(t *testing.T, s *sandbox, b *bank, id string) response {
-		created := s.ready(t, id)
-		s.clock.forward(setupLifetime)
-		s.get(t, "KOWHAI", checkoutPath(created))
+	{"page expired after the setup", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Ready(t, id)
+		s.Clock.Forward(setupLifetime)
+		s.Get(t, "KOWHAI", created.CheckoutPath())
 		return created
 	}, strings.Replace(living("active"), "200 true required", "200 true required *", 1)},
 	{"mandate in a status that nobody knows", mandate("on_hold"),
@@ -147,37 +147,37 @@ var stateRows = []struct {
 	{"mandate cancelled", mandate(checkout.MandateCancelled), dead("cancelled")},
 	{"mandate expired", mandate(checkout.MandateExpired), dead("expired")},
 	{"mandate blocked", mandate(checkout.MandateBlocked), dead("blocked")},
-	{"confirmed", func(t *testing.T, s *sandbox, b *bank, id string) response {
-		created := s.ready(t, id)
-		s.confirm(t, created)
+	{"confirmed", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Ready(t, id)
+		s.Confirm(t, created)
 		return created
 	}, over("pending_submission")},
-	{"confirmed, then the mandate cancelled", func(t *testing.T, s *sandbox, b *bank, id string) response {
-		created := s.ready(t, id)
-		s.confirm(t, created)
+	{"confirmed, then the mandate cancelled", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Ready(t, id)
+		s.Confirm(t, created)
 		b.sayMandate(checkout.MandateCancelled)
-		s.get(t, "KOWHAI", checkoutPath(created))
+		s.Get(t, "KOWHAI", created.CheckoutPath())
 		return created
 	}, over("cancelled")},
 }
 
 // nowhere returns the answer that a create of a checkout would have had that was never made.
-func nowhere(t *testing.T, _ *sandbox, _ *bank, id string) response {
+func nowhere(t *testing.T, _ *suite, _ *bank, id string) response {
 	body, err := demo.ParseObject([]byte(`{"provider": {"provider_code": "KOWHAI", "provider_order_id": "` + id + `"},
 		"checkout": {"checkout_id": "KOWHAI-1-aaaaaaaaaaaaaaaa"}, "records": {"opportunity_id": "o"},
 		"direct_debit": {"dda_id": "d", "token": "KOWHAI-1-aaaaaaaaaaaaaaaa.1.00000000.x"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response{body: body}
+	return response{JSON: body}
 }
 
 // mandate brings an order to a completed setup whose mandate the processor reports so.
-func mandate(status checkout.MandateStatus) func(*testing.T, *sandbox, *bank, string) response {
-	return func(t *testing.T, s *sandbox, b *bank, id string) response {
-		created := s.ready(t, id)
+func mandate(status checkout.MandateStatus) func(*testing.T, *suite, *bank, string) response {
+	return func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Ready(t, id)
 		b.sayMandate(status)
-		s.get(t, "KOWHAI", checkoutPath(created))
+		s.Get(t, "KOWHAI", created.CheckoutPath())
 		return created
 	}
 }
@@ -200,7 +200,7 @@ func over(mandate string) string {
 func TestContract3EveryCallInEveryState(t *testing.T) {
 	for _, row := range stateRows {
 		t.Run(row.name, func(t *testing.T) {
-			contractWith(t, withBank, func(t *testing.T, s *sandbox, b *bank) {
+			contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
 				says := strings.Split(row.says, "|")
 				if len(says) != len(stateCalls) {
 					t.Fatalf("the row has %d cells, the table %d columns", len(says), len(stateCalls))
@@ -224,27 +224,27 @@ func TestContract3EveryCallInEveryState(t *testing.T) {
 }
 
 func TestContract3ACreateMakesTheRecordsAndEmitsCheckoutCreated(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.create(t, "ORDER-1")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
 		for _, path := range []string{"records.contact_id", "records.opportunity_id", "records.dda_id",
 			"direct_debit.setup_url", "direct_debit.token"} {
-			if created.string(path) == "" {
-				t.Errorf("create answers no %s: %s", path, created.text)
+			if created.String(path) == "" {
+				t.Errorf("create answers no %s: %s", path, created.Body)
 			}
 		}
 		s.emitted(t, "checkout.created")
-		s.post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1"))
-		s.post(t, "KOWHAI", "/v1/provider-checkouts", otherIntent("ORDER-1"))
+		s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1"))
+		s.Post(t, "KOWHAI", "/v1/provider-checkouts", otherIntent("ORDER-1"))
 		s.emitted(t, "checkout.created")
 	})
 }
 
 // emitted checks which events the receiver got so far, in order.
-func (s *sandbox) emitted(t *testing.T, want ...string) {
+func (s *suite) emitted(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
-	for _, hook := range s.hooks.all() {
-		got = append(got, hook.body.Text("event"))
+	for _, hook := range s.Receiver.Deliveries() {
+		got = append(got, hook.JSON.Text("event"))
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the events so far are %q, want %q", got, want)
@@ -252,29 +252,29 @@ func (s *sandbox) emitted(t *testing.T, want ...string) {
 }
 
 func TestContract3AConfirmCompletesTheEnrolmentOnce(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		created := s.ready(t, "ORDER-1")
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
 		var all sync.WaitGroup
 		answers := make([]response, 8)
 		for i := range answers {
-			all.Go(func() { answers[i] = s.confirm(t, created) })
+			all.Go(func() { answers[i] = s.Confirm(t, created) })
 		}
 		all.Wait()
 		first := 0
 		for _, got := range answers {
-			if got.at("already_confirmed") == false {
+			if got.At("already_confirmed") == false {
 				first++
 			}
-			if got.status != http.StatusOK || got.string("agreement.number") != answers[0].string("agreement.number") {
-				t.Errorf("confirms at once answer %s and %d %s", answers[0].text, got.status, got.text)
+			if got.Status != http.StatusOK || got.String("agreement.number") != answers[0].String("agreement.number") {
+				t.Errorf("confirms at once answer %s and %d %s", answers[0].Body, got.Status, got.Body)
 			}
 		}
 		if first != 1 {
 			t.Errorf("%d confirms say that they were the first", first)
 		}
 		once := s.dossier(t, "ORDER-1")
-		if got := s.confirm(t, created); got.at("already_confirmed") != true {
-			t.Errorf("a repeat answers %s", got.text)
+		if got := s.Confirm(t, created); got.At("already_confirmed") != true {
+			t.Errorf("a repeat answers %s", got.Body)
 		}
 		if again := s.dossier(t, "ORDER-1"); !reflect.DeepEqual(again, once) {
 			t.Errorf("a repeat changed the record:\n%+v\nwant\n%+v", again, once)

@@ -27,11 +27,11 @@ func TestContract7AFieldThatLooksLikeTheMissingOneIsNamed(t *testing.T) {
 			"student.email", `is required; is "email", outside of "student", meant for it?`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			contract(t, func(t *testing.T, s *sandbox) {
+			contract(t, func(t *testing.T, s *suite) {
 				body := strings.Replace(order(legacyCreate, "ORDER-1"), tt.old, tt.new, 1)
-				r := s.post(t, "TUI", "/v1/provider-checkouts", body)
-				if got := detail(r, tt.field); r.status != http.StatusBadRequest || !strings.Contains(got, tt.want+"; see /docs#field-"+tt.field) {
-					t.Errorf("%d, %s %q, want %q", r.status, tt.field, got, tt.want)
+				r := s.Post(t, "TUI", "/v1/provider-checkouts", body)
+				if got := detail(r, tt.field); r.Status != http.StatusBadRequest || !strings.Contains(got, tt.want+"; see /docs#field-"+tt.field) {
+					t.Errorf("%d, %s %q, want %q", r.Status, tt.field, got, tt.want)
 				}
 			})
 		})
@@ -40,7 +40,7 @@ func TestContract7AFieldThatLooksLikeTheMissingOneIsNamed(t *testing.T) {
 
 // detail returns the message of a refusal about a field; "" if it has none.
 func detail(r response, field string) string {
-	details, _ := r.at("error.details").([]any)
+	details, _ := r.At("error.details").([]any)
 	for _, d := range details {
 		if m, _ := d.(members); m["field"] == field {
 			return fmt.Sprint(m["message"])
@@ -50,24 +50,24 @@ func detail(r response, field string) string {
 }
 
 func TestContract7EveryMessageLeadsToAPlaceWhereMoreIsToBeRead(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
-		page := s.send(t, http.MethodGet, "/docs", "")
+	contract(t, func(t *testing.T, s *suite) {
+		page := s.Send(t, http.MethodGet, "/docs", "")
 		for name, r := range map[string]response{
-			"nothing but the key": s.post(t, "TUI", "/v1/provider-checkouts", "{}", "Idempotency-Key", ""),
-			"an empty confirm":    s.post(t, "TUI", "/v1/provider-checkouts/x/confirm", "{}"),
-			"no key":              s.send(t, http.MethodGet, "/v1/provider-checkouts/x", ""),
-			"no such path":        s.send(t, http.MethodGet, "/docs/x", ""),
-			"no such method":      s.send(t, http.MethodDelete, "/v1/openapi.json", ""),
+			"nothing but the key": s.Post(t, "TUI", "/v1/provider-checkouts", "{}", "Idempotency-Key", ""),
+			"an empty confirm":    s.Post(t, "TUI", "/v1/provider-checkouts/x/confirm", "{}"),
+			"no key":              s.Send(t, http.MethodGet, "/v1/provider-checkouts/x", ""),
+			"no such path":        s.Send(t, http.MethodGet, "/docs/x", ""),
+			"no such method":      s.Send(t, http.MethodDelete, "/v1/openapi.json", ""),
 		} {
-			messages := []string{r.string("error.message")}
-			details, _ := r.at("error.details").([]any)
+			messages := []string{r.String("error.message")}
+			details, _ := r.At("error.details").([]any)
 			for _, d := range details {
 				m, _ := d.(members)
 				messages = append(messages, fmt.Sprint(m["message"]))
 			}
 			for _, message := range messages {
 				_, anchor, found := strings.Cut(message, "; see /docs#")
-				if !found || !strings.Contains(page.text, `id="`+anchor+`"`) {
+				if !found || !strings.Contains(page.Body, `id="`+anchor+`"`) {
 					t.Errorf("%s: %q leads nowhere", name, message)
 				}
 			}
@@ -77,26 +77,26 @@ func TestContract7EveryMessageLeadsToAPlaceWhereMoreIsToBeRead(t *testing.T) {
 
 func TestContract4AConfirmIsRefusedBeforeItIsReadAsAnyRequestIs(t *testing.T) {
 	slow := func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.1 }
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		const path = "/v1/provider-checkouts/x/confirm"
-		refused(t, s.post(t, "TUI", "/v1/provider-checkouts/x%2Fy/confirm", "{}"), http.StatusNotFound, "NOT_FOUND")
-		refused(t, s.send(t, http.MethodPost, path, "{}", "Authorization", "Bearer "+s.keys["TUI"]),
+		refused(t, s.Post(t, "TUI", "/v1/provider-checkouts/x%2Fy/confirm", "{}"), http.StatusNotFound, "NOT_FOUND")
+		refused(t, s.Send(t, http.MethodPost, path, "{}", "Authorization", "Bearer "+s.Keys["TUI"]),
 			http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
-		refused(t, s.post(t, "TUI", path, "{}"), http.StatusTooManyRequests, "RATE_LIMITED")
+		refused(t, s.Post(t, "TUI", path, "{}"), http.StatusTooManyRequests, "RATE_LIMITED")
 	}, slow)
 }
 
 func TestContract4TheDescriptionNeedsNoKey(t *testing.T) {
-	contract(t, func(t *testing.T, s *sandbox) {
+	contract(t, func(t *testing.T, s *suite) {
 		for path, contentType := range map[string]string{"/docs": "text/html; charset=utf-8", "/v1/openapi.json": "application/json"} {
-			full, head := s.send(t, http.MethodGet, path, ""), s.send(t, http.MethodHead, path, "")
-			if full.status != http.StatusOK || full.header.Get("Content-Type") != contentType || full.text == "" {
-				t.Errorf("GET %s: %d, %s", path, full.status, full.header.Get("Content-Type"))
+			full, head := s.Send(t, http.MethodGet, path, ""), s.Send(t, http.MethodHead, path, "")
+			if full.Status != http.StatusOK || full.Header.Get("Content-Type") != contentType || full.Body == "" {
+				t.Errorf("GET %s: %d, %s", path, full.Status, full.Header.Get("Content-Type"))
 			}
-			if head.status != http.StatusOK || head.header.Get("Content-Type") != contentType || head.text != "" {
-				t.Errorf("HEAD %s: %d, %s, %q", path, head.status, head.header.Get("Content-Type"), head.text)
+			if head.Status != http.StatusOK || head.Header.Get("Content-Type") != contentType || head.Body != "" {
+				t.Errorf("HEAD %s: %d, %s, %q", path, head.Status, head.Header.Get("Content-Type"), head.Body)
 			}
-			if !strings.HasPrefix(full.header.Get("X-Request-Id"), "req_") {
+			if !strings.HasPrefix(full.Header.Get("X-Request-Id"), "req_") {
 				t.Errorf("GET %s has no request id", path)
 			}
 		}

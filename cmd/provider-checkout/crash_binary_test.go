@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // TestBinary holds the program that is shipped to what only a process can show: that it starts, stops
@@ -201,9 +203,9 @@ func (p *process) endsWell(t testing.TB) {
 
 // configure puts the contract tests' providers into a store, whose events go to hooks, and makes a key
 // for each, all by the operator's own commands.
-func (b binary) configure(t *testing.T, store string, h *hooks) (keys map[string]string) {
+func (b binary) configure(t *testing.T, store string, h *sandbox.Receiver) (keys map[string]string) {
 	t.Helper()
-	b.does(t, "apply", "-f", file(t, strings.ReplaceAll(providers, "HOOKS", h.url)), "--store", store)
+	b.does(t, "apply", "-f", file(t, strings.ReplaceAll(sandbox.Providers, "HOOKS", h.URL)), "--store", store)
 	keys = make(map[string]string)
 	for _, code := range []string{"KOWHAI", "TUI"} {
 		keys[code] = strings.TrimSpace(b.does(t, "keys", "issue", "--provider", code, "--store", store))

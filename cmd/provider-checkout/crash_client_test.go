@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // caller is a provider's backend, and the payer's browser, that talk to one process.
@@ -33,13 +34,13 @@ func newCaller(base string, keys map[string]string) *caller {
 
 // call sends one request of the provider, once, and reads the answer. An error means that there was
 // none.
-func (c *caller) call(ctx context.Context, provider, method, path, body string, headers ...string) (response, error) {
+func (c *caller) call(ctx context.Context, provider, method, path, body string, headers ...string) (sandbox.Response, error) {
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
 	if err != nil {
-		return response{}, err
+		return sandbox.Response{}, err
 	}
 	req.GetBody = nil // an Idempotency-Key would have the transport send it again by itself
 	req.Header.Set("Authorization", "Bearer "+c.keys[provider])
@@ -54,18 +55,18 @@ func (c *caller) call(ctx context.Context, provider, method, path, body string, 
 	return r, err
 }
 
-func (c *caller) answer(req *http.Request) (response, error) {
+func (c *caller) answer(req *http.Request) (sandbox.Response, error) {
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return response{}, err
+		return sandbox.Response{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return response{}, err
+		return sandbox.Response{}, err
 	}
-	r := response{status: resp.StatusCode, header: resp.Header, text: string(text)}
-	r.body, _ = demo.ParseObject(text) // what is no JSON answers nothing that is asked of it
+	r := sandbox.Response{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}
+	r.JSON, _ = demo.ParseObject(text) // what is no JSON answers nothing that is asked of it
 	return r, nil
 }
 
@@ -79,34 +80,34 @@ type enrolment struct {
 	provider, order, key string // the key of its creates; "" for none
 	create               string // the body
 
-	created   response  // the latest answer that had a setup pair
-	ids       [4]string // as first answered: checkout, contact, opportunity, DDA
-	opened    int       // creates that were answered as the first
-	setUp     bool      // the payer saw that it is done
-	agreement [2]string // as first answered: id, number
-	confirmed int       // confirms that were answered as the first
+	created   sandbox.Response // the latest answer that had a setup pair
+	ids       [4]string        // as first answered: checkout, contact, opportunity, DDA
+	opened    int              // creates that were answered as the first
+	setUp     bool             // the payer saw that it is done
+	agreement [2]string        // as first answered: id, number
+	confirmed int              // confirms that were answered as the first
 }
 
 // goOn does all that is left to do for the enrolment, from whatever state a crash left it in: the retries
 // are the same requests again. It returns an error if a request has no answer, or a wrong one.
 func (e *enrolment) goOn(ctx context.Context, c *caller, rng *rand.Rand) error {
-	if err := e.twice(rng, e.noteCreate, func() (response, error) { return e.sendCreate(ctx, c) }); err != nil {
+	if err := e.twice(rng, e.noteCreate, func() (sandbox.Response, error) { return e.sendCreate(ctx, c) }); err != nil {
 		return err
 	}
-	if e.created.status == 0 {
+	if e.created.Status == 0 {
 		return fmt.Errorf("%s %s has no setup pair, and nobody could have confirmed it", e.provider, e.order)
 	}
 	if err := e.payerSetsUp(ctx, c); err != nil {
 		return err
 	}
-	confirm := func() (response, error) {
-		return c.call(ctx, e.provider, http.MethodPost, checkoutPath(e.created)+"/confirm", confirmBody(e.created))
+	confirm := func() (sandbox.Response, error) {
+		return c.call(ctx, e.provider, http.MethodPost, e.created.CheckoutPath()+"/confirm", e.created.ConfirmBody())
 	}
 	if err := e.twice(rng, e.noteConfirm, confirm); err != nil {
 		return err
 	}
 	polled, err := e.poll(ctx, c)
-	if err == nil && polled.string("checkout.status") != "confirmed" {
+	if err == nil && polled.String("checkout.status") != "confirmed" {
 		err = e.wrong("was confirmed, and a poll", polled)
 	}
 	return err
@@ -114,8 +115,8 @@ func (e *enrolment) goOn(ctx context.Context, c *caller, rng *rand.Rand) error {
 
 // twice sends a request, and once more: at the same time or after it. It notes every answer; a wrong
 // one is the error, whatever else happened.
-func (e *enrolment) twice(rng *rand.Rand, note func(response) error, send func() (response, error)) error {
-	var answers [2]response
+func (e *enrolment) twice(rng *rand.Rand, note func(sandbox.Response) error, send func() (sandbox.Response, error)) error {
+	var answers [2]sandbox.Response
 	var errs [2]error
 	if rng.IntN(4) == 0 {
 		var both sync.WaitGroup
@@ -129,7 +130,7 @@ func (e *enrolment) twice(rng *rand.Rand, note func(response) error, send func()
 		}
 	}
 	for _, r := range answers {
-		if r.status == 0 {
+		if r.Status == 0 {
 			continue
 		}
 		if err := note(r); err != nil {
@@ -139,7 +140,7 @@ func (e *enrolment) twice(rng *rand.Rand, note func(response) error, send func()
 	return errors.Join(errs[:]...)
 }
 
-func (e *enrolment) sendCreate(ctx context.Context, c *caller) (response, error) {
+func (e *enrolment) sendCreate(ctx context.Context, c *caller) (sandbox.Response, error) {
 	var headers []string
 	if e.key != "" {
 		headers = []string{"Idempotency-Key", e.key}
@@ -147,13 +148,13 @@ func (e *enrolment) sendCreate(ctx context.Context, c *caller) (response, error)
 	return c.call(ctx, e.provider, http.MethodPost, "/v1/provider-checkouts", e.create, headers...)
 }
 
-func (e *enrolment) noteCreate(r response) error {
-	ids := [4]string{r.string("checkout.checkout_id"), r.string("records.contact_id"),
-		r.string("records.opportunity_id"), r.string("records.dda_id")}
+func (e *enrolment) noteCreate(r sandbox.Response) error {
+	ids := [4]string{r.String("checkout.checkout_id"), r.String("records.contact_id"),
+		r.String("records.opportunity_id"), r.String("records.dda_id")}
 	switch {
-	case r.status == http.StatusCreated && r.at("idempotent_replay") == false:
+	case r.Status == http.StatusCreated && r.At("idempotent_replay") == false:
 		e.opened++
-	case r.status != http.StatusOK || r.at("idempotent_replay") != true:
+	case r.Status != http.StatusOK || r.At("idempotent_replay") != true:
 		return e.wrong("create", r)
 	}
 	if e.ids == [4]string{} {
@@ -162,7 +163,7 @@ func (e *enrolment) noteCreate(r response) error {
 	if ids != e.ids || e.opened > 1 {
 		return e.wrong(fmt.Sprintf("is %q, and a create", e.ids), r)
 	}
-	if r.string("direct_debit.token") != "" {
+	if r.String("direct_debit.token") != "" {
 		e.created = r
 	}
 	return nil
@@ -174,12 +175,12 @@ func (e *enrolment) payerSetsUp(ctx context.Context, c *caller) error {
 	if err != nil {
 		return err
 	}
-	if polled.at("direct_debit.setup_complete") != true {
+	if polled.At("direct_debit.setup_complete") != true {
 		if e.setUp {
 			return e.wrong("was set up, and a poll", polled)
 		}
 		payer := demo.NewBrowser(c.http)
-		if err := payer.SetUp(ctx, e.created.string("direct_debit.setup_url")); err != nil {
+		if err := payer.SetUp(ctx, e.created.String("direct_debit.setup_url")); err != nil {
 			return err
 		}
 	}
@@ -187,21 +188,21 @@ func (e *enrolment) payerSetsUp(ctx context.Context, c *caller) error {
 	return nil
 }
 
-func (e *enrolment) poll(ctx context.Context, c *caller) (response, error) {
-	r, err := c.call(ctx, e.provider, http.MethodGet, checkoutPath(e.created), "")
-	if err == nil && r.status != http.StatusOK {
+func (e *enrolment) poll(ctx context.Context, c *caller) (sandbox.Response, error) {
+	r, err := c.call(ctx, e.provider, http.MethodGet, e.created.CheckoutPath(), "")
+	if err == nil && r.Status != http.StatusOK {
 		err = e.wrong("poll", r)
 	}
 	return r, err
 }
 
-func (e *enrolment) noteConfirm(r response) error {
-	got := [2]string{r.string("agreement.id"), r.string("agreement.number")}
-	if r.status != http.StatusOK || got[0] == "" || got[1] == "" ||
-		r.at("direct_debit.setup_complete") != true || r.at("agreement.pdf_generated") != true {
+func (e *enrolment) noteConfirm(r sandbox.Response) error {
+	got := [2]string{r.String("agreement.id"), r.String("agreement.number")}
+	if r.Status != http.StatusOK || got[0] == "" || got[1] == "" ||
+		r.At("direct_debit.setup_complete") != true || r.At("agreement.pdf_generated") != true {
 		return e.wrong("confirm", r)
 	}
-	if r.at("already_confirmed") != true {
+	if r.At("already_confirmed") != true {
 		e.confirmed++
 	}
 	if e.agreement == [2]string{} {
@@ -213,8 +214,8 @@ func (e *enrolment) noteConfirm(r response) error {
 	return nil
 }
 
-func (e *enrolment) wrong(what string, r response) error {
-	return fmt.Errorf("%s %s: %s answers %d %s", e.provider, e.order, what, r.status, r.text)
+func (e *enrolment) wrong(what string, r sandbox.Response) error {
+	return fmt.Errorf("%s %s: %s answers %d %s", e.provider, e.order, what, r.Status, r.Body)
 }
 
 // enrolments are all that there ever were, and those that nobody works on and are not done.
@@ -229,14 +230,14 @@ func (es *enrolments) begin() *enrolment {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	n := len(es.all)
-	e := &enrolment{provider: "TUI", order: fmt.Sprintf("ENROL-%05d", n), create: legacyCreate}
+	e := &enrolment{provider: "TUI", order: fmt.Sprintf("ENROL-%05d", n), create: sandbox.LegacyCreate}
 	if n%2 == 0 {
-		e.provider, e.create = "KOWHAI", catalogueCreate
+		e.provider, e.create = "KOWHAI", sandbox.CatalogueCreate
 	}
 	if n%3 == 0 {
 		e.key = "key-of-" + e.order
 	}
-	e.create = order(e.create, e.order)
+	e.create = sandbox.Order(e.create, e.order)
 	es.all = append(es.all, e)
 	return e
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -128,7 +129,7 @@ func (r *recorded) amount(path string) money.Cents {
 }
 
 // checkDeliveries holds what the receiver got for a checkout to its events, in the order of their making.
-func (r *recorded) checkDeliveries(t *testing.T, got []hook, verdicts *verdicts) {
+func (r *recorded) checkDeliveries(t *testing.T, got []sandbox.Delivery, verdicts *verdicts) {
 	t.Helper()
 	wrong := r.complain(t)
 	rank := make(map[string]int)
@@ -145,14 +146,14 @@ func (r *recorded) checkDeliveries(t *testing.T, got []hook, verdicts *verdicts)
 	}
 	latest := 0
 	for _, h := range got {
-		id := h.body.Text("event_id")
+		id := h.JSON.Text("event_id")
 		i, known := rank[id]
 		switch {
 		case !known:
 			wrong("had event %s delivered, which is not on record", id)
 			continue
-		case string(h.raw) != r.of["event"][i].Text("body"):
-			wrong("had event %s delivered as %q, on record is %q", id, h.raw, r.of["event"][i].Text("body"))
+		case string(h.Body) != r.of["event"][i].Text("body"):
+			wrong("had event %s delivered as %q, on record is %q", id, h.Body, r.of["event"][i].Text("body"))
 		case i < latest:
 			wrong("had its event %d delivered after its event %d", i+1, latest+1)
 		}
@@ -161,22 +162,22 @@ func (r *recorded) checkDeliveries(t *testing.T, got []hook, verdicts *verdicts)
 }
 
 // checkSigned holds every delivery to its provider's signature and to the id it bears.
-func checkSigned(t *testing.T, all []hook) {
+func checkSigned(t *testing.T, all []sandbox.Delivery) {
 	t.Helper()
 	secrets := map[string]string{"KOWHAI": "whsec_kowhai_0123456789abcdef", "TUI": "whsec_tui_0123456789abcdefgh"}
 	bodies := make(map[string][]byte)
 	for _, h := range all {
-		id := h.body.Text("event_id")
-		if err := events.Verify(secrets[h.provider], h.header.Get(events.HeaderSignature), h.raw, h.at, time.Minute); err != nil {
-			t.Errorf("event %s of %s: %v", id, h.provider, err)
+		id := h.JSON.Text("event_id")
+		if err := events.Verify(secrets[h.Provider], h.Header.Get(events.HeaderSignature), h.Body, h.At, time.Minute); err != nil {
+			t.Errorf("event %s of %s: %v", id, h.Provider, err)
 		}
-		if h.header.Get(events.HeaderEventID) != id || h.body.Text("data.provider_code") != h.provider {
-			t.Errorf("event %s went to %s with the headers %v", id, h.provider, h.header)
+		if h.Header.Get(events.HeaderEventID) != id || h.JSON.Text("data.provider_code") != h.Provider {
+			t.Errorf("event %s went to %s with the headers %v", id, h.Provider, h.Header)
 		}
-		if first, known := bodies[id]; known && !bytes.Equal(first, h.raw) {
-			t.Errorf("event %s was delivered as %q and as %q", id, first, h.raw)
+		if first, known := bodies[id]; known && !bytes.Equal(first, h.Body) {
+			t.Errorf("event %s was delivered as %q and as %q", id, first, h.Body)
 		}
-		bodies[id] = h.raw
+		bodies[id] = h.Body
 	}
 }
 

@@ -15,11 +15,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 func (b binary) answersSoon(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
-	b.configure(t, store, newHooks(t))
+	b.configure(t, store, sandbox.NewReceiver(t))
 	b.serve(t, store).listening(t) // stamps the store, and warms what the machine keeps in memory
 	began := time.Now()
 	base := b.serve(t, store).listening(t)
@@ -102,12 +104,12 @@ func awaitFile(t *testing.T, path string) {
 // of the other never. Both are answered. The event that nobody took is tried no more: it is on record
 // for the next server, which takes it up as it does what a kill cut off.
 func (b binary) drains(t *testing.T) {
-	h := newHooks(t)
+	h := sandbox.NewReceiver(t)
 	arrived, late, never := make(chan string, 8), make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(never) })
-	h.answer(func(got hook) int {
-		arrived <- got.provider
-		if got.provider == "TUI" {
+	h.AnswerWith(func(got sandbox.Delivery) int {
+		arrived <- got.Provider
+		if got.Provider == "TUI" {
 			<-late
 		} else {
 			<-never
@@ -120,10 +122,10 @@ func (b binary) drains(t *testing.T) {
 	c := newCaller(p.listening(t), keys)
 
 	answers := make(chan string, 2)
-	for provider, body := range map[string]string{"TUI": legacyCreate, "KOWHAI": catalogueCreate} {
+	for provider, body := range map[string]string{"TUI": sandbox.LegacyCreate, "KOWHAI": sandbox.CatalogueCreate} {
 		go func() {
-			r, err := c.call(t.Context(), provider, http.MethodPost, "/v1/provider-checkouts", order(body, "DRAIN"))
-			answers <- fmt.Sprintf("%s %d %v", provider, r.status, err)
+			r, err := c.call(t.Context(), provider, http.MethodPost, "/v1/provider-checkouts", sandbox.Order(body, "DRAIN"))
+			answers <- fmt.Sprintf("%s %d %v", provider, r.Status, err)
 		}()
 	}
 	for range 2 {

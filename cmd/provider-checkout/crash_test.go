@@ -103,14 +103,14 @@ func (r *crashRun) client(t *testing.T, c *caller, rng *rand.Rand) {
 func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
 	t.Helper()
 	first := make(map[string]time.Duration) // delivery of each checkout's older events since
-	for _, h := range r.hooks.all() {
-		made, err := time.Parse(time.RFC3339, h.body.Text("created_at"))
+	for _, h := range r.hooks.Deliveries() {
+		made, err := time.Parse(time.RFC3339, h.JSON.Text("created_at"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		id := h.body.Text("data.checkout_id")
-		if _, known := first[id]; !known && made.Before(restarted) && h.at.After(restarted) {
-			first[id] = h.at.Sub(restarted)
+		id := h.JSON.Text("data.checkout_id")
+		if _, known := first[id]; !known && made.Before(restarted) && h.At.After(restarted) {
+			first[id] = h.At.Sub(restarted)
 		}
 	}
 	var slowest time.Duration

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // trial is a store whose servers suffer, and all that anybody was ever told of it.
@@ -16,7 +18,7 @@ type trial struct {
 	rng      *rand.Rand
 	store    string
 	keys     map[string]string
-	hooks    *hooks
+	hooks    *sandbox.Receiver
 	verdicts *verdicts
 	work     enrolments
 }
@@ -24,10 +26,10 @@ type trial struct {
 // newTrial configures the store, which --store names.
 func newTrial(t *testing.T, b binary, store string) *trial {
 	t.Helper()
-	r := &trial{binary: b, rng: newRand(t), store: store, hooks: newHooks(t)}
+	r := &trial{binary: b, rng: newRand(t), store: store, hooks: sandbox.NewReceiver(t)}
 	r.verdicts = &verdicts{rng: rand.New(rand.NewPCG(r.rng.Uint64(), 0)),
 		accepted: make(map[string]int), refused: make(map[string]int)}
-	r.hooks.answer(r.verdicts.answer)
+	r.hooks.AnswerWith(r.verdicts.answer)
 	r.keys = b.configure(t, store, r.hooks)
 	return r
 }
@@ -101,11 +103,11 @@ func (r *trial) check(t *testing.T) (lost int) {
 // checkDeliveries holds all that was delivered to the record.
 func (r *trial) checkDeliveries(t *testing.T, byOrder map[string]*recorded) {
 	t.Helper()
-	all := r.hooks.all()
+	all := r.hooks.Deliveries()
 	checkSigned(t, all)
-	byCheckout := make(map[string][]hook)
+	byCheckout := make(map[string][]sandbox.Delivery)
 	for _, h := range all {
-		id := h.body.Text("data.checkout_id")
+		id := h.JSON.Text("data.checkout_id")
 		byCheckout[id] = append(byCheckout[id], h)
 	}
 	for _, on := range byOrder {
@@ -128,8 +130,8 @@ type verdicts struct {
 	accepted, refused map[string]int // by event id
 }
 
-func (v *verdicts) answer(h hook) int {
-	id := h.body.Text("event_id")
+func (v *verdicts) answer(h sandbox.Delivery) int {
+	id := h.JSON.Text("event_id")
 	hash := fnv.New32a()
 	hash.Write([]byte(id))
 	v.mu.Lock()

@@ -15,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -160,10 +161,10 @@ func (o operator) confirmedOver(t *testing.T, changes ...func(*service.Config, *
 		t.Fatal(err)
 	}
 	defer db.Close()
-	s := newSandbox(t, db, changes...)
-	created := s.create(t, "ENROL-1")
-	s.setUp(t, created)
-	return s.confirm(t, created).string("agreement.number")
+	s := sandbox.New(t, db, changes...)
+	created := s.Create(t, "ENROL-1")
+	s.SetUp(t, created)
+	return s.Confirm(t, created).String("agreement.number")
 }
 
 // jammed is a printer that prints nothing.

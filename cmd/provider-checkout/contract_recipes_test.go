@@ -68,10 +68,10 @@ func TestRecipesEnrolThroughFaults(t *testing.T) {
 	for _, r := range recipes {
 		t.Run(r.language, func(t *testing.T) {
 			t.Parallel()
-			s := newSandbox(t, memory.New())
-			road := newRoughRoad(t, s.url)
+			s := newSuite(t, memory.New())
+			road := newRoughRoad(t, s.URL)
 			cmd := recipe(t, r.interpreter, r.checkout)
-			cmd.Env = append(cmd.Environ(), "BASE="+road.url, "KEY="+s.keys["KOWHAI"], "PROVIDER=KOWHAI",
+			cmd.Env = append(cmd.Environ(), "BASE="+road.url, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
 				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
 			printed := s.enrolsBy(t, cmd)
 
@@ -88,7 +88,7 @@ func TestRecipesEnrolThroughFaults(t *testing.T) {
 }
 
 // enrolsBy runs a recipe, plays the payer on the address that it prints first, and returns the rest that it prints.
-func (s *sandbox) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
+func (s *suite) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -106,7 +106,7 @@ func (s *sandbox) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.setUp(t, response{body: created})
+		s.SetUp(t, response{JSON: created})
 	}
 	rest, _ := io.ReadAll(out) // what is missing shows in the comparison
 	if err := cmd.Wait(); err != nil {
