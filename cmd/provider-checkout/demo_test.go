@@ -15,6 +15,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 // inEmptyTemp points the program at a temporary folder of its own and returns a function that lists it.
@@ -70,7 +71,7 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)
-	guide := readUntil(lines, "# The events")
+	guide := proc.ReadUntil(lines, "# The events")
 	var arrived []string
 	read := make(chan struct{})
 	go func() {
@@ -104,15 +105,6 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 	if files := left(); len(files) != 0 {
 		t.Errorf("%q are left, want nothing", files)
 	}
-}
-
-// readUntil returns the lines up to the one with the prefix.
-func readUntil(lines *bufio.Scanner, prefix string) string {
-	var text strings.Builder
-	for lines.Scan() && !strings.HasPrefix(lines.Text(), prefix) {
-		text.WriteString(lines.Text() + "\n")
-	}
-	return text.String()
 }
 
 func TestDemoSaysThatItsPortIsTaken(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -45,18 +46,9 @@ func (o operator) fails(t *testing.T, words string, args ...string) {
 	}
 }
 
-func file(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "providers.json")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestApplyPrintsWhatChanges(t *testing.T) {
 	o := newOperator(t)
-	all, legacy := "demo.json", file(t, `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "account_id": "a",
+	all, legacy := "demo.json", proc.TempFile(t, `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "account_id": "a",
 		"environment": "sandbox", "active": true, "api_enabled": true}]}`)
 
 	added, _ := o.does(t, "apply", "-f", all)
@@ -83,14 +75,14 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 	o := newOperator(t)
 	const provider = `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "environment": "sandbox", "active": true, "api_enabled": true,
 		"webhook": {"url": "http://localhost:8081/", "signing_secret": "whsec_0123456789abcdefgh"}}]}`
-	_, said := o.does(t, "apply", "-f", file(t, provider))
+	_, said := o.does(t, "apply", "-f", proc.TempFile(t, provider))
 	want := "provider KOWHAI is not linked to an account: its calls are refused\n" +
 		"provider KOWHAI has its events sent over plain http: only a server with --allow-private-destinations does\n"
 	if said != want {
 		t.Errorf("it says %q, want %q", said, want)
 	}
 	linked := strings.NewReplacer(`"name"`, `"account_id": "acc", "name"`, "http://", "https://").Replace(provider)
-	if _, said := o.does(t, "apply", "-f", file(t, linked)); said != "" {
+	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, linked)); said != "" {
 		t.Errorf("of a provider that can be served it says %q", said)
 	}
 }
@@ -107,7 +99,7 @@ func TestFaultyFileIsRefusedWholeInOneLine(t *testing.T) {
 	o := newOperator(t)
 	o.does(t, "apply", "-f", "demo.json")
 	before, _ := o.does(t, "export")
-	faulty := file(t, `{"providers": [{"provider_code": "NEW", "name": "New", "account_id": "a", "environment": "sandbox",
+	faulty := proc.TempFile(t, `{"providers": [{"provider_code": "NEW", "name": "New", "account_id": "a", "environment": "sandbox",
 		"active": true, "api_enabled": true}, {"provider_code": "lower", "name": "", "environment": "moon"}]}`)
 	for _, place := range []string{"providers[1].provider_code", "providers[1].name", "providers[1].environment"} {
 		o.fails(t, place, "apply", "--prune", "-f", faulty)

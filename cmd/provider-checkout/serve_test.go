@@ -18,6 +18,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 // server is a run of "serve" on free ports.
@@ -41,7 +42,7 @@ func started(t *testing.T, args ...string) (s server) {
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)
-	before := readUntil(lines, `{"time"`)
+	before := proc.ReadUntil(lines, `{"time"`)
 	var listening struct {
 		Msg     string
 		Addr    string
@@ -51,7 +52,7 @@ func started(t *testing.T, args ...string) (s server) {
 		t.Fatalf("stderr begins with %q %q", before, lines.Text())
 	}
 	rest := make(chan string)
-	go func() { rest <- readUntil(lines, "no line begins like this") }()
+	go func() { rest <- proc.ReadUntil(lines, "no line begins like this") }()
 	s.base = "http://" + listening.Addr
 	if listening.OpsAddr != "" {
 		s.ops = "http://" + listening.OpsAddr

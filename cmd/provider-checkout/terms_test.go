@@ -10,6 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 // The terms are those of the moment of the confirm, whatever the operator's file says later.
@@ -46,7 +47,7 @@ func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 }
 
 func TestServeRefusesFaultyTerms(t *testing.T) {
-	faulty := file(t, `{"lender": {"name": "Pūtea"}, "terms": [{"title": "", "text": "x"}]}`)
+	faulty := proc.TempFile(t, `{"lender": {"name": "Pūtea"}, "terms": [{"title": "", "text": "x"}]}`)
 	missing := filepath.Join(t.TempDir(), "terms.json")
 	for path, want := range map[string]string{
 		faulty:  "lender.address must be given; terms[0].title must be given",

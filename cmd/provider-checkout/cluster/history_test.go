@@ -1,10 +1,12 @@
-package main
+package cluster_test
 
 import (
 	"net/http"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // but returns the deed with another answer.
@@ -143,7 +145,7 @@ func TestDistilledHistoryHasTheSameVerdict(t *testing.T) {
 	create, replay, conflict, get, early, setUp, confirm := deedsOfAnOrder()
 	story := []deed{create, replay, conflict, get, early, setUp, setUp, get.but(isSetUp), setUp, confirm,
 		confirm.but(isAgain), get.but(isConfirmed), replay.but(isConfirmed), conflict}
-	rng := newRand(t)
+	rng := workload.NewRand(t)
 	verdicts := make(map[bool]int)
 	for range 2000 {
 		var history []porcupine.Operation

@@ -1,4 +1,4 @@
-package main
+package cluster_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 
 // PostgreSQL ends the program's connections under load, one at a time and now and then all of them. No
 // request fails: each is tried again on another connection, and what became of a commit is looked up.
-func (b binary) survivesLostConnections(t *testing.T) {
+func (b suite) survivesLostConnections(t *testing.T) {
 	const poolSize = 8
 	kills, done, busy := full(1000, 30), 0, 0
 	store := postgrestest.URL(t)
@@ -38,7 +39,7 @@ func (b binary) survivesLostConnections(t *testing.T) {
 	// On a quick machine a connection is seldom busy: then more of them are ended.
 	for n := 0; n < kills || busy < kills/4 && n < 4*kills; n++ {
 		done++
-		<-time.After(within(c.rng, 0, 100*time.Millisecond))
+		<-time.After(workload.Within(c.Rand, 0, 100*time.Millisecond))
 		if n%10 < 9 {
 			busy += shell.number(t, terminateBusy)
 			continue
@@ -65,12 +66,12 @@ func (b binary) survivesLostConnections(t *testing.T) {
 
 // All connections that the program may open wait for a lock that somebody holds on to. Whoever has to wait for
 // long is told to come again; when the lock is gone the program goes on.
-func (b binary) outlivesItsPools(t *testing.T) {
+func (b suite) outlivesItsPools(t *testing.T) {
 	store := postgrestest.URL(t)
 	c := newCluster(t, b, store+"&pool_max_conns=2")
 	shell := connect(t, store)
 	clients := c.newBackend(&c.addrs)
-	stop := c.load(t, clients, isCut)
+	stop := c.load(t, clients, workload.IsCut)
 	var slowest time.Duration
 	for range full(20, 1) {
 		turnedAway := clients.busy.Load() + 20

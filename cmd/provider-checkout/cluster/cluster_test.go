@@ -1,4 +1,4 @@
-package main
+package cluster_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -16,15 +15,20 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
+
+// suite is the program, with the tests of it as methods.
+type suite struct{ proc.Binary }
 
 // TestCluster holds three processes of the program on one PostgreSQL to what one process promises, whoever
 // dies. Its figures are small, and large where PROVIDER_CHECKOUT_TEST_FULL is set:
 //
-//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -run TestCluster -timeout 5h ./cmd/provider-checkout
+//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -run TestCluster -timeout 5h ./cmd/provider-checkout/cluster
 func TestCluster(t *testing.T) {
 	postgrestest.URL(t) // or there is nothing to build for
-	b := build(t)
+	b := suite{proc.Build(t)}
 	t.Run("makes nothing twice of what all its processes are asked at once", b.makesNothingTwice)
 	t.Run("is one to its clients while processes are killed", b.isOneToItsClients)
 	t.Run("loses nothing when processes are killed", b.survivesKillsOfOne)
@@ -52,18 +56,18 @@ const clusterURL = "http://cluster.test"
 
 // cluster is processes on one store, behind a balancer.
 type cluster struct {
-	*trial
+	*workload.Workload
 	addrs     balancer
 	ops       [clusterSize]string // where each answers its operator
-	processes [clusterSize]*process
+	processes [clusterSize]*proc.Process
 }
 
 // newCluster configures a store in PostgreSQL and starts the processes.
-func newCluster(t *testing.T, b binary, store string) *cluster {
+func newCluster(t *testing.T, b suite, store string) *cluster {
 	t.Helper()
-	c := &cluster{trial: newTrial(t, b, store)}
+	c := &cluster{Workload: workload.New(t, b.Binary, store)}
 	for i := range clusterSize {
-		c.addrs.all = append(c.addrs.all, quietAddr(t, c.rng))
+		c.addrs.all = append(c.addrs.all, quietAddr(t, c.Rand))
 		c.launch(t, i)
 	}
 	for i := range clusterSize {
@@ -89,19 +93,19 @@ func quietAddr(t testing.TB, rng *rand.Rand) string {
 
 // clusterArgs are those of one of many servers over the store.
 func clusterArgs(store, addr string) []string {
-	return append(serveArgs(store), "--addr", addr, "--ops-addr", "127.0.0.1:0", "--base-url", clusterURL)
+	return append(proc.ServeArgs(store), "--addr", addr, "--ops-addr", "127.0.0.1:0", "--base-url", clusterURL)
 }
 
 // launch starts process i.
 func (c *cluster) launch(t *testing.T, i int) {
 	t.Helper()
-	c.processes[i] = start(t, exec.Command(string(c.binary), clusterArgs(c.store, c.addrs.all[i])...))
+	c.processes[i] = proc.Start(t, c.Binary.Command(clusterArgs(c.Store, c.addrs.all[i])...))
 }
 
 // awaitListening waits until process i listens.
 func (c *cluster) awaitListening(t *testing.T, i int) {
 	t.Helper()
-	c.ops[i] = "http://" + c.processes[i].await(t, "listening").OpsAddr
+	c.ops[i] = "http://" + c.processes[i].Await(t, "listening").OpsAddr
 }
 
 // ready asks process i whether it is ready.
@@ -119,10 +123,10 @@ func (c *cluster) ready(t *testing.T, i int) (status int) {
 func (c *cluster) stop(t *testing.T) {
 	t.Helper()
 	for _, p := range c.processes {
-		p.signal(t, syscall.SIGTERM)
+		p.Signal(t, syscall.SIGTERM)
 	}
 	for _, p := range c.processes {
-		p.endsWell(t)
+		p.Wait(t)
 	}
 }
 
@@ -151,7 +155,7 @@ func (c *cluster) only(i int) *balancer { return &balancer{all: c.addrs.all[i : 
 
 // backend is a caller of a cluster, and what it came by.
 type backend struct {
-	*caller
+	*workload.Client
 	patient bool // takes a 503 for no answer, as those do who will send the same request again
 	road    *http.Transport
 
@@ -162,9 +166,9 @@ var errBusy = errors.New("the service is busy")
 
 // newBackend returns a caller that keeps its connections. It is patient.
 func (c *cluster) newBackend(over *balancer) *backend {
-	b := &backend{caller: newCaller(clusterURL, c.keys), patient: true}
+	b := &backend{Client: workload.NewClient(clusterURL, c.Keys), patient: true}
 	b.road = &http.Transport{DialContext: over.dial, MaxIdleConnsPerHost: 64}
-	b.http.Transport = b
+	b.HTTP.Transport = b
 	return b
 }
 
@@ -189,7 +193,7 @@ func (c *cluster) load(t *testing.T, b *backend, excused func(error) bool) (stop
 	pace, done := time.NewTicker(50*time.Millisecond), make(chan struct{})
 	var clients sync.WaitGroup
 	for range 48 {
-		rng := rand.New(rand.NewPCG(c.rng.Uint64(), 0))
+		rng := rand.New(rand.NewPCG(c.Rand.Uint64(), 0))
 		clients.Go(func() {
 			for {
 				select {
@@ -197,9 +201,9 @@ func (c *cluster) load(t *testing.T, b *backend, excused func(error) bool) (stop
 					return
 				case <-pace.C:
 				}
-				e := c.work.take(rng)
-				if err := e.goOn(context.Background(), b.caller, rng); err != nil {
-					c.work.leave(e)
+				e := c.Enrolments.Take(rng)
+				if err := e.Complete(context.Background(), b.Client, rng); err != nil {
+					c.Enrolments.Leave(e)
 					if !excused(err) {
 						t.Error(err)
 					}
@@ -226,14 +230,14 @@ func never(error) bool { return false }
 func (c *cluster) completes(t *testing.T, b *backend) (lost int) {
 	t.Helper()
 	peace := time.Now()
-	undone := len(c.work.open)
-	c.finish(t, b.caller)
-	c.settle(t)
+	undone := len(c.Enrolments.Open)
+	c.Finish(t, b.Client)
+	c.Settle(t)
 	took := time.Since(peace)
-	t.Logf("%d of %d enrolments were undone; everything was complete %v after the last fault", undone, len(c.work.all), took)
+	t.Logf("%d of %d enrolments were undone; everything was complete %v after the last fault", undone, len(c.Enrolments.All), took)
 	if took > time.Minute {
 		t.Errorf("everything was complete %v after the last fault, want within 60 s", took)
 	}
 	c.stop(t)
-	return c.check(t)
+	return c.Check(t)
 }

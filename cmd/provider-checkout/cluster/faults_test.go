@@ -1,4 +1,4 @@
-package main
+package cluster_test
 
 import (
 	"sync"
@@ -7,31 +7,32 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // One process of three is killed at a random moment under load, and started again; sometimes it is
 // killed once more while it starts. Everything that was acknowledged is on record, once.
-func (b binary) survivesKillsOfOne(t *testing.T) {
+func (b suite) survivesKillsOfOne(t *testing.T) {
 	kills := full(500, 12)
 	c := newCluster(t, b, postgrestest.URL(t))
 	clients := c.newBackend(&c.addrs)
-	stop := c.load(t, clients, isCut)
+	stop := c.load(t, clients, workload.IsCut)
 	hit, done := 0, 0
 	// On a quick machine a kill seldom cuts a request: then there are more of them.
 	for n := 0; n < kills || hit < kills/2 && n < 4*kills; n++ {
 		done++
-		before := clients.cut.Load()
-		<-time.After(within(c.rng, 0, 300*time.Millisecond))
-		i := c.rng.IntN(clusterSize)
+		before := clients.Cut.Load()
+		<-time.After(workload.Within(c.Rand, 0, 300*time.Millisecond))
+		i := c.Rand.IntN(clusterSize)
 		if n%6 == 3 {
-			c.processes[i].stop(t, syscall.SIGTERM)
+			c.processes[i].Stop(t, syscall.SIGTERM)
 			c.launch(t, i)
-			<-time.After(within(c.rng, 0, 40*time.Millisecond))
+			<-time.After(workload.Within(c.Rand, 0, 40*time.Millisecond))
 		}
-		c.processes[i].kill(t)
+		c.processes[i].Kill(t)
 		c.launch(t, i)
 		c.awaitListening(t, i)
-		if clients.cut.Load() > before {
+		if clients.Cut.Load() > before {
 			hit++
 		}
 	}
@@ -46,15 +47,15 @@ func (b binary) survivesKillsOfOne(t *testing.T) {
 
 // PostgreSQL is restarted at random moments under load, without a word to anybody. Every process
 // goes on by itself.
-func (b binary) survivesRestartsOfPostgres(t *testing.T) {
+func (b suite) survivesRestartsOfPostgres(t *testing.T) {
 	restarts := full(50, 3)
 	server := postgrestest.New(t)
 	c := newCluster(t, b, server.URL(t))
 	clients := c.newBackend(&c.addrs)
-	stop := c.load(t, clients, isCut)
+	stop := c.load(t, clients, workload.IsCut)
 	var slowest time.Duration
 	for range restarts {
-		<-time.After(within(c.rng, 100*time.Millisecond, time.Second))
+		<-time.After(workload.Within(c.Rand, 100*time.Millisecond, time.Second))
 		server.Restart(t)
 		accepting := time.Now()
 		c.allSucceed(t)
@@ -78,18 +79,18 @@ func (c *cluster) allSucceed(t *testing.T) {
 	defer all.Wait()
 	for i := range clusterSize {
 		all.Go(func() {
-			e, b := c.work.begin(), c.newBackend(c.only(i))
-			defer c.work.leave(e)
+			e, b := c.Enrolments.Begin(), c.newBackend(c.only(i))
+			defer c.Enrolments.Leave(e)
 			defer b.road.CloseIdleConnections()
 			for limit := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
-				r, err := e.sendCreate(t.Context(), b.caller)
+				r, err := e.SendCreate(t.Context(), b.Client)
 				if err == nil {
-					err = e.noteCreate(r)
+					err = e.NoteCreate(r)
 				}
 				if err == nil {
 					return
 				}
-				if !isCut(err) || time.Now().After(limit) {
+				if !workload.IsCut(err) || time.Now().After(limit) {
 					t.Error(err)
 					return
 				}

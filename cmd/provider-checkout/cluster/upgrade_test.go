@@ -1,4 +1,4 @@
-package main
+package cluster_test
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,16 +14,18 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // The newer version is this program with one migration more, which takes its time. It is killed while it
 // migrates, again and again; then two of it migrate at once. The processes of this version serve all
 // the while, and are replaced one by one; one of them even comes back. Two versions are too many.
-func (b binary) isUpgraded(t *testing.T) {
+func (b suite) isUpgraded(t *testing.T) {
 	kills := full(50, 2)
 	newer := buildNext(t)
 	c := newCluster(t, b, postgrestest.URL(t))
-	schema := connect(t, c.store)
+	schema := connect(t, c.Store)
 	was := schema.version(t)
 	clients := c.newBackend(&c.addrs)
 	clients.patient, clients.road.DisableKeepAlives = false, true
@@ -34,22 +35,22 @@ func (b binary) isUpgraded(t *testing.T) {
 		schema.awaitMigrations(t, 0) // PostgreSQL finds out about a client's death when it has slept
 		p := newer.beside(t, c)
 		schema.awaitMigrations(t, 1)
-		<-time.After(within(c.rng, 0, 150*time.Millisecond))
-		if status := c.ready(t, c.rng.IntN(clusterSize)); status != http.StatusOK {
+		<-time.After(workload.Within(c.Rand, 0, 150*time.Millisecond))
+		if status := c.ready(t, c.Rand.IntN(clusterSize)); status != http.StatusOK {
 			t.Errorf("a process answers readiness with %d while another migrates, want 200", status)
 		}
-		p.kill(t)
+		p.Kill(t)
 		if got := schema.version(t); got != was {
 			t.Fatalf("void: the schema has version %d, so that the kill came too late", got)
 		}
 	}
-	for _, p := range []*process{newer.beside(t, c), newer.beside(t, c)} {
-		p.listening(t)
+	for _, p := range []*proc.Process{newer.beside(t, c), newer.beside(t, c)} {
+		p.Listening(t)
 	}
 	if got := schema.version(t); got != was+1 {
 		t.Errorf("the schema has version %d, want %d", got, was+1)
 	}
-	for i, program := range []binary{newer, newer, b, newer, newer} {
+	for i, program := range []suite{newer, newer, b, newer, newer} {
 		c.restart(t, i%clusterSize, program)
 	}
 	// What the version after that leaves, the newer runs on as this one ran on the newer's.
@@ -57,7 +58,7 @@ func (b binary) isUpgraded(t *testing.T) {
 	c.restart(t, 0, newer)
 	stop()
 
-	out, err := exec.Command(string(b), clusterArgs(c.store, "127.0.0.1:0")...).CombinedOutput()
+	out, err := b.Command(clusterArgs(c.Store, "127.0.0.1:0")...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "run the newer program") {
 		t.Errorf("a program two versions behind says %v, %s; want a refusal", err, out)
 	}
@@ -67,15 +68,15 @@ func (b binary) isUpgraded(t *testing.T) {
 }
 
 // beside starts a server of this program on the cluster's store, which gets no requests.
-func (b binary) beside(t *testing.T, c *cluster) *process {
+func (b suite) beside(t *testing.T, c *cluster) *proc.Process {
 	t.Helper()
-	return start(t, exec.Command(string(b), clusterArgs(c.store, "127.0.0.1:0")...))
+	return proc.Start(t, b.Command(clusterArgs(c.Store, "127.0.0.1:0")...))
 }
 
 // buildNext builds the program with one migration more.
-func buildNext(t *testing.T) binary {
+func buildNext(t *testing.T) suite {
 	t.Helper()
-	folder, err := filepath.Abs("../../adapters/postgres/migrations")
+	folder, err := filepath.Abs("../../../adapters/postgres/migrations")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,12 +86,12 @@ func buildNext(t *testing.T) binary {
 	}
 	var overlay struct{ Replace map[string]string }
 	name := filepath.Join(folder, fmt.Sprintf("%04d_next.sql", len(have)+1))
-	overlay.Replace = map[string]string{name: file(t, "SELECT pg_sleep(0.2);\nALTER TABLE checkouts ADD COLUMN next text;\n")}
+	overlay.Replace = map[string]string{name: proc.TempFile(t, "SELECT pg_sleep(0.2);\nALTER TABLE checkouts ADD COLUMN next text;\n")}
 	text, err := json.Marshal(overlay)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return build(t, "-overlay", file(t, string(text)))
+	return suite{proc.Build(t, "-overlay", proc.TempFile(t, string(text)))}
 }
 
 // schema looks at a store in PostgreSQL from outside.

@@ -1,4 +1,4 @@
-package main
+package crash_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 
 // crashRun is a store in a folder, whose servers are killed one after the other.
 type crashRun struct {
-	*trial
+	*workload.Workload
 	dir string
 	hit int // kills that cut a request
 }
@@ -26,31 +28,31 @@ type crashRun struct {
 // Servers are killed over one store, each at a random moment: in its start, under the load of 16
 // clients, in its shutdown. Then a last one is left in peace until every enrolment is
 // confirmed and no event is pending, and the record is held to all that anybody was ever told.
-func (b binary) survivesKills(t *testing.T) {
+func (b suite) survivesKills(t *testing.T) {
 	rounds := crashRounds
 	if testing.Short() {
 		rounds = crashRoundsShort
 	}
 	dir := t.TempDir()
-	r := &crashRun{trial: newTrial(t, b, "sqlite:"+filepath.Join(dir, "records.db")), dir: dir}
+	r := &crashRun{Workload: workload.New(t, b.Binary, "sqlite:"+filepath.Join(dir, "records.db")), dir: dir}
 	for n := range rounds {
 		r.round(t, n)
 	}
 	t.Logf("%d of %d kills cut a request that was under way; %d enrolments, %d of them undone",
-		r.hit, rounds, len(r.work.all), len(r.work.open))
+		r.hit, rounds, len(r.Enrolments.All), len(r.Enrolments.Open))
 	if r.hit < rounds*2/5 {
 		t.Errorf("void: only %d of %d kills cut a request that was under way", r.hit, rounds)
 	}
 
-	p := r.serve(t, r.store)
-	base, restarted := p.listening(t), time.Now()
-	r.finish(t, newCaller(base, r.keys))
+	p := r.Serve(t, r.Store)
+	base, restarted := p.Listening(t), time.Now()
+	r.Finish(t, workload.NewClient(base, r.Keys))
 	t.Logf("every enrolment was done %v after the restart", time.Since(restarted))
-	r.settle(t)
+	r.Settle(t)
 	t.Logf("no event was pending %v after the restart", time.Since(restarted))
-	p.stop(t, syscall.SIGTERM)
+	p.Stop(t, syscall.SIGTERM)
 	checkIntact(t, filepath.Join(dir, "records.db"))
-	if lost := r.check(t); lost == 0 {
+	if lost := r.Check(t); lost == 0 {
 		t.Error("void: no kill came between a commit and its answer")
 	}
 	r.checkTakenUp(t, restarted)
@@ -60,38 +62,38 @@ func (b binary) survivesKills(t *testing.T) {
 // while it shuts down, otherwise under load.
 func (r *crashRun) round(t *testing.T, n int) {
 	t.Helper()
-	p := r.serve(t, r.store)
+	p := r.Serve(t, r.Store)
 	if n%6 == 3 {
-		<-time.After(within(r.rng, 0, 20*time.Millisecond))
-		p.kill(t)
+		<-time.After(workload.Within(r.Rand, 0, 20*time.Millisecond))
+		p.Kill(t)
 		return
 	}
-	c := newCaller(p.listening(t), r.keys)
+	c := workload.NewClient(p.Listening(t), r.Keys)
 	var clients sync.WaitGroup
 	for range crashClients {
-		rng := rand.New(rand.NewPCG(r.rng.Uint64(), uint64(n)))
+		rng := rand.New(rand.NewPCG(r.Rand.Uint64(), uint64(n)))
 		clients.Go(func() { r.client(t, c, rng) })
 	}
-	<-time.After(within(r.rng, 50*time.Millisecond, 400*time.Millisecond))
+	<-time.After(workload.Within(r.Rand, 50*time.Millisecond, 400*time.Millisecond))
 	if n%6 == 5 {
-		p.signal(t, syscall.SIGTERM)
-		<-time.After(within(r.rng, 0, 30*time.Millisecond))
+		p.Signal(t, syscall.SIGTERM)
+		<-time.After(workload.Within(r.Rand, 0, 30*time.Millisecond))
 	}
-	p.kill(t)
+	p.Kill(t)
 	clients.Wait()
-	if c.cut.Load() > 0 {
+	if c.Cut.Load() > 0 {
 		r.hit++
 	}
 	ownersAlone(t, r.dir)
 }
 
 // client works on enrolments, new ones and those that crashes left undone, until it is cut off.
-func (r *crashRun) client(t *testing.T, c *caller, rng *rand.Rand) {
+func (r *crashRun) client(t *testing.T, c *workload.Client, rng *rand.Rand) {
 	for {
-		e := r.work.take(rng)
-		if err := e.goOn(context.Background(), c, rng); err != nil {
-			r.work.leave(e)
-			if !isCut(err) {
+		e := r.Enrolments.Take(rng)
+		if err := e.Complete(context.Background(), c, rng); err != nil {
+			r.Enrolments.Leave(e)
+			if !workload.IsCut(err) {
 				t.Error(err)
 			}
 			return
@@ -103,7 +105,7 @@ func (r *crashRun) client(t *testing.T, c *caller, rng *rand.Rand) {
 func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
 	t.Helper()
 	first := make(map[string]time.Duration) // delivery of each checkout's older events since
-	for _, h := range r.hooks.Deliveries() {
+	for _, h := range r.Receiver.Deliveries() {
 		made, err := time.Parse(time.RFC3339, h.JSON.Text("created_at"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package cluster_test
 
 import (
 	"net/http"
@@ -11,7 +11,7 @@ import (
 
 // Every process in turn is told to end and started again, under two hundred requests a second from
 // clients that connect elsewhere where a connection is refused, and otherwise take the answer they get.
-func (b binary) restartsInTurn(t *testing.T) {
+func (b suite) restartsInTurn(t *testing.T) {
 	rolls := full(50, 2)
 	c := newCluster(t, b, postgrestest.URL(t))
 	clients := c.newBackend(&c.addrs)
@@ -35,14 +35,14 @@ func (b binary) restartsInTurn(t *testing.T) {
 type restart struct{ drain, ready time.Duration }
 
 // restart ends process i in peace, and starts the program in its place.
-func (c *cluster) restart(t *testing.T, i int, program binary) (took restart) {
+func (c *cluster) restart(t *testing.T, i int, program suite) (took restart) {
 	t.Helper()
 	told := time.Now()
-	c.processes[i].stop(t, syscall.SIGTERM)
+	c.processes[i].Stop(t, syscall.SIGTERM)
 	if took.drain = time.Since(told); took.drain > 15*time.Second {
 		t.Errorf("the process drained for %v, want 15 s at most", took.drain)
 	}
-	c.binary = program
+	c.Binary = program.Binary
 	began := time.Now()
 	c.launch(t, i)
 	c.awaitListening(t, i)

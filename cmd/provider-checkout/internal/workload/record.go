@@ -1,8 +1,7 @@
-package main
+package workload
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,16 +15,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// recorded is what an export tells of one checkout.
-type recorded struct {
+// Record is what an export has of one checkout.
+type Record struct {
 	demo.Object                          // of kind checkout
-	of          map[string][]demo.Object // the others, by kind
+	Related     map[string][]demo.Object // the others, by kind
 }
 
-// readRecord reads the checkouts of an export.
-func readRecord(t *testing.T, export string) (all []*recorded) {
+// ReadRecords reads the checkouts of an export.
+func ReadRecords(t *testing.T, export string) (all []*Record) {
 	t.Helper()
-	byID := make(map[string]*recorded)
+	byID := make(map[string]*Record)
 	for line := range strings.Lines(export) {
 		a, err := demo.ParseObject([]byte(line))
 		if err != nil {
@@ -35,22 +34,22 @@ func readRecord(t *testing.T, export string) (all []*recorded) {
 		switch at := byID[id]; {
 		case id == "": // a provider, a course or a key
 		case kind == "checkout" && at == nil:
-			byID[id] = &recorded{a, make(map[string][]demo.Object)}
+			byID[id] = &Record{a, make(map[string][]demo.Object)}
 			all = append(all, byID[id])
 		case kind == "checkout" || at == nil:
 			t.Errorf("the export has checkout %s twice, or after what belongs to it: %s", id, line)
 		default:
-			at.of[kind] = append(at.of[kind], a)
+			at.Related[kind] = append(at.Related[kind], a)
 		}
 	}
 	return all
 }
 
 // order names the order of the checkout.
-func (r *recorded) order() string { return r.Text("provider_code") + " " + r.Text("provider_order_id") }
+func (r *Record) order() string { return r.Text("provider_code") + " " + r.Text("provider_order_id") }
 
-// check holds the record of a confirmed checkout to what its provider was told, and to itself.
-func (r *recorded) check(t *testing.T, e *enrolment) {
+// check compares the record of a confirmed checkout with what its provider was told, and checks that it is consistent.
+func (r *Record) check(t *testing.T, e *Enrolment) {
 	t.Helper()
 	wrong := r.complain(t)
 	if ids := [4]string{r.Text("checkout_id"), r.Text("contact_id"), r.Text("opportunity_id"), r.Text("dda_id")}; ids != e.ids {
@@ -83,7 +82,7 @@ func (r *recorded) check(t *testing.T, e *enrolment) {
 }
 
 // complain returns a function that says what is wrong with the checkout.
-func (r *recorded) complain(t *testing.T) func(format string, args ...any) {
+func (r *Record) complain(t *testing.T) func(format string, args ...any) {
 	return func(format string, args ...any) {
 		t.Helper()
 		t.Errorf("%s %s", r.order(), fmt.Sprintf(format, args...))
@@ -91,27 +90,27 @@ func (r *recorded) complain(t *testing.T) func(format string, args ...any) {
 }
 
 // all returns a field of every record of the kind.
-func (r *recorded) all(kind, field string) (values []string) {
-	for _, a := range r.of[kind] {
+func (r *Record) all(kind, field string) (values []string) {
+	for _, a := range r.Related[kind] {
 		values = append(values, a.Text(field))
 	}
 	return values
 }
 
-// checkCharges holds the charges to one schedule of the whole price.
-func (r *recorded) checkCharges(t *testing.T) {
+// checkCharges checks that the charges are one schedule of the whole price.
+func (r *Record) checkCharges(t *testing.T) {
 	t.Helper()
 	wrong := r.complain(t)
 	number, upfront := r.amount("plan.number_of_instalments")/100, r.amount("pricing.upfront_payment")
 	if upfront > 0 {
 		number++
 	}
-	charges, sum := r.of["charge"], money.Cents(0)
+	charges, sum := r.Related["charge"], money.Cents(0)
 	for i, c := range charges {
 		if got := fmt.Sprint(c.At("sequence")); got != fmt.Sprint(i+1) {
 			wrong("has the charge %s in place %d", got, i+1)
 		}
-		sum += (&recorded{Object: c}).amount("amount")
+		sum += (&Record{Object: c}).amount("amount")
 	}
 	if price := r.amount("pricing.course_price"); sum != price || len(charges) != int(number) {
 		wrong("has %d charges of %v together, want %d of %v", len(charges), sum, number, price)
@@ -119,7 +118,7 @@ func (r *recorded) checkCharges(t *testing.T) {
 }
 
 // amount returns the number at a path in cents; -1 if there is none.
-func (r *recorded) amount(path string) money.Cents {
+func (r *Record) amount(path string) money.Cents {
 	n, _ := r.At(path).(json.Number)
 	c, err := money.Parse(n.String())
 	if err != nil {
@@ -128,12 +127,12 @@ func (r *recorded) amount(path string) money.Cents {
 	return c
 }
 
-// checkDeliveries holds what the receiver got for a checkout to its events, in the order of their making.
-func (r *recorded) checkDeliveries(t *testing.T, got []sandbox.Delivery, verdicts *verdicts) {
+// checkDeliveries compares what the receiver got for a checkout with its events, in the order of their creation.
+func (r *Record) checkDeliveries(t *testing.T, got []sandbox.Delivery, verdicts *Verdicts) {
 	t.Helper()
 	wrong := r.complain(t)
 	rank := make(map[string]int)
-	for i, e := range r.of["event"] {
+	for i, e := range r.Related["event"] {
 		id := e.Text("event_id")
 		rank[id] = i
 		accepted, refused := verdicts.of(id)
@@ -152,8 +151,8 @@ func (r *recorded) checkDeliveries(t *testing.T, got []sandbox.Delivery, verdict
 		case !known:
 			wrong("had event %s delivered, which is not on record", id)
 			continue
-		case string(h.Body) != r.of["event"][i].Text("body"):
-			wrong("had event %s delivered as %q, on record is %q", id, h.Body, r.of["event"][i].Text("body"))
+		case string(h.Body) != r.Related["event"][i].Text("body"):
+			wrong("had event %s delivered as %q, on record is %q", id, h.Body, r.Related["event"][i].Text("body"))
 		case i < latest:
 			wrong("had its event %d delivered after its event %d", i+1, latest+1)
 		}
@@ -161,7 +160,7 @@ func (r *recorded) checkDeliveries(t *testing.T, got []sandbox.Delivery, verdict
 	}
 }
 
-// checkSigned holds every delivery to its provider's signature and to the id it bears.
+// checkSigned checks every delivery's signature, and that all deliveries of one event id are the same.
 func checkSigned(t *testing.T, all []sandbox.Delivery) {
 	t.Helper()
 	secrets := map[string]string{"KOWHAI": "whsec_kowhai_0123456789abcdef", "TUI": "whsec_tui_0123456789abcdefgh"}
@@ -178,19 +177,5 @@ func checkSigned(t *testing.T, all []sandbox.Delivery) {
 			t.Errorf("event %s was delivered as %q and as %q", id, first, h.Body)
 		}
 		bodies[id] = h.Body
-	}
-}
-
-// checkIntact has SQLite look for damage in a store that nobody has open.
-func checkIntact(t *testing.T, store string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+store+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	var verdict string
-	if err := db.QueryRow(`PRAGMA quick_check`).Scan(&verdict); err != nil || verdict != "ok" {
-		t.Errorf("quick_check says %q, %v", verdict, err)
 	}
 }

@@ -10,12 +10,12 @@ import (
 // of the same number of clients, spread over three processes (three/s) and at one of them (one/s),
 // in rounds that take turns. On a machine that one process keeps busy by itself, x-one is about 1.
 func BenchmarkThreeProcesses(b *testing.B) {
-	const clientsEach = 21
+	const processes, clientsEach = 3, 21
 	s := fill(b, postgrestest.URL(b), 0, 0)
 	first := s.serve(b)
-	alone := dial(b, first.addr, clusterSize*clientsEach)
+	alone := dial(b, first.addr, processes*clientsEach)
 	spread := dial(b, first.addr, clientsEach)
-	for range clusterSize - 1 {
+	for range processes - 1 {
 		spread = append(spread, dial(b, s.serve(b).addr, clientsEach)...)
 	}
 	next := creates(s.key)

@@ -1,4 +1,4 @@
-package main
+package cluster_test
 
 import (
 	"fmt"
@@ -12,31 +12,31 @@ import (
 
 // Of every order, 64 clients of each process send the create at the same time, and then the confirm: one
 // checkout is opened and confirmed once, and everybody is told the same.
-func (b binary) makesNothingTwice(t *testing.T) {
+func (b suite) makesNothingTwice(t *testing.T) {
 	const clients = 64
 	orders := full(2000, 10)
 	c := newCluster(t, b, postgrestest.URL(t))
-	c.verdicts.kind = true
+	c.Verdicts.AcceptAll = true
 	var sides [clusterSize]*backend
 	for i := range sides {
 		sides[i] = c.newBackend(c.only(i))
 		sides[i].patient = false
 	}
 	for range orders {
-		e := c.work.begin()
-		together(t, sides[:], clients, e.noteCreate, func(b *backend) (sandbox.Response, error) { return e.sendCreate(t.Context(), b.caller) })
-		if e.opened != 1 {
-			t.Fatalf("%s was answered as the first %d times, want once", e.order, e.opened)
+		e := c.Enrolments.Begin()
+		together(t, sides[:], clients, e.NoteCreate, func(b *backend) (sandbox.Response, error) { return e.SendCreate(t.Context(), b.Client) })
+		if e.Opened != 1 {
+			t.Fatalf("%s was answered as the first %d times, want once", e.Order, e.Opened)
 		}
-		if err := e.payerSetsUp(t.Context(), sides[c.rng.IntN(clusterSize)].caller); err != nil {
+		if err := e.SetUp(t.Context(), sides[c.Rand.IntN(clusterSize)].Client); err != nil {
 			t.Fatal(err)
 		}
-		path, body := e.created.CheckoutPath()+"/confirm", e.created.ConfirmBody()
-		together(t, sides[:], clients, e.noteConfirm, func(b *backend) (sandbox.Response, error) {
-			return b.call(t.Context(), e.provider, http.MethodPost, path, body)
+		path, body := e.Created.CheckoutPath()+"/confirm", e.Created.ConfirmBody()
+		together(t, sides[:], clients, e.NoteConfirm, func(b *backend) (sandbox.Response, error) {
+			return b.Call(t.Context(), e.Provider, http.MethodPost, path, body)
 		})
-		if e.confirmed != 1 {
-			t.Fatalf("%s was confirmed for the first time %d times, want once", e.order, e.confirmed)
+		if e.Confirmed != 1 {
+			t.Fatalf("%s was confirmed for the first time %d times, want once", e.Order, e.Confirmed)
 		}
 	}
 	if lost := c.completes(t, sides[0]); lost != 0 {

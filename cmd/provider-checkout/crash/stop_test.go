@@ -1,10 +1,9 @@
-package main
+package crash_test
 
 import (
 	"bufio"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,15 +15,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
-func (b binary) answersSoon(t *testing.T) {
+func (b suite) answersSoon(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
-	b.configure(t, store, sandbox.NewReceiver(t))
-	b.serve(t, store).listening(t) // stamps the store, and warms what the machine keeps in memory
+	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t))
+	b.Serve(t, store).Listening(t) // stamps the store, and warms what the machine keeps in memory
 	began := time.Now()
-	base := b.serve(t, store).listening(t)
+	base := b.Serve(t, store).Listening(t)
 	resp, err := http.Get(base + "/v1/environment")
 	took := time.Since(began)
 	if err != nil {
@@ -41,16 +42,18 @@ func (b binary) answersSoon(t *testing.T) {
 // storeFiles are those of a store that nobody has open.
 const storeFiles = "records.db records.db.secret"
 
-func (b binary) keepsItsFilesToTheirOwner(t *testing.T) {
+func (b suite) keepsItsFilesToTheirOwner(t *testing.T) {
 	dir := t.TempDir()
-	args := append([]string{"-c", `umask 0; exec "$0" "$@"`, string(b)}, serveArgs("sqlite:"+filepath.Join(dir, "records.db"))...)
-	p := start(t, exec.Command("/bin/sh", args...))
-	p.listening(t)
+	args := append([]string{"-c", `umask 0; exec "$0" "$@"`, string(b.Binary)}, proc.ServeArgs("sqlite:"+filepath.Join(dir, "records.db"))...)
+	cmd := exec.Command("/bin/sh", args...)
+	cmd.Env = []string{}
+	p := proc.Start(t, cmd)
+	p.Listening(t)
 	const whileOpen = "records.db records.db-shm records.db-wal records.db.secret"
 	if got := ownersAlone(t, dir); got != whileOpen {
 		t.Errorf("a server has the files %s, want %s", got, whileOpen)
 	}
-	p.stop(t, syscall.SIGTERM)
+	p.Stop(t, syscall.SIGTERM)
 	if got := ownersAlone(t, dir); got != storeFiles {
 		t.Errorf("a stopped server leaves %s, want %s", got, storeFiles)
 	}
@@ -58,28 +61,28 @@ func (b binary) keepsItsFilesToTheirOwner(t *testing.T) {
 
 // The first start makes the store and its secret. It is killed soon after it made one of the files, when
 // the next step is half done.
-func (b binary) finishesAKilledFirstStart(t *testing.T) {
+func (b suite) finishesAKilledFirstStart(t *testing.T) {
 	const kills = 45
-	rng, half := newRand(t), 0
+	rng, half := workload.NewRand(t), 0
 	for n := range kills {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "records.db")
 		store := "sqlite:" + path
-		p := b.serve(t, store)
+		p := b.Serve(t, store)
 		awaitFile(t, path+[]string{"", "-wal", ".secret"}[n%3])
-		<-time.After(within(rng, 0, 3*time.Millisecond))
-		p.kill(t)
+		<-time.After(workload.Within(rng, 0, 3*time.Millisecond))
+		p.Kill(t)
 		ownersAlone(t, dir)
-		if !strings.Contains(p.log(), "listening") {
+		if !strings.Contains(p.Log(), "listening") {
 			half++
 		}
-		p = b.serve(t, store)
-		p.listening(t)
-		p.stop(t, syscall.SIGTERM)
+		p = b.Serve(t, store)
+		p.Listening(t)
+		p.Stop(t, syscall.SIGTERM)
 		if left := ownersAlone(t, dir); left != storeFiles {
 			t.Errorf("the next start leaves %s, want %s", left, storeFiles)
 		}
-		b.does(t, "export", "--store", store)
+		b.Run(t, "export", "--store", store)
 	}
 	t.Logf("%d of %d kills found a store half made", half, kills)
 	if half == 0 {
@@ -103,7 +106,7 @@ func awaitFile(t *testing.T, path string) {
 // Two requests are under way when the server is told to stop: the receiver of one answers late, that
 // of the other never. Both are answered. The event that nobody took is tried no more: it is on record
 // for the next server, which takes it up as it does what a kill cut off.
-func (b binary) drains(t *testing.T) {
+func (b suite) drains(t *testing.T) {
 	h := sandbox.NewReceiver(t)
 	arrived, late, never := make(chan string, 8), make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -117,14 +120,14 @@ func (b binary) drains(t *testing.T) {
 		return http.StatusNoContent
 	})
 	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
-	keys := b.configure(t, store, h)
-	p := b.serve(t, store)
-	c := newCaller(p.listening(t), keys)
+	keys := workload.Configure(t, b.Binary, store, h)
+	p := b.Serve(t, store)
+	c := workload.NewClient(p.Listening(t), keys)
 
 	answers := make(chan string, 2)
 	for provider, body := range map[string]string{"TUI": sandbox.LegacyCreate, "KOWHAI": sandbox.CatalogueCreate} {
 		go func() {
-			r, err := c.call(t.Context(), provider, http.MethodPost, "/v1/provider-checkouts", sandbox.Order(body, "DRAIN"))
+			r, err := c.Call(t.Context(), provider, http.MethodPost, "/v1/provider-checkouts", sandbox.Order(body, "DRAIN"))
 			answers <- fmt.Sprintf("%s %d %v", provider, r.Status, err)
 		}()
 	}
@@ -132,10 +135,10 @@ func (b binary) drains(t *testing.T) {
 		<-arrived
 	}
 	told := time.Now()
-	p.signal(t, syscall.SIGTERM)
-	p.await(t, "draining")
+	p.Signal(t, syscall.SIGTERM)
+	p.Await(t, "draining")
 	close(late)
-	p.endsWell(t)
+	p.Wait(t)
 	took := time.Since(told)
 	t.Logf("the server stopped after %v", took)
 	if took > 15*time.Second {
@@ -145,30 +148,30 @@ func (b binary) drains(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, []string{"KOWHAI 201 <nil>", "TUI 201 <nil>"}) {
 		t.Errorf("answers %q, want 201 twice", got)
 	}
-	for _, s := range readRecord(t, b.does(t, "export", "--store", store)) {
+	for _, s := range workload.ReadRecords(t, b.Run(t, "export", "--store", store)) {
 		want := map[string]string{"TUI": "delivered 1", "KOWHAI": "pending 0"}[s.Text("provider_code")]
-		for _, e := range s.of["event"] {
+		for _, e := range s.Related["event"] {
 			if got := fmt.Sprint(e.At("status"), " ", e.At("attempts")); got != want {
-				t.Errorf("the event of %s is %s, want %s:\n%s", s.Text("provider_code"), got, want, p.log())
+				t.Errorf("the event of %s is %s, want %s:\n%s", s.Text("provider_code"), got, want, p.Log())
 			}
 		}
 	}
 }
 
-func (b binary) demonstrates(t *testing.T) {
+func (b suite) demonstrates(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip(err)
 	}
 	tmp := t.TempDir()
-	cmd := exec.Command(string(b), "demo", "--addr", "127.0.0.1:0")
+	cmd := b.Command("demo", "--addr", "127.0.0.1:0")
 	cmd.Env = []string{"TMPDIR=" + tmp}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, cmd)
+	p := proc.Start(t, cmd)
 	lines := bufio.NewScanner(out)
-	guide := readUntil(lines, "# The events")
+	guide := proc.ReadUntil(lines, "# The events")
 	go io.Copy(io.Discard, out) // the events
 
 	shell := exec.Command("/bin/sh", "-eu")
@@ -186,29 +189,11 @@ func (b binary) demonstrates(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", want, said)
 		}
 	}
-	p.stop(t, syscall.SIGINT)
-	if log := p.log(); log != "" {
+	p.Stop(t, syscall.SIGINT)
+	if log := p.Log(); log != "" {
 		t.Errorf("stderr is %s, want nothing", log)
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {
 		t.Errorf("%v are left, %v; want nothing", left, err)
 	}
-}
-
-// newRand returns a source of random moments. Its seed is logged, and CRASH_SEED repeats one.
-func newRand(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("CRASH_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatalf("CRASH_SEED: %v", err)
-		}
-	}
-	t.Logf("CRASH_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
-// within draws a duration of at least low and less than high.
-func within(rng *rand.Rand, low, high time.Duration) time.Duration {
-	return low + time.Duration(rng.Int64N(int64(high-low)))
 }

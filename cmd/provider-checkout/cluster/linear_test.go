@@ -1,4 +1,4 @@
-package main
+package cluster_test
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 // Clients ask whichever process they like about a few orders that they share: competing creates, gets, the
 // payer's setup, confirms and more confirms. Processes are killed meanwhile. What all clients were told of an
 // order could have been told by one process that did one thing after the other.
-func (b binary) isOneToItsClients(t *testing.T) {
+func (b suite) isOneToItsClients(t *testing.T) {
 	runs, length := linearFigures(t)
 	for n := range runs {
 		t.Run(fmt.Sprintf("run %d of %v", n+1, length), func(t *testing.T) { b.isOneFor(t, length) })
@@ -55,9 +56,9 @@ func linearFigures(t *testing.T) (runs int, length time.Duration) {
 	return runs, length
 }
 
-func (b binary) isOneFor(t *testing.T, length time.Duration) {
+func (b suite) isOneFor(t *testing.T, length time.Duration) {
 	c := newCluster(t, b, postgrestest.URL(t))
-	c.verdicts.kind = true // for a slow receiver makes few requests
+	c.Verdicts.AcceptAll = true // for a slow receiver makes few requests
 	l := &linearRun{began: time.Now()}
 	for i := range clusterSize {
 		l.roads = append(l.roads, c.newBackend(c.only(i)))
@@ -66,7 +67,7 @@ func (b binary) isOneFor(t *testing.T, length time.Duration) {
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	for id := range clusterSize * clientsEach {
-		rng := rand.New(rand.NewPCG(c.rng.Uint64(), 0))
+		rng := rand.New(rand.NewPCG(c.Rand.Uint64(), 0))
 		clients.Go(func() {
 			for time.Now().Before(end) {
 				s := l.pick(rng)
@@ -90,12 +91,12 @@ func (b binary) isOneFor(t *testing.T, length time.Duration) {
 func (c *cluster) killNowAndThen(t *testing.T, end time.Time) (kills int) {
 	t.Helper()
 	for ; ; kills++ {
-		<-time.After(within(c.rng, 200*time.Millisecond, 1200*time.Millisecond))
+		<-time.After(workload.Within(c.Rand, 200*time.Millisecond, 1200*time.Millisecond))
 		if time.Now().After(end) {
 			return kills
 		}
-		i := c.rng.IntN(clusterSize)
-		c.processes[i].kill(t)
+		i := c.Rand.IntN(clusterSize)
+		c.processes[i].Kill(t)
 		c.launch(t, i)
 		c.awaitListening(t, i)
 	}
@@ -173,7 +174,7 @@ func (l *linearRun) ask(t *testing.T, client int, s *sharedOrder, over *backend,
 	switch {
 	case errors.Is(err, errNotAsked):
 		return
-	case err != nil && !isCut(err):
+	case err != nil && !workload.IsCut(err):
 		t.Errorf("%s %s: %v", s.order, q.verb, err)
 	}
 	op := porcupine.Operation{ClientId: client, Input: q, Call: int64(call)}
@@ -205,11 +206,11 @@ func (s *sharedOrder) send(ctx context.Context, over *backend, q question) (r sa
 	switch q.verb {
 	case toCreate:
 		body := strings.Replace(sandbox.Order(sandbox.CatalogueCreate, s.order), intents()[0], q.intent, 1)
-		r, err = over.call(ctx, provider, http.MethodPost, "/v1/provider-checkouts", body)
+		r, err = over.Call(ctx, provider, http.MethodPost, "/v1/provider-checkouts", body)
 	case toGet:
-		r, err = over.call(ctx, provider, http.MethodGet, path, "")
+		r, err = over.Call(ctx, provider, http.MethodGet, path, "")
 	case toConfirm:
-		r, err = over.call(ctx, provider, http.MethodPost, path+"/confirm", s.known().ConfirmBody())
+		r, err = over.Call(ctx, provider, http.MethodPost, path+"/confirm", s.known().ConfirmBody())
 	case toSetUp:
 		return sandbox.Response{Status: http.StatusOK}, over.setUp(ctx, s.known().String("direct_debit.setup_url"))
 	}
@@ -221,9 +222,9 @@ func (s *sharedOrder) send(ctx context.Context, over *backend, q question) (r sa
 
 // setUp fills in the payer's forms until a page has none: another payer of the same order may be quicker.
 func (b *backend) setUp(ctx context.Context, setupURL string) error {
-	payer := demo.NewBrowser(b.http)
+	payer := demo.NewBrowser(b.HTTP)
 	p, err := payer.Open(ctx, http.MethodGet, setupURL, nil)
-	if err != nil && isCut(err) {
+	if err != nil && workload.IsCut(err) {
 		return errNotAsked // a page that is opened changes nothing
 	}
 	for range 2 {
