@@ -1,18 +1,22 @@
-package main
+package bench_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
-	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -55,6 +59,7 @@ const newOrders = 1 << 31
 
 // benchStore is a filled store that nobody serves yet.
 type benchStore struct {
+	program proc.Binary
 	spec    string // as --store takes it
 	key     string
 	keyring checkout.Keyring
@@ -62,17 +67,36 @@ type benchStore struct {
 	ready   []checkout.Checkout // which may be confirmed
 }
 
+// records is an open store.
+type records interface {
+	ports.Store
+	Secrets() [][]byte
+	Close() error
+}
+
+// openStore opens the store that --store names.
+func openStore(b *testing.B, spec string) (db records) {
+	b.Helper()
+	path, isFile := strings.CutPrefix(spec, "sqlite:")
+	var err error
+	if isFile {
+		db, err = sqlite.Open(b.Context(), path, sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+	} else {
+		db, err = postgres.Open(b.Context(), spec, postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return db
+}
+
 // fill makes a store with so many checkouts that wait for their setup, and so many that may be confirmed.
 func fill(b *testing.B, spec string, open, ready int) *benchStore {
 	b.Helper()
 	ctx := b.Context()
-	c := &call{settings{store: spec}, &cli.Call{Env: func(string) string { return "" }}}
-	db, err := c.openStore(ctx, catalogue.Sandbox, observer{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	db := openStore(b, spec)
 	defer db.Close()
-	s := &benchStore{spec: spec}
+	s := &benchStore{program: proc.Build(b), spec: spec}
 	all, err := providerfile.Parse([]byte(benchProvider))
 	if err != nil {
 		b.Fatal(err)
@@ -81,9 +105,7 @@ func fill(b *testing.B, spec string, open, ready int) *benchStore {
 		func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }); err != nil {
 		b.Fatal(err)
 	}
-	if s.key, err = newKey(ctx, db, "TUI", catalogue.Sandbox); err != nil {
-		b.Fatal(err)
-	}
+	s.key = sandbox.IssueKey(b, db, "TUI", catalogue.Sandbox)
 	if s.keyring, err = checkout.NewKeyring(db.Secrets()...); err != nil {
 		b.Fatal(err)
 	}
@@ -131,9 +153,7 @@ func insertMany(b *testing.B, db ports.Checkouts, ring checkout.Keyring, first, 
 // opening is what a create of the order stores.
 func opening(ring checkout.Keyring, order string, now time.Time) checkout.Change {
 	var entropy [10]byte
-	for i := range entropy {
-		entropy[i] = byte(rand.Uint32())
-	}
+	rand.Read(entropy[:])
 	cmd := benchCommand(order)
 	return cmd.Open(cmd.Intent(), checkout.Opening{ID: checkout.NewID("TUI", now, entropy), Now: now,
 		Environment: catalogue.Sandbox, Token: ring.Issue(1, now.Add(7*24*time.Hour))})

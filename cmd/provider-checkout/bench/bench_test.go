@@ -1,9 +1,9 @@
-package main
+package bench_test
 
-// The benchmarks in the files named bench_… measure the service as its clients meet it, over HTTP on the
-// loopback interface, as ratios of what the machine allows at most (see floor), in one run:
+// The benchmarks of this folder measure the service as its clients meet it, over HTTP on the loopback interface, as
+// ratios of what the machine allows at most (see floor), in one run:
 //
-//	go test -run - -bench 'Create|Replay|Get|Confirm' ./cmd/provider-checkout
+//	go test -bench 'Create|Replay|Get|Confirm' ./cmd/provider-checkout/bench
 //
 // Of ours and of the floor they report answers a second (/s), the time within which 99 of 100 came
 // (p99-ms) and the server's own processor time for each (cpu-µs); and how many times the floor's each is
@@ -103,7 +103,7 @@ func BenchmarkConfirmAgain(b *testing.B) {
 // serve starts the service over the store.
 func (s *benchStore) serve(b *testing.B) *child {
 	b.Helper()
-	return startChild(b, "service", "serve", "--store", s.spec, "--rate-limit", "0")
+	return startChild(b, s.program.Command("serve", "--store", s.spec, "--rate-limit", "0"))
 }
 
 // startFilledFloor starts a floor with the orders below onFile, and returns their rows' ids.

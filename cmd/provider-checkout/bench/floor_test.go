@@ -1,4 +1,4 @@
-package main
+package bench_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/mail"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime/debug"
 	"strconv"
@@ -20,8 +21,6 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
-
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // The floor is the least that still creates a checkout durably: it routes, decodes, checks the maths, has
@@ -32,16 +31,18 @@ import (
 // startFloor starts a floor over a store: see openFloor. The key is the only one that it takes.
 func startFloor(b *testing.B, store, key string) *child {
 	b.Helper()
-	return startChild(b, "floor", "--store", store, "--key", key)
+	cmd := exec.Command(os.Args[0], "--store", store, "--key", key)
+	cmd.Env = []string{floorVariable + "=1"}
+	return startChild(b, cmd)
 }
 
 func floorMain() {
 	debug.SetGCPercent(400) // as main does: the collector is not what is compared
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, func() { os.Exit(cli.ExitDone) })
+	context.AfterFunc(ctx, func() { os.Exit(0) })
 	if err := serveFloor(ctx); err != nil {
-		os.Exit(cli.ExitFailed)
+		os.Exit(1)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package bench_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -22,7 +21,7 @@ const few = 10_000
 
 // BenchmarkGrowth shows what grows with the checkouts on file: 100,000, or as many as the environment says.
 //
-//	PROVIDER_CHECKOUT_BENCH_CHECKOUTS=1000000 go test -run - -bench Growth -timeout 0 ./cmd/provider-checkout
+//	PROVIDER_CHECKOUT_BENCH_CHECKOUTS=1000000 go test -bench Growth -timeout 0 ./cmd/provider-checkout/bench
 //
 // Creates, replays and gets are compared with those on a store with few; what is on file is in the
 // system's memory, as it is where this has just written it.
@@ -120,17 +119,6 @@ func agreementSize(b *testing.B, spec string) {
 	alone(b, (on.size(b)-before)/float64(len(s.ready)), "bytes/agreement")
 }
 
-// openStore opens the store for a server.
-func (g *grown) openStore(b *testing.B) records {
-	b.Helper()
-	c := &call{settings{store: g.spec}, &cli.Call{Env: func(string) string { return "" }}}
-	db, err := c.openStore(b.Context(), catalogue.Sandbox, observer{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return db
-}
-
 // alone is a metric that an operation's own time says nothing of.
 func alone(b *testing.B, value float64, unit string) {
 	b.Helper()
@@ -141,7 +129,7 @@ func alone(b *testing.B, value float64, unit string) {
 func (g *grown) opens(b *testing.B) {
 	size := g.size(b)
 	for b.Loop() {
-		if err := g.openStore(b).Close(); err != nil {
+		if err := openStore(b, g.spec).Close(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -191,7 +179,7 @@ func (g *grown) serveIdle(b *testing.B) *child {
 
 // recovery is what a server asks every few seconds, on a store with a hundred events that a crash left behind.
 func (g *grown) recovery(b *testing.B) {
-	db := g.openStore(b)
+	db := openStore(b, g.spec)
 	defer db.Close()
 	g.exec(b, `UPDATE events SET status = 'pending', owned_until_ms = 1
 		WHERE seq IN (SELECT seq FROM events ORDER BY seq LIMIT 100)`)
@@ -209,7 +197,7 @@ func (g *grown) recovery(b *testing.B) {
 
 // export reads everything on record, and reports how much more of the heap is in use at a time.
 func (g *grown) export(b *testing.B) {
-	db := g.openStore(b)
+	db := openStore(b, g.spec)
 	defer db.Close()
 	began, read, most := time.Now(), 0, uint64(0)
 	var before, now runtime.MemStats

@@ -1,49 +1,45 @@
-package main
+package bench_test
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
 
-// childVariable turns the test binary into a server: the program itself, as main runs it, or the
-// floor. What is measured so has a heap, a collector and a processor time of its own.
-const childVariable = "PROVIDER_CHECKOUT_TEST_CHILD"
+// floorVariable turns the test binary into the floor.
+const floorVariable = "PROVIDER_CHECKOUT_TEST_FLOOR"
 
 func TestMain(m *testing.M) {
-	run := map[string]func(){"service": main, "floor": floorMain}[os.Getenv(childVariable)]
-	if run == nil {
+	if os.Getenv(floorVariable) == "" {
 		os.Exit(m.Run())
 	}
-	go func() { // it ends with the test, however that ends
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
-	}()
-	run()
+	floorMain()
 }
 
-// child is a server in a process of its own.
+// child is a server in a process of its own: what is measured has its own heap, collector and processor time.
 type child struct {
 	addr string
 	pid  int
 	stop func()
 }
 
-// startChild starts a server and waits until it answers a connection. args are followed by
-// --addr and a free port. It logs into the void: where the log goes is not the service's cost.
-func startChild(b *testing.B, kind string, args ...string) *child {
+// untilStdinEnds runs a program that gets SIGTERM when standard input ends. That is when the benchmark ends,
+// however it ends.
+const untilStdinEnds = `exec 3<&0 </dev/null; { cat <&3 && kill $$; } >/dev/null & exec "$0" "$@" 3<&-`
+
+// startChild starts a server and waits until it accepts a connection. The command is given --addr and a free port.
+// Its log is discarded: where the log goes is not the service's cost.
+func startChild(b *testing.B, server *exec.Cmd) *child {
 	b.Helper()
 	addr := freeAddr(b)
-	cmd := exec.Command(os.Args[0], append(args, "--addr", addr)...)
-	cmd.Env = []string{childVariable + "=" + kind}
+	cmd := exec.Command("/bin/sh", append([]string{"-c", untilStdinEnds}, append(server.Args, "--addr", addr)...)...)
+	cmd.Env = server.Env
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -57,7 +53,7 @@ func startChild(b *testing.B, kind string, args ...string) *child {
 	c.stop = func() {
 		input.Close()
 		if err := <-ended; err != nil {
-			b.Errorf("the %s ended with %v", kind, err)
+			b.Errorf("%q ended with %v", server.Args, err)
 		}
 		c.stop = func() {}
 	}
@@ -66,7 +62,7 @@ func startChild(b *testing.B, kind string, args ...string) *child {
 	return c
 }
 
-// await waits until the child takes a connection.
+// await waits until the child accepts a connection.
 func (c *child) await(b *testing.B, ended chan error) {
 	b.Helper()
 	for range time.Tick(time.Millisecond) {
@@ -94,7 +90,7 @@ func freeAddr(b *testing.B) string {
 }
 
 // cpu returns the processor time that the child has used, in steps of 10 ms; 0 where the
-// system does not tell.
+// system has no /proc.
 func (c *child) cpu() time.Duration {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid))
 	_, after, _ := strings.Cut(string(stat), ") ") // the name of the program may hold blanks
@@ -108,7 +104,7 @@ func (c *child) cpu() time.Duration {
 }
 
 // peak returns the most memory that the child has had resident, in megabytes; 0 where the
-// system does not tell.
+// system has no /proc.
 func (c *child) peak() float64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.pid))
 	_, after, _ := strings.Cut(string(status), "VmHWM:")
