@@ -35,7 +35,7 @@ func agreementPDF(ctx context.Context, c *call) error {
 	return nil
 }
 
-// readPDF returns the stored PDF of an agreement, or one drawn now if it was never stored.
+// readPDF returns the PDF of an agreement: the stored one, or one rendered now if none was stored.
 func readPDF(ctx context.Context, db ports.Store, number string) (data []byte, stored bool, err error) {
 	switch doc, err := db.Document(ctx, number); {
 	case errors.Is(err, ports.ErrNotFound):
@@ -63,7 +63,7 @@ func readPDF(ctx context.Context, db ports.Store, number string) (data []byte, s
 	return data, false, nil
 }
 
-// writePrivate puts a file that only its owner may read in place, whole or not at all.
+// writePrivate writes a file that only its owner may read, whole or not at all.
 func writePrivate(path string, data []byte) error {
 	info, err := os.Lstat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

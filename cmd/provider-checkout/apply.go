@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// apply puts a provider file in place of what is configured, and prints what that changes.
+// apply stores the configuration of a provider file, and prints what that changes.
 func apply(ctx context.Context, c *call) error {
 	data, err := c.readFile()
 	if err != nil {
@@ -49,7 +49,7 @@ func apply(ctx context.Context, c *call) error {
 	return nil
 }
 
-// warn says what is lawful in a provider's configuration but keeps it from being served.
+// warn names what is valid in a provider's configuration but keeps it from being served.
 func warn(w io.Writer, p catalogue.Provider) {
 	if err := p.Usable(p.Environment); err != nil {
 		fmt.Fprintf(w, "%v: its calls are refused\n", err)
@@ -66,8 +66,8 @@ func (c *call) readFile() ([]byte, error) {
 	return os.ReadFile(c.file)
 }
 
-// replaced returns the named configurations with, unless they are pruned, the others of before,
-// in the order of the codes.
+// replaced returns the named configurations and, unless they are pruned, those of before that are not named, in the
+// order of their codes.
 func replaced(before, named []catalogue.Configuration, prune bool) []catalogue.Configuration {
 	after := slices.Clone(named)
 	for _, b := range before {

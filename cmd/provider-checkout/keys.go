@@ -28,7 +28,7 @@ func issueKey(ctx context.Context, c *call) error {
 	return err
 }
 
-// newKey stores a new key of a provider and returns its text. env is the provider's where it is empty.
+// newKey stores a new key of a provider and returns its text. An empty env stands for the provider's own.
 func newKey(ctx context.Context, db ports.Store, provider string, env catalogue.Environment) (string, error) {
 	p, err := db.Provider(ctx, provider)
 	if errors.Is(err, ports.ErrNotFound) {
@@ -72,7 +72,7 @@ func formatTime(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// revokeKey revokes the key that the argument is, or names.
+// revokeKey revokes the key whose text or id is the argument.
 func revokeKey(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {

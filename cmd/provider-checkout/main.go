@@ -41,7 +41,7 @@ type call struct {
 	*cli.Call
 }
 
-// command returns the setup of a command whose flags are defined by flags, which may be nil, and which is run by run.
+// command returns the setup of a command: flags, unless it is nil, defines its flags, and run runs it.
 func command(flags func(*cli.Flags, *settings), run func(context.Context, *call) error) func(*cli.Flags) cli.Action {
 	return func(fs *cli.Flags) cli.Action {
 		var s settings

@@ -63,7 +63,7 @@ func serve(ctx context.Context, c *call) error {
 	return s.Serve(ctx, ln, private)
 }
 
-// site returns the configuration of a site that is reached under base, but for its store.
+// site returns the configuration of a site that is reached under base, without its store.
 func (c *call) site(base string) site.Config {
 	return site.Config{
 		Environment:    c.environment,
@@ -76,7 +76,7 @@ func (c *call) site(base string) site.Config {
 	}
 }
 
-// logCheck logs how it ended that a store was read through while it was served.
+// logCheck returns a function that logs the result of the integrity check of a store that is already served.
 func logCheck(log *slog.Logger) func(error) {
 	return func(err error) {
 		switch {
@@ -90,7 +90,7 @@ func logCheck(log *slog.Logger) func(error) {
 	}
 }
 
-// listenOps listens where the operator is answered, or returns nil where that is nowhere.
+// listenOps listens on the operator's address, or returns nil if none is given.
 func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	if c.opsAddr == "" {
 		return nil, nil
@@ -98,7 +98,7 @@ func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	return listen(ctx, "--ops-addr", c.opsAddr)
 }
 
-// mayServe checks what the flags say together, and says everything that forbids it.
+// mayServe checks the flags against each other. Its error names every reason to refuse them.
 func (c *call) mayServe() error {
 	if c.baseURL != "" {
 		if err := checkBaseURL(c.baseURL); err != nil {
@@ -138,7 +138,7 @@ func checkBaseURL(text string) error {
 	return nil
 }
 
-// base returns the address under which the server is reached.
+// base returns the URL under which the server is reached.
 func (c *call) base(ln net.Listener) string {
 	if c.baseURL != "" {
 		return strings.TrimRight(c.baseURL, "/")
@@ -153,7 +153,7 @@ func (c *call) base(ln net.Listener) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// listen listens at the address that the named flag gave.
+// listen listens on the address that the named flag gave.
 func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))

@@ -71,7 +71,7 @@ func (c *benchClient) skipHeader() (size int, err error) {
 	}
 }
 
-// errand writes the next request over what to holds; nil says that there is none left. Many call it at once.
+// errand overwrites to with the next request and returns it, or nil if there is none left. It is called concurrently.
 type errand func(to []byte) []byte
 
 // round is what a number of clients did within a time.

@@ -22,8 +22,8 @@ import (
 // suite is the program, with the tests of it as methods.
 type suite struct{ proc.Binary }
 
-// TestCluster holds three processes of the program on one PostgreSQL to what one process promises, whoever
-// dies. Its figures are small, and large where PROVIDER_CHECKOUT_TEST_FULL is set:
+// TestCluster checks that three processes of the program on one PostgreSQL keep every promise of one process while any
+// of them is killed. Its figures are small, and large where PROVIDER_CHECKOUT_TEST_FULL is set:
 //
 //	PROVIDER_CHECKOUT_TEST_FULL=1 go test -run TestCluster -timeout 5h ./cmd/provider-checkout/cluster
 func TestCluster(t *testing.T) {
@@ -51,7 +51,7 @@ func full(figure, everyDay int) int {
 // clusterSize is how many processes a cluster has.
 const clusterSize = 3
 
-// clusterURL is where the public reaches a cluster: what resolves it is its balancer.
+// clusterURL is the public address of a cluster; the balancer resolves it.
 const clusterURL = "http://cluster.test"
 
 // cluster is processes on one store, behind a balancer.
@@ -76,8 +76,8 @@ func newCluster(t *testing.T, b suite, store string) *cluster {
 	return c
 }
 
-// quietAddr returns an address that nobody listens on, and nobody else will: the kernel gives ports
-// of this range to those alone who name them. So a port whose process is gone refuses.
+// quietAddr returns a free address whose port the kernel does not assign by itself. So a port whose process is gone
+// refuses connections.
 func quietAddr(t testing.TB, rng *rand.Rand) string {
 	t.Helper()
 	for range 100 {
@@ -153,7 +153,7 @@ func (b *balancer) dial(ctx context.Context, network, _ string) (conn net.Conn, 
 // only returns a balancer that knows process i alone.
 func (c *cluster) only(i int) *balancer { return &balancer{all: c.addrs.all[i : i+1]} }
 
-// backend is a caller of a cluster, and what it came by.
+// backend is a client of a cluster that counts its requests.
 type backend struct {
 	*workload.Client
 	patient bool // takes a 503 for no answer, as those do who will send the same request again
@@ -164,7 +164,7 @@ type backend struct {
 
 var errBusy = errors.New("the service is busy")
 
-// newBackend returns a caller that keeps its connections. It is patient.
+// newBackend returns a patient client that keeps its connections.
 func (c *cluster) newBackend(over *balancer) *backend {
 	b := &backend{Client: workload.NewClient(clusterURL, c.Keys), patient: true}
 	b.road = &http.Transport{DialContext: over.dial, MaxIdleConnsPerHost: 64}
@@ -187,8 +187,8 @@ func (b *backend) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // load has clients work on enrolments, twenty a second, until stop is called; an enrolment is about ten
-// requests. What goes wrong is an error of the test, unless it is excused: then somebody goes on with
-// the enrolment later.
+// requests. An error fails the test unless it is excused: then another client continues the enrolment
+// later.
 func (c *cluster) load(t *testing.T, b *backend, excused func(error) bool) (stop func()) {
 	pace, done := time.NewTicker(50*time.Millisecond), make(chan struct{})
 	var clients sync.WaitGroup
@@ -225,8 +225,8 @@ func (c *cluster) load(t *testing.T, b *backend, excused func(error) bool) (stop
 func never(error) bool { return false }
 
 // completes checks that every enrolment is completed, and every event delivered, within a minute after the
-// last fault. Then it ends the processes and holds the record to all that anybody was told; it returns
-// how many commits had an answer that was lost.
+// last fault. Then it ends the processes and compares the record with all answers; it returns how many commits had an
+// answer that was lost.
 func (c *cluster) completes(t *testing.T, b *backend) (lost int) {
 	t.Helper()
 	peace := time.Now()

@@ -30,8 +30,8 @@ const (
 )
 
 // Clients ask whichever process they like about a few orders that they share: competing creates, gets, the
-// payer's setup, confirms and more confirms. Processes are killed meanwhile. What all clients were told of an
-// order could have been told by one process that did one thing after the other.
+// payer's setup, confirms and more confirms. Processes are killed meanwhile. The history of each order must
+// be linearizable: one process that handles one request after the other could have given the same answers.
 func (b suite) isOneToItsClients(t *testing.T) {
 	runs, length := linearFigures(t)
 	for n := range runs {
@@ -145,7 +145,7 @@ func intents() [3]string {
 	}
 }
 
-// choose draws what to ask: before anybody knows the checkout, only a create makes sense.
+// choose picks a question at random: before any answer had the checkout, only a create makes sense.
 func (s *sharedOrder) choose(rng *rand.Rand) question {
 	plans := intents()
 	draw := rng.IntN(100)
@@ -167,7 +167,7 @@ func (s *sharedOrder) known() sandbox.Response {
 	return s.created
 }
 
-// ask asks a question once, and notes what was asked and told, and when.
+// ask asks a question once, and notes it with its answer and their times.
 func (l *linearRun) ask(t *testing.T, client int, s *sharedOrder, over *backend, q question) {
 	call := time.Since(l.began)
 	r, err := s.send(t.Context(), over, q)
@@ -277,7 +277,7 @@ func (l *linearRun) lookBack(t *testing.T) {
 	}
 }
 
-// judge holds the history of each order to the model.
+// judge checks the history of each order against the model.
 func (l *linearRun) judge(t *testing.T) {
 	t.Helper()
 	began, seen := time.Now(), make(map[string]int)

@@ -39,7 +39,7 @@ type told struct {
 	facts            facts // those that this answer has
 }
 
-// facts are what stays the same for ever, once it was told.
+// facts are what never changes once an answer had it.
 type facts [7]string
 
 const (
@@ -60,8 +60,8 @@ type standing struct {
 	facts                    facts
 }
 
-// after returns how an order stands after a question, and whether one that stood like this may have been
-// answered like that.
+// after returns the state of an order after a question, and whether the question may have had this answer in the
+// state before.
 //
 // The processor may be believed for 2 seconds after it was asked, so that a get might show for so long that
 // the setup is not complete. The sandbox's processor writes it on the checkout itself, which every get
@@ -107,7 +107,7 @@ func (s standing) afterLost(q question) standing {
 	return s
 }
 
-// agrees tells whether an answer shows the order as it stands, and takes from it what was not told before.
+// agrees reports whether an answer fits the state of the order, and adds the facts that no answer had before.
 func (s *standing) agrees(a told) bool {
 	for i, fact := range a.facts {
 		if s.facts[i] == "" {
@@ -120,7 +120,8 @@ func (s *standing) agrees(a told) bool {
 	return a.setUp == s.setUp && a.confirmed == s.confirmed
 }
 
-// modelOfAnOrder is the sequential model that what clients see of one order is held to, however many ask at once.
+// modelOfAnOrder is the sequential model of one order: a history of concurrent requests is allowed if some order of
+// them, one after the other, fits the model.
 func modelOfAnOrder() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return standing{} },
@@ -142,8 +143,7 @@ func deedOf(op porcupine.Operation) deed { return deed{op.Input.(question), op.O
 // endOfTime is when a deed ends whose answer was lost.
 const endOfTime = math.MaxInt64
 
-// verdictOn tells whether a history of one order could have been told by one process that does one thing after the
-// other. That is looked for a minute long at most.
+// verdictOn reports whether a history of one order is linearizable. It searches for a minute at most.
 func verdictOn(history []porcupine.Operation) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(modelOfAnOrder(), distil(history), time.Minute)
 }
@@ -184,7 +184,7 @@ func distil(history []porcupine.Operation) (kept []porcupine.Operation) {
 	return kept
 }
 
-// tale tells a history in the order in which it was asked.
+// tale prints a history in the order of its questions.
 func tale(history []porcupine.Operation) string {
 	earliestFirst := slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int {
 		return cmp.Compare(a.Call, b.Call)

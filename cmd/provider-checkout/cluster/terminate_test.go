@@ -16,7 +16,7 @@ const (
 	ofTheProgram = `FROM pg_stat_activity WHERE application_name = current_schema() AND pid <> pg_backend_pid()`
 
 	countConnections = `SELECT count(*) ` + ofTheProgram
-	// terminateBusy ends a connection, one that is busy if there is any, and tells whether it was.
+	// terminateBusy ends a connection, one that is busy if there is any, and reports whether it was.
 	terminateBusy = `WITH one AS MATERIALIZED (SELECT pid, state <> 'idle' AS busy ` + ofTheProgram + `
 			ORDER BY busy DESC, random() LIMIT 1)
 		SELECT count(*) FILTER (WHERE busy) FROM one WHERE pg_terminate_backend(pid)`

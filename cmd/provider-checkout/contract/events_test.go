@@ -66,7 +66,7 @@ func sameList(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// signedBy tells whether a delivery is signed with a secret, computed from the contract's words alone.
+// signedBy reports whether a delivery is signed with a secret, computed from the contract's words alone.
 func signedBy(secret string, h delivery) bool {
 	timestamp := h.Header.Get("X-Service-Timestamp")
 	mac := hmac.New(sha256.New, []byte(secret))

@@ -190,7 +190,7 @@ func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.
 	}
 }
 
-// leaks tells whether an answer holds one of the texts, in its body or its headers.
+// leaks reports whether an answer holds one of the texts, in its body or its headers.
 func leaks(r response, texts ...string) bool {
 	whole := r.Body + fmt.Sprint(r.Header)
 	for _, text := range texts {

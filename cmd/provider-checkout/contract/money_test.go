@@ -50,7 +50,7 @@ func moneyTexts() []string {
 }
 
 // dollarsOf judges a text by rational arithmetic: the amount with two decimals, if it is one that the
-// contract allows. number tells whether the text is a JSON number at all, however large.
+// contract allows. number reports whether the text is a JSON number at all, however large.
 func dollarsOf(text string) (amount string, ok, number bool) {
 	parts := regexp.MustCompile(`^(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?)(?:[eE]([+-]?[0-9]+))?$`).FindStringSubmatch(text)
 	if parts == nil {

@@ -98,7 +98,11 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err != nil {
 		return err
 	}
+	return d.serve(ctx, s, r, hooks, log)
+}
 
+// serve serves the site, and the receiver on hooks, until ctx ends or the scenario has ended.
+func (d *demonstration) serve(ctx context.Context, s *site.Site, r *receiver, hooks net.Listener, log *slog.Logger) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	receiving, stopReceiving := context.WithCancel(context.WithoutCancel(ctx))
@@ -109,13 +113,13 @@ func run(ctx context.Context, cfg Config, path string) error {
 	served := make(chan error, 1)
 	running.Go(func() {
 		defer stopServing()
-		served <- s.Serve(serving, cfg.Listener, nil)
+		served <- s.Serve(serving, d.cfg.Listener, nil)
 	})
 	show := d.guide
-	if cfg.Walk {
+	if d.cfg.Walk {
 		show = d.walk
 	}
-	err = show(serving, cfg.Stdout)
+	err := show(serving, d.cfg.Stdout)
 	stopServing()
 	return errors.Join(err, <-served)
 }
