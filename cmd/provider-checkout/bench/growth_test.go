@@ -67,7 +67,7 @@ func growth(b *testing.B, small, large *grown) {
 // grown is a store with n checkouts more than the one that the service made, all of which wait for their setup.
 type grown struct {
 	*benchStore
-	ground
+	bulkFiller
 	n      int
 	filled time.Duration // how long that took
 	create errand        // creates of orders that it does not have yet
@@ -101,7 +101,7 @@ func (g *grown) replays() (all [][]byte) {
 // ten times as fast: with an id, an order and an event of its own each.
 func grow(b *testing.B, spec string, n int) *grown {
 	b.Helper()
-	g := &grown{benchStore: fill(b, spec, 1, 0), ground: groundOf(spec), n: n}
+	g := &grown{benchStore: fill(b, spec, 1, 0), bulkFiller: newBulkFiller(spec), n: n}
 	g.create = creates(g.key)
 	began := time.Now()
 	g.copy(b, n)
@@ -111,7 +111,7 @@ func grow(b *testing.B, spec string, n int) *grown {
 
 // agreementSize is how much a confirm of 52 instalments adds to a checkout: its agreement, PDF and two events.
 func agreementSize(b *testing.B, spec string) {
-	s, on := fill(b, spec, 0, 500), groundOf(spec)
+	s, on := fill(b, spec, 0, 500), newBulkFiller(spec)
 	before := on.size(b)
 	c := s.serve(b)
 	goRound(b, dial(b, c.addr, 16), once(s.confirms(b)), "200", time.Minute)

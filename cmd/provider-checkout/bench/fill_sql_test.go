@@ -11,20 +11,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ground is what a store grows on, for those who fill it by SQL and measure it.
-type ground interface {
+// bulkFiller fills a store by SQL, which is faster than the store itself, and measures it.
+type bulkFiller interface {
 	// copy copies the first checkout of the store n times, and its first event, under ids, orders and times of their own.
 	copy(b *testing.B, n int)
 	exec(b *testing.B, statement string)
 	size(b *testing.B) float64 // bytes
 }
 
-// groundOf returns the ground of a store, as --store names it.
-func groundOf(spec string) ground {
+// newBulkFiller returns the filler of the store that --store names.
+func newBulkFiller(spec string) bulkFiller {
 	if path, ok := strings.CutPrefix(spec, "sqlite:"); ok {
-		return fileGround(path)
+		return sqliteFiller(path)
 	}
-	return serverGround(spec)
+	return postgresFiller(spec)
 }
 
 // copying returns the statement that copies a table's first row for each n, with new values for some of its columns.
@@ -60,9 +60,9 @@ const grownSince = 1_700_000_000_000
 func grownID(n int) string { return fmt.Sprintf("TUI-%d-%016d", grownSince+n, n) }
 
 // fileGround is the path of an SQLite file.
-type fileGround string
+type sqliteFiller string
 
-func (f fileGround) copy(b *testing.B, n int) {
+func (f sqliteFiller) copy(b *testing.B, n int) {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+string(f)+"?_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=cache_size(-4000000)")
 	if err != nil {
@@ -87,8 +87,8 @@ func (f fileGround) copy(b *testing.B, n int) {
 	})
 }
 
-// columns are those of a table but its own number.
-func (fileGround) columns(b *testing.B, db *sql.DB, table string) (names []string) {
+// columns returns the columns of a table, except its own number.
+func (sqliteFiller) columns(b *testing.B, db *sql.DB, table string) (names []string) {
 	b.Helper()
 	rows, err := db.Query(`SELECT name FROM pragma_table_info(?) WHERE name <> 'seq'`, table)
 	if err != nil {
@@ -108,7 +108,7 @@ func (fileGround) columns(b *testing.B, db *sql.DB, table string) (names []strin
 	return names
 }
 
-func (f fileGround) exec(b *testing.B, statement string) {
+func (f sqliteFiller) exec(b *testing.B, statement string) {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+string(f))
 	if err != nil {
@@ -120,7 +120,7 @@ func (f fileGround) exec(b *testing.B, statement string) {
 	}
 }
 
-func (f fileGround) size(b *testing.B) float64 {
+func (f sqliteFiller) size(b *testing.B) float64 {
 	b.Helper()
 	info, err := os.Stat(string(f))
 	if err != nil {
@@ -130,10 +130,10 @@ func (f fileGround) size(b *testing.B) float64 {
 }
 
 // serverGround is the address of a database in PostgreSQL.
-type serverGround string
+type postgresFiller string
 
 // on does something with a connection to the database.
-func (s serverGround) on(b *testing.B, do func(ctx context.Context, conn *pgx.Conn) error) {
+func (s postgresFiller) on(b *testing.B, do func(ctx context.Context, conn *pgx.Conn) error) {
 	b.Helper()
 	ctx := context.WithoutCancel(b.Context())
 	conn, err := pgx.Connect(ctx, string(s))
@@ -146,7 +146,7 @@ func (s serverGround) on(b *testing.B, do func(ctx context.Context, conn *pgx.Co
 	}
 }
 
-func (s serverGround) copy(b *testing.B, n int) {
+func (s postgresFiller) copy(b *testing.B, n int) {
 	b.Helper()
 	const id = `'TUI-' || (1700000000000 + n) || '-' || lpad(n::text, 16, '0')`
 	const order = `lpad(to_hex(n * 2654435761 % 4294967296), 16, '0')`
@@ -186,7 +186,7 @@ func (s serverGround) copy(b *testing.B, n int) {
 	})
 }
 
-func (s serverGround) exec(b *testing.B, statement string) {
+func (s postgresFiller) exec(b *testing.B, statement string) {
 	b.Helper()
 	s.on(b, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, statement)
@@ -194,7 +194,7 @@ func (s serverGround) exec(b *testing.B, statement string) {
 	})
 }
 
-func (s serverGround) size(b *testing.B) (bytes float64) {
+func (s postgresFiller) size(b *testing.B) (bytes float64) {
 	b.Helper()
 	s.on(b, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `SELECT sum(pg_total_relation_size(oid))::float8 FROM pg_class
