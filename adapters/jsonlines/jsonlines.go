@@ -1,5 +1,6 @@
 // Package jsonlines writes everything that a store has on record as JSON Lines: one object a line, each with a kind.
-// Fields are named as in the contract with the provider and in the provider file. No secret, token or key is written.
+// Fields are named as in the contract with the provider and in the provider file. No secret is written, no token, and
+// no text of a key.
 package jsonlines
 
 import (

@@ -13,7 +13,7 @@ import (
 
 // scripts are what legal names and course names are drawn from: letters of many scripts, marks
 // that pile up, text that runs to the left, emoji of several code points, and what does not print. (U+FFFE and
-// U+FFFF are left out: readPage reads pages as XML, which cannot hold them.)
+// U+FFFF are left out: demo.ParsePage reads pages as XML, which cannot contain them.)
 var scripts = [][]rune{
 	[]rune("abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ'-."),
 	[]rune("āēīōūĀĒĪŌŪ ñøßŁžğıİ"),
