@@ -32,6 +32,10 @@ func TestInspectionFindsBreaches(t *testing.T) {
 			_ "house/checkout/service"
 			_ "log/slog"
 		)`, ""},
+		{"a part of the program from the command", "cmd/x/a.go", `import _ "house/cmd/x/internal/a"`, ""},
+		{"a part of the program from another", "cmd/x/internal/a/a.go", `import _ "house/cmd/x/internal/b"`, ""},
+		{"a part of another program", "cmd/x/a.go", `import _ "house/cmd/y/internal/a"`, "where all are strangers"},
+		{"a part of the program from an adapter", "adapters/memory/a.go", `import _ "house/cmd/x/internal/a"`, "imports only lead down"},
 		{"an import without a floor", "cmd/x/a.go", `import _ "house/utils"`, "utils, which stands on no floor"},
 		{"a folder without a floor", "utils/a.go", "", "folder utils stands on no floor"},
 		{"a folder below a package", "checkout/rules/a.go", "", "folder checkout/rules stands on no floor"},

@@ -49,7 +49,7 @@ func floors() []floor {
 			"it reaches the outside through ports only, and tells of failures by Config.Report", false},
 		{"the adapters' helpers", []string{"adapters/internal/*"}, all, all, "", false},
 		{"floor 5", []string{"adapters/*"}, all, all, "", false},
-		{"floor 6", []string{"cmd/*"}, all, all, "", false},
+		{"floor 6", []string{"cmd/*", "cmd/*/internal/*"}, all, all, "", false},
 	}
 }
 
@@ -167,13 +167,22 @@ func (in *inspection) neighbour(spec *ast.ImportSpec, inner string) {
 	switch {
 	case !ok:
 		in.fault(spec, "%s imports %s, which stands on no floor: give it one in floors", in.folder, inner)
-	case height == in.height:
+	case height == in.height && !ofOneProgram(in.folder, inner):
 		in.fault(spec, "%s imports %s, but both stand on %s, where all are strangers: "+
 			"what both need belongs below them, what joins them above", in.folder, inner, in.house[height].name)
 	case height > in.height:
 		in.fault(spec, "%s (%s) imports %s (%s), but imports only lead down: "+
 			"take a value or an interface of a lower floor instead", in.folder, in.house[in.height].name, inner, in.house[height].name)
 	}
+}
+
+// ofOneProgram reports whether two folders belong to the same program, whose packages may import each other.
+func ofOneProgram(a, b string) bool {
+	program := func(folder string) string {
+		parts := strings.SplitN(folder, "/", 3)
+		return strings.Join(parts[:min(2, len(parts))], "/")
+	}
+	return strings.HasPrefix(a, "cmd/") && program(a) == program(b)
 }
 
 // selectors finds the clock, chance and the terminal in a file that must do without them. A

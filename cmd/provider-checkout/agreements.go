@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -19,23 +20,23 @@ func agreementPDF(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	number := c.args[0]
+	number := c.Args[0]
 	data, stored, err := readPDF(ctx, db, number)
 	if err != nil {
 		return err
 	}
 	if !stored {
-		fmt.Fprintf(c.stderr, "agreement %s has no PDF on record; it is drawn now from its figures\n", number)
+		fmt.Fprintf(c.Stderr, "agreement %s has no PDF on record; it is drawn now from its figures\n", number)
 	}
 	if err := writePrivate(c.out, data); err != nil {
 		return fmt.Errorf("write the PDF of %s: %w", number, err)
 	}
-	fmt.Fprintf(c.stderr, "wrote %s: %d bytes, SHA-256 %x\n", c.out, len(data), sha256.Sum256(data))
+	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", c.out, len(data), sha256.Sum256(data))
 	return nil
 }
 
-// readPDF returns the stored PDF of an agreement, or one drawn now if it was never stored.
-func readPDF(ctx context.Context, db records, number string) (data []byte, stored bool, err error) {
+// readPDF returns the PDF of an agreement: the stored one, or one rendered now if none was stored.
+func readPDF(ctx context.Context, db ports.Store, number string) (data []byte, stored bool, err error) {
 	switch doc, err := db.Document(ctx, number); {
 	case errors.Is(err, ports.ErrNotFound):
 	case err != nil:
@@ -51,7 +52,7 @@ func readPDF(ctx context.Context, db records, number string) (data []byte, store
 	} else if err != nil {
 		return nil, false, fmt.Errorf("read agreement %s: %w", number, err)
 	}
-	printer, err := newPrinter(1)
+	printer, err := site.NewPrinter(1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -62,7 +63,7 @@ func readPDF(ctx context.Context, db records, number string) (data []byte, store
 	return data, false, nil
 }
 
-// writePrivate puts a file that only its owner may read in place, whole or not at all.
+// writePrivate writes a file that only its owner may read, whole or not at all.
 func writePrivate(path string, data []byte) error {
 	info, err := os.Lstat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// apply puts a provider file in place of what is configured, and prints what that changes.
+// apply stores the configuration of a provider file, and prints what that changes.
 func apply(ctx context.Context, c *call) error {
 	data, err := c.readFile()
 	if err != nil {
@@ -38,18 +38,18 @@ func apply(ctx context.Context, c *call) error {
 		return fmt.Errorf("apply %s: %w", c.file, err)
 	}
 	if changes == nil {
-		fmt.Fprintln(c.stderr, "nothing changed")
+		fmt.Fprintln(c.Stderr, "nothing changed")
 	}
 	for _, line := range changes {
-		fmt.Fprintln(c.stdout, line)
+		fmt.Fprintln(c.Stdout, line)
 	}
 	for _, conf := range named {
-		warn(c.stderr, conf.Provider)
+		warn(c.Stderr, conf.Provider)
 	}
 	return nil
 }
 
-// warn says what is lawful in a provider's configuration but keeps it from being served.
+// warn names what is valid in a provider's configuration but keeps it from being served.
 func warn(w io.Writer, p catalogue.Provider) {
 	if err := p.Usable(p.Environment); err != nil {
 		fmt.Fprintf(w, "%v: its calls are refused\n", err)
@@ -61,13 +61,13 @@ func warn(w io.Writer, p catalogue.Provider) {
 
 func (c *call) readFile() ([]byte, error) {
 	if c.file == "-" {
-		return io.ReadAll(c.stdin)
+		return io.ReadAll(c.Stdin)
 	}
 	return os.ReadFile(c.file)
 }
 
-// replaced returns the named configurations with, unless they are pruned, the others of before,
-// in the order of the codes.
+// replaced returns the named configurations and, unless they are pruned, those of before that are not named, in the
+// order of their codes.
 func replaced(before, named []catalogue.Configuration, prune bool) []catalogue.Configuration {
 	after := slices.Clone(named)
 	for _, b := range before {

@@ -6,20 +6,16 @@ import (
 	"context"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
-	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 // inEmptyTemp points the program at a temporary folder of its own and returns a function that lists it.
@@ -38,7 +34,7 @@ func inEmptyTemp(t *testing.T) (left func() []string) {
 func TestDemoWalkHoldsAndLeavesOnlyThePDF(t *testing.T) {
 	left := inEmptyTemp(t)
 	got := try(t, nil, "", "demo", "--walk")
-	if got.code != exitDone || got.stderr != "" {
+	if got.code != cli.ExitDone || got.stderr != "" {
 		t.Fatalf("status %d, stderr %s\n%s", got.code, got.stderr, got.stdout)
 	}
 	for _, want := range []string{
@@ -75,7 +71,7 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)
-	guide := readUntil(lines, "# The events")
+	guide := proc.ReadUntil(lines, "# The events")
 	var arrived []string
 	read := make(chan struct{})
 	go func() {
@@ -98,7 +94,7 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 		}
 	}
 	stop()
-	if code := <-ended; code != exitDone || stderr.Len() != 0 {
+	if code := <-ended; code != cli.ExitDone || stderr.Len() != 0 {
 		t.Errorf("status %d, stderr %s", code, stderr.String())
 	}
 	<-read
@@ -111,15 +107,6 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 	}
 }
 
-// readUntil returns the lines up to the one with the prefix.
-func readUntil(lines *bufio.Scanner, prefix string) string {
-	var text strings.Builder
-	for lines.Scan() && !strings.HasPrefix(lines.Text(), prefix) {
-		text.WriteString(lines.Text() + "\n")
-	}
-	return text.String()
-}
-
 func TestDemoSaysThatItsPortIsTaken(t *testing.T) {
 	left := inEmptyTemp(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -128,7 +115,7 @@ func TestDemoSaysThatItsPortIsTaken(t *testing.T) {
 	}
 	defer ln.Close()
 	got := try(t, nil, "", "demo", "--addr", ln.Addr().String())
-	if got.code != exitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "is taken") {
+	if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "is taken") {
 		t.Errorf("demo = %+v, want status 1 and one line that says so", got)
 	}
 	if files := left(); len(files) != 0 {
@@ -144,55 +131,5 @@ func TestDemoIsAnExampleOfAProviderFile(t *testing.T) {
 	configurations, err := providerfile.Parse(data)
 	if err != nil || len(configurations) != 2 {
 		t.Errorf("Parse(demo.json) = %d providers, %v; want 2", len(configurations), err)
-	}
-}
-
-func TestWalkStopsAtTheFirstThingThatDoesNotHold(t *testing.T) {
-	s := newSandbox(t, memory.New())
-	var out bytes.Buffer
-	d := &demonstration{Base: s.url, Keys: map[string]string{walkProvider: "pck_no_key"}, FirstPayment: "2027-02-01"}
-	err := d.walk(t.Context(), &out)
-	if err == nil || !strings.Contains(err.Error(), "the provider creates a checkout: POST /v1/provider-checkouts answered 403, want 201") {
-		t.Errorf("walk = %v, want what is wrong with the create", err)
-	}
-	if strings.Contains(out.String(), "everything held") {
-		t.Errorf("walk prints\n%s", out.String())
-	}
-}
-
-func TestReceiverConsumesAnEventOnce(t *testing.T) {
-	const secret = "whsec_0123456789abcdef01"
-	body := `{"event_id": "evt_1", "event": "checkout.created", "data": {"provider_order_id": "ENROL-1"}}`
-	signed := events.Sign(secret, time.Now(), []byte(body))
-	configurations := []catalogue.Configuration{{Provider: catalogue.Provider{Code: "KOWHAI",
-		Destination: catalogue.Destination{URL: "http://localhost/", Secret: secret}}}}
-	r := newReceiver("http://127.0.0.1:4321", configurations)
-	if got := configurations[0].Provider.Destination.URL; got != "http://127.0.0.1:4321/KOWHAI" {
-		t.Errorf("destination %s, want the receiver's", got)
-	}
-	for _, tt := range []struct {
-		name, provider, signature string
-		status, received          int
-	}{
-		{"a verified event", "KOWHAI", signed, http.StatusNoContent, 1},
-		{"the same event again", "KOWHAI", signed, http.StatusNoContent, 0},
-		{"a forged event", "KOWHAI", events.Sign("whsec_another_secret_0123", time.Now(), []byte(body)), http.StatusUnauthorized, 1},
-		{"an event of a stranger", "MOA", signed, http.StatusNotFound, 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			req := httptest.NewRequest("POST", "/"+tt.provider, strings.NewReader(body))
-			req.SetPathValue("provider", tt.provider)
-			req.Header.Set(events.HeaderSignature, tt.signature)
-			w := httptest.NewRecorder()
-			r.ServeHTTP(w, req)
-			if w.Code != tt.status || len(r.got) != tt.received {
-				t.Errorf("status %d, %d received; want %d, %d", w.Code, len(r.got), tt.status, tt.received)
-			}
-			for range len(r.got) {
-				if got := <-r.got; (got.fault == nil) != (tt.status == http.StatusNoContent) {
-					t.Errorf("received %v", got)
-				}
-			}
-		})
 	}
 }

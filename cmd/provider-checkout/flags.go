@@ -1,16 +1,21 @@
 package main
 
 import (
+	"errors"
 	"flag"
+	"math"
 	"net/netip"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// settings are the values of every flag of every command. The functions below say which command
-// has which flags, and what they are when nobody says anything.
+// settings are the values of every flag of every command. The functions below define which command has which flags,
+// and their defaults.
 type settings struct {
 	store string
 
@@ -32,60 +37,108 @@ type settings struct {
 	out      string
 }
 
-func storeFlag(fs *flags, s *settings) {
+func storeFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db",
 		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE,\n"+
 			"        which with a password in it belongs into the variable, for everybody sees flags;\n"+
 			"        where serve is given the operator's secret, every other command needs it too")
-	fs.hasVariable("store")
+	fs.AllowVariable("store")
 }
 
-func addrFlag(fs *flags, s *settings) {
+func addrFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`HOST:PORT` to listen on")
 }
 
-func serveFlags(fs *flags, s *settings) {
+func serveFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	addrFlag(fs, s)
 	fs.StringVar(&s.opsAddr, "ops-addr", "", "`HOST:PORT` to answer the operator's /healthz, /readyz and /metrics on; nowhere unless given")
 	fs.StringVar(&s.baseURL, "base-url", "", "`URL` under which this server is reached (default http://<addr>)")
-	add(fs, &s.environment, "environment", "sandbox", readEnvironment, "`sandbox|production`")
-	add(fs, &s.processor, "processor", "fake", readProcessor, "`NAME` of the direct debit processor; there is only fake")
-	add(fs, &s.setupLifetime, "setup-lifetime", "168h", readLifetime, "how long a setup page opens, a `DURATION`")
-	add(fs, &s.rateLimit, "rate-limit", "100", readRate,
+	cli.Var(fs, &s.environment, "environment", "sandbox", parseEnvironment, "`sandbox|production`")
+	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor, "`NAME` of the direct debit processor; there is only fake")
+	cli.Var(fs, &s.setupLifetime, "setup-lifetime", "168h", parseLifetime, "how long a setup page opens, a `DURATION`")
+	cli.Var(fs, &s.rateLimit, "rate-limit", "100", parseRate,
 		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
-	add(fs, &s.trustedProxies, "trusted-proxies", "", readPrefixes,
+	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
 	fs.BoolVar(&s.allowPrivate, "allow-private-destinations", false,
 		"send events to loopback and private addresses too (sandbox only)")
-	add(fs, &s.terms, "terms", "", readTerms,
+	cli.Var(fs, &s.terms, "terms", "", readTerms,
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
-	fs.VisitAll(func(f *flag.Flag) { fs.hasVariable(f.Name) })
+	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
 }
 
-func demoFlags(fs *flags, s *settings) {
-	serveFlags(newFlags(fs.Name()), s) // a demonstration serves as serve does
-	s.allowPrivate = true              // its receiver is on loopback
+func demoFlags(fs *cli.Flags, s *settings) {
+	serveFlags(cli.NewFlags(fs.Name()), s) // a demonstration serves as serve does
+	s.allowPrivate = true                  // its receiver is on loopback
 	addrFlag(fs, s)
 	fs.BoolVar(&s.walk, "walk", false, "walk the whole flow on a free port, and end")
 }
 
-func applyFlags(fs *flags, s *settings) {
+func applyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.StringVar(&s.file, "f", "", "provider `FILE`; - is standard input")
-	fs.require("f")
+	fs.Require("f")
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the file does not name (their keys and checkouts stay)")
 }
 
-func issueFlags(fs *flags, s *settings) {
+func issueFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.StringVar(&s.provider, "provider", "", "provider `CODE`")
-	fs.require("provider")
-	add(fs, &s.environment, "environment", "", readEnvironment, "`sandbox|production` (default the provider's)")
+	fs.Require("provider")
+	cli.Var(fs, &s.environment, "environment", "", parseEnvironment, "`sandbox|production` (default the provider's)")
 }
 
-func pdfFlags(fs *flags, s *settings) {
+func pdfFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.StringVar(&s.out, "out", "", "`FILE` to write; only its owner may read it")
-	fs.require("out")
+	fs.Require("out")
+}
+
+func parseEnvironment(text string) (catalogue.Environment, error) {
+	if e := catalogue.Environment(text); e.Valid() {
+		return e, nil
+	}
+	return "", errors.New("must be sandbox or production")
+}
+
+func parseProcessor(text string) (string, error) {
+	if text != "fake" {
+		return "", errors.New("the only processor is fake")
+	}
+	return text, nil
+}
+
+func parseLifetime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a duration above zero, such as 168h")
+	}
+	return d, nil
+}
+
+func parseRate(text string) (float64, error) {
+	rate, err := strconv.ParseFloat(text, 64)
+	if err != nil || rate < 0 || math.IsInf(rate, 0) || math.IsNaN(rate) {
+		return 0, errors.New("must be a number of requests a second, or 0")
+	}
+	return rate, nil
+}
+
+// parsePrefixes parses networks; a single address is a network of its own.
+func parsePrefixes(text string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if addr, err := netip.ParseAddr(part); err == nil {
+			prefixes = append(prefixes, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			return nil, errors.New("must be addresses or networks such as 10.0.0.0/8, comma-separated")
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes, nil
 }

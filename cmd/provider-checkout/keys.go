@@ -24,12 +24,12 @@ func issueKey(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.stdout, text)
+	_, err = fmt.Fprintln(c.Stdout, text)
 	return err
 }
 
-// newKey stores a new key of a provider and returns its text. env is the provider's where it is empty.
-func newKey(ctx context.Context, db records, provider string, env catalogue.Environment) (string, error) {
+// newKey stores a new key of a provider and returns its text. An empty env stands for the provider's own.
+func newKey(ctx context.Context, db ports.Store, provider string, env catalogue.Environment) (string, error) {
 	p, err := db.Provider(ctx, provider)
 	if errors.Is(err, ports.ErrNotFound) {
 		return "", fmt.Errorf("there is no provider %q", provider)
@@ -56,32 +56,36 @@ func listKeys(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
 	}
-	table := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tPROVIDER\tENVIRONMENT\tCREATED\tREVOKED")
 	for _, k := range keys {
-		revoked := "-"
-		if !k.RevokedAt.IsZero() {
-			revoked = instant(k.RevokedAt)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Provider, k.Environment, instant(k.CreatedAt), revoked)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Provider, k.Environment, formatTime(k.CreatedAt), formatTime(k.RevokedAt))
 	}
 	return table.Flush()
 }
 
-// revokeKey revokes the key that the argument is, or names.
+// formatTime formats a time as the contract does; the zero time is "-".
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// revokeKey revokes the key whose text or id is the argument.
 func revokeKey(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	id := catalogue.KeyID(c.args[0])
+	id := catalogue.KeyID(c.Args[0])
 	switch err := db.RevokeKey(ctx, id, time.Now()); {
 	case errors.Is(err, ports.ErrNotFound):
 		return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
 	case err != nil:
 		return fmt.Errorf("revoke key: %w", err)
 	}
-	_, err = fmt.Fprintln(c.stdout, "revoked", id)
+	_, err = fmt.Fprintln(c.Stdout, "revoked", id)
 	return err
 }

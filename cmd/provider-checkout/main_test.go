@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // result is what a run of the program left behind.
@@ -76,7 +79,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, tt.env, "", tt.args...)
-			if got.code != exitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
+			if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
 				t.Errorf("%q = %+v, want status 2 and one line on stderr with %q", tt.args, got, tt.want)
 			}
 			if strings.Contains(got.stderr, "hunter2") {
@@ -86,7 +89,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 	}
 }
 
-// isLine tells whether text is one whole line.
+// isLine reports whether text is one whole line.
 func isLine(text string) bool {
 	return len(text) > 1 && strings.Index(text, "\n") == len(text)-1
 }
@@ -94,11 +97,11 @@ func isLine(text string) bool {
 func TestHelpIsAResult(t *testing.T) {
 	calls := [][]string{{"--help"}, {"-h"}, {"keys", "--help"}, {"agreements", "-h"}}
 	for _, cmd := range commands() {
-		calls = append(calls, append(strings.Fields(cmd.name), "--help"))
+		calls = append(calls, append(strings.Fields(cmd.Name), "--help"))
 	}
 	for _, args := range calls {
 		got := try(t, nil, "", args...)
-		if got.code != exitDone || !strings.HasPrefix(got.stdout, "usage: provider-checkout ") || got.stderr != "" {
+		if got.code != cli.ExitDone || !strings.HasPrefix(got.stdout, "usage: provider-checkout ") || got.stderr != "" {
 			t.Errorf("%q = %+v, want a usage on stdout and status 0", args, got)
 		}
 	}
@@ -107,8 +110,8 @@ func TestHelpIsAResult(t *testing.T) {
 func TestOverviewNamesEveryCommand(t *testing.T) {
 	got := try(t, nil, "", "--help").stdout
 	for _, cmd := range commands() {
-		if !strings.Contains(got, "\n  "+cmd.name+" ") {
-			t.Errorf("%q is missing in\n%s", cmd.name, got)
+		if !strings.Contains(got, "\n  "+cmd.Name+" ") {
+			t.Errorf("%q is missing in\n%s", cmd.Name, got)
 		}
 	}
 }
@@ -133,63 +136,45 @@ func TestHelpSaysDefaultAndVariable(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	got := try(t, nil, "", "version")
-	if got.code != exitDone || !isLine(got.stdout) || !strings.Contains(got.stdout, "commit ") || !strings.Contains(got.stdout, "go1.") {
+	if got.code != cli.ExitDone || !isLine(got.stdout) || !strings.Contains(got.stdout, "commit ") || !strings.Contains(got.stdout, "go1.") {
 		t.Errorf("version = %+v, want a line with version, commit and Go's version", got)
 	}
 }
 
-func TestFlagsStandBeforeAndAfterArguments(t *testing.T) {
-	cmd, _, err := find([]string{"agreements", "pdf"})
-	if err != nil {
-		t.Fatal(err)
+// parsed returns what the flags of a command make of its arguments and of the environment.
+func parsed(t *testing.T, flags func(*cli.Flags, *settings), env map[string]string, args ...string) settings {
+	t.Helper()
+	var got settings
+	p := cli.Program{Name: program, Commands: []cli.Command{{Name: "try", Setup: command(flags, func(_ context.Context, c *call) error {
+		got = c.settings
+		return nil
+	})}}}
+	var stderr bytes.Buffer
+	lookup := func(name string) string { return env[name] }
+	if code := p.Run(t.Context(), append([]string{"try"}, args...), lookup, nil, nil, &stderr); code != cli.ExitDone {
+		t.Fatalf("%q ends with status %d: %s", args, code, stderr.String())
 	}
-	for _, args := range [][]string{
-		{"--out", "x.pdf", "--store", "sqlite:a.db", "PPA-1"},
-		{"PPA-1", "--out=x.pdf", "--store=sqlite:a.db"},
-		{"--out", "x.pdf", "PPA-1", "--store", "sqlite:a.db"},
-		{"--out", "x.pdf", "--store", "sqlite:a.db", "--", "PPA-1"},
-	} {
-		c := call{env: func(string) string { return "" }}
-		if _, err := c.parse(cmd, args); err != nil {
-			t.Errorf("%q: %v", args, err)
-		} else if len(c.args) != 1 || c.args[0] != "PPA-1" || c.out != "x.pdf" || c.store != "sqlite:a.db" {
-			t.Errorf("%q = arguments %q, out %q, store %q", args, c.args, c.out, c.store)
-		}
-	}
+	return got
 }
 
 func TestVariableGivesWayToItsFlag(t *testing.T) {
-	cmd, _, err := find([]string{"serve"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := map[string]string{
+	s := parsed(t, serveFlags, map[string]string{
 		"PROVIDER_CHECKOUT_ADDR":                       "127.0.0.1:1",
 		"PROVIDER_CHECKOUT_RATE_LIMIT":                 "7.5",
 		"PROVIDER_CHECKOUT_TRUSTED_PROXIES":            "10.1.2.3/8, ::1",
 		"PROVIDER_CHECKOUT_ALLOW_PRIVATE_DESTINATIONS": "true",
-	}
-	c := call{env: func(name string) string { return env[name] }}
-	if _, err := c.parse(cmd, []string{"--addr", "127.0.0.1:2"}); err != nil {
-		t.Fatal(err)
-	}
-	if c.addr != "127.0.0.1:2" || c.rateLimit != 7.5 || !c.allowPrivate || len(c.trustedProxies) != 2 ||
-		c.trustedProxies[0].String() != "10.0.0.0/8" || c.trustedProxies[1].String() != "::1/128" {
-		t.Errorf("settings = %+v", c.settings)
+	}, "--addr", "127.0.0.1:2")
+	if s.addr != "127.0.0.1:2" || s.rateLimit != 7.5 || !s.allowPrivate || len(s.trustedProxies) != 2 ||
+		s.trustedProxies[0].String() != "10.0.0.0/8" || s.trustedProxies[1].String() != "::1/128" {
+		t.Errorf("settings = %+v", s)
 	}
 }
 
 func TestVariablesAreServesAlone(t *testing.T) {
-	cmd, _, err := find([]string{"keys", "issue"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := call{env: func(string) string { return "production" }}
-	if _, err := c.parse(cmd, []string{"--provider", "A", "--store", "sqlite:a.db"}); err != nil {
-		t.Fatal(err)
-	}
-	if c.environment != "" {
-		t.Errorf("environment = %q, want the provider's own", c.environment)
+	s := parsed(t, issueFlags, map[string]string{"PROVIDER_CHECKOUT_ENVIRONMENT": "production"},
+		"--provider", "A", "--store", "sqlite:a.db")
+	if s.environment != "" {
+		t.Errorf("environment = %q, want the provider's own", s.environment)
 	}
 }
 
@@ -216,7 +201,7 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, tt.env, "", tt.args...)
-			if got.code != exitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
+			if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
 				t.Errorf("%q = %+v, want status 1 and one line on stderr with %q", tt.args, got, tt.want)
 			}
 			if strings.Contains(got.stderr, "hunter2") {
@@ -247,7 +232,7 @@ func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, tt.env, "", append([]string{"serve", "--environment", "production"}, tt.args...)...)
-			if got.code != exitFailed || got.stdout != "" || !isLine(got.stderr) {
+			if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) {
 				t.Fatalf("%+v, want status 1 and one line on stderr", got)
 			}
 			for _, want := range tt.says {

@@ -12,6 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 const opsHelp = "--ops-addr answers the operator, apart from the public: /healthz says 200 while the process lives; /readyz\n" +
@@ -36,7 +38,7 @@ func serve(ctx context.Context, c *call) error {
 	if private != nil {
 		defer private.Close()
 	}
-	out := newLogWriter(c.stderr)
+	out := site.NewLogWriter(c.Stderr)
 	defer out.Close()
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	metrics := ops.NewMetrics()
@@ -46,7 +48,9 @@ func serve(ctx context.Context, c *call) error {
 	}
 	defer db.Close()
 	base := c.base(ln)
-	s, err := newSite(db, c.settings, base, metrics, log)
+	cfg := c.site(base)
+	cfg.Store, cfg.Secrets = db, db.Secrets()
+	s, err := site.New(cfg, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -56,10 +60,23 @@ func serve(ctx context.Context, c *call) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	return s.serve(ctx, ln, private)
+	return s.Serve(ctx, ln, private)
 }
 
-// logCheck logs how it ended that a store was read through while it was served.
+// site returns the configuration of a site that is reached under base, without its store.
+func (c *call) site(base string) site.Config {
+	return site.Config{
+		Environment:    c.environment,
+		BaseURL:        base,
+		SetupLifetime:  c.setupLifetime,
+		Terms:          c.terms,
+		AllowPrivate:   c.allowPrivate,
+		TrustedProxies: c.trustedProxies,
+		RateLimit:      c.rateLimit,
+	}
+}
+
+// logCheck returns a function that logs the result of the integrity check of a store that is already served.
 func logCheck(log *slog.Logger) func(error) {
 	return func(err error) {
 		switch {
@@ -73,7 +90,7 @@ func logCheck(log *slog.Logger) func(error) {
 	}
 }
 
-// listenOps listens where the operator is answered, or returns nil where that is nowhere.
+// listenOps listens on the operator's address, or returns nil if none is given.
 func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	if c.opsAddr == "" {
 		return nil, nil
@@ -81,7 +98,7 @@ func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	return listen(ctx, "--ops-addr", c.opsAddr)
 }
 
-// mayServe checks what the flags say together, and says everything that forbids it.
+// mayServe checks the flags against each other. Its error names every reason to refuse them.
 func (c *call) mayServe() error {
 	if c.baseURL != "" {
 		if err := checkBaseURL(c.baseURL); err != nil {
@@ -116,12 +133,12 @@ func checkBaseURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return usageError(fmt.Sprintf("--base-url %q must be a scheme and a host, such as https://pay.example.nz", text))
+		return cli.UsageError(fmt.Sprintf("--base-url %q must be a scheme and a host, such as https://pay.example.nz", text))
 	}
 	return nil
 }
 
-// base returns the address under which the server is reached.
+// base returns the URL under which the server is reached.
 func (c *call) base(ln net.Listener) string {
 	if c.baseURL != "" {
 		return strings.TrimRight(c.baseURL, "/")
@@ -136,10 +153,10 @@ func (c *call) base(ln net.Listener) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// listen listens at the address that the named flag gave.
+// listen listens on the address that the named flag gave.
 func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, usageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
+		return nil, cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 }

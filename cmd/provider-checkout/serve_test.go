@@ -17,6 +17,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 // server is a run of "serve" on free ports.
@@ -40,7 +42,7 @@ func started(t *testing.T, args ...string) (s server) {
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)
-	before := readUntil(lines, `{"time"`)
+	before := proc.ReadUntil(lines, `{"time"`)
 	var listening struct {
 		Msg     string
 		Addr    string
@@ -50,7 +52,7 @@ func started(t *testing.T, args ...string) (s server) {
 		t.Fatalf("stderr begins with %q %q", before, lines.Text())
 	}
 	rest := make(chan string)
-	go func() { rest <- readUntil(lines, "no line begins like this") }()
+	go func() { rest <- proc.ReadUntil(lines, "no line begins like this") }()
 	s.base = "http://" + listening.Addr
 	if listening.OpsAddr != "" {
 		s.ops = "http://" + listening.OpsAddr
@@ -82,7 +84,7 @@ func TestServeAnswersAndDrains(t *testing.T) {
 		t.Errorf("environment = %d %s, %v; want the base URL %s", resp.StatusCode, body, err, base)
 	}
 	code, stdout, logged := stop()
-	if code != exitDone || stdout != "" || !strings.Contains(logged, `"msg":"stopped"`) {
+	if code != cli.ExitDone || stdout != "" || !strings.Contains(logged, `"msg":"stopped"`) {
 		t.Errorf("status %d, stdout %q, stderr %s", code, stdout, logged)
 	}
 	for line := range strings.Lines(logged) {

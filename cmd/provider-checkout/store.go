@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -26,27 +27,26 @@ const (
 		"SIGTERM drains and ends."
 )
 
-// records is a store that this program opened.
+// records is an open store.
 type records interface {
 	ports.Store
 	Secrets() [][]byte // in force: those given, or the store's own
 	Close() error
 }
 
-// observer is told what a store in a file does by itself; see sqlite.Options. A command that does not
-// care has the zero one.
+// observer gets what a SQLite store does in the background; see sqlite.Options. The zero observer ignores it.
 type observer struct {
 	commit  func(writes int)
 	checked func(error)
 }
 
-// openStore opens the store, and makes it if there is none. env is empty for a command that
-// serves neither environment.
+// openStore opens the store, and creates it if there is none. env is empty for a command that
+// serves no environment.
 func (c *call) openStore(ctx context.Context, env catalogue.Environment, tell observer) (records, error) {
 	return c.open(ctx, env, tell, false)
 }
 
-// openRecords opens a store that must be there: a mistyped path is not answered with an empty store.
+// openRecords opens a store that must exist, so that a mistyped path does not create an empty one.
 func (c *call) openRecords(ctx context.Context) (records, error) {
 	return c.open(ctx, "", observer{}, true)
 }
@@ -55,8 +55,8 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, tell observe
 	scheme, path, _ := strings.Cut(c.store, ":")
 	inPostgres := scheme == "postgres" || scheme == "postgresql"
 	if path == "" || !inPostgres && scheme != "sqlite" {
-		// The rest may hold a password: it is not repeated.
-		return nil, usageError(fmt.Sprintf("--store must be sqlite:PATH or postgres://…; %q is no store that this program has", scheme))
+		// The rest may contain a password, so the error does not repeat it.
+		return nil, cli.UsageError(fmt.Sprintf("--store must be sqlite:PATH or postgres://…; %q is no store that this program has", scheme))
 	}
 	if !inPostgres && mustExist {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -67,19 +67,19 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, tell observe
 	if err != nil {
 		return nil, err
 	}
-	if inPostgres { // whose server puts commits together, and looks after its files, by itself
+	if inPostgres { // whose server batches commits and checks its files itself
 		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, MustExist: mustExist, Rand: rand.Reader})
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader,
 		OnCommit: tell.commit, OnChecked: tell.checked})
 }
 
-// secrets returns the operator's secrets, or none where none are given.
+// secrets returns the operator's secrets, or nil if there are none.
 func (c *call) secrets() ([][]byte, error) {
-	list, file := c.env(secretVariable), c.env(secretFileVariable)
+	list, file := c.Env(secretVariable), c.Env(secretFileVariable)
 	switch {
 	case list != "" && file != "":
-		return nil, usageError("set only one of " + secretVariable + " and " + secretFileVariable)
+		return nil, cli.UsageError("set only one of " + secretVariable + " and " + secretFileVariable)
 	case list != "":
 		return checkSecrets(strings.Split(list, ","), secretVariable)
 	case file != "":
@@ -92,7 +92,7 @@ func (c *call) secrets() ([][]byte, error) {
 	return nil, nil
 }
 
-// checkSecrets trims the secrets and refuses a short one, which it does not repeat.
+// checkSecrets trims the secrets and refuses one that is too short; the error does not repeat it.
 func checkSecrets(texts []string, source string) ([][]byte, error) {
 	secrets := make([][]byte, len(texts))
 	for i, text := range texts {

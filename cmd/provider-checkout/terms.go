@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// readTerms reads the operator's terms from the file that a flag names; without one there are none.
+// readTerms reads the operator's terms from a file; an empty path means that there are none.
 func readTerms(path string) (agreement.Terms, error) {
 	if path == "" {
 		return agreement.Terms{}, nil

@@ -9,6 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 // The terms are those of the moment of the confirm, whatever the operator's file says later.
@@ -45,14 +47,14 @@ func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 }
 
 func TestServeRefusesFaultyTerms(t *testing.T) {
-	faulty := file(t, `{"lender": {"name": "Pūtea"}, "terms": [{"title": "", "text": "x"}]}`)
+	faulty := proc.TempFile(t, `{"lender": {"name": "Pūtea"}, "terms": [{"title": "", "text": "x"}]}`)
 	missing := filepath.Join(t.TempDir(), "terms.json")
 	for path, want := range map[string]string{
 		faulty:  "lender.address must be given; terms[0].title must be given",
 		missing: "no such file",
 	} {
 		got := try(t, nil, "", "serve", "--terms", path)
-		if got.code != exitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, want) {
+		if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, want) {
 			t.Errorf("serve --terms %s = %+v, want status 2 and one line with %q", path, got, want)
 		}
 	}

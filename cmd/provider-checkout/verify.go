@@ -12,6 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -27,14 +29,14 @@ const (
 	absentMark = "none" // there is nothing to check
 )
 
-// verifyAgreement checks what is on record of an agreement and prints a line for each check.
+// verifyAgreement checks an agreement against the record and prints a line for each check.
 func verifyAgreement(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	number := c.args[0]
+	number := c.Args[0]
 	a, stored, doc, err := readAgreement(ctx, db, number)
 	if err != nil {
 		return err
@@ -44,7 +46,7 @@ func verifyAgreement(ctx context.Context, c *call) error {
 		return err
 	}
 	verdicts := slices.Concat(checkFigures(a), checkConfirmation(a, stored), pdfVerdicts)
-	return printVerdicts(c.stdout, number, verdicts)
+	return printVerdicts(c.Stdout, number, verdicts)
 }
 
 // printVerdicts prints the verdicts, and fails if one of them does.
@@ -86,10 +88,10 @@ func readAgreement(ctx context.Context, db records, number string) (
 	return a, c, doc, nil
 }
 
-// checkFigures holds the agreement's figures to one another.
+// checkFigures checks that the agreement's figures are consistent.
 func checkFigures(a agreement.Agreement) []verdict {
 	if err := a.Check(); err != nil {
-		return []verdict{{brokenMark, "the figures: " + oneLine(err.Error())}}
+		return []verdict{{brokenMark, "the figures: " + cli.OneLine(err.Error())}}
 	}
 	return []verdict{
 		{heldMark, fmt.Sprintf("the %d charges sum to the course price, %s", len(a.Schedule), a.Pricing.Price)},
@@ -97,7 +99,7 @@ func checkFigures(a agreement.Agreement) []verdict {
 	}
 }
 
-// checkConfirmation holds the agreement to the checkout that it was concluded from.
+// checkConfirmation compares the agreement with the checkout that was confirmed with it.
 func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
 	done, plan := c.Confirmation, c.Intent.Plan
 	plan.First = done.FirstPayment
@@ -127,7 +129,7 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
 	return []verdict{{heldMark, fmt.Sprintf("checkout %s was confirmed with this agreement", c.ID)}}
 }
 
-// checkDocument holds the PDF to its hash, and what it says to the agreement.
+// checkDocument compares the PDF with its hash, and its text with the agreement.
 func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Document) ([]verdict, error) {
 	named := c.Confirmation.DocumentID
 	switch {
@@ -148,19 +150,19 @@ func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Do
 	return append(verdicts, text), err
 }
 
-// checkText looks for every figure of the agreement in the text of its PDF, one after the other, and for its foot.
+// checkText looks for every figure of the agreement in the text of its PDF, in order, and for the footer of each page.
 func checkText(a agreement.Agreement, data []byte) (verdict, error) {
-	zone, err := newZealand()
+	zone, err := site.NewZealand()
 	if err != nil {
 		return verdict{}, err
 	}
-	printer, err := newPrinter(1)
+	printer, err := site.NewPrinter(1)
 	if err != nil {
 		return verdict{}, err
 	}
 	text, err := pdf.Text(data)
 	if err != nil {
-		return verdict{brokenMark, "the text of the PDF cannot be read: " + oneLine(err.Error())}, nil
+		return verdict{brokenMark, "the text of the PDF cannot be read: " + cli.OneLine(err.Error())}, nil
 	}
 	foot := printer.Shows(a.Foot())
 	body, feet := withoutFeet(text, foot)
@@ -178,8 +180,8 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 	return verdict{heldMark, fmt.Sprintf("the text of the PDF has all %d figures in their order", len(figures))}, nil
 }
 
-// withoutFeet takes the feet of the pages out of a PDF's text, for what is on two pages is read on, and counts those
-// that are as they should be.
+// withoutFeet removes the footers of the pages from a PDF's text, because a figure may continue on the next page, and
+// counts those that are correct.
 func withoutFeet(text, foot string) (body string, feet int) {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -197,5 +199,5 @@ func withoutFeet(text, foot string) (body string, feet int) {
 	return strings.Join(lines, "\n"), feet
 }
 
-// squeezed takes all white space out, for a line may break wherever it stands.
+// squeezed removes all white space, because a line may break anywhere.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }

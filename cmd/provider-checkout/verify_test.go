@@ -9,6 +9,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 func TestAgreementIsVerified(t *testing.T) {
@@ -110,7 +111,7 @@ func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := try(t, nil, "", "agreements", "verify", number, "--store", "sqlite:"+o.path)
-			if got.code != exitFailed || !strings.Contains(got.stdout, tt.want) || !isLine(got.stderr) ||
+			if got.code != cli.ExitFailed || !strings.Contains(got.stdout, tt.want) || !isLine(got.stderr) ||
 				!strings.Contains(got.stderr, number+" does not hold") {
 				t.Errorf("verify = %+v, want status 1, a line with %q and one that says so", got, tt.want)
 			}

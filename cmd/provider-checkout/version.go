@@ -21,6 +21,6 @@ func version(_ context.Context, c *call) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(c.stdout, "%s %s, commit %s, %s\n", program, release, commit, runtime.Version())
+	_, err := fmt.Fprintf(c.Stdout, "%s %s, commit %s, %s\n", program, release, commit, runtime.Version())
 	return err
 }

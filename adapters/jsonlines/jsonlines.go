@@ -1,0 +1,70 @@
+// Package jsonlines writes everything that a store has on record as JSON Lines: one object a line, each with a kind.
+// Fields are named as in the contract with the provider and in the provider file. No secret is written, no token, and
+// no text of a key.
+package jsonlines
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// NewVisitor returns a visitor for a store's export that writes each record to w as it comes. It writes a line at a
+// time: give it a buffered writer, and flush that at the end.
+func NewVisitor(w io.Writer) ports.Visitor {
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	return ports.Visitor{
+		Configuration: func(c catalogue.Configuration) error { return encode(lines, configurationLines(c)) },
+		Key:           func(k catalogue.Key) error { return lines.Encode(toWireKey(k)) },
+		Checkout:      func(d ports.Dossier) error { return encode(lines, checkoutLines(d)) },
+	}
+}
+
+func encode(to *json.Encoder, lines []any) error {
+	for _, line := range lines {
+		if err := to.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func configurationLines(c catalogue.Configuration) []any {
+	lines := []any{toWireProvider(c.Provider)}
+	for _, course := range c.Courses {
+		lines = append(lines, toWireCourse(c.Provider.Code, course))
+	}
+	return lines
+}
+
+// checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, and the events.
+func checkoutLines(d ports.Dossier) []any {
+	c := d.Checkout
+	lines := []any{toWireCheckout(c), toWireContact(c), toWireOpportunity(c), toWireDDA(c)}
+	if d.Agreement != nil {
+		lines = append(lines, toWireAgreement(c, *d.Agreement))
+	}
+	if d.Document != nil {
+		lines = append(lines, toWireDocument(c, *d.Document))
+	}
+	if d.Agreement != nil {
+		lines = append(lines, chargeLines(c, *d.Agreement)...)
+	}
+	for _, e := range d.Events {
+		lines = append(lines, toWireEvent(e))
+	}
+	return lines
+}
+
+func chargeLines(c checkout.Checkout, a agreement.Agreement) []any {
+	lines := make([]any, len(a.Schedule))
+	for i, charge := range a.Schedule {
+		lines[i] = toWireCharge(c, a, charge)
+	}
+	return lines
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+)
+
+func TestApplyPrintsWhatChanges(t *testing.T) {
+	o := newOperator(t)
+	all, legacy := "demo.json", proc.TempFile(t, `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "account_id": "a",
+		"environment": "sandbox", "active": true, "api_enabled": true}]}`)
+
+	added, _ := o.does(t, "apply", "-f", all)
+	for _, want := range []string{"KOWHAI", "TUI", "NZDIP-BUS"} {
+		if !strings.Contains(added, want) {
+			t.Errorf("%q is missing in\n%s", want, added)
+		}
+	}
+	if again, said := o.does(t, "apply", "-f", all); again != "" || !strings.HasPrefix(said, "nothing changed\n") {
+		t.Errorf("an unchanged file prints %q and %q", again, said)
+	}
+	if changed, _ := o.does(t, "apply", "-f", legacy); !strings.Contains(changed, "KOWHAI") || strings.Contains(changed, "TUI") {
+		t.Errorf("a file that names KOWHAI alone prints\n%s", changed)
+	}
+	if pruned, _ := o.does(t, "apply", "--prune", "-f", legacy); !strings.Contains(pruned, "TUI") || strings.Contains(pruned, "KOWHAI") {
+		t.Errorf("--prune prints\n%s", pruned)
+	}
+	if left, _ := o.does(t, "export"); strings.Count(left, `"kind":"provider"`) != 1 || strings.Contains(left, `"kind":"course"`) {
+		t.Errorf("on record are\n%s", left)
+	}
+}
+
+func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
+	o := newOperator(t)
+	const provider = `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "environment": "sandbox", "active": true, "api_enabled": true,
+		"webhook": {"url": "http://localhost:8081/", "signing_secret": "whsec_0123456789abcdefgh"}}]}`
+	_, said := o.does(t, "apply", "-f", proc.TempFile(t, provider))
+	want := "provider KOWHAI is not linked to an account: its calls are refused\n" +
+		"provider KOWHAI has its events sent over plain http: only a server with --allow-private-destinations does\n"
+	if said != want {
+		t.Errorf("it says %q, want %q", said, want)
+	}
+	linked := strings.NewReplacer(`"name"`, `"account_id": "acc", "name"`, "http://", "https://").Replace(provider)
+	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, linked)); said != "" {
+		t.Errorf("of a provider that can be served it says %q", said)
+	}
+}
+
+func TestApplyReadsStandardInput(t *testing.T) {
+	o := newOperator(t)
+	got := try(t, nil, `{"providers": []}`, "apply", "-f", "-", "--store", "sqlite:"+o.path)
+	if got.code != cli.ExitDone || got.stdout != "" {
+		t.Errorf("apply = %+v", got)
+	}
+}
+
+func TestFaultyFileIsRefusedWholeInOneLine(t *testing.T) {
+	o := newOperator(t)
+	o.does(t, "apply", "-f", "demo.json")
+	before, _ := o.does(t, "export")
+	faulty := proc.TempFile(t, `{"providers": [{"provider_code": "NEW", "name": "New", "account_id": "a", "environment": "sandbox",
+		"active": true, "api_enabled": true}, {"provider_code": "lower", "name": "", "environment": "moon"}]}`)
+	for _, place := range []string{"providers[1].provider_code", "providers[1].name", "providers[1].environment"} {
+		o.fails(t, place, "apply", "--prune", "-f", faulty)
+	}
+	if after, _ := o.does(t, "export"); after != before {
+		t.Errorf("a refused file changed the record to\n%s", after)
+	}
+}

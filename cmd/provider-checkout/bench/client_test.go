@@ -1,0 +1,129 @@
+package bench_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// benchClient keeps one HTTP/1.1 connection, on which it sends a request, reads the answer and sends the
+// next. It knows just enough of HTTP to take little of the processor that it shares with the server.
+type benchClient struct {
+	conn net.Conn
+	in   *bufio.Reader
+	out  []byte // the request, written over by the next
+}
+
+// dial connects so many clients until the end of the benchmark.
+func dial(b *testing.B, addr string, clients int) []*benchClient {
+	b.Helper()
+	all := make([]*benchClient, clients)
+	for i := range all {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { conn.Close() })
+		all[i] = &benchClient{conn: conn, in: bufio.NewReaderSize(conn, 16<<10)}
+	}
+	return all
+}
+
+// ask sends a request and reads the answer, which must have this status.
+func (c *benchClient) ask(request []byte, status string) error {
+	if _, err := c.conn.Write(request); err != nil {
+		return err
+	}
+	first, err := c.in.ReadSlice('\n')
+	if err != nil {
+		return err
+	}
+	good := len(first) > 12 && string(first[9:12]) == status
+	size, err := c.skipHeader()
+	if err != nil {
+		return err
+	}
+	if !good {
+		body, _ := c.in.Peek(size)
+		return fmt.Errorf("want %s; the answer to %s is %s", status, request, body)
+	}
+	_, err = c.in.Discard(size)
+	return err
+}
+
+// skipHeader reads the header and returns the size of the body.
+func (c *benchClient) skipHeader() (size int, err error) {
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil || len(line) == len("\r\n") {
+			return size, err
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if size, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// errand overwrites to with the next request and returns it, or nil if there is none left. It is called concurrently.
+type errand func(to []byte) []byte
+
+// round is what a number of clients did within a time.
+type round struct {
+	took  []time.Duration // each answer
+	whole time.Duration
+}
+
+// rate returns the answers a second.
+func (r round) rate() float64 { return float64(len(r.took)) / r.whole.Seconds() }
+
+// goRound has the clients run errands for a time, or until there are none left.
+func goRound(b *testing.B, clients []*benchClient, next errand, status string, length time.Duration) (r round) {
+	b.Helper()
+	var together sync.WaitGroup
+	var mu sync.Mutex
+	var fault error
+	began := time.Now()
+	end := began.Add(length)
+	for _, c := range clients {
+		together.Go(func() {
+			took, err := c.goUntil(end, next, status)
+			mu.Lock()
+			defer mu.Unlock()
+			r.took = append(r.took, took...)
+			if err != nil {
+				fault = err
+			}
+		})
+	}
+	together.Wait()
+	r.whole = time.Since(began)
+	if fault != nil {
+		b.Fatal(fault)
+	}
+	return r
+}
+
+func (c *benchClient) goUntil(end time.Time, next errand, status string) (took []time.Duration, err error) {
+	if err := c.conn.SetDeadline(end.Add(30 * time.Second)); err != nil {
+		return nil, err
+	}
+	for now := time.Now(); now.Before(end); {
+		if c.out = next(c.out[:0]); c.out == nil {
+			return took, nil
+		}
+		if err := c.ask(c.out, status); err != nil {
+			return took, err
+		}
+		then := time.Now()
+		took = append(took, then.Sub(now))
+		now = then
+	}
+	return took, nil
+}

@@ -1,0 +1,160 @@
+package bench_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/postgres"
+	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// benchProvider has neither a catalogue nor a destination: what is measured is the service, not a receiver.
+const benchProvider = `{"providers": [{"provider_code": "TUI", "name": "Tūī Trades Academy", "account_id": "acc-tui",
+	"environment": "sandbox", "active": true, "api_enabled": true}]}`
+
+// benchCreate is a create whose order's id takes the place of ORDER.
+const benchCreate = `{"provider":{"provider_code":"TUI","provider_order_id":"ORDER"},` +
+	`"student":{"first_name":"Māia","last_name":"Tūhoe-Wāhanga","email":"maia.tuhoe@students.example.ac.nz"},` +
+	`"course":{"course_name":"New Zealand Certificate in Joinery (Level 4)"},` +
+	`"pricing":{"course_price":2990.02,"amount_to_finance":2790.02,"upfront_payment":200.00},` +
+	`"plan":{"payment_type":"interest_free_payment_plan","payment_frequency":"Weekly","number_of_instalments":52,` +
+	`"instalment_amount":53.65,"final_instalment_amount":53.87,"first_payment_date":"2027-02-01"}}`
+
+// benchCommand is benchCreate as the service reads it.
+func benchCommand(order string) checkout.Create {
+	return checkout.Create{
+		RequestID:    "req_00000000-0000-4000-8000-000000000000",
+		ProviderCode: checkout.Give("TUI"), OrderID: checkout.Give(order),
+		FirstName: checkout.Give("Māia"), LastName: checkout.Give("Tūhoe-Wāhanga"),
+		Email:      checkout.Give("maia.tuhoe@students.example.ac.nz"),
+		CourseName: checkout.Give("New Zealand Certificate in Joinery (Level 4)"),
+		Price:      checkout.Give(money.Cents(2990_02)), Principal: checkout.Give(money.Cents(2790_02)),
+		Upfront:     checkout.Give(money.Cents(200_00)),
+		PaymentType: checkout.Give(checkout.PaymentType), Frequency: checkout.Give(string(money.Weekly)),
+		Number: checkout.Give(52), Regular: checkout.Give(money.Cents(53_65)), Final: checkout.Give(money.Cents(53_87)),
+		First: checkout.Give(money.Date{Year: 2027, Month: time.February, Day: 1}),
+	}
+}
+
+// benchOrder names the nth order. One says nothing of the next, as those of real providers may not: each
+// falls elsewhere into an index. Numbers below 2^32 have different names.
+func benchOrder(n uint64) string { return fmt.Sprintf("%016x", n*2654435761%(1<<32)) }
+
+// Orders that a benchmark makes have numbers from newOrders on; what a store is filled with has those below.
+const newOrders = 1 << 31
+
+// benchStore is a filled store that nobody serves yet.
+type benchStore struct {
+	program proc.Binary
+	spec    string // as --store takes it
+	key     string
+	keyring checkout.Keyring
+	open    []checkout.Checkout // which wait for their setup
+	ready   []checkout.Checkout // which may be confirmed
+}
+
+// records is an open store.
+type records interface {
+	ports.Store
+	Secrets() [][]byte
+	Close() error
+}
+
+// openStore opens the store that --store names.
+func openStore(b *testing.B, spec string) (db records) {
+	b.Helper()
+	path, isFile := strings.CutPrefix(spec, "sqlite:")
+	var err error
+	if isFile {
+		db, err = sqlite.Open(b.Context(), path, sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+	} else {
+		db, err = postgres.Open(b.Context(), spec, postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return db
+}
+
+// fill makes a store with so many checkouts that wait for their setup, and so many that may be confirmed.
+func fill(b *testing.B, spec string, open, ready int) *benchStore {
+	b.Helper()
+	ctx := b.Context()
+	db := openStore(b, spec)
+	defer db.Close()
+	s := &benchStore{program: proc.Build(b), spec: spec}
+	all, err := providerfile.Parse([]byte(benchProvider))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := db.ReplaceProviders(ctx,
+		func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }); err != nil {
+		b.Fatal(err)
+	}
+	s.key = sandbox.IssueKey(b, db, "TUI", catalogue.Sandbox)
+	if s.keyring, err = checkout.NewKeyring(db.Secrets()...); err != nil {
+		b.Fatal(err)
+	}
+	s.open = insertMany(b, db, s.keyring, 0, open, func(*checkout.Checkout) {})
+	s.ready = insertMany(b, db, s.keyring, open, ready, setUpByNow)
+	return s
+}
+
+// setUpByNow completes the payer's bank setup, long enough ago for nothing to happen to it any more.
+func setUpByNow(c *checkout.Checkout) {
+	c.Setup = checkout.Setup{Try: 1, BillingRequestID: "BR" + c.OrderID, Observation: checkout.Observation{
+		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateActive, Authorisation: checkout.Authorised,
+		AccountHolder: "M Tūhoe-Wāhanga", AccountTail: "67", CompletedAt: c.CreatedAt.Add(-time.Hour),
+	}}
+}
+
+// insertMany stores n checkouts, with orders from first on, as creates would.
+func insertMany(b *testing.B, db ports.Checkouts, ring checkout.Keyring, first, n int,
+	change func(*checkout.Checkout)) []checkout.Checkout {
+	b.Helper()
+	ctx, now := context.WithoutCancel(b.Context()), time.Now().UTC().Truncate(time.Millisecond)
+	stored := make([]checkout.Checkout, n)
+	var next atomic.Int64
+	var together sync.WaitGroup
+	for range 128 { // for the store commits together what comes together
+		together.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				made := opening(ring, benchOrder(uint64(first)+uint64(i)), now)
+				change(&made.Next)
+				if err := db.InsertCheckout(ctx, made, ports.Queued{Status: events.NotConfigured}); err != nil {
+					b.Error(err)
+					return
+				}
+				stored[i] = made.Next
+			}
+		})
+	}
+	together.Wait()
+	if b.Failed() {
+		b.FailNow()
+	}
+	return stored
+}
+
+// opening is what a create of the order stores.
+func opening(ring checkout.Keyring, order string, now time.Time) checkout.Change {
+	var entropy [10]byte
+	rand.Read(entropy[:])
+	cmd := benchCommand(order)
+	return cmd.Open(cmd.Intent(), checkout.Opening{ID: checkout.NewID("TUI", now, entropy), Now: now,
+		Environment: catalogue.Sandbox, Token: ring.Issue(1, now.Add(7*24*time.Hour))})
+}

@@ -1,0 +1,222 @@
+package bench_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/mail"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorilla/mux"
+)
+
+// The floor is the least that still creates a checkout durably: it routes, decodes, checks the maths, has
+// one row on the disk and answers. It knows no replay's intent, no event, no agreement and no log; a
+// machine does not create checkouts faster with the same router and driver, so the service is
+// measured as a ratio of it.
+
+// startFloor starts a floor over a store: see openFloor. The key is the only one that it takes.
+func startFloor(b *testing.B, store, key string) *child {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "--store", store, "--key", key)
+	cmd.Env = []string{floorVariable + "=1"}
+	return startChild(b, cmd)
+}
+
+func floorMain() {
+	debug.SetGCPercent(400) // as main does: the collector is not what is compared
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, func() { os.Exit(0) })
+	if err := serveFloor(ctx); err != nil {
+		os.Exit(1)
+	}
+}
+
+func serveFloor(ctx context.Context) error {
+	fs := flag.NewFlagSet("floor", flag.ExitOnError)
+	store, key, addr := fs.String("store", "", ""), fs.String("key", "", ""), fs.String("addr", "", "")
+	if err := fs.Parse(os.Args[1:]); err != nil {
+		return err
+	}
+	rows, err := openFloor(ctx, *store)
+	if err != nil {
+		return err
+	}
+	f := &floor{rows: rows, authorization: "Bearer " + *key}
+	r := mux.NewRouter()
+	r.HandleFunc("/v1/provider-checkouts", f.called(f.create)).Methods(http.MethodPost)
+	r.HandleFunc("/v1/provider-checkouts/{checkoutId}", f.called(f.get)).Methods(http.MethodGet)
+	return http.ListenAndServe(*addr, r)
+}
+
+// floorRow is what the floor keeps of a checkout.
+type floorRow struct {
+	id, order, token string
+	body             []byte
+	found            bool // the order had a row, whose id and token are these
+}
+
+// floorRows is where the floor keeps it.
+type floorRows interface {
+	// put has the row on the disk when it returns nil, or finds the one that the order has.
+	put(ctx context.Context, r *floorRow) error
+	status(ctx context.Context, id string) (string, error)
+	close() error
+}
+
+type floor struct {
+	rows          floorRows
+	authorization string
+}
+
+func (f *floor) called(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		err := errors.New("unknown key")
+		if r.Header.Get("Authorization") == f.authorization {
+			err = h(w, r)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		}
+	}
+}
+
+// floorCreate is a create's body, as it is read and echoed.
+type floorCreate struct {
+	Provider struct {
+		Code  string `json:"provider_code"`
+		Order string `json:"provider_order_id"`
+	} `json:"provider"`
+	Student struct {
+		First string `json:"first_name"`
+		Last  string `json:"last_name"`
+		Email string `json:"email"`
+	} `json:"student"`
+	Course struct {
+		Name string `json:"course_name"`
+	} `json:"course"`
+	Pricing floorPricing `json:"pricing"`
+	Plan    floorPlan    `json:"plan"`
+}
+
+type floorPricing struct {
+	Price     floorCents `json:"course_price"`
+	Principal floorCents `json:"amount_to_finance"`
+	Upfront   floorCents `json:"upfront_payment"`
+}
+
+type floorPlan struct {
+	Type      string     `json:"payment_type"`
+	Frequency string     `json:"payment_frequency"`
+	Number    int64      `json:"number_of_instalments"`
+	Regular   floorCents `json:"instalment_amount"`
+	Final     floorCents `json:"final_instalment_amount"`
+	First     string     `json:"first_payment_date"`
+}
+
+// floorCents is an amount that is written with two decimals.
+type floorCents int64
+
+func (c *floorCents) UnmarshalJSON(text []byte) error {
+	point := len(text) - 3
+	if point < 1 || text[point] != '.' {
+		return fmt.Errorf("%s is no amount", text)
+	}
+	n, err := strconv.ParseUint(string(text[:point])+string(text[point+1:]), 10, 40)
+	*c = floorCents(n)
+	return err
+}
+
+func (c floorCents) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "%d.%02d", c/100, c%100), nil
+}
+
+func (c *floorCreate) check() error {
+	if _, err := mail.ParseAddress(c.Student.Email); err != nil {
+		return err
+	}
+	if _, err := time.Parse(time.DateOnly, c.Plan.First); err != nil {
+		return err
+	}
+	price, plan := c.Pricing, c.Plan
+	switch {
+	case c.Provider.Code == "", c.Provider.Order == "", c.Student.First == "", c.Student.Last == "", c.Course.Name == "",
+		plan.Type != "interest_free_payment_plan", plan.Frequency != "Weekly", plan.Number < 1:
+		return errors.New("a field is missing or invalid")
+	case price.Price != price.Upfront+price.Principal,
+		floorCents(plan.Number-1)*plan.Regular+plan.Final != price.Principal:
+		return errors.New("the amounts do not add up")
+	}
+	return nil
+}
+
+func (f *floor) create(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
+	if err != nil {
+		return err
+	}
+	var c floorCreate
+	if err := json.Unmarshal(body, &c); err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	row := &floorRow{id: floorID(time.Now()), order: c.Provider.Order, token: rand.Text(), body: body}
+	if err := f.rows.put(r.Context(), row); err != nil {
+		return err
+	}
+	status := http.StatusCreated
+	if row.found {
+		status = http.StatusOK
+	}
+	type object = map[string]any
+	return f.answer(w, status, object{"success": true, "idempotent_replay": row.found, "provider": c.Provider,
+		"records":  object{"contact_id": "con-" + row.id, "opportunity_id": "opp-" + row.id, "dda_id": "dda-" + row.id},
+		"checkout": object{"checkout_id": row.id, "status": "direct_debit_setup_required", "requires_direct_debit": true},
+		"direct_debit": object{"setup_complete": false, "dda_id": "dda-" + row.id, "token": row.token,
+			"setup_url": "http://127.0.0.1/api/dd-setup?token=" + row.token},
+		"plan": c.Plan, "pricing": c.Pricing})
+}
+
+func floorID(now time.Time) string {
+	return fmt.Sprintf("TUI-%d-%s", now.UnixMilli(), strings.ToLower(rand.Text()[:16]))
+}
+
+func (f *floor) get(w http.ResponseWriter, r *http.Request) error {
+	id := mux.Vars(r)["checkoutId"]
+	status, err := f.rows.status(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	type object = map[string]any
+	return f.answer(w, http.StatusOK, object{"success": true, "checkout": object{"checkout_id": id, "status": status},
+		"direct_debit": object{"setup_complete": false, "billing_request_status": "pending",
+			"authorisation_status": "Customer In Progress", "authorised": false, "dda_id": "dda-" + id}})
+}
+
+func (f *floor) answer(w http.ResponseWriter, status int, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, err = w.Write(text)
+	return err
+}

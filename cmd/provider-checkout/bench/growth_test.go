@@ -1,0 +1,222 @@
+package bench_test
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// checkoutsVariable is how many checkouts BenchmarkGrowth has on file, or several numbers with commas between.
+const checkoutsVariable = "PROVIDER_CHECKOUT_BENCH_CHECKOUTS"
+
+// few is how many checkouts the store has that a grown one is compared with.
+const few = 10_000
+
+// BenchmarkGrowth shows what grows with the checkouts on file: 100,000, or as many as the environment says.
+//
+//	PROVIDER_CHECKOUT_BENCH_CHECKOUTS=1000000 go test -bench Growth -timeout 0 ./cmd/provider-checkout/bench
+//
+// Creates, replays and gets are compared with those on a store with few; what is on file is in the
+// system's memory, as it is where this has just written it.
+func BenchmarkGrowth(b *testing.B) {
+	numbers := "100000"
+	if given := os.Getenv(checkoutsVariable); given != "" {
+		numbers = given
+	}
+	onEachStore(b, func(b *testing.B, place func() string) {
+		b.Run("agreement", func(b *testing.B) { agreementSize(b, place()) })
+		small := grow(b, place(), few)
+		for text := range strings.SplitSeq(numbers, ",") {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < few {
+				b.Fatalf("%s is %q; want numbers from %d on, with commas between", checkoutsVariable, numbers, few)
+			}
+			b.Run("checkouts="+text, func(b *testing.B) { growth(b, small, grow(b, place(), n)) })
+		}
+	})
+}
+
+func growth(b *testing.B, small, large *grown) {
+	b.Run("open", large.opens)
+	b.Run("recovery", large.recovery)
+	b.Run("export", large.export)
+	b.Run("start", large.starts)
+	for _, load := range []struct {
+		name, status string
+		of           func(*grown) errand
+	}{
+		{"create", "201", func(g *grown) errand { return g.create }},
+		{"replay", "200", func(g *grown) errand { return inTurn(g.replays()) }},
+		{"get", "200", func(g *grown) errand { return inTurn(gets(g.key, g.ids())) }},
+	} {
+		b.Run(load.name, func(b *testing.B) {
+			compare(b,
+				&contender{child: large.serveIdle(b), name: "ours", next: load.of(large), status: load.status},
+				&contender{child: small.serveIdle(b), name: "few", next: load.of(small), status: load.status})
+		})
+	}
+}
+
+// grown is a store with n checkouts more than the one that the service made, all of which wait for their setup.
+type grown struct {
+	*benchStore
+	bulkFiller
+	n      int
+	filled time.Duration // how long that took
+	create errand        // creates of orders that it does not have yet
+}
+
+// sample is the numbers of few checkouts from all over the file: of so few whatever the store has, for
+// more would not stay in the client's part of the processor's cache, to the cost of the server's.
+func (g *grown) sample() []int {
+	numbers := make([]int, few)
+	for i := range numbers {
+		numbers[i] = 1 + i*(g.n/few)*7919%g.n
+	}
+	return numbers
+}
+
+func (g *grown) ids() (ids []string) {
+	for _, n := range g.sample() {
+		ids = append(ids, grownID(n))
+	}
+	return ids
+}
+
+func (g *grown) replays() (all [][]byte) {
+	for _, n := range g.sample() {
+		all = append(all, createRequest(g.key, uint64(n)))
+	}
+	return all
+}
+
+// grow makes a store in which one checkout is stored by the store itself and copied n times by SQL, which is some
+// ten times as fast: with an id, an order and an event of its own each.
+func grow(b *testing.B, spec string, n int) *grown {
+	b.Helper()
+	g := &grown{benchStore: fill(b, spec, 1, 0), bulkFiller: newBulkFiller(spec), n: n}
+	g.create = creates(g.key)
+	began := time.Now()
+	g.copy(b, n)
+	g.filled = time.Since(began)
+	return g
+}
+
+// agreementSize is how much a confirm of 52 instalments adds to a checkout: its agreement, PDF and two events.
+func agreementSize(b *testing.B, spec string) {
+	s, on := fill(b, spec, 0, 500), newBulkFiller(spec)
+	before := on.size(b)
+	c := s.serve(b)
+	goRound(b, dial(b, c.addr, 16), once(s.confirms(b)), "200", time.Minute)
+	c.stop() // which folds the log into a file
+	alone(b, (on.size(b)-before)/float64(len(s.ready)), "bytes/agreement")
+}
+
+// alone is a metric that an operation's own time says nothing of.
+func alone(b *testing.B, value float64, unit string) {
+	b.Helper()
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(value, unit)
+}
+
+func (g *grown) opens(b *testing.B) {
+	size := g.size(b)
+	for b.Loop() {
+		if err := openStore(b, g.spec).Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(size/1e6, "MB")
+	b.ReportMetric(size/float64(g.n), "bytes/checkout")
+	b.ReportMetric(float64(g.n)/g.filled.Seconds(), "filled/s")
+}
+
+// starts is from the start of a process to its first answer, which is a get.
+func (g *grown) starts(b *testing.B) {
+	var took []float64
+	get := gets(g.key, g.ids()[:1])[0]
+	for b.Loop() {
+		began := time.Now()
+		c := g.serve(b)
+		if err := dial(b, c.addr, 1)[0].ask(get, "200"); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(began).Seconds()*1000)
+		b.StopTimer()
+		c.stop()
+		b.StartTimer()
+	}
+	alone(b, middle(took), "ms-to-first-answer")
+}
+
+// serveIdle starts the service and waits until it has read a large file through, which it does while it serves: until
+// it has used next to nothing of the processor for longer than it rests between two tables, which is three times
+// what it took to read the first.
+func (g *grown) serveIdle(b *testing.B) *child {
+	b.Helper()
+	c := g.serve(b)
+	before, idle := c.cpu(), time.Duration(0)
+	for range time.Tick(time.Second) {
+		now := c.cpu()
+		idle += time.Second
+		if now-before >= 50*time.Millisecond {
+			idle = 0
+		}
+		if idle > 3*now {
+			break
+		}
+		before = now
+	}
+	return c
+}
+
+// recovery is what a server asks every few seconds, on a store with a hundred events that a crash left behind.
+func (g *grown) recovery(b *testing.B) {
+	db := openStore(b, g.spec)
+	defer db.Close()
+	g.exec(b, `UPDATE events SET status = 'pending', owned_until_ms = 1
+		WHERE seq IN (SELECT seq FROM events ORDER BY seq LIMIT 100)`)
+	ctx := context.WithoutCancel(b.Context())
+	for b.Loop() {
+		found, err := db.AbandonedCheckouts(ctx, time.Now(), 1000)
+		if err != nil || len(found) != 100 {
+			b.Fatalf("%d abandoned checkouts, %v; want 100", len(found), err)
+		}
+		if _, _, err := db.Backlog(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// export reads everything on record, and reports how much more of the heap is in use at a time.
+func (g *grown) export(b *testing.B) {
+	db := openStore(b, g.spec)
+	defer db.Close()
+	began, read, most := time.Now(), 0, uint64(0)
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	err := db.Export(context.WithoutCancel(b.Context()), ports.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Checkout: func(ports.Dossier) error {
+			if read++; read%10_000 == 0 {
+				runtime.ReadMemStats(&now)
+				most = max(most, now.HeapAlloc-min(now.HeapAlloc, before.HeapAlloc))
+			}
+			return nil
+		},
+	})
+	if err != nil || read < g.n {
+		b.Fatalf("%d checkouts exported, %v; want %d", read, err, g.n)
+	}
+	alone(b, float64(read)/time.Since(began).Seconds(), "checkouts/s")
+	alone(b, float64(most)/1e6, "heap-MB")
+}

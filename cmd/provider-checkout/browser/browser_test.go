@@ -1,0 +1,282 @@
+package browser_test
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// The tests named TestBrowser… look at the pages as a payer does, in a real browser: Debian's Chromium.
+// PROVIDER_CHECKOUT_TEST_AXE names axe-core's axe.min.js, which judges the accessibility of every
+// page; PROVIDER_CHECKOUT_TEST_BROWSER_REQUIRED=1 lets neither be missing; and
+// PROVIDER_CHECKOUT_TEST_SCREENSHOTS names a folder to put a picture of every page into.
+
+// screen is what a page is shown on.
+type screen struct {
+	name          string
+	width, height int64 // in CSS pixels
+	scale         float64
+	phone         bool
+	scheme        string // light or dark
+}
+
+var (
+	smallPhone    = screen{"small phone, light", 320, 568, 1, true, "light"}
+	darkPhone     = screen{"phone, dark", 390, 844, 2, true, "dark"}
+	lightPhone    = screen{"phone, light", 390, 844, 2, true, "light"}
+	desktop       = screen{"desktop, light", 1280, 900, 1, false, "light"}
+	darkDesktop   = screen{"desktop, dark", 1280, 900, 1, false, "dark"}
+	zoomedDesktop = screen{"desktop at 200 percent, light", 640, 450, 2, false, "light"}
+)
+
+// missing skips the test for want of a tool, or fails where none may be missing.
+func missing(t *testing.T, reason string) {
+	t.Helper()
+	if os.Getenv("PROVIDER_CHECKOUT_TEST_BROWSER_REQUIRED") != "" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
+
+// startBrowser starts a browser with a profile of its own, which ends with the test.
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		missing(t, "no browser: chromium is not on this machine")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return ctx
+}
+
+// tab is a page in the browser, on one screen.
+type tab struct {
+	t      *testing.T
+	ctx    context.Context
+	screen screen
+	script bool
+
+	mu       sync.Mutex
+	requests []string // addresses
+	faults   []string // what the browser complained of
+}
+
+// newTab opens an empty tab.
+func newTab(t *testing.T, browser context.Context, on screen, script bool) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	p := &tab{t: t, ctx: ctx, screen: on, script: script}
+	var emulate []chromedp.EmulateViewportOption
+	emulate = append(emulate, chromedp.EmulateScale(on.scale), chromedp.EmulatePortrait)
+	if on.phone {
+		emulate = append(emulate, chromedp.EmulateMobile, chromedp.EmulateTouch)
+	}
+	p.must("open a tab", chromedp.Do(ctx,
+		chromedp.EmulateViewport(on.width, on.height, emulate...),
+		chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: on.scheme}}})
+			if err != nil || script {
+				return err
+			}
+			_, err = cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+			return err
+		})))
+	p.must("listen", chromedp.Listen(ctx, p.hear))
+	return p
+}
+
+// begin has the tab report to another test, which begins with nothing heard.
+func (p *tab) begin(t *testing.T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.t, p.requests, p.faults = t, nil, nil
+}
+
+// hear notes what the page asks for, and what the browser complains of; that a page has a status like 404 is no fault.
+func (p *tab) hear(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		p.requests = append(p.requests, e.Request.URL)
+	case *runtime.EventExceptionThrown:
+		p.faults = append(p.faults, e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		if e.Entry.Source != log.EntrySourceNetwork {
+			p.faults = append(p.faults, e.Entry.Text)
+		}
+	}
+}
+
+func (p *tab) must(what string, err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatalf("%s: %s: %v", p.screen.name, what, err)
+	}
+}
+
+// open goes to an address and returns the status of the page.
+func (p *tab) open(address string) int64 {
+	p.t.Helper()
+	return p.leads("open the page", chromedp.Navigate(address))
+}
+
+// click clicks on what a CSS selector finds, which leads to another page, and returns that page's status.
+func (p *tab) click(selector string) int64 {
+	p.t.Helper()
+	return p.leads("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+// leads does what leads to another page.
+func (p *tab) leads(what string, steps ...chromedp.Action[chromedp.Void]) int64 {
+	p.t.Helper()
+	r, err := chromedp.RunResponse(p.ctx, steps...)
+	p.must(what, err)
+	return r.Status
+}
+
+// keys types text, or presses keys, wherever the focus is.
+func (p *tab) keys(text string) {
+	p.t.Helper()
+	p.must("type", chromedp.Do(p.ctx, chromedp.KeyEvent(text)))
+}
+
+// fill replaces what a field holds by typing, and leaves the field.
+func (p *tab) fill(selector, text string) {
+	p.t.Helper()
+	field := chromedp.CSS(selector)
+	p.must("fill in "+selector, chromedp.Do(p.ctx,
+		chromedp.Clear(field), chromedp.SendKeys(field, text), chromedp.Blur(field)))
+}
+
+// evaluate returns the value of an expression in the page.
+func evaluate[T any](p *tab, expression string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	p.must("evaluate "+expression, err)
+	return v
+}
+
+// text returns what a reader sees of the first element that a CSS selector finds; "" where there is none.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return evaluate[string](p, "document.querySelector('"+selector+"')?.innerText ?? ''")
+}
+
+// focus returns the id of the field that has the focus, once the browser has given it to one: it does
+// so when it draws the page for the first time.
+func (p *tab) focus() (id string) {
+	p.t.Helper()
+	for range 250 {
+		if id = evaluate[string](p, "document.activeElement.id"); id != "" {
+			break
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	return id
+}
+
+// shows checks the page's main heading.
+func (p *tab) shows(heading string) {
+	p.t.Helper()
+	if got := p.text("h1"); got != heading {
+		p.t.Fatalf("%s: the page is %q, want %q", p.screen.name, got, heading)
+	}
+}
+
+// fits checks that nothing is wider than the screen, that no date or number is broken, that the browser had nothing to complain of and that
+// everything came from this server.
+func (p *tab) fits(origin string) {
+	p.t.Helper()
+	if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > p.screen.width {
+		p.t.Errorf("%s: the page is %d pixels wide, on a screen of %d", p.screen.name, wide, p.screen.width)
+	}
+	const broken = `[...document.querySelectorAll(".whole")].filter(e => e.offsetHeight > 2 * parseFloat(getComputedStyle(e).fontSize)).map(e => e.innerText)`
+	for _, text := range evaluate[[]string](p, broken) {
+		p.t.Errorf("%s: %q is broken over lines", p.screen.name, text)
+	}
+	const dark = `getComputedStyle(document.body).backgroundColor.match(/\d+/g).every(part => part < 64)`
+	if got := evaluate[bool](p, dark); got != (p.screen.scheme == "dark") {
+		p.t.Errorf("%s: the page is dark: %v", p.screen.name, got)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, fault := range p.faults {
+		p.t.Errorf("%s: the browser complains: %s", p.screen.name, fault)
+	}
+	for _, address := range p.requests {
+		if !strings.HasPrefix(address, origin+"/") && !strings.HasPrefix(address, "data:") { // which asks nobody
+			p.t.Errorf("%s: the page asked for %s", p.screen.name, address)
+		}
+	}
+}
+
+// picture puts a picture of the whole page into the folder for them, if there is one.
+func (p *tab) picture(name string) {
+	p.t.Helper()
+	folder := os.Getenv("PROVIDER_CHECKOUT_TEST_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	p.must("take a picture", err)
+	file := strings.NewReplacer(" ", "-", ",", "").Replace(name+"--"+p.screen.name) + ".png"
+	p.must("write a picture", os.WriteFile(filepath.Join(folder, file), png, 0o644))
+}
+
+// violation is what axe-core has against a page.
+type violation struct {
+	ID, Help string
+	Nodes    []string
+}
+
+// axeSource returns the text of axe-core.
+func axeSource(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("PROVIDER_CHECKOUT_TEST_AXE")
+	if path == "" {
+		missing(t, "no axe-core: PROVIDER_CHECKOUT_TEST_AXE does not name its axe.min.js")
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(source)
+}
+
+// accessible checks the page by every rule of axe-core, that for the size of targets (WCAG 2.2) included.
+func (p *tab) accessible(axe string) {
+	p.t.Helper()
+	evaluate[int](p, axe+"\n;0")
+	found := evaluate[[]violation](p, `axe.run(document, {rules: {"target-size": {enabled: true}}}).then(result =>
+		result.violations.map(v => ({ID: v.id, Help: v.help, Nodes: v.nodes.map(n => n.html)})))`)
+	for _, v := range found {
+		p.t.Errorf("%s: %s (%s): %s", p.screen.name, v.Help, v.ID, cmp.Or(strings.Join(v.Nodes, " "), "the page"))
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import "github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+
+// commands lists every command, in the order in which an operator meets them.
+func commands() []cli.Command {
+	return []cli.Command{
+		{Name: "demo", Setup: command(demoFlags, demonstrate),
+			About: "Serve a sandbox with two providers, or walk the whole flow (--walk)",
+			More: "Everything is kept in a temporary folder, which is removed at the end; only the PDF of --walk\n" +
+				"stays. Prints the keys and curl lines for the whole flow, and every event that its own\n" +
+				"receiver verified.\n" +
+				"With --walk it walks that flow itself over HTTP, and exits 0 only if everything held."},
+		{Name: "serve", Setup: command(serveFlags, serve),
+			About: "Serve the API and the setup pages",
+			More:  secretHelp + "\n\n" + opsHelp},
+		{Name: "apply", Setup: command(applyFlags, apply),
+			About: "Create or update providers and their catalogues from a file",
+			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +
+				"stays, unless --prune is given. Prints what changed. A running server sees it within 5 s."},
+		{Name: "keys issue", Setup: command(issueFlags, issueKey),
+			About: "Make an API key for a provider and print it, once",
+			More:  "Only its hash is stored: keep what is printed."},
+		{Name: "keys list", Setup: command(storeFlag, listKeys),
+			About: "List the API keys"},
+		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(storeFlag, revokeKey),
+			About: "Revoke an API key",
+			More:  "A running server refuses it within 1 s."},
+		{Name: "agreements pdf", Args: []string{"NUMBER"}, Setup: command(pdfFlags, agreementPDF),
+			About: "Write the PDF of an agreement to a file",
+			More:  "An agreement whose PDF is missing from the record is drawn again from its figures."},
+		{Name: "agreements verify", Args: []string{"NUMBER"}, Setup: command(storeFlag, verifyAgreement),
+			About: "Check an agreement's PDF and figures against the record",
+			More: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +
+				"must have the SHA-256 on record; the charges must sum to the course price and be the schedule of\n" +
+				"the plan; the checkout must have been confirmed with this agreement; and the text of the PDF must\n" +
+				"have every figure. Exits 0 if everything held, and 1 if anything did not."},
+		{Name: "export", Setup: command(storeFlag, export),
+			About: "Write everything on record as JSON Lines",
+			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},
+		{Name: "version", Setup: command(nil, version),
+			About: "Print the version, the commit and the version of Go"},
+	}
+}

@@ -1,0 +1,377 @@
+package contract_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+)
+
+// Section 5: who may call, and how it is known.
+
+// authenticated are the endpoints that need a key, with a body for each that takes one.
+func authenticated(created response) []struct{ method, path, body string } {
+	return []struct{ method, path, body string }{
+		{http.MethodPost, "/v1/provider-checkouts", order(catalogueCreate, created.String("provider.provider_order_id"))},
+		{http.MethodGet, created.CheckoutPath(), ""},
+		{http.MethodPost, created.CheckoutPath() + "/confirm", created.ConfirmBody()},
+	}
+}
+
+// raw sends a request as it is written, lines ending in LF for CRLF, and reads the answer.
+func (s *suite) raw(t *testing.T, request string) response {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.WriteString(conn, strings.ReplaceAll(request, "\n", "\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("%.60q is not answered: %v", request, err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := response{Status: res.StatusCode, Header: res.Header, Body: string(text)}
+	r.JSON, _ = demo.ParseObject(text)
+	return r
+}
+
+func TestContract5AuthenticatedEndpointsRequireABearerKey(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		key := s.Keys["KOWHAI"]
+		for _, header := range []string{"none", "", " ", "Bearer", "Bearer ", "Basic " + key, "Token " + key, key, "Bearer," + key} {
+			for _, e := range authenticated(created) {
+				t.Run(header+" "+e.method+" "+e.path, func(t *testing.T) {
+					headers := []string{"Content-Type", "application/json", "Authorization", header}
+					if header == "none" {
+						headers = headers[:2]
+					}
+					got := s.Send(t, e.method, e.path, e.body, headers...)
+					refused(t, got, http.StatusUnauthorized, "MISSING_API_KEY")
+					if got.Header.Get("WWW-Authenticate") != "Bearer" {
+						t.Errorf("WWW-Authenticate is %q", got.Header.Get("WWW-Authenticate"))
+					}
+				})
+			}
+		}
+		got := s.Send(t, http.MethodGet, created.CheckoutPath(), "", "Authorization", "bearer "+key)
+		if got.Status != http.StatusOK {
+			t.Errorf("with the scheme in small letters a get answers %d %s", got.Status, got.Body)
+		}
+	})
+}
+
+func TestContract5TheKeyIsAskedForBeforeTheBodyIsRead(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		unknown, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{})
+		for _, tt := range []struct {
+			header, code string
+			status       int
+		}{
+			{"", "MISSING_API_KEY", http.StatusUnauthorized},
+			{"Authorization: Basic eDp5\n", "MISSING_API_KEY", http.StatusUnauthorized},
+			{"Expect: 100-continue\n", "MISSING_API_KEY", http.StatusUnauthorized},
+			{"Authorization: Bearer " + unknown + "\n", "INVALID_API_KEY", http.StatusForbidden},
+		} {
+			got := s.raw(t, "POST /v1/provider-checkouts HTTP/1.1\nHost: x\nContent-Type: application/json\n"+
+				tt.header+"Content-Length: 1073741824\n\n")
+			refused(t, got, tt.status, tt.code)
+		}
+	})
+}
+
+func TestContract5AKeyThatIsNotRecognisedIsRefusedAlike(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		key := s.Keys["KOWHAI"]
+		unknown, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
+		revoked := s.IssueKey(t, "KOWHAI", catalogue.Sandbox)
+		s.revoke(t, revoked)
+		secret := strings.Split(key, "_")[3]
+		var first string
+		for name, bad := range map[string]string{
+			"unknown":                          unknown,
+			"revoked":                          revoked,
+			"of the production environment":    s.IssueKey(t, "KOWHAI", catalogue.Production),
+			"cut short":                        key[:len(key)-1],
+			"with one letter more":             key + "a",
+			"in another letter case":           strings.ToUpper(key),
+			"with another secret":              strings.Replace(key, secret, strings.Repeat("a", len(secret)), 1),
+			"of another environment by prefix": strings.Replace(key, "sandbox", "production", 1),
+			"the setup token":                  created.String("direct_debit.token"),
+			"the signing secret":               "whsec_kowhai_0123456789abcdef",
+			"a word":                           "letmein",
+			"two words":                        key + " " + key,
+			"very long":                        strings.Repeat("k", 8000),
+		} {
+			for _, e := range authenticated(created) {
+				t.Run(name+" "+e.method+" "+e.path, func(t *testing.T) {
+					got := s.Send(t, e.method, e.path, e.body, "Content-Type", "application/json", "Authorization", "Bearer "+bad)
+					refused(t, got, http.StatusForbidden, "INVALID_API_KEY")
+					if first == "" {
+						first = anonymous(got)
+					}
+					if anonymous(got) != first {
+						t.Errorf("answer %s\nwant the same as for any other: %s", anonymous(got), first)
+					}
+				})
+			}
+		}
+	})
+}
+
+// anonymous is an answer without its request id.
+func anonymous(r response) string {
+	return fmt.Sprint(r.Status, " ", strings.ReplaceAll(r.Body, r.Header.Get("X-Request-Id"), "req_…"))
+}
+
+// revoke revokes an API key, and waits for as long as a running server may go on to take it.
+func (s *suite) revoke(t *testing.T, key string) {
+	t.Helper()
+	if err := s.Store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	s.Clock.Forward(time.Second)
+}
+
+func TestContract5TheKeyIsTakenFromItsHeaderAlone(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		path, key := s.Create(t, "ORDER-1").CheckoutPath(), s.Keys["KOWHAI"]
+		for name, got := range map[string]response{
+			"in the query":      s.Send(t, http.MethodGet, path+"?api_key="+key+"&access_token="+key, ""),
+			"in a cookie":       s.Send(t, http.MethodGet, path, "", "Cookie", "Authorization=Bearer "+key),
+			"in another header": s.Send(t, http.MethodGet, path, "", "X-Api-Key", key),
+			"in a proxy's":      s.Send(t, http.MethodGet, path, "", "Proxy-Authorization", "Bearer "+key),
+			"in the body":       s.Send(t, http.MethodPost, "/v1/provider-checkouts", `{"api_key": "`+key+`"}`, "Content-Type", "application/json"),
+			"as a Basic user":   s.Send(t, http.MethodGet, strings.Replace(s.URL, "//", "//"+key+":x@", 1)+path, ""),
+			"in a form":         s.Send(t, http.MethodPost, "/v1/provider-checkouts", "access_token="+key, "Content-Type", "application/x-www-form-urlencoded"),
+		} {
+			t.Run(name, func(t *testing.T) { refused(t, got, http.StatusUnauthorized, "MISSING_API_KEY") })
+		}
+		for _, other := range []string{"Bearer " + key, "Bearer x", "Bearer " + s.Keys["TUI"], ""} {
+			got := s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer "+key, "Authorization", other)
+			refused(t, got, http.StatusForbidden, "INVALID_API_KEY")
+		}
+	})
+}
+
+func TestContract5TheKeyDeterminesTheProvider(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		for _, code := range []string{"TUI", "NOBODY", "kowhai", "KOWHAI "} {
+			body := strings.Replace(order(catalogueCreate, "ORDER-1"), "KOWHAI", code, 1)
+			refused(t, s.Post(t, "KOWHAI", "/v1/provider-checkouts", body),
+				http.StatusForbidden, "PROVIDER_KEY_MISMATCH", "provider.provider_code")
+		}
+		if all := s.Dossiers(t); len(all) != 0 {
+			t.Errorf("refused creates made %+v", all)
+		}
+	})
+}
+
+func TestContract5TheServiceDescribesItselfWithoutAKey(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		for _, path := range []string{"/v1", "/v1/environment"} {
+			for _, header := range []string{"", "Bearer nonsense", "Bearer " + s.Keys["KOWHAI"]} {
+				got := s.Send(t, http.MethodGet, path, "", "Authorization", header)
+				if got.Status != http.StatusOK || got.At("success") != true || got.String("environment") != "sandbox" {
+					t.Errorf("GET %s with %q answers %d %s", path, header, got.Status, got.Body)
+				}
+			}
+		}
+	})
+}
+
+func TestContract5AKeyOfOneEnvironmentIsNotValidInTheOther(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "INVALID_API_KEY")
+		s.Keys["KOWHAI"] = s.IssueKey(t, "KOWHAI", catalogue.Production)
+		// The key is good now; the configuration is still the sandbox's.
+		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
+	}, func(c *service.Config, _ *httpapi.Options) { c.Environment = catalogue.Production })
+}
+
+func TestContract5AKeyOpensNoPage(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		forged := s.Send(t, http.MethodGet, "/api/dd-setup?token=forged", "")
+		withKey := s.Send(t, http.MethodGet, "/api/dd-setup?token="+s.Keys["KOWHAI"], "")
+		if withKey.Status != http.StatusNotFound || withKey.Body != forged.Body {
+			t.Errorf("the page answers an API key %d %s", withKey.Status, withKey.Body)
+		}
+		page := s.Send(t, http.MethodGet, created.String("direct_debit.setup_url"), "")
+		if page.Status != http.StatusOK || leaks(page, s.Keys["KOWHAI"]) {
+			t.Errorf("the page answers %d, with the API key: %t", page.Status, leaks(page, s.Keys["KOWHAI"]))
+		}
+	})
+}
+
+func TestContract5ProvidersMayHaveSeveralLiveKeysAndARevokedOneIsRefusedWithinASecond(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		path, old := s.Create(t, "ORDER-1").CheckoutPath(), s.Keys["KOWHAI"]
+		next := s.IssueKey(t, "KOWHAI", catalogue.Sandbox)
+		for _, key := range []string{old, next} {
+			if got := s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer "+key); got.Status != http.StatusOK {
+				t.Errorf("a live key is answered %d %s", got.Status, got.Body)
+			}
+		}
+		s.revoke(t, old)
+		refused(t, s.Get(t, "KOWHAI", path), http.StatusForbidden, "INVALID_API_KEY")
+		if got := s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer "+next); got.Status != http.StatusOK {
+			t.Errorf("with the other key revoked a live one is answered %d %s", got.Status, got.Body)
+		}
+	})
+}
+
+func TestContract5WhatAnotherProcessRevokesOrConfiguresIsSeenInTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	open := func() *sqlite.DB {
+		db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	}
+	s := newSuite(t, open())
+	created := s.Create(t, "ORDER-1")
+	s.Store = open() // the operator's commands
+	s.Configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))
+	refused(t, s.Get(t, "KOWHAI", created.CheckoutPath()), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
+	s.Configure(t, providers)
+	if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
+		t.Errorf("configured again, a get answers %d %s", got.Status, got.Body)
+	}
+	s.revoke(t, s.Keys["KOWHAI"])
+	refused(t, s.Get(t, "KOWHAI", created.CheckoutPath()), http.StatusForbidden, "INVALID_API_KEY")
+	s.Keys["KOWHAI"] = s.IssueKey(t, "KOWHAI", catalogue.Sandbox)
+	if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
+		t.Errorf("a new key is answered %d %s", got.Status, got.Body)
+	}
+}
+
+func TestContract5AnUnusableConfigurationIsRefusedWithTheReason(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		page := created.String("direct_debit.setup_url")
+		for _, tt := range []struct{ name, from, to, code, reason string }{
+			{"not active", `"active": true`, `"active": false`, "PROVIDER_NOT_ENABLED", "not active"},
+			{"not API-enabled", `"api_enabled": true`, `"api_enabled": false`, "PROVIDER_NOT_ENABLED", "not enabled for the API"},
+			{"not linked to an account", `"account_id": "acc-kowhai"`, `"account_id": ""`, "PROVIDER_NOT_ENABLED", "account"},
+			{"of another environment", `"environment": "sandbox"`, `"environment": "production"`, "PROVIDER_NOT_ENABLED", "environment"},
+			{"removed", `"provider_code": "KOWHAI"`, `"provider_code": "KOWHAI-2"`, "PROVIDER_NOT_FOUND", "configuration"},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				file := providers
+				if tt.name == "of another environment" { // events and pages of production need https
+					file = strings.Replace(file, `"webhook": {"url": "HOOKS/KOWHAI", "signing_secret": "whsec_kowhai_0123456789abcdef"},`, "", 1)
+				}
+				s.Configure(t, strings.Replace(file, tt.from, tt.to, 1))
+				status := map[string]int{"PROVIDER_NOT_ENABLED": 403, "PROVIDER_NOT_FOUND": 404}[tt.code]
+				for _, e := range authenticated(created) {
+					got := s.Send(t, e.method, e.path, e.body, "Content-Type", "application/json", "Authorization", "Bearer "+s.Keys["KOWHAI"])
+					refused(t, got, status, tt.code)
+					if !strings.Contains(got.String("error.message"), tt.reason) {
+						t.Errorf("the message %q does not say %q", got.String("error.message"), tt.reason)
+					}
+				}
+				for _, got := range []response{s.Send(t, http.MethodGet, page, ""), s.begin(t, created)} {
+					if got.Status != http.StatusGone {
+						t.Errorf("the setup page answers %d", got.Status)
+					}
+				}
+				if got := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, tt.name)); got.Status != http.StatusCreated {
+					t.Errorf("another provider's create answers %d %s", got.Status, got.Body)
+				}
+				s.Configure(t, providers)
+				if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
+					t.Errorf("usable again, a get answers %d %s", got.Status, got.Body)
+				}
+			})
+		}
+		if got := s.Confirm(t, created); got.At("already_confirmed") != false {
+			t.Errorf("after all that confirm answers %d %s", got.Status, got.Body)
+		}
+	})
+}
+
+func TestContract5CheckingAKeyWritesNothing(t *testing.T) {
+	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+		created := s.Create(t, "ORDER-1")
+		store.fail(func(call string) error {
+			switch call {
+			case "InsertCheckout", "UpdateCheckout", "SettleEvent", "DrawNumber":
+				return errors.New("attempt to write a readonly database")
+			}
+			return nil
+		})
+		if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
+			t.Errorf("on a store that cannot be written a get answers %d %s", got.Status, got.Body)
+		}
+		if got := s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")); got.Status != http.StatusOK {
+			t.Errorf("on a store that cannot be written a replay answers %d %s", got.Status, got.Body)
+		}
+	})
+}
+
+func TestContract5OnlyTheHashOfAKeyIsKept(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		text := s.Keys["KOWHAI"]
+		if !regexp.MustCompile(`^pck_sandbox_[a-z2-7]{8}_[a-z2-7]{44}_[a-z2-7]{7}$`).MatchString(text) {
+			t.Errorf("the key is %q", text)
+		}
+		hash := sha256.Sum256([]byte(text))
+		kept, err := s.Store.Key(context.WithoutCancel(t.Context()), hash)
+		if err != nil || kept.Hash != hash || strings.Contains(fmt.Sprintf("%+v", kept), strings.Split(text, "_")[3]) {
+			t.Errorf("of the key is kept %+v, %v", kept, err)
+		}
+	})
+}
+
+func TestContract5BadKeysAreSlowedDownAndLockNobodyOut(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		path := s.Create(t, "ORDER-1").CheckoutPath()
+		slowed := 0
+		for i := range 100 {
+			bad := s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer guess")
+			switch bad.String("error.code") {
+			case "RATE_LIMITED":
+				slowed++
+				refused(t, bad, http.StatusTooManyRequests, "RATE_LIMITED")
+			default:
+				refused(t, bad, http.StatusForbidden, "INVALID_API_KEY")
+			}
+			if i%25 == 0 {
+				if good := s.Get(t, "KOWHAI", path); good.Status != http.StatusOK {
+					t.Errorf("after %d bad keys a good one is answered %d %s", i+1, good.Status, good.Body)
+				}
+			}
+		}
+		if slowed == 0 {
+			t.Error("a hundred bad keys in a row were all looked at")
+		}
+	}, func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 3 })
+}

@@ -1,0 +1,310 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Section 7, "the response never includes secrets", taken further: no secret and nothing about a person
+// leaves the store but where the contract sends it. Marked values go through every flow and
+// every failure; then the log, the answers and the events are searched for them.
+
+const (
+	operatorSecret = "canary-operator-secret-0123456789abcdef"
+	signingSecret  = "whsec_canary_0123456789abcdef"
+	canaryFirst    = "Canaryfirst"
+	canaryLast     = "Canarylast"
+	canaryEmail    = "canary.email@students.example.ac.nz"
+	canaryHolder   = "Canaryholder"
+	canaryCreate   = `{"provider": {"provider_code": "KOWHAI", "provider_order_id": "ORDER"},
+		"student": {"first_name": "` + canaryFirst + `", "last_name": "` + canaryLast + `", "email": "` + canaryEmail + `"},
+		"course": {"course_code": "NZDIP"},
+		"plan": {"payment_frequency": "Weekly", "first_payment_date": "2027-02-01"}}`
+)
+
+var canaryProviders = strings.Replace(providers, "whsec_kowhai_0123456789abcdef", signingSecret, 1)
+
+// person is what is known about a person, whole or in the part that tells most.
+var person = []string{canaryFirst, canaryLast, canaryEmail, "canary.email", canaryHolder, "0068389", "01-0902", "010902"}
+
+// mine is a sandbox that is full of canaries, all of whose parts can fail, and what it answered.
+type mine struct {
+	*suite
+	store *faulty
+	press *press
+	bank  *bank
+
+	secrets []string // but for the setup tokens
+	tokens  []string
+	api     []response
+	pages   []response
+}
+
+func withCanaries(c *service.Config, o *httpapi.Options) *mine {
+	keyring, err := checkout.NewKeyring([]byte(operatorSecret))
+	if err != nil {
+		panic(err) // the secret is long enough
+	}
+	c.Keyring = keyring
+	m := &mine{store: withFaultyStore(c, o), press: withPress(c, o), bank: withBank(c, o)}
+	m.press.does = func(int) error { return nil }
+	return m
+}
+
+func (m *mine) call(t *testing.T, method, path, body string, headers ...string) response {
+	t.Helper()
+	r := m.Send(t, method, path, body, append([]string{
+		"Authorization", "Bearer " + m.Keys["KOWHAI"], "Content-Type", "application/json"}, headers...)...)
+	m.api = append(m.api, r)
+	if token := r.String("direct_debit.token"); token != "" {
+		m.tokens = append(m.tokens, token)
+	}
+	return r
+}
+
+func (m *mine) open(t *testing.T, path string, form url.Values) response {
+	t.Helper()
+	var r response
+	if form == nil {
+		r = m.Send(t, http.MethodGet, path, "")
+	} else {
+		r = m.Send(t, http.MethodPost, path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	}
+	m.pages = append(m.pages, r)
+	return r
+}
+
+// flow goes from a create to a repeated confirm, whatever it is answered, with the faults of payers on the way.
+func (m *mine) flow(t *testing.T, id string) {
+	created := m.call(t, http.MethodPost, "/v1/provider-checkouts", order(canaryCreate, id))
+	token := created.String("direct_debit.token")
+	path := "/v1/provider-checkouts/KOWHAI-1-aaaaaaaaaaaaaaaa"
+	if token != "" {
+		path = created.CheckoutPath()
+	}
+	m.call(t, http.MethodPost, "/v1/provider-checkouts", order(canaryCreate, id), "Idempotency-Key", "other-"+id)
+	m.call(t, http.MethodGet, path, "")
+	m.call(t, http.MethodPost, path+"/confirm", created.ConfirmBody())
+	m.open(t, "/api/dd-setup?token="+token, nil)
+	m.open(t, "/api/dd-setup/legal?token="+token, nil)
+	m.open(t, "/api/dd-setup", url.Values{"token": {token}})
+	const form = "/sandbox/processor/billing-requests"
+	m.open(t, form+"?token="+token, nil)
+	for _, account := range []string{"01-0902-0068388-00", demo.AccountNumber} {
+		m.open(t, form, url.Values{"token": {token}, "account_holder_name": {canaryHolder},
+			"account_number": {account}, "authority_confirmed": {"yes"}})
+	}
+	m.open(t, "/api/dd-setup?token="+token, nil)
+	m.call(t, http.MethodGet, path, "")
+	for range 2 {
+		m.call(t, http.MethodPost, path+"/confirm", created.ConfirmBody())
+	}
+	m.open(t, "/api/dd-setup?token="+token, nil)
+}
+
+// mistakes makes those that a provider's engineer makes.
+func (m *mine) mistakes(t *testing.T) {
+	const path = "/v1/provider-checkouts"
+	created := m.call(t, http.MethodPost, path, order(canaryCreate, "MISTAKES"))
+	good, confirm := order(canaryCreate, "MISTAKES-2"), created.ConfirmBody()
+	for _, body := range []string{
+		"", good + "}", good[:len(good)-2], "\xff" + good, strings.Replace(good, `"last_name"`, `"first_name"`, 1),
+		strings.Replace(good, `"email"`, `"Email"`, 1), `"` + canaryEmail + `"`, `["` + canaryEmail + `"]`,
+		set(t, good, "student.email", `"`+canaryEmail+` "`), set(t, good, "student.email", `["`+canaryEmail+`"]`),
+		set(t, good, "student.first_name", `"`+canaryFirst+`\u0000"`), set(t, good, "student.nickname", `"`+canaryFirst+`"`),
+		set(t, good, "student.last_name", `"`+strings.Repeat(canaryLast, 50)+`"`),
+		set(t, good, "plan.payment_frequency", `"`+canaryFirst+`"`), set(t, good, "course.course_code", `"`+canaryEmail+`"`),
+		set(t, good, "plan.first_payment_date", `"`+canaryLast+`"`), set(t, good, "pricing.course_price", `"`+canaryLast+`"`),
+		set(t, good, "provider.provider_code", `"`+canaryFirst+`"`), good + strings.Repeat(" ", 64<<10),
+		strings.Replace(order(canaryCreate, "MISTAKES"), "2027-02-01", "2027-03-01", 1),
+	} {
+		m.call(t, http.MethodPost, path, body)
+	}
+	one := created.CheckoutPath()
+	for _, field := range confirmFields {
+		m.call(t, http.MethodPost, one+"/confirm", set(t, confirm, field, `"`+canaryEmail+`"`))
+		m.call(t, http.MethodPost, one+"/confirm", set(t, confirm, field, `"`+m.Keys["KOWHAI"]+`"`))
+	}
+	m.call(t, http.MethodPost, path, good, "Idempotency-Key", canaryEmail+" x")
+	m.call(t, http.MethodPost, path, good, "Content-Encoding", "gzip")
+	m.call(t, http.MethodGet, one+"?api_key="+m.Keys["KOWHAI"]+"&email="+canaryEmail, "", "Referer", m.URL+"/?"+canaryEmail)
+	m.call(t, http.MethodGet, "/v1/nothing?token="+created.String("direct_debit.token"), "", "User-Agent", canaryEmail)
+	for _, bad := range []string{m.Keys["KOWHAI"] + "x", signingSecret, operatorSecret} {
+		m.api = append(m.api, m.Send(t, http.MethodGet, one, "", "Authorization", "Bearer "+bad))
+	}
+	m.call(t, http.MethodGet, path+"/"+created.String("direct_debit.token"), "")
+	m.call(t, http.MethodPost, path+"/"+created.String("direct_debit.token")+"/confirm", confirm)
+	m.call(t, http.MethodGet, "/v1/"+m.Keys["KOWHAI"], "")
+	m.open(t, "/api/dd-setup/"+created.String("direct_debit.token"), nil)
+	m.open(t, "/api/dd-setup?token="+created.String("direct_debit.token")+"x", nil)
+	m.open(t, "/api/dd-setup?token="+m.Keys["KOWHAI"], nil)
+}
+
+// failures runs the flow once with each part failing.
+func (m *mine) failures(t *testing.T) {
+	broken := errors.New("the cable is out")
+	for _, fault := range []func() error{
+		func() error { return broken }, func() error { return fmt.Errorf("wait: %w", ports.ErrBusy) }, func() error { panic(broken) },
+	} {
+		for _, need := range []string{"Key", "Provider", "Providers", "Course", "Checkout", "CheckoutByOrder", "CheckoutByKey",
+			"InsertCheckout", "UpdateCheckout", "DrawNumber"} {
+			m.Clock.Forward(5 * time.Second) // what the operator configured is read again
+			m.store.fail(func(call string) error {
+				if call == need {
+					return fault()
+				}
+				return nil
+			})
+			m.flow(t, fmt.Sprint("FAILS-", len(m.api)))
+		}
+	}
+	m.store.fail(nil)
+	m.bank.down()
+	m.flow(t, "BANK-DOWN")
+	m.bank.sayMandate(checkout.MandateCancelled)
+	m.flow(t, "MANDATE-CANCELLED")
+	m.bank.say(nil)
+	m.press.does = func(int) error { return broken }
+	m.flow(t, "PRESS-FAILS")
+	m.press.does = func(int) error { panic(broken) }
+	m.flow(t, "PRESS-PANICS")
+	m.Receiver.AnswerWith(func(delivery) int { return http.StatusInternalServerError })
+	m.call(t, http.MethodPost, "/v1/provider-checkouts", order(canaryCreate, "HOOKS-FAIL"))
+}
+
+func TestContract7NoSecretAndNothingAboutAPersonLeaks(t *testing.T) {
+	contractWith(t, withCanaries, func(t *testing.T, s *suite, m *mine) {
+		m.suite = s
+		s.Configure(t, canaryProviders)
+		for _, key := range s.Keys {
+			m.secrets = append(m.secrets, key, strings.Split(key, "_")[3])
+		}
+		m.secrets = append(m.secrets, operatorSecret, signingSecret, "the cable is out")
+		m.flow(t, "GOOD")
+		if last := m.api[len(m.api)-1]; last.At("already_confirmed") != true {
+			t.Fatalf("the flow ends with %d %s", last.Status, last.Body)
+		}
+		m.mistakes(t)
+		m.failures(t)
+		m.search(t)
+	})
+}
+
+// search looks for the canaries.
+func (m *mine) search(t *testing.T) {
+	signatures := make([]string, len(m.tokens)) // what makes a token one; before it stands the checkout's id
+	for i, token := range m.tokens {
+		signatures[i] = token[strings.LastIndex(token, ".")+1:]
+	}
+	for _, r := range m.api {
+		if leaks(r, m.secrets...) || leaks(r, person...) {
+			t.Errorf("an answer leaks: %d %s %v", r.Status, r.Body, r.Header)
+		}
+		if r.String("direct_debit.token") == "" && leaks(r, signatures...) {
+			t.Errorf("an answer other than a create's has a token: %d %s %v", r.Status, r.Body, r.Header)
+		}
+	}
+	for _, r := range m.pages {
+		if leaks(r, m.secrets...) || leaks(r, canaryEmail) {
+			t.Errorf("a page leaks: %d %s %v", r.Status, r.Body, r.Header)
+		}
+	}
+	for _, hook := range m.Receiver.Deliveries() {
+		event := response{Body: string(hook.Body), Header: hook.Header}
+		if leaks(event, m.secrets...) || leaks(event, person...) || leaks(event, signatures...) {
+			t.Errorf("an event leaks: %s %v", event.Body, event.Header)
+		}
+	}
+	log := m.Log.String()
+	searched := append(append(signatures, person...), m.secrets[:len(m.secrets)-1]...) // a fault's own words belong there
+	for line := range strings.Lines(log) {
+		if leaks(response{Body: line}, searched...) {
+			t.Errorf("the log leaks: %s", line)
+		}
+		if !json.Valid([]byte(line)) {
+			t.Errorf("a line of the log is no JSON: %q", line)
+		}
+	}
+	for _, r := range append(m.api, m.pages...) {
+		if id := r.Header.Get("X-Request-Id"); id == "" || !strings.Contains(log, id) {
+			t.Errorf("request %q is not on the log", id)
+		}
+	}
+}
+
+func TestContract7NothingThatIsSentForgesALineOfTheLog(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		const forged = `{"level":"INFO","msg":"forged"}`
+		for _, path := range []string{"/v1/\r\n" + forged, "/v1/\x1b[2J" + forged, "/v1/provider-checkouts/\n" + forged, "/v1/" + forged} {
+			s.Send(t, http.MethodGet, (&url.URL{Path: path}).EscapedPath(), "", "Authorization", "Bearer "+s.Keys["KOWHAI"])
+		}
+		s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, `\r\n`+strings.ReplaceAll(forged, `"`, `\"`)))
+		lines := 0
+		for line := range strings.Lines(s.Log.String()) {
+			lines++
+			var got struct{ Msg string }
+			if err := json.Unmarshal([]byte(line), &got); err != nil || got.Msg != "request" {
+				t.Errorf("line %q: %v", line, err)
+			}
+		}
+		if lines != 5 {
+			t.Errorf("5 requests made %d lines", lines)
+		}
+	})
+}
+
+func TestContract5NoKeyTokenOrSecretIsInTheStoresFiles(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "store.db"),
+		sqlite.Options{Environment: catalogue.Sandbox, Secrets: [][]byte{[]byte(operatorSecret)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var m *mine
+	s := newSuite(t, db, func(c *service.Config, o *httpapi.Options) { m = withCanaries(c, o) })
+	m.suite = s
+	s.Configure(t, canaryProviders)
+	m.flow(t, "GOOD")
+
+	var kept strings.Builder
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.Write(text)
+	}
+	if !strings.Contains(kept.String(), canaryEmail) {
+		t.Fatal("the search does not find what is kept")
+	}
+	key, token := s.Keys["KOWHAI"], m.tokens[0]
+	for what, text := range map[string]string{
+		"an API key": strings.Split(key, "_")[3], "a setup token": token[strings.LastIndex(token, ".")+1:],
+		"the signing secret": signingSecret, "the operator's secret": operatorSecret, "the account number": "0068389",
+	} {
+		if strings.Contains(kept.String(), text) {
+			t.Errorf("%s is in the store's files", what)
+		}
+	}
+}

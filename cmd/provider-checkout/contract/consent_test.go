@@ -1,0 +1,97 @@
+package contract_test
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// noticeOf gives the first provider of the file this notice period.
+func noticeOf(days string) string {
+	return strings.Replace(providers, `"active": true`, `"notice_days": `+days+`, "active": true`, 1)
+}
+
+// goOn sends the form of the setup page as a browser at that address does.
+func (s *suite) goOn(t *testing.T, page response, from string) response {
+	t.Helper()
+	var fields []string
+	for _, e := range pick(sandbox.Elements(t, page), "input", "type", "hidden") {
+		fields = append(fields, e.Attr["name"], e.Attr["value"])
+	}
+	return s.Submit(t, sandbox.SetupPagePath, fields, "X-Forwarded-For", from)
+}
+
+func behindAProxy(_ *service.Config, o *httpapi.Options) {
+	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+}
+
+// The contract has the payer set up the direct debit on the hosted page (section 1). What was agreed to there is
+// kept: when, from where, and which terms.
+func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		s.Configure(t, noticeOf("2"))
+		created := s.Create(t, "order-1")
+		page := s.Visit(t, created.String("direct_debit.setup_url"))
+		s.goOn(t, page, "198.51.100.1") // a first look, on another device
+		s.Clock.Forward(time.Minute)
+		if r := s.goOn(t, page, "203.0.113.7"); r.Status != http.StatusSeeOther {
+			t.Fatalf("going on: %d %s", r.Status, r.Body)
+		}
+		at := s.Clock.Now()
+		s.Clock.Forward(time.Minute)
+		s.Submit(t, sandbox.BankFormPath, bankDetails(created, goodAccount))
+		confirmed := s.Confirm(t, created)
+
+		d := s.dossier(t, "order-1")
+		got := d.Checkout.Setup.Consent
+		if at.Sub(got.At).Abs() > time.Minute/2 || got.From != "203.0.113.7" || got.Version() != agreement.Version || got.NoticeDays != 2 {
+			t.Errorf("the checkout's consent is %+v, want one of %v, from 203.0.113.7, to the terms of %s with 2 days of notice",
+				got, at, agreement.Version)
+		}
+		if d.Agreement.DirectDebit.Consent != d.Checkout.Setup.Consent {
+			t.Errorf("the agreement's consent is %+v, the checkout's %+v", d.Agreement.DirectDebit.Consent, d.Checkout.Setup.Consent)
+		}
+		doc, err := s.Store.Document(t.Context(), confirmed.String("agreement.number"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := pdf.Text(doc.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, said := range []string{"accepted on the setup page", got.Terms, "203.0.113.7", "2 calendar days"} {
+			if !strings.Contains(withoutSpace(text), withoutSpace(said)) {
+				t.Errorf("the PDF does not say %q:\n%s", said, text)
+			}
+		}
+	}, behindAProxy)
+}
+
+func TestContract1TermsThatChangedAreReadBeforeTheyAreAccepted(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "order-1")
+		page := s.Visit(t, created.String("direct_debit.setup_url"))
+		s.Configure(t, noticeOf("2"))
+		again := s.goOn(t, page, "203.0.113.7")
+		if again.Status != http.StatusConflict || heading(t, again) != sandbox.OpenTitle || !strings.Contains(again.Body, "The terms have changed") {
+			t.Fatalf("going on after the terms changed: %d %s", again.Status, again.Body)
+		}
+		if d := s.dossier(t, "order-1"); !d.Checkout.Setup.Consent.IsZero() || d.Checkout.Setup.Try != 0 {
+			t.Errorf("setup = %+v, want none begun", d.Checkout.Setup)
+		}
+		if r := s.goOn(t, again, "203.0.113.7"); r.Status != http.StatusSeeOther {
+			t.Errorf("going on from the page that was read again: %d %s", r.Status, r.Body)
+		}
+	})
+}
+
+// withoutSpace removes all white space, because a line of a PDF may break anywhere.
+func withoutSpace(text string) string { return strings.Join(strings.Fields(text), "") }

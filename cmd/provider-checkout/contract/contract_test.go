@@ -1,0 +1,105 @@
+package contract_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/postgres"
+	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// The tests of this folder hold the program to the contract with the provider, from outside: each talks HTTP to the
+// handler that the binary serves, once over every store. Their names are a table of contents of the contract; the
+// number after "Contract" is the section.
+
+// suite is a sandbox, with methods that the tests of the contract share.
+type suite struct{ *sandbox.Sandbox }
+
+func newSuite(t *testing.T, store ports.Store, changes ...func(*service.Config, *httpapi.Options)) *suite {
+	t.Helper()
+	return &suite{sandbox.New(t, store, changes...)}
+}
+
+// Short names for what almost every test needs.
+
+type (
+	response = sandbox.Response
+	delivery = sandbox.Delivery
+)
+
+const (
+	providers       = sandbox.Providers
+	catalogueCreate = sandbox.CatalogueCreate
+	legacyCreate    = sandbox.LegacyCreate
+)
+
+func order(body, id string) string { return sandbox.Order(body, id) }
+
+func set(t *testing.T, body, path, raw string) string {
+	t.Helper()
+	return sandbox.Set(t, body, path, raw)
+}
+
+// stores opens an empty store of each kind.
+var stores = []struct {
+	name string
+	open func(t *testing.T) ports.Store
+}{
+	{"memory", func(t *testing.T) ports.Store { return memory.New() }},
+	{"sqlite", func(t *testing.T) ports.Store {
+		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
+			sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	}},
+	{"postgres", func(t *testing.T) ports.Store {
+		db, err := postgres.Open(t.Context(), postgrestest.URL(t),
+			postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	}},
+}
+
+// contract runs a test of the contract over every store.
+func contract(t *testing.T, test func(t *testing.T, s *suite), changes ...func(*service.Config, *httpapi.Options)) {
+	for _, store := range stores {
+		t.Run(store.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newSuite(t, store.open(t), changes...))
+		})
+	}
+}
+
+// refused checks that an answer is the error envelope with this status, code and these fields.
+func refused(t *testing.T, r response, status int, code string, fields ...string) {
+	t.Helper()
+	var got []string
+	details, _ := r.At("error.details").([]any)
+	for _, d := range details {
+		m, _ := d.(map[string]any)
+		got = append(got, fmt.Sprint(m["field"]))
+		if m["message"] == nil || m["message"] == "" {
+			t.Errorf("the detail of %v has no message", m["field"])
+		}
+	}
+	if r.Status != status || r.String("error.code") != code || r.At("success") != false ||
+		r.String("error.message") == "" || r.String("request_id") != r.Header.Get("X-Request-Id") ||
+		fmt.Sprint(got) != fmt.Sprint(fields) {
+		t.Errorf("answer %d %s\nwant %d %s in %q", r.Status, r.Body, status, code, fields)
+	}
+}

@@ -1,0 +1,317 @@
+package contract_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// listening serves the sandbox as the serve command does, its limits included, and returns the address.
+func (s *suite) listening(t *testing.T) (address string) {
+	t.Helper()
+	svc, err := service.New(s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var server sync.WaitGroup
+	server.Go(func() {
+		log := s.Options.Log
+		running := &site.Site{Service: svc, Handler: site.Handler(svc, s.Options), Ops: ops.New(svc, ops.NewMetrics(), log), Log: log}
+		if err := running.Serve(ctx, ln, nil); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	t.Cleanup(func() { stop(); server.Wait() })
+	return ln.Addr().String()
+}
+
+// raw sends bytes over a connection of its own and returns the answers that come back until the
+// server closes it. What is sent must lead to that.
+func raw(t *testing.T, address string, sent ...string) (answers []string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	out := bufio.NewWriter(conn) // writes strings without a copy of each
+	for _, part := range sent {
+		out.WriteString(part)
+		if out.Flush() != nil {
+			break // the server has had enough: its answer is on the way
+		}
+	}
+	for in := bufio.NewReader(conn); ; {
+		res, err := http.ReadResponse(in, nil)
+		if err != nil {
+			if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+				t.Errorf("the connection stays open after %.200q: %q", sent, answers)
+			}
+			return answers
+		}
+		body, _ := io.ReadAll(res.Body)
+		answers = append(answers, fmt.Sprintf("%d %s", res.StatusCode, body))
+	}
+}
+
+// request is the beginning of a create of TUI, up to its last header.
+func (s *suite) request(headers ...string) string {
+	return "POST /v1/provider-checkouts HTTP/1.1\r\nHost: pay.example\r\nAuthorization: Bearer " + s.Keys["TUI"] + "\r\n" +
+		strings.Join(append(headers, "\r\n"), "\r\n")
+}
+
+func TestContract7ABodyOver64KiBIsRefusedUnread(t *testing.T) {
+	const large = "413 "
+	contract(t, func(t *testing.T, s *suite) {
+		address := s.listening(t)
+		fits := order(legacyCreate, "FITS")
+		fits += strings.Repeat(" ", 64<<10-len(fits))
+		if r := s.Post(t, "TUI", "/v1/provider-checkouts", fits); r.Status != http.StatusCreated {
+			t.Errorf("64 KiB: %d %s", r.Status, r.Body)
+		}
+		refused(t, s.Post(t, "TUI", "/v1/provider-checkouts", fits+" "), http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE")
+		refused(t, s.Post(t, "TUI", "/v1/provider-checkouts/x/confirm", fits+" "), http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE")
+
+		const json = "Content-Type: application/json"
+		for name, sent := range map[string][]string{
+			"1 GiB announced, none sent":             {s.request(json, "Content-Length: 1073741824")},
+			"1 GiB announced, to be asked for":       {s.request(json, "Expect: 100-continue", "Content-Length: 1073741824")},
+			"1 GiB announced and coming":             {s.request(json, "Content-Length: 1073741824"), strings.Repeat(" ", 4<<20)},
+			"an endless chunk":                       {s.request(json, "Transfer-Encoding: chunked"), "40000000\r\n", strings.Repeat(" ", 4<<20)},
+			"chunks without end":                     {s.request(json, "Transfer-Encoding: chunked"), strings.Repeat("400\r\n"+strings.Repeat(" ", 1024)+"\r\n", 1024)},
+			"more digits than a length can sensibly": {s.request(json, "Content-Length: 9223372036854775807")},
+		} {
+			answers := raw(t, address, sent...)
+			if len(answers) > 1 || len(answers) == 1 && !strings.HasPrefix(answers[0], large) {
+				t.Errorf("%s: %q, want 413 and a closed connection", name, answers)
+			}
+			if len(sent) == 1 && len(answers) == 0 {
+				t.Errorf("%s: no answer", name)
+			}
+		}
+		for name, keys := range map[string]string{"no key": "", "a bad key": "Authorization: Bearer pck_sandbox_x\r\n"} {
+			answers := raw(t, address, "POST /v1/provider-checkouts HTTP/1.1\r\nHost: x\r\n"+keys+"Content-Length: 1073741824\r\n\r\n")
+			if len(answers) != 1 || !strings.HasPrefix(answers[0], "40") || !strings.Contains(answers[0], "API_KEY") {
+				t.Errorf("%s with 1 GiB announced: %q", name, answers)
+			}
+		}
+		if n := len(s.Dossiers(t)); n != 1 {
+			t.Errorf("%d checkouts are on record, want the one that fits", n)
+		}
+		calm(t, s)
+	})
+}
+
+func TestContract7HostileBodiesCostBoundedMemory(t *testing.T) {
+	for _, store := range stores { // one after the other: what is measured is the whole process
+		t.Run(store.name, func(t *testing.T) {
+			s := newSuite(t, store.open(t))
+			address := s.listening(t)
+			const json = "Content-Type: application/json"
+			good := order(legacyCreate, "ORDER-1")
+			bodies := map[string]string{
+				"10,000 deep":            strings.Repeat("[", 10_000),
+				"1e999999":               strings.Replace(good, "1250.00", "1e999999", 1),
+				"an exponent of 60 KB":   strings.Replace(good, "1250.00", "1e"+strings.Repeat("9", 60_000), 1),
+				"a number of 60 KB":      strings.Replace(good, "1250.00", strings.Repeat("9", 60_000), 1),
+				"10,000 names":           "{" + strings.TrimSuffix(strings.Repeat(`"":1,`, 10_000), ",") + "}",
+				"30,000 values":          `{"x": [` + strings.TrimSuffix(strings.Repeat(`0,`, 30_000), ",") + `]}`,
+				"10,000 escapes in text": strings.Replace(good, "Hemi", strings.Repeat(`\u0041`, 10_000), 1),
+				"10,000 marks on text":   strings.Replace(good, "Hemi", "e"+strings.Repeat("\u0301", 10_000), 1),
+			}
+			const rounds, each = 5, 16 << 20 // bytes in all, most of them short-lived: 256 for each of a body
+			for name, body := range bodies {
+				began := time.Now()
+				grown := allocated(func() {
+					for range rounds {
+						if r := s.Post(t, "TUI", "/v1/provider-checkouts", body); r.Status != http.StatusBadRequest {
+							t.Errorf("%s: %d", name, r.Status)
+						}
+					}
+				})
+				if grown/rounds > each || time.Since(began)/rounds > time.Second {
+					t.Errorf("%s costs %d bytes and %v a request", name, grown/rounds, time.Since(began)/rounds)
+				}
+			}
+			megabyte := strings.Repeat(" ", 1<<20)
+			if grown := allocated(func() {
+				raw(t, address, append([]string{s.request(json, "Content-Length: 1073741824")}, manyTimes(megabyte, 1024)...)...)
+				raw(t, address, append([]string{s.request(json, "Transfer-Encoding: chunked") + "40000000\r\n"}, manyTimes(megabyte, 1024)...)...)
+			}); grown > 4<<20 {
+				t.Errorf("two bodies of 1 GiB cost %d bytes", grown)
+			}
+			untouched(t, s)
+		})
+	}
+}
+
+// allocated returns how many bytes the process allocates while f runs.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func manyTimes(text string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = text
+	}
+	return all
+}
+
+func TestContract4ABodyMustBeDeclaredAsJSON(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		for _, headers := range [][]string{
+			{}, {"Content-Type", ""}, {"Content-Type", "text/plain"}, {"Content-Type", "application/x-www-form-urlencoded"},
+			{"Content-Type", "multipart/form-data; boundary=x"}, {"Content-Type", "application/jsonp"}, {"Content-Type", "text/json"},
+			{"Content-Type", "application/json; charset=utf-16"}, {"Content-Type", "application/json; charset=iso-8859-1"},
+			{"Content-Type", "application/json;;"}, {"Content-Type", "application/json, text/plain"},
+			{"Content-Type", "application/json", "Content-Type", "text/plain"},
+			{"Content-Type", "application/json", "Content-Encoding", "gzip"}, {"Content-Type", "application/json", "Content-Encoding", "br"},
+		} {
+			headers = append(headers, "Authorization", "Bearer "+s.Keys["TUI"])
+			refused(t, s.Send(t, http.MethodPost, "/v1/provider-checkouts", order(legacyCreate, "ORDER-1"), headers...),
+				http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
+		}
+		untouched(t, s)
+		for i, media := range []string{"application/json", "application/json; charset=utf-8", "APPLICATION/JSON;charset=\"UTF-8\""} {
+			r := s.Send(t, http.MethodPost, "/v1/provider-checkouts", order(legacyCreate, fmt.Sprintf("ORDER-%d", i)),
+				"Authorization", "Bearer "+s.Keys["TUI"], "Content-Type", media)
+			if r.Status != http.StatusCreated {
+				t.Errorf("%s: %d %s", media, r.Status, r.Body)
+			}
+		}
+	})
+}
+
+func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		address := s.listening(t)
+		verbs := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "PRI", "get", "X"}
+		for path, allow := range map[string]string{
+			"/v1": "GET, HEAD", "/v1/environment": "GET, HEAD", "/v1/provider-checkouts": "POST",
+			"/v1/provider-checkouts/TUI-1-x": "GET, HEAD", "/v1/provider-checkouts/TUI-1-x/confirm": "POST",
+		} {
+			for _, verb := range verbs {
+				if strings.Contains(", "+allow+",", ", "+verb+",") {
+					continue
+				}
+				answers := raw(t, address, verb+" "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+				if verb == "HEAD" && len(answers) == 1 && strings.HasPrefix(answers[0], "405 ") {
+					continue // without a body
+				}
+				if len(answers) != 1 || !strings.HasPrefix(answers[0], "405 ") || !strings.Contains(answers[0], "METHOD_NOT_ALLOWED") {
+					t.Errorf("%s %s: %q, want 405", verb, path, answers)
+				}
+			}
+			r := s.Send(t, http.MethodDelete, path, "", "Authorization", "Bearer "+s.Keys["TUI"])
+			refused(t, r, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
+			if got := r.Header.Get("Allow"); got != allow {
+				t.Errorf("DELETE %s: Allow %q, want %q", path, got, allow)
+			}
+		}
+		for _, target := range []string{"OPTIONS *", "CONNECT pay.example:443", "GET /v1/", "GET //v1", "GET /V1", "GET /v1/../v1", "GET /v1%2f",
+			"GET /", "GET /v2", "GET /api/demos/", "GET /metrics", "GET /debug/pprof/", "GET /.git/config", "GET /v1/provider-checkouts/a/b/c",
+			"GET /v1/provider-checkouts/..%2f..%2fetc"} {
+			answers := raw(t, address, target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+			if len(answers) != 1 || !strings.HasPrefix(answers[0], "404 ") || !strings.Contains(answers[0], `"NOT_FOUND"`) {
+				t.Errorf("%s: %q, want 404 in the envelope", target, answers)
+			}
+		}
+		for _, header := range []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"} {
+			r := s.Send(t, http.MethodGet, "/v1/provider-checkouts", "", header, "POST", "Authorization", "Bearer "+s.Keys["TUI"])
+			refused(t, r, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
+		}
+		untouched(t, s)
+	})
+}
+
+// broken is a store with a fault in its code.
+type broken struct{ ports.Store }
+
+func (b broken) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Queued) error {
+	if change.Next.OrderID == "PANIC" {
+		panic("secret of the store")
+	}
+	return b.Store.InsertCheckout(ctx, change, queued)
+}
+
+func TestContract7APanicIsAnInternalErrorAndTheServiceLives(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "PANIC"))
+		refused(t, r, http.StatusInternalServerError, "INTERNAL_ERROR")
+		if strings.Contains(r.Body, "secret") || strings.Contains(r.Body, ".go") || strings.Contains(r.Body, "goroutine") {
+			t.Errorf("the answer tells of the inside: %s", r.Body)
+		}
+		if log := s.Log.String(); !strings.Contains(log, "secret of the store") || !strings.Contains(log, r.Header.Get("X-Request-Id")) {
+			t.Errorf("the log does not tell what happened: %s", log)
+		}
+		if r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")); r.Status != http.StatusCreated {
+			t.Errorf("after a panic: %d %s", r.Status, r.Body)
+		}
+	}, func(c *service.Config, _ *httpapi.Options) { c.Store = broken{c.Store} })
+}
+
+func TestContract8AKeyThatCallsTooOftenIsToldToWait(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		path := "/v1/provider-checkouts/KOWHAI-1-x"
+		refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+		r := s.Get(t, "KOWHAI", path)
+		refused(t, r, http.StatusTooManyRequests, "RATE_LIMITED")
+		if r.Header.Get("Retry-After") == "" {
+			t.Error("there is no Retry-After")
+		}
+		refused(t, s.Get(t, "TUI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND") // another key has its own
+		s.Clock.Forward(10 * time.Second)
+		refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+	}, func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.1 })
+}
+
+func TestContract5AnAddressIsBelievedFromATrustedProxyOnly(t *testing.T) {
+	bad := func(t *testing.T, s *suite, address string) response {
+		return s.Send(t, http.MethodGet, "/v1/provider-checkouts/x", "", "Authorization", "Bearer bad", "X-Forwarded-For", address)
+	}
+	slow := func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.1 }
+	t.Run("no proxy", func(t *testing.T) {
+		contract(t, func(t *testing.T, s *suite) {
+			refused(t, bad(t, s, "192.0.2.1"), http.StatusForbidden, "INVALID_API_KEY")
+			refused(t, bad(t, s, "192.0.2.2"), http.StatusTooManyRequests, "RATE_LIMITED") // the same source, whatever it says
+			refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+		}, slow)
+	})
+	t.Run("trusted proxy", func(t *testing.T) {
+		contract(t, func(t *testing.T, s *suite) {
+			refused(t, bad(t, s, "192.0.2.1"), http.StatusForbidden, "INVALID_API_KEY")
+			refused(t, bad(t, s, "192.0.2.2"), http.StatusForbidden, "INVALID_API_KEY")
+			refused(t, bad(t, s, "198.51.100.7, 192.0.2.1"), http.StatusTooManyRequests, "RATE_LIMITED") // left of it anybody may write
+		}, slow, func(_ *service.Config, o *httpapi.Options) {
+			o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		})
+	})
+}

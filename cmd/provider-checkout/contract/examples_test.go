@@ -1,0 +1,132 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// breakable is a sandbox whose store can be broken.
+type breakable struct {
+	*suite
+	store *faulty
+}
+
+// create sends a create that is faultless but for what edit, if any, makes of it.
+func (s breakable) create(t *testing.T, edit func(body string) string) response {
+	t.Helper()
+	body := order(catalogueCreate, "ENROL-1")
+	if edit != nil {
+		body = edit(body)
+	}
+	return s.Post(t, "KOWHAI", "/v1/provider-checkouts", body)
+}
+
+// failing asks for a checkout while the store fails with err.
+func (s breakable) failing(t *testing.T, err error) response {
+	t.Helper()
+	s.store.fail(func(string) error { return err })
+	return s.Get(t, "KOWHAI", "/v1/provider-checkouts/unknown")
+}
+
+// provoked has, by the name of each example of a refusal in the document, what is answered by it.
+var provoked = map[string]func(t *testing.T, s breakable) response{
+	"VALIDATION_ERROR": func(t *testing.T, s breakable) response {
+		return s.create(t, func(body string) string {
+			body = set(t, body, "student.email", `"aroha"`)
+			return set(t, set(t, body, "plan.payment_frequency", ""), "plan.payment_frequancy", `"Weekly"`)
+		})
+	},
+	"MISSING_API_KEY": func(t *testing.T, s breakable) response {
+		return s.Send(t, http.MethodPost, "/v1/provider-checkouts", "{}")
+	},
+	"INVALID_API_KEY": func(t *testing.T, s breakable) response {
+		return s.Send(t, http.MethodPost, "/v1/provider-checkouts", "{}", "Authorization", "Bearer unknown")
+	},
+	"PROVIDER_KEY_MISMATCH": func(t *testing.T, s breakable) response {
+		return s.create(t, func(body string) string { return strings.ReplaceAll(body, "KOWHAI", "Kowhai") })
+	},
+	"PROVIDER_NOT_ENABLED": func(t *testing.T, s breakable) response {
+		s.Configure(t, strings.Replace(disabled, `"active": true`, `"active": false`, 1))
+		return s.create(t, nil)
+	},
+	"PROVIDER_NOT_FOUND": func(t *testing.T, s breakable) response {
+		s.Configure(t, `{"providers": []}`)
+		return s.create(t, nil)
+	},
+	"CHECKOUT_NOT_FOUND": func(t *testing.T, s breakable) response {
+		return s.Get(t, "KOWHAI", "/v1/provider-checkouts/unknown")
+	},
+	"NOT_FOUND": func(t *testing.T, s breakable) response { return s.Get(t, "KOWHAI", "/v1/provider-checkout") },
+	"METHOD_NOT_ALLOWED": func(t *testing.T, s breakable) response {
+		return s.Send(t, http.MethodDelete, "/v1/environment", "")
+	},
+	"CONFLICT": func(t *testing.T, s breakable) response {
+		created := s.create(t, nil)
+		s.SetUp(t, created)
+		return s.Post(t, "KOWHAI", created.CheckoutPath()+"/confirm", set(t, created.ConfirmBody(), "checkout.dda_id", `"another"`))
+	},
+	"IDEMPOTENCY_CONFLICT": func(t *testing.T, s breakable) response {
+		s.create(t, nil)
+		return s.create(t, func(string) string { return otherIntent("ENROL-1") })
+	},
+	"DIRECT_DEBIT_SETUP_INCOMPLETE": func(t *testing.T, s breakable) response { return s.Confirm(t, s.create(t, nil)) },
+	"REQUEST_TOO_LARGE": func(t *testing.T, s breakable) response {
+		return s.create(t, func(body string) string { return body + strings.Repeat(" ", 64<<10) })
+	},
+	"UNSUPPORTED_MEDIA_TYPE": func(t *testing.T, s breakable) response {
+		return s.Send(t, http.MethodPost, "/v1/provider-checkouts", "{}",
+			"Authorization", "Bearer "+s.Keys["KOWHAI"], "Content-Type", "text/plain")
+	},
+	"RATE_LIMITED": func(t *testing.T, s breakable) response {
+		for range 100 {
+			if r := s.Get(t, "KOWHAI", "/v1/provider-checkouts/unknown"); r.Status == http.StatusTooManyRequests {
+				return r
+			}
+		}
+		return response{}
+	},
+	"INTERNAL_ERROR": func(t *testing.T, s breakable) response { return s.failing(t, errors.New(inside)) },
+	"busy":           func(t *testing.T, s breakable) response { return s.failing(t, ports.ErrBusy) },
+}
+
+func TestContract7EveryExampleOfARefusalIsWhatTheServiceSays(t *testing.T) {
+	examples := apidoc.Shared().Spec.Components.Examples
+	for name := range provoked {
+		if examples[name] == nil {
+			t.Errorf("the document has no example %s", name)
+		}
+	}
+	for name, example := range examples {
+		t.Run(name, func(t *testing.T) {
+			cause := provoked[name]
+			if cause == nil {
+				t.Fatal("nothing provokes it here")
+			}
+			var s breakable
+			s.suite = newSuite(t, memory.New(), func(c *service.Config, o *httpapi.Options) {
+				s.store = withFaultyStore(c, o)
+				o.RateLimit = 5
+			})
+			said, err := json.Marshal(cause(t, s).At("error"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			written, err := json.Marshal(example.Value.Value.(map[string]any)["error"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(said) != string(written) {
+				t.Errorf("the service says\n%s\nand the document\n%s", said, written)
+			}
+		})
+	}
+}

@@ -1,0 +1,324 @@
+package contract_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Section 7, last row: what fails inside is told to nobody outside, and the same request may be sent again.
+
+// faulty is a store whose calls fail as a test says.
+type faulty struct {
+	ports.Store
+	mu    sync.Mutex
+	fails func(call string) error
+}
+
+func withFaultyStore(c *service.Config, _ *httpapi.Options) *faulty {
+	f := &faulty{Store: c.Store}
+	c.Store = f
+	return f
+}
+
+// fail has every call fail as fails says; none for nil.
+func (f *faulty) fail(fails func(call string) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fails = fails
+}
+
+func (f *faulty) fault(call string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fails == nil {
+		return nil
+	}
+	return f.fails(call)
+}
+
+// unless returns what call returns, unless it is to fail.
+func unless[T any](f *faulty, name string, call func() (T, error)) (T, error) {
+	if err := f.fault(name); err != nil {
+		var none T
+		return none, err
+	}
+	return call()
+}
+
+func (f *faulty) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
+	return unless(f, "Key", func() (catalogue.Key, error) { return f.Store.Key(ctx, hash) })
+}
+
+func (f *faulty) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
+	return unless(f, "Provider", func() (catalogue.Provider, error) { return f.Store.Provider(ctx, code) })
+}
+
+func (f *faulty) Providers(ctx context.Context) ([]catalogue.Provider, error) {
+	return unless(f, "Providers", func() ([]catalogue.Provider, error) { return f.Store.Providers(ctx) })
+}
+
+func (f *faulty) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
+	return unless(f, "Course", func() (catalogue.Course, error) { return f.Store.Course(ctx, provider, code) })
+}
+
+func (f *faulty) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
+	return unless(f, "Checkout", func() (checkout.Checkout, error) { return f.Store.Checkout(ctx, id) })
+}
+
+func (f *faulty) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
+	return unless(f, "CheckoutByOrder", func() (checkout.Checkout, error) {
+		return f.Store.CheckoutByOrder(ctx, provider, order)
+	})
+}
+
+func (f *faulty) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
+	return unless(f, "CheckoutByKey", func() (checkout.Checkout, error) {
+		return f.Store.CheckoutByKey(ctx, provider, key)
+	})
+}
+
+func (f *faulty) DrawNumber(ctx context.Context) (int64, error) {
+	return unless(f, "DrawNumber", func() (int64, error) { return f.Store.DrawNumber(ctx) })
+}
+
+func (f *faulty) PendingEvents(ctx context.Context, id string) ([]ports.QueuedEvent, error) {
+	return unless(f, "PendingEvents", func() ([]ports.QueuedEvent, error) { return f.Store.PendingEvents(ctx, id) })
+}
+
+func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Queued) error {
+	if err := f.fault("InsertCheckout"); err != nil {
+		return err
+	}
+	return f.Store.InsertCheckout(ctx, change, q)
+}
+
+func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Queued,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	if err := f.fault("UpdateCheckout"); err != nil {
+		return err
+	}
+	return f.Store.UpdateCheckout(ctx, id, q, decide)
+}
+
+func (f *faulty) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
+	if err := f.fault("SettleEvent"); err != nil {
+		return err
+	}
+	return f.Store.SettleEvent(ctx, id, epoch, status, attempts)
+}
+
+// inside is what a failure says that nobody outside may read.
+const inside = "open /var/lib/secret.db as operator:hunter2"
+
+// needs has, for each call of a provider, the calls of the store that it cannot do without.
+var needs = map[string][]string{
+	"create":  {"Key", "Provider", "Course", "InsertCheckout"}, // an order that is new is not looked up
+	"replay":  {"Key", "Provider", "CheckoutByOrder", "CheckoutByKey"},
+	"get":     {"Key", "Provider", "Checkout"},
+	"confirm": {"Key", "Provider", "Checkout", "DrawNumber", "UpdateCheckout"},
+}
+
+// providerCalls are the calls of a provider. Each is made of a checkout whose setup is complete, but for create.
+var providerCalls = map[string]func(t *testing.T, s *suite, id string, ready response) response{
+	"create": func(t *testing.T, s *suite, id string, _ response) response {
+		return s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "NEW-"+id), "Idempotency-Key", "key-new-"+id)
+	},
+	"replay": func(t *testing.T, s *suite, id string, _ response) response {
+		return s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, id), "Idempotency-Key", "key-"+id)
+	},
+	"get": func(t *testing.T, s *suite, _ string, ready response) response {
+		return s.Get(t, "KOWHAI", ready.CheckoutPath())
+	},
+	"confirm": func(t *testing.T, s *suite, _ string, ready response) response { return s.Confirm(t, ready) },
+}
+
+func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		fault  func() error
+		status int
+	}{
+		{"the store fails", func() error { return errors.New(inside) }, http.StatusInternalServerError},
+		{"the store panics", func() error { panic(inside) }, http.StatusInternalServerError},
+		{"the store is busy", func() error { return fmt.Errorf("%s: %w", inside, ports.ErrBusy) }, http.StatusServiceUnavailable},
+		{"the store takes too long", func() error { return fmt.Errorf("%s: %w", inside, context.DeadlineExceeded) },
+			http.StatusServiceUnavailable},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+				for name, call := range providerCalls {
+					for _, need := range needs[name] {
+						id := name + "-" + need
+						ready := s.Ready(t, id)
+						s.Clock.Forward(5 * time.Second) // what the operator configured is read again
+						store.fail(func(call string) error {
+							if call == need {
+								return tt.fault()
+							}
+							return nil
+						})
+						got := call(t, s, id, ready)
+						store.fail(nil)
+						refused(t, got, tt.status, "INTERNAL_ERROR")
+						if leaks(got, "secret.db", "hunter2", "goroutine", ".go:") {
+							t.Errorf("%s without %s tells %s", name, need, got.Body)
+						}
+						if got, want := got.Header.Get("Retry-After") != "", tt.status == http.StatusServiceUnavailable; got != want {
+							t.Errorf("%s without %s has a Retry-After: %t, want %t", name, need, got, want)
+						}
+						if again := call(t, s, id, ready); again.Status > 201 {
+							t.Errorf("%s without %s, sent again, is answered %d %s", name, need, again.Status, again.Body)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// leaks reports whether an answer holds one of the texts, in its body or its headers.
+func leaks(r response, texts ...string) bool {
+	whole := r.Body + fmt.Sprint(r.Header)
+	for _, text := range texts {
+		if strings.Contains(whole, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestContract7AFailureIsOnTheLogUnderTheAnswersRequestID(t *testing.T) {
+	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+		created := s.Create(t, "ORDER-1")
+		store.fail(func(call string) error {
+			if call == "Checkout" {
+				return errors.New("the disk is on fire")
+			}
+			return nil
+		})
+		got := s.Get(t, "KOWHAI", created.CheckoutPath())
+		for line := range strings.Lines(s.Log.String()) {
+			if strings.Contains(line, "the disk is on fire") && strings.Contains(line, got.Header.Get("X-Request-Id")) {
+				return
+			}
+		}
+		t.Errorf("no line of the log has the cause and the request id of %s:\n%s", got.Body, s.Log.String())
+	})
+}
+
+func TestContract6WhatADeliveryMeetsDoesNotChangeTheAnswer(t *testing.T) {
+	for _, need := range []string{"PendingEvents", "SettleEvent"} {
+		t.Run(need+" fails", func(t *testing.T) {
+			contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+				created := s.Ready(t, "ORDER-1")
+				store.fail(func(call string) error {
+					if call == need {
+						return errors.New(inside)
+					}
+					return nil
+				})
+				s.Create(t, "ORDER-2")
+				if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("agreement.pdf_generated") != true {
+					t.Errorf("confirm answers %d %s", got.Status, got.Body)
+				}
+				if events := s.dossier(t, "ORDER-1").Events; len(events) != 3 {
+					t.Errorf("%d events are on record, want 3", len(events))
+				}
+			})
+		})
+	}
+}
+
+func TestContract4ReadinessSaysThatTheStoreCannotBeRead(t *testing.T) {
+	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+		store.fail(func(string) error { return errors.New(inside) })
+		got := s.Send(t, http.MethodGet, "/v1/environment", "")
+		if got.Status != http.StatusOK || got.At("readiness.ready_for_api_calls") != false || leaks(got, "hunter2") {
+			t.Errorf("/v1/environment answers %d %s", got.Status, got.Body)
+		}
+	})
+}
+
+// press is a printer that does as a test says.
+type press struct {
+	ports.Printer
+	mu    sync.Mutex
+	tries int
+	does  func(try int) error
+}
+
+func withPress(c *service.Config, _ *httpapi.Options) *press {
+	p := &press{Printer: c.Printer}
+	c.Printer = p
+	return p
+}
+
+func (p *press) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
+	p.mu.Lock()
+	p.tries++
+	try, does := p.tries, p.does
+	p.mu.Unlock()
+	if err := does(try); err != nil {
+		return nil, err
+	}
+	return p.Printer.Print(ctx, a)
+}
+
+func TestContract3AgreementGeneratedIsEmittedOnlyIfThePDFIs(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		does    func(try int) error
+		printed bool
+	}{
+		{"the printer fails once", func(try int) error {
+			if try == 1 {
+				return errors.New(inside)
+			}
+			return nil
+		}, true},
+		{"the printer fails", func(int) error { return errors.New(inside) }, false},
+		{"the printer panics", func(int) error { panic(inside) }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			contractWith(t, withPress, func(t *testing.T, s *suite, p *press) {
+				p.does = tt.does
+				created := s.Ready(t, "ORDER-1")
+				for _, already := range []bool{false, true} {
+					got := s.Confirm(t, created)
+					if got.Status != http.StatusOK || got.At("already_confirmed") != already ||
+						got.At("agreement.pdf_generated") != tt.printed || got.String("agreement.number") == "" {
+						t.Errorf("confirm answers %d %s", got.Status, got.Body)
+					}
+				}
+				if p.tries != 2 {
+					t.Errorf("the agreement was printed %d times, want 2", p.tries)
+				}
+				if d := s.dossier(t, "ORDER-1"); d.Agreement == nil || (d.Document != nil) != tt.printed {
+					t.Errorf("on record are agreement %v and document %v", d.Agreement, d.Document)
+				}
+				want := []string{"checkout.created", "checkout.confirmed", "agreement.generated"}
+				if !tt.printed {
+					want = want[:2]
+				}
+				s.emitted(t, want...)
+				if !strings.Contains(s.Log.String(), "print agreement") {
+					t.Error("the operator is not told")
+				}
+			})
+		})
+	}
+}

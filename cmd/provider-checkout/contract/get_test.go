@@ -1,0 +1,219 @@
+package contract_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+)
+
+// progress is the answer to a get. STATUS and DIRECT_DEBIT are its own.
+const progress = `{"success": true, "checkout": {"checkout_id": "CHECKOUT", "status": "STATUS"},
+	"direct_debit": {DIRECT_DEBIT, "dda_id": "DDA"}}`
+
+func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		const open, confirmed = "direct_debit_setup_required", "confirmed"
+		const pending = `"setup_complete": false, "billing_request_status": "pending",
+			"authorisation_status": "Customer In Progress", "authorised": false`
+		const submitted = `"setup_complete": true, "billing_request_status": "fulfilled", "mandate_status": "submitted",
+			"authorisation_status": "Customer In Progress", "authorised": false`
+		const active = `"setup_complete": true, "billing_request_status": "fulfilled", "mandate_status": "active",
+			"authorisation_status": "Authorised", "authorised": true`
+		for _, tt := range []struct {
+			name   string
+			do     func()
+			status string
+			want   string
+		}{
+			{"before anybody opened the page", func() {}, open, pending},
+			{"once the payer has opened the page", func() { s.page(t, created) }, open, pending},
+			{"once the payer has gone on to the processor", func() { goOn(t, created) }, open, pending},
+			{"once the setup is complete, which is not the same as authorised", func() { s.SetUp(t, created) }, open,
+				strings.Replace(submitted, "submitted", "pending_submission", 1)},
+			{"a minute later", func() { s.Clock.Forward(time.Minute) }, open, submitted},
+			{"once it is confirmed", func() { s.Confirm(t, created) }, confirmed, submitted},
+			{"two minutes after the setup", func() { s.Clock.Forward(time.Minute) }, confirmed, active},
+			{"years later", func() { s.Clock.Forward(1000 * day) }, confirmed, active},
+		} {
+			tt.do()
+			t.Run(tt.name, func(t *testing.T) {
+				r := s.Get(t, "KOWHAI", created.CheckoutPath())
+				exactly(t, r, http.StatusOK, progress, "CHECKOUT", created.String("checkout.checkout_id"),
+					"STATUS", tt.status, "DIRECT_DEBIT", tt.want, "DDA", created.String("records.dda_id"))
+				before := s.Dossiers(t)
+				if again := s.Get(t, "KOWHAI", created.CheckoutPath()); again.Body != r.Body {
+					t.Errorf("asked again it answers %s, not %s", again.Body, r.Body)
+				}
+				unchanged(t, s, before)
+			})
+		}
+	})
+}
+
+// goOn has the payer leave the setup page for the processor's form, which is not sent.
+func goOn(t *testing.T, created response) {
+	t.Helper()
+	payer := demo.NewBrowser(&http.Client{})
+	p, err := payer.Open(t.Context(), http.MethodGet, created.String("direct_debit.setup_url"), nil)
+	if err == nil {
+		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, p.Form)
+	}
+	if err != nil || !p.Form.Has("account_number") {
+		t.Fatalf("the way on leads to %q, %v; want the bank form", p.Heading, err)
+	}
+}
+
+func TestContract3AnUnauthorisedMandateCanBeConfirmed(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		for name, later := range map[string]time.Duration{"pending_submission": 0, "submitted": time.Minute, "active": 2 * time.Minute} {
+			created := s.Create(t, name)
+			s.SetUp(t, created)
+			s.Clock.Forward(later)
+			if r := s.Confirm(t, created); r.Status != http.StatusOK || r.String("direct_debit.mandate_status") != name {
+				t.Errorf("%s: %d %s", name, r.Status, r.Body)
+			}
+		}
+	})
+}
+
+func TestContract7AnIDThatCannotBeOneIsUnknownToo(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		for _, id := range []string{"%20", "%00", "a%0Ab", "K%C5%8DWHAI-1-a", "%FF", "%25", "a%7Fb", strings.Repeat("x", 300)} {
+			path := "/v1/provider-checkouts/" + id
+			refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			refused(t, s.Post(t, "KOWHAI", path+"/confirm", created.ConfirmBody()), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			refused(t, s.Send(t, http.MethodGet, path, ""), http.StatusUnauthorized, "MISSING_API_KEY")
+		}
+		// A slash, escaped or not, begins another part of the path.
+		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/a%2Fb"), http.StatusNotFound, "NOT_FOUND")
+	})
+}
+
+func TestContract7AnUnknownCheckoutAndAnotherProvidersAreTheSame404(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		id := s.Create(t, "ORDER-1").String("checkout.checkout_id")
+		said := map[string]bool{}
+		for _, tt := range []struct{ provider, id string }{
+			{"TUI", id}, {"KOWHAI", id + "a"}, {"KOWHAI", id[:len(id)-1]}, {"KOWHAI", strings.ToLower(id)}, {"KOWHAI", "x"},
+			{"KOWHAI", strings.Replace(id, "KOWHAI", "TUI", 1)}, {"KOWHAI", strings.Repeat("a", 4000)},
+		} {
+			r := s.Get(t, tt.provider, createPath+"/"+tt.id)
+			refused(t, r, http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			said[strings.Replace(r.Body, r.String("request_id"), "", 1)] = true
+		}
+		if len(said) != 1 {
+			t.Errorf("a stranger can tell them apart: %v", said)
+		}
+	})
+}
+
+func TestContract1ThereIsNoPublicDownloadOfTheAgreementAndNoDemonstration(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		number := s.Confirm(t, created).String("agreement.number")
+		for _, path := range []string{created.CheckoutPath() + "/agreement", created.CheckoutPath() + "/agreement.pdf", "/v1/agreements/" + number,
+			"/v1/agreements", "/v1/documents", createPath + "/", "/v1/", "/v2", "/api/demos/", "/api/demos/checkout", "/debug/pprof/", "/metrics"} {
+			refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "NOT_FOUND")
+		}
+	})
+}
+
+func TestContract4AnybodyMayAskWhatTheServiceIs(t *testing.T) {
+	const about = `{"success": true, "service": "provider-checkout", "version": "v1", "environment": "sandbox", "base_url": "BASE"}`
+	contract(t, func(t *testing.T, s *suite) {
+		for _, headers := range [][]string{nil, {"Authorization", "Bearer nobody's"}, {"Authorization", "Bearer " + s.Keys["TUI"]}} {
+			exactly(t, s.Send(t, http.MethodGet, "/v1", "", headers...), http.StatusOK, about, "BASE", s.URL)
+			exactly(t, s.Send(t, http.MethodGet, "/v1/environment", "", headers...), http.StatusOK, readiness, "BASE", s.URL, "HOOKED", "true")
+		}
+	})
+}
+
+const readiness = `{"success": true, "environment": "sandbox", "api_base_url": "BASE", "payment_processor": "fake",
+	"payment_processor_status": "configured",
+	"readiness": {"ready_for_api_calls": true, "webhook_destinations_configured": HOOKED}}`
+
+func TestContract4WebhookDestinationsAreConfiguredOnceAUsableProviderHasOne(t *testing.T) {
+	webhook := regexp.MustCompile(`"webhook": \{[^}]*\}`)
+	without := func(file, provider string) string { // the provider's destination
+		before, after, _ := strings.Cut(file, `"provider_code": "`+provider+`"`)
+		at := webhook.FindStringIndex(after)
+		return before + `"provider_code": "` + provider + `"` + after[:at[0]] + `"enrolment_origins": []` + after[at[1]:]
+	}
+	file := strings.Replace(providers, `"enrolment_origins": ["https://enrol.kowhai.example"],`, "", 1)
+	none := without(without(file, "TUI"), "KOWHAI")
+	alone := without(file, "TUI") // only KOWHAI has one
+	contract(t, func(t *testing.T, s *suite) {
+		for _, tt := range []struct{ name, file, want string }{
+			{"both", file, "true"},
+			{"one", alone, "true"},
+			{"none", none, "false"},
+			{"one that is not active", strings.Replace(alone, `"active": true`, `"active": false`, 1), "false"},
+			{"one that is not API-enabled", strings.Replace(alone, `"api_enabled": true`, `"api_enabled": false`, 1), "false"},
+			{"one without an account", strings.Replace(alone, `"acc-kowhai"`, `""`, 1), "false"},
+			{"one of production", strings.NewReplacer(`"acc-kowhai",`+"\n\t"+`"environment": "sandbox"`, `"acc-kowhai",`+"\n\t"+`"environment": "production"`,
+				"HOOKS/KOWHAI", "https://hooks.kowhai.example/checkout").Replace(alone), "false"},
+			{"nobody", `{"providers": []}`, "false"},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				s.Configure(t, tt.file)
+				exactly(t, s.Send(t, http.MethodGet, "/v1/environment", ""), http.StatusOK, readiness, "BASE", s.URL, "HOOKED", tt.want)
+			})
+		}
+		s.Configure(t, none)
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		if r := s.Confirm(t, created); r.Status != http.StatusOK || r.At("agreement.pdf_generated") != true || len(s.Receiver.Deliveries()) != 0 {
+			t.Errorf("without a destination a confirm answers %d %s, with %d events sent", r.Status, r.Body, len(s.Receiver.Deliveries()))
+		}
+	})
+}
+
+func TestContract4EveryAnswerHasARequestIDOfItsOwnThatItsEventsCarry(t *testing.T) {
+	shape := regexp.MustCompile(`^req_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		confirmed := s.Confirm(t, created)
+		seen := map[string]bool{}
+		for name, r := range map[string]response{
+			"create": created, "replay": s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), "get": s.Get(t, "KOWHAI", created.CheckoutPath()),
+			"confirm": confirmed, "repeat": s.Confirm(t, created),
+			"conflict":  s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "course.course_code", `"X"`)),
+			"no key":    s.Send(t, http.MethodGet, created.CheckoutPath(), ""),
+			"not found": s.Get(t, "KOWHAI", "/nowhere"), "about": s.Send(t, http.MethodGet, "/v1", ""),
+			"environment": s.Send(t, http.MethodGet, "/v1/environment", ""),
+			"one sent":    s.Send(t, http.MethodGet, "/v1", "", "X-Request-Id", "req_00000000-0000-0000-0000-000000000000"),
+		} {
+			id := r.Header.Get("X-Request-Id")
+			if len(r.Header.Values("X-Request-Id")) != 1 || !shape.MatchString(id) || strings.HasPrefix(id, "req_0000") || seen[id] {
+				t.Errorf("%s: X-Request-Id %q, want a new req_<uuid>", name, r.Header.Values("X-Request-Id"))
+			}
+			seen[id] = true
+			if r.Header.Get("X-Content-Type-Options") != "nosniff" || r.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s: headers %v", name, r.Header)
+			}
+			if r.At("checkout") != nil && r.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: Cache-Control %q, want no-store", name, r.Header.Get("Cache-Control"))
+			}
+		}
+		var made []string
+		for _, h := range s.Receiver.Deliveries() {
+			made = append(made, h.JSON.Text("event")+" "+h.JSON.Text("request_id"))
+			if h.Header.Get("X-Request-Id") != h.JSON.Text("request_id") {
+				t.Errorf("%s was sent with the request id %q", made[len(made)-1], h.Header.Get("X-Request-Id"))
+			}
+		}
+		first, second := created.Header.Get("X-Request-Id"), confirmed.Header.Get("X-Request-Id")
+		want := "checkout.created " + first + "\ncheckout.confirmed " + second + "\nagreement.generated " + second
+		if got := strings.Join(made, "\n"); got != want {
+			t.Errorf("events\n%s\nwant\n%s", got, want)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package contract_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+)
+
+// What the document tells of in words alone is so.
+
+func TestContract21EveryFieldIsRequiredOfWhomTheDocumentSays(t *testing.T) {
+	s := newSuite(t, memory.New())
+	// Instalments that need no final one: that is required by the figures, not as a field.
+	legacy := set(t, set(t, order(legacyCreate, "ORDER-1"), "plan.number_of_instalments", "2"), "plan.instalment_amount", "500")
+	legacy = set(t, legacy, "plan.final_instalment_amount", "")
+	for _, tt := range []struct{ kind, provider, body string }{
+		{"with a catalogue", "KOWHAI", order(catalogueCreate, "ORDER-1")}, {"without a catalogue", "TUI", legacy},
+	} {
+		for name, required := range requiredFields(apidoc.Shared().Spec.Components.Schemas["CreateRequest"].Value, tt.kind) {
+			r := s.Post(t, tt.provider, "/v1/provider-checkouts", set(t, tt.body, name, ""))
+			if got := detail(r, name) != ""; got != required {
+				t.Errorf("%s, without %s: %d %s; required by the document: %t", tt.kind, name, r.Status, r.Body, required)
+			}
+		}
+	}
+}
+
+// requiredFields returns the fields of a request's sections, and whether a provider of this kind must send them.
+func requiredFields(request *openapi3.Schema, kind string) map[string]bool {
+	fields := map[string]bool{}
+	for section, inside := range request.Properties {
+		for name, field := range inside.Value.Properties {
+			when, conditional := field.Value.Extensions["x-required"]
+			fields[section+"."+name] = conditional && when == kind
+		}
+		for _, name := range inside.Value.Required {
+			fields[section+"."+name] = true
+		}
+	}
+	return fields
+}
+
+func TestContract7WhatComesAloneAndWhatComesTogether(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		faulty := set(t, set(t, order(catalogueCreate, "ORDER-1"), "student.email", `"x"`), "course.course_code", `"NONE"`)
+		mismatch := strings.Replace(faulty, `"KOWHAI"`, `"TUI"`, 1)
+		const path = "/v1/provider-checkouts"
+		twice := strings.Replace(mismatch, `"student":`, `"student": {}, "student":`, 1)
+		refused(t, s.Post(t, "KOWHAI", path, twice), http.StatusBadRequest, "VALIDATION_ERROR", "student")
+		cased := strings.Replace(mismatch, `"email"`, `"Email"`, 1)
+		refused(t, s.Post(t, "KOWHAI", path, cased), http.StatusBadRequest, "VALIDATION_ERROR", "student.email")
+		refused(t, s.Post(t, "KOWHAI", path, mismatch+"{}"), http.StatusBadRequest, "VALIDATION_ERROR")
+		refused(t, s.Post(t, "KOWHAI", path, mismatch), http.StatusForbidden, "PROVIDER_KEY_MISMATCH", "provider.provider_code")
+		both := set(t, faulty, "plan.first_payment_date", "")
+		refused(t, s.Post(t, "KOWHAI", path, both), http.StatusBadRequest, "VALIDATION_ERROR", "student.email", "plan.first_payment_date")
+		sound := set(t, faulty, "student.email", `"x@example.nz"`)
+		refused(t, s.Post(t, "KOWHAI", path, sound), http.StatusBadRequest, "VALIDATION_ERROR", "course.course_code")
+	})
+}
+
+func TestContract24ARepeatTakesAnyTokenAndAnyDate(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		first := s.Confirm(t, created)
+		body := set(t, created.ConfirmBody(), "payment.first_payment_date", `"2020-01-01"`)
+		again := s.confirmAs(t, created, set(t, body, "checkout.checkout_token", `"x"`))
+		if again.Status != http.StatusOK || again.At("already_confirmed") != true ||
+			again.String("agreement.number") != first.String("agreement.number") {
+			t.Errorf("a repeat is answered %d %s", again.Status, again.Body)
+		}
+		if got := s.Dossiers(t)[0].Checkout.Confirmation.FirstPayment.String(); got != "2027-02-01" {
+			t.Errorf("the agreed date became %s", got)
+		}
+		for _, raw := range []string{"", `""`, "null"} {
+			got := s.confirmAs(t, created, set(t, created.ConfirmBody(), "checkout.checkout_token", raw))
+			refused(t, got, http.StatusBadRequest, "VALIDATION_ERROR", "checkout.checkout_token")
+		}
+	})
+}
+
+// The sandbox by the two forms that the reference names, field by field.
+func TestSandboxIsDrivenAsTheReferenceSays(t *testing.T) {
+	for holder, want := range map[string]string{"Aroha Ngata": "active", "MANDATE FAILS": "failed", "MANDATE CANCELLED": "cancelled"} {
+		t.Run(holder, func(t *testing.T) {
+			s := newSuite(t, memory.New())
+			created := s.Create(t, "ORDER-1")
+			open := s.Send(t, http.MethodGet, created.String("direct_debit.setup_url"), "")
+			first, err := demo.ParsePage([]byte(open.Body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			form := url.Values{"token": {first.Form.Get("token")}, "terms": {first.Form.Get("terms")}}
+			on := s.postForm(t, first.Action, form)
+			bank, err := demo.ParsePage([]byte(s.Send(t, http.MethodGet, on.Header.Get("Location"), "").Body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			form = url.Values{"token": {bank.Form.Get("token")}, "account_holder_name": {holder},
+				"account_number": {"01-0902-0068389-00"}, "authority_confirmed": {"yes"}}
+			mistaken := url.Values{"token": form["token"]}
+			if got := s.postForm(t, bank.Action, mistaken); got.Status != http.StatusUnprocessableEntity {
+				t.Errorf("an empty form is answered %d", got.Status)
+			}
+			s.postForm(t, bank.Action, form)
+			s.shows(t, created, "pending_submission", true)
+			s.Clock.Forward(2 * time.Minute)
+			s.shows(t, created, want, want == "active")
+		})
+	}
+}
+
+func (s *suite) postForm(t *testing.T, action string, form url.Values) response {
+	t.Helper()
+	return s.Send(t, http.MethodPost, action, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+}
+
+// shows checks what a poll says of the mandate and the setup.
+func (s *suite) shows(t *testing.T, created response, mandate string, complete bool) {
+	t.Helper()
+	got := s.Get(t, "KOWHAI", created.CheckoutPath())
+	if got.String("direct_debit.mandate_status") != mandate || got.At("direct_debit.setup_complete") != complete {
+		t.Errorf("a poll says %s, want %s and complete %t", got.Body, mandate, complete)
+	}
+}

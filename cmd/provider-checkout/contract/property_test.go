@@ -1,0 +1,129 @@
+package contract_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// scripts are what legal names and course names are drawn from: letters of many scripts, marks
+// that pile up, text that runs to the left, emoji of several code points, and what does not print. (U+FFFE and
+// U+FFFF are left out: demo.ParsePage reads pages as XML, which cannot contain them.)
+var scripts = [][]rune{
+	[]rune("abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ'-."),
+	[]rune("āēīōūĀĒĪŌŪ ñøßŁžğıİ"),
+	[]rune("محمد عبدالله ﷺ"),
+	[]rune("שלום בן־דוד"),
+	[]rune("李小龍 さくらサクラ 김민준"),
+	[]rune("สมชาย हिन्दी தமிழ் བོད"),
+	[]rune("Ωμέγα Жанна Հայաստան"),
+	[]rune("👩🏽‍🎓👨‍👩‍👧🇳🇿🦜🏴󠁧󠁢󠁳󠁣󠁴󠁿❤️"),
+	[]rune("a\u0301\u0308\u0327\u20dd\u0489\u035c"),
+	[]rune("\u202e\u202d\u2066\u2069\u200f\u200d\u200b\ufeff\u00ad\u2028\u00a0visible letters too"),
+	[]rune("<>&\"'`\\/{}()[]%=+-@;:|~^$#!?*_,"),
+	[]rune("\ue000\U0010fffd\ufffd\u0378\U0001fbff"),
+}
+
+// drawName draws a name of 1 to 255 characters, mostly short ones, in one script or several. One of
+// them is a letter, for a name of nothing visible is refused.
+func drawName(r *rand.Rand) string {
+	length := 1 + r.IntN(20)
+	if r.IntN(8) == 0 {
+		length = 1 + r.IntN(255)
+	}
+	mixed := r.IntN(2) == 0
+	script := scripts[r.IntN(len(scripts))]
+	name := make([]rune, length)
+	for i := range name {
+		if mixed {
+			script = scripts[r.IntN(len(scripts))]
+		}
+		name[i] = script[r.IntN(len(script))]
+	}
+	name[r.IntN(length)] = scripts[0][r.IntN(26)]
+	return string(name)
+}
+
+// drawCents draws an amount of up to limit, small ones as often as large ones.
+func drawCents(r *rand.Rand, limit money.Cents) money.Cents {
+	bound := money.Cents(1)
+	for range r.IntN(10) {
+		bound *= 10
+	}
+	return 1 + money.Cents(r.Int64N(int64(min(bound, limit))))
+}
+
+// drawCreate draws a create of TUI whose plan adds up.
+func drawCreate(r *rand.Rand, id string) string {
+	plan := money.Instalments{Number: 1 + r.IntN(60)}
+	if r.IntN(10) == 0 {
+		plan.Number = 1 + r.IntN(money.MaxInstalments)
+	}
+	plan.Regular = drawCents(r, (money.Max/2)/money.Cents(plan.Number))
+	plan.Final = plan.Regular
+	if plan.Number > 1 && r.IntN(2) == 0 {
+		plan.Final = drawCents(r, money.Max/4)
+	}
+	upfront := money.Cents(0)
+	if r.IntN(2) == 0 {
+		upfront = drawCents(r, money.Max/4)
+	}
+	number := func(c money.Cents) json.Number { return json.Number(c.String()) }
+	body, err := json.Marshal(members{
+		"provider": members{"provider_code": "TUI", "provider_order_id": id},
+		"student":  members{"first_name": drawName(r), "last_name": drawName(r), "email": "student@example.nz"},
+		"course":   members{"course_name": drawName(r)},
+		"pricing": members{"course_price": number(upfront + plan.Principal()), "upfront_payment": number(upfront),
+			"amount_to_finance": number(plan.Principal())},
+		"plan": members{"payment_type": "interest_free_payment_plan", "number_of_instalments": plan.Number,
+			"payment_frequency": []string{"Weekly", "Fortnightly", "Monthly"}[r.IntN(3)],
+			"instalment_amount": number(plan.Regular), "final_instalment_amount": number(plan.Final),
+			"first_payment_date": drawDate(r)},
+	})
+	if err != nil {
+		panic(err) // texts and numbers always marshal
+	}
+	return string(body)
+}
+
+func drawDate(r *rand.Rand) string {
+	return money.Date{Year: 2000, Month: 1, Day: 1 + r.IntN(31)}.After(money.Monthly, r.IntN(12*200)).String()
+}
+
+func TestContract3WhateverACreateAcceptsCanBeConfirmedWithItsPDF(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		r := rand.New(rand.NewPCG(2026, 11))
+		for i := range 40 {
+			body := drawCreate(r, fmt.Sprint("ORDER-", i))
+			created := s.Post(t, "TUI", createPath, body)
+			if created.Status != http.StatusCreated {
+				t.Fatalf("%s\nis not accepted: %d %s", body, created.Status, created.Body)
+			}
+			s.SetUp(t, created)
+			confirm := set(t, created.ConfirmBody(), "payment.first_payment_date", `"`+drawDate(r)+`"`)
+			confirmed := s.Post(t, "TUI", created.CheckoutPath()+"/confirm", confirm)
+			if confirmed.Status != http.StatusOK || confirmed.At("agreement.pdf_generated") != true {
+				t.Errorf("%s\nwas accepted; its confirm answers %d %s\n%s", body, confirmed.Status, confirmed.Body, s.Log)
+				continue
+			}
+			drawn, err := s.Store.Document(t.Context(), confirmed.String("agreement.number"))
+			if err != nil || !bytes.HasPrefix(drawn.Bytes, []byte("%PDF-")) {
+				t.Errorf("%s\nhas no PDF on record: %v", body, err)
+			}
+		}
+		for _, d := range s.Dossiers(t) {
+			sum := money.Cents(0)
+			for _, charge := range d.Checkout.Schedule() {
+				sum += charge.Amount
+			}
+			if c := d.Checkout; sum != c.Intent.Pricing.Price {
+				t.Errorf("the charges of %s sum to %s, not its price %s", c.OrderID, sum, c.Intent.Pricing.Price)
+			}
+		}
+	})
+}

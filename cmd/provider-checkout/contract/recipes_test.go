@@ -1,0 +1,197 @@
+package contract_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+)
+
+// recipes are the programs that show a provider's engineer how it is done, by their language.
+var recipes = []struct{ language, interpreter, verify, checkout string }{
+	{"Go", "go", "verify", "checkout"},
+	{"Node", "node", "verify_event.mjs", "checkout.mjs"},
+	{"Python", "python3", "verify_event.py", "checkout.py"},
+}
+
+// recipe returns the command that runs a recipe, and skips the test where its language is not on the machine.
+func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	tool, err := exec.LookPath(interpreter)
+	if err != nil {
+		t.Skipf("this machine has no %s: %v", interpreter, err)
+	}
+	source := filepath.Join("..", "..", "..", "testdata", "recipes", name)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	t.Cleanup(stop)
+	if interpreter != "go" {
+		return exec.CommandContext(ctx, tool, append([]string{source}, args...)...)
+	}
+	program := filepath.Join(t.TempDir(), name)
+	// A path that does not begin with a dot would be an import path.
+	if out, err := exec.Command(tool, "build", "-o", program, "./"+filepath.ToSlash(source)).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return exec.CommandContext(ctx, program, args...)
+}
+
+func TestRecipesVerifyTheVectors(t *testing.T) {
+	for _, r := range recipes {
+		t.Run(r.language, func(t *testing.T) {
+			t.Parallel()
+			cmd := recipe(t, r.interpreter, r.verify, filepath.Join("..", "..", "..", "testdata", "signatures.json"))
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), " vectors, 0 wrong\n") {
+				t.Errorf("%s: %v\n%s", r.verify, err, out)
+			}
+		})
+	}
+}
+
+// A recipe that enrols a student comes through with one checkout and one agreement, though the answer to
+// its create is lost to a 503, its first poll is told to wait and the answer to its confirm never arrives.
+func TestRecipesEnrolThroughFaults(t *testing.T) {
+	for _, r := range recipes {
+		t.Run(r.language, func(t *testing.T) {
+			t.Parallel()
+			s := newSuite(t, memory.New())
+			road := newRoughRoad(t, s.URL)
+			cmd := recipe(t, r.interpreter, r.checkout)
+			cmd.Env = append(cmd.Environ(), "BASE="+road.url, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
+				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
+			printed := s.enrolsBy(t, cmd)
+
+			d := s.dossier(t, "RECIPE-1")
+			if d.Checkout.Status != checkout.Confirmed || d.Agreement == nil {
+				t.Fatalf("on record: %+v", d.Checkout)
+			}
+			if want := "agreement " + d.Agreement.Number + "\n"; printed != want {
+				t.Errorf("the recipe prints %q, want %q", printed, want)
+			}
+			road.check(t)
+		})
+	}
+}
+
+// enrolsBy runs a recipe, plays the payer on the address that it prints first, and returns the rest that it prints.
+func (s *suite) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(stdout)
+	address, err := out.ReadString('\n')
+	if err == nil {
+		created, err := demo.ParseObject(fmt.Appendf(nil, `{"direct_debit": {"setup_url": %q}}`, strings.TrimSpace(address)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.SetUp(t, response{JSON: created})
+	}
+	rest, _ := io.ReadAll(out) // what is missing shows in the comparison
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	return string(rest)
+}
+
+// roughRoad leads to a server and spoils the first request of each kind.
+type roughRoad struct {
+	url  string
+	mu   sync.Mutex
+	sent map[string][]string // bodies, by kind of request
+	told time.Time           // when the first poll was told to wait a second
+	rest time.Duration       // from then to the next poll
+}
+
+func newRoughRoad(t *testing.T, server string) *roughRoad {
+	t.Helper()
+	target, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	road := &roughRoad{sent: make(map[string][]string)}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("read %s %s: %v", r.Method, r.URL, err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		kind, count := road.note(r, string(body))
+		switch {
+		case count > 1:
+			proxy.ServeHTTP(w, r)
+		case kind == "poll":
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case kind == "create":
+			proxy.ServeHTTP(httptest.NewRecorder(), r)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			proxy.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler) // cuts the connection
+		}
+	}))
+	t.Cleanup(front.Close)
+	road.url = front.URL
+	return road
+}
+
+// note keeps a request and returns its kind and how many of it there were.
+func (road *roughRoad) note(r *http.Request, body string) (kind string, count int) {
+	road.mu.Lock()
+	defer road.mu.Unlock()
+	switch {
+	case r.Method == http.MethodGet:
+		kind = "poll"
+	case strings.HasSuffix(r.URL.Path, "/confirm"):
+		kind = "confirm"
+	default:
+		kind = "create"
+	}
+	road.sent[kind] = append(road.sent[kind], body)
+	count = len(road.sent[kind])
+	if kind == "poll" && count == 1 {
+		road.told = time.Now()
+	}
+	if kind == "poll" && count == 2 {
+		road.rest = time.Since(road.told)
+	}
+	return kind, count
+}
+
+// check holds the traveller to sending the very same again, and to waiting as long as it is told.
+func (road *roughRoad) check(t *testing.T) {
+	t.Helper()
+	road.mu.Lock()
+	defer road.mu.Unlock()
+	for _, kind := range []string{"create", "confirm"} {
+		if sent := road.sent[kind]; len(sent) != 2 || sent[0] != sent[1] {
+			t.Errorf("%s was sent as %q, want the same twice", kind, sent)
+		}
+	}
+	if road.rest < 990*time.Millisecond { // timers may be a little early
+		t.Errorf("told to wait a second, the next poll came after %v", road.rest)
+	}
+}

@@ -1,0 +1,279 @@
+package contract_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// crashing is the store of a process that dies between the commit of an event and what
+// comes next: its sending, or the record that it was sent.
+type crashing struct {
+	ports.Store
+	beforeSend, afterSend atomic.Bool
+}
+
+var errCrashed = errors.New("the process has died")
+
+func (c *crashing) PendingEvents(ctx context.Context, id string) ([]ports.QueuedEvent, error) {
+	if c.beforeSend.Load() {
+		return nil, errCrashed
+	}
+	return c.Store.PendingEvents(ctx, id)
+}
+
+func (c *crashing) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
+	if c.afterSend.Load() {
+		return errCrashed
+	}
+	return c.Store.SettleEvent(ctx, id, epoch, status, attempts)
+}
+
+// crashes has the sandbox run over a crashing store.
+func crashes(c *service.Config, _ *httpapi.Options) { c.Store = &crashing{Store: c.Store} }
+
+// watched tells what a recovery does to its store.
+type watched struct {
+	ports.Store
+	found   chan []ports.Abandoned // checkouts with abandoned events, after each look
+	settled chan string            // event ids
+}
+
+func (w watched) AbandonedCheckouts(ctx context.Context, now time.Time, perProvider int) ([]ports.Abandoned, error) {
+	found, err := w.Store.AbandonedCheckouts(ctx, now, perProvider)
+	w.found <- found
+	return found, err
+}
+
+func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
+	err := w.Store.SettleEvent(ctx, id, epoch, status, attempts)
+	w.settled <- id
+	return err
+}
+
+// restart runs a new process's recovery over the store: one look for abandoned events, and what it
+// takes to settle n of them. No checkout must be found where n is 0.
+func (s *suite) restart(t *testing.T, n int) {
+	t.Helper()
+	store := watched{s.Store, make(chan []ports.Abandoned, 100), make(chan string, 100)}
+	c := s.Config
+	c.Store = store
+	svc, err := service.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var run sync.WaitGroup
+	run.Go(func() { svc.Run(ctx) })
+	if found := <-store.found; n == 0 && len(found) > 0 {
+		t.Errorf("recovery found the events of %q, want none", found)
+	}
+	for i := range n {
+		select {
+		case <-store.settled:
+		case <-ctx.Done():
+			t.Fatalf("recovery settled %d events, want %d", i, n)
+		}
+	}
+	cancel()
+	run.Wait()
+}
+
+func TestContract6WhatACrashCutOffIsDeliveredAfterTheRestart(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		store := s.Config.Store.(*crashing)
+		store.beforeSend.Store(true)
+		created, confirmed := s.enrolled(t, "ORDER-1")
+		sameList(t, "sent before the restart", names(s.Receiver.Deliveries()))
+		s.restart(t, 0) // too early: the requests might still be at it
+		s.Clock.Forward(10 * time.Second)
+		s.restart(t, 3)
+
+		got := s.Receiver.Deliveries()
+		sameList(t, "sent after the restart, in order", names(got), "checkout.created", "checkout.confirmed", "agreement.generated")
+		for i, request := range []response{created, confirmed, confirmed} {
+			if !signedBy(kowhaiSecret, got[i]) || got[i].Header.Get("X-Request-Id") != request.Header.Get("X-Request-Id") ||
+				got[i].Header.Get("X-Service-Delivery-Attempt") != "1" {
+				t.Errorf("recovered %s with the headers %v", got[i].Body, got[i].Header)
+			}
+		}
+		sameList(t, "on record", s.outcomes(t, "ORDER-1"),
+			"checkout.created delivered 1", "checkout.confirmed delivered 1", "agreement.generated delivered 1")
+		s.Clock.Forward(time.Hour)
+		s.restart(t, 0)
+	}, crashes)
+}
+
+func TestContract6AnEventWhoseDeliveryWasNotRecordedComesAgainUnderTheSameID(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		store := s.Config.Store.(*crashing)
+		store.afterSend.Store(true)
+		s.Create(t, "ORDER-1")
+		s.Clock.Forward(time.Minute)
+		s.restart(t, 1)
+		got := s.Receiver.Deliveries()
+		if len(got) != 2 {
+			t.Fatalf("%d deliveries, want 2", len(got))
+		}
+		if string(got[0].Body) != string(got[1].Body) || got[0].Header.Get("X-Service-Event-Id") != got[1].Header.Get("X-Service-Event-Id") {
+			t.Errorf("delivered %s and then %s", got[0].Body, got[1].Body)
+		}
+		if !signedBy(kowhaiSecret, got[0]) || !signedBy(kowhaiSecret, got[1]) ||
+			got[0].Header.Get("X-Service-Timestamp") == got[1].Header.Get("X-Service-Timestamp") {
+			t.Error("the second run is not signed anew")
+		}
+		sameList(t, "on record", s.outcomes(t, "ORDER-1"), "checkout.created delivered 1")
+	}, crashes)
+}
+
+func TestContract6ARecoveryTriesThreeTimesAndThenGivesUpForGood(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		store := s.Config.Store.(*crashing)
+		store.beforeSend.Store(true)
+		s.Receiver.AnswerWith(func(delivery) int { return http.StatusBadGateway })
+		s.Create(t, "ORDER-1")
+		s.Clock.Forward(time.Minute)
+		s.restart(t, 1)
+		if n := len(s.Receiver.Deliveries()); n != 3 {
+			t.Errorf("%d attempts, want 3", n)
+		}
+		sameList(t, "on record", s.outcomes(t, "ORDER-1"), "checkout.created failed 3")
+		s.Receiver.AnswerWith(func(delivery) int { return http.StatusOK })
+		s.Clock.Forward(24 * time.Hour)
+		s.restart(t, 0)
+	}, crashes)
+}
+
+func TestContract6DestinationAndSecretAreLookedUpAtDelivery(t *testing.T) {
+	const newSecret = "whsec_another_0123456789abcdef"
+	moved := strings.NewReplacer("HOOKS/KOWHAI", "HOOKS/MOVED", kowhaiSecret, newSecret).Replace(providers)
+	contract(t, func(t *testing.T, s *suite) {
+		store := s.Config.Store.(*crashing)
+		store.beforeSend.Store(true)
+		created := s.Create(t, "ORDER-1")
+		s.Configure(t, moved)
+		s.Clock.Forward(time.Minute)
+		s.restart(t, 1)
+		store.beforeSend.Store(false)
+		s.SetUp(t, created)
+		s.Confirm(t, created)
+		got := s.Receiver.Deliveries()
+		sameList(t, "events", names(got), "checkout.created", "checkout.confirmed", "agreement.generated")
+		for _, h := range got {
+			if h.Provider != "MOVED" || !signedBy(newSecret, h) {
+				t.Errorf("%s went to %s with %v", h.Body, h.Provider, h.Header)
+			}
+		}
+	}, crashes)
+}
+
+func TestContract6WithoutADestinationNothingIsSentThenOrLater(t *testing.T) {
+	const kowhais, tuis = `"webhook": {"url": "HOOKS/KOWHAI", "signing_secret": "` + kowhaiSecret + `"},`,
+		`, "webhook": {"url": "HOOKS/TUI", "signing_secret": "` + tuiSecret + `"}`
+	contract(t, func(t *testing.T, s *suite) {
+		without := strings.ReplaceAll(strings.Join(strings.Fields(providers), " "), kowhais, "")
+		without = strings.ReplaceAll(without, tuis, "")
+		if strings.Contains(without, "webhook") {
+			t.Fatal("the destinations are still there")
+		}
+		s.Configure(t, without)
+		configured := func(want bool) {
+			t.Helper()
+			if r := s.Send(t, http.MethodGet, "/v1/environment", ""); r.At("readiness.webhook_destinations_configured") != want {
+				t.Errorf("environment answers %s, want destinations configured %v", r.Body, want)
+			}
+		}
+		configured(false)
+		created, confirmed := s.enrolled(t, "ORDER-1")
+		if r := s.Get(t, "KOWHAI", created.CheckoutPath()); r.At("direct_debit.setup_complete") != true ||
+			confirmed.String("agreement.id") == "" {
+			t.Errorf("polling and confirm answer %s\n%s", r.Body, confirmed.Body)
+		}
+		open := s.Create(t, "ORDER-2")
+		s.Configure(t, providers)
+		configured(true)
+		s.Clock.Forward(time.Hour)
+		s.restart(t, 0)
+		s.Replay(t, "ORDER-1")
+		s.Confirm(t, created)
+		sameList(t, "sent", names(s.Receiver.Deliveries()))
+		sameList(t, "on record", s.outcomes(t, "ORDER-1"),
+			"checkout.created not_configured 0", "checkout.confirmed not_configured 0", "agreement.generated not_configured 0")
+
+		s.SetUp(t, open)
+		s.Confirm(t, open)
+		sameList(t, "sent of what came later", names(s.Receiver.Deliveries()), "checkout.confirmed", "agreement.generated")
+	})
+}
+
+func TestContract6EventsOfACheckoutArriveInOrder(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		arrived, accepted := make(chan struct{}, 10), make(chan struct{})
+		release := sync.OnceFunc(func() { close(accepted) })
+		t.Cleanup(release)
+		s.Receiver.AnswerWith(func(h delivery) int {
+			if h.JSON.Text("event") == "checkout.created" {
+				arrived <- struct{}{}
+				<-accepted
+			}
+			return http.StatusOK
+		})
+		var requests sync.WaitGroup
+		requests.Go(func() { s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")) })
+		<-arrived // and its receiver thinks about it
+		replay := s.Replay(t, "ORDER-1")
+		s.SetUp(t, replay)
+		requests.Go(func() {
+			if r := s.Confirm(t, replay); r.Status != http.StatusOK {
+				t.Errorf("confirm: %d %s", r.Status, r.Body)
+			}
+		})
+		for began := time.Now(); s.Get(t, "KOWHAI", replay.CheckoutPath()).String("checkout.status") != "confirmed"; {
+			if time.Since(began) > 10*time.Second {
+				t.Fatal("the confirm waits for the event of the create")
+			}
+		}
+		if got := slices.Compact(names(s.Receiver.Deliveries())); !reflect.DeepEqual(got, []string{"checkout.created"}) {
+			t.Errorf("%q were sent before the first was accepted", got)
+		}
+		release()
+		requests.Wait()
+		sameList(t, "in the end", slices.Compact(names(s.Receiver.Deliveries())),
+			"checkout.created", "checkout.confirmed", "agreement.generated")
+	})
+}
+
+func TestContract6NoOtherEventIsEverEmitted(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created, _ := s.enrolled(t, "ORDER-1")
+		for range 4 { // submitted, active and authorised, first payments due, last ones
+			s.Clock.Forward(time.Minute)
+			s.Get(t, "KOWHAI", created.CheckoutPath())
+		}
+		s.Clock.Forward(2 * 365 * 24 * time.Hour)
+		s.Get(t, "KOWHAI", created.CheckoutPath())
+		s.Create(t, "ORDER-2") // and its payer never comes
+		s.Clock.Forward(30 * 24 * time.Hour)
+		s.restart(t, 0)
+		r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-3"))
+		s.SetUp(t, r) // and its provider never confirms
+		s.Clock.Forward(30 * 24 * time.Hour)
+		s.Get(t, "TUI", r.CheckoutPath())
+		s.restart(t, 0)
+		sameList(t, "sent", names(s.Receiver.Deliveries()), "checkout.created", "checkout.confirmed", "agreement.generated",
+			"checkout.created", "checkout.created")
+	})
+}

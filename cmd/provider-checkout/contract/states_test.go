@@ -1,0 +1,284 @@
+package contract_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+)
+
+// Section 3: every call in every state, and what else happens on the way.
+
+// contractWith is contract with something put in another's place: swap puts it there.
+func contractWith[T any](t *testing.T, swap func(*service.Config, *httpapi.Options) T, test func(*testing.T, *suite, T)) {
+	for _, store := range stores {
+		t.Run(store.name, func(t *testing.T) {
+			t.Parallel()
+			var put T
+			s := newSuite(t, store.open(t), func(c *service.Config, o *httpapi.Options) { put = swap(c, o) })
+			test(t, s, put)
+		})
+	}
+}
+
+// begin has the payer go on from the setup page to the processor.
+func (s *suite) begin(t *testing.T, created response) response {
+	t.Helper()
+	form := url.Values{"token": {created.String("direct_debit.token")}}
+	return s.Send(t, http.MethodPost, "/api/dd-setup", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+}
+
+func otherIntent(id string) string {
+	return strings.ReplaceAll(order(catalogueCreate, id), "2027-02-01", "2027-03-01")
+}
+
+// stateCalls are the columns of the table: each says in a few words what the call is answered.
+var stateCalls = []struct {
+	name string
+	call func(t *testing.T, s *suite, id string, created response) string
+}{
+	{"create", func(t *testing.T, s *suite, id string, _ response) string {
+		r := s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, id))
+		return brief(r, "idempotent_replay", "checkout.status")
+	}},
+	{"create with another intent", func(t *testing.T, s *suite, id string, _ response) string {
+		return brief(s.Post(t, "KOWHAI", "/v1/provider-checkouts", otherIntent(id)), "idempotent_replay", "checkout.status")
+	}},
+	{"get", func(t *testing.T, s *suite, _ string, created response) string {
+		r := s.Get(t, "KOWHAI", created.CheckoutPath())
+		return brief(r, "checkout.status", "direct_debit.setup_complete", "direct_debit.mandate_status")
+	}},
+	{"confirm", func(t *testing.T, s *suite, _ string, created response) string {
+		return brief(s.Confirm(t, created), "checkout.status", "already_confirmed")
+	}},
+	{"confirm with another dda_id", func(t *testing.T, s *suite, _ string, created response) string {
+		body := set(t, created.ConfirmBody(), "checkout.dda_id", `"another"`)
+		return brief(s.confirmAs(t, created, body), "checkout.status", "already_confirmed")
+	}},
+	{"confirm with another token", func(t *testing.T, s *suite, _ string, created response) string {
+		body := set(t, created.ConfirmBody(), "checkout.checkout_token", `"another"`)
+		return brief(s.confirmAs(t, created, body), "checkout.status", "already_confirmed")
+	}},
+	{"open the page", func(t *testing.T, s *suite, _ string, created response) string {
+		r := s.Send(t, http.MethodGet, "/api/dd-setup?token="+created.String("direct_debit.token"), "")
+		p, err := demo.ParsePage([]byte(r.Body))
+		if err != nil {
+			t.Error(err)
+		}
+		return fmt.Sprint(r.Status, map[bool]string{true: " a form", false: " no form"}[p.Form != nil])
+	}},
+	{"begin the setup", func(t *testing.T, s *suite, _ string, created response) string {
+		r := s.begin(t, created)
+		to, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Location"), s.URL), "?")
+		return strings.TrimSpace(fmt.Sprint(r.Status, " ", to))
+	}},
+}
+
+// brief says an answer in a few words: its status, and its code or these values.
+func brief(r response, paths ...string) string {
+	if code := r.String("error.code"); code != "" {
+		return fmt.Sprint(r.Status, " ", code)
+	}
+	said := []string{fmt.Sprint(r.Status)}
+	for _, path := range paths {
+		if v := r.At(path); v != nil {
+			said = append(said, strings.ReplaceAll(fmt.Sprint(v), "direct_debit_setup_required", "required"))
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+// stateRows are the rows of the table. reach brings an order there and returns its create's answer; says
+// has what each call is answered, with a star where the call changes the record.
+var stateRows = []struct {
+	name  string
+	reach func(t *testing.T, s *suite, b *bank, id string) response
+	says  string
+}{
+	{"no checkout", nowhere, `201 false required * | 201 false required * | 404 CHECKOUT_NOT_FOUND |
+		404 CHECKOUT_NOT_FOUND | 404 CHECKOUT_NOT_FOUND | 404 CHECKOUT_NOT_FOUND | 404 no form | 404`},
+	{"created", func(t *testing.T, s *suite, b *bank, id string) response { return s.Create(t, id) },
+		`200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests *`},
+	{"setup begun", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Create(t, id)
+		s.begin(t, created)
+		return created
+	}, `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests`},
+	{"billing request cancelled", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Create(t, id)
+		s.begin(t, created)
+		b.say(func(context.Context) (checkout.Observation, error) {
+			return checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress}, nil
+		})
+		s.Get(t, "KOWHAI", created.CheckoutPath())
+		return created
+	}, `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests *`},
+	{"page expired", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Create(t, id)
+		s.Clock.Forward(setupLifetime)
+		return created
+	}, `200 true required * | 409 IDEMPOTENCY_CONFLICT | 200 required false |
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 410 no form | 410`},
+	{"mandate pending_submission", mandate(checkout.MandatePendingSubmission), living("pending_submission")},
+	{"mandate submitted", mandate(checkout.MandateSubmitted), living("submitted")},
+	{"mandate active", mandate(checkout.MandateActive), living("active")},
+	{"page expired after the setup", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Ready(t, id)
+		s.Clock.Forward(setupLifetime)
+		s.Get(t, "KOWHAI", created.CheckoutPath())
+		return created
+	}, strings.Replace(living("active"), "200 true required", "200 true required *", 1)},
+	{"mandate in a status that nobody knows", mandate("on_hold"),
+		`200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required true on_hold |
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 no form | 303 /api/dd-setup`},
+	{"mandate failed", mandate(checkout.MandateFailed), dead("failed")},
+	{"mandate cancelled", mandate(checkout.MandateCancelled), dead("cancelled")},
+	{"mandate expired", mandate(checkout.MandateExpired), dead("expired")},
+	{"mandate blocked", mandate(checkout.MandateBlocked), dead("blocked")},
+	{"confirmed", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Ready(t, id)
+		s.Confirm(t, created)
+		return created
+	}, over("pending_submission")},
+	{"confirmed, then the mandate cancelled", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Ready(t, id)
+		s.Confirm(t, created)
+		b.sayMandate(checkout.MandateCancelled)
+		s.Get(t, "KOWHAI", created.CheckoutPath())
+		return created
+	}, over("cancelled")},
+}
+
+// nowhere returns the answer that a create of a checkout would have had that was never made.
+func nowhere(t *testing.T, _ *suite, _ *bank, id string) response {
+	body, err := demo.ParseObject([]byte(`{"provider": {"provider_code": "KOWHAI", "provider_order_id": "` + id + `"},
+		"checkout": {"checkout_id": "KOWHAI-1-aaaaaaaaaaaaaaaa"}, "records": {"opportunity_id": "o"},
+		"direct_debit": {"dda_id": "d", "token": "KOWHAI-1-aaaaaaaaaaaaaaaa.1.00000000.x"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response{JSON: body}
+}
+
+// mandate brings an order to a completed setup whose mandate the processor reports so.
+func mandate(status checkout.MandateStatus) func(*testing.T, *suite, *bank, string) response {
+	return func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Ready(t, id)
+		b.sayMandate(status)
+		s.Get(t, "KOWHAI", created.CheckoutPath())
+		return created
+	}
+}
+
+func living(mandate string) string {
+	return `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required true ` + mandate + ` |
+		200 confirmed false * | 409 CONFLICT | 409 CONFLICT | 200 no form | 303 /api/dd-setup`
+}
+
+func dead(mandate string) string {
+	return `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false ` + mandate + ` |
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests *`
+}
+
+func over(mandate string) string {
+	return `200 true confirmed | 409 IDEMPOTENCY_CONFLICT | 200 confirmed true ` + mandate + ` |
+		200 confirmed true | 409 CONFLICT | 200 confirmed true | 200 no form | 303 /api/dd-setup`
+}
+
+func TestContract3EveryCallInEveryState(t *testing.T) {
+	for _, row := range stateRows {
+		t.Run(row.name, func(t *testing.T) {
+			contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
+				says := strings.Split(row.says, "|")
+				if len(says) != len(stateCalls) {
+					t.Fatalf("the row has %d cells, the table %d columns", len(says), len(stateCalls))
+				}
+				for i, column := range stateCalls {
+					b.say(nil)
+					id := fmt.Sprint("ORDER-", i)
+					created := row.reach(t, s, b, id)
+					before := s.dossier(t, id)
+					got := column.call(t, s, id, created)
+					if !reflect.DeepEqual(s.dossier(t, id), before) {
+						got += " *"
+					}
+					if want := strings.TrimSpace(says[i]); got != want {
+						t.Errorf("%s: %s; want %s", column.name, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestContract3ACreateMakesTheRecordsAndEmitsCheckoutCreated(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		for _, path := range []string{"records.contact_id", "records.opportunity_id", "records.dda_id",
+			"direct_debit.setup_url", "direct_debit.token"} {
+			if created.String(path) == "" {
+				t.Errorf("create answers no %s: %s", path, created.Body)
+			}
+		}
+		s.emitted(t, "checkout.created")
+		s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1"))
+		s.Post(t, "KOWHAI", "/v1/provider-checkouts", otherIntent("ORDER-1"))
+		s.emitted(t, "checkout.created")
+	})
+}
+
+// emitted checks which events the receiver got so far, in order.
+func (s *suite) emitted(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, hook := range s.Receiver.Deliveries() {
+		got = append(got, hook.JSON.Text("event"))
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the events so far are %q, want %q", got, want)
+	}
+}
+
+func TestContract3AConfirmCompletesTheEnrolmentOnce(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Ready(t, "ORDER-1")
+		var all sync.WaitGroup
+		answers := make([]response, 8)
+		for i := range answers {
+			all.Go(func() { answers[i] = s.Confirm(t, created) })
+		}
+		all.Wait()
+		first := 0
+		for _, got := range answers {
+			if got.At("already_confirmed") == false {
+				first++
+			}
+			if got.Status != http.StatusOK || got.String("agreement.number") != answers[0].String("agreement.number") {
+				t.Errorf("confirms at once answer %s and %d %s", answers[0].Body, got.Status, got.Body)
+			}
+		}
+		if first != 1 {
+			t.Errorf("%d confirms say that they were the first", first)
+		}
+		once := s.dossier(t, "ORDER-1")
+		if got := s.Confirm(t, created); got.At("already_confirmed") != true {
+			t.Errorf("a repeat answers %s", got.Body)
+		}
+		if again := s.dossier(t, "ORDER-1"); !reflect.DeepEqual(again, once) {
+			t.Errorf("a repeat changed the record:\n%+v\nwant\n%+v", again, once)
+		}
+		s.emitted(t, "checkout.created", "checkout.confirmed", "agreement.generated")
+	})
+}

@@ -1,0 +1,151 @@
+package contract_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+)
+
+const day = 24 * time.Hour
+
+// again sends the create of ORDER-1 once more.
+func (s *suite) again(t *testing.T) response {
+	t.Helper()
+	r := s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"))
+	if r.Status != http.StatusOK || r.String("direct_debit.setup_url") != s.URL+"/api/dd-setup?token="+r.String("direct_debit.token") {
+		t.Errorf("a replay answers %d %s", r.Status, r.Body)
+	}
+	return r
+}
+
+// page opens the setup page of an answer.
+func (s *suite) page(t *testing.T, r response) response {
+	t.Helper()
+	return s.Send(t, http.MethodGet, r.String("direct_debit.setup_url"), "")
+}
+
+func TestContract22ATokenIsTheCheckoutItsEpochAKeyAndASignature(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		shape := "^" + regexp.QuoteMeta(created.String("checkout.checkout_id")) + `\.1\.[0-9a-f]+\.[A-Za-z0-9_-]{43}$`
+		if token := created.String("direct_debit.token"); !regexp.MustCompile(shape).MatchString(token) {
+			t.Errorf("token %q, want the shape %s", token, shape)
+		}
+	})
+}
+
+func TestContract4AReplayReturnsTheSamePairWhileADayOfItsSevenRemains(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		first := s.Create(t, "ORDER-1")
+		s.Clock.Forward(6*day - time.Minute)
+		if same := s.again(t); same.String("direct_debit.token") != first.String("direct_debit.token") {
+			t.Errorf("a day and a minute before the end the token is %q, was %q", same.At("direct_debit.token"), first.At("direct_debit.token"))
+		}
+		s.Clock.Forward(2 * time.Minute)
+		second := s.again(t)
+		if !strings.HasPrefix(second.String("direct_debit.token"), second.String("checkout.checkout_id")+".2.") {
+			t.Errorf("less than a day before the end the token is %q, want the second epoch", second.At("direct_debit.token"))
+		}
+		for _, path := range []string{"checkout.checkout_id", "records.contact_id", "records.opportunity_id", "direct_debit.dda_id"} {
+			if first.At(path) != second.At(path) {
+				t.Errorf("%s is %v, was %v", path, second.At(path), first.At(path))
+			}
+		}
+		if third := s.again(t); third.Body != second.Body {
+			t.Errorf("the next replay answers %s, want the pair of %s", third.Body, second.Body)
+		}
+		s.Clock.Forward(6*day - time.Minute)
+		if later := s.again(t); later.Body != second.Body {
+			t.Errorf("the second pair does not last as long as the first: %s", later.Body)
+		}
+		if n := len(s.Receiver.Deliveries()); n != 1 {
+			t.Errorf("%d events, want that of the first create", n)
+		}
+	})
+}
+
+func TestContract4AnOlderPageStaysOpenUntilItsOwnEnd(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		first := s.Create(t, "ORDER-1")
+		s.Clock.Forward(6*day + time.Minute)
+		second := s.again(t)
+		for name, r := range map[string]response{"older": first, "latest": second} {
+			if page := s.page(t, r); page.Status != http.StatusOK || !strings.Contains(page.Body, "<form") {
+				t.Errorf("the %s page answers %d %s", name, page.Status, page.Body)
+			}
+		}
+		s.Clock.Forward(day)
+		if page := s.page(t, first); page.Status != http.StatusGone {
+			t.Errorf("after its end the older page answers %d", page.Status)
+		}
+		if page := s.page(t, second); page.Status != http.StatusOK {
+			t.Errorf("the latest page answers %d", page.Status)
+		}
+		s.Clock.Forward(7 * day)
+		if page := s.page(t, second); page.Status != http.StatusGone {
+			t.Errorf("after its end the latest page answers %d", page.Status)
+		}
+		third := s.again(t)
+		if page := s.page(t, third); page.Status != http.StatusOK {
+			t.Errorf("a replay after the end of all pairs brings a page that answers %d", page.Status)
+		}
+	})
+}
+
+func TestContract24TheTokenOfAConfirmIsTheLatestEvenIfItsPageHasExpired(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		first := s.Create(t, "ORDER-1")
+		s.SetUp(t, first)
+		s.Clock.Forward(6*day + time.Minute)
+		second := s.again(t)
+		refused(t, s.Confirm(t, first), http.StatusConflict, "CONFLICT", "checkout.checkout_token")
+		s.Clock.Forward(30 * day)
+		refused(t, s.Confirm(t, first), http.StatusConflict, "CONFLICT", "checkout.checkout_token")
+		if r := s.Confirm(t, second); r.Status != http.StatusOK || r.At("already_confirmed") != false {
+			t.Errorf("the latest token, long expired: %d %s", r.Status, r.Body)
+		}
+	})
+}
+
+func TestContract4APairThatNeverHasADayLeftIsNewOnEachReplay(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		pairs := []response{s.Create(t, "ORDER-1")}
+		for epoch := 2; epoch <= 5; epoch++ {
+			next := s.again(t)
+			if prefix := fmt.Sprintf("%s.%d.", next.String("checkout.checkout_id"), epoch); !strings.HasPrefix(next.String("direct_debit.token"), prefix) {
+				t.Errorf("token %q, want %s…", next.At("direct_debit.token"), prefix)
+			}
+			pairs = append(pairs, next)
+		}
+		for i, pair := range pairs {
+			if page := s.page(t, pair); page.Status != http.StatusOK {
+				t.Errorf("the page of pair %d answers %d", i+1, page.Status)
+			}
+		}
+	}, lifetime(2*time.Hour))
+}
+
+func TestContract4NoTokenKeyOrStudentIsLoggedOrStored(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		created := s.Create(t, "ORDER-1")
+		s.again(t)
+		s.page(t, created)
+		s.SetUp(t, created)
+		s.Get(t, "KOWHAI", created.CheckoutPath())
+		s.Confirm(t, created)
+		signature := created.String("direct_debit.token")[strings.LastIndexByte(created.String("direct_debit.token"), '.')+1:]
+		for _, secret := range []string{signature, s.Keys["KOWHAI"], "whsec_", "Aroha", "Ngata", "aroha.ngata", demo.AccountHolder, demo.AccountNumber} {
+			if strings.Contains(s.Log.String(), secret) {
+				t.Errorf("the log holds %q", secret)
+			}
+		}
+		if stored := fmt.Sprintf("%+v", s.Dossiers(t)); strings.Contains(stored, signature) || !strings.Contains(stored, "Aroha") {
+			t.Errorf("the record holds the token's signature, or not the student: %s", stored)
+		}
+	})
+}

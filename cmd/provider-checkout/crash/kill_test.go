@@ -1,0 +1,128 @@
+package crash_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+const (
+	crashRounds      = 50
+	crashRoundsShort = 5
+	crashClients     = 16
+)
+
+// crashRun is a store in a folder, whose servers are killed one after the other.
+type crashRun struct {
+	*workload.Workload
+	dir string
+	hit int // kills that cut a request
+}
+
+// Servers are killed over one store, each at a random moment: in its start, under the load of 16
+// clients, in its shutdown. Then a last one is left in peace until every enrolment is
+// confirmed and no event is pending, and the record is held to all that anybody was ever told.
+func (b suite) survivesKills(t *testing.T) {
+	rounds := crashRounds
+	if testing.Short() {
+		rounds = crashRoundsShort
+	}
+	dir := t.TempDir()
+	r := &crashRun{Workload: workload.New(t, b.Binary, "sqlite:"+filepath.Join(dir, "records.db")), dir: dir}
+	for n := range rounds {
+		r.round(t, n)
+	}
+	t.Logf("%d of %d kills cut a request that was under way; %d enrolments, %d of them undone",
+		r.hit, rounds, len(r.Enrolments.All), len(r.Enrolments.Open))
+	if r.hit < rounds*2/5 {
+		t.Errorf("void: only %d of %d kills cut a request that was under way", r.hit, rounds)
+	}
+
+	p := r.Serve(t, r.Store)
+	base, restarted := p.Listening(t), time.Now()
+	r.Finish(t, workload.NewClient(base, r.Keys))
+	t.Logf("every enrolment was done %v after the restart", time.Since(restarted))
+	r.Settle(t)
+	t.Logf("no event was pending %v after the restart", time.Since(restarted))
+	p.Stop(t, syscall.SIGTERM)
+	checkIntact(t, filepath.Join(dir, "records.db"))
+	if lost := r.Check(t); lost == 0 {
+		t.Error("void: no kill came between a commit and its answer")
+	}
+	r.checkTakenUp(t, restarted)
+}
+
+// round starts a server and kills it: in every sixth round before it listens, in every other sixth
+// while it shuts down, otherwise under load.
+func (r *crashRun) round(t *testing.T, n int) {
+	t.Helper()
+	p := r.Serve(t, r.Store)
+	if n%6 == 3 {
+		<-time.After(workload.Within(r.Rand, 0, 20*time.Millisecond))
+		p.Kill(t)
+		return
+	}
+	c := workload.NewClient(p.Listening(t), r.Keys)
+	var clients sync.WaitGroup
+	for range crashClients {
+		rng := rand.New(rand.NewPCG(r.Rand.Uint64(), uint64(n)))
+		clients.Go(func() { r.client(t, c, rng) })
+	}
+	<-time.After(workload.Within(r.Rand, 50*time.Millisecond, 400*time.Millisecond))
+	if n%6 == 5 {
+		p.Signal(t, syscall.SIGTERM)
+		<-time.After(workload.Within(r.Rand, 0, 30*time.Millisecond))
+	}
+	p.Kill(t)
+	clients.Wait()
+	if c.Cut.Load() > 0 {
+		r.hit++
+	}
+	ownersAlone(t, r.dir)
+}
+
+// client works on enrolments, new ones and those that crashes left undone, until it is cut off.
+func (r *crashRun) client(t *testing.T, c *workload.Client, rng *rand.Rand) {
+	for {
+		e := r.Enrolments.Take(rng)
+		if err := e.Complete(context.Background(), c, rng); err != nil {
+			r.Enrolments.Leave(e)
+			if !workload.IsCut(err) {
+				t.Error(err)
+			}
+			return
+		}
+	}
+}
+
+// checkTakenUp checks that what the kills cut off was taken up in time.
+func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
+	t.Helper()
+	first := make(map[string]time.Duration) // delivery of each checkout's older events since
+	for _, h := range r.Receiver.Deliveries() {
+		made, err := time.Parse(time.RFC3339, h.JSON.Text("created_at"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := h.JSON.Text("data.checkout_id")
+		if _, known := first[id]; !known && made.Before(restarted) && h.At.After(restarted) {
+			first[id] = h.At.Sub(restarted)
+		}
+	}
+	var slowest time.Duration
+	for id, took := range first {
+		if slowest = max(slowest, took); took > 15*time.Second {
+			t.Errorf("the events of %s were taken up %v after the restart, want within 15 s", id, took)
+		}
+	}
+	t.Logf("the events of %d checkouts were taken up, the last %v after the restart", len(first), slowest)
+	if len(first) == 0 {
+		t.Error("void: no kill cut a delivery off")
+	}
+}

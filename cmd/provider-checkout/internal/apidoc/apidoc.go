@@ -1,0 +1,255 @@
+// Package apidoc holds what tests see of the API to its OpenAPI document: every answer and every event must be as the
+// document describes it. It also remembers what was seen, so that whatever the document describes and no test has
+// seen can be found.
+package apidoc
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+)
+
+// Document is the OpenAPI document, and what of it was seen.
+type Document struct {
+	Spec  *openapi3.T
+	paths map[string]*regexp.Regexp // by path of the document
+
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// Shared returns the one document of a test run.
+var Shared = sync.OnceValue(func() *Document {
+	d := &Document{paths: map[string]*regexp.Regexp{}, seen: map[string]bool{}}
+	text, err := os.ReadFile(filepath.Join(moduleRoot(), "adapters", "httpapi", "openapi.json"))
+	if err == nil {
+		d.Spec, err = openapi3.NewLoader().LoadFromData(text)
+	}
+	if err != nil {
+		panic(err)
+	}
+	for path := range d.Spec.Paths.Map() {
+		pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), "[^/]+")
+		d.paths[path] = regexp.MustCompile("^" + pattern + "$")
+	}
+	for name, schema := range d.Spec.Components.Schemas {
+		if !strings.HasSuffix(name, "Request") {
+			forbidOtherFields(schema.Value)
+		}
+	}
+	return d
+})
+
+// forbidOtherFields has a schema allow no fields but those that it names. The document itself allows more, so that
+// an answer can get further fields; the tests are to notice when it does.
+func forbidOtherFields(s *openapi3.Schema) {
+	if s.Type.Is("object") {
+		no := false
+		s.AdditionalProperties.Has = &no
+	}
+	for _, p := range s.Properties {
+		forbidOtherFields(p.Value)
+	}
+	if s.Items != nil {
+		forbidOtherFields(s.Items.Value)
+	}
+}
+
+func (d *Document) note(what ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.seen[strings.TrimSpace(fmt.Sprintln(what...))] = true
+}
+
+// Exchange is a request and its answer.
+type Exchange struct {
+	Method, Path, Request string
+	Status                int
+	Header                http.Header
+	Body                  string
+	JSON                  demo.Object // nil if the body is not JSON
+}
+
+// Check returns what the document does not allow of an exchange. It ignores pages and other servers.
+func (d *Document) Check(x Exchange) error {
+	u, err := url.Parse(x.Path)
+	if err != nil || u.IsAbs() || strings.HasPrefix(u.Path, "/api/dd-setup") || strings.HasPrefix(u.Path, "/sandbox/processor/") ||
+		strings.HasPrefix(u.Path, "/docs") || u.Path == "/v1/openapi.json" {
+		return nil
+	}
+	code, message := x.JSON.Text("error.code"), x.JSON.Text("error.message")
+	if strings.HasSuffix(message, "; see /docs#error-"+code) || code == "" {
+		d.note(code, message)
+	} else {
+		return fmt.Errorf("the message %q does not say where to read more", message)
+	}
+	operation := d.operation(x.Method, u.EscapedPath())
+	switch {
+	case operation == nil && x.Method == http.MethodHead:
+		return nil // there is nothing to look at
+	case operation == nil:
+		if x.Status != http.StatusNotFound || code != "NOT_FOUND" {
+			return errors.New("the document has no such path")
+		}
+		return validate(d.Spec.Components.Schemas["Error"].Value, x.Body)
+	}
+	response := operation.Responses.Status(x.Status)
+	if response == nil {
+		return fmt.Errorf("%s has no answer %d", operation.OperationID, x.Status)
+	}
+	for name, header := range response.Value.Headers {
+		if v := x.Header.Get(name); v == "" {
+			return fmt.Errorf("the header %s is missing", name)
+		} else if err := header.Value.Schema.Value.VisitJSON(v); err != nil {
+			return fmt.Errorf("the header %s: %w", name, err)
+		}
+	}
+	if x.Method == http.MethodHead {
+		return nil
+	}
+	content := response.Value.Content["application/json"]
+	if !slices.Contains(codes(content), code) {
+		return fmt.Errorf("%s %d has no code %s", operation.OperationID, x.Status, code)
+	}
+	d.note(operation.OperationID, x.Status, code)
+	if x.Status < 300 && operation.RequestBody != nil {
+		if err := validate(operation.RequestBody.Value.Content["application/json"].Schema.Value, x.Request); err != nil {
+			return fmt.Errorf("the document does not allow a request that was accepted: %w", err)
+		}
+	}
+	return validate(content.Schema.Value, x.Body)
+}
+
+// operation returns the operation of a request. For a method that the path does not have, it is the path's only one,
+// whose answers include that refusal.
+func (d *Document) operation(method, path string) *openapi3.Operation {
+	for template, pattern := range d.paths {
+		if !pattern.MatchString(path) {
+			continue
+		}
+		item := d.Spec.Paths.Value(template)
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		return cmp.Or(item.GetOperation(method), item.Get, item.Post)
+	}
+	return nil
+}
+
+// codes returns the error codes of the examples of an answer, "" for one that is no error.
+func codes(content *openapi3.MediaType) (all []string) {
+	for _, example := range content.Examples {
+		all = append(all, ErrorCode(example.Value.Value))
+	}
+	return all
+}
+
+// ErrorCode returns the code of an error envelope, or "".
+func ErrorCode(envelope any) string {
+	tree, _ := envelope.(map[string]any)
+	return demo.Object(tree).Text("error.code")
+}
+
+// validate checks JSON against a schema. A null is left out first: for the API it is an absent field.
+func validate(schema *openapi3.Schema, text string) error {
+	value, err := demo.ParseObject([]byte(text))
+	if err != nil {
+		return err
+	}
+	return schema.VisitJSON(withoutNulls(map[string]any(value)))
+}
+
+func withoutNulls(v any) any {
+	if object, ok := v.(map[string]any); ok {
+		maps.DeleteFunc(object, func(_ string, v any) bool { return v == nil })
+		for name := range object {
+			object[name] = withoutNulls(object[name])
+		}
+	}
+	return v
+}
+
+// CheckEvent returns what the document does not allow of an event that was delivered.
+func (d *Document) CheckEvent(header http.Header, body []byte) error {
+	name := header.Get("X-Service-Event")
+	item := d.Spec.Webhooks[name]
+	if item == nil {
+		return fmt.Errorf("the document has no event %q", name)
+	}
+	d.note("event", name)
+	for _, p := range item.Post.Parameters {
+		text := header.Get(p.Value.Name)
+		if text == "" && p.Value.Required {
+			return fmt.Errorf("%s has no header %s", name, p.Value.Name)
+		}
+		var value any = text
+		if p.Value.Schema.Value.Type.Is("integer") {
+			n, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return fmt.Errorf("%s: header %s: %w", name, p.Value.Name, err)
+			}
+			value = n
+		}
+		if err := p.Value.Schema.Value.VisitJSON(value); err != nil {
+			return fmt.Errorf("%s: header %s: %w", name, p.Value.Name, err)
+		}
+	}
+	return validate(item.Post.RequestBody.Value.Content["application/json"].Schema.Value, string(body))
+}
+
+// Unseen returns what the document describes and no test has seen.
+func (d *Document) Unseen() (missing []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	want := func(what ...any) {
+		if text := strings.TrimSpace(fmt.Sprintln(what...)); !d.seen[text] {
+			missing = append(missing, text)
+		}
+	}
+	for _, item := range d.Spec.Paths.Map() {
+		for _, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				for _, code := range codes(response.Value.Content["application/json"]) {
+					want(operation.OperationID, status, code)
+				}
+			}
+		}
+	}
+	for name := range d.Spec.Webhooks {
+		want("event", name)
+	}
+	for _, example := range d.Spec.Components.Examples {
+		envelope, _ := example.Value.Value.(map[string]any)
+		want(ErrorCode(envelope), demo.Object(envelope).Text("error.message"))
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing)
+}
+
+// moduleRoot returns the folder of the module; the test runs in it or below.
+func moduleRoot() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	panic("the test does not run within the module")
+}

@@ -1,0 +1,137 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// What the payer of the scenario types into the processor's form.
+const (
+	AccountHolder = "Aroha Tāmati"
+	AccountNumber = "01-0902-0068389-00"
+)
+
+// Browser is a payer's browser without script. It follows redirects.
+type Browser struct{ session }
+
+// NewBrowser returns a browser over an HTTP client that prints nothing.
+func NewBrowser(client *http.Client) *Browser { return &Browser{session{http: client}} }
+
+// SetUp sets up a direct debit as a payer does: it opens the setup page, fills in and sends its form and the
+// processor's, and expects a page that asks for nothing more.
+func (b *Browser) SetUp(ctx context.Context, setupURL string) error {
+	p, err := b.Open(ctx, http.MethodGet, setupURL, nil)
+	for range 2 { // the setup page's form, and the processor's
+		if err != nil {
+			return err
+		}
+		if p.Form == nil {
+			return fmt.Errorf("page %q has no form", p.Heading)
+		}
+		p, err = b.Open(ctx, http.MethodPost, p.Action, FillIn(p.Form))
+	}
+	if err == nil && p.Form != nil {
+		return fmt.Errorf("page %q has a third form", p.Heading)
+	}
+	return err
+}
+
+// FillIn sets the fields that a payer types into. What is in the form already, boxes to tick included, stays.
+func FillIn(form url.Values) url.Values {
+	for name, typed := range map[string]string{"account_holder_name": AccountHolder, "account_number": AccountNumber} {
+		if form.Has(name) {
+			form.Set(name, typed)
+		}
+	}
+	return form
+}
+
+// Open gets or posts a page, and returns the page that this leads to.
+func (b *Browser) Open(ctx context.Context, method, address string, form url.Values) (Page, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return Page{}, err
+	}
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	got, err := b.send(req)
+	if err != nil {
+		return Page{}, err
+	}
+	p, err := ParsePage(got.body)
+	if err != nil {
+		return Page{}, fmt.Errorf("read the page of %s: %w", got.at.Path, err)
+	}
+	if got.status != http.StatusOK {
+		return Page{}, fmt.Errorf("%s %s answered %d: %s", method, req.URL.Path, got.status, p.Heading)
+	}
+	action, err := got.at.Parse(p.Action)
+	if err != nil {
+		return Page{}, fmt.Errorf("page %q: its form: %w", p.Heading, err)
+	}
+	p.Action = action.String()
+	b.note("    %s: %s", got.at.Path, p.Heading)
+	return p, nil
+}
+
+// Page is what a payer needs of a page to go on.
+type Page struct {
+	Heading string
+	Action  string     // of its first form
+	Form    url.Values // nil where there is no form
+}
+
+// ParsePage parses HTML that is as well-formed as the service's own.
+func ParsePage(html []byte) (Page, error) {
+	tokens := xml.NewDecoder(bytes.NewReader(html))
+	tokens.Strict, tokens.AutoClose, tokens.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var p Page
+	within := map[string]bool{}
+	for {
+		token, err := tokens.Token()
+		switch {
+		case errors.Is(err, io.EOF):
+			p.Heading = strings.Join(strings.Fields(p.Heading), " ")
+			return p, nil
+		case err != nil:
+			return Page{}, err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			within[t.Name.Local] = true
+			p.start(t, within["form"])
+		case xml.EndElement:
+			within[t.Name.Local] = false
+		case xml.CharData:
+			if within["h1"] {
+				p.Heading += string(t)
+			}
+		}
+	}
+}
+
+// start takes what a payer needs from the beginning of an element.
+func (p *Page) start(e xml.StartElement, inForm bool) {
+	attrs := map[string]string{}
+	for _, a := range e.Attr {
+		attrs[a.Name.Local] = a.Value
+	}
+	switch e.Name.Local {
+	case "form":
+		if p.Form == nil {
+			p.Action, p.Form = attrs["action"], url.Values{}
+		}
+	case "input":
+		if inForm && attrs["name"] != "" {
+			p.Form.Set(attrs["name"], attrs["value"])
+		}
+	}
+}

@@ -1,0 +1,168 @@
+// Package demo demonstrates the service: it serves a sandbox with the demonstration's providers over a store in a
+// temporary folder, and receives their events. Then it prints a guide with keys and curl lines to paste, or goes
+// through the whole scenario itself: as the provider, the payer and the operator, over HTTP.
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"text/template"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+//go:embed guide.txt
+var guideText string
+
+// Config is what a demonstration runs with.
+type Config struct {
+	Listener  net.Listener // of the sandbox
+	Site      site.Config  // but for Store, Secrets and Terms, which are the demonstration's own
+	Providers []byte       // a provider file
+	Terms     []byte       // a file with the lender's terms
+	Walk      bool         // go through the scenario and end, rather than print the guide and serve
+
+	// IssueKey stores a new key of a provider and returns its text.
+	IssueKey func(ctx context.Context, store ports.Store, provider string) (string, error)
+	// AgreementPDF returns the PDF of an agreement, and whether it was on record.
+	AgreementPDF func(ctx context.Context, store ports.Store, number string) (data []byte, stored bool, err error)
+
+	Stdout, Stderr io.Writer
+}
+
+// Run runs a demonstration until ctx ends, or until the scenario has ended. Nothing of it stays but the agreement's
+// PDF that the scenario writes.
+func Run(ctx context.Context, cfg Config) error {
+	dir, err := os.MkdirTemp("", "provider-checkout-demo-")
+	if err != nil {
+		return err
+	}
+	err = run(ctx, cfg, filepath.Join(dir, "provider-checkout.db"))
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
+// demonstration is a running sandbox with all that is around it.
+type demonstration struct {
+	Base         string
+	Store        string
+	Keys         map[string]string // by provider code
+	FirstPayment string            // a date
+
+	cfg    Config // with the store
+	events <-chan delivery
+}
+
+// run runs a demonstration over a new store at path.
+func run(ctx context.Context, cfg Config, path string) error {
+	log := slog.New(slog.NewJSONHandler(cfg.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	db, err := sqlite.Open(ctx, path, sqlite.Options{Environment: cfg.Site.Environment, Rand: rand.Reader})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	hooks, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer hooks.Close()
+	cfg.Site.Store, cfg.Site.Secrets = db, db.Secrets()
+	if cfg.Site.Terms, err = providerfile.ParseTerms(cfg.Terms); err != nil {
+		return fmt.Errorf("the demonstration's terms are refused: %w", err)
+	}
+	d := demonstration{
+		Base:         cfg.Site.BaseURL,
+		Store:        "sqlite:" + path,
+		FirstPayment: time.Now().AddDate(0, 0, 14).Format(time.DateOnly),
+		cfg:          cfg,
+	}
+	r, err := d.configure(ctx, "http://"+hooks.Addr().String())
+	if err != nil {
+		return err
+	}
+	s, err := site.New(cfg.Site, ops.NewMetrics(), log)
+	if err != nil {
+		return err
+	}
+	return d.serve(ctx, s, r, hooks, log)
+}
+
+// serve serves the site, and the receiver on hooks, until ctx ends or the scenario has ended.
+func (d *demonstration) serve(ctx context.Context, s *site.Site, r *receiver, hooks net.Listener, log *slog.Logger) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	receiving, stopReceiving := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopReceiving() // after the site, which delivers to the end
+	running.Go(func() { r.serve(receiving, hooks, log) })
+
+	serving, stopServing := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	running.Go(func() {
+		defer stopServing()
+		served <- s.Serve(serving, d.cfg.Listener, nil)
+	})
+	show := d.guide
+	if d.cfg.Walk {
+		show = d.walk
+	}
+	err := show(serving, d.cfg.Stdout)
+	stopServing()
+	return errors.Join(err, <-served)
+}
+
+// configure stores the demonstration's providers, each with a key, and returns the receiver
+// of their events, which will answer under base.
+func (d *demonstration) configure(ctx context.Context, base string) (*receiver, error) {
+	configurations, err := providerfile.Parse(d.cfg.Providers)
+	if err != nil {
+		return nil, fmt.Errorf("the demonstration's provider file is refused: %w", err)
+	}
+	r := newReceiver(base, configurations)
+	d.events = r.got
+	err = d.cfg.Site.Store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+		return configurations, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store the providers: %w", err)
+	}
+	d.Keys = map[string]string{}
+	for _, c := range configurations {
+		if d.Keys[c.Provider.Code], err = d.cfg.IssueKey(ctx, d.cfg.Site.Store, c.Provider.Code); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// guide prints what to try, and then the events, until ctx ends.
+func (d *demonstration) guide(ctx context.Context, out io.Writer) error {
+	guide, err := template.New("guide.txt").Parse(guideText)
+	if err != nil {
+		return err
+	}
+	if err := guide.Execute(out, d); err != nil {
+		return fmt.Errorf("print the guide: %w", err)
+	}
+	for {
+		select {
+		case e := <-d.events:
+			fmt.Fprintln(out, "#", e)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

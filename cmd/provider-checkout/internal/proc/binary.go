@@ -1,0 +1,78 @@
+// Package proc builds the program and runs it in processes of their own, for tests of what only a process can show.
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Binary is the path of the program.
+type Binary string
+
+// Build builds the program, with further flags of go build, wherever in the module the test runs.
+func Build(t testing.TB, flags ...string) Binary {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "provider-checkout")
+	args := append(append([]string{"build", "-o", path}, flags...),
+		"github.com/provider-checkout/provider-checkout/cmd/provider-checkout")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return Binary(path)
+}
+
+// Command returns a command that runs the program, without any environment variable.
+func (b Binary) Command(args ...string) *exec.Cmd {
+	cmd := exec.Command(string(b), args...)
+	cmd.Env = []string{}
+	return cmd
+}
+
+// Run runs a command that ends by itself and must succeed, and returns its standard output.
+func (b Binary) Run(t testing.TB, args ...string) string {
+	t.Helper()
+	cmd := b.Command(args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, stderr.String())
+	}
+	return string(out)
+}
+
+// ServeArgs returns the arguments of a server over the store, which sends events to loopback addresses too.
+func ServeArgs(store string) []string {
+	return []string{"serve", "--store", store, "--addr", "127.0.0.1:0",
+		"--allow-private-destinations", "--rate-limit", "0"}
+}
+
+// Serve starts a server over the store.
+func (b Binary) Serve(t testing.TB, store string) *Process {
+	t.Helper()
+	return Start(t, b.Command(ServeArgs(store)...))
+}
+
+// TempFile writes a file that is removed at the end of the test, and returns its path.
+func TempFile(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// ReadUntil returns the lines before the first one with the prefix.
+func ReadUntil(lines *bufio.Scanner, prefix string) string {
+	var text strings.Builder
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), prefix) {
+		text.WriteString(lines.Text() + "\n")
+	}
+	return text.String()
+}

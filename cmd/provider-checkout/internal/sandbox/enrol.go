@@ -1,0 +1,92 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Create opens a checkout of KOWHAI for the order.
+func (s *Sandbox) Create(t testing.TB, id string) Response {
+	t.Helper()
+	r := s.Post(t, "KOWHAI", "/v1/provider-checkouts", Order(CatalogueCreate, id))
+	if r.Status != http.StatusCreated {
+		t.Fatalf("create: %d %s", r.Status, r.Body)
+	}
+	return r
+}
+
+// Ready returns a checkout of KOWHAI whose bank setup is complete.
+func (s *Sandbox) Ready(t testing.TB, id string) Response {
+	t.Helper()
+	created := s.Create(t, id)
+	s.SetUp(t, created)
+	return created
+}
+
+// Replay sends the create of KOWHAI for the order once more.
+func (s *Sandbox) Replay(t testing.TB, id string) Response {
+	t.Helper()
+	r := s.Post(t, "KOWHAI", "/v1/provider-checkouts", Order(CatalogueCreate, id))
+	if r.Status != http.StatusOK || r.At("idempotent_replay") != true {
+		t.Fatalf("replay: %d %s", r.Status, r.Body)
+	}
+	return r
+}
+
+// SetUp has the payer complete the bank setup through the pages' forms.
+func (s *Sandbox) SetUp(t testing.TB, created Response) {
+	t.Helper()
+	payer := demo.NewBrowser(&http.Client{})
+	if err := payer.SetUp(t.Context(), created.String("direct_debit.setup_url")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ConfirmBody returns the body of the confirm that fits a create's answer.
+func (r Response) ConfirmBody() string {
+	body, err := json.Marshal(map[string]any{
+		"provider": r.At("provider"),
+		"checkout": map[string]any{"checkout_id": r.At("checkout.checkout_id"),
+			"checkout_token": r.At("direct_debit.token"), "opportunity_id": r.At("records.opportunity_id"),
+			"dda_id": r.At("direct_debit.dda_id")},
+		"payment": map[string]any{"payment_method": "service_payment_plan", "first_payment_date": "2027-02-01",
+			"deposit_confirmed": true},
+		"declarations": map[string]any{"payment_plan_accepted": true, "information_confirmed": true,
+			"privacy_consent_accepted": true},
+	})
+	if err != nil {
+		panic(err) // strings and booleans always marshal
+	}
+	return string(body)
+}
+
+// CheckoutPath returns the path of the checkout that a create answers with.
+func (r Response) CheckoutPath() string {
+	return "/v1/provider-checkouts/" + r.String("checkout.checkout_id")
+}
+
+// Confirm sends the confirm that fits a create's answer, with the key of its provider.
+func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
+	t.Helper()
+	return s.Post(t, created.String("provider.provider_code"), created.CheckoutPath()+"/confirm", created.ConfirmBody())
+}
+
+// Dossiers returns everything on record about checkouts, in the order in which they were created.
+func (s *Sandbox) Dossiers(t testing.TB) (all []ports.Dossier) {
+	t.Helper()
+	err := s.Store.Export(context.WithoutCancel(t.Context()), ports.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Checkout:      func(d ports.Dossier) error { all = append(all, d); return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

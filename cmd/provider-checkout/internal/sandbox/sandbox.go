@@ -1,0 +1,133 @@
+// Package sandbox runs the service for tests: in the test's own process, on a clock that the test moves, over a store
+// that the test gives, with two providers and a receiver of their events. It has the requests of a provider and the
+// pages of a payer as methods, and holds every answer and every event to the API's OpenAPI document.
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/webhook"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Sandbox is a running service with two providers: KOWHAI, which has a catalogue, and TUI, which has
+// none. The events of both are delivered to Receiver.
+type Sandbox struct {
+	URL      string
+	Store    ports.Store
+	Config   service.Config // of the running service; another may be run beside it or after it
+	Options  httpapi.Options
+	Clock    *Clock
+	Receiver *Receiver
+	Log      *Log
+	Keys     map[string]string // by provider code
+}
+
+// New runs a service over a store until the test ends. The changes are made to its configuration before it starts.
+func New(t testing.TB, store ports.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
+	t.Helper()
+	s := &Sandbox{Store: store, Clock: &Clock{}, Log: &Log{}, Keys: make(map[string]string)}
+	s.Receiver = NewReceiver(t)
+	server := httptest.NewUnstartedServer(nil)
+	s.URL = "http://" + server.Listener.Addr().String()
+	keyring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	printer, err := site.NewPrinter(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewJSONHandler(s.Log, nil))
+	c := service.Config{Environment: catalogue.Sandbox, BaseURL: s.URL, Keyring: keyring, Store: store,
+		Processor: fakeprocessor.Processor{}, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
+		Now: s.Clock.Now, Rand: rand.Reader,
+		Report: func(ctx context.Context, err error) {
+			log.ErrorContext(ctx, "failure", slog.String("request_id", httpapi.RequestID(ctx)), slog.Any("error", err))
+		}}
+	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
+	for _, change := range changes {
+		change(&c, &o)
+	}
+	s.Config, s.Options = c, o
+	svc, err := service.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Configure(t, Providers)
+	for _, code := range []string{"KOWHAI", "TUI"} {
+		s.Keys[code] = s.IssueKey(t, code, catalogue.Sandbox)
+	}
+	server.Config.Handler = site.Handler(svc, o)
+	server.Start()
+	t.Cleanup(server.Close)
+	return s
+}
+
+// Providers is the provider file of a sandbox. HOOKS stands for the address of the receiver.
+const Providers = `{"providers": [{
+	"provider_code": "KOWHAI", "name": "Kōwhai Institute", "account_id": "acc-kowhai",
+	"environment": "sandbox", "active": true, "api_enabled": true,
+	"enrolment_origins": ["https://enrol.kowhai.example"],
+	"success_url": "https://enrol.kowhai.example/done", "cancel_url": "https://enrol.kowhai.example/cancelled",
+	"branding": {"display_name": "Kōwhai Institute", "primary_colour": "#1f6f54", "support_email": "help@kowhai.example"},
+	"webhook": {"url": "HOOKS/KOWHAI", "signing_secret": "whsec_kowhai_0123456789abcdef"},
+	"courses": [
+		{"course_code": "NZDIP", "course_name": "Diploma in Business", "course_price": 2990.00, "upfront_payment": 200.00,
+		 "active": true, "environment": "sandbox", "plans": [
+			{"payment_frequency": "Weekly", "number_of_instalments": 52},
+			{"payment_frequency": "Fortnightly", "instalment_amount": 120.00}]},
+		{"course_code": "RETIRED", "course_name": "Retired", "course_price": 100.00, "upfront_payment": 0,
+		 "active": false, "environment": "sandbox", "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 10}]},
+		{"course_code": "ELSEWHERE", "course_name": "Elsewhere", "course_price": 100.00, "upfront_payment": 0,
+		 "active": true, "environment": "production", "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 10}]}]},
+	{"provider_code": "TUI", "name": "Tūī Trades Academy", "account_id": "acc-tui",
+	"environment": "sandbox", "active": true, "api_enabled": true,
+	"webhook": {"url": "HOOKS/TUI", "signing_secret": "whsec_tui_0123456789abcdefgh"}}]}`
+
+// Configure replaces the providers by those of a provider file, in which HOOKS stands for the address of the receiver.
+func (s *Sandbox) Configure(t testing.TB, file string) {
+	t.Helper()
+	if len(s.Keys) > 0 {
+		s.Clock.Forward(5 * time.Second) // within which a running server sees it
+	}
+	all, err := providerfile.Parse([]byte(strings.ReplaceAll(file, "HOOKS", s.Receiver.URL)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Store.ReplaceProviders(t.Context(),
+		func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// IssueKey makes an API key of a provider and returns its text.
+func (s *Sandbox) IssueKey(t testing.TB, provider string, env catalogue.Environment) string {
+	t.Helper()
+	return IssueKey(t, s.Store, provider, env)
+}
+
+// IssueKey makes an API key of a provider in a store and returns its text.
+func IssueKey(t testing.TB, store ports.Store, provider string, env catalogue.Environment) string {
+	t.Helper()
+	var entropy [32]byte
+	rand.Read(entropy[:])
+	text, key := catalogue.NewKey(provider, env, time.Now().UTC().Truncate(time.Millisecond), entropy)
+	if err := store.AddKey(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,78 @@
+package site_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+)
+
+func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
+	s := sandbox.New(t, memory.New())
+	svc, err := service.New(s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entered, finish := make(chan struct{}), make(chan struct{})
+	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(entered)
+		<-finish
+		io.WriteString(w, "done")
+	})
+	public, private := local(t), local(t)
+	ctx, stop := context.WithCancel(t.Context())
+	log := slog.New(slog.DiscardHandler)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- (&site.Site{Service: svc, Handler: slow, Ops: ops.New(svc, ops.NewMetrics(), log), Log: log}).Serve(ctx, public, private)
+	}()
+	answered := make(chan string, 1)
+	go func() { answered <- sandbox.Fetch(t, "http://"+public.Addr().String()).Body }()
+	<-entered
+	url := "http://" + private.Addr().String()
+	if got := sandbox.Fetch(t, url+"/readyz"); got.Status != http.StatusOK {
+		t.Errorf("before: /readyz = %d %s", got.Status, got.Body)
+	}
+
+	stop()
+	for began := time.Now(); sandbox.Fetch(t, url+"/readyz").Status == http.StatusOK && time.Since(began) < 5*time.Second; {
+		// the server learns of the stop at once, but not from this goroutine
+	}
+	if got := sandbox.Fetch(t, url+"/readyz"); got.Status != http.StatusServiceUnavailable || got.At("checks.serving") != false {
+		t.Errorf("draining: /readyz = %d %s, want 503 that names serving", got.Status, got.Body)
+	}
+	for _, path := range []string{"/healthz", "/metrics"} {
+		if got := sandbox.Fetch(t, url+path); got.Status != http.StatusOK {
+			t.Errorf("draining: %s = %d %s", path, got.Status, got.Body)
+		}
+	}
+	close(finish)
+	if got := <-answered; got != "done" {
+		t.Errorf("what was under way is answered %q", got)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+	if conn, err := net.Dial("tcp", private.Addr().String()); err == nil {
+		conn.Close()
+		t.Error("the operator's listener is open after the end")
+	}
+}
+
+func local(t *testing.T) net.Listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ln
+}

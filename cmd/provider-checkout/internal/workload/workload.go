@@ -1,0 +1,199 @@
+// Package workload has clients enrol students at servers that are killed, restarted and cut off, and then compares
+// everything that any client was told, and every event that was delivered, with what is on record.
+package workload
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// finishing is how many clients complete the enrolments at the end.
+const finishing = 16
+
+// Workload is the enrolments over one store, and everything that their clients and the receiver of events were told.
+type Workload struct {
+	proc.Binary
+	Rand       *rand.Rand
+	Store      string
+	Keys       map[string]string
+	Receiver   *sandbox.Receiver
+	Verdicts   *Verdicts
+	Enrolments Enrolments
+}
+
+// New configures the store, which --store names, and returns a workload without enrolments.
+func New(t *testing.T, b proc.Binary, store string) *Workload {
+	t.Helper()
+	r := &Workload{Binary: b, Rand: NewRand(t), Store: store, Receiver: sandbox.NewReceiver(t)}
+	r.Verdicts = &Verdicts{rng: rand.New(rand.NewPCG(r.Rand.Uint64(), 0)),
+		accepted: make(map[string]int), refused: make(map[string]int)}
+	r.Receiver.AnswerWith(r.Verdicts.answer)
+	r.Keys = Configure(t, b, store, r.Receiver)
+	return r
+}
+
+// Finish has clients complete every enrolment that is open. Nothing may interrupt the servers meanwhile.
+func (r *Workload) Finish(t *testing.T, c *Client) {
+	t.Helper()
+	var clients sync.WaitGroup
+	for range finishing {
+		rng := rand.New(rand.NewPCG(r.Rand.Uint64(), 0))
+		clients.Go(func() {
+			for e := r.Enrolments.Resume(rng); e != nil; e = r.Enrolments.Resume(rng) {
+				if err := e.Complete(t.Context(), c, rng); err != nil {
+					t.Errorf("in peace, %v", err)
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// Settle waits until no event is pending: at most as long as the lease of a dead process lasts, recovery takes to
+// find the event, and its attempts take.
+func (r *Workload) Settle(t *testing.T) {
+	t.Helper()
+	limit := time.Now().Add(30 * time.Second)
+	for strings.Contains(r.Run(t, "export", "--store", r.Store), `"status":"pending"`) {
+		if time.Now().After(limit) {
+			t.Fatal("events are still pending")
+		}
+		<-time.After(250 * time.Millisecond) // nothing tells when the last one is settled
+	}
+}
+
+// Check compares everything on record with everything that was answered and delivered. It returns how many
+// commits had an answer that was lost.
+func (r *Workload) Check(t *testing.T) (lost int) {
+	t.Helper()
+	byOrder := make(map[string]*Record)
+	for _, on := range ReadRecords(t, r.Run(t, "export", "--store", r.Store)) {
+		if byOrder[on.order()] != nil {
+			t.Errorf("%s has two checkouts", on.order())
+		}
+		byOrder[on.order()] = on
+	}
+	r.checkDeliveries(t, byOrder)
+	unique := make(map[string]string)
+	for _, e := range r.Enrolments.All {
+		on := byOrder[e.Provider+" "+e.Order]
+		if on == nil {
+			t.Errorf("%s of %s is not on record", e.Order, e.Provider)
+			continue
+		}
+		delete(byOrder, on.order())
+		on.check(t, e)
+		for _, id := range append(e.ids[:], e.agreement[:]...) {
+			if other := unique[id]; other != "" {
+				t.Errorf("%s and %s both have %s", other, on.order(), id)
+			}
+			unique[id] = on.order()
+		}
+		lost += 2 - e.Opened - e.Confirmed
+	}
+	for order := range byOrder {
+		t.Errorf("%s is on record, and nobody asked for it", order)
+	}
+	t.Logf("%d commits had an answer that was lost", lost)
+	return lost
+}
+
+// checkDeliveries compares everything that was delivered with the record.
+func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
+	t.Helper()
+	all := r.Receiver.Deliveries()
+	checkSigned(t, all)
+	byCheckout := make(map[string][]sandbox.Delivery)
+	for _, h := range all {
+		id := h.JSON.Text("data.checkout_id")
+		byCheckout[id] = append(byCheckout[id], h)
+	}
+	for _, on := range byOrder {
+		on.checkDeliveries(t, byCheckout[on.Text("checkout_id")], r.Verdicts)
+		delete(byCheckout, on.Text("checkout_id"))
+	}
+	for id := range byCheckout {
+		t.Errorf("checkout %s had events delivered, and is not on record", id)
+	}
+	t.Logf("%d deliveries of %d events", len(all), 3*len(byOrder))
+}
+
+// Verdicts are those of a receiver that is sometimes slow, sometimes fails, and never accepts some events, unless
+// AcceptAll is set.
+type Verdicts struct {
+	AcceptAll bool
+
+	mu                sync.Mutex
+	rng               *rand.Rand
+	accepted, refused map[string]int // by event id
+}
+
+func (v *Verdicts) answer(h sandbox.Delivery) int {
+	id := h.JSON.Text("event_id")
+	hash := fnv.New32a()
+	hash.Write([]byte(id))
+	v.mu.Lock()
+	status, delay := http.StatusNoContent, time.Duration(0)
+	switch draw := v.rng.IntN(100); {
+	case v.AcceptAll:
+		v.accepted[id]++
+	case hash.Sum32()%64 == 0, draw < 5:
+		status = http.StatusInternalServerError
+		v.refused[id]++
+	default:
+		if draw < 20 {
+			delay = Within(v.rng, 0, 100*time.Millisecond)
+		}
+		v.accepted[id]++
+	}
+	v.mu.Unlock()
+	<-time.After(delay)
+	return status
+}
+
+// of returns how often an event was accepted and refused.
+func (v *Verdicts) of(id string) (accepted, refused int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.accepted[id], v.refused[id]
+}
+
+// Configure puts the sandbox's providers into a store, with their events sent to the receiver, and makes a key
+// for each, all by the operator's own commands.
+func Configure(t *testing.T, b proc.Binary, store string, h *sandbox.Receiver) (keys map[string]string) {
+	t.Helper()
+	b.Run(t, "apply", "-f", proc.TempFile(t, strings.ReplaceAll(sandbox.Providers, "HOOKS", h.URL)), "--store", store)
+	keys = make(map[string]string)
+	for _, code := range []string{"KOWHAI", "TUI"} {
+		keys[code] = strings.TrimSpace(b.Run(t, "keys", "issue", "--provider", code, "--store", store))
+	}
+	return keys
+}
+
+// NewRand returns a source of random moments. Its seed is logged, and CRASH_SEED repeats one.
+func NewRand(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("CRASH_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatalf("CRASH_SEED: %v", err)
+		}
+	}
+	t.Logf("CRASH_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// Within returns a random duration of at least low and less than high.
+func Within(rng *rand.Rand, low, high time.Duration) time.Duration {
+	return low + time.Duration(rng.Int64N(int64(high-low)))
+}
