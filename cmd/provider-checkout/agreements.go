@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -36,7 +36,7 @@ func agreementPDF(ctx context.Context, c *call) error {
 }
 
 // readPDF returns the PDF of an agreement: the stored one, or one rendered now if none was stored.
-func readPDF(ctx context.Context, db ports.Store, number string) (data []byte, stored bool, err error) {
+func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, stored bool, err error) {
 	switch doc, err := db.Document(ctx, number); {
 	case errors.Is(err, ports.ErrNotFound):
 	case err != nil:
@@ -52,7 +52,7 @@ func readPDF(ctx context.Context, db ports.Store, number string) (data []byte, s
 	} else if err != nil {
 		return nil, false, fmt.Errorf("read agreement %s: %w", number, err)
 	}
-	printer, err := site.NewPrinter(1)
+	printer, err := pdf.New(1)
 	if err != nil {
 		return nil, false, err
 	}

@@ -35,7 +35,7 @@ func demonstrate(ctx context.Context, c *call) error {
 		Providers: demoProviders,
 		Terms:     demoTerms,
 		Walk:      c.walk,
-		IssueKey: func(ctx context.Context, store ports.Store, provider string) (string, error) {
+		IssueKey: func(ctx context.Context, store ports.Admin, provider string) (string, error) {
 			return newKey(ctx, store, provider, "")
 		},
 		AgreementPDF: readPDF,

@@ -29,7 +29,7 @@ func issueKey(ctx context.Context, c *call) error {
 }
 
 // newKey stores a new key of a provider and returns its text. An empty env stands for the provider's own.
-func newKey(ctx context.Context, db ports.Store, provider string, env catalogue.Environment) (string, error) {
+func newKey(ctx context.Context, db ports.Admin, provider string, env catalogue.Environment) (string, error) {
 	p, err := db.Provider(ctx, provider)
 	if errors.Is(err, ports.ErrNotFound) {
 		return "", fmt.Errorf("there is no provider %q", provider)

@@ -1,17 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
@@ -23,6 +26,7 @@ const opsHelp = "--ops-addr answers the operator, apart from the public: /health
 
 // serve runs the service until ctx ends.
 func serve(ctx context.Context, c *call) error {
+	c.baseURL = strings.TrimRight(c.baseURL, "/")
 	if err := c.mayServe(); err != nil {
 		return err
 	}
@@ -38,10 +42,9 @@ func serve(ctx context.Context, c *call) error {
 	if private != nil {
 		defer private.Close()
 	}
-	out := site.NewLogWriter(c.Stderr)
-	defer out.Close()
-	log := slog.New(slog.NewJSONHandler(out, nil))
-	metrics := ops.NewMetrics()
+	log := httpserver.NewLog(c.Stderr)
+	registry := ops.NewRegistry()
+	metrics := ops.NewMetrics(registry)
 	db, err := c.openStore(ctx, c.environment, observer{commit: metrics.ObserveCommit, checked: logCheck(log)})
 	if err != nil {
 		return err
@@ -50,7 +53,8 @@ func serve(ctx context.Context, c *call) error {
 	base := c.base(ln)
 	cfg := c.site(base)
 	cfg.Store, cfg.Secrets = db, db.Secrets()
-	s, err := site.New(cfg, metrics, log)
+	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
+	s, err := site.New(cfg)
 	if err != nil {
 		return err
 	}
@@ -100,40 +104,25 @@ func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 
 // mayServe checks the flags against each other. Its error names every reason to refuse them.
 func (c *call) mayServe() error {
-	if c.baseURL != "" {
-		if err := checkBaseURL(c.baseURL); err != nil {
-			return err
-		}
-	}
+	fake := (*fakeprocessor.Processor)(nil).Info()
+	var reasons []error
 	if c.environment != catalogue.Production {
+		if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), fake); err != nil {
+			return cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
+		}
 		return nil
 	}
-	var reasons []string
-	if c.processor == "fake" {
-		reasons = append(reasons, "the fake processor moves no money (production is an embedder's own program)")
-	}
-	if !strings.HasPrefix(c.baseURL, "https://") {
-		reasons = append(reasons, "--base-url is not https")
-	}
+	reasons = append(reasons, service.CheckDeployment(c.environment, c.baseURL, fake))
 	if secrets, err := c.secrets(); err != nil {
-		reasons = append(reasons, err.Error())
+		reasons = append(reasons, err)
 	} else if secrets == nil {
-		reasons = append(reasons, "the operator's secret is missing ("+secretVariable+" or "+secretFileVariable+")")
+		reasons = append(reasons, errors.New("the operator's secret is missing ("+secretVariable+" or "+secretFileVariable+")"))
 	}
 	if c.allowPrivate {
-		reasons = append(reasons, "--allow-private-destinations is for the sandbox")
+		reasons = append(reasons, errors.New("--allow-private-destinations is for the sandbox"))
 	}
-	if reasons == nil {
-		return nil
-	}
-	return errors.New("production is refused: " + strings.Join(reasons, "; "))
-}
-
-func checkBaseURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return cli.UsageError(fmt.Sprintf("--base-url %q must be a scheme and a host, such as https://pay.example.nz", text))
+	if err := errors.Join(reasons...); err != nil {
+		return fmt.Errorf("production is refused: %w", err)
 	}
 	return nil
 }
@@ -141,7 +130,7 @@ func checkBaseURL(text string) error {
 // base returns the URL under which the server is reached.
 func (c *call) base(ln net.Listener) string {
 	if c.baseURL != "" {
-		return strings.TrimRight(c.baseURL, "/")
+		return c.baseURL
 	}
 	host, port, _ := net.SplitHostPort(c.addr)
 	if host == "" {

@@ -12,14 +12,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 const (
 	secretVariable     = "PROVIDER_CHECKOUT_SECRET"
 	secretFileVariable = "PROVIDER_CHECKOUT_SECRET_FILE"
-	minSecret          = 32 // bytes
 
 	secretHelp = "The operator's secret, of 32 bytes or more, comes from " + secretVariable + " (a comma-separated list: the\n" +
 		"first signs, all verify) or from the file that " + secretFileVariable + " names (one a\n" +
@@ -29,7 +29,7 @@ const (
 
 // records is an open store.
 type records interface {
-	ports.Store
+	site.Store
 	Secrets() [][]byte // in force: those given, or the store's own
 	Close() error
 }
@@ -81,26 +81,23 @@ func (c *call) secrets() ([][]byte, error) {
 	case list != "" && file != "":
 		return nil, cli.UsageError("set only one of " + secretVariable + " and " + secretFileVariable)
 	case list != "":
-		return checkSecrets(strings.Split(list, ","), secretVariable)
+		secrets, err := checkout.ParseSecrets(list, ",")
+		return secrets, inSource(secretVariable, err)
 	case file != "":
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", secretFileVariable, err)
 		}
-		return checkSecrets(strings.Split(strings.TrimSpace(string(text)), "\n"), file)
+		secrets, err := checkout.ParseSecrets(string(text), "\n")
+		return secrets, inSource(file, err)
 	}
 	return nil, nil
 }
 
-// checkSecrets trims the secrets and refuses one that is too short; the error does not repeat it.
-func checkSecrets(texts []string, source string) ([][]byte, error) {
-	secrets := make([][]byte, len(texts))
-	for i, text := range texts {
-		secrets[i] = []byte(strings.TrimSpace(text))
-		if len(secrets[i]) < minSecret {
-			return nil, fmt.Errorf("secret %d of %s has %d bytes; at least %d are needed",
-				i+1, source, len(secrets[i]), minSecret)
-		}
+// inSource names where the secrets come from, in an error about them.
+func inSource(source string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", source, err)
 	}
-	return secrets, nil
+	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -152,11 +152,11 @@ func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Do
 
 // checkText looks for every figure of the agreement in the text of its PDF, in order, and for the footer of each page.
 func checkText(a agreement.Agreement, data []byte) (verdict, error) {
-	zone, err := site.NewZealand()
+	zone, err := service.NewZealand()
 	if err != nil {
 		return verdict{}, err
 	}
-	printer, err := site.NewPrinter(1)
+	printer, err := pdf.New(1)
 	if err != nil {
 		return verdict{}, err
 	}

@@ -38,15 +38,15 @@ const benchCreate = `{"provider":{"provider_code":"TUI","provider_order_id":"ORD
 func benchCommand(order string) checkout.Create {
 	return checkout.Create{
 		RequestID:    "req_00000000-0000-4000-8000-000000000000",
-		ProviderCode: checkout.Give("TUI"), OrderID: checkout.Give(order),
-		FirstName: checkout.Give("Māia"), LastName: checkout.Give("Tūhoe-Wāhanga"),
-		Email:      checkout.Give("maia.tuhoe@students.example.ac.nz"),
-		CourseName: checkout.Give("New Zealand Certificate in Joinery (Level 4)"),
-		Price:      checkout.Give(money.Cents(2990_02)), Principal: checkout.Give(money.Cents(2790_02)),
-		Upfront:     checkout.Give(money.Cents(200_00)),
-		PaymentType: checkout.Give(checkout.PaymentType), Frequency: checkout.Give(string(money.Weekly)),
-		Number: checkout.Give(52), Regular: checkout.Give(money.Cents(53_65)), Final: checkout.Give(money.Cents(53_87)),
-		First: checkout.Give(money.Date{Year: 2027, Month: time.February, Day: 1}),
+		ProviderCode: checkout.Some("TUI"), OrderID: checkout.Some(order),
+		FirstName: checkout.Some("Māia"), LastName: checkout.Some("Tūhoe-Wāhanga"),
+		Email:      checkout.Some("maia.tuhoe@students.example.ac.nz"),
+		CourseName: checkout.Some("New Zealand Certificate in Joinery (Level 4)"),
+		Price:      checkout.Some(money.Cents(2990_02)), Principal: checkout.Some(money.Cents(2790_02)),
+		Upfront:     checkout.Some(money.Cents(200_00)),
+		PaymentType: checkout.Some(checkout.PaymentType), Frequency: checkout.Some(string(money.Weekly)),
+		Number: checkout.Some(52), Regular: checkout.Some(money.Cents(53_65)), Final: checkout.Some(money.Cents(53_87)),
+		First: checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1}),
 	}
 }
 
@@ -135,7 +135,7 @@ func insertMany(b *testing.B, db ports.Checkouts, ring checkout.Keyring, first, 
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				made := opening(ring, benchOrder(uint64(first)+uint64(i)), now)
 				change(&made.Next)
-				if err := db.InsertCheckout(ctx, made, ports.Queued{Status: events.NotConfigured}); err != nil {
+				if err := db.InsertCheckout(ctx, made, ports.Enqueue{Status: events.NotConfigured}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -185,7 +185,7 @@ func (g *grown) recovery(b *testing.B) {
 		WHERE seq IN (SELECT seq FROM events ORDER BY seq LIMIT 100)`)
 	ctx := context.WithoutCancel(b.Context())
 	for b.Loop() {
-		found, err := db.AbandonedCheckouts(ctx, time.Now(), 1000)
+		found, err := db.ExpiredLeases(ctx, time.Now(), 1000)
 		if err != nil || len(found) != 100 {
 			b.Fatalf("%d abandoned checkouts, %v; want 100", len(found), err)
 		}
@@ -206,7 +206,7 @@ func (g *grown) export(b *testing.B) {
 	err := db.Export(context.WithoutCancel(b.Context()), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout: func(ports.Dossier) error {
+		Checkout: func(ports.CheckoutRecord) error {
 			if read++; read%10_000 == 0 {
 				runtime.ReadMemStats(&now)
 				most = max(most, now.HeapAlloc-min(now.HeapAlloc, before.HeapAlloc))

@@ -203,7 +203,7 @@ func setupURL(created sandbox.Response) string { return created.String("direct_d
 // alter changes the bank setup of a checkout on record, as a processor's word would.
 func alter(t *testing.T, s *sandbox.Sandbox, created sandbox.Response, change func(*checkout.Setup)) {
 	t.Helper()
-	err := s.Store.UpdateCheckout(t.Context(), created.String("checkout.checkout_id"), ports.Queued{},
+	err := s.Store.UpdateCheckout(t.Context(), created.String("checkout.checkout_id"), ports.Enqueue{},
 		func(c checkout.Checkout) (checkout.Change, error) {
 			change(&c.Setup)
 			return checkout.Change{Next: c}, nil

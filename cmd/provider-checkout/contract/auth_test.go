@@ -186,7 +186,7 @@ func TestContract5TheKeyDeterminesTheProvider(t *testing.T) {
 			refused(t, s.Post(t, "KOWHAI", "/v1/provider-checkouts", body),
 				http.StatusForbidden, "PROVIDER_KEY_MISMATCH", "provider.provider_code")
 		}
-		if all := s.Dossiers(t); len(all) != 0 {
+		if all := s.Records(t); len(all) != 0 {
 			t.Errorf("refused creates made %+v", all)
 		}
 	})
@@ -323,7 +323,7 @@ func TestContract5CheckingAKeyWritesNothing(t *testing.T) {
 		created := s.Create(t, "ORDER-1")
 		store.fail(func(call string) error {
 			switch call {
-			case "InsertCheckout", "UpdateCheckout", "SettleEvent", "DrawNumber":
+			case "InsertCheckout", "UpdateCheckout", "SettleEvent":
 				return errors.New("attempt to write a readonly database")
 			}
 			return nil

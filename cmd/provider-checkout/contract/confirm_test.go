@@ -28,9 +28,9 @@ func (s *suite) confirmAs(t *testing.T, created response, body string) response 
 }
 
 // dossier returns what is on record about an order, the zero Dossier where there is nothing.
-func (s *suite) dossier(t *testing.T, order string) (found ports.Dossier) {
+func (s *suite) dossier(t *testing.T, order string) (found ports.CheckoutRecord) {
 	t.Helper()
-	for _, d := range s.Dossiers(t) {
+	for _, d := range s.Records(t) {
 		if d.Checkout.OrderID == order {
 			if found.Checkout.ID != "" {
 				t.Errorf("order %s has two checkouts: %s and %s", order, found.Checkout.ID, d.Checkout.ID)
@@ -145,7 +145,7 @@ func TestContract24TheValuesOfThePaymentAreThoseOfTheContract(t *testing.T) {
 func TestContract24IdentifiersMustBeThoseOfTheStoredCheckout(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		created, other := s.Ready(t, "ORDER-1"), s.Ready(t, "ORDER-2")
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		identifiers := []string{"checkout.checkout_id", "provider.provider_order_id", "checkout.opportunity_id",
 			"checkout.dda_id", "checkout.checkout_token"}
 		mine, others := sent(t, created), sent(t, other)
@@ -171,7 +171,7 @@ func TestContract24IdentifiersMustBeThoseOfTheStoredCheckout(t *testing.T) {
 				refused(t, got, http.StatusForbidden, "PROVIDER_KEY_MISMATCH", "provider.provider_code")
 			})
 		}
-		if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
+		if after := s.Records(t); !reflect.DeepEqual(after, before) {
 			t.Errorf("refused confirms changed the record:\n%+v\nwant\n%+v", after, before)
 		}
 	})
@@ -340,7 +340,7 @@ func TestContract25AConfirmIsAnsweredWithTheseFieldsAndNoOthers(t *testing.T) {
 			"already_confirmed":           false,
 		}
 		holdsExactly(t, confirmed, want)
-		if number := confirmed.String("agreement.number"); !regexp.MustCompile(`^PPA-20\d\d-\d{6}$`).MatchString(number) {
+		if number := confirmed.String("agreement.number"); !regexp.MustCompile(`^PPA-20\d\d-[0-9A-HJKMNP-TV-Z]{11}$`).MatchString(number) {
 			t.Errorf("the agreement's number is %q", number)
 		}
 		want["already_confirmed"] = true

@@ -24,7 +24,7 @@ import (
 // suite is a sandbox, with methods that the tests of the contract share.
 type suite struct{ *sandbox.Sandbox }
 
-func newSuite(t *testing.T, store ports.Store, changes ...func(*service.Config, *httpapi.Options)) *suite {
+func newSuite(t *testing.T, store ports.Admin, changes ...func(*service.Config, *httpapi.Options)) *suite {
 	t.Helper()
 	return &suite{sandbox.New(t, store, changes...)}
 }
@@ -52,10 +52,10 @@ func set(t *testing.T, body, path, raw string) string {
 // stores opens an empty store of each kind.
 var stores = []struct {
 	name string
-	open func(t *testing.T) ports.Store
+	open func(t *testing.T) ports.Admin
 }{
-	{"memory", func(t *testing.T) ports.Store { return memory.New() }},
-	{"sqlite", func(t *testing.T) ports.Store {
+	{"memory", func(t *testing.T) ports.Admin { return memory.New() }},
+	{"sqlite", func(t *testing.T) ports.Admin {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
 			sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
 		if err != nil {
@@ -64,7 +64,7 @@ var stores = []struct {
 		t.Cleanup(func() { db.Close() })
 		return db
 	}},
-	{"postgres", func(t *testing.T) ports.Store {
+	{"postgres", func(t *testing.T) ports.Admin {
 		db, err := postgres.Open(t.Context(), postgrestest.URL(t),
 			postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
 		if err != nil {

@@ -111,7 +111,7 @@ func TestContract21ACatalogueValueThatIsSentMustEqualTheResolvedOne(t *testing.T
 		exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "KOWHAI", "EVERY", cataloguePlan, cataloguePricing)...)
 		refused(t, s.Post(t, "KOWHAI", createPath, set(t, wrong, "plan.payment_type", "")),
 			http.StatusBadRequest, "VALIDATION_ERROR", fields...)
-		for _, d := range s.Dossiers(t) {
+		for _, d := range s.Records(t) {
 			if d.Checkout.OrderID == "REFUSED" {
 				t.Error("a refused create is on record")
 			}
@@ -171,11 +171,11 @@ func TestContract21LegacyInstalmentsSumToThePrincipalToTheCent(t *testing.T) {
 					number: tt.n, regular: tt.amount, final: tt.last} {
 					body = set(t, body, path, raw)
 				}
-				before := len(s.Dossiers(t))
+				before := len(s.Records(t))
 				r := s.Post(t, "TUI", createPath, body)
 				if tt.fault != "" {
 					refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", tt.fault)
-					if after := len(s.Dossiers(t)); after != before {
+					if after := len(s.Records(t)); after != before {
 						t.Errorf("%d more checkouts on record", after-before)
 					}
 				} else if r.Status != http.StatusCreated || r.String(final) != tt.final || r.String(number) != tt.n {

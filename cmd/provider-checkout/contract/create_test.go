@@ -138,7 +138,7 @@ func TestContract22ACheckoutIDIsTheProvidersCodeDigitsAndASuffix(t *testing.T) {
 func TestContract3ACreateMakesAContactAnEnrolmentAndADraftAuthority(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "ORDER-1")
-		all := s.Dossiers(t)
+		all := s.Records(t)
 		if len(all) != 1 {
 			t.Fatalf("%d checkouts on record, want 1", len(all))
 		}
@@ -206,7 +206,7 @@ func TestContract21WhatCouldBeReadInTwoWaysIsRefused(t *testing.T) {
 // nothingStored checks that no checkout is on record and no event was sent.
 func nothingStored(t *testing.T, s *suite) {
 	t.Helper()
-	if stored, sent := s.Dossiers(t), s.Receiver.Deliveries(); len(stored) != 0 || len(sent) != 0 {
+	if stored, sent := s.Records(t), s.Receiver.Deliveries(); len(stored) != 0 || len(sent) != 0 {
 		t.Errorf("%d checkouts on record and %d events sent, want none", len(stored), len(sent))
 	}
 }
@@ -221,7 +221,7 @@ func TestContract21NamesAreNormalisedAndTrimmedAndIdentifiersAreNot(t *testing.T
 		if got := r.String("provider.provider_order_id"); r.Status != http.StatusCreated || got != "\u2003e\u0301 " {
 			t.Fatalf("order id came back as %q with %d", got, r.Status)
 		}
-		c := s.Dossiers(t)[0].Checkout
+		c := s.Records(t)[0].Checkout
 		if c.Student.LastName != composed || c.Intent.CourseName != composed || c.OrderID != "\u2003e\u0301 " {
 			t.Errorf("stored last name %q, course %q, order %q", c.Student.LastName, c.Intent.CourseName, c.OrderID)
 		}
@@ -247,8 +247,8 @@ func TestContract21TextsOf1To255CharactersAreTaken(t *testing.T) {
 				t.Errorf("%.20q: %d %.200s", text, r.Status, r.Body)
 			}
 		}
-		all := s.Dossiers(t)
-		if !slices.ContainsFunc(all, func(d ports.Dossier) bool { return d.Checkout.Student.FirstName == longest }) {
+		all := s.Records(t)
+		if !slices.ContainsFunc(all, func(d ports.CheckoutRecord) bool { return d.Checkout.Student.FirstName == longest }) {
 			t.Error("255 characters outside the first plane were not stored whole")
 		}
 	})

@@ -44,7 +44,7 @@ func (s *suite) beside(t *testing.T) *suite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(site.Handler(svc, s.Options))
+	server := httptest.NewServer(site.Handler(svc, s.Bank, s.Options))
 	t.Cleanup(server.Close)
 	other := *s.Sandbox
 	other.URL = server.URL
@@ -99,7 +99,7 @@ func (s *suite) told(t *testing.T) string {
 	for _, h := range s.Receiver.Deliveries() {
 		names = append(names, h.JSON.Text("event"))
 	}
-	for _, d := range s.Dossiers(t) {
+	for _, d := range s.Records(t) {
 		for _, e := range d.Events {
 			if e.Status != events.Delivered || e.Attempts != 1 {
 				t.Errorf("%s of %s is on record as %s after %d attempts", e.Event.Name, d.Checkout.OrderID, e.Status, e.Attempts)
@@ -110,9 +110,9 @@ func (s *suite) told(t *testing.T) string {
 }
 
 // lone returns the one checkout on record.
-func (s *suite) lone(t *testing.T) ports.Dossier {
+func (s *suite) lone(t *testing.T) ports.CheckoutRecord {
 	t.Helper()
-	all := s.Dossiers(t)
+	all := s.Records(t)
 	if len(all) != 1 {
 		t.Fatalf("%d checkouts on record, want 1", len(all))
 	}

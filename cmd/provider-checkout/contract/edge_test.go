@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
@@ -37,9 +37,9 @@ func (s *suite) listening(t *testing.T) (address string) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var server sync.WaitGroup
 	server.Go(func() {
-		log := s.Options.Log
-		running := &site.Site{Service: svc, Handler: site.Handler(svc, s.Options), Ops: ops.New(svc, ops.NewMetrics(), log), Log: log}
-		if err := running.Serve(ctx, ln, nil); err != nil {
+		err := httpserver.Serve(ctx, httpserver.Config{Listener: ln, Handler: site.Handler(svc, s.Bank, s.Options),
+			Background: svc.Run, Log: s.Options.Log})
+		if err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})
@@ -118,7 +118,7 @@ func TestContract7ABodyOver64KiBIsRefusedUnread(t *testing.T) {
 				t.Errorf("%s with 1 GiB announced: %q", name, answers)
 			}
 		}
-		if n := len(s.Dossiers(t)); n != 1 {
+		if n := len(s.Records(t)); n != 1 {
 			t.Errorf("%d checkouts are on record, want the one that fits", n)
 		}
 		calm(t, s)
@@ -253,9 +253,9 @@ func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
 }
 
 // broken is a store with a fault in its code.
-type broken struct{ ports.Store }
+type broken struct{ ports.Admin }
 
-func (b broken) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Queued) error {
+func (b broken) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Enqueue) error {
 	if change.Next.OrderID == "PANIC" {
 		panic("secret of the store")
 	}

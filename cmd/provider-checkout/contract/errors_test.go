@@ -194,7 +194,7 @@ func TestContract8ABodyIsAtMost64KiB(t *testing.T) {
 				})
 			}
 		}
-		if got := len(s.Dossiers(t)); got != 2 {
+		if got := len(s.Records(t)); got != 2 {
 			t.Errorf("%d checkouts are on record, want 2", got)
 		}
 	})

@@ -48,7 +48,7 @@ func names(all []delivery) (names []string) {
 // outcomes returns what is on record of the events of an order: "checkout.created delivered 1".
 func (s *suite) outcomes(t *testing.T, id string) (all []string) {
 	t.Helper()
-	for _, d := range s.Dossiers(t) {
+	for _, d := range s.Records(t) {
 		if d.Checkout.OrderID != id {
 			continue
 		}
@@ -78,7 +78,7 @@ func TestContract6TheEnvelopeAndTheDataHoldExactlyTheirFields(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		began := time.Now().Truncate(time.Millisecond)
 		created, confirmed := s.enrolled(t, "ORDER-1")
-		got, record := s.Receiver.Deliveries(), s.Dossiers(t)[0]
+		got, record := s.Receiver.Deliveries(), s.Records(t)[0]
 		sameList(t, "events", names(got), "checkout.created", "checkout.confirmed", "agreement.generated")
 		data := func(more members) members {
 			all := members{"provider_code": "KOWHAI", "provider_order_id": "ORDER-1",

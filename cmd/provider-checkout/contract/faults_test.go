@@ -91,22 +91,18 @@ func (f *faulty) CheckoutByKey(ctx context.Context, provider, key string) (check
 	})
 }
 
-func (f *faulty) DrawNumber(ctx context.Context) (int64, error) {
-	return unless(f, "DrawNumber", func() (int64, error) { return f.Store.DrawNumber(ctx) })
+func (f *faulty) PendingEvents(ctx context.Context, id string) ([]ports.PendingEvent, error) {
+	return unless(f, "PendingEvents", func() ([]ports.PendingEvent, error) { return f.Store.PendingEvents(ctx, id) })
 }
 
-func (f *faulty) PendingEvents(ctx context.Context, id string) ([]ports.QueuedEvent, error) {
-	return unless(f, "PendingEvents", func() ([]ports.QueuedEvent, error) { return f.Store.PendingEvents(ctx, id) })
-}
-
-func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Queued) error {
+func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
 	if err := f.fault("InsertCheckout"); err != nil {
 		return err
 	}
 	return f.Store.InsertCheckout(ctx, change, q)
 }
 
-func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Queued,
+func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	if err := f.fault("UpdateCheckout"); err != nil {
 		return err
@@ -129,7 +125,7 @@ var needs = map[string][]string{
 	"create":  {"Key", "Provider", "Course", "InsertCheckout"}, // an order that is new is not looked up
 	"replay":  {"Key", "Provider", "CheckoutByOrder", "CheckoutByKey"},
 	"get":     {"Key", "Provider", "Checkout"},
-	"confirm": {"Key", "Provider", "Checkout", "DrawNumber", "UpdateCheckout"},
+	"confirm": {"Key", "Provider", "Checkout", "UpdateCheckout"},
 }
 
 // providerCalls are the calls of a provider. Each is made of a checkout whose setup is complete, but for create.

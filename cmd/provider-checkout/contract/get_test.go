@@ -45,7 +45,7 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 				r := s.Get(t, "KOWHAI", created.CheckoutPath())
 				exactly(t, r, http.StatusOK, progress, "CHECKOUT", created.String("checkout.checkout_id"),
 					"STATUS", tt.status, "DIRECT_DEBIT", tt.want, "DDA", created.String("records.dda_id"))
-				before := s.Dossiers(t)
+				before := s.Records(t)
 				if again := s.Get(t, "KOWHAI", created.CheckoutPath()); again.Body != r.Body {
 					t.Errorf("asked again it answers %s, not %s", again.Body, r.Body)
 				}

@@ -76,7 +76,7 @@ func TestContract24ARepeatTakesAnyTokenAndAnyDate(t *testing.T) {
 			again.String("agreement.number") != first.String("agreement.number") {
 			t.Errorf("a repeat is answered %d %s", again.Status, again.Body)
 		}
-		if got := s.Dossiers(t)[0].Checkout.Confirmation.FirstPayment.String(); got != "2027-02-01" {
+		if got := s.Records(t)[0].Checkout.Confirmation.FirstPayment.String(); got != "2027-02-01" {
 			t.Errorf("the agreed date became %s", got)
 		}
 		for _, raw := range []string{"", `""`, "null"} {

@@ -12,7 +12,7 @@ import (
 // untouched checks that nothing came of what was refused: no record, no event, no panic, no failure.
 func untouched(t *testing.T, s *suite) {
 	t.Helper()
-	if stored := s.Dossiers(t); len(stored) != 0 {
+	if stored := s.Records(t); len(stored) != 0 {
 		t.Errorf("%d checkouts are on record: %+v", len(stored), stored[0].Checkout)
 	}
 	if sent := s.Receiver.Deliveries(); len(sent) != 0 {
@@ -164,7 +164,7 @@ func TestContract7AHostileConfirmIsRefusedAndConfirmsNothing(t *testing.T) {
 			})
 		}
 		sameList(t, "events", names(s.Receiver.Deliveries()), "checkout.created")
-		if record := s.Dossiers(t)[0]; record.Agreement != nil || record.Checkout.Status != "direct_debit_setup_required" {
+		if record := s.Records(t)[0]; record.Agreement != nil || record.Checkout.Status != "direct_debit_setup_required" {
 			t.Errorf("on record: %+v", record)
 		}
 		calm(t, s)
@@ -235,7 +235,7 @@ func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) 
 				t.Errorf("%q is replayed %d %s", text, again.Status, again.Body)
 			}
 		}
-		stored, sent := s.Dossiers(t), s.Receiver.Deliveries()
+		stored, sent := s.Records(t), s.Receiver.Deliveries()
 		if len(stored) != len(all) || len(sent) != len(all) {
 			t.Fatalf("%d checkouts and %d events, want %d", len(stored), len(sent), len(all))
 		}

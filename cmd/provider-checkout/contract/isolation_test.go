@@ -67,7 +67,7 @@ func alike(t *testing.T, what string, got, want response) {
 
 func TestContract5AnotherProvidersCheckoutIsAnsweredAsAnUnknownOne(t *testing.T) {
 	among(t, func(t *testing.T, s *suite, ready map[string]response) {
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		pairs(t, ready, func(t *testing.T, me, other string) {
 			theirs := ready[other]
 			nowhere := func(provider string) string { return "/v1/provider-checkouts/" + provider + "-1-aaaaaaaaaaaaaaaa" }
@@ -84,7 +84,7 @@ func TestContract5AnotherProvidersCheckoutIsAnsweredAsAnUnknownOne(t *testing.T)
 			refused(t, s.Post(t, me, theirs.CheckoutPath()+"/confirm", theirs.ConfirmBody()),
 				http.StatusForbidden, "PROVIDER_KEY_MISMATCH", "provider.provider_code")
 		})
-		if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
+		if after := s.Records(t); !reflect.DeepEqual(after, before) {
 			t.Errorf("the record changed:\n%+v\nwant\n%+v", after, before)
 		}
 	})
@@ -92,7 +92,7 @@ func TestContract5AnotherProvidersCheckoutIsAnsweredAsAnUnknownOne(t *testing.T)
 
 func TestContract5AnotherProvidersIdentifiersAreAnsweredAsUnknownOnes(t *testing.T) {
 	among(t, func(t *testing.T, s *suite, ready map[string]response) {
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		pairs(t, ready, func(t *testing.T, me, other string) {
 			theirs := sent(t, ready[other])
 			for _, field := range []string{"checkout.checkout_id", "checkout.checkout_token",
@@ -104,7 +104,7 @@ func TestContract5AnotherProvidersIdentifiersAreAnsweredAsUnknownOnes(t *testing
 				alike(t, field, confirm(theirs.Text(field)), confirm("unknown"))
 			}
 		})
-		if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
+		if after := s.Records(t); !reflect.DeepEqual(after, before) {
 			t.Errorf("the record changed:\n%+v\nwant\n%+v", after, before)
 		}
 	})
@@ -124,7 +124,7 @@ func TestContract5AnotherProvidersCodeIsAnsweredAsAnUnknownOne(t *testing.T) {
 			}
 			alike(t, "confirm", confirm(other), confirm("NOBODY"))
 		})
-		if got := len(s.Dossiers(t)); got != len(ready) {
+		if got := len(s.Records(t)); got != len(ready) {
 			t.Errorf("%d checkouts are on record, want %d", got, len(ready))
 		}
 	})

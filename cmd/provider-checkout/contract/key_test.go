@@ -40,7 +40,7 @@ func TestContract4AnIdempotencyKeyIsBoundToTheOrderThatItCreated(t *testing.T) {
 				if tt.key != "" {
 					headers = []string{"Idempotency-Key", tt.key}
 				}
-				before := s.Dossiers(t)
+				before := s.Records(t)
 				r := s.Post(t, tt.provider, createPath, order(body, tt.order), headers...)
 				if tt.status == http.StatusConflict {
 					refused(t, r, http.StatusConflict, "IDEMPOTENCY_CONFLICT", taken...)
@@ -59,7 +59,7 @@ func TestContract4AnIdempotencyKeyIsBoundToTheOrderThatItCreated(t *testing.T) {
 func TestContract4ABoundKeyDoesNotExcuseAnotherIntent(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1"), "Idempotency-Key", "key-1")
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		other := set(t, order(catalogueCreate, "ORDER-1"), "plan.first_payment_date", `"2027-02-02"`)
 		for _, key := range []string{"key-1", "key-2"} {
 			refused(t, s.Post(t, "KOWHAI", createPath, other, "Idempotency-Key", key),

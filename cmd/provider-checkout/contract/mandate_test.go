@@ -29,12 +29,12 @@ func withBank(c *service.Config, _ *httpapi.Options) *bank {
 	return b
 }
 
-func (b *bank) Observe(ctx context.Context, setup checkout.Setup, now time.Time) (checkout.Observation, error) {
+func (b *bank) Observe(ctx context.Context, account ports.Account, setup checkout.Setup) (checkout.Observation, error) {
 	b.mu.Lock()
 	says := b.says
 	b.mu.Unlock()
 	if says == nil {
-		return b.Processor.Observe(ctx, setup, now)
+		return b.Processor.Observe(ctx, account, setup)
 	}
 	return says(ctx)
 }

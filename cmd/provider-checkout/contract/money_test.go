@@ -112,7 +112,7 @@ func TestContract8AmountsAreExactCentsHoweverTheyAreWritten(t *testing.T) {
 				refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", fieldsNamed(r, "pricing", "pricing.amount_to_finance")...)
 			}
 		}
-		if stored := s.Dossiers(t); len(stored) != taken || taken < 60 || refusals < 120 {
+		if stored := s.Records(t); len(stored) != taken || taken < 60 || refusals < 120 {
 			t.Errorf("%d checkouts are on record after %d good and %d bad amounts", len(stored), taken, refusals)
 		}
 		calm(t, s)

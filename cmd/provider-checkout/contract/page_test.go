@@ -57,7 +57,7 @@ func TestContract4OpeningTheSetupPageChangesNothing(t *testing.T) {
 		legalURL := strings.Replace(setupURL, sandbox.SetupPagePath, sandbox.SetupPagePath+"/legal", 1)
 		look := func(pages ...string) {
 			t.Helper()
-			before, sent := s.Dossiers(t), len(s.Receiver.Deliveries())
+			before, sent := s.Records(t), len(s.Receiver.Deliveries())
 			for range 100 {
 				for _, page := range pages {
 					got := s.Visit(t, page, "Sec-Purpose", "prefetch;prerender")
@@ -68,7 +68,7 @@ func TestContract4OpeningTheSetupPageChangesNothing(t *testing.T) {
 					}
 				}
 			}
-			if after := s.Dossiers(t); !reflect.DeepEqual(before, after) || len(s.Receiver.Deliveries()) != sent {
+			if after := s.Records(t); !reflect.DeepEqual(before, after) || len(s.Receiver.Deliveries()) != sent {
 				t.Errorf("opening pages changed\n%+v to\n%+v", before, after)
 			}
 		}
@@ -126,7 +126,7 @@ func TestContract4AMistakeComesBackOnTheFormWithWhatWasTyped(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "ORDER-1")
 		s.ToBank(t, created)
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		for _, tt := range []struct {
 			name, holder, account, authority string
 			alerts                           int
@@ -167,7 +167,7 @@ func TestContract4AMistakeComesBackOnTheFormWithWhatWasTyped(t *testing.T) {
 				}
 			})
 		}
-		if after := s.Dossiers(t); !reflect.DeepEqual(before, after) {
+		if after := s.Records(t); !reflect.DeepEqual(before, after) {
 			t.Errorf("faulty forms changed\n%+v to\n%+v", before, after)
 		}
 		r := s.Submit(t, sandbox.BankFormPath, bankDetails(created, goodAccount))
@@ -232,7 +232,7 @@ func TestContract5PagesOfAProviderThatCannotBeUsedAreClosed(t *testing.T) {
 						t.Errorf("the bank's form answers %d %s", r.Status, r.Body)
 					}
 				}
-				if s.Dossiers(t)[0].Checkout.SetupComplete() {
+				if s.Records(t)[0].Checkout.SetupComplete() {
 					t.Error("the setup went on")
 				}
 			})

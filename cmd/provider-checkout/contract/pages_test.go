@@ -58,7 +58,7 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		token := s.Create(t, "ORDER-1").String("direct_debit.token")
 		forged := forgeries(t, s, token)
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		what := func(r response) string {
 			header := maps.Clone(r.Header)
 			delete(header, "X-Request-Id")
@@ -96,7 +96,7 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 		}
 		r := s.Send(t, http.MethodPost, sandbox.SetupPagePath+"?token="+token, "", "Content-Type", "application/x-www-form-urlencoded")
 		shows(t, "token in the address of a form", r, http.StatusNotFound, sandbox.UnknownTitle)
-		if after := s.Dossiers(t); !reflect.DeepEqual(before, after) {
+		if after := s.Records(t); !reflect.DeepEqual(before, after) {
 			t.Error("forged tokens changed the record")
 		}
 		for _, secret := range []string{token, s.Keys["KOWHAI"]} {
@@ -127,10 +127,10 @@ func TestContract5AFormFromAnotherWebsiteIsRefused(t *testing.T) {
 		created := s.Create(t, "ORDER-1")
 		token := []string{"token", created.String("direct_debit.token")}
 		cross := []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		shows(t, "setup page", s.Submit(t, sandbox.SetupPagePath, token, cross...),
 			http.StatusForbidden, "This form came from another website")
-		if !reflect.DeepEqual(before, s.Dossiers(t)) {
+		if !reflect.DeepEqual(before, s.Records(t)) {
 			t.Error("a refused form began the setup")
 		}
 		s.ToBank(t, created)

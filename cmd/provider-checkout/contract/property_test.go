@@ -116,7 +116,7 @@ func TestContract3WhateverACreateAcceptsCanBeConfirmedWithItsPDF(t *testing.T) {
 				t.Errorf("%s\nhas no PDF on record: %v", body, err)
 			}
 		}
-		for _, d := range s.Dossiers(t) {
+		for _, d := range s.Records(t) {
 			sum := money.Cents(0)
 			for _, charge := range d.Checkout.Schedule() {
 				sum += charge.Amount

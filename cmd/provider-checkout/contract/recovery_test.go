@@ -27,7 +27,7 @@ type crashing struct {
 
 var errCrashed = errors.New("the process has died")
 
-func (c *crashing) PendingEvents(ctx context.Context, id string) ([]ports.QueuedEvent, error) {
+func (c *crashing) PendingEvents(ctx context.Context, id string) ([]ports.PendingEvent, error) {
 	if c.beforeSend.Load() {
 		return nil, errCrashed
 	}
@@ -47,12 +47,12 @@ func crashes(c *service.Config, _ *httpapi.Options) { c.Store = &crashing{Store:
 // watched tells what a recovery does to its store.
 type watched struct {
 	ports.Store
-	found   chan []ports.Abandoned // checkouts with abandoned events, after each look
-	settled chan string            // event ids
+	found   chan []ports.ExpiredLease // checkouts with abandoned events, after each look
+	settled chan string               // event ids
 }
 
-func (w watched) AbandonedCheckouts(ctx context.Context, now time.Time, perProvider int) ([]ports.Abandoned, error) {
-	found, err := w.Store.AbandonedCheckouts(ctx, now, perProvider)
+func (w watched) ExpiredLeases(ctx context.Context, now time.Time, perProvider int) ([]ports.ExpiredLease, error) {
+	found, err := w.Store.ExpiredLeases(ctx, now, perProvider)
 	w.found <- found
 	return found, err
 }
@@ -67,7 +67,7 @@ func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, status
 // takes to settle n of them. No checkout must be found where n is 0.
 func (s *suite) restart(t *testing.T, n int) {
 	t.Helper()
-	store := watched{s.Store, make(chan []ports.Abandoned, 100), make(chan string, 100)}
+	store := watched{s.Store, make(chan []ports.ExpiredLease, 100), make(chan string, 100)}
 	c := s.Config
 	c.Store = store
 	svc, err := service.New(c)

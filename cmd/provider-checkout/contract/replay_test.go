@@ -21,7 +21,7 @@ func TestContract4AReplayIsTheFirstAnswerWithItsKeyAndMakesNothing(t *testing.T)
 	contract(t, func(t *testing.T, s *suite) {
 		for _, tt := range []struct{ provider, body string }{{"KOWHAI", catalogueCreate}, {"TUI", legacyCreate}} {
 			first := s.Post(t, tt.provider, createPath, order(tt.body, "ORDER-1"))
-			before, sent := s.Dossiers(t), len(s.Receiver.Deliveries())
+			before, sent := s.Records(t), len(s.Receiver.Deliveries())
 			for range 3 {
 				exactly(t, s.Post(t, tt.provider, createPath, order(tt.body, "ORDER-1")), http.StatusOK,
 					replayed(first, tt.provider+":ORDER-1"))
@@ -35,9 +35,9 @@ func TestContract4AReplayIsTheFirstAnswerWithItsKeyAndMakesNothing(t *testing.T)
 }
 
 // unchanged checks that everything on record is as it was.
-func unchanged(t *testing.T, s *suite, before []ports.Dossier) {
+func unchanged(t *testing.T, s *suite, before []ports.CheckoutRecord) {
 	t.Helper()
-	if after := s.Dossiers(t); !reflect.DeepEqual(after, before) {
+	if after := s.Records(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("on record %+v\nbefore    %+v", after, before)
 	}
 }
@@ -45,7 +45,7 @@ func unchanged(t *testing.T, s *suite, before []ports.Dossier) {
 func TestContract4WhatIsNotInTheCanonicalIntentMayChangeOnAReplay(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		first := s.Post(t, "TUI", createPath, order(legacyCreate, "ORDER-1"))
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		for _, tt := range []struct{ name, field, raw string }{
 			{"the first name", "student.first_name", `"Hēmi"`},
 			{"the last name", "student.last_name", `"Other"`},
@@ -75,7 +75,7 @@ func TestContract4AnotherIntentIsAConflictThatNamesEachFieldAndChangesNothing(t 
 		"plan.payment_frequency", "plan.first_payment_date", "plan.final_instalment_amount"
 	contract(t, func(t *testing.T, s *suite) {
 		first := s.Post(t, "TUI", createPath, order(legacyCreate, "ORDER-1"))
-		before, sent := s.Dossiers(t), len(s.Receiver.Deliveries())
+		before, sent := s.Records(t), len(s.Receiver.Deliveries())
 		for _, tt := range []struct {
 			name    string
 			changes []string // fields and values in turn
@@ -116,7 +116,7 @@ func TestContract4ACataloguesIntentIsWhatTheServiceResolved(t *testing.T) {
 			[4]string{"DEARER", "3000", "0", `{"payment_frequency": "Weekly", "number_of_instalments": 50}`}))
 		body := order(catalogueCreate, "ORDER-1")
 		first := s.Create(t, "ORDER-1")
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		for _, tt := range repeated {
 			exactly(t, s.Post(t, "KOWHAI", createPath, set(t, body, tt.field, tt.same)), http.StatusOK, replayed(first, "KOWHAI:ORDER-1"))
 			refused(t, s.Post(t, "KOWHAI", createPath, set(t, body, tt.field, tt.other)), http.StatusBadRequest, "VALIDATION_ERROR", tt.field)
@@ -140,7 +140,7 @@ func TestContract4AReplayIsSafeWhateverBecameOfTheCatalogue(t *testing.T) {
 	const course = `"course_code": "NZDIP", "course_name": "Diploma in Business", "course_price": 2990.00`
 	contract(t, func(t *testing.T, s *suite) {
 		first := s.Create(t, "ORDER-1")
-		before := s.Dossiers(t)
+		before := s.Records(t)
 		for _, tt := range []struct{ name, old, new string }{
 			{"the price was raised", course, strings.Replace(course, "2990.00", "3990.00", 1)},
 			{"the course was renamed", course, strings.Replace(course, "Diploma in", "Degree in", 1)},
@@ -183,7 +183,7 @@ func TestContract4AReplayOfAConfirmedCheckoutHasNoSetupPairAndARetriedConfirmSti
 		created := s.Create(t, "ORDER-1")
 		s.SetUp(t, created)
 		confirmed := s.Confirm(t, created)
-		before, sent := s.Dossiers(t), len(s.Receiver.Deliveries())
+		before, sent := s.Records(t), len(s.Receiver.Deliveries())
 		want := strings.NewReplacer(`"setup_complete":false`, `"setup_complete":true`, `"direct_debit_setup_required"`, `"confirmed"`,
 			`,"setup_url":"`+created.String("direct_debit.setup_url")+`","token":"`+created.String("direct_debit.token")+`"`, "").
 			Replace(replayed(created, "KOWHAI:ORDER-1"))
@@ -214,7 +214,7 @@ func TestContract4ARetryAfterYearsIsStillAReplay(t *testing.T) {
 		}
 		refused(t, s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-2"), "Idempotency-Key", "key-1"),
 			http.StatusConflict, "IDEMPOTENCY_CONFLICT", "Idempotency-Key", "provider.provider_order_id")
-		if n := len(s.Dossiers(t)); n != 1 {
+		if n := len(s.Records(t)); n != 1 {
 			t.Errorf("%d checkouts on record, want 1", n)
 		}
 	})

@@ -144,7 +144,7 @@ func TestContract4NoTokenKeyOrStudentIsLoggedOrStored(t *testing.T) {
 				t.Errorf("the log holds %q", secret)
 			}
 		}
-		if stored := fmt.Sprintf("%+v", s.Dossiers(t)); strings.Contains(stored, signature) || !strings.Contains(stored, "Aroha") {
+		if stored := fmt.Sprintf("%+v", s.Records(t)); strings.Contains(stored, signature) || !strings.Contains(stored, "Aroha") {
 			t.Errorf("the record holds the token's signature, or not the student: %s", stored)
 		}
 	})

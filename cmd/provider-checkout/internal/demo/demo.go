@@ -38,9 +38,9 @@ type Config struct {
 	Walk      bool         // go through the scenario and end, rather than print the guide and serve
 
 	// IssueKey stores a new key of a provider and returns its text.
-	IssueKey func(ctx context.Context, store ports.Store, provider string) (string, error)
+	IssueKey func(ctx context.Context, store ports.Admin, provider string) (string, error)
 	// AgreementPDF returns the PDF of an agreement, and whether it was on record.
-	AgreementPDF func(ctx context.Context, store ports.Store, number string) (data []byte, stored bool, err error)
+	AgreementPDF func(ctx context.Context, store ports.Admin, number string) (data []byte, stored bool, err error)
 
 	Stdout, Stderr io.Writer
 }
@@ -94,7 +94,9 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err != nil {
 		return err
 	}
-	s, err := site.New(cfg.Site, ops.NewMetrics(), log)
+	cfg.Site.Registry, cfg.Site.Log = ops.NewRegistry(), log
+	cfg.Site.Metrics = ops.NewMetrics(cfg.Site.Registry)
+	s, err := site.New(cfg.Site)
 	if err != nil {
 		return err
 	}

@@ -46,8 +46,10 @@ func serveSandbox(t *testing.T) string {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	base := "http://" + server.Listener.Addr().String()
+	registry := ops.NewRegistry()
 	s, err := site.New(site.Config{Store: store, Secrets: [][]byte{[]byte(strings.Repeat("s", 32))},
-		Environment: catalogue.Sandbox, BaseURL: base}, ops.NewMetrics(), slog.New(slog.DiscardHandler))
+		Environment: catalogue.Sandbox, BaseURL: base, Registry: registry, Metrics: ops.NewMetrics(registry),
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

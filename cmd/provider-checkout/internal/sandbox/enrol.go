@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -77,13 +78,14 @@ func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 	return s.Post(t, created.String("provider.provider_code"), created.CheckoutPath()+"/confirm", created.ConfirmBody())
 }
 
-// Dossiers returns everything on record about checkouts, in the order in which they were created.
-func (s *Sandbox) Dossiers(t testing.TB) (all []ports.Dossier) {
+// Records returns everything on record about checkouts, in the order in which they were created.
+func (s *Sandbox) Records(t testing.TB) (all []ports.CheckoutRecord) {
 	t.Helper()
 	err := s.Store.Export(context.WithoutCancel(t.Context()), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout:      func(d ports.Dossier) error { all = append(all, d); return nil },
+		Checkout:      func(r ports.CheckoutRecord) error { all = append(all, r); return nil },
+		Unreadable:    func(id string, err error) error { return fmt.Errorf("checkout %s: %w", id, err) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,9 +4,7 @@
 package sandbox
 
 import (
-	"context"
 	"crypto/rand"
-	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -14,6 +12,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -27,9 +27,10 @@ import (
 // none. The events of both are delivered to Receiver.
 type Sandbox struct {
 	URL      string
-	Store    ports.Store
+	Store    site.Store
 	Config   service.Config // of the running service; another may be run beside it or after it
 	Options  httpapi.Options
+	Bank     *fakeprocessor.Processor
 	Clock    *Clock
 	Receiver *Receiver
 	Log      *Log
@@ -37,7 +38,7 @@ type Sandbox struct {
 }
 
 // New runs a service over a store until the test ends. The changes are made to its configuration before it starts.
-func New(t testing.TB, store ports.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
+func New(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
 	s := &Sandbox{Store: store, Clock: &Clock{}, Log: &Log{}, Keys: make(map[string]string)}
 	s.Receiver = NewReceiver(t)
@@ -47,17 +48,16 @@ func New(t testing.TB, store ports.Store, changes ...func(*service.Config, *http
 	if err != nil {
 		t.Fatal(err)
 	}
-	printer, err := site.NewPrinter(2)
+	printer, err := pdf.New(2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := slog.New(slog.NewJSONHandler(s.Log, nil))
+	log := httpserver.NewLog(s.Log)
+	s.Bank = fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: s.URL, Log: log, Now: s.Clock.Now})
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: s.URL, Keyring: keyring, Store: store,
-		Processor: fakeprocessor.Processor{}, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
+		Processor: s.Bank, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
 		Now: s.Clock.Now, Rand: rand.Reader,
-		Report: func(ctx context.Context, err error) {
-			log.ErrorContext(ctx, "failure", slog.String("request_id", httpapi.RequestID(ctx)), slog.Any("error", err))
-		}}
+		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
 	for _, change := range changes {
 		change(&c, &o)
@@ -71,7 +71,7 @@ func New(t testing.TB, store ports.Store, changes ...func(*service.Config, *http
 	for _, code := range []string{"KOWHAI", "TUI"} {
 		s.Keys[code] = s.IssueKey(t, code, catalogue.Sandbox)
 	}
-	server.Config.Handler = site.Handler(svc, o)
+	server.Config.Handler = site.Handler(svc, s.Bank, o)
 	server.Start()
 	t.Cleanup(server.Close)
 	return s
@@ -121,7 +121,7 @@ func (s *Sandbox) IssueKey(t testing.TB, provider string, env catalogue.Environm
 }
 
 // IssueKey makes an API key of a provider in a store and returns its text.
-func IssueKey(t testing.TB, store ports.Store, provider string, env catalogue.Environment) string {
+func IssueKey(t testing.TB, store ports.Admin, provider string, env catalogue.Environment) string {
 	t.Helper()
 	var entropy [32]byte
 	rand.Read(entropy[:])

@@ -31,9 +31,14 @@ func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
 	public, private := local(t), local(t)
 	ctx, stop := context.WithCancel(t.Context())
 	log := slog.New(slog.DiscardHandler)
+	registry := ops.NewRegistry()
+	operator, err := ops.New(svc, ops.Options{Metrics: ops.NewMetrics(registry), Gatherer: registry, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- (&site.Site{Service: svc, Handler: slow, Ops: ops.New(svc, ops.NewMetrics(), log), Log: log}).Serve(ctx, public, private)
+		ended <- (&site.Site{Service: svc, Handler: slow, Operator: operator, Log: log}).Serve(ctx, public, private)
 	}()
 	answered := make(chan string, 1)
 	go func() { answered <- sandbox.Fetch(t, "http://"+public.Addr().String()).Body }()
