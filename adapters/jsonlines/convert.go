@@ -70,7 +70,7 @@ func toWireCheckout(c checkout.Checkout) checkoutWire {
 		CheckoutID:       c.ID,
 		ProviderCode:     c.ProviderCode,
 		OrderID:          c.OrderID,
-		IdempotencyKey:   c.IdempotencyKey,
+		IdempotencyKey:   sentKey(c),
 		RequestID:        c.RequestID,
 		CreatedAt:        formatTimestamp(c.CreatedAt),
 		Status:           string(c.Status),
@@ -86,6 +86,14 @@ func toWireCheckout(c checkout.Checkout) checkoutWire {
 		ConfirmRequestID: c.Confirmation.RequestID,
 		AgreementID:      c.Confirmation.AgreementID,
 	}
+}
+
+// sentKey returns the idempotency key of a checkout if its create sent one: the default follows from the order.
+func sentKey(c checkout.Checkout) string {
+	if c.IdempotencyKey == checkout.DefaultKey(c.ProviderCode, c.OrderID) {
+		return ""
+	}
+	return c.IdempotencyKey
 }
 
 func toWirePricing(p money.Pricing) pricingWire {
@@ -138,6 +146,7 @@ func toWireDDA(c checkout.Checkout) ddaWire {
 		BillingRequestID: c.Setup.BillingRequestID,
 		BillingRequest:   string(c.Setup.BillingRequest),
 		Mandate:          string(c.Setup.Mandate),
+		MandateID:        c.Setup.MandateID,
 		Authorisation:    string(c.Setup.Authorisation),
 		Authorised:       c.Setup.Authorisation == checkout.Authorised,
 		AccountHolder:    c.Setup.AccountHolder,
@@ -190,7 +199,8 @@ func toWireDocument(c checkout.Checkout, d ports.DocumentInfo) documentWire {
 	return documentWire{"document", d.ID, c.ID, c.Confirmation.AgreementNumber, hex.EncodeToString(d.SHA256[:]), d.Size}
 }
 
-func toWireCharge(c checkout.Checkout, a agreement.Agreement, m money.Charge) chargeWire {
+// toWireCharge writes a charge, and the day before which it may not be collected where it is due sooner.
+func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) chargeWire {
 	w := chargeWire{
 		Kind:          "charge",
 		CheckoutID:    c.ID,
@@ -200,8 +210,8 @@ func toWireCharge(c checkout.Checkout, a agreement.Agreement, m money.Charge) ch
 		DueDate:       m.Due.String(),
 		Amount:        amount(m.Amount),
 	}
-	if m.Due.Before(a.Notice.NotBefore) {
-		w.NotBefore = a.Notice.NotBefore.String()
+	if m.Due.Before(collected) {
+		w.NotBefore = collected.String()
 	}
 	return w
 }

@@ -14,14 +14,15 @@ import (
 )
 
 // NewVisitor returns a visitor for a store's export that writes each record to w as it comes. It writes a line at a
-// time: give it a buffered writer, and flush that at the end.
-func NewVisitor(w io.Writer) ports.Visitor {
+// time: give it a buffered writer, and flush that at the end. A checkout that cannot be read is passed to unreadable.
+func NewVisitor(w io.Writer, unreadable func(checkoutID string, err error) error) ports.Visitor {
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
 	return ports.Visitor{
 		Configuration: func(c catalogue.Configuration) error { return encode(lines, configurationLines(c)) },
 		Key:           func(k catalogue.Key) error { return lines.Encode(toWireKey(k)) },
-		Checkout:      func(d ports.Dossier) error { return encode(lines, checkoutLines(d)) },
+		Checkout:      func(r ports.CheckoutRecord) error { return encode(lines, checkoutLines(r)) },
+		Unreadable:    unreadable,
 	}
 }
 
@@ -43,28 +44,28 @@ func configurationLines(c catalogue.Configuration) []any {
 }
 
 // checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, and the events.
-func checkoutLines(d ports.Dossier) []any {
-	c := d.Checkout
+func checkoutLines(r ports.CheckoutRecord) []any {
+	c := r.Checkout
 	lines := []any{toWireCheckout(c), toWireContact(c), toWireOpportunity(c), toWireDDA(c)}
-	if d.Agreement != nil {
-		lines = append(lines, toWireAgreement(c, *d.Agreement))
+	if r.Agreement != nil {
+		lines = append(lines, toWireAgreement(c, *r.Agreement))
 	}
-	if d.Document != nil {
-		lines = append(lines, toWireDocument(c, *d.Document))
+	if r.Document != nil {
+		lines = append(lines, toWireDocument(c, *r.Document))
 	}
-	if d.Agreement != nil {
-		lines = append(lines, chargeLines(c, *d.Agreement)...)
+	if r.Agreement != nil {
+		lines = append(lines, chargeLines(c, *r.Agreement)...)
 	}
-	for _, e := range d.Events {
+	for _, e := range r.Events {
 		lines = append(lines, toWireEvent(e))
 	}
 	return lines
 }
 
 func chargeLines(c checkout.Checkout, a agreement.Agreement) []any {
-	lines := make([]any, len(a.Schedule))
+	lines, dates := make([]any, len(a.Schedule)), a.CollectionDates()
 	for i, charge := range a.Schedule {
-		lines[i] = toWireCharge(c, a, charge)
+		lines[i] = toWireCharge(c, charge, dates[i])
 	}
 	return lines
 }

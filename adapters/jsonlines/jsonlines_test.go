@@ -66,7 +66,7 @@ func openOnRecord() checkout.Checkout {
 }
 
 // confirmedOnRecord is everything that there can be of one checkout.
-func confirmedOnRecord() ports.Dossier {
+func confirmedOnRecord() ports.CheckoutRecord {
 	c := openOnRecord()
 	c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey, c.CourseCode = "KOWHAI-2-done", "KOWHAI", "ENROL-1", "try-1", "NZDIP"
 	c.Intent = checkout.Intent{
@@ -95,7 +95,7 @@ func confirmedOnRecord() ports.Dossier {
 		DirectDebit: agreement.DirectDebit{AuthorityID: "dda_1", AccountHolder: "W Pātene", AccountTail: "89",
 			AuthorisedAt: c.Setup.CompletedAt},
 	}
-	return ports.Dossier{
+	return ports.CheckoutRecord{
 		Checkout: c, Agreement: &a,
 		Document: &ports.DocumentInfo{ID: "doc_1", SHA256: [32]byte{0xab, 31: 0xcd}, Size: 20480},
 		Events: []ports.EventRecord{{
@@ -108,11 +108,11 @@ func confirmedOnRecord() ports.Dossier {
 
 func TestExportIsTheDocumentedShape(t *testing.T) {
 	var out bytes.Buffer
-	v := NewVisitor(&out)
+	v := NewVisitor(&out, nil)
 	for _, err := range []error{
 		v.Configuration(configurationOnRecord()),
 		v.Key(keyOnRecord()),
-		v.Checkout(ports.Dossier{Checkout: openOnRecord()}),
+		v.Checkout(ports.CheckoutRecord{Checkout: openOnRecord()}),
 		v.Checkout(confirmedOnRecord()),
 	} {
 		if err != nil {

@@ -133,6 +133,7 @@ type ddaWire struct {
 	BillingRequestID string      `json:"billing_request_id,omitempty"`
 	BillingRequest   string      `json:"billing_request_status"`
 	Mandate          string      `json:"mandate_status,omitempty"`
+	MandateID        string      `json:"mandate_id,omitempty"`
 	Authorisation    string      `json:"authorisation_status"`
 	Authorised       bool        `json:"authorised"`
 	AccountHolder    string      `json:"account_holder_name,omitempty"`

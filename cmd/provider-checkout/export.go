@@ -6,9 +6,11 @@ import (
 	"fmt"
 
 	"github.com/provider-checkout/provider-checkout/adapters/jsonlines"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// export writes everything on record as JSON Lines.
+// export writes everything on record as JSON Lines. A checkout that cannot be read is named on stderr, and the others
+// are written all the same.
 func export(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {
@@ -16,8 +18,20 @@ func export(ctx context.Context, c *call) error {
 	}
 	defer db.Close()
 	out := bufio.NewWriter(c.Stdout)
-	if err := db.Export(ctx, jsonlines.NewVisitor(out)); err != nil {
+	unreadable := 0
+	err = db.Export(ctx, jsonlines.NewVisitor(out, func(checkoutID string, err error) error {
+		unreadable++
+		_, failed := fmt.Fprintf(c.Stderr, "checkout %s cannot be read: %s\n", checkoutID, cli.OneLine(err.Error()))
+		return failed
+	}))
+	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if unreadable > 0 {
+		return fmt.Errorf("%d checkouts could not be read; everything else is written", unreadable)
+	}
+	return nil
 }
