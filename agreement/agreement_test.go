@@ -9,26 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-func TestNumber(t *testing.T) {
-	tests := []struct {
-		name     string
-		year     int
-		sequence int64
-		want     string
-	}{
-		{"the first", 2027, 1, "PPA-2027-000001"},
-		{"a sequence of six digits", 2027, 999_999, "PPA-2027-999999"},
-		{"a longer sequence is written in full", 2199, 1_234_567, "PPA-2199-1234567"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := agreement.Number(tt.year, tt.sequence); got != tt.want {
-				t.Errorf("Number(%d, %d) = %q, want %q", tt.year, tt.sequence, got, tt.want)
-			}
-		})
-	}
-}
-
 // nzTime is New Zealand time.
 func nzTime(t testing.TB) *time.Location {
 	t.Helper()
@@ -49,7 +29,7 @@ func diploma() agreement.Agreement {
 	}
 	return agreement.Agreement{
 		ID:         "a0X000000000042",
-		Number:     agreement.Number(2027, 42),
+		Number:     number(42),
 		Version:    agreement.Version,
 		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
 		OrderID:    "order-7",

@@ -9,6 +9,12 @@ import (
 )
 
 func TestCheck(t *testing.T) {
+	plan := func(n int) func(*agreement.Agreement) { // the same principal in n instalments
+		return func(a *agreement.Agreement) {
+			a.Plan.Instalments, _ = money.ByNumber(a.Pricing.Principal, n)
+			a.Schedule = money.Schedule(a.Pricing.Upfront, a.Plan)
+		}
+	}
 	tests := []struct {
 		name   string
 		change func(*agreement.Agreement)
@@ -30,6 +36,13 @@ func TestCheck(t *testing.T) {
 		{"another date", func(a *agreement.Agreement) { a.Schedule[4].Due.Day-- }, "the charges are not those of the plan"},
 		{"another kind of charge", func(a *agreement.Agreement) { a.Schedule[0].Type = money.Instalment },
 			"the charges are not those of the plan"},
+		{"one instalment", plan(1), ""},
+		{"600 instalments", plan(600), ""},
+		{"no instalment", func(a *agreement.Agreement) { a.Plan.Number = 0 },
+			"the instalments of the plan are 0.02, the amount to finance is 2790.02\n" +
+				`the plan has no schedule: 0 instalments, "Monthly"`},
+		{"601 instalments", func(a *agreement.Agreement) { plan(600)(a); a.Plan.Number++; a.Plan.Final -= a.Plan.Regular },
+			`the plan has no schedule: 601 instalments, "Monthly"`},
 		{"a plan that has no schedule", func(a *agreement.Agreement) { a.Plan.Frequency = "Daily" },
 			`the plan has no schedule: 4 instalments, "Daily"`},
 	}
