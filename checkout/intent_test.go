@@ -22,20 +22,20 @@ func parseCreate(t testing.TB, body string) checkout.Create {
 	if err := d.Decode(&sections); err != nil {
 		t.Fatalf("body is not JSON: %v\n%s", err, body)
 	}
-	text := func(section, field string) checkout.Given[string] {
+	text := func(section, field string) checkout.Optional[string] {
 		v, ok := sections[section][field].(string)
-		return checkout.Given[string]{Value: v, OK: ok}
+		return checkout.Optional[string]{Value: v, Given: ok}
 	}
-	amount := func(section, field string) checkout.Given[money.Cents] {
+	amount := func(section, field string) checkout.Optional[money.Cents] {
 		n, ok := sections[section][field].(json.Number)
 		if !ok {
-			return checkout.Given[money.Cents]{}
+			return checkout.Optional[money.Cents]{}
 		}
 		c, err := money.Parse(n.String())
 		if err != nil {
 			t.Fatalf("%s.%s: %v", section, field, err)
 		}
-		return checkout.Give(c)
+		return checkout.Some(c)
 	}
 	c := checkout.Create{
 		ProviderCode: text("provider", "provider_code"), OrderID: text("provider", "provider_order_id"),
@@ -51,14 +51,14 @@ func parseCreate(t testing.TB, body string) checkout.Create {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Number = checkout.Give(int(i))
+		c.Number = checkout.Some(int(i))
 	}
 	if d, ok := sections["plan"]["first_payment_date"].(string); ok {
 		day, err := money.ParseDate(d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.First = checkout.Give(day)
+		c.First = checkout.Some(day)
 	}
 	return c
 }
@@ -113,10 +113,10 @@ var weekly = parseWeekly()
 func parseWeekly() checkout.Create {
 	return checkout.Create{
 		RequestID:    "req_1",
-		ProviderCode: checkout.Give("KOWHAI"), OrderID: checkout.Give("ORDER-1"),
-		FirstName: checkout.Give("Aroha"), LastName: checkout.Give("Ngata"), Email: checkout.Give("aroha@example.ac.nz"),
-		CourseCode: checkout.Give("NZDIP"), Frequency: checkout.Give("Weekly"),
-		First: checkout.Give(money.Date{Year: 2027, Month: 2, Day: 1}),
+		ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("ORDER-1"),
+		FirstName: checkout.Some("Aroha"), LastName: checkout.Some("Ngata"), Email: checkout.Some("aroha@example.ac.nz"),
+		CourseCode: checkout.Some("NZDIP"), Frequency: checkout.Some("Weekly"),
+		First: checkout.Some(money.Date{Year: 2027, Month: 2, Day: 1}),
 	}
 }
 
@@ -125,7 +125,7 @@ var nzdip = catalogue.Course{Code: "NZDIP", Name: "Diploma in Business", Price: 
 	Options: []catalogue.Option{{Frequency: money.Weekly, Number: 52}}}
 
 func TestACatalogueResolvesPriceAndPlan(t *testing.T) {
-	got, err := weekly.Resolve(nzdip, catalogue.Sandbox)
+	got, err := weekly.Resolve(&nzdip, catalogue.Sandbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,28 +146,28 @@ func TestAValueThatRepeatsTheCatalogueMustEqualIt(t *testing.T) {
 		send  func(*checkout.Create)
 		field string // "" if it is accepted
 	}{
-		{"equal price", func(c *checkout.Create) { c.Price = checkout.Give(money.Cents(2990_00)) }, ""},
-		{"other price", func(c *checkout.Create) { c.Price = checkout.Give(money.Cents(2990_01)) }, "pricing.course_price"},
-		{"zero price", func(c *checkout.Create) { c.Price = checkout.Give(money.Cents(0)) }, "pricing.course_price"},
-		{"equal principal", func(c *checkout.Create) { c.Principal = checkout.Give(money.Cents(2790_00)) }, ""},
-		{"other principal", func(c *checkout.Create) { c.Principal = checkout.Give(money.Cents(2990_00)) }, "pricing.amount_to_finance"},
-		{"other upfront", func(c *checkout.Create) { c.Upfront = checkout.Give(money.Cents(0)) }, "pricing.upfront_payment"},
-		{"equal number", func(c *checkout.Create) { c.Number = checkout.Give(52) }, ""},
-		{"other number", func(c *checkout.Create) { c.Number = checkout.Give(51) }, "plan.number_of_instalments"},
-		{"equal instalment", func(c *checkout.Create) { c.Regular = checkout.Give(money.Cents(53_65)) }, ""},
-		{"other instalment", func(c *checkout.Create) { c.Regular = checkout.Give(money.Cents(53_66)) }, "plan.instalment_amount"},
-		{"equal final", func(c *checkout.Create) { c.Final = checkout.Give(money.Cents(53_85)) }, ""},
-		{"other final", func(c *checkout.Create) { c.Final = checkout.Give(money.Cents(53_65)) }, "plan.final_instalment_amount"},
-		{"equal name", func(c *checkout.Create) { c.CourseName = checkout.Give("Diploma in Business") }, ""},
-		{"other name", func(c *checkout.Create) { c.CourseName = checkout.Give("Diploma") }, "course.course_name"},
-		{"frequency not offered", func(c *checkout.Create) { c.Frequency = checkout.Give("Monthly") }, "plan.payment_frequency"},
+		{"equal price", func(c *checkout.Create) { c.Price = checkout.Some(money.Cents(2990_00)) }, ""},
+		{"other price", func(c *checkout.Create) { c.Price = checkout.Some(money.Cents(2990_01)) }, "pricing.course_price"},
+		{"zero price", func(c *checkout.Create) { c.Price = checkout.Some(money.Cents(0)) }, "pricing.course_price"},
+		{"equal principal", func(c *checkout.Create) { c.Principal = checkout.Some(money.Cents(2790_00)) }, ""},
+		{"other principal", func(c *checkout.Create) { c.Principal = checkout.Some(money.Cents(2990_00)) }, "pricing.amount_to_finance"},
+		{"other upfront", func(c *checkout.Create) { c.Upfront = checkout.Some(money.Cents(0)) }, "pricing.upfront_payment"},
+		{"equal number", func(c *checkout.Create) { c.Number = checkout.Some(52) }, ""},
+		{"other number", func(c *checkout.Create) { c.Number = checkout.Some(51) }, "plan.number_of_instalments"},
+		{"equal instalment", func(c *checkout.Create) { c.Regular = checkout.Some(money.Cents(53_65)) }, ""},
+		{"other instalment", func(c *checkout.Create) { c.Regular = checkout.Some(money.Cents(53_66)) }, "plan.instalment_amount"},
+		{"equal final", func(c *checkout.Create) { c.Final = checkout.Some(money.Cents(53_85)) }, ""},
+		{"other final", func(c *checkout.Create) { c.Final = checkout.Some(money.Cents(53_65)) }, "plan.final_instalment_amount"},
+		{"equal name", func(c *checkout.Create) { c.CourseName = checkout.Some("Diploma in Business") }, ""},
+		{"other name", func(c *checkout.Create) { c.CourseName = checkout.Some("Diploma") }, "course.course_name"},
+		{"frequency not offered", func(c *checkout.Create) { c.Frequency = checkout.Some("Monthly") }, "plan.payment_frequency"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := weekly
 			tt.send(&c)
-			_, err := c.Resolve(nzdip, catalogue.Sandbox)
-			expectFault(t, err, checkout.CodeInvalid, tt.field)
+			_, err := c.Resolve(&nzdip, catalogue.Sandbox)
+			expectFault(t, err, checkout.CodeValidation, tt.field)
 		})
 	}
 }
@@ -175,8 +175,8 @@ func TestAValueThatRepeatsTheCatalogueMustEqualIt(t *testing.T) {
 func TestAFrequencyThatIsNotOfferedIsRefusedWithThoseThatAre(t *testing.T) {
 	course, monthly := nzdip, weekly
 	course.Options = append(slices.Clip(course.Options), catalogue.Option{Frequency: money.Fortnightly, Amount: 120_00})
-	monthly.Frequency = checkout.Give("Monthly")
-	_, err := monthly.Resolve(course, catalogue.Sandbox)
+	monthly.Frequency = checkout.Some("Monthly")
+	_, err := monthly.Resolve(&course, catalogue.Sandbox)
 	var refusal *checkout.Error
 	want := checkout.Fault{Field: "plan.payment_frequency",
 		Message: `must be "Weekly" or "Fortnightly": this course is not offered otherwise`}
@@ -189,10 +189,12 @@ func TestACourseThatCannotBeSoldIsUnknown(t *testing.T) {
 	inactive, elsewhere := nzdip, nzdip
 	inactive.Active = false
 	elsewhere.Environment = catalogue.Production
-	unknown := weekly.UnknownCourse().Error()
+	_, err := weekly.Resolve(nil, catalogue.Sandbox)
+	expectFault(t, err, checkout.CodeValidation, "course.course_code")
+	unknown := err.Error()
 	for name, course := range map[string]catalogue.Course{"inactive": inactive, "of another environment": elsewhere} {
-		_, err := weekly.Resolve(course, catalogue.Sandbox)
-		expectFault(t, err, checkout.CodeInvalid, "course.course_code")
+		_, err := weekly.Resolve(&course, catalogue.Sandbox)
+		expectFault(t, err, checkout.CodeValidation, "course.course_code")
 		if err.Error() != unknown {
 			t.Errorf("a course that is %s: %q, want the words of an unknown one, %q", name, err, unknown)
 		}
@@ -200,7 +202,7 @@ func TestACourseThatCannotBeSoldIsUnknown(t *testing.T) {
 }
 
 func TestAnOrderIsResolvedOnce(t *testing.T) {
-	intent, err := weekly.Resolve(nzdip, catalogue.Sandbox)
+	intent, err := weekly.Resolve(&nzdip, catalogue.Sandbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,12 +215,12 @@ func TestAnOrderIsResolvedOnce(t *testing.T) {
 		t.Errorf("the same code and frequency: %+v, %v, %v; want the stored intent", again, ok, err)
 	}
 	other := weekly
-	other.CourseCode = checkout.Give("OTHER")
+	other.CourseCode = checkout.Some("OTHER")
 	if _, ok, _ := other.ResolveAgain(stored); ok {
 		t.Error("another course must be resolved by the catalogue")
 	}
 	claimed := weekly
-	claimed.Price = checkout.Give(money.Cents(2990_00))
+	claimed.Price = checkout.Some(money.Cents(2990_00))
 	_, _, err = claimed.ResolveAgain(stored)
-	expectFault(t, err, checkout.CodeInvalid, "pricing.course_price")
+	expectFault(t, err, checkout.CodeValidation, "pricing.course_price")
 }

@@ -32,12 +32,12 @@ func TestObservationsMayComeLate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := checkout.Checkout{Setup: checkout.Setup{Observation: tt.known}}
+			c := checkout.Checkout{Setup: checkout.Setup{BillingRequestID: "BR1", Observation: tt.known}}
 			want := tt.known
 			if tt.taken {
 				want = tt.seen
 			}
-			if got := c.Observe(tt.seen).Next.Setup.Observation; got != want {
+			if got := c.Observe(tt.seen, noon).Next.Setup.Observation; got != want {
 				t.Errorf("Observe = %+v, want %+v", got, want)
 			}
 		})
@@ -46,45 +46,45 @@ func TestObservationsMayComeLate(t *testing.T) {
 
 func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 	c, cmd := ready(t)
-	confirmed, err := cmd.Conclude(c, latest, conclusion(c, cmd))
+	confirmed, err := cmd.Decide(c, latest, prepared(c, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired, checkout.MandateBlocked} {
-		dead := c.Observe(observed(checkout.BillingFulfilled, m)).Next
+		dead := c.Observe(observed(checkout.BillingFulfilled, m), noon).Next
 		if dead.SetupComplete() || dead.NextTry() != 2 {
 			t.Errorf("%s: complete %v, next try %d; want false, 2", m, dead.SetupComplete(), dead.NextTry())
 		}
-		again := dead.Begin(2, "BR2", agreement.Consent{}).Next
+		again := dead.Begun(2, "BR2", agreement.Consent{}).Next
 		if again.Setup.AccountTail != "" || again.NextTry() != 2 || again.Setup.Mandate.Dead() {
 			t.Errorf("%s: the second try starts with %+v", m, again.Setup)
 		}
-		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m)).Next.SetupComplete() {
+		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m), noon).Next.SetupComplete() {
 			t.Errorf("%s: after the confirm the setup stays complete", m)
 		}
 	}
 }
 
-func TestBeginAndCompleteTakeEffectOnce(t *testing.T) {
+func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 	c, _ := ready(t)
-	if got := c.Begin(2, "BR2", agreement.Consent{}).Next.Setup; got != c.Setup {
+	if got := c.Begun(2, "BR2", agreement.Consent{}).Next.Setup; got != c.Setup {
 		t.Errorf("beginning a complete setup: %+v", got)
 	}
 	other := c.Setup.Observation
-	other.AccountHolder, other.AccountTail = "B", "11"
-	if got := c.Complete(other, noon.Add(day)).Next.Setup; got != c.Setup {
+	other.AccountHolder, other.AccountTail, other.CompletedAt = "B", "11", noon.Add(day)
+	if got := c.Observe(other, noon.Add(day)).Next.Setup; got != c.Setup {
 		t.Errorf("completing a complete setup: %+v", got)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed)).Next
-	if got := dead.Complete(other, noon).Next.Setup; got != dead.Setup {
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
+	if got := dead.Observe(other, noon).Next.Setup; got != dead.Setup {
 		t.Errorf("completing a dead setup that was not begun again: %+v", got)
 	}
 	create := parseCreate(t, legacyBody)
 	fresh := create.Open(create.Intent(), opening(t)).Next
-	if got := fresh.Complete(other, noon).Next; got.SetupComplete() {
-		t.Error("a setup that was not begun is completed")
+	if got := fresh.Observe(other, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
+		t.Errorf("a setup that was not begun is completed: %+v", got.Setup)
 	}
-	if begun := fresh.Begin(1, "BR1", agreement.Consent{}).Next; begun.NextTry() != 1 || begun.Begin(2, "BR2", agreement.Consent{}).Next.Setup.BillingRequestID != "BR1" {
+	if begun := fresh.Begun(1, "BR1", agreement.Consent{}).Next; begun.NextTry() != 1 || begun.Begun(2, "BR2", agreement.Consent{}).Next.Setup.BillingRequestID != "BR1" {
 		t.Error("a begun try is gone on with, not begun anew")
 	}
 }
@@ -105,22 +105,22 @@ func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 		{"an earlier one, that was overtaken", with(func(c *agreement.Consent) { c.At, c.From = at.Add(-1), "2001:db8::1" }), false},
 		{"one to terms that are not known", agreement.Consent{At: at.Add(time.Hour), From: "2001:db8::1"}, false},
 	} {
-		open := checkout.Checkout{}.Begin(1, "BR1", known).Next
+		open := checkout.Checkout{}.Begun(1, "BR1", known).Next
 		open.Setup.Authorisation = "Customer Called" // what the processor said meanwhile
 		want := open.Setup
 		if tt.replace {
 			want.Consent = tt.next
 		}
-		if got := open.Begin(1, "BR1", tt.next).Next.Setup; got != want {
+		if got := open.Begun(1, "BR1", tt.next).Next.Setup; got != want {
 			t.Errorf("%s: setup = %+v, want %+v", tt.name, got, want)
 		}
 	}
 	c, _ := ready(t)
-	if got := c.Begin(c.NextTry(), "BR9", known).Next; got.Setup != c.Setup {
+	if got := c.Begun(c.NextTry(), "BR9", known).Next; got.Setup != c.Setup {
 		t.Errorf("setup = %+v after its completion, want %+v", got.Setup, c.Setup)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed)).Next
-	if got := dead.Begin(2, "BR2", known).Next.Setup.Consent; got != known {
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
+	if got := dead.Begun(2, "BR2", known).Next.Setup.Consent; got != known {
 		t.Errorf("consent of the second try = %+v, want %+v", got, known)
 	}
 }

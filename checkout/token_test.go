@@ -108,7 +108,7 @@ func TestShortLivesDoNotPileUpTokens(t *testing.T) {
 
 func TestAConfirmedCheckoutKeepsItsToken(t *testing.T) {
 	stored, cmd := ready(t)
-	change, err := cmd.Conclude(stored, latest, conclusion(stored, cmd))
+	change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
