@@ -24,7 +24,7 @@ const (
 type Opened struct {
 	Checkout       checkout.Checkout
 	Replay         bool
-	IdempotencyKey string // of this request
+	IdempotencyKey string // of this request, if it is a replay
 	SetupURL       string // "" once the checkout is confirmed, like Token
 	Token          string
 	SentFinal      bool // the request has a final instalment: it is echoed, also where it equals the others
@@ -189,7 +189,10 @@ func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd che
 
 // answer returns the answer to a create, with the setup page while there is one to open.
 func (s *Service) answer(c checkout.Checkout, cmd checkout.Create, replay bool) Opened {
-	o := Opened{Checkout: c, Replay: replay, IdempotencyKey: cmd.Key(), SentFinal: cmd.Final.Given}
+	o := Opened{Checkout: c, Replay: replay, SentFinal: cmd.Final.Given}
+	if replay {
+		o.IdempotencyKey = cmd.Key()
+	}
 	if c.Status != checkout.Confirmed {
 		o.Token = s.tokenText(c)
 		o.SetupURL = s.pageURL(o.Token)

@@ -56,8 +56,8 @@ func Example() {
 		Sender:      webhook.New(webhook.Options{}),
 		Now:         time.Now,
 		Rand:        rand.Reader,
-		Report: func(ctx context.Context, err error) {
-			log.Error("failure", "request_id", httpapi.RequestID(ctx), "error", err)
+		Report: func(ctx context.Context, f service.Failure) {
+			log.Error(string(f.Operation), "severity", f.Severity, "request_id", httpapi.RequestID(ctx), "error", f.Err)
 		},
 	})
 	check(err)
@@ -89,14 +89,14 @@ func Example() {
 	// Your own enrolment form opens a checkout without going through HTTP, as the provider that it is for.
 	kowhai := service.Caller{ProviderCode: "KOWHAI"}
 	opened, err := checkouts.Create(ctx, kowhai, checkout.Create{
-		ProviderCode: checkout.Give("KOWHAI"),
-		OrderID:      checkout.Give("ENROLMENT-1"),
-		FirstName:    checkout.Give("Aroha"),
-		LastName:     checkout.Give("Ngata"),
-		Email:        checkout.Give("aroha@students.example.ac.nz"),
-		CourseCode:   checkout.Give("NZDIP"),
-		Frequency:    checkout.Give("Weekly"),
-		First:        checkout.Give(money.Date{Year: 2027, Month: time.February, Day: 1}),
+		ProviderCode: checkout.Some("KOWHAI"),
+		OrderID:      checkout.Some("ENROLMENT-1"),
+		FirstName:    checkout.Some("Aroha"),
+		LastName:     checkout.Some("Ngata"),
+		Email:        checkout.Some("aroha@students.example.ac.nz"),
+		CourseCode:   checkout.Some("NZDIP"),
+		Frequency:    checkout.Some("Weekly"),
+		First:        checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1}),
 	})
 	check(err)
 	fmt.Println(opened.Checkout.Status)

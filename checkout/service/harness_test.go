@@ -94,10 +94,10 @@ var caller = service.Caller{ProviderCode: "KOWHAI", KeyID: "k1"}
 
 func create(order string) checkout.Create {
 	return checkout.Create{RequestID: "req_1",
-		ProviderCode: checkout.Give("KOWHAI"), OrderID: checkout.Give(order),
-		FirstName: checkout.Give("Aroha"), LastName: checkout.Give("Ngata"), Email: checkout.Give("aroha@example.ac.nz"),
-		CourseCode: checkout.Give("NZDIP"), Frequency: checkout.Give("Weekly"),
-		First: checkout.Give(money.Date{Year: 2027, Month: 2, Day: 1})}
+		ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some(order),
+		FirstName: checkout.Some("Aroha"), LastName: checkout.Some("Ngata"), Email: checkout.Some("aroha@example.ac.nz"),
+		CourseCode: checkout.Some("NZDIP"), Frequency: checkout.Some("Weekly"),
+		First: checkout.Some(money.Date{Year: 2027, Month: 2, Day: 1})}
 }
 
 // opened opens a checkout for the order.
@@ -120,39 +120,47 @@ func (w *world) ready(t *testing.T, order string) checkout.Confirm {
 
 func (w *world) setUp(t *testing.T, token string) {
 	t.Helper()
-	if _, err := w.BeginSetup(t.Context(), token, service.Acceptance{}); err != nil {
+	if _, err := w.BeginSetup(t.Context(), token, checkout.Acceptance{}); err != nil {
 		t.Fatal(err)
 	}
 	w.processor.set(fulfilled)
-	if _, err := w.CompleteSetup(t.Context(), token,
-		fulfilled); err != nil {
-		t.Fatal(err)
+	id, _, _ := w.config.Keyring.Read(token)
+	if c, err := w.Refresh(t.Context(), id); err != nil || !c.SetupComplete() {
+		t.Fatalf("setup %+v, %v; want it complete", c.Setup, err)
 	}
 }
 
 func confirm(o service.Opened) checkout.Confirm {
 	c := o.Checkout
-	return checkout.Confirm{RequestID: "req_2", PathID: c.ID, CheckoutID: checkout.Give(c.ID),
-		ProviderCode: checkout.Give(c.ProviderCode), OrderID: checkout.Give(c.OrderID), Token: checkout.Give(o.Token),
-		OpportunityID: checkout.Give(c.Records.OpportunityID), DDAID: checkout.Give(c.Records.DDAID),
-		PaymentMethod: checkout.Give("service_payment_plan"), FirstPayment: checkout.Give(c.Intent.Plan.First),
-		DepositConfirmed: true, PaymentPlanAccepted: true, InformationConfirmed: true, PrivacyConsentAccepted: true}
+	return checkout.Confirm{RequestID: "req_2", CheckoutID: checkout.Some(c.ID),
+		ProviderCode: checkout.Some(c.ProviderCode), OrderID: checkout.Some(c.OrderID), Token: checkout.Some(o.Token),
+		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
+		PaymentMethod: checkout.Some("service_payment_plan"), FirstPayment: checkout.Some(c.Intent.Plan.First),
+		DepositConfirmed: checkout.Some(true), PaymentPlanAccepted: checkout.Some(true),
+		InformationConfirmed: checkout.Some(true), PrivacyConsentAccepted: checkout.Some(true)}
 }
 
-// dossiers returns everything on record, by order id.
-func (w *world) dossiers(t *testing.T) map[string]ports.Dossier {
+// confirm sends a confirm of the checkout that it names.
+func (w *world) confirm(t *testing.T, cmd checkout.Confirm) (service.Confirmed, error) {
 	t.Helper()
-	all := make(map[string]ports.Dossier)
+	return w.Confirm(t.Context(), caller, cmd.CheckoutID.Value, cmd)
+}
+
+// records returns everything on record, by order id.
+func (w *world) records(t *testing.T) map[string]ports.CheckoutRecord {
+	t.Helper()
+	all := make(map[string]ports.CheckoutRecord)
 	err := w.store.Export(t.Context(), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout: func(d ports.Dossier) error {
+		Checkout: func(d ports.CheckoutRecord) error {
 			if _, twice := all[d.Checkout.OrderID]; twice {
 				return fmt.Errorf("order %s is on record twice", d.Checkout.OrderID)
 			}
 			all[d.Checkout.OrderID] = d
 			return nil
 		},
+		Unreadable: func(id string, err error) error { return fmt.Errorf("checkout %s: %w", id, err) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +171,8 @@ func (w *world) dossiers(t *testing.T) map[string]ports.Dossier {
 var (
 	notBegun  = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	fulfilled = checkout.Observation{BillingRequest: checkout.BillingFulfilled,
-		Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress,
-		AccountHolder: "A NGATA", AccountTail: "89"}
+		Mandate: checkout.MandatePendingSubmission, MandateID: "MD-1", Authorisation: checkout.CustomerInProgress,
+		AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
 )
 
 // processor says what it was told to say.
@@ -176,7 +184,9 @@ type processor struct {
 	asked  int
 }
 
-func (p *processor) Name() string { return "scripted" }
+func (p *processor) Info() ports.ProcessorInfo {
+	return ports.ProcessorInfo{Name: "scripted", Environment: catalogue.Sandbox, PageOrigins: []string{"https://bank.example"}}
+}
 
 func (p *processor) set(o checkout.Observation) {
 	p.mu.Lock()
@@ -192,7 +202,7 @@ func (p *processor) Begin(_ context.Context, s ports.SetupStart) (ports.BillingR
 	return ports.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/" + s.Key}, p.err
 }
 
-func (p *processor) Observe(context.Context, checkout.Setup, time.Time) (checkout.Observation, error) {
+func (p *processor) Observe(context.Context, ports.Account, checkout.Setup) (checkout.Observation, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked++
@@ -280,13 +290,13 @@ func (c *clock) forward(d time.Duration) {
 
 type reports struct {
 	mu  sync.Mutex
-	all []error
+	all []service.Failure
 }
 
-func (r *reports) add(_ context.Context, err error) {
+func (r *reports) add(_ context.Context, f service.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all = append(r.all, err)
+	r.all = append(r.all, f)
 }
 
 // expect checks that err is a refusal with this code.
@@ -294,6 +304,6 @@ func expect(t *testing.T, err error, code checkout.Code) {
 	t.Helper()
 	var refusal *checkout.Error
 	if !errors.As(err, &refusal) || refusal.Code != code {
-		t.Errorf("got %v, want a refusal with code %d", err, code)
+		t.Errorf("got %v, want a refusal with code %s", err, code)
 	}
 }
