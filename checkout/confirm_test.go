@@ -76,47 +76,7 @@ func TestConfirmChecksEveryField(t *testing.T) {
 	}
 }
 
-// The rows of the table in section 3, and their order of precedence.
-func TestConclude(t *testing.T) {
-	other := checkout.Some("other")
-	tests := []struct {
-		name  string
-		given func(*checkout.Checkout, *checkout.Confirm)
-		code  checkout.Code // "" if it is confirmed
-	}{
-		{"pending submission", func(s *checkout.Checkout, c *checkout.Confirm) {}, ""},
-		{"submitted", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = checkout.MandateSubmitted }, ""},
-		{"active", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = checkout.MandateActive }, ""},
-		{"setup not begun", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup = checkout.Setup{} }, checkout.CodeSetupIncomplete},
-		{"fulfilled without a mandate", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = "" }, checkout.CodeSetupIncomplete},
-		{"mandate cancelled", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = checkout.MandateCancelled }, checkout.CodeSetupIncomplete},
-		{"mandate in an unknown status", func(s *checkout.Checkout, c *checkout.Confirm) { s.Setup.Mandate = "paused" }, checkout.CodeSetupIncomplete},
-		{"another order", func(s *checkout.Checkout, c *checkout.Confirm) { c.OrderID = other }, checkout.CodeConflict},
-		{"another checkout in the body", func(s *checkout.Checkout, c *checkout.Confirm) { c.CheckoutID = other }, checkout.CodeConflict},
-		{"another opportunity", func(s *checkout.Checkout, c *checkout.Confirm) { c.OpportunityID = other }, checkout.CodeConflict},
-		{"another dda", func(s *checkout.Checkout, c *checkout.Confirm) { c.DDAID = other }, checkout.CodeConflict},
-		{"another token", func(s *checkout.Checkout, c *checkout.Confirm) { c.Token = other }, checkout.CodeConflict},
-		{"another token before an incomplete setup", func(s *checkout.Checkout, c *checkout.Confirm) {
-			c.Token, s.Setup = other, checkout.Setup{}
-		}, checkout.CodeConflict},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			stored, cmd := ready(t)
-			tt.given(&stored, &cmd)
-			change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
-			var refusal *checkout.Error
-			switch {
-			case tt.code == "" && (err != nil || change.Next.Status != checkout.Confirmed):
-				t.Errorf("Decide = %v, %v; want it confirmed", change.Next.Status, err)
-			case tt.code != "" && (!errors.As(err, &refusal) || refusal.Code != tt.code):
-				t.Errorf("Decide = %v, want code %s", err, tt.code)
-			}
-		})
-	}
-}
-
-func TestConcludeLeavesNothingOut(t *testing.T) {
+func TestDecideConfirmLeavesNothingOut(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
 	change, err := cmd.Decide(stored, latest, done)
