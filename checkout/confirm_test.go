@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -16,7 +18,7 @@ import (
 const latest = "TUI-1.1.kid.mac"
 
 // ready returns a checkout whose direct debit is set up, and the confirm that fits it.
-func ready(t testing.TB) (checkout.Checkout, checkout.Confirm) {
+func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 	t.Helper()
 	create := parseCreate(t, legacyBody)
 	c := create.Open(create.Intent(), opening(t)).Next

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -23,7 +25,7 @@ const legacyBody = `{"provider":{"provider_code":"TUI","provider_order_id":"ORDE
 	"plan":{"payment_type":"interest_free_payment_plan","payment_frequency":"Weekly","number_of_instalments":3,
 		"instalment_amount":333.33,"final_instalment_amount":333.34,"first_payment_date":"2027-02-01"}}`
 
-func keyring(t testing.TB, secrets ...string) checkout.Keyring {
+func keyring(t rapid.TB, secrets ...string) checkout.Keyring {
 	t.Helper()
 	if secrets == nil {
 		secrets = []string{strings.Repeat("s", 32)}
@@ -39,7 +41,7 @@ func keyring(t testing.TB, secrets ...string) checkout.Keyring {
 	return r
 }
 
-func opening(t testing.TB) checkout.Opening {
+func opening(t rapid.TB) checkout.Opening {
 	return checkout.Opening{ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa", Now: noon, Environment: catalogue.Sandbox,
 		Token: keyring(t).Issue(1, noon.Add(7*24*time.Hour))}
 }
