@@ -1,6 +1,7 @@
 package agreement_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,5 +74,23 @@ func TestFiguresAreInTheTextInTheirOrder(t *testing.T) {
 			t.Fatalf("%q does not follow in\n%s", figure, rest)
 		}
 		rest = after
+	}
+}
+
+// What a drawing of an older wording must show is what its own text showed: the dates as they were planned, and no
+// consent, whose words are not at hand.
+func TestFiguresOfAnOlderWording(t *testing.T) {
+	a := diploma()
+	a.Version, a.Notice.NotBefore = "2026-11-21", money.Date{Year: 2027, Month: 4, Day: 9}
+	got := a.Figures(nzTime(t))
+	want := []string{"PPA-2027-000000001A5",
+		"1", "Sunday 31 January 2027", "$200.00", "2", "Sunday 28 February 2027", "$697.50", "3", "Wednesday 31 March 2027", "$697.50",
+		"4", "Friday 30 April 2027", "$697.50", "5", "Monday 31 May 2027", "$697.52", "$2,990.02"}
+	if !slices.Equal(got, want) {
+		t.Errorf("figures of version %s\n%q, want\n%q", a.Version, got, want)
+	}
+	a.Version = agreement.Version
+	if spaced := a.Figures(nzTime(t)); spaced[2] != "Friday 9 April 2027" || spaced[5] != "Sunday 9 May 2027" || len(spaced) != len(want)+6 {
+		t.Errorf("figures of version %s: %q; want the dates on which payments are collected, and the consent", a.Version, spaced)
 	}
 }

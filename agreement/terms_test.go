@@ -66,3 +66,19 @@ func TestTermsCheck(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyEmptyTermsAreZero(t *testing.T) {
+	for _, tt := range []struct {
+		terms agreement.Terms
+		want  bool
+	}{
+		{agreement.Terms{}, true},
+		{agreement.Terms{Blocks: []agreement.Block{}}, true},
+		{agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited"}}, false},
+		{agreement.Terms{Blocks: []agreement.Block{{Title: "Hardship"}}}, false},
+	} {
+		if got := tt.terms.IsZero(); got != tt.want {
+			t.Errorf("IsZero of %+v = %v, want %v", tt.terms, got, tt.want)
+		}
+	}
+}

@@ -152,6 +152,16 @@ func TestPaymentsAreNeverCollectedTogether(t *testing.T) {
 	})
 }
 
+func TestLabel(t *testing.T) {
+	for kind, want := range map[money.ChargeType]string{
+		money.InitialPayment: "Initial payment", money.Instalment: "Instalment", money.FinalInstalment: "Final instalment",
+	} {
+		if got := kind.Label(); got != want {
+			t.Errorf("Label of %s = %q, want %q", kind, got, want)
+		}
+	}
+}
+
 func TestNoChargesHaveNoCollectionDates(t *testing.T) {
 	if got := money.CollectionDates(nil, money.Weekly, date(t, "2027-01-01")); len(got) != 0 {
 		t.Errorf("CollectionDates of nothing = %v", got)
