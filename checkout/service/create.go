@@ -78,6 +78,9 @@ func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd c
 		if err == nil || (known || attempt > 0) && !errors.Is(err, ports.ErrDuplicate) {
 			return opened, change, err
 		}
+		if !errors.Is(err, ports.ErrDuplicate) {
+			s.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
+		}
 	}
 	return Opened{}, checkout.Change{}, checkout.Busy()
 }

@@ -299,6 +299,15 @@ func (r *reports) add(_ context.Context, f service.Failure) {
 	r.all = append(r.all, f)
 }
 
+// take returns what was reported since it was taken last.
+func (r *reports) take() []service.Failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.all
+	r.all = nil
+	return all
+}
+
 // expect checks that err is a refusal with this code.
 func expect(t *testing.T, err error, code checkout.Code) {
 	t.Helper()

@@ -109,7 +109,8 @@ func (s *Service) account(ctx context.Context, providerCode string) (ports.Accou
 	return account, nil
 }
 
-// refresh returns the checkout with what ask learns of its setup, and stores what is new.
+// refresh returns the checkout with what ask learns of its setup, and stores what is new. With an error it returns the
+// checkout as it was.
 func (s *Service) refresh(ctx context.Context, stored checkout.Checkout,
 	ask func(context.Context, checkout.Checkout) (checkout.Observation, error)) (checkout.Checkout, error) {
 	if stored.Setup.BillingRequestID == "" {
@@ -123,12 +124,16 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout,
 	if stored.Observe(seen, now).Next.Setup == stored.Setup {
 		return stored, nil
 	}
-	return s.updateSetup(ctx, stored.ID, func(c checkout.Checkout) checkout.Change {
+	fresh, err := s.updateSetup(ctx, stored.ID, func(c checkout.Checkout) checkout.Change {
 		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
 			return checkout.Change{Next: c} // the payer began anew meanwhile
 		}
 		return c.Observe(seen, now)
 	})
+	if err != nil {
+		return stored, err
+	}
+	return fresh, nil
 }
 
 // errNothingNew ends an update that would change nothing.
