@@ -182,6 +182,29 @@ type processor struct {
 	err    error
 	begins []string // keys
 	asked  int
+	panics string        // what every call panics with; "" for none
+	takes  time.Duration // how long every call takes
+	// observes, if not nil, answers in place of says.
+	observes func(ports.Account, checkout.Setup) (checkout.Observation, error)
+}
+
+// call is what every call of the processor does first.
+func (p *processor) call(ctx context.Context) error {
+	p.mu.Lock()
+	takes, panics := p.takes, p.panics
+	p.mu.Unlock()
+	if panics != "" {
+		panic(panics)
+	}
+	if takes == 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(takes):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (p *processor) Info() ports.ProcessorInfo {
@@ -194,7 +217,10 @@ func (p *processor) set(o checkout.Observation) {
 	p.says = o
 }
 
-func (p *processor) Begin(_ context.Context, s ports.SetupStart) (ports.BillingRequest, error) {
+func (p *processor) Begin(ctx context.Context, s ports.SetupStart) (ports.BillingRequest, error) {
+	if err := p.call(ctx); err != nil {
+		return ports.BillingRequest{}, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.begins = append(p.begins, s.Key)
@@ -202,14 +228,26 @@ func (p *processor) Begin(_ context.Context, s ports.SetupStart) (ports.BillingR
 	return ports.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/" + s.Key}, p.err
 }
 
-func (p *processor) Observe(context.Context, ports.Account, checkout.Setup) (checkout.Observation, error) {
+func (p *processor) Observe(ctx context.Context, a ports.Account, s checkout.Setup) (checkout.Observation, error) {
+	p.mu.Lock()
+	p.asked++
+	observes := p.observes
+	p.mu.Unlock()
+	if err := p.call(ctx); err != nil {
+		return checkout.Observation{}, err
+	}
+	if observes != nil {
+		return observes(a, s)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked++
 	return p.says, p.err
 }
 
-func (p *processor) Ready(context.Context) error {
+func (p *processor) Ready(ctx context.Context) error {
+	if err := p.call(ctx); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
@@ -220,13 +258,24 @@ type printer struct {
 	mu      sync.Mutex
 	fail    int
 	busy    bool
+	panics  string // what every call panics with; "" for none
 	printed int
+	during  func(agreement.Agreement) // if not nil, what happens while an agreement is rendered
 }
 
 func (p *printer) Print(_ context.Context, a agreement.Agreement) ([]byte, error) {
 	p.mu.Lock()
+	during := p.during
+	p.mu.Unlock()
+	if during != nil {
+		during(a)
+	}
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.printed++
+	if p.panics != "" {
+		panic(p.panics)
+	}
 	if p.busy {
 		return nil, fmt.Errorf("wait for a turn: %w", ports.ErrBusy)
 	}
@@ -259,6 +308,11 @@ func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.D
 		return nil
 	}
 	return answer(d, attempt)
+}
+
+// accept is an answer that takes every delivery, and says so.
+func accept(said func()) func(events.Delivery, int) error {
+	return func(events.Delivery, int) error { said(); return nil }
 }
 
 func (r *receiver) names() (names []events.Name) {
