@@ -182,6 +182,8 @@ type processor struct {
 	err    error
 	begins []string // keys
 	asked  int
+	asking int           // how many are asked now
+	atOnce int           // the most that were asked at once
 	panics string        // what every call panics with; "" for none
 	takes  time.Duration // how long every call takes
 	// observes, if not nil, answers in place of says.
@@ -231,8 +233,15 @@ func (p *processor) Begin(ctx context.Context, s ports.SetupStart) (ports.Billin
 func (p *processor) Observe(ctx context.Context, a ports.Account, s checkout.Setup) (checkout.Observation, error) {
 	p.mu.Lock()
 	p.asked++
+	p.asking++
+	p.atOnce = max(p.atOnce, p.asking)
 	observes := p.observes
 	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.asking--
+	}()
 	if err := p.call(ctx); err != nil {
 		return checkout.Observation{}, err
 	}

@@ -78,8 +78,16 @@ func (s *Service) observe(ctx context.Context, c checkout.Checkout) (checkout.Ob
 	return s.observeWithin(ctx, c, s.cfg.ProcessorTimeout)
 }
 
-// observeCached returns what the processor said of the setup just now, or asks.
+// observeCached returns what the processor said of the setup just now, or asks. Of those who would ask at once one
+// does, and the others wait for the answer.
 func (s *Service) observeCached(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
+	defer cancel()
+	unlock, err := s.observing.lock(ctx, c.Setup.BillingRequestID)
+	if err != nil {
+		return checkout.Observation{}, fmt.Errorf("wait for the answer to another: %w", err)
+	}
+	defer unlock()
 	return s.observed.get(s.now(), c.Setup.BillingRequestID, func() (checkout.Observation, error) {
 		return s.observeWithin(ctx, c, s.cfg.PollTimeout)
 	})

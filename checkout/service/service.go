@@ -87,6 +87,7 @@ type Service struct {
 	cfg        Config
 	configured configured
 	observed   *cache[string, checkout.Observation] // by billing request
+	observing  locks                                // one poll asks about a billing request at a time
 	zone       *time.Location                       // of due dates and agreement numbers
 	recent     *bounded.Map[string, struct{}]       // orders that a create named
 	confirming locks                                // one confirm of a checkout renders its agreement at a time
