@@ -181,6 +181,7 @@ type processor struct {
 	says   checkout.Observation
 	err    error
 	begins []string // keys
+	starts []ports.SetupStart
 	asked  int
 	asking int           // how many are asked now
 	atOnce int           // the most that were asked at once
@@ -226,6 +227,7 @@ func (p *processor) Begin(ctx context.Context, s ports.SetupStart) (ports.Billin
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.begins = append(p.begins, s.Key)
+	p.starts = append(p.starts, s)
 	p.says = notBegun
 	return ports.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/" + s.Key}, p.err
 }
