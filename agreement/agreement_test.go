@@ -1,6 +1,7 @@
 package agreement_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 	_ "time/tzdata" // New Zealand time on any machine
@@ -8,26 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/money"
 )
-
-func TestNumber(t *testing.T) {
-	tests := []struct {
-		name     string
-		year     int
-		sequence int64
-		want     string
-	}{
-		{"the first", 2027, 1, "PPA-2027-000001"},
-		{"a sequence of six digits", 2027, 999_999, "PPA-2027-999999"},
-		{"a longer sequence is written in full", 2199, 1_234_567, "PPA-2199-1234567"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := agreement.Number(tt.year, tt.sequence); got != tt.want {
-				t.Errorf("Number(%d, %d) = %q, want %q", tt.year, tt.sequence, got, tt.want)
-			}
-		})
-	}
-}
 
 // nzTime is New Zealand time.
 func nzTime(t testing.TB) *time.Location {
@@ -49,7 +30,7 @@ func diploma() agreement.Agreement {
 	}
 	return agreement.Agreement{
 		ID:         "a0X000000000042",
-		Number:     agreement.Number(2027, 42),
+		Number:     number(42),
 		Version:    agreement.Version,
 		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
 		OrderID:    "order-7",
@@ -71,5 +52,55 @@ func diploma() agreement.Agreement {
 		},
 		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 17}},
 		Terms:  terms(),
+	}
+}
+
+// An agreement is collected by the words that were accepted: earlier ones had every payment that was planned too soon
+// taken on the first lawful day.
+func TestCollectionDatesFollowTheAcceptedWords(t *testing.T) {
+	notBefore := money.Date{Year: 2027, Month: time.April, Day: 9}
+	together := []string{"2027-04-09", "2027-04-09", "2027-04-09", "2027-04-30", "2027-05-31"}
+	spaced := []string{"2027-04-09", "2027-05-09", "2027-06-09", "2027-07-09", "2027-08-09"}
+	for version, want := range map[string][]string{
+		"2026-11-20": together, "2026-11-21": together, agreement.SpacedSince: spaced, "2030-01-01": spaced,
+	} {
+		a := diploma()
+		a.Version, a.Notice.NotBefore = version, notBefore
+		var got []string
+		for _, d := range a.CollectionDates() {
+			got = append(got, d.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("version %s is collected on %q, want %q", version, got, want)
+		}
+	}
+	onTime := diploma()
+	onTime.Notice.NotBefore = onTime.Plan.First
+	for i, d := range onTime.CollectionDates() {
+		if d != onTime.Schedule[i].Due {
+			t.Errorf("payment %d is collected on %s, want its planned day %s", i+1, d, onTime.Schedule[i].Due)
+		}
+	}
+}
+
+// Check refuses an agreement without a frequency; until then its dates are those that are planned.
+func TestCollectionDatesOfAFaultyAgreement(t *testing.T) {
+	a := diploma()
+	a.Plan.Frequency, a.Notice.NotBefore = "Daily", money.Date{Year: 2027, Month: time.February, Day: 1}
+	if got := a.CollectionDates(); got[0] != a.Notice.NotBefore || got[1] != a.Schedule[1].Due {
+		t.Errorf("collected on %v, want none before %s, and the others as planned", got, a.Notice.NotBefore)
+	}
+}
+
+func TestFootSaysWhichWordingItIs(t *testing.T) {
+	a := diploma()
+	for sandbox, want := range map[bool]string{
+		false: "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-22",
+		true:  "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-22. SANDBOX: a test, and no agreement",
+	} {
+		a.Sandbox = sandbox
+		if got := a.Foot(); got != want {
+			t.Errorf("sandbox %v: %q, want %q", sandbox, got, want)
+		}
 	}
 }

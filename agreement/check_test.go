@@ -1,6 +1,7 @@
 package agreement_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,12 @@ import (
 )
 
 func TestCheck(t *testing.T) {
+	plan := func(n int) func(*agreement.Agreement) { // the same principal in n instalments
+		return func(a *agreement.Agreement) {
+			a.Plan.Instalments, _ = money.ByNumber(a.Pricing.Principal, n)
+			a.Schedule = money.Schedule(a.Pricing.Upfront, a.Plan)
+		}
+	}
 	tests := []struct {
 		name   string
 		change func(*agreement.Agreement)
@@ -30,6 +37,13 @@ func TestCheck(t *testing.T) {
 		{"another date", func(a *agreement.Agreement) { a.Schedule[4].Due.Day-- }, "the charges are not those of the plan"},
 		{"another kind of charge", func(a *agreement.Agreement) { a.Schedule[0].Type = money.Instalment },
 			"the charges are not those of the plan"},
+		{"one instalment", plan(1), ""},
+		{"600 instalments", plan(600), ""},
+		{"no instalment", func(a *agreement.Agreement) { a.Plan.Number = 0 },
+			"the instalments of the plan are 0.02, the amount to finance is 2790.02\n" +
+				`the plan has no schedule: 0 instalments, "Monthly"`},
+		{"601 instalments", func(a *agreement.Agreement) { plan(600)(a); a.Plan.Number++; a.Plan.Final -= a.Plan.Regular },
+			`the plan has no schedule: 601 instalments, "Monthly"`},
 		{"a plan that has no schedule", func(a *agreement.Agreement) { a.Plan.Frequency = "Daily" },
 			`the plan has no schedule: 4 instalments, "Daily"`},
 	}
@@ -60,5 +74,23 @@ func TestFiguresAreInTheTextInTheirOrder(t *testing.T) {
 			t.Fatalf("%q does not follow in\n%s", figure, rest)
 		}
 		rest = after
+	}
+}
+
+// What a drawing of an older wording must show is what its own text showed: the dates as they were planned, and no
+// consent, whose words are not at hand.
+func TestFiguresOfAnOlderWording(t *testing.T) {
+	a := diploma()
+	a.Version, a.Notice.NotBefore = "2026-11-21", money.Date{Year: 2027, Month: 4, Day: 9}
+	got := a.Figures(nzTime(t))
+	want := []string{"PPA-2027-000000001A5",
+		"1", "Sunday 31 January 2027", "$200.00", "2", "Sunday 28 February 2027", "$697.50", "3", "Wednesday 31 March 2027", "$697.50",
+		"4", "Friday 30 April 2027", "$697.50", "5", "Monday 31 May 2027", "$697.52", "$2,990.02"}
+	if !slices.Equal(got, want) {
+		t.Errorf("figures of version %s\n%q, want\n%q", a.Version, got, want)
+	}
+	a.Version = agreement.Version
+	if spaced := a.Figures(nzTime(t)); spaced[2] != "Friday 9 April 2027" || spaced[5] != "Sunday 9 May 2027" || len(spaced) != len(want)+6 {
+		t.Errorf("figures of version %s: %q; want the dates on which payments are collected, and the consent", a.Version, spaced)
 	}
 }

@@ -55,3 +55,40 @@ func TestDebitTermsAreNamedByTheirWords(t *testing.T) {
 		t.Errorf("the usual notice is named %s, 10 days %s", usual.Name(), ten.Name())
 	}
 }
+
+func TestConsentKnowsItsVersion(t *testing.T) {
+	terms := agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute"}
+	for _, tt := range []struct {
+		consent agreement.Consent
+		version string
+		zero    bool
+	}{
+		{agreement.Consent{}, "", true},
+		{agreement.Consent{At: time.Unix(1, 0)}, "", false},
+		{agreement.Consent{At: time.Unix(1, 0), Terms: terms.Name(), NoticeDays: 2}, agreement.Version, false},
+		{agreement.Consent{Terms: "2026-11-20/10/0123456789abcdef"}, "2026-11-20", false},
+	} {
+		if tt.consent.Version() != tt.version || tt.consent.IsZero() != tt.zero {
+			t.Errorf("%+v is of version %q, zero %v; want %q, %v", tt.consent, tt.consent.Version(), tt.consent.IsZero(), tt.version, tt.zero)
+		}
+	}
+}
+
+func TestNoticeOfDebitTerms(t *testing.T) {
+	day := money.Date{Year: 2027, Month: time.January, Day: 25}
+	for _, tt := range []struct {
+		days     int
+		notice   string
+		earliest string
+	}{
+		{0, "10 calendar days", "2027-02-04"},
+		{1, "1 calendar day", "2027-01-26"},
+		{2, "2 calendar days", "2027-01-27"},
+		{30, "30 calendar days", "2027-02-24"},
+	} {
+		terms := agreement.DebitTerms{NoticeDays: tt.days}
+		if terms.Notice() != tt.notice || terms.Earliest(day).String() != tt.earliest {
+			t.Errorf("%d days: %q and %s, want %q and %s", tt.days, terms.Notice(), terms.Earliest(day), tt.notice, tt.earliest)
+		}
+	}
+}

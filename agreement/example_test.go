@@ -7,9 +7,20 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-func ExampleNumber() {
-	fmt.Println(agreement.Number(2027, 42))
-	// Output: PPA-2027-000042
+func ExampleNewNumber() {
+	entropy := [8]byte{0: 0x1f, 7: 42} // from crypto/rand
+	fmt.Println(agreement.NewNumber(2027, entropy))
+	// Output: PPA-2027-000000001A5
+}
+
+func ExampleMistyped() {
+	for _, number := range []string{"PPA-2027-000000001A5", "PPA-2027-00000000A15", "PPA-2026-000042"} {
+		fmt.Println(number, agreement.Mistyped(number))
+	}
+	// Output:
+	// PPA-2027-000000001A5 false
+	// PPA-2027-00000000A15 true
+	// PPA-2026-000042 false
 }
 
 func ExampleAgreement_Text() {

@@ -1,7 +1,11 @@
 package agreement_test
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -33,6 +37,46 @@ func TestNumbers(t *testing.T) {
 	} {
 		if got := number(tt.value); got != tt.want {
 			t.Errorf("NewNumber of %d = %s, want %s", tt.value, got, tt.want)
+		}
+	}
+}
+
+func TestNumbersAgreeWithVectors(t *testing.T) {
+	data, err := os.ReadFile("../testdata/agreement_numbers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		Description string `json:"description"`
+		Made        []struct {
+			Name    string `json:"name"`
+			Year    int    `json:"year"`
+			Entropy string `json:"entropy"`
+			Number  string `json:"number"`
+		} `json:"made"`
+		Read []struct {
+			Name     string `json:"name"`
+			Number   string `json:"number"`
+			Mistyped bool   `json:"mistyped"`
+		} `json:"read"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&v); err != nil || len(v.Made) == 0 || len(v.Read) == 0 {
+		t.Fatalf("read agreement_numbers.json: %v; %d made and %d read", err, len(v.Made), len(v.Read))
+	}
+	for _, tt := range v.Made {
+		entropy, err := hex.DecodeString(tt.Entropy)
+		if err != nil || len(entropy) != 8 {
+			t.Fatalf("%s: entropy %q has %d bytes, %v", tt.Name, tt.Entropy, len(entropy), err)
+		}
+		if got := agreement.NewNumber(tt.Year, [8]byte(entropy)); got != tt.Number || agreement.Mistyped(got) {
+			t.Errorf("%s: NewNumber(%d, %s) = %s, mistyped %v; want %s", tt.Name, tt.Year, tt.Entropy, got, agreement.Mistyped(got), tt.Number)
+		}
+	}
+	for _, tt := range v.Read {
+		if got := agreement.Mistyped(tt.Number); got != tt.Mistyped {
+			t.Errorf("%s: Mistyped(%q) = %v, want %v", tt.Name, tt.Number, got, tt.Mistyped)
 		}
 	}
 }

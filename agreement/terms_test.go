@@ -1,6 +1,7 @@
 package agreement_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,11 @@ func TestTermsCheck(t *testing.T) {
 	block := func(title, text string) func(*agreement.Terms) {
 		return func(terms *agreement.Terms) { terms.Blocks[1] = agreement.Block{Title: title, Text: text} }
 	}
+	blocks := func(n int) func(*agreement.Terms) {
+		return func(terms *agreement.Terms) {
+			terms.Blocks = slices.Repeat([]agreement.Block{{Title: "title", Text: "text"}}, n)
+		}
+	}
 	tests := []struct {
 		name   string
 		change func(*agreement.Terms)
@@ -36,16 +42,16 @@ func TestTermsCheck(t *testing.T) {
 		{"a block has a title", block("", "text"), "terms[1].title must be given"},
 		{"and a text", block("title", ""), "terms[1].text must be given"},
 		{"every fault is told", block("", ""), "terms[1].title must be given\nterms[1].text must be given"},
+		{"a title of 255 characters", block(strings.Repeat("ā", 255), "text"), ""},
 		{"a title is a line", block(strings.Repeat("ā", 256), "text"), "terms[1].title must have at most 255 characters"},
+		{"a text of 5000 characters", block("title", strings.Repeat("ā", 5000)), ""},
 		{"a text ends", block("title", strings.Repeat("ā", 5001)), "terms[1].text must have at most 5000 characters"},
-		{"a line break is no text", block("title", "a\nb"), "terms[1].text must not hold control characters: a block is one paragraph"},
+		{"a line break is no text", block("title", "a\nb"), "terms[1].text must not contain control characters"},
 		{"text is UTF-8", block("title\xff", "text"), "terms[1].title must be valid UTF-8"},
-		{"blocks end", func(t *agreement.Terms) {
-			t.Blocks = make([]agreement.Block, 41)
-			for i := range t.Blocks {
-				t.Blocks[i] = agreement.Block{Title: "title", Text: "text"}
-			}
-		}, "terms must be at most 40"},
+		{"text that changes its direction", block("title\u202e", "text"),
+			"terms[1].title must not contain U+202E, which changes the direction of the text"},
+		{"40 blocks", blocks(40), ""},
+		{"blocks end", blocks(41), "terms must be at most 40"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -58,5 +64,21 @@ func TestTermsCheck(t *testing.T) {
 				t.Errorf("Check() = %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestOnlyEmptyTermsAreZero(t *testing.T) {
+	for _, tt := range []struct {
+		terms agreement.Terms
+		want  bool
+	}{
+		{agreement.Terms{}, true},
+		{agreement.Terms{Blocks: []agreement.Block{}}, true},
+		{agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited"}}, false},
+		{agreement.Terms{Blocks: []agreement.Block{{Title: "Hardship"}}}, false},
+	} {
+		if got := tt.terms.IsZero(); got != tt.want {
+			t.Errorf("IsZero of %+v = %v, want %v", tt.terms, got, tt.want)
+		}
 	}
 }

@@ -126,7 +126,17 @@ func TestTextRows(t *testing.T) {
 			func(a *agreement.Agreement) {
 				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
 			},
-			"At a glance", "First payment", "$200.00 on or after Monday 1 February 2027"},
+			"At a glance", "First payment", "$200.00 on Monday 1 February 2027"},
+		{"and the last one, a period after the one before it",
+			func(a *agreement.Agreement) {
+				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+			},
+			"At a glance", "Last payment", "$697.52 on Tuesday 1 June 2027"},
+		{"the cost says when the payments start",
+			func(a *agreement.Agreement) {
+				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+			},
+			"What the course costs", "First payment planned for", "Monday 1 February 2027"},
 		{"a lender that is named collects",
 			func(a *agreement.Agreement) {},
 			"Who takes part", "Payments collected by", "The lender, Pūtea Limited, on behalf of Kōwhai Institute"},
@@ -169,23 +179,37 @@ func TestTextOfTheSandboxSaysThatItBindsNobody(t *testing.T) {
 }
 
 func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
-	const rule = ", for the payer has notice of a payment before it is taken."
+	const before = "The first payment was to be on Sunday 31 January 2027, which is sooner than the notice of it allows. " +
+		"The payments therefore start on "
+	const after = ", and one payment period lies between each and the next."
 	for _, tt := range []struct {
-		name string
-		from money.Date
-		want string
+		name      string
+		notBefore money.Date
+		want      string
+		dates     []string
 	}{
-		{"none is early", money.Date{Year: 2027, Month: time.January, Day: 31}, ""},
-		{"one is a day early", money.Date{Year: 2027, Month: time.February, Day: 1},
-			"Payment 1, $200.00, is taken on or after Monday 1 February 2027" + rule},
-		{"several are", money.Date{Year: 2027, Month: time.April, Day: 9},
-			"Payments 1 to 3, $1,595.00 together, are taken on or after Friday 9 April 2027" + rule},
+		{"on the first lawful day", money.Date{Year: 2027, Month: time.January, Day: 31}, "",
+			[]string{"Sunday 31 January 2027", "Sunday 28 February 2027", "Wednesday 31 March 2027", "Friday 30 April 2027",
+				"Monday 31 May 2027"}},
+		{"a day too soon", money.Date{Year: 2027, Month: time.February, Day: 1}, before + "Monday 1 February 2027" + after,
+			[]string{"Monday 1 February 2027", "Monday 1 March 2027", "Thursday 1 April 2027", "Saturday 1 May 2027",
+				"Tuesday 1 June 2027"}},
+		{"several payments too soon", money.Date{Year: 2027, Month: time.April, Day: 9}, before + "Friday 9 April 2027" + after,
+			[]string{"Friday 9 April 2027", "Sunday 9 May 2027", "Wednesday 9 June 2027", "Friday 9 July 2027",
+				"Monday 9 August 2027"}},
 	} {
 		a := diploma()
-		a.Notice.NotBefore = tt.from
-		paragraphs := section(t, text(t, a), "Planned payments").Paragraphs
-		if got := strings.Join(paragraphs[1:], " "); got != tt.want {
+		a.Notice.NotBefore = tt.notBefore
+		planned := section(t, text(t, a), "Planned payments")
+		if got := strings.Join(planned.Paragraphs[1:], " "); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		var dates []string
+		for _, cells := range planned.Table.Rows {
+			dates = append(dates, cells[1])
+		}
+		if !slices.Equal(dates, tt.dates) {
+			t.Errorf("%s: dates %q, want %q", tt.name, dates, tt.dates)
 		}
 	}
 }
@@ -193,7 +217,8 @@ func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 // notice is the term about notice.
 func notice(period, agreed string) string {
 	return "The agreement gives notice of the amount and the planned date of every payment. No payment is taken sooner than " +
-		period + " after the day of that notice. One that is planned for an earlier day is taken on the first day that is late enough." + agreed +
+		period + " after the day of that notice. If the first payment is planned for an earlier day, the payments start on " +
+		"the first day that is late enough, with one payment period between each and the next." + agreed +
 		" Before an amount or a planned date is changed, the account holder is given 30 days’ notice, unless the account " +
 		"holder asked for the change or agrees to less."
 }

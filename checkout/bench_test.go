@@ -22,7 +22,7 @@ func BenchmarkCreateCheck(b *testing.B) {
 func BenchmarkResolve(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := weekly.Resolve(nzdip, catalogue.Sandbox); err != nil {
+		if _, err := weekly.Resolve(&nzdip, catalogue.Sandbox); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -54,11 +54,11 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-func BenchmarkConfirmMatch(b *testing.B) {
+func BenchmarkConfirmMatches(b *testing.B) {
 	c, cmd := ready(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := cmd.Match(c, latest); err != nil {
+		if err := cmd.Matches(c, latest); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -25,20 +25,20 @@ func TestResolveThenValidateIsTheIdentity(t *testing.T) {
 		course := catalogue.Course{Code: "NZDIP", Name: "Diploma", Price: price, Upfront: upfront, Active: true,
 			Environment: catalogue.Sandbox, Options: []catalogue.Option{option}}
 		cmd := weekly
-		cmd.Frequency = checkout.Give(string(option.Frequency))
-		resolved, err := cmd.Resolve(course, catalogue.Sandbox)
+		cmd.Frequency = checkout.Some(string(option.Frequency))
+		resolved, err := cmd.Resolve(&course, catalogue.Sandbox)
 		if err != nil {
 			return // a plan that no provider file may hold
 		}
 		sent := cmd
-		sent.CourseCode = checkout.Given[string]{}
-		sent.CourseName = checkout.Give(resolved.CourseName)
-		sent.Price, sent.Upfront = checkout.Give(resolved.Pricing.Price), checkout.Give(resolved.Pricing.Upfront)
-		sent.Principal = checkout.Give(resolved.Pricing.Principal)
-		sent.PaymentType = checkout.Give(checkout.PaymentType)
-		sent.Number, sent.Regular = checkout.Give(resolved.Plan.Number), checkout.Give(resolved.Plan.Regular)
+		sent.CourseCode = checkout.Optional[string]{}
+		sent.CourseName = checkout.Some(resolved.CourseName)
+		sent.Price, sent.Upfront = checkout.Some(resolved.Pricing.Price), checkout.Some(resolved.Pricing.Upfront)
+		sent.Principal = checkout.Some(resolved.Pricing.Principal)
+		sent.PaymentType = checkout.Some(checkout.PaymentType)
+		sent.Number, sent.Regular = checkout.Some(resolved.Plan.Number), checkout.Some(resolved.Plan.Regular)
 		if resolved.Plan.Residual() {
-			sent.Final = checkout.Give(resolved.Plan.Final)
+			sent.Final = checkout.Some(resolved.Plan.Final)
 		}
 		if err := sent.Check(catalogue.Legacy); err != nil {
 			r.Fatalf("resolved %+v, refused: %v", resolved, err)

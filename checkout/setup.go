@@ -164,11 +164,11 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 	return true
 }
 
-// Observe returns the checkout with what the processor says of its setup now. An answer may be late: a mandate never
-// goes back to an earlier status, and a dead one does not come back. The account, once known, stays.
+// Observe returns the checkout with what the processor says of its setup now, if that was begun. An answer may be late:
+// a mandate never goes back to an earlier status, and a dead one does not come back. The account, once known, stays.
 func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	known := c.Setup.Observation
-	if known.Mandate.Dead() || seen.Mandate.before(known.Mandate) ||
+	if c.Setup.BillingRequestID == "" || known.Mandate.Dead() || seen.Mandate.before(known.Mandate) ||
 		known.BillingRequest == BillingFulfilled && seen.BillingRequest != BillingFulfilled {
 		return Change{Next: c}
 	}

@@ -32,12 +32,12 @@ func TestObservationsMayComeLate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := checkout.Checkout{Setup: checkout.Setup{Observation: tt.known}}
+			c := checkout.Checkout{Setup: checkout.Setup{BillingRequestID: "BR1", Observation: tt.known}}
 			want := tt.known
 			if tt.taken {
 				want = tt.seen
 			}
-			if got := c.Observe(tt.seen).Next.Setup.Observation; got != want {
+			if got := c.Observe(tt.seen, noon).Next.Setup.Observation; got != want {
 				t.Errorf("Observe = %+v, want %+v", got, want)
 			}
 		})
@@ -46,45 +46,45 @@ func TestObservationsMayComeLate(t *testing.T) {
 
 func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 	c, cmd := ready(t)
-	confirmed, err := cmd.Conclude(c, latest, conclusion(c, cmd))
+	confirmed, err := cmd.Decide(c, latest, prepared(c, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired, checkout.MandateBlocked} {
-		dead := c.Observe(observed(checkout.BillingFulfilled, m)).Next
+		dead := c.Observe(observed(checkout.BillingFulfilled, m), noon).Next
 		if dead.SetupComplete() || dead.NextTry() != 2 {
 			t.Errorf("%s: complete %v, next try %d; want false, 2", m, dead.SetupComplete(), dead.NextTry())
 		}
-		again := dead.Begin(2, "BR2", agreement.Consent{}).Next
+		again := dead.Begun(2, "BR2", agreement.Consent{}).Next
 		if again.Setup.AccountTail != "" || again.NextTry() != 2 || again.Setup.Mandate.Dead() {
 			t.Errorf("%s: the second try starts with %+v", m, again.Setup)
 		}
-		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m)).Next.SetupComplete() {
+		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m), noon).Next.SetupComplete() {
 			t.Errorf("%s: after the confirm the setup stays complete", m)
 		}
 	}
 }
 
-func TestBeginAndCompleteTakeEffectOnce(t *testing.T) {
+func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 	c, _ := ready(t)
-	if got := c.Begin(2, "BR2", agreement.Consent{}).Next.Setup; got != c.Setup {
+	if got := c.Begun(2, "BR2", agreement.Consent{}).Next.Setup; got != c.Setup {
 		t.Errorf("beginning a complete setup: %+v", got)
 	}
 	other := c.Setup.Observation
-	other.AccountHolder, other.AccountTail = "B", "11"
-	if got := c.Complete(other, noon.Add(day)).Next.Setup; got != c.Setup {
+	other.AccountHolder, other.AccountTail, other.CompletedAt = "B", "11", noon.Add(day)
+	if got := c.Observe(other, noon.Add(day)).Next.Setup; got != c.Setup {
 		t.Errorf("completing a complete setup: %+v", got)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed)).Next
-	if got := dead.Complete(other, noon).Next.Setup; got != dead.Setup {
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
+	if got := dead.Observe(other, noon).Next.Setup; got != dead.Setup {
 		t.Errorf("completing a dead setup that was not begun again: %+v", got)
 	}
 	create := parseCreate(t, legacyBody)
 	fresh := create.Open(create.Intent(), opening(t)).Next
-	if got := fresh.Complete(other, noon).Next; got.SetupComplete() {
-		t.Error("a setup that was not begun is completed")
+	if got := fresh.Observe(other, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
+		t.Errorf("a setup that was not begun is completed: %+v", got.Setup)
 	}
-	if begun := fresh.Begin(1, "BR1", agreement.Consent{}).Next; begun.NextTry() != 1 || begun.Begin(2, "BR2", agreement.Consent{}).Next.Setup.BillingRequestID != "BR1" {
+	if begun := fresh.Begun(1, "BR1", agreement.Consent{}).Next; begun.NextTry() != 1 || begun.Begun(2, "BR2", agreement.Consent{}).Next.Setup.BillingRequestID != "BR1" {
 		t.Error("a begun try is gone on with, not begun anew")
 	}
 }
@@ -105,22 +105,124 @@ func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 		{"an earlier one, that was overtaken", with(func(c *agreement.Consent) { c.At, c.From = at.Add(-1), "2001:db8::1" }), false},
 		{"one to terms that are not known", agreement.Consent{At: at.Add(time.Hour), From: "2001:db8::1"}, false},
 	} {
-		open := checkout.Checkout{}.Begin(1, "BR1", known).Next
+		open := checkout.Checkout{}.Begun(1, "BR1", known).Next
 		open.Setup.Authorisation = "Customer Called" // what the processor said meanwhile
 		want := open.Setup
 		if tt.replace {
 			want.Consent = tt.next
 		}
-		if got := open.Begin(1, "BR1", tt.next).Next.Setup; got != want {
+		if got := open.Begun(1, "BR1", tt.next).Next.Setup; got != want {
 			t.Errorf("%s: setup = %+v, want %+v", tt.name, got, want)
 		}
 	}
 	c, _ := ready(t)
-	if got := c.Begin(c.NextTry(), "BR9", known).Next; got.Setup != c.Setup {
+	if got := c.Begun(c.NextTry(), "BR9", known).Next; got.Setup != c.Setup {
 		t.Errorf("setup = %+v after its completion, want %+v", got.Setup, c.Setup)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed)).Next
-	if got := dead.Begin(2, "BR2", known).Next.Setup.Consent; got != known {
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
+	if got := dead.Begun(2, "BR2", known).Next.Setup.Consent; got != known {
 		t.Errorf("consent of the second try = %+v, want %+v", got, known)
+	}
+}
+
+// begunAt returns a checkout whose setup was begun at noon.
+func begunAt(t *testing.T) checkout.Checkout {
+	t.Helper()
+	create := parseCreate(t, legacyBody)
+	return create.Open(create.Intent(), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
+}
+
+func TestASetupIsLookedAtEverLessOften(t *testing.T) {
+	c := begunAt(t)
+	if c.Setup.LookAgain != noon.Add(time.Minute) {
+		t.Errorf("looked at after %s first, want a minute", c.Setup.LookAgain.Sub(noon))
+	}
+	var pauses []time.Duration
+	for now := noon; !c.Setup.LookAgain.IsZero(); {
+		next := c.Setup.LookAgain
+		if c.Setup.Due(next.Add(-1)) || !c.Setup.Due(next) || !c.Setup.Due(next.Add(day)) {
+			t.Fatalf("due %v before, %v at and %v after %s", c.Setup.Due(next.Add(-1)), c.Setup.Due(next), c.Setup.Due(next.Add(day)), next)
+		}
+		pauses = append(pauses, next.Sub(now))
+		now = next
+		c = c.Looked(now).Next
+	}
+	for i, pause := range pauses {
+		if pause < time.Minute || pause > day || i > 0 && pause < pauses[i-1] {
+			t.Errorf("pause %d is %s after %s, want from a minute to a day, and never shorter", i+1, pause, pauses[max(0, i-1)])
+		}
+	}
+	if n := len(pauses); n < 30 || n > 60 || pauses[n-1] != day {
+		t.Errorf("%d looks in thirty days, the last after %s; want from 30 to 60, and at the end one a day", n, pauses[n-1])
+	}
+	if c.Setup.Due(noon.Add(365 * day)) {
+		t.Error("an abandoned setup is due again")
+	}
+}
+
+func TestWhenASetupIsLookedAtAgain(t *testing.T) {
+	mandate := func(m checkout.MandateStatus) checkout.Observation { return observed(checkout.BillingFulfilled, m) }
+	later := noon.Add(10 * time.Hour)
+	for _, tt := range []struct {
+		name string
+		seen checkout.Observation
+		now  time.Time
+		want time.Duration // after now; 0 for never
+	}{
+		{"the payer has finished", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), later, 5 * time.Hour},
+		{"the mandate is not submitted yet", mandate(checkout.MandatePendingSubmission), later, 5 * time.Hour},
+		{"the mandate is submitted", mandate(checkout.MandateSubmitted), later, 5 * time.Hour},
+		{"a mandate that is slow is not abandoned", mandate(checkout.MandateSubmitted), noon.Add(100 * day), day},
+		{"an unknown word may change", mandate("paused"), later, 5 * time.Hour},
+		{"the mandate is active", mandate(checkout.MandateActive), later, 0},
+		{"the mandate failed", mandate(checkout.MandateFailed), later, 0},
+		{"the mandate was cancelled", mandate(checkout.MandateCancelled), later, 0},
+		{"the mandate expired", mandate(checkout.MandateExpired), later, 0},
+		{"the mandate is blocked", mandate(checkout.MandateBlocked), later, 0},
+		{"the billing request was cancelled", observed(checkout.BillingCancelled, checkout.MandateNone), later, 0},
+		{"the payer took thirty days", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30 * day), day},
+		{"the payer took longer", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30*day + 1), 0},
+	} {
+		got := begunAt(t).Observe(tt.seen, tt.now).Next.Setup.LookAgain
+		if want := tt.now.Add(tt.want); tt.want == 0 && !got.IsZero() || tt.want > 0 && !got.Equal(want) {
+			t.Errorf("%s: looked at again after %s, want %s", tt.name, got.Sub(tt.now), tt.want)
+		}
+	}
+}
+
+func TestWhatIsNotNewLeavesTheNextLookAsItWas(t *testing.T) {
+	c := begunAt(t)
+	if got := c.Observe(c.Setup.Observation, noon.Add(time.Hour)).Next; got.Setup != c.Setup {
+		t.Errorf("setup %+v, want %+v", got.Setup, c.Setup)
+	}
+	again := c.Begun(1, "BR1", agreement.Consent{At: noon.Add(time.Hour)}).Next
+	if again.Setup.LookAgain != c.Setup.LookAgain {
+		t.Errorf("a payer who goes on again moves the next look to %s, want %s", again.Setup.LookAgain, c.Setup.LookAgain)
+	}
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
+	second := dead.Begun(2, "BR2", agreement.Consent{At: noon.Add(time.Hour)}).Next
+	if want := noon.Add(time.Hour + time.Minute); second.Setup.LookAgain != want {
+		t.Errorf("a second try is looked at on %s, want %s", second.Setup.LookAgain, want)
+	}
+}
+
+func TestStatusesOfMandates(t *testing.T) {
+	for _, tt := range []struct {
+		status            checkout.MandateStatus
+		dead, confirmable bool
+	}{
+		{checkout.MandateNone, false, false},
+		{checkout.MandatePendingSubmission, false, true},
+		{checkout.MandateSubmitted, false, true},
+		{checkout.MandateActive, false, true},
+		{checkout.MandateFailed, true, false},
+		{checkout.MandateCancelled, true, false},
+		{checkout.MandateExpired, true, false},
+		{checkout.MandateBlocked, true, false},
+		{"consumed", false, false},
+	} {
+		if tt.status.Dead() != tt.dead || tt.status.Confirmable() != tt.confirmable {
+			t.Errorf("%q: dead %v, confirmable %v; want %v, %v", tt.status, tt.status.Dead(), tt.status.Confirmable(), tt.dead, tt.confirmable)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package checkout_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,42 @@ func TestAShortSecretIsRefused(t *testing.T) {
 	}
 }
 
+func TestParseSecrets(t *testing.T) {
+	a, b := strings.Repeat("a", 32), strings.Repeat("b,", 16)
+	for _, tt := range []struct {
+		name, list, separator string
+		want                  []string
+		err                   string
+	}{
+		{"one", a, ",", []string{a}, ""},
+		{"two in an environment variable", " " + a + " , " + a + "c", ",", []string{a, a + "c"}, ""},
+		{"two in a file, with commas", a + "\n" + b + "\n", "\n", []string{a, b}, ""},
+		{"lines that end as on Windows", a + "\r\n" + b + "\r\n", "\n", []string{a, b}, ""},
+		{"none", "", ",", nil, "secret 1 has 0 bytes; at least 32 are needed"},
+		{"a short one", a[1:], ",", nil, "secret 1 has 31 bytes; at least 32 are needed"},
+		{"a short one after another", a + "\n" + "hush", "\n", nil, "secret 2 has 4 bytes; at least 32 are needed"},
+		{"an empty line between two", a + "\n\n" + b, "\n", nil, "secret 2 has 0 bytes; at least 32 are needed"},
+	} {
+		secrets, err := checkout.ParseSecrets(tt.list, tt.separator)
+		var got []string
+		for _, s := range secrets {
+			got = append(got, string(s))
+		}
+		if !slices.Equal(got, tt.want) || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("%s: ParseSecrets = %q, %v; want %q, %q", tt.name, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+func TestValidReportsWhetherAKeyringSigns(t *testing.T) {
+	if (checkout.Keyring{}).Valid() || !keyring(t).Valid() {
+		t.Errorf("an empty keyring is valid: %v, one with a secret: %v", checkout.Keyring{}.Valid(), keyring(t).Valid())
+	}
+	if _, _, ok := (checkout.Keyring{}).Read("TUI-1-a.1.00000000.AAAA"); ok {
+		t.Error("an empty keyring reads a token")
+	}
+}
+
 func TestAReplayKeepsTheTokenWhileADayRemains(t *testing.T) {
 	ring := keyring(t)
 	create := parseCreate(t, legacyBody)
@@ -108,7 +145,7 @@ func TestShortLivesDoNotPileUpTokens(t *testing.T) {
 
 func TestAConfirmedCheckoutKeepsItsToken(t *testing.T) {
 	stored, cmd := ready(t)
-	change, err := cmd.Conclude(stored, latest, conclusion(stored, cmd))
+	change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}

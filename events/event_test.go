@@ -74,6 +74,49 @@ func TestBodiesAreTheContractsByteForByte(t *testing.T) {
 	}
 }
 
+func TestBodiesAgreeWithVectors(t *testing.T) {
+	var v struct {
+		Description string `json:"description"`
+		Cases       []struct {
+			Name        string            `json:"name"`
+			Event       events.Name       `json:"event"`
+			Millis      int64             `json:"unix_milliseconds"`
+			RequestID   string            `json:"request_id"`
+			Environment string            `json:"environment"`
+			Data        map[string]string `json:"data"`
+			EventID     string            `json:"event_id"`
+			Body        string            `json:"body"`
+		} `json:"cases"`
+	}
+	readFile(t, "event_bodies.json", &v)
+	seen := map[events.Name]bool{}
+	for _, tt := range v.Cases {
+		t.Run(tt.Name, func(t *testing.T) {
+			d := tt.Data
+			o := events.Origin{RequestID: tt.RequestID, Environment: tt.Environment, CreatedAt: time.UnixMilli(tt.Millis)}
+			s := events.Subject{ProviderCode: d["provider_code"], OrderID: d["provider_order_id"], CheckoutID: d["checkout_id"],
+				OpportunityID: d["opportunity_id"]}
+			var got events.Event
+			switch tt.Event {
+			case events.CheckoutCreated:
+				got = events.Created(o, s, d["dda_id"], d["contact_id"])
+			case events.CheckoutConfirmed:
+				got = events.Confirmed(o, s, d["dda_id"], d["payment_plan_agreement_id"])
+			case events.AgreementGenerated:
+				got = events.Generated(o, s, d["payment_plan_agreement_id"], d["payment_plan_agreement_number"],
+					d["pdf_content_document_id"], d["agreement_version"])
+			}
+			if string(got.Body) != tt.Body || got.ID != tt.EventID {
+				t.Errorf("event %s with body\n     %s, want %s with\n     %s", got.ID, got.Body, tt.EventID, tt.Body)
+			}
+		})
+		seen[tt.Event] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("event_bodies.json has the events %v, want all three", seen)
+	}
+}
+
 func TestAnEventCarriesWhatItsEnvelopeSays(t *testing.T) {
 	is := is.New(t)
 	e := events.Confirmed(origin, subject, "dda_1", "agr_1")

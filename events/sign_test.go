@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -26,26 +27,41 @@ var signedAt = time.Unix(1772330584, 0)
 
 // vectors is testdata/signatures.json, whose signatures another program made.
 type vectors struct {
-	Accepted []struct {
-		Name, Secret, Body, Header string
-		Timestamp                  int64
-	}
+	Description string `json:"description"`
+	Accepted    []struct {
+		Name      string `json:"name"`
+		Secret    string `json:"secret"`
+		Timestamp int64  `json:"timestamp"`
+		Body      string `json:"body"`
+		Header    string `json:"header"`
+	} `json:"accepted"`
 	Refused []struct {
-		Name, Secret, Body, Header, Reason string
-		Now                                int64
-	}
+		Name   string `json:"name"`
+		Secret string `json:"secret"`
+		Header string `json:"header"`
+		Body   string `json:"body"`
+		Now    int64  `json:"now"`
+		Reason string `json:"reason"`
+	} `json:"refused"`
 }
 
-func readVectors(t *testing.T) vectors {
+// readFile decodes a file of the folder testdata, which other languages may read too.
+func readFile(t *testing.T, name string, v any) {
 	t.Helper()
-	data, err := os.ReadFile("../testdata/signatures.json")
+	data, err := os.ReadFile("../testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var v vectors
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		t.Fatalf("read %s: %v", name, err)
 	}
+}
+
+func readVectors(t *testing.T) (v vectors) {
+	t.Helper()
+	readFile(t, "signatures.json", &v)
 	if len(v.Accepted) == 0 || len(v.Refused) == 0 {
 		t.Fatal("signatures.json holds no vectors")
 	}

@@ -164,6 +164,26 @@ func TestString(t *testing.T) {
 	}
 }
 
+func TestDollars(t *testing.T) {
+	for c, want := range map[money.Cents]string{
+		0:             "$0.00",
+		1:             "$0.01",
+		-5:            "-$0.05",
+		999_99:        "$999.99",
+		1000_00:       "$1,000.00",
+		-1250_00:      "-$1,250.00",
+		999_999_99:    "$999,999.99",
+		1_000_000_00:  "$1,000,000.00",
+		money.Max:     "$9,999,999.99",
+		math.MaxInt64: "$92,233,720,368,547,758.07",
+		math.MinInt64: "-$92,233,720,368,547,758.08",
+	} {
+		if got := c.Dollars(); got != want {
+			t.Errorf("Dollars of %d cents = %q, want %q", int64(c), got, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	var v amountVectors
 	readVectors(f, "amounts.json", &v)

@@ -66,3 +66,26 @@ func ExampleDate_After() {
 	// 2027-02-28
 	// Wednesday 31 March 2027
 }
+
+func ExampleCents_Dollars() {
+	fmt.Println(money.Cents(1250_00).Dollars())
+	// Output: $1,250.00
+}
+
+// A plan whose first payment is due before notice of it is over starts on the first lawful day, and keeps its rhythm.
+func ExampleCollectionDates() {
+	plan := money.Plan{
+		Frequency:   money.Weekly,
+		Instalments: money.Instalments{Number: 3, Regular: 100_00, Final: 100_00},
+		First:       money.Date{Year: 2027, Month: time.January, Day: 4},
+	}
+	charges := money.Schedule(0, plan)
+	earliest := money.Date{Year: 2027, Month: time.January, Day: 15}
+	for i, day := range money.CollectionDates(charges, plan.Frequency, earliest) {
+		fmt.Println("due", charges[i].Due, "collected from", day)
+	}
+	// Output:
+	// due 2027-01-04 collected from 2027-01-15
+	// due 2027-01-11 collected from 2027-01-22
+	// due 2027-01-18 collected from 2027-01-29
+}

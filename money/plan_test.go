@@ -43,6 +43,9 @@ func TestInstalmentsAgreeWithVectors(t *testing.T) {
 			if !ok {
 				t.Fatalf("instalments.json names an unknown fault %q", tt.Fault)
 			}
+			if byAmount := tt.Amount != nil; tt.Method != map[bool]string{true: "by_amount", false: "by_number"}[byAmount] {
+				t.Fatalf("method %q, amount given: %v", tt.Method, byAmount)
+			}
 			got, err := tt.divide()
 			if !errors.Is(err, want) || got != (money.Instalments{}) {
 				t.Errorf("%+v, %v; want none, %v", got, err, want)

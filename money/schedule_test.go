@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -89,6 +91,80 @@ func checkSchedule(t *testing.T, upfront money.Cents, plan money.Plan) {
 		t.Fatalf("Schedule(%s, %+v) has %v", upfront, plan, count)
 	case count[money.FinalInstalment] != finals || (finals == 1) != (last.Type == money.FinalInstalment):
 		t.Fatalf("Schedule(%s, %+v) has %v and ends with %+v", upfront, plan, count, last)
+	}
+}
+
+func TestCollectionDatesAgreeWithVectors(t *testing.T) {
+	var v collectionVectors
+	readVectors(t, "collection_dates.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("collection_dates.json has no cases")
+	}
+	for _, tt := range v.Cases {
+		t.Run(tt.Name, func(t *testing.T) {
+			var charges []money.Charge
+			for i, due := range tt.Due {
+				charges = append(charges, money.Charge{Sequence: i + 1, Due: date(t, due), Amount: 1})
+			}
+			before := slices.Clone(charges)
+			var got []string
+			for _, d := range money.CollectionDates(charges, tt.Frequency, date(t, tt.Earliest)) {
+				got = append(got, d.String())
+			}
+			if !slices.Equal(got, tt.NotBefore) {
+				t.Errorf("CollectionDates(%v, %s, %s) = %q, want %q", tt.Due, tt.Frequency, tt.Earliest, got, tt.NotBefore)
+			}
+			if !slices.Equal(charges, before) {
+				t.Errorf("the schedule became %v", charges)
+			}
+		})
+	}
+}
+
+// No payment is collected before its planned day or the first lawful one, and a period lies between each and the next:
+// they never bunch.
+func TestPaymentsAreNeverCollectedTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		frequency := rapid.SampledFrom([]money.Frequency{money.Weekly, money.Fortnightly, money.Monthly}).Draw(t, "frequency")
+		start := money.Date{Year: 2000, Month: time.January, Day: 1}
+		plan := money.Plan{
+			Frequency:   frequency,
+			Instalments: money.Instalments{Number: rapid.IntRange(1, 60).Draw(t, "number"), Regular: 2, Final: 1},
+			First:       start.AddDays(rapid.IntRange(0, 2000).Draw(t, "first")),
+		}
+		charges := money.Schedule(money.Cents(rapid.IntRange(0, 1).Draw(t, "upfront")), plan)
+		earliest := start.AddDays(rapid.IntRange(0, 2000).Draw(t, "earliest"))
+		dates := money.CollectionDates(charges, frequency, earliest)
+		if len(dates) != len(charges) {
+			t.Fatalf("%d dates for %d charges", len(dates), len(charges))
+		}
+		for i, d := range dates {
+			if d.Before(charges[i].Due) || d.Before(earliest) {
+				t.Fatalf("payment %d is due on %s, nothing may be collected before %s, and it is collected on %s", i+1, charges[i].Due, earliest, d)
+			}
+			if want := dates[0].After(frequency, i); d != want {
+				t.Fatalf("payment %d is collected on %s, want %s: %d periods after %s", i+1, d, want, i, dates[0])
+			}
+		}
+		if first := max(0, days(charges[0].Due, earliest)); days(charges[0].Due, dates[0]) != first {
+			t.Fatalf("the first payment is due on %s and collected on %s, where %s is the first lawful day", charges[0].Due, dates[0], earliest)
+		}
+	})
+}
+
+func TestLabel(t *testing.T) {
+	for kind, want := range map[money.ChargeType]string{
+		money.InitialPayment: "Initial payment", money.Instalment: "Instalment", money.FinalInstalment: "Final instalment",
+	} {
+		if got := kind.Label(); got != want {
+			t.Errorf("Label of %s = %q, want %q", kind, got, want)
+		}
+	}
+}
+
+func TestNoChargesHaveNoCollectionDates(t *testing.T) {
+	if got := money.CollectionDates(nil, money.Weekly, date(t, "2027-01-01")); len(got) != 0 {
+		t.Errorf("CollectionDates of nothing = %v", got)
 	}
 }
 

@@ -45,6 +45,7 @@ type instalmentVectors struct {
 
 type instalmentCase struct {
 	Name      string       `json:"name"`
+	Method    string       `json:"method"` // of an invalid one: "by_number" or "by_amount"
 	Principal money.Cents  `json:"principal_cents"`
 	Number    int          `json:"number"`
 	Amount    *money.Cents `json:"amount_cents"` // only where the plan is by amount
@@ -55,7 +56,7 @@ type instalmentCase struct {
 
 // divide divides the case's principal the way that the case asks for.
 func (c instalmentCase) divide() (money.Instalments, error) {
-	if c.Amount != nil {
+	if c.Method == "by_amount" || c.Method == "" && c.Amount != nil {
 		return money.ByAmount(c.Principal, *c.Amount)
 	}
 	return money.ByNumber(c.Principal, c.Number)
@@ -79,5 +80,17 @@ type scheduleVectors struct {
 			Due      string           `json:"due_date"`
 			Amount   money.Cents      `json:"amount_cents"`
 		} `json:"charges"`
+	} `json:"cases"`
+}
+
+// collectionVectors is testdata/collection_dates.json.
+type collectionVectors struct {
+	Description string `json:"description"`
+	Cases       []struct {
+		Name      string          `json:"name"`
+		Frequency money.Frequency `json:"frequency"`
+		Earliest  string          `json:"earliest"`
+		Due       []string        `json:"due_dates"`
+		NotBefore []string        `json:"not_before"`
 	} `json:"cases"`
 }

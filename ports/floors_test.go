@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"reflect"
@@ -257,29 +258,45 @@ func read(t *testing.T, name string) string {
 	return string(data)
 }
 
-func TestModuleKeepsItsFloors(t *testing.T) {
+func moduleName(t *testing.T) string {
+	t.Helper()
 	module, ok := strings.CutPrefix(cmp.Or(strings.Split(read(t, "go.mod"), "\n")...), "module ")
 	if !ok {
 		t.Fatal("go.mod does not begin with the module's name")
 	}
-	seen := map[string]bool{}
-	err := fs.WalkDir(root(), ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && name != "." && (strings.ContainsAny(entry.Name()[:1], "._") || entry.Name() == "testdata"):
-			return fs.SkipDir // as the go tool does
-		case entry.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+	return module
+}
+
+// sources yields the name and the text of every source file of the module that is no test.
+func sources(t *testing.T) iter.Seq2[string, string] {
+	return func(yield func(name, source string) bool) {
+		err := fs.WalkDir(root(), ".", func(name string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && name != "." && (strings.ContainsAny(entry.Name()[:1], "._") || entry.Name() == "testdata"):
+				return fs.SkipDir // as the go tool does
+			case entry.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+				return nil
+			case !yield(name, read(t, name)):
+				return fs.SkipAll
+			}
 			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
+	}
+}
+
+func TestModuleKeepsItsFloors(t *testing.T) {
+	module := moduleName(t)
+	seen := map[string]bool{}
+	for name, source := range sources(t) {
 		seen[path.Dir(name)] = true
-		for _, fault := range inspect(module, name, read(t, name)) {
+		for _, fault := range inspect(module, name, source) {
 			t.Error(fault)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, f := range floors() {
 		for _, folder := range f.folders {

@@ -77,7 +77,7 @@ func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue
 		return Confirmed{}, checkout.Change{}, checkout.Busy()
 	}
 	defer unlock()
-	for ctx.Err() == nil {
+	for range attempts(ctx) {
 		stored, change, err := s.conclude(ctx, caller, provider, id, cmd)
 		switch {
 		case err == nil:

@@ -3,6 +3,7 @@ package service_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,7 +24,7 @@ func TestOfManyConfirmsOneConfirms(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range crowd {
 		all.Go(func() {
-			done, err := w.Confirm(t.Context(), caller, cmd)
+			done, err := w.confirm(t, cmd)
 			if err != nil {
 				t.Errorf("confirm %d: %v", i, err)
 				return
@@ -47,9 +48,9 @@ func TestOfManyConfirmsOneConfirms(t *testing.T) {
 func TestAConfirmBeforeTheSetupIsRefused(t *testing.T) {
 	w := newWorld(t)
 	o := w.opened(t, "ORDER-1")
-	_, err := w.Confirm(t.Context(), caller, confirm(o))
+	_, err := w.confirm(t, confirm(o))
 	expect(t, err, checkout.CodeSetupIncomplete)
-	if d := w.dossiers(t)["ORDER-1"]; d.Agreement != nil || w.printer.printed != 0 {
+	if d := w.records(t)["ORDER-1"]; d.Agreement != nil || w.printer.printed != 0 {
 		t.Error("an agreement was drawn")
 	}
 }
@@ -58,7 +59,7 @@ func TestAConfirmAsksTheProcessorFirst(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")
 	w.processor.set(checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateCancelled})
-	_, err := w.Confirm(t.Context(), caller, cmd)
+	_, err := w.confirm(t, cmd)
 	expect(t, err, checkout.CodeSetupIncomplete)
 }
 
@@ -66,17 +67,17 @@ func TestAConfirmDoesNotGuessWhenTheProcessorIsSilent(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")
 	w.processor.err = errors.New("down")
-	_, err := w.Confirm(t.Context(), caller, cmd)
+	_, err := w.confirm(t, cmd)
 	expect(t, err, checkout.CodeBusy)
-	if c, err := w.Checkout(t.Context(), caller, cmd.PathID); err != nil || !c.SetupComplete() {
+	if c, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value); err != nil || !c.SetupComplete() {
 		t.Errorf("a poll is answered from the record: %v, %v", c.SetupComplete(), err)
 	}
 	w.processor.err = nil
-	if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+	if _, err := w.confirm(t, cmd); err != nil {
 		t.Fatal(err)
 	}
 	w.processor.err = errors.New("down again")
-	if again, err := w.Confirm(t.Context(), caller, cmd); err != nil || !again.Already {
+	if again, err := w.confirm(t, cmd); err != nil || !again.Already {
 		t.Errorf("a repeat needs no processor: %v", err)
 	}
 }
@@ -85,7 +86,7 @@ func TestAnAgreementIsDrawnAtTheSecondTry(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")
 	w.printer.fail = 1
-	done, err := w.Confirm(t.Context(), caller, cmd)
+	done, err := w.confirm(t, cmd)
 	if err != nil || !done.Checkout.Confirmation.PDFGenerated() || w.printer.printed != 2 {
 		t.Errorf("%+v, %v after %d tries", done.Checkout.Confirmation, err, w.printer.printed)
 	}
@@ -95,14 +96,14 @@ func TestAConfirmIsNotStuckOnAPrinter(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")
 	w.printer.fail = 2
-	done, err := w.Confirm(t.Context(), caller, cmd)
+	done, err := w.confirm(t, cmd)
 	if err != nil || done.Checkout.Status != checkout.Confirmed || done.Checkout.Confirmation.PDFGenerated() {
 		t.Fatalf("%+v, %v; want it confirmed without a PDF", done.Checkout.Confirmation, err)
 	}
 	if names := w.receiver.names(); slices.Contains(names, events.AgreementGenerated) || len(w.reports.all) != 2 {
 		t.Errorf("events %q and %d reports; want no agreement.generated, and the operator told", names, len(w.reports.all))
 	}
-	again, err := w.Confirm(t.Context(), caller, cmd)
+	again, err := w.confirm(t, cmd)
 	if err != nil || !again.Already || again.Checkout.Confirmation != done.Checkout.Confirmation {
 		t.Errorf("a repeat: %+v, %v", again.Checkout.Confirmation, err)
 	}
@@ -116,23 +117,24 @@ func TestAnotherProvidersCheckoutDoesNotExist(t *testing.T) {
 	w.configure(t, kowhai(), other)
 	tui := service.Caller{ProviderCode: "TUI"}
 	_, missing := w.Checkout(t.Context(), tui, "TUI-1-nothing")
-	_, got := w.Checkout(t.Context(), tui, cmd.PathID)
-	expect(t, got, checkout.CodeCheckoutUnknown)
+	_, got := w.Checkout(t.Context(), tui, cmd.CheckoutID.Value)
+	expect(t, got, checkout.CodeCheckoutNotFound)
 	if got.Error() != missing.Error() {
 		t.Errorf("another provider's checkout: %q, an unknown one: %q", got, missing)
 	}
-	cmd.ProviderCode = checkout.Give("TUI")
-	_, err := w.Confirm(t.Context(), tui, cmd)
-	expect(t, err, checkout.CodeCheckoutUnknown)
+	cmd.ProviderCode = checkout.Some("TUI")
+	_, err := w.Confirm(t.Context(), tui, cmd.CheckoutID.Value, cmd)
+	expect(t, err, checkout.CodeCheckoutNotFound)
 }
 
 func TestAConfirmNumbersTheAgreementByTheNewZealandYear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts at midnight UTC, 2000-01-01
 		w := newWorld(t)
 		time.Sleep(time.Until(time.Date(2026, 12, 31, 11, 0, 0, 0, time.UTC))) // midnight in Auckland
-		done, err := w.Confirm(t.Context(), caller, w.ready(t, "ORDER-1"))
-		if err != nil || done.Checkout.Confirmation.AgreementNumber != "PPA-2027-000001" {
-			t.Errorf("number %q, %v; want PPA-2027-000001", done.Checkout.Confirmation.AgreementNumber, err)
+		done, err := w.confirm(t, w.ready(t, "ORDER-1"))
+		number := done.Checkout.Confirmation.AgreementNumber
+		if err != nil || !strings.HasPrefix(number, "PPA-2027-") || len(number) != len("PPA-2027-0000000000C") || agreement.Mistyped(number) {
+			t.Errorf("number %q, %v; want PPA-2027- and eleven characters, the last of them right", number, err)
 		}
 	})
 }
@@ -140,28 +142,28 @@ func TestAConfirmNumbersTheAgreementByTheNewZealandYear(t *testing.T) {
 func TestASetupThatOnlyTheProcessorSawIsAgreedInFull(t *testing.T) {
 	w := newWorld(t)
 	o := w.opened(t, "ORDER-1")
-	if _, err := w.BeginSetup(t.Context(), o.Token, service.Acceptance{From: "192.0.2.1"}); err != nil {
+	if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "192.0.2.1"}); err != nil {
 		t.Fatal(err)
 	}
-	consent := w.dossiers(t)["ORDER-1"].Checkout.Setup.Consent
+	consent := w.records(t)["ORDER-1"].Checkout.Setup.Consent
 	seen := fulfilled // the payer closed the browser at the bank: nobody told us
 	seen.AccountHolder = ""
 	w.processor.set(seen)
-	_, err := w.Confirm(t.Context(), caller, confirm(o))
+	_, err := w.confirm(t, confirm(o))
 	expect(t, err, checkout.CodeSetupIncomplete)
 
 	seen.AccountHolder, seen.CompletedAt = "A NGATA", time.Now().UTC().Truncate(time.Millisecond)
 	w.processor.set(seen)
 	// The payer comes back and presses on again: what was authorised was agreed to before.
-	if _, err := w.BeginSetup(t.Context(), o.Token, service.Acceptance{From: "198.51.100.66"}); err != nil {
+	if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "198.51.100.66"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Confirm(t.Context(), caller, confirm(o)); err != nil {
+	if _, err := w.confirm(t, confirm(o)); err != nil {
 		t.Fatal(err)
 	}
 	want := agreement.DirectDebit{AuthorityID: o.Checkout.Records.DDAID, AccountHolder: "A NGATA", AccountTail: "89",
 		AuthorisedAt: seen.CompletedAt, Consent: consent}
-	if got := w.dossiers(t)["ORDER-1"].Agreement.DirectDebit; got != want || got.Consent.From != "192.0.2.1" {
+	if got := w.records(t)["ORDER-1"].Agreement.DirectDebit; got != want || got.Consent.From != "192.0.2.1" {
 		t.Errorf("agreed on %+v, want %+v", got, want)
 	}
 }
@@ -170,10 +172,10 @@ func TestABusyPrinterIsAskedAgainByTheSameConfirm(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")
 	w.printer.busy = true
-	_, err := w.Confirm(t.Context(), caller, cmd)
+	_, err := w.confirm(t, cmd)
 	expect(t, err, checkout.CodeBusy)
 	w.printer.busy = false
-	done, err := w.Confirm(t.Context(), caller, cmd)
+	done, err := w.confirm(t, cmd)
 	if err != nil || done.Already || !done.Checkout.Confirmation.PDFGenerated() {
 		t.Errorf("sent again: %+v, %v; want it confirmed with its PDF", done.Checkout.Confirmation, err)
 	}
@@ -184,7 +186,7 @@ func TestManyPollsAskTheProcessorSeldom(t *testing.T) {
 	cmd := w.ready(t, "ORDER-1")
 	w.processor.asked = 0
 	for range 100 {
-		if _, err := w.Checkout(t.Context(), caller, cmd.PathID); err != nil {
+		if _, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,7 +195,7 @@ func TestManyPollsAskTheProcessorSeldom(t *testing.T) {
 	}
 	w.clock.forward(2 * time.Second)
 	before := w.processor.asked
-	if _, err := w.Checkout(t.Context(), caller, cmd.PathID); err != nil || w.processor.asked != before+1 {
+	if _, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value); err != nil || w.processor.asked != before+1 {
 		t.Errorf("two seconds later a poll asked %d times, %v", w.processor.asked-before, err)
 	}
 }

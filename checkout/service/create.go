@@ -24,7 +24,7 @@ const (
 type Opened struct {
 	Checkout       checkout.Checkout
 	Replay         bool
-	IdempotencyKey string // of this request
+	IdempotencyKey string // of this request, if it is a replay
 	SetupURL       string // "" once the checkout is confirmed, like Token
 	Token          string
 	SentFinal      bool // the request has a final instalment: it is echoed, also where it equals the others
@@ -78,6 +78,9 @@ func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd c
 		if err == nil || (known || attempt > 0) && !errors.Is(err, ports.ErrDuplicate) {
 			return opened, change, err
 		}
+		if !errors.Is(err, ports.ErrDuplicate) {
+			s.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
+		}
 	}
 	return Opened{}, checkout.Change{}, checkout.Busy()
 }
@@ -100,11 +103,14 @@ func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd 
 			return Opened{}, checkout.Change{}, err
 		}
 	}
-	if invalid != nil && on.ByOrder == nil {
-		return Opened{}, checkout.Change{}, invalid
+	mode := provider.Mode
+	if invalid != nil {
+		if mode = mode.Other(); on.ByOrder == nil || on.ByOrder.Mode() != mode {
+			return Opened{}, checkout.Change{}, invalid
+		}
 	}
 	now := s.now()
-	want, unresolved := s.intent(ctx, provider, cmd, on.ByOrder, invalid)
+	want, unresolved := s.intent(ctx, provider, cmd, on.ByOrder, mode)
 	fresh := func(c checkout.Checkout) bool { return c.TokenFresh(s.cfg.Keyring, now) }
 	switch decision, err := cmd.Decide(on, want, unresolved, fresh); {
 	case err != nil:
@@ -115,7 +121,10 @@ func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd 
 		change, err := s.update(ctx, on.ByOrder.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime), nil
 		})
-		return s.answer(change.Next, cmd, true), checkout.Change{}, err
+		if err != nil {
+			return Opened{}, checkout.Change{}, err
+		}
+		return s.answer(change.Next, cmd, true), checkout.Change{}, nil
 	}
 	return s.answer(*on.ByOrder, cmd, true), checkout.Change{}, nil
 }
@@ -135,21 +144,10 @@ func (s *Service) existing(ctx context.Context, cmd checkout.Create) (on checkou
 	return on, nil
 }
 
-// intent returns what the command means. An order on record is judged by the pricing mode in which it was opened, so
-// that a provider that gets or loses a catalogue can replay it; a command that this mode does not allow may be one of
-// the provider's present mode. invalid is what is wrong with the command in the present mode.
+// intent returns what a command means that this pricing mode allows.
 func (s *Service) intent(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, stored *checkout.Checkout,
-	invalid error) (checkout.Intent, error) {
-	mode, faults := provider.Mode, invalid
-	if stored != nil && stored.Mode() != mode {
-		if faults = cmd.Check(stored.Mode()); faults == nil || invalid != nil {
-			mode = stored.Mode()
-		}
-	}
-	switch {
-	case mode == provider.Mode && invalid != nil, mode != provider.Mode && faults != nil:
-		return checkout.Intent{}, faults
-	case mode == catalogue.Legacy:
+	mode catalogue.Mode) (checkout.Intent, error) {
+	if mode == catalogue.Legacy {
 		return cmd.Intent(), nil
 	}
 	if stored != nil {
@@ -189,7 +187,10 @@ func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd che
 
 // answer returns the answer to a create, with the setup page while there is one to open.
 func (s *Service) answer(c checkout.Checkout, cmd checkout.Create, replay bool) Opened {
-	o := Opened{Checkout: c, Replay: replay, IdempotencyKey: cmd.Key(), SentFinal: cmd.Final.Given}
+	o := Opened{Checkout: c, Replay: replay, SentFinal: cmd.Final.Given}
+	if replay {
+		o.IdempotencyKey = cmd.Key()
+	}
 	if c.Status != checkout.Confirmed {
 		o.Token = s.tokenText(c)
 		o.SetupURL = s.pageURL(o.Token)

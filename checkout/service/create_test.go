@@ -45,7 +45,7 @@ func TestOfManyCreatesOfOneOrderOneOpens(t *testing.T) {
 			t.Fatalf("answers name %q and %q", ids[0], id)
 		}
 	}
-	if d := w.dossiers(t)["ORDER-1"]; len(d.Events) != 1 || d.Events[0].Status != events.Delivered || len(w.receiver.names()) != 1 {
+	if d := w.records(t)["ORDER-1"]; len(d.Events) != 1 || d.Events[0].Status != events.Delivered || len(w.receiver.names()) != 1 {
 		t.Errorf("events on record %+v, delivered %v; want checkout.created once", d.Events, w.receiver.names())
 	}
 }
@@ -57,7 +57,7 @@ func TestOfManyDifferentIntentsOneOpensAndTheOthersConflict(t *testing.T) {
 	for i := range crowd {
 		all.Go(func() {
 			cmd := create("ORDER-1")
-			cmd.First = checkout.Give(money.Date{Year: 2027, Month: 1, Day: 1}.After(money.Weekly, i))
+			cmd.First = checkout.Some(money.Date{Year: 2027, Month: 1, Day: 1}.After(money.Weekly, i))
 			_, err := w.Create(t.Context(), caller, cmd)
 			if err == nil {
 				opened.Add(1)
@@ -68,8 +68,8 @@ func TestOfManyDifferentIntentsOneOpensAndTheOthersConflict(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if opened.Load() != 1 || conflicts.Load() != crowd-1 || len(w.dossiers(t)) != 1 {
-		t.Errorf("%d opened, %d conflicts, %d on record", opened.Load(), conflicts.Load(), len(w.dossiers(t)))
+	if opened.Load() != 1 || conflicts.Load() != crowd-1 || len(w.records(t)) != 1 {
+		t.Errorf("%d opened, %d conflicts, %d on record", opened.Load(), conflicts.Load(), len(w.records(t)))
 	}
 }
 
@@ -77,7 +77,7 @@ func TestAnIdempotencyKeyMeansOneEnrolment(t *testing.T) {
 	w := newWorld(t)
 	keyed := func(order, key string) checkout.Create {
 		c := create(order)
-		c.IdempotencyKey = checkout.Give(key)
+		c.IdempotencyKey = checkout.Some(key)
 		return c
 	}
 	steps := []struct {
@@ -87,20 +87,23 @@ func TestAnIdempotencyKeyMeansOneEnrolment(t *testing.T) {
 		replay bool
 		key    string
 	}{
-		{"the first create binds its key", keyed("A", "key-1"), 0, false, ""},
-		{"the same again", keyed("A", "key-1"), 0, true, "key-1"},
-		{"the same order under another key", keyed("A", "key-2"), 0, true, "key-2"},
-		{"the same order without a key", create("A"), 0, true, "KOWHAI:A"},
-		{"a key that a replay named is not bound", keyed("B", "key-2"), 0, false, ""},
+		{"the first create binds its key", keyed("A", "key-1"), "", false, ""},
+		{"the same again", keyed("A", "key-1"), "", true, "key-1"},
+		{"the same order under another key", keyed("A", "key-2"), "", true, "key-2"},
+		{"the same order without a key", create("A"), "", true, "KOWHAI:A"},
+		{"a key that a replay named is not bound", keyed("B", "key-2"), "", false, ""},
 		{"the bound key with another order", keyed("C", "key-1"), checkout.CodeIntentConflict, false, ""},
 		{"the bound key with an order of another key", keyed("B", "key-1"), checkout.CodeIntentConflict, false, ""},
-		{"a key that spells a default key is just a key", keyed("D", "KOWHAI:A"), 0, false, ""},
-		{"an order without a key", create("E"), 0, false, ""},
-		{"its default key as a header of another order", keyed("F", "KOWHAI:E"), 0, false, ""},
+		{"a key that spells a default key that is not bound", keyed("D", "KOWHAI:A"), "", false, ""},
+		{"an order without a key binds its default key", create("E"), "", false, ""},
+		{"that key as a header of another order", keyed("F", "KOWHAI:E"), checkout.CodeIntentConflict, false, ""},
+		{"that key as a header of its own order", keyed("E", "KOWHAI:E"), "", true, "KOWHAI:E"},
+		{"an order without a key whose default key another order's header bound", create("A"), checkout.CodeIntentConflict, false, ""},
+		{"the same order under its own key", keyed("A", "key-1"), "", true, "key-1"},
 	}
 	for _, s := range steps {
 		o, err := w.Create(t.Context(), caller, s.cmd)
-		if s.code != 0 {
+		if s.code != "" {
 			expect(t, err, s.code)
 			continue
 		}
@@ -128,14 +131,14 @@ func TestARetryStaysSafeWhenTheCatalogueChanges(t *testing.T) {
 		t.Errorf("after the course retired: %v", err)
 	}
 	_, err := w.Create(t.Context(), caller, create("ORDER-2"))
-	expect(t, err, checkout.CodeInvalid)
+	expect(t, err, checkout.CodeValidation)
 }
 
 func TestAnotherFrequencyIsAnotherIntent(t *testing.T) {
 	w := newWorld(t)
 	w.opened(t, "ORDER-1")
 	cmd := create("ORDER-1")
-	cmd.Frequency = checkout.Give("Monthly")
+	cmd.Frequency = checkout.Some("Monthly")
 	_, err := w.Create(t.Context(), caller, cmd)
 	expect(t, err, checkout.CodeIntentConflict)
 }
@@ -154,14 +157,14 @@ func TestAReplayRenewsTheSetupPairOnItsLastDay(t *testing.T) {
 			t.Error("with less than a day left the pair is new")
 		}
 		for _, token := range []string{first.Token, second.Token} {
-			if page, err := w.SetupPage(t.Context(), token); err != nil || int(page.State) != 1 {
-				t.Errorf("page %d, %v; want it open", page.State, err)
+			if page, err := w.SetupPage(t.Context(), token); err != nil || page.State != checkout.PageOpen {
+				t.Errorf("page %q, %v; want it open", page.State, err)
 			}
 		}
 		w.setUp(t, second.Token)
-		_, err := w.Confirm(t.Context(), caller, confirm(first))
+		_, err := w.confirm(t, confirm(first))
 		expect(t, err, checkout.CodeConflict)
-		if _, err := w.Confirm(t.Context(), caller, confirm(second)); err != nil {
+		if _, err := w.confirm(t, confirm(second)); err != nil {
 			t.Errorf("confirm with the latest token: %v", err)
 		}
 	})
@@ -175,7 +178,7 @@ func TestWhoMayCall(t *testing.T) {
 		code   checkout.Code
 	}{
 		{"another provider in the body", func(*catalogue.Provider) {}, "TUI", checkout.CodeKeyMismatch},
-		{"no configuration", func(p *catalogue.Provider) { p.Code = "OTHER" }, "KOWHAI", checkout.CodeProviderUnknown},
+		{"no configuration", func(p *catalogue.Provider) { p.Code = "OTHER" }, "KOWHAI", checkout.CodeProviderNotFound},
 		{"inactive", func(p *catalogue.Provider) { p.Active = false }, "KOWHAI", checkout.CodeProviderNotEnabled},
 		{"not enabled for the API", func(p *catalogue.Provider) { p.APIEnabled = false }, "KOWHAI", checkout.CodeProviderNotEnabled},
 		{"no account", func(p *catalogue.Provider) { p.AccountID = "" }, "KOWHAI", checkout.CodeProviderNotEnabled},
@@ -189,10 +192,10 @@ func TestWhoMayCall(t *testing.T) {
 			tt.change(&c.Provider)
 			w.configure(t, c)
 			cmd, cnf := create("ORDER-1"), confirm(o)
-			cmd.ProviderCode, cnf.ProviderCode = checkout.Give(tt.named), checkout.Give(tt.named)
+			cmd.ProviderCode, cnf.ProviderCode = checkout.Some(tt.named), checkout.Some(tt.named)
 			_, err := w.Create(t.Context(), caller, cmd)
 			expect(t, err, tt.code)
-			_, err = w.Confirm(t.Context(), caller, cnf)
+			_, err = w.confirm(t, cnf)
 			expect(t, err, tt.code)
 			if tt.code != checkout.CodeKeyMismatch {
 				_, err = w.Checkout(t.Context(), caller, o.Checkout.ID)
@@ -222,18 +225,18 @@ func TestAuthenticate(t *testing.T) {
 		name, key string
 		code      checkout.Code
 	}{
-		{"a live key", good, 0},
-		{"none", "", checkout.CodeKeyMissing},
-		{"an unknown key", unknown, checkout.CodeKeyInvalid},
-		{"not a key", "secret", checkout.CodeKeyInvalid},
-		{"a key cut short", good[:len(good)-1], checkout.CodeKeyInvalid},
-		{"a revoked key", issue(catalogue.Sandbox, 2, true), checkout.CodeKeyInvalid},
-		{"a key of production", issue(catalogue.Production, 3, false), checkout.CodeKeyInvalid},
+		{"a live key", good, ""},
+		{"none", "", checkout.CodeMissingAPIKey},
+		{"an unknown key", unknown, checkout.CodeInvalidAPIKey},
+		{"not a key", "secret", checkout.CodeInvalidAPIKey},
+		{"a key cut short", good[:len(good)-1], checkout.CodeInvalidAPIKey},
+		{"a revoked key", issue(catalogue.Sandbox, 2, true), checkout.CodeInvalidAPIKey},
+		{"a key of production", issue(catalogue.Production, 3, false), checkout.CodeInvalidAPIKey},
 	}
 	for _, tt := range tests {
 		got, err := w.Authenticate(t.Context(), tt.key)
 		switch {
-		case tt.code != 0:
+		case tt.code != "":
 			expect(t, err, tt.code)
 		case err != nil || got.ProviderCode != "KOWHAI":
 			t.Errorf("%s: %+v, %v", tt.name, got, err)
@@ -252,11 +255,11 @@ func TestAProcessThatNeverSawAnOrderAnswersItFromTheRecord(t *testing.T) {
 	}
 	w.configure(t, kowhai())
 	other := create("ORDER-1")
-	other.First = checkout.Give(money.Date{Year: 2027, Month: 3, Day: 1})
+	other.First = checkout.Some(money.Date{Year: 2027, Month: 3, Day: 1})
 	_, err := w.again(t).Create(t.Context(), caller, other)
 	expect(t, err, checkout.CodeIntentConflict)
 	keyed := create("ORDER-1")
-	keyed.IdempotencyKey = checkout.Give("key-1")
+	keyed.IdempotencyKey = checkout.Some("key-1")
 	if o, err := w.again(t).Create(t.Context(), caller, keyed); err != nil || !o.Replay || o.IdempotencyKey != "key-1" {
 		t.Errorf("the same order under a key: %+v, %v; want the replay", o, err)
 	}

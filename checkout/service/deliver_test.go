@@ -38,7 +38,7 @@ func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
 				t.Errorf("attempt %d differs from the first", i+1)
 			}
 		}
-		if e := w.dossiers(t)["ORDER-1"].Events[0]; e.Status != events.Failed || e.Attempts != 3 {
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Failed || e.Attempts != 3 {
 			t.Errorf("on record %s after %d attempts, want failed after 3", e.Status, e.Attempts)
 		}
 	})
@@ -53,7 +53,7 @@ func TestARunStopsAtTheFirstAcceptance(t *testing.T) {
 		return nil
 	}
 	w.opened(t, "ORDER-1")
-	if e := w.dossiers(t)["ORDER-1"].Events[0]; e.Status != events.Delivered || e.Attempts != 2 || len(w.receiver.got) != 2 {
+	if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Delivered || e.Attempts != 2 || len(w.receiver.got) != 2 {
 		t.Errorf("on record %s after %d attempts, %d made", e.Status, e.Attempts, len(w.receiver.got))
 	}
 }
@@ -69,11 +69,11 @@ func TestEachEventIsTriedThoughTheFormerFailed(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+		if _, err := w.confirm(t, cmd); err != nil {
 			t.Fatal(err)
 		}
 		var statuses []events.Status
-		for _, e := range w.dossiers(t)["ORDER-1"].Events {
+		for _, e := range w.records(t)["ORDER-1"].Events {
 			statuses = append(statuses, e.Status)
 		}
 		if want := []events.Status{events.Delivered, events.Failed, events.Delivered}; !slices.Equal(statuses, want) {
@@ -91,7 +91,7 @@ func TestWithoutADestinationNothingIsSentNorLater(t *testing.T) {
 		w.opened(t, "ORDER-1")
 		w.configure(t, kowhai())
 		w.runFor(t, time.Minute)
-		if e := w.dossiers(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured || e.Attempts != 0 || len(w.receiver.got) != 0 {
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured || e.Attempts != 0 || len(w.receiver.got) != 0 {
 			t.Errorf("on record %s, %d sent", e.Status, len(w.receiver.got))
 		}
 	})
@@ -113,10 +113,10 @@ func (w *world) crashed(t *testing.T, order string) {
 func (w *world) crashedOf(t *testing.T, provider, order string) {
 	t.Helper()
 	cmd := create(order)
-	cmd.ProviderCode = checkout.Give(provider)
+	cmd.ProviderCode = checkout.Some(provider)
 	change := cmd.Open(checkout.Intent{}, checkout.Opening{ID: provider + "-1-" + order, Now: time.Now().UTC(),
 		Environment: catalogue.Sandbox, Token: checkout.Token{Epoch: 1, Expires: time.Now().UTC()}})
-	queued := ports.Queued{Status: events.Pending, Until: w.clock.now().UTC().Add(10 * time.Second)}
+	queued := ports.Enqueue{Status: events.Pending, Until: w.clock.now().UTC().Add(10 * time.Second)}
 	if err := w.store.InsertCheckout(t.Context(), change, queued); err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +129,10 @@ func TestWhatACrashCutOffIsTakenUpWithinFifteenSeconds(t *testing.T) {
 		w.crashed(t, "ORDER-1")
 		w.runFor(t, 9*time.Second)
 		if len(w.receiver.got) != 0 {
-			t.Error("the committing request owns its events for ten seconds")
+			t.Error("the committing request has the lease of its events for ten seconds")
 		}
 		w.runFor(t, 6*time.Second)
-		if len(w.receiver.got) != 1 || w.dossiers(t)["ORDER-1"].Events[0].Status != events.Delivered {
+		if len(w.receiver.got) != 1 || w.records(t)["ORDER-1"].Events[0].Status != events.Delivered {
 			t.Errorf("%d delivered after fifteen seconds, want 1", len(w.receiver.got))
 		}
 	})
@@ -167,7 +167,7 @@ func TestAConfirmDeliversAfterTheCreatesEvent(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() { w.opened(t, "ORDER-1") }) // stays with its event for seven seconds
 		synctest.Wait()
-		if _, err := w.Confirm(t.Context(), caller, w.ready(t, "ORDER-1")); err != nil {
+		if _, err := w.confirm(t, w.ready(t, "ORDER-1")); err != nil {
 			t.Fatal(err)
 		}
 		all.Wait()
@@ -187,7 +187,7 @@ func TestADestinationThatWentAwayIsNotConfigured(t *testing.T) {
 		silent.Provider.Destination = catalogue.Destination{}
 		w.configure(t, silent)
 		w.runFor(t, 15*time.Second)
-		if e := w.dossiers(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured {
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured {
 			t.Errorf("on record %s", e.Status)
 		}
 	})
@@ -228,7 +228,7 @@ func TestAStoppingServiceMakesNoSecondAttempt(t *testing.T) {
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(2 * time.Second); return errRefused }
 		w.runFor(t, time.Second)
 		start := time.Now()
-		if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+		if _, err := w.confirm(t, cmd); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took > 3*time.Second || len(w.receiver.got) != 1 {
@@ -237,7 +237,7 @@ func TestAStoppingServiceMakesNoSecondAttempt(t *testing.T) {
 		w2 := w.again(t)
 		w2.receiver.answer = nil
 		w2.runFor(t, time.Second)
-		for _, e := range w2.dossiers(t)["ORDER-1"].Events {
+		for _, e := range w2.records(t)["ORDER-1"].Events {
 			if e.Status != events.Delivered {
 				t.Errorf("%s is %s after the next process ran for a second", e.Event.Name, e.Status)
 			}
@@ -258,7 +258,7 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 		}
 		w.setUp(t, opened.Token)
 		start := time.Now()
-		if _, err := w.Confirm(t.Context(), caller, confirm(opened)); err != nil {
+		if _, err := w.confirm(t, confirm(opened)); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took > time.Second {
@@ -268,15 +268,15 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 	})
 }
 
-func TestARunEndsWithItsOwnership(t *testing.T) {
+func TestARunEndsWithItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &slowProviders{}
 		w := newWorld(t, func(c *service.Config) { slow.Store = c.Store; c.Store = slow })
 		w.crashed(t, "ORDER-1")
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(2 * time.Second); return errRefused }
-		slow.delay = 9500 * time.Millisecond // of the ten seconds of an ownership
+		slow.delay = 9500 * time.Millisecond // of the ten seconds of a lease
 		start := time.Now()
-		w.runFor(t, 26*time.Second) // abandoned at second 10, taken at 12, sent at 21.5, to be ended at 22
+		w.runFor(t, 26*time.Second) // expired at second 10, leased at 12, sent at 21.5, to be ended at 22
 		if len(w.receiver.got) != 1 {
 			t.Errorf("%d attempts within %s, want one: after it the event may be somebody else's",
 				len(w.receiver.got), time.Since(start))

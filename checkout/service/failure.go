@@ -14,7 +14,7 @@ import (
 type Operation string
 
 const (
-	OperationServe   Operation = "serve request"       // the caller was told only that the service is busy
+	OperationServe   Operation = "serve request"       // the caller was told only that the service is busy, or another attempt followed
 	OperationPrint   Operation = "render agreement"    // the confirm goes on; after two such it has no PDF
 	OperationObserve Operation = "observe setup"       // the processor did not answer; the record does
 	OperationSweep   Operation = "look for due setups" // setups are looked at later
@@ -44,8 +44,12 @@ type Failure struct {
 	Err        error
 }
 
-// report calls Config.Report.
-func (s *Service) report(ctx context.Context, f Failure) { s.cfg.Report(ctx, f) }
+// report calls Config.Report, unless the failure is a refusal: then it is BUSY, and fail has reported the cause.
+func (s *Service) report(ctx context.Context, f Failure) {
+	if _, refused := errors.AsType[*checkout.Error](f.Err); !refused {
+		s.cfg.Report(ctx, f)
+	}
+}
 
 // fail names what failed. What failed only because there was no time for it becomes the refusal that
 // says so, and its cause is reported.

@@ -94,10 +94,10 @@ var caller = service.Caller{ProviderCode: "KOWHAI", KeyID: "k1"}
 
 func create(order string) checkout.Create {
 	return checkout.Create{RequestID: "req_1",
-		ProviderCode: checkout.Give("KOWHAI"), OrderID: checkout.Give(order),
-		FirstName: checkout.Give("Aroha"), LastName: checkout.Give("Ngata"), Email: checkout.Give("aroha@example.ac.nz"),
-		CourseCode: checkout.Give("NZDIP"), Frequency: checkout.Give("Weekly"),
-		First: checkout.Give(money.Date{Year: 2027, Month: 2, Day: 1})}
+		ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some(order),
+		FirstName: checkout.Some("Aroha"), LastName: checkout.Some("Ngata"), Email: checkout.Some("aroha@example.ac.nz"),
+		CourseCode: checkout.Some("NZDIP"), Frequency: checkout.Some("Weekly"),
+		First: checkout.Some(money.Date{Year: 2027, Month: 2, Day: 1})}
 }
 
 // opened opens a checkout for the order.
@@ -120,39 +120,47 @@ func (w *world) ready(t *testing.T, order string) checkout.Confirm {
 
 func (w *world) setUp(t *testing.T, token string) {
 	t.Helper()
-	if _, err := w.BeginSetup(t.Context(), token, service.Acceptance{}); err != nil {
+	if _, err := w.BeginSetup(t.Context(), token, checkout.Acceptance{}); err != nil {
 		t.Fatal(err)
 	}
 	w.processor.set(fulfilled)
-	if _, err := w.CompleteSetup(t.Context(), token,
-		fulfilled); err != nil {
-		t.Fatal(err)
+	id, _, _ := w.config.Keyring.Read(token)
+	if c, err := w.Refresh(t.Context(), id); err != nil || !c.SetupComplete() {
+		t.Fatalf("setup %+v, %v; want it complete", c.Setup, err)
 	}
 }
 
 func confirm(o service.Opened) checkout.Confirm {
 	c := o.Checkout
-	return checkout.Confirm{RequestID: "req_2", PathID: c.ID, CheckoutID: checkout.Give(c.ID),
-		ProviderCode: checkout.Give(c.ProviderCode), OrderID: checkout.Give(c.OrderID), Token: checkout.Give(o.Token),
-		OpportunityID: checkout.Give(c.Records.OpportunityID), DDAID: checkout.Give(c.Records.DDAID),
-		PaymentMethod: checkout.Give("service_payment_plan"), FirstPayment: checkout.Give(c.Intent.Plan.First),
-		DepositConfirmed: true, PaymentPlanAccepted: true, InformationConfirmed: true, PrivacyConsentAccepted: true}
+	return checkout.Confirm{RequestID: "req_2", CheckoutID: checkout.Some(c.ID),
+		ProviderCode: checkout.Some(c.ProviderCode), OrderID: checkout.Some(c.OrderID), Token: checkout.Some(o.Token),
+		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
+		PaymentMethod: checkout.Some("service_payment_plan"), FirstPayment: checkout.Some(c.Intent.Plan.First),
+		DepositConfirmed: checkout.Some(true), PaymentPlanAccepted: checkout.Some(true),
+		InformationConfirmed: checkout.Some(true), PrivacyConsentAccepted: checkout.Some(true)}
 }
 
-// dossiers returns everything on record, by order id.
-func (w *world) dossiers(t *testing.T) map[string]ports.Dossier {
+// confirm sends a confirm of the checkout that it names.
+func (w *world) confirm(t *testing.T, cmd checkout.Confirm) (service.Confirmed, error) {
 	t.Helper()
-	all := make(map[string]ports.Dossier)
+	return w.Confirm(t.Context(), caller, cmd.CheckoutID.Value, cmd)
+}
+
+// records returns everything on record, by order id.
+func (w *world) records(t *testing.T) map[string]ports.CheckoutRecord {
+	t.Helper()
+	all := make(map[string]ports.CheckoutRecord)
 	err := w.store.Export(t.Context(), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout: func(d ports.Dossier) error {
+		Checkout: func(d ports.CheckoutRecord) error {
 			if _, twice := all[d.Checkout.OrderID]; twice {
 				return fmt.Errorf("order %s is on record twice", d.Checkout.OrderID)
 			}
 			all[d.Checkout.OrderID] = d
 			return nil
 		},
+		Unreadable: func(id string, err error) error { return fmt.Errorf("checkout %s: %w", id, err) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +171,8 @@ func (w *world) dossiers(t *testing.T) map[string]ports.Dossier {
 var (
 	notBegun  = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	fulfilled = checkout.Observation{BillingRequest: checkout.BillingFulfilled,
-		Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress,
-		AccountHolder: "A NGATA", AccountTail: "89"}
+		Mandate: checkout.MandatePendingSubmission, MandateID: "MD-1", Authorisation: checkout.CustomerInProgress,
+		AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
 )
 
 // processor says what it was told to say.
@@ -173,10 +181,38 @@ type processor struct {
 	says   checkout.Observation
 	err    error
 	begins []string // keys
+	starts []ports.SetupStart
 	asked  int
+	asking int           // how many are asked now
+	atOnce int           // the most that were asked at once
+	panics string        // what every call panics with; "" for none
+	takes  time.Duration // how long every call takes
+	// observes, if not nil, answers in place of says.
+	observes func(ports.Account, checkout.Setup) (checkout.Observation, error)
 }
 
-func (p *processor) Name() string { return "scripted" }
+// call is what every call of the processor does first.
+func (p *processor) call(ctx context.Context) error {
+	p.mu.Lock()
+	takes, panics := p.takes, p.panics
+	p.mu.Unlock()
+	if panics != "" {
+		panic(panics)
+	}
+	if takes == 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(takes):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *processor) Info() ports.ProcessorInfo {
+	return ports.ProcessorInfo{Name: "scripted", Environment: catalogue.Sandbox, PageOrigins: []string{"https://bank.example"}}
+}
 
 func (p *processor) set(o checkout.Observation) {
 	p.mu.Lock()
@@ -184,22 +220,45 @@ func (p *processor) set(o checkout.Observation) {
 	p.says = o
 }
 
-func (p *processor) Begin(_ context.Context, s ports.SetupStart) (ports.BillingRequest, error) {
+func (p *processor) Begin(ctx context.Context, s ports.SetupStart) (ports.BillingRequest, error) {
+	if err := p.call(ctx); err != nil {
+		return ports.BillingRequest{}, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.begins = append(p.begins, s.Key)
+	p.starts = append(p.starts, s)
 	p.says = notBegun
 	return ports.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/" + s.Key}, p.err
 }
 
-func (p *processor) Observe(context.Context, checkout.Setup, time.Time) (checkout.Observation, error) {
+func (p *processor) Observe(ctx context.Context, a ports.Account, s checkout.Setup) (checkout.Observation, error) {
+	p.mu.Lock()
+	p.asked++
+	p.asking++
+	p.atOnce = max(p.atOnce, p.asking)
+	observes := p.observes
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.asking--
+	}()
+	if err := p.call(ctx); err != nil {
+		return checkout.Observation{}, err
+	}
+	if observes != nil {
+		return observes(a, s)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked++
 	return p.says, p.err
 }
 
-func (p *processor) Ready(context.Context) error {
+func (p *processor) Ready(ctx context.Context) error {
+	if err := p.call(ctx); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
@@ -210,13 +269,24 @@ type printer struct {
 	mu      sync.Mutex
 	fail    int
 	busy    bool
+	panics  string // what every call panics with; "" for none
 	printed int
+	during  func(agreement.Agreement) // if not nil, what happens while an agreement is rendered
 }
 
 func (p *printer) Print(_ context.Context, a agreement.Agreement) ([]byte, error) {
 	p.mu.Lock()
+	during := p.during
+	p.mu.Unlock()
+	if during != nil {
+		during(a)
+	}
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.printed++
+	if p.panics != "" {
+		panic(p.panics)
+	}
 	if p.busy {
 		return nil, fmt.Errorf("wait for a turn: %w", ports.ErrBusy)
 	}
@@ -251,6 +321,11 @@ func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.D
 	return answer(d, attempt)
 }
 
+// accept is an answer that takes every delivery, and says so.
+func accept(said func()) func(events.Delivery, int) error {
+	return func(events.Delivery, int) error { said(); return nil }
+}
+
 func (r *receiver) names() (names []events.Name) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -280,13 +355,22 @@ func (c *clock) forward(d time.Duration) {
 
 type reports struct {
 	mu  sync.Mutex
-	all []error
+	all []service.Failure
 }
 
-func (r *reports) add(_ context.Context, err error) {
+func (r *reports) add(_ context.Context, f service.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all = append(r.all, err)
+	r.all = append(r.all, f)
+}
+
+// take returns what was reported since it was taken last.
+func (r *reports) take() []service.Failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.all
+	r.all = nil
+	return all
 }
 
 // expect checks that err is a refusal with this code.
@@ -294,6 +378,6 @@ func expect(t *testing.T, err error, code checkout.Code) {
 	t.Helper()
 	var refusal *checkout.Error
 	if !errors.As(err, &refusal) || refusal.Code != code {
-		t.Errorf("got %v, want a refusal with code %d", err, code)
+		t.Errorf("got %v, want a refusal with code %s", err, code)
 	}
 }

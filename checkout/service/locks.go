@@ -39,9 +39,14 @@ func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error
 	}
 	select {
 	case k.token <- struct{}{}:
-		return func() { <-k.token; leave() }, nil
 	case <-ctx.Done():
 		leave()
 		return nil, ctx.Err()
 	}
+	unlock = func() { <-k.token; leave() }
+	if err := ctx.Err(); err != nil { // both at once
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
 }

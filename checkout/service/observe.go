@@ -78,8 +78,16 @@ func (s *Service) observe(ctx context.Context, c checkout.Checkout) (checkout.Ob
 	return s.observeWithin(ctx, c, s.cfg.ProcessorTimeout)
 }
 
-// observeCached returns what the processor said of the setup just now, or asks.
+// observeCached returns what the processor said of the setup just now, or asks. Of those who would ask at once one
+// does, and the others wait for the answer.
 func (s *Service) observeCached(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
+	defer cancel()
+	unlock, err := s.observing.lock(ctx, c.Setup.BillingRequestID)
+	if err != nil {
+		return checkout.Observation{}, fmt.Errorf("wait for the answer to another: %w", err)
+	}
+	defer unlock()
 	return s.observed.get(s.now(), c.Setup.BillingRequestID, func() (checkout.Observation, error) {
 		return s.observeWithin(ctx, c, s.cfg.PollTimeout)
 	})
@@ -109,7 +117,8 @@ func (s *Service) account(ctx context.Context, providerCode string) (ports.Accou
 	return account, nil
 }
 
-// refresh returns the checkout with what ask learns of its setup, and stores what is new.
+// refresh returns the checkout with what ask learns of its setup, and stores what is new. With an error it returns the
+// checkout as it was.
 func (s *Service) refresh(ctx context.Context, stored checkout.Checkout,
 	ask func(context.Context, checkout.Checkout) (checkout.Observation, error)) (checkout.Checkout, error) {
 	if stored.Setup.BillingRequestID == "" {
@@ -123,12 +132,16 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout,
 	if stored.Observe(seen, now).Next.Setup == stored.Setup {
 		return stored, nil
 	}
-	return s.updateSetup(ctx, stored.ID, func(c checkout.Checkout) checkout.Change {
+	fresh, err := s.updateSetup(ctx, stored.ID, func(c checkout.Checkout) checkout.Change {
 		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
 			return checkout.Change{Next: c} // the payer began anew meanwhile
 		}
 		return c.Observe(seen, now)
 	})
+	if err != nil {
+		return stored, err
+	}
+	return fresh, nil
 }
 
 // errNothingNew ends an update that would change nothing.

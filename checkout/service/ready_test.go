@@ -75,8 +75,8 @@ func (r *reports) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	texts := make([]string, len(r.all))
-	for i, err := range r.all {
-		texts[i] = err.Error()
+	for i, f := range r.all {
+		texts[i] = f.Err.Error()
 	}
 	return strings.Join(texts, "\n")
 }

@@ -87,6 +87,7 @@ type Service struct {
 	cfg        Config
 	configured configured
 	observed   *cache[string, checkout.Observation] // by billing request
+	observing  locks                                // one poll asks about a billing request at a time
 	zone       *time.Location                       // of due dates and agreement numbers
 	recent     *bounded.Map[string, struct{}]       // orders that a create named
 	confirming locks                                // one confirm of a checkout renders its agreement at a time
@@ -125,18 +126,18 @@ func setDefault(d *time.Duration, otherwise time.Duration) {
 func (c Config) check() error {
 	switch {
 	case c.SetupLifetime < 0:
-		return fmt.Errorf("SetupLifetime %s is negative", c.SetupLifetime)
-	case c.PollTimeout < 0, c.ProcessorTimeout < 0, c.ProcessorTimeout > waitLimit:
-		return fmt.Errorf("PollTimeout %s and ProcessorTimeout %s must be from 0 to %s", c.PollTimeout, c.ProcessorTimeout, waitLimit)
+		return fmt.Errorf("field SetupLifetime: %s is negative", c.SetupLifetime)
+	case c.PollTimeout < 0, c.ProcessorTimeout < 0, max(c.PollTimeout, c.ProcessorTimeout) > waitLimit:
+		return fmt.Errorf("fields PollTimeout and ProcessorTimeout: %s and %s must be from 0 to %s", c.PollTimeout, c.ProcessorTimeout, waitLimit)
 	case !c.Keyring.Valid():
-		return errors.New("Keyring is missing")
+		return errors.New("field Keyring is missing")
 	case c.Store == nil, c.Processor == nil, c.Printer == nil, c.Sender == nil:
-		return errors.New("Store, Processor, Printer or Sender is missing")
+		return errors.New("field Store, Processor, Printer or Sender is missing")
 	case c.Now == nil, c.Rand == nil, c.Report == nil:
-		return errors.New("Now, Rand or Report is missing")
+		return errors.New("field Now, Rand or Report is missing")
 	}
 	if err := c.Terms.Check(); err != nil {
-		return fmt.Errorf("Terms: %w", err)
+		return fmt.Errorf("field Terms: %w", err)
 	}
 	return CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info())
 }

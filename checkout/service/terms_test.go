@@ -18,16 +18,16 @@ func TestAnAgreementKeepsTheTermsAndTheColourOfItsMoment(t *testing.T) {
 	branded := kowhai()
 	branded.Provider.Branding.PrimaryColour = "#1f6f54"
 	w.configure(t, branded)
-	if _, err := w.Confirm(t.Context(), caller, w.ready(t, "ORDER-1")); err != nil {
+	if _, err := w.confirm(t, w.ready(t, "ORDER-1")); err != nil {
 		t.Fatal(err)
 	}
 	w.config.Terms = agreement.Terms{}
 	w.configure(t, kowhai())
 	next := w.again(t)
-	if _, err := next.Confirm(t.Context(), caller, next.ready(t, "ORDER-2")); err != nil {
+	if _, err := next.confirm(t, next.ready(t, "ORDER-2")); err != nil {
 		t.Fatal(err)
 	}
-	on := w.dossiers(t)
+	on := w.records(t)
 	if a := on["ORDER-1"].Agreement; !reflect.DeepEqual(a.Terms, terms) || a.Provider.Colour != "#1f6f54" {
 		t.Errorf("the first agreement has terms %+v and colour %q, want those of its confirm", a.Terms, a.Provider.Colour)
 	}

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +17,14 @@ import (
 
 // accountVectors is testdata/accounts.json.
 type accountVectors struct {
-	Description string `json:"description"`
-	Valid       []struct {
+	Description string                     `json:"description"`
+	Algorithms  map[string]algorithmVector `json:"algorithms"`
+	Banks       map[string]struct {
+		Name      string `json:"name"`
+		Algorithm string `json:"algorithm"`
+		From      string `json:"algorithm_from_0990000"` // "" where it is the same
+	} `json:"banks"`
+	Valid []struct {
 		Name      string `json:"name"`
 		Text      string `json:"text"`
 		Bank      string `json:"bank"`
@@ -31,6 +40,30 @@ type accountVectors struct {
 		Text  string `json:"text"`
 		Fault string `json:"fault"`
 	} `json:"invalid"`
+}
+
+// algorithmVector is one algorithm, with the weights of each digit.
+type algorithmVector struct {
+	Branch  [4]int `json:"branch"`
+	Base    [7]int `json:"base"`
+	Suffix  [3]int `json:"suffix"`
+	Modulus int    `json:"modulus"`
+	Fold    bool   `json:"fold"`
+}
+
+// passes reports whether the digits of a number pass the algorithm.
+func (a algorithmVector) passes(n bankaccount.Number) bool {
+	weights := slices.Concat(a.Branch[:], a.Base[:], a.Suffix[3-len(n.Suffix):])
+	sum := 0
+	for i, digit := range n.Branch + n.Base + n.Suffix {
+		product := int(digit-'0') * weights[i]
+		if a.Fold {
+			product = product/10 + product%10
+			product = product/10 + product%10
+		}
+		sum += product
+	}
+	return sum%a.Modulus == 0
 }
 
 func readAccounts(t testing.TB) accountVectors {
@@ -96,10 +129,52 @@ func TestParseAgreesWithVectors(t *testing.T) {
 	}
 }
 
+// The tables of accounts.json are what the program does: of random numbers of every bank, and of each with a base around
+// the border between two algorithms.
+func TestTheTablesOfTheVectorsAreTheRule(t *testing.T) {
+	v := readAccounts(t)
+	random := rand.New(rand.NewPCG(11, 2026))
+	for bank, of := range v.Banks {
+		for i := range 2000 {
+			base := random.IntN(10_000_000)
+			if i%4 == 0 {
+				base = 990_000 - 50 + random.IntN(100)
+			}
+			n := bankaccount.Number{Bank: bank, Branch: fmt.Sprintf("%04d", random.IntN(10_000)), Base: fmt.Sprintf("%07d", base),
+				Suffix: fmt.Sprintf("%0*d", 2+i%2, random.IntN(100))}
+			letter := of.Algorithm
+			if of.From != "" && n.Base >= "0990000" {
+				letter = of.From
+			}
+			algorithm, ok := v.Algorithms[letter]
+			if !ok {
+				t.Fatalf("bank %s has the algorithm %q, which has no table", bank, letter)
+			}
+			text := n.Bank + n.Branch + n.Base + n.Suffix
+			_, err := bankaccount.Parse(text)
+			if want := algorithm.passes(n) && base != 0; (err == nil) != want {
+				t.Fatalf("Parse(%q) = %v; algorithm %s accepts it: %v", text, err, letter, want)
+			}
+			if n.BankName() != of.Name {
+				t.Fatalf("bank %s is %q, want %q", bank, n.BankName(), of.Name)
+			}
+		}
+	}
+	for _, tt := range v.Valid {
+		of := v.Banks[tt.Bank]
+		if tt.Algorithm != of.Algorithm && (tt.Algorithm != of.From || tt.Base < "0990000") {
+			t.Errorf("%s has algorithm %s; its bank has %+v", tt.Name, tt.Algorithm, of)
+		}
+	}
+}
+
 // The banks that are known are those of the published list and no others.
 func TestParseKnowsEveryBank(t *testing.T) {
 	known := strings.Fields("01 02 03 04 05 06 08 09 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29" +
 		" 30 31 33 35 38 88")
+	if got := slices.Sorted(maps.Keys(readAccounts(t).Banks)); !slices.Equal(got, known) {
+		t.Errorf("accounts.json has the banks %q, want %q", got, known)
+	}
 	for i := range 100 {
 		bank := fmt.Sprintf("%02d", i)
 		_, err := bankaccount.Parse(bank + "-0001-0000000-00")

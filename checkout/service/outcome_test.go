@@ -16,15 +16,15 @@ import (
 // counts is how often each occurrence was counted.
 type counts struct {
 	mu  sync.Mutex
-	all map[service.Occurrence]int
+	all map[service.Outcome]int
 }
 
 func counted() (*counts, func(*service.Config)) {
-	n := &counts{all: make(map[service.Occurrence]int)}
+	n := &counts{all: make(map[service.Outcome]int)}
 	return n, func(c *service.Config) { c.Count = n.count }
 }
 
-func (n *counts) count(o service.Occurrence) {
+func (n *counts) count(o service.Outcome) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all[o]++
@@ -36,72 +36,72 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		silent.Provider.Destination = catalogue.Destination{}
 		w.configure(t, silent)
 	}
-	seen := make(map[service.Occurrence]bool)
+	seen := make(map[service.Outcome]bool)
 	for _, tt := range []struct {
 		name   string
 		happen func(t *testing.T, w *world)
-		want   map[service.Occurrence]int
+		want   map[service.Outcome]int
 	}{
 		{"a create and its replays", func(t *testing.T, w *world) {
 			w.opened(t, "ORDER-1")
 			w.opened(t, "ORDER-1")
 			w.opened(t, "ORDER-1")
-		}, map[service.Occurrence]int{
-			service.OccurrenceCreate: 1, service.OccurrenceDelivered: 1, service.OccurrenceReplay: 2}},
+		}, map[service.Outcome]int{
+			service.OutcomeCreate: 1, service.OutcomeDelivered: 1, service.OutcomeReplay: 2}},
 		{"a create with another intent", func(t *testing.T, w *world) {
 			w.opened(t, "ORDER-1")
 			other := create("ORDER-1")
-			other.Frequency = checkout.Give("Monthly")
+			other.Frequency = checkout.Some("Monthly")
 			_, err := w.Create(t.Context(), caller, other)
 			expect(t, err, checkout.CodeIntentConflict)
-		}, map[service.Occurrence]int{
-			service.OccurrenceCreate: 1, service.OccurrenceDelivered: 1, service.OccurrenceConflict: 1}},
+		}, map[service.Outcome]int{
+			service.OutcomeCreate: 1, service.OutcomeDelivered: 1, service.OutcomeConflict: 1}},
 		{"a create that is faulty", func(t *testing.T, w *world) {
-			_, err := w.Create(t.Context(), caller, checkout.Create{ProviderCode: checkout.Give("KOWHAI")})
-			expect(t, err, checkout.CodeInvalid)
+			_, err := w.Create(t.Context(), caller, checkout.Create{ProviderCode: checkout.Some("KOWHAI")})
+			expect(t, err, checkout.CodeValidation)
 		}, nil},
 		{"a confirm and its repeats", func(t *testing.T, w *world) {
 			cmd := w.ready(t, "ORDER-1")
 			for range 3 {
-				if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+				if _, err := w.confirm(t, cmd); err != nil {
 					t.Fatal(err)
 				}
 			}
-		}, map[service.Occurrence]int{service.OccurrenceCreate: 1, service.OccurrenceDelivered: 3,
-			service.OccurrenceConfirm: 1, service.OccurrenceRepeatedConfirm: 2}},
+		}, map[service.Outcome]int{service.OutcomeCreate: 1, service.OutcomeDelivered: 3,
+			service.OutcomeConfirm: 1, service.OutcomeRepeatedConfirm: 2}},
 		{"a confirm with other identifiers, and one too early", func(t *testing.T, w *world) {
 			cmd := confirm(w.opened(t, "ORDER-1"))
-			_, err := w.Confirm(t.Context(), caller, cmd)
+			_, err := w.confirm(t, cmd)
 			expect(t, err, checkout.CodeSetupIncomplete)
-			cmd.DDAID = checkout.Give("another")
-			_, err = w.Confirm(t.Context(), caller, cmd)
+			cmd.DDAID = checkout.Some("another")
+			_, err = w.confirm(t, cmd)
 			expect(t, err, checkout.CodeConflict)
-		}, map[service.Occurrence]int{
-			service.OccurrenceCreate: 1, service.OccurrenceDelivered: 1, service.OccurrenceConflict: 1}},
+		}, map[service.Outcome]int{
+			service.OutcomeCreate: 1, service.OutcomeDelivered: 1, service.OutcomeConflict: 1}},
 		{"a receiver that takes nothing", func(t *testing.T, w *world) {
 			w.receiver.answer = func(events.Delivery, int) error { return errRefused }
 			w.opened(t, "ORDER-1")
-		}, map[service.Occurrence]int{service.OccurrenceCreate: 1, service.OccurrenceFailed: 1}},
+		}, map[service.Outcome]int{service.OutcomeCreate: 1, service.OutcomeFailed: 1}},
 		{"events that have no destination", func(t *testing.T, w *world) {
 			nowhere(t, w)
-			if _, err := w.Confirm(t.Context(), caller, w.ready(t, "ORDER-1")); err != nil {
+			if _, err := w.confirm(t, w.ready(t, "ORDER-1")); err != nil {
 				t.Fatal(err)
 			}
-		}, map[service.Occurrence]int{service.OccurrenceCreate: 1, service.OccurrenceConfirm: 1,
-			service.OccurrenceNotConfigured: 3}},
+		}, map[service.Outcome]int{service.OutcomeCreate: 1, service.OutcomeConfirm: 1,
+			service.OutcomeNotConfigured: 3}},
 		{"an agreement that cannot be drawn has no event", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			cmd := w.ready(t, "ORDER-1")
 			w.printer.fail = 2
-			if _, err := w.Confirm(t.Context(), caller, cmd); err != nil {
+			if _, err := w.confirm(t, cmd); err != nil {
 				t.Fatal(err)
 			}
-		}, map[service.Occurrence]int{service.OccurrenceCreate: 1, service.OccurrenceConfirm: 1,
-			service.OccurrenceNotConfigured: 2}},
+		}, map[service.Outcome]int{service.OutcomeCreate: 1, service.OutcomeConfirm: 1,
+			service.OutcomeNotConfigured: 2}},
 		{"an event that a crash cut off", func(t *testing.T, w *world) {
 			w.crashed(t, "ORDER-1")
 			w.runFor(t, 15*time.Second)
-		}, map[service.Occurrence]int{service.OccurrenceDelivered: 1, service.OccurrenceRecovery: 1}},
+		}, map[service.Outcome]int{service.OutcomeDelivered: 1, service.OutcomeRecovery: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -116,13 +116,13 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			})
 		})
 	}
-	for _, o := range service.Occurrences() {
+	for _, o := range service.Outcomes() {
 		if !seen[o] {
 			t.Errorf("nothing counts %q", o)
 		}
 		delete(seen, o)
 	}
 	if len(seen) > 0 {
-		t.Errorf("Occurrences lacks %v", seen)
+		t.Errorf("Outcomes lacks %v", seen)
 	}
 }

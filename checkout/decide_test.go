@@ -1,0 +1,497 @@
+package checkout_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// The tests of this file are the contract's table of states and transitions (section 3), row by row in its order. A case
+// is named for its row; cases below a row say what goes before what.
+
+const (
+	stale = false // no setup token is returned again
+	fresh = true
+)
+
+// refusalOf returns the code and the fields of a refusal.
+func refusalOf(err error) (code checkout.Code, named []string) {
+	refusal, ok := errors.AsType[*checkout.Error](err)
+	if !ok {
+		return "", nil
+	}
+	return refusal.Code, fields(refusal.Faults)
+}
+
+func TestDecideCreate(t *testing.T) {
+	cmd := parseCreate(t, legacyBody)
+	intent := cmd.Intent()
+	stored := cmd.Open(intent, opening(t)).Next
+	confirmed := stored
+	confirmed.Status = checkout.Confirmed
+	other := stored // another order of the provider
+	other.OrderID, other.IdempotencyKey = "ORDER-2", "TUI:ORDER-2"
+	dearer := intent
+	dearer.Pricing.Price++
+	dearer.Pricing.Upfront++
+	unresolved := checkout.CheckoutNotFound() // any refusal: it comes back as it is
+
+	withKey := cmd
+	withKey.IdempotencyKey = checkout.Some("key-1")
+	keyOfOther := other
+	keyOfOther.IdempotencyKey = "key-1"
+	// As versions before the default keys were bound let it be: the order of the request has its default key, and
+	// another order has bound the same text by a header.
+	spelt := other
+	spelt.IdempotencyKey = "TUI:ORDER-1"
+
+	for _, tt := range []struct {
+		name       string
+		cmd        checkout.Create
+		on         checkout.Existing
+		want       checkout.Intent
+		unresolved error
+		fresh      bool
+		decision   checkout.Decision
+		code       checkout.Code
+		fields     []string
+	}{
+		{"(none), POST create", cmd, checkout.Existing{}, intent, nil, stale, checkout.Open, "", nil},
+		{"(none), POST create that has no intent", cmd, checkout.Existing{}, checkout.Intent{}, unresolved, stale,
+			0, checkout.CodeCheckoutNotFound, nil},
+		{"(none), POST create with the idempotency key of another order", withKey, checkout.Existing{ByKey: &keyOfOther},
+			intent, nil, stale, 0, checkout.CodeIntentConflict, []string{"Idempotency-Key", "provider.provider_order_id"}},
+		{"(none), POST create whose default key another order has bound", cmd, checkout.Existing{ByKey: &spelt},
+			intent, nil, stale, 0, checkout.CodeIntentConflict, []string{"Idempotency-Key", "provider.provider_order_id"}},
+		{"the key of another order goes before an intent that is missing", withKey, checkout.Existing{ByKey: &keyOfOther},
+			checkout.Intent{}, unresolved, stale, 0, checkout.CodeIntentConflict,
+			[]string{"Idempotency-Key", "provider.provider_order_id"}},
+
+		{"direct_debit_setup_required, POST create, same order id, same canonical intent", cmd,
+			checkout.Existing{ByOrder: &stored}, intent, nil, fresh, checkout.Replay, "", nil},
+		{"the setup URL and token are reissued when they are not fresh", cmd,
+			checkout.Existing{ByOrder: &stored}, intent, nil, stale, checkout.ReplayRenews, "", nil},
+		{"under another idempotency key", withKey, checkout.Existing{ByOrder: &stored}, intent, nil, fresh,
+			checkout.Replay, "", nil},
+		{"found by its key as well", cmd, checkout.Existing{ByOrder: &stored, ByKey: &stored}, intent, nil, fresh,
+			checkout.Replay, "", nil},
+		{"with its own default key, which another order has bound too", cmd,
+			checkout.Existing{ByOrder: &stored, ByKey: &spelt}, intent, nil, fresh, checkout.Replay, "", nil},
+		{"with the idempotency key of another order", withKey,
+			checkout.Existing{ByOrder: &stored, ByKey: &keyOfOther}, intent, nil, fresh, 0, checkout.CodeIntentConflict,
+			[]string{"Idempotency-Key", "provider.provider_order_id"}},
+
+		{"direct_debit_setup_required, POST create, same order id, materially different intent", cmd,
+			checkout.Existing{ByOrder: &stored}, dearer, nil, fresh, 0, checkout.CodeIntentConflict,
+			[]string{"pricing.course_price", "pricing.upfront_payment"}},
+		{"that has no intent", cmd, checkout.Existing{ByOrder: &stored}, checkout.Intent{}, unresolved, fresh,
+			0, checkout.CodeCheckoutNotFound, nil},
+		{"the key of another order goes before a different intent", withKey,
+			checkout.Existing{ByOrder: &stored, ByKey: &keyOfOther}, dearer, nil, fresh, 0, checkout.CodeIntentConflict,
+			[]string{"Idempotency-Key", "provider.provider_order_id"}},
+
+		{"confirmed, POST create, same order id, same canonical intent", cmd,
+			checkout.Existing{ByOrder: &confirmed}, intent, nil, stale, checkout.Replay, "", nil},
+		{"confirmed, POST create, same order id, materially different intent", cmd,
+			checkout.Existing{ByOrder: &confirmed}, dearer, nil, stale, 0, checkout.CodeIntentConflict,
+			[]string{"pricing.course_price", "pricing.upfront_payment"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			decision, err := tt.cmd.Decide(tt.on, tt.want, tt.unresolved, func(checkout.Checkout) bool { return tt.fresh })
+			code, named := refusalOf(err)
+			if decision != tt.decision || code != tt.code || !slices.Equal(named, tt.fields) || (err != nil) != (code != "") {
+				t.Errorf("Decide = %d, %v; want %d, code %q, fields %q", decision, err, tt.decision, tt.code, tt.fields)
+			}
+		})
+	}
+}
+
+// The rows of confirm, and their order of precedence.
+func TestDecideConfirm(t *testing.T) {
+	other := checkout.Some("other")
+	type given = func(*checkout.Checkout, *checkout.Confirm)
+	mandate := func(m checkout.MandateStatus) given {
+		return func(s *checkout.Checkout, _ *checkout.Confirm) { s.Setup.Mandate = m }
+	}
+	all := func(all ...given) given {
+		return func(s *checkout.Checkout, c *checkout.Confirm) {
+			for _, f := range all {
+				f(s, c)
+			}
+		}
+	}
+	confirmed := func(s *checkout.Checkout, _ *checkout.Confirm) { s.Status = checkout.Confirmed }
+	notSetUp := func(s *checkout.Checkout, _ *checkout.Confirm) { s.Setup = checkout.Setup{} }
+	otherOrder := func(_ *checkout.Checkout, c *checkout.Confirm) { c.OrderID = other }
+	otherToken := func(_ *checkout.Checkout, c *checkout.Confirm) { c.Token = other }
+	otherAccount := func(s *checkout.Checkout, _ *checkout.Confirm) { s.Setup.AccountTail = "11" }
+	repeat := checkout.ErrAlreadyConfirmed
+
+	for _, tt := range []struct {
+		name   string
+		given  given
+		code   checkout.Code // "" if it is confirmed, or err is not nil
+		fields []string
+		err    error
+	}{
+		{"setup_complete true, mandate pending_submission, identifiers match", mandate(checkout.MandatePendingSubmission), "", nil, nil},
+		{"setup_complete true, mandate submitted", mandate(checkout.MandateSubmitted), "", nil, nil},
+		{"setup_complete true, mandate active", mandate(checkout.MandateActive), "", nil, nil},
+
+		{"setup_complete false", notSetUp, checkout.CodeSetupIncomplete, []string{}, nil},
+		{"billing request not fulfilled", func(s *checkout.Checkout, _ *checkout.Confirm) {
+			s.Setup.BillingRequest = checkout.BillingFulfilling
+		}, checkout.CodeSetupIncomplete, []string{}, nil},
+		{"account not known", func(s *checkout.Checkout, _ *checkout.Confirm) { s.Setup.AccountHolder = "" },
+			checkout.CodeSetupIncomplete, []string{}, nil},
+		{"fulfilled without a mandate", mandate(checkout.MandateNone), checkout.CodeSetupIncomplete, []string{}, nil},
+		{"mandate failed", mandate(checkout.MandateFailed), checkout.CodeSetupIncomplete, []string{}, nil},
+		{"mandate cancelled", mandate(checkout.MandateCancelled), checkout.CodeSetupIncomplete, []string{}, nil},
+		{"mandate expired", mandate(checkout.MandateExpired), checkout.CodeSetupIncomplete, []string{}, nil},
+		{"mandate blocked", mandate(checkout.MandateBlocked), checkout.CodeSetupIncomplete, []string{}, nil},
+		{"mandate in an unknown status", mandate("paused"), checkout.CodeSetupIncomplete, []string{}, nil},
+
+		{"another checkout in the body", func(_ *checkout.Checkout, c *checkout.Confirm) { c.CheckoutID = other },
+			checkout.CodeConflict, []string{"checkout.checkout_id"}, nil},
+		{"another order", otherOrder, checkout.CodeConflict, []string{"provider.provider_order_id"}, nil},
+		{"another opportunity", func(_ *checkout.Checkout, c *checkout.Confirm) { c.OpportunityID = other },
+			checkout.CodeConflict, []string{"checkout.opportunity_id"}, nil},
+		{"another dda", func(_ *checkout.Checkout, c *checkout.Confirm) { c.DDAID = other },
+			checkout.CodeConflict, []string{"checkout.dda_id"}, nil},
+		{"all of them", func(_ *checkout.Checkout, c *checkout.Confirm) {
+			c.CheckoutID, c.OrderID, c.OpportunityID, c.DDAID = other, other, other, other
+		}, checkout.CodeConflict, []string{"checkout.checkout_id", "provider.provider_order_id", "checkout.opportunity_id",
+			"checkout.dda_id"}, nil},
+		{"another token", otherToken, checkout.CodeConflict, []string{"checkout.checkout_token"}, nil},
+		{"no token", func(_ *checkout.Checkout, c *checkout.Confirm) { c.Token = checkout.Optional[string]{} },
+			checkout.CodeConflict, []string{"checkout.checkout_token"}, nil},
+
+		{"confirmed, any repeat", confirmed, "", nil, repeat},
+		{"confirmed, a repeat with a lost token", all(confirmed, otherToken), "", nil, repeat},
+		{"confirmed, a repeat after the mandate died", all(confirmed, mandate(checkout.MandateFailed)), "", nil, repeat},
+
+		{"other identifiers go before a repeat", all(confirmed, otherOrder), checkout.CodeConflict,
+			[]string{"provider.provider_order_id"}, nil},
+		{"other identifiers go before another token", all(otherOrder, otherToken), checkout.CodeConflict,
+			[]string{"provider.provider_order_id"}, nil},
+		{"another token goes before an incomplete setup", all(otherToken, notSetUp), checkout.CodeConflict,
+			[]string{"checkout.checkout_token"}, nil},
+		{"an incomplete setup goes before an agreement of another account", all(notSetUp, otherAccount),
+			checkout.CodeSetupIncomplete, []string{}, nil},
+		{"the agreement was prepared for another account", otherAccount, "", nil, checkout.ErrOutdated},
+		{"the agreement was prepared for another consent", func(s *checkout.Checkout, _ *checkout.Confirm) {
+			s.Setup.Consent.From = "192.0.2.1"
+		}, "", nil, checkout.ErrOutdated},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stored, cmd := ready(t)
+			done := prepared(stored, cmd)
+			tt.given(&stored, &cmd)
+			change, err := cmd.Decide(stored, latest, done)
+			code, named := refusalOf(err)
+			switch {
+			case tt.err != nil && !errors.Is(err, tt.err):
+				t.Errorf("Decide = %v, want %v", err, tt.err)
+			case code != tt.code || !slices.Equal(named, tt.fields):
+				t.Errorf("Decide = %v; want code %q, fields %q", err, tt.code, tt.fields)
+			case (err == nil) != (change.Next.Status == checkout.Confirmed):
+				t.Errorf("Decide = %v with status %q", err, change.Next.Status)
+			}
+			// Before anything is prepared the same confirm gets the same answer, but that nothing can be outdated.
+			if errors.Is(tt.err, checkout.ErrOutdated) {
+				tt.err = nil
+			}
+			change, err = cmd.Decide(stored, latest, nil)
+			if code, _ := refusalOf(err); code != tt.code || tt.code == "" && !errors.Is(err, tt.err) {
+				t.Errorf("Decide with nothing prepared = %v; want code %q or %v", err, tt.code, tt.err)
+			}
+			if change.Next.ID != "" || change.Events != nil || change.Agreement != nil {
+				t.Errorf("Decide with nothing prepared changes %+v, want nothing", change)
+			}
+		})
+	}
+}
+
+// Matches answers what does not depend on the setup, so that a confirm need not wait for the processor to be refused.
+func TestMatches(t *testing.T) {
+	stored, cmd := ready(t)
+	done, err := cmd.Decide(stored, latest, prepared(stored, cmd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unbegun := stored
+	unbegun.Setup = checkout.Setup{}
+	dead := stored
+	dead.Setup.Mandate = checkout.MandateFailed
+	unknown := stored
+	unknown.Setup.Mandate = "paused"
+	otherToken := cmd
+	otherToken.Token = checkout.Some("other")
+	otherDDA := cmd
+	otherDDA.DDAID = checkout.Some("other")
+	for _, tt := range []struct {
+		name   string
+		stored checkout.Checkout
+		cmd    checkout.Confirm
+		code   checkout.Code
+		err    error
+	}{
+		{"set up", stored, cmd, "", nil},
+		{"not set up", unbegun, cmd, "", nil},
+		{"the mandate died", dead, cmd, "", nil},
+		{"the mandate cannot be confirmed", unknown, cmd, "", nil},
+		{"another token", unbegun, otherToken, checkout.CodeConflict, nil},
+		{"another dda", unbegun, otherDDA, checkout.CodeConflict, nil},
+		{"a repeat", done.Next, cmd, "", checkout.ErrAlreadyConfirmed},
+	} {
+		err := tt.cmd.Matches(tt.stored, latest)
+		if code, _ := refusalOf(err); code != tt.code || (tt.code == "" && !errors.Is(err, tt.err)) {
+			t.Errorf("%s: Matches = %v, want code %q or %v", tt.name, err, tt.code, tt.err)
+		}
+	}
+}
+
+// The row of the bank setup: the status stays, and a poll sees setup_complete.
+func TestDecideSetup(t *testing.T) {
+	create := parseCreate(t, legacyBody)
+	opened := create.Open(create.Intent(), opening(t)).Next
+	done := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
+		MandateID: "MD1", Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: noon}
+	without := func(change func(*checkout.Observation)) checkout.Observation { o := done; change(&o); return o }
+	begun := opened.Begun(1, "BR1", agreement.Consent{At: noon}).Next
+	for _, tt := range []struct {
+		name     string
+		stored   checkout.Checkout
+		seen     checkout.Observation
+		complete bool
+		nextTry  int
+	}{
+		{"payer has not begun", opened, done, false, 1},
+		{"payer has not finished", begun, checkout.Observation{BillingRequest: checkout.BillingPending,
+			Authorisation: checkout.CustomerInProgress}, false, 1},
+		{"payer completes hosted bank setup", begun, done, true, 2},
+		{"the processor has not finished", begun, without(func(o *checkout.Observation) {
+			o.BillingRequest, o.Mandate = checkout.BillingReadyToFulfil, checkout.MandateNone
+		}), false, 2},
+		{"account holder not known", begun, without(func(o *checkout.Observation) { o.AccountHolder = "" }), false, 2},
+		{"account not known", begun, without(func(o *checkout.Observation) { o.AccountTail = "" }), false, 2},
+		{"time of completion not known", begun, without(func(o *checkout.Observation) { o.CompletedAt = time.Time{} }), false, 2},
+		{"the mandate died at once", begun, without(func(o *checkout.Observation) { o.Mandate = checkout.MandateFailed }), false, 2},
+		{"the billing request was cancelled", begun, checkout.Observation{BillingRequest: checkout.BillingCancelled}, false, 2},
+		{"the mandate becomes active and the authority Authorised", begun.Observe(done, noon).Next,
+			without(func(o *checkout.Observation) {
+				o.Mandate, o.Authorisation = checkout.MandateActive, checkout.Authorised
+			}), true, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			change := tt.stored.Observe(tt.seen, noon)
+			got := change.Next
+			if got.Status != checkout.SetupRequired || change.Events != nil || change.Agreement != nil {
+				t.Errorf("status %q, events %v; want the status as it was and no event", got.Status, change.Events)
+			}
+			if got.SetupComplete() != tt.complete || got.NextTry() != tt.nextTry {
+				t.Errorf("setup_complete %v, next try %d; want %v, %d", got.SetupComplete(), got.NextTry(), tt.complete, tt.nextTry)
+			}
+		})
+	}
+}
+
+// Where the processor works on what the payer finished, a second billing request would be a second mandate.
+func TestNothingIsBegunWhileTheProcessorWorks(t *testing.T) {
+	create := parseCreate(t, legacyBody)
+	begun := create.Open(create.Intent(), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
+	for _, seen := range []checkout.Observation{
+		{BillingRequest: checkout.BillingReadyToFulfil},
+		{BillingRequest: checkout.BillingFulfilling},
+		{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission}, // the account is not known yet
+	} {
+		settling := begun.Observe(seen, noon).Next
+		if got := settling.Begun(settling.NextTry(), "BR2", agreement.Consent{At: noon}).Next; got.Setup != settling.Setup {
+			t.Errorf("%s: Begun = %+v, want %+v", seen.BillingRequest, got.Setup, settling.Setup)
+		}
+		if page := settling.Page(usable(), catalogue.Sandbox, 1, noon); page != checkout.PageSettling {
+			t.Errorf("%s: page %q, want %q", seen.BillingRequest, page, checkout.PageSettling)
+		}
+	}
+}
+
+func usable() catalogue.Provider {
+	return catalogue.Provider{Code: "TUI", Name: "Tūī College", AccountID: "acc-1", Environment: catalogue.Sandbox,
+		Active: true, APIEnabled: true}
+}
+
+func TestPage(t *testing.T) {
+	create := parseCreate(t, legacyBody)
+	open := create.Open(create.Intent(), opening(t)).Next // its token expires after seven days
+	complete, _ := ready(t)
+	dead := complete.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
+	confirmed := dead
+	confirmed.Status = checkout.Confirmed
+	off := usable()
+	off.Active = false
+	for _, tt := range []struct {
+		name     string
+		checkout checkout.Checkout
+		provider catalogue.Provider
+		epoch    int
+		now      time.Time
+		want     checkout.PageState
+	}{
+		{"a new checkout", open, usable(), 1, noon, checkout.PageOpen},
+		{"in the last millisecond of the token", open, usable(), 1, noon.Add(7*day - time.Millisecond), checkout.PageOpen},
+		{"when the token's time is over", open, usable(), 1, noon.Add(7 * day), checkout.PageExpired},
+		{"a token that was never issued", open, usable(), 2, noon, checkout.PageExpired},
+		{"set up", complete, usable(), 1, noon, checkout.PageDone},
+		{"set up, when the token's time is over", complete, usable(), 1, noon.Add(8 * day), checkout.PageDone},
+		{"the mandate died", dead, usable(), 1, noon, checkout.PageOpen},
+		{"the mandate died after the confirm", confirmed, usable(), 1, noon, checkout.PageDone},
+		{"the provider may not be used", complete, off, 1, noon, checkout.PageNotEnabled},
+	} {
+		if got := tt.checkout.Page(tt.provider, catalogue.Sandbox, tt.epoch, tt.now); got != tt.want {
+			t.Errorf("%s: page %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if got := complete.Page(usable(), catalogue.Production, 1, noon); got != checkout.PageNotEnabled {
+		t.Errorf("in another environment: page %q, want %q", got, checkout.PageNotEnabled)
+	}
+}
+
+func TestDecideAcceptance(t *testing.T) {
+	usual := agreement.DebitTerms{Provider: "Tūī College"}
+	short := agreement.DebitTerms{NoticeDays: 2, Provider: "Tūī College"}
+	for _, tt := range []struct {
+		name    string
+		terms   string
+		state   checkout.PageState
+		shown   agreement.DebitTerms
+		consent agreement.Consent
+		code    checkout.Code
+		err     error
+	}{
+		{"the terms that the page shows", usual.Name(), checkout.PageOpen, usual,
+			agreement.Consent{At: noon, From: "192.0.2.1", Terms: usual.Name(), NoticeDays: 10}, "", nil},
+		{"terms with a shorter notice", short.Name(), checkout.PageOpen, short,
+			agreement.Consent{At: noon, From: "192.0.2.1", Terms: short.Name(), NoticeDays: 2}, "", nil},
+		{"terms that are not named", "", checkout.PageOpen, short, agreement.Consent{At: noon, From: "192.0.2.1"}, "", nil},
+		{"other terms", usual.Name(), checkout.PageOpen, short, agreement.Consent{}, checkout.CodeTermsChanged, nil},
+		{"a link that has expired", usual.Name(), checkout.PageExpired, usual, agreement.Consent{}, checkout.CodeLinkExpired, nil},
+		{"it is set up", usual.Name(), checkout.PageDone, usual, agreement.Consent{}, "", checkout.ErrSetUp},
+		{"it is being set up", usual.Name(), checkout.PageSettling, usual, agreement.Consent{}, "", checkout.ErrSetUp},
+		{"the provider may not be used", usual.Name(), checkout.PageNotEnabled, usual, agreement.Consent{},
+			checkout.CodeProviderNotEnabled, nil},
+		{"an expired link goes before other terms", "other", checkout.PageExpired, usual, agreement.Consent{},
+			checkout.CodeLinkExpired, nil},
+	} {
+		got, err := checkout.Acceptance{From: "192.0.2.1", TermsID: tt.terms}.Decide(tt.state, tt.shown, noon)
+		if code, _ := refusalOf(err); got != tt.consent || code != tt.code || (tt.code == "" && !errors.Is(err, tt.err)) {
+			t.Errorf("%s: Decide = %+v, %v; want %+v, code %q or %v", tt.name, got, err, tt.consent, tt.code, tt.err)
+		}
+	}
+}
+
+func TestAdmit(t *testing.T) {
+	other, off, noAPI, noAccount, elsewhere := usable(), usable(), usable(), usable(), usable()
+	other.Code = "RIMU"
+	off.Active = false
+	noAPI.APIEnabled = false
+	noAccount.AccountID = ""
+	elsewhere.Environment = catalogue.Production
+	var none checkout.Optional[string]
+	for _, tt := range []struct {
+		name  string
+		named checkout.Optional[string]
+		p     *catalogue.Provider
+		code  checkout.Code
+	}{
+		{"the provider of the key", checkout.Some("TUI"), new(usable()), ""},
+		{"no provider in the request", none, new(usable()), ""},
+		{"another provider", checkout.Some("RIMU"), &other, checkout.CodeKeyMismatch},
+		{"in another letter case", checkout.Some("Tui"), new(usable()), checkout.CodeKeyMismatch},
+		{"an empty one", checkout.Some(""), new(usable()), checkout.CodeKeyMismatch},
+		{"no configuration", checkout.Some("TUI"), nil, checkout.CodeProviderNotFound},
+		{"a mismatch goes before a missing configuration", checkout.Some("RIMU"), nil, checkout.CodeKeyMismatch},
+		{"not active", none, &off, checkout.CodeProviderNotEnabled},
+		{"not enabled for the API", none, &noAPI, checkout.CodeProviderNotEnabled},
+		{"not linked to an account", none, &noAccount, checkout.CodeProviderNotEnabled},
+		{"of another environment", none, &elsewhere, checkout.CodeProviderNotEnabled},
+	} {
+		err := checkout.Admit("TUI", tt.named, tt.p, catalogue.Sandbox)
+		if code, _ := refusalOf(err); code != tt.code || (err != nil) != (tt.code != "") {
+			t.Errorf("%s: Admit = %v, want code %q", tt.name, err, tt.code)
+		}
+	}
+}
+
+func TestAuthenticateDecides(t *testing.T) {
+	_, live := catalogue.NewKey("TUI", catalogue.Sandbox, noon, [32]byte{1})
+	_, foreign := catalogue.NewKey("TUI", catalogue.Production, noon, [32]byte{2})
+	revoked := live
+	revoked.RevokedAt = noon
+	for _, tt := range []struct {
+		name  string
+		found *catalogue.Key
+		code  checkout.Code
+	}{
+		{"a live key", &live, ""},
+		{"none", nil, checkout.CodeInvalidAPIKey},
+		{"a revoked one", &revoked, checkout.CodeInvalidAPIKey},
+		{"one of the other environment", &foreign, checkout.CodeInvalidAPIKey},
+	} {
+		err := checkout.Authenticate(tt.found, catalogue.Sandbox)
+		if code, _ := refusalOf(err); code != tt.code || (err != nil) != (tt.code != "") {
+			t.Errorf("%s: Authenticate = %v, want code %q", tt.name, err, tt.code)
+		}
+	}
+	missing, other := checkout.Authenticate(nil, catalogue.Sandbox), checkout.Authenticate(&revoked, catalogue.Sandbox)
+	if missing.Error() != other.Error() {
+		t.Errorf("an unknown key is refused with %q, a revoked one with %q; want the same words", missing, other)
+	}
+}
+
+// The schedule of a confirmed checkout is the agreed one: the create's date was a preference.
+func TestTheScheduleFollowsTheAgreedDate(t *testing.T) {
+	stored, cmd := ready(t)
+	if got := stored.Schedule()[0].Due; got != stored.Intent.Plan.First {
+		t.Errorf("before the confirm the first payment is due on %s, want %s", got, stored.Intent.Plan.First)
+	}
+	change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := stored.Intent.Plan
+	plan.First = cmd.FirstPayment.Value
+	if got, want := change.Next.Schedule(), money.Schedule(stored.Intent.Pricing.Upfront, plan); !slices.Equal(got, want) {
+		t.Errorf("after the confirm the schedule is\n%v, want\n%v", got, want)
+	}
+	if !slices.Equal(change.Agreement.Schedule, change.Next.Schedule()) {
+		t.Errorf("the agreement has\n%v, the checkout\n%v", change.Agreement.Schedule, change.Next.Schedule())
+	}
+}
+
+func TestEventsOfAConfirmSayWhatWasConcluded(t *testing.T) {
+	stored, cmd := ready(t)
+	done := prepared(stored, cmd)
+	change, err := cmd.Decide(stored, latest, done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := events.Origin{RequestID: "req_2", Environment: "sandbox", CreatedAt: noon}
+	subject := events.Subject{ProviderCode: "TUI", OrderID: "ORDER-1", CheckoutID: stored.ID,
+		OpportunityID: stored.Records.OpportunityID}
+	want := []events.Event{
+		events.Confirmed(origin, subject, stored.Records.DDAID, done.Agreement.ID),
+		events.Generated(origin, subject, done.Agreement.ID, agreed.Number, "doc", agreement.Version),
+	}
+	for i, e := range change.Events {
+		if string(e.Body) != string(want[i].Body) {
+			t.Errorf("event %d is\n%s, want\n%s", i, e.Body, want[i].Body)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package checkout_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// A field has one name: in refusals, in the JSON API and in its description.
+func TestFieldsAreThoseOfTheDescribedRequests(t *testing.T) {
+	var declared []string
+	for _, name := range declaredFields(t) {
+		if name != checkout.FieldIdempotencyKey {
+			declared = append(declared, name)
+		}
+	}
+	slices.Sort(declared)
+	described := map[string]bool{}
+	for _, request := range []string{"CreateRequest", "ConfirmRequest"} {
+		maps.Copy(described, describedFields(t, request))
+	}
+	if want := slices.Sorted(maps.Keys(described)); !slices.Equal(declared, want) {
+		t.Errorf("fields.go names\n%q, openapi.json\n%q", declared, want)
+	}
+}
+
+// Each request names its own fields only.
+func TestRequestsNameTheirOwnFields(t *testing.T) {
+	var create checkout.Create
+	_, legacy := refusalOf(create.Check(catalogue.Legacy))
+	_, authoritative := refusalOf(create.Check(catalogue.Authoritative))
+	_, confirm := refusalOf(checkout.Confirm{}.Check())
+	for _, tt := range []struct {
+		request string
+		named   []string
+	}{
+		{"CreateRequest", slices.Concat(legacy, authoritative)},
+		{"ConfirmRequest", confirm},
+	} {
+		described := describedFields(t, tt.request)
+		for _, field := range tt.named {
+			if !described[field] {
+				t.Errorf("%s is required of %s, which does not have it", field, tt.request)
+			}
+		}
+	}
+	if want := slices.Sorted(maps.Keys(describedFields(t, "ConfirmRequest"))); !slices.Equal(slices.Sorted(slices.Values(confirm)), want) {
+		t.Errorf("a confirm requires\n%q, its description has\n%q", confirm, want)
+	}
+}
+
+// declaredFields returns the values of the constants in fields.go, none of which may stand there twice.
+func declaredFields(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "fields.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		value, err := strconv.Unquote(literal.Value)
+		if err != nil || slices.Contains(values, value) {
+			t.Errorf("%s stands in fields.go twice, or is no string: %v", literal.Value, err)
+		}
+		values = append(values, value)
+		return true
+	})
+	return values
+}
+
+type schema struct {
+	Ref        string            `json:"$ref"`
+	Properties map[string]schema `json:"properties"`
+}
+
+// describedFields returns the dotted paths of the fields of a request.
+func describedFields(t *testing.T, request string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile("../adapters/httpapi/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var description struct {
+		Components struct {
+			Schemas map[string]schema `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(text, &description); err != nil {
+		t.Fatal(err)
+	}
+	schemas, fields := description.Components.Schemas, map[string]bool{}
+	for section, s := range schemas[request].Properties {
+		if s.Ref != "" {
+			s = schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+		}
+		for field := range s.Properties {
+			fields[section+"."+field] = true
+		}
+	}
+	if len(fields) == 0 {
+		t.Fatalf("openapi.json describes no %s", request)
+	}
+	return fields
+}

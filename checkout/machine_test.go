@@ -1,0 +1,144 @@
+package checkout_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// life is one checkout, and all that was decided of it.
+type life struct {
+	checkout.Checkout
+	ring   checkout.Keyring
+	now    time.Time
+	events []events.Event
+	agreed int // agreements
+}
+
+// drawObservation draws what a processor might say, in time or late.
+func drawObservation(t *rapid.T) checkout.Observation {
+	o := checkout.Observation{
+		BillingRequest: rapid.SampledFrom([]checkout.BillingRequestStatus{checkout.BillingPending, checkout.BillingReadyToFulfil,
+			checkout.BillingFulfilling, checkout.BillingFulfilled, checkout.BillingFulfilled, checkout.BillingCancelled}).Draw(t, "billing request"),
+		Mandate: rapid.SampledFrom([]checkout.MandateStatus{checkout.MandateNone, checkout.MandatePendingSubmission, checkout.MandateSubmitted,
+			checkout.MandateActive, checkout.MandateFailed, checkout.MandateCancelled, "paused"}).Draw(t, "mandate"),
+		Authorisation: checkout.CustomerInProgress,
+	}
+	if rapid.Bool().Draw(t, "account is known") {
+		o.AccountHolder, o.AccountTail, o.CompletedAt = rapid.SampledFrom([]string{"A NGATA", "B"}).Draw(t, "holder"), "89", noon
+	}
+	return o
+}
+
+// Whatever happens to a checkout, in whatever order.
+func TestALifeKeepsItsPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		create := parseCreate(t, legacyBody)
+		opened := create.Open(create.Intent(), opening(t))
+		l := &life{Checkout: opened.Next, ring: keyring(t), now: noon, events: opened.Events}
+		_, cmd := ready(t)
+		do := func(decide func() checkout.Change) {
+			before := l.Checkout
+			before.Tokens = slices.Clone(before.Tokens)
+			change := decide()
+			if !same(l.Checkout, before) {
+				t.Fatalf("a decision changed its argument: %+v, want %+v", l.Checkout, before)
+			}
+			l.keep(t, change)
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"time": func(t *rapid.T) {
+				l.now = l.now.Add(time.Duration(rapid.Int64Range(0, int64(40*day)).Draw(t, "time")))
+			},
+			"begin": func(t *rapid.T) {
+				try := l.NextTry() + rapid.IntRange(-1, 1).Draw(t, "other try")
+				do(func() checkout.Change {
+					return l.Begun(try, rapid.StringMatching(`BR[1-3]`).Draw(t, "billing request"), agreement.Consent{At: l.now})
+				})
+			},
+			"observe": func(t *rapid.T) {
+				seen := drawObservation(t)
+				do(func() checkout.Change { return l.Observe(seen, l.now) })
+			},
+			"look":  func(t *rapid.T) { do(func() checkout.Change { return l.Looked(l.now) }) },
+			"renew": func(t *rapid.T) { do(func() checkout.Change { return l.Renew(l.ring, l.now, 7*day) }) },
+			"confirm": func(t *rapid.T) {
+				text, _ := l.ring.Text(l.ID, l.Latest())
+				cmd := confirmFor(cmd, l.Checkout)
+				cmd.Token = checkout.Some(text)
+				change, err := cmd.Decide(l.Checkout, text, prepared(l.Checkout, cmd))
+				switch {
+				case l.Status == checkout.Confirmed:
+					if !errors.Is(err, checkout.ErrAlreadyConfirmed) {
+						t.Fatalf("a repeat = %v, want ErrAlreadyConfirmed", err)
+					}
+				case err == nil && (!l.SetupComplete() || !l.Setup.Mandate.Confirmable() || l.Setup.AccountHolder == ""):
+					t.Fatalf("confirmed with setup %+v", l.Setup)
+				}
+				if err == nil {
+					l.keep(t, change)
+				}
+			},
+			"": func(t *rapid.T) { l.check(t) },
+		})
+	})
+}
+
+func same(a, b checkout.Checkout) bool {
+	tokens := slices.Equal(a.Tokens, b.Tokens)
+	a.Tokens, b.Tokens = nil, nil
+	return tokens && a.ID == b.ID && a.Status == b.Status && a.Setup == b.Setup && a.Intent == b.Intent &&
+		a.Records == b.Records && a.Confirmation == b.Confirmation && a.Student == b.Student
+}
+
+// keep takes a change over, as a store would, if it may follow what was.
+func (l *life) keep(t *rapid.T, change checkout.Change) {
+	was, next := l.Checkout, change.Next
+	switch {
+	case was.Status == checkout.Confirmed && (next.Status != checkout.Confirmed || next.Confirmation != was.Confirmation):
+		t.Fatalf("a confirmed checkout becomes %q with %+v", next.Status, next.Confirmation)
+	case was.Status == checkout.Confirmed && len(change.Events) > 0:
+		t.Fatalf("events %v after the confirm", change.Events)
+	case was.Setup.Mandate.Dead() && !next.Setup.Mandate.Dead() && next.Setup.Try == was.Setup.Try:
+		t.Fatalf("a dead mandate came back: %+v after %+v", next.Setup, was.Setup)
+	case next.Setup.Try < was.Setup.Try, next.Setup.Try > was.Setup.Try+1:
+		t.Fatalf("try %d follows %d", next.Setup.Try, was.Setup.Try)
+	case next.Setup.Try != was.Setup.Try && was.SetupComplete():
+		t.Fatalf("a complete setup was begun anew: %+v after %+v", next.Setup, was.Setup)
+	case next.Latest().Epoch < was.Latest().Epoch:
+		t.Fatalf("token %d follows %d", next.Latest().Epoch, was.Latest().Epoch)
+	case next.ID != was.ID, next.Intent != was.Intent, next.Records != was.Records, next.Student != was.Student:
+		t.Fatalf("%+v is another checkout than %+v", next, was)
+	}
+	if change.Agreement != nil {
+		l.agreed++
+	}
+	l.events = append(l.events, change.Events...)
+	l.Checkout = next
+}
+
+func (l *life) check(t *rapid.T) {
+	seen := map[string]bool{}
+	for _, e := range l.events {
+		if seen[e.ID] {
+			t.Fatalf("event %s happened twice", e.Name)
+		}
+		seen[e.ID] = true
+	}
+	if want := map[bool]int{true: 1}[l.Status == checkout.Confirmed]; l.agreed != want {
+		t.Fatalf("%d agreements of a checkout that is %s", l.agreed, l.Status)
+	}
+	if l.SetupComplete() && l.Status != checkout.Confirmed && (l.Setup.BillingRequestID == "" || l.Setup.Mandate.Dead()) {
+		t.Fatalf("complete with setup %+v", l.Setup)
+	}
+	if look := l.Setup.LookAgain; !look.IsZero() && l.Setup.BillingRequestID == "" {
+		t.Fatalf("a setup that was not begun is looked at on %s", look)
+	}
+}

@@ -1,0 +1,352 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// faulty is a store of which one call fails.
+type faulty struct {
+	ports.Store
+	mu    sync.Mutex
+	calls []string       // every call since arm, as method and number: "PendingEvents 2"
+	count map[string]int // by method
+	at    string         // the call that fails; "" for none
+	fail  func() error
+}
+
+// newFaulty returns a store over the one of the world, and a change that has the service use it.
+func newFaulty() (*faulty, func(*service.Config)) {
+	f := &faulty{}
+	return f, func(c *service.Config) {
+		f.Store = c.Store
+		c.Store = f
+	}
+}
+
+// arm has the named call fail, and counts from now on.
+func (f *faulty) arm(at string, fail func() error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls, f.count, f.at, f.fail = nil, make(map[string]int), at, fail
+}
+
+// called returns the calls since arm.
+func (f *faulty) called() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.calls)
+}
+
+func (f *faulty) call(method string) error {
+	f.mu.Lock()
+	if f.count == nil {
+		f.count = make(map[string]int)
+	}
+	f.count[method]++
+	name := fmt.Sprint(method, " ", f.count[method])
+	f.calls = append(f.calls, name)
+	fail := f.fail
+	if f.at != name {
+		fail = nil
+	}
+	f.mu.Unlock()
+	if fail == nil {
+		return nil
+	}
+	return fail()
+}
+
+// tried calls a method of the store behind, unless this call is to fail.
+func tried[T any](f *faulty, method string, call func() (T, error)) (T, error) {
+	if err := f.call(method); err != nil {
+		var none T
+		return none, err
+	}
+	return call()
+}
+
+func (f *faulty) Ready(ctx context.Context) error {
+	return errors.Join(f.call("Ready"), f.Store.Ready(ctx))
+}
+
+func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+	if err := f.call("InsertCheckout"); err != nil {
+		return err
+	}
+	return f.Store.InsertCheckout(ctx, change, q)
+}
+
+func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	if err := f.call("UpdateCheckout"); err != nil {
+		return err
+	}
+	return f.Store.UpdateCheckout(ctx, id, q, decide)
+}
+
+func (f *faulty) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
+	return tried(f, "Checkout", func() (checkout.Checkout, error) { return f.Store.Checkout(ctx, id) })
+}
+
+func (f *faulty) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
+	return tried(f, "CheckoutByOrder", func() (checkout.Checkout, error) { return f.Store.CheckoutByOrder(ctx, provider, order) })
+}
+
+func (f *faulty) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
+	return tried(f, "CheckoutByKey", func() (checkout.Checkout, error) { return f.Store.CheckoutByKey(ctx, provider, key) })
+}
+
+func (f *faulty) CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
+	return tried(f, "CheckoutByBillingRequest", func() (checkout.Checkout, error) { return f.Store.CheckoutByBillingRequest(ctx, id) })
+}
+
+func (f *faulty) CheckoutByMandate(ctx context.Context, id string) (checkout.Checkout, error) {
+	return tried(f, "CheckoutByMandate", func() (checkout.Checkout, error) { return f.Store.CheckoutByMandate(ctx, id) })
+}
+
+func (f *faulty) DueSetups(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	return tried(f, "DueSetups", func() ([]string, error) { return f.Store.DueSetups(ctx, now, limit) })
+}
+
+func (f *faulty) PendingEvents(ctx context.Context, id string) ([]ports.PendingEvent, error) {
+	return tried(f, "PendingEvents", func() ([]ports.PendingEvent, error) { return f.Store.PendingEvents(ctx, id) })
+}
+
+func (f *faulty) LeaseEvent(ctx context.Context, id string, epoch int64, until time.Time) (int64, error) {
+	return tried(f, "LeaseEvent", func() (int64, error) { return f.Store.LeaseEvent(ctx, id, epoch, until) })
+}
+
+func (f *faulty) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
+	if err := f.call("SettleEvent"); err != nil {
+		return err
+	}
+	return f.Store.SettleEvent(ctx, id, epoch, status, attempts)
+}
+
+func (f *faulty) ExpiredLeases(ctx context.Context, now time.Time, perProvider int) ([]ports.ExpiredLease, error) {
+	return tried(f, "ExpiredLeases", func() ([]ports.ExpiredLease, error) { return f.Store.ExpiredLeases(ctx, now, perProvider) })
+}
+
+func (f *faulty) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
+	return tried(f, "Provider", func() (catalogue.Provider, error) { return f.Store.Provider(ctx, code) })
+}
+
+func (f *faulty) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
+	return tried(f, "Course", func() (catalogue.Course, error) { return f.Store.Course(ctx, provider, code) })
+}
+
+func (f *faulty) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
+	return tried(f, "Key", func() (catalogue.Key, error) { return f.Store.Key(ctx, hash) })
+}
+
+var errBroken = errors.New("the disk is broken")
+
+// The ways in which a call of a store can fail.
+var faults = map[string]func() error{
+	"busy":   func() error { return fmt.Errorf("wait for the lock: %w", ports.ErrBusy) },
+	"broken": func() error { return fmt.Errorf("write: %w", errBroken) },
+	"panics": func() error { panic(errBroken.Error()) },
+}
+
+// operation is something that a service does with its store.
+type operation struct {
+	name string
+	// prepare leads up to the operation, and returns it. It can be run again.
+	prepare func(t *testing.T, w *world) (run func() error)
+	// background: failures are only reported, since there is no caller.
+	background bool
+	// events are those on record in the end, of which all are delivered.
+	events []events.Name
+}
+
+func operations() []operation {
+	created := []events.Name{events.CheckoutCreated}
+	confirmed := []events.Name{events.CheckoutCreated, events.CheckoutConfirmed, events.AgreementGenerated}
+	// begun opens a checkout whose payer has gone on to the bank, and finished there.
+	begun := func(t *testing.T, w *world) service.Opened {
+		o := w.opened(t, "ORDER-1")
+		if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{}); err != nil {
+			t.Fatal(err)
+		}
+		w.processor.set(fulfilled)
+		return o
+	}
+	return []operation{
+		{name: "create", events: created, prepare: func(t *testing.T, w *world) func() error {
+			return func() error { _, err := w.Create(t.Context(), caller, create("ORDER-1")); return err }
+		}},
+		{name: "create in a process that never saw the order", events: created, prepare: func(t *testing.T, w *world) func() error {
+			w.opened(t, "ORDER-1")
+			next := w.again(t)
+			return func() error { _, err := next.Create(t.Context(), caller, create("ORDER-1")); return err }
+		}},
+		{name: "create under another key", events: created, prepare: func(t *testing.T, w *world) func() error {
+			w.opened(t, "ORDER-1")
+			cmd := create("ORDER-1")
+			cmd.IdempotencyKey = checkout.Some("key-1")
+			return func() error { _, err := w.Create(t.Context(), caller, cmd); return err }
+		}},
+		{name: "create that renews the setup pair", events: created, prepare: func(t *testing.T, w *world) func() error {
+			w.opened(t, "ORDER-1")
+			w.clock.forward(6*24*time.Hour + time.Hour)
+			return func() error { _, err := w.Create(t.Context(), caller, create("ORDER-1")); return err }
+		}},
+		{name: "poll", events: created, prepare: func(t *testing.T, w *world) func() error {
+			o := begun(t, w)
+			return func() error { _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); return err }
+		}},
+		{name: "setup page", events: created, prepare: func(t *testing.T, w *world) func() error {
+			o := begun(t, w)
+			return func() error { _, err := w.SetupPage(t.Context(), o.Token); return err }
+		}},
+		{name: "begin of a setup", events: created, prepare: func(t *testing.T, w *world) func() error {
+			o := w.opened(t, "ORDER-1")
+			return func() error { _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{}); return err }
+		}},
+		{name: "begin of a setup that the payer has finished", events: created, prepare: func(t *testing.T, w *world) func() error {
+			o := begun(t, w)
+			return func() error { _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{}); return err }
+		}},
+		{name: "refresh", events: created, prepare: func(t *testing.T, w *world) func() error {
+			o := begun(t, w)
+			return func() error { _, err := w.Refresh(t.Context(), o.Checkout.ID); return err }
+		}},
+		{name: "confirm", events: confirmed, prepare: func(t *testing.T, w *world) func() error {
+			o := begun(t, w)
+			return func() error { _, err := w.confirm(t, confirm(o)); return err }
+		}},
+		{name: "repeated confirm", events: confirmed, prepare: func(t *testing.T, w *world) func() error {
+			cmd := w.ready(t, "ORDER-1")
+			if _, err := w.confirm(t, cmd); err != nil {
+				t.Fatal(err)
+			}
+			return func() error { _, err := w.confirm(t, cmd); return err }
+		}},
+		{name: "authenticate", prepare: func(t *testing.T, w *world) func() error {
+			text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
+			if err := w.store.AddKey(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			return func() error { _, err := w.Authenticate(t.Context(), text); return err }
+		}},
+		{name: "recovery", background: true, events: created, prepare: func(t *testing.T, w *world) func() error {
+			w.crashed(t, "ORDER-1")
+			w.clock.forward(time.Minute)
+			return func() error { w.runFor(t, 500*time.Millisecond); return nil }
+		}},
+		{name: "sweep", background: true, events: created, prepare: func(t *testing.T, w *world) func() error {
+			begun(t, w)
+			w.clock.forward(2 * time.Minute)
+			return func() error { w.runFor(t, 500*time.Millisecond); return nil }
+		}},
+	}
+}
+
+// Every call of the store fails once, in every way: then the caller is told the failure or to send the same again, or
+// the failure is reported; and sent again, the same leads to what would have been without it. Nothing is there twice.
+func TestAFailureOfTheStoreIsToldAndHealed(t *testing.T) {
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			for _, at := range callsOf(t, op) {
+				for way, fail := range faults {
+					t.Run(at+" "+way, func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { op.withFault(t, at, fail) })
+					})
+				}
+			}
+		})
+	}
+}
+
+// callsOf returns the calls that an operation makes if none fails.
+func callsOf(t *testing.T, op operation) (calls []string) {
+	synctest.Test(t, func(t *testing.T) {
+		store, change := newFaulty()
+		w := newWorld(t, change)
+		run := op.prepare(t, w)
+		store.arm("", nil)
+		if err := run(); err != nil {
+			t.Fatalf("without a fault: %v", err)
+		}
+		calls = store.called()
+	})
+	if len(calls) == 0 {
+		t.Fatal("it does not ask the store")
+	}
+	return calls
+}
+
+func (op operation) withFault(t *testing.T, at string, fail func() error) {
+	store, change := newFaulty()
+	w := newWorld(t, change)
+	run := op.prepare(t, w)
+	w.reports.take()
+	failed := false
+	store.arm(at, func() error { failed = true; return fail() })
+	err := run()
+	if !failed {
+		t.Fatalf("the call was not made; made were %q", store.called())
+	}
+	var told []string
+	code, refused := codeOf(err)
+	if err != nil && !refused {
+		told = append(told, err.Error())
+	}
+	for _, f := range w.reports.take() {
+		told = append(told, f.Err.Error())
+	}
+	if len(told) != 1 || !strings.Contains(told[0], errBroken.Error()) && !strings.Contains(told[0], ports.ErrBusy.Error()) {
+		t.Errorf("told %d times, want the failure once: %q", len(told), told)
+	}
+	switch {
+	case op.background && err != nil:
+		t.Errorf("background work returns %v", err)
+	case refused && code != checkout.CodeBusy:
+		t.Errorf("refused with %s; want BUSY, or a failure", code)
+	}
+
+	// Without the fault the same leads where it would have led.
+	w.clock.forward(3 * time.Second) // what was remembered is over
+	if op.background {
+		w.clock.forward(2 * time.Minute)
+	}
+	if err := run(); err != nil {
+		t.Errorf("sent again: %v", err)
+	}
+	w.clock.forward(time.Minute)
+	w.runFor(t, 30*time.Second)
+	var got []events.Name
+	for order, r := range w.records(t) {
+		for _, e := range r.Events {
+			if e.Status != events.Delivered {
+				t.Errorf("order %s: event %s is %s", order, e.Event.Name, e.Status)
+			}
+			got = append(got, e.Event.Name)
+		}
+	}
+	if !slices.Equal(got, op.events) {
+		t.Errorf("events on record %q, want %q", got, op.events)
+	}
+}
+
+func codeOf(err error) (checkout.Code, bool) {
+	refusal, ok := errors.AsType[*checkout.Error](err)
+	if !ok {
+		return "", false
+	}
+	return refusal.Code, true
+}

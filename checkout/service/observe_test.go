@@ -1,0 +1,406 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// begun opens a checkout whose payer has gone on to the bank.
+func (w *world) begun(t *testing.T, order string) service.Opened {
+	t.Helper()
+	o := w.opened(t, order)
+	if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "192.0.2.1"}); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// setup returns what is on record of the setup of an order.
+func (w *world) setup(t *testing.T, order string) checkout.Setup {
+	t.Helper()
+	return w.records(t)[order].Checkout.Setup
+}
+
+func mandate(m checkout.MandateStatus) checkout.Observation {
+	o := fulfilled
+	o.Mandate = m
+	return o
+}
+
+// What a receiver of notifications asks for: by checkout, by billing request and by mandate.
+func TestRefresh(t *testing.T) {
+	for name, refresh := range map[string]func(w *world, c checkout.Checkout) (checkout.Checkout, error){
+		"by checkout": func(w *world, c checkout.Checkout) (checkout.Checkout, error) {
+			return w.Refresh(t.Context(), c.ID)
+		},
+		"by billing request": func(w *world, c checkout.Checkout) (checkout.Checkout, error) {
+			return w.RefreshBillingRequest(t.Context(), c.Setup.BillingRequestID)
+		},
+		"by mandate": func(w *world, c checkout.Checkout) (checkout.Checkout, error) {
+			return w.RefreshMandate(t.Context(), c.Setup.MandateID)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.setUp(t, w.opened(t, "ORDER-1").Token)
+			w.setUp(t, w.opened(t, "ORDER-2").Token) // another, with a mandate of its own
+			w.processor.set(mandate(checkout.MandateSubmitted))
+			stored := w.records(t)["ORDER-1"].Checkout
+			if name == "by mandate" {
+				w.processor.set(withMandate("MD-2", checkout.MandateSubmitted))
+				if _, err := w.Refresh(t.Context(), w.records(t)["ORDER-2"].Checkout.ID); err != nil {
+					t.Fatal(err)
+				}
+				w.processor.set(mandate(checkout.MandateSubmitted))
+			}
+
+			got, err := refresh(w, stored)
+			if err != nil || got.ID != stored.ID || got.Setup.Mandate != checkout.MandateSubmitted || w.setup(t, "ORDER-1").Mandate != checkout.MandateSubmitted {
+				t.Errorf("%s with mandate %s, %v; on record %s; want %s with submitted", got.ID, got.Setup.Mandate, err,
+					w.setup(t, "ORDER-1").Mandate, stored.ID)
+			}
+
+			// There is no cache: the next notification is asked about at once.
+			w.processor.set(mandate(checkout.MandateActive))
+			if got, err := refresh(w, stored); err != nil || got.Setup.Mandate != checkout.MandateActive {
+				t.Errorf("a moment later: mandate %s, %v; want active", got.Setup.Mandate, err)
+			}
+
+			// An error is returned, so that the notification is sent again.
+			down := errors.New("connection refused")
+			w.processor.err = down
+			if got, err := refresh(w, stored); !errors.Is(err, down) || got.Setup.Mandate != checkout.MandateActive {
+				t.Errorf("while the processor is down: %v, mandate %s; want %v and what is on record", err, got.Setup.Mandate, down)
+			}
+			if reported := w.reports.take(); len(reported) > 0 {
+				t.Errorf("reported %+v as well", reported)
+			}
+			w.processor.err = nil
+
+			// A provider that was switched off has mandates all the same.
+			off := kowhai()
+			off.Provider.Active = false
+			w.configure(t, off)
+			w.processor.set(mandate(checkout.MandateCancelled))
+			if got, err := refresh(w, stored); err != nil || got.Setup.Mandate != checkout.MandateCancelled {
+				t.Errorf("of a provider that is off: mandate %s, %v; want cancelled", got.Setup.Mandate, err)
+			}
+		})
+	}
+}
+
+func withMandate(id string, m checkout.MandateStatus) checkout.Observation {
+	o := mandate(m)
+	o.MandateID = id
+	return o
+}
+
+func TestRefreshOfWhatIsNotThere(t *testing.T) {
+	w := newWorld(t)
+	o := w.opened(t, "ORDER-1")
+	for name, refresh := range map[string]func(id string) (checkout.Checkout, error){
+		"checkout":        func(id string) (checkout.Checkout, error) { return w.Refresh(t.Context(), id) },
+		"billing request": func(id string) (checkout.Checkout, error) { return w.RefreshBillingRequest(t.Context(), id) },
+		"mandate":         func(id string) (checkout.Checkout, error) { return w.RefreshMandate(t.Context(), id) },
+	} {
+		for _, id := range []string{"", "nothing"} {
+			if _, err := refresh(id); !refusedWith(err, checkout.CodeCheckoutNotFound) {
+				t.Errorf("%s %q: %v, want CHECKOUT_NOT_FOUND", name, id, err)
+			}
+		}
+	}
+	got, err := w.Refresh(t.Context(), o.Checkout.ID)
+	if err != nil || got.ID != o.Checkout.ID || w.processor.asked != 0 {
+		t.Errorf("a setup that was not begun: %v, %v, asked %d times; want the checkout without a question", got.ID, err, w.processor.asked)
+	}
+}
+
+func refusedWith(err error, code checkout.Code) bool {
+	got, ok := codeOf(err)
+	return ok && got == code
+}
+
+// A processor keeps its accounts apart: it is told whose setup it is asked about.
+func TestTheProcessorIsToldTheAccount(t *testing.T) {
+	w := newWorld(t)
+	var told []ports.Account
+	w.processor.observes = func(a ports.Account, s checkout.Setup) (checkout.Observation, error) {
+		told = append(told, a)
+		return s.Observation, nil
+	}
+	o := w.begun(t, "ORDER-1")
+	refresh := func() {
+		t.Helper()
+		if _, err := w.Refresh(t.Context(), o.Checkout.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refresh()
+	moved := kowhai()
+	moved.Provider.AccountID = "acc-2"
+	w.configure(t, moved)
+	refresh()
+	w.configure(t) // the provider is gone
+	refresh()
+	want := []ports.Account{
+		{ProviderCode: "KOWHAI", ID: "acc-1", Environment: catalogue.Sandbox},
+		{ProviderCode: "KOWHAI", ID: "acc-2", Environment: catalogue.Sandbox},
+		{ProviderCode: "KOWHAI", Environment: catalogue.Sandbox},
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("asked about %+v, want %+v", told, want)
+	}
+}
+
+// asks has the processor say o, and returns when it was asked.
+func (w *world) asks(o checkout.Observation) *[]time.Time {
+	var mu sync.Mutex
+	var at []time.Time
+	w.processor.mu.Lock()
+	defer w.processor.mu.Unlock()
+	w.processor.observes = func(ports.Account, checkout.Setup) (checkout.Observation, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		at = append(at, time.Now())
+		return o, nil
+	}
+	return &at
+}
+
+func TestASweepLearnsWhatNobodyPolledFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var changed atomic.Int64
+		w := newWorld(t, func(c *service.Config) {
+			c.Hooks.SetupChanged = func(context.Context, checkout.Checkout) { changed.Add(1) }
+		})
+		w.begun(t, "ORDER-1")
+		changed.Store(0)
+		w.processor.set(fulfilled)
+		w.runFor(t, 59*time.Second)
+		if w.setup(t, "ORDER-1").BillingRequest != checkout.BillingPending {
+			t.Error("a setup is looked at before a minute is over")
+		}
+		w.runFor(t, 31*time.Second)
+		if s := w.setup(t, "ORDER-1"); s.BillingRequest != checkout.BillingFulfilled || s.AccountTail != "89" || changed.Load() != 1 {
+			t.Errorf("after a minute and a half: %+v, %d hooks called; want it fulfilled, and one", s, changed.Load())
+		}
+	})
+}
+
+func TestASweepLooksEverLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.begun(t, "ORDER-1")
+		began := time.Now()
+		at := w.asks(notBegun)
+		w.runFor(t, 4*24*time.Hour)
+		last, pause := began, time.Duration(0)
+		for i, when := range *at {
+			next := when.Sub(last)
+			if next < time.Minute || next < pause-30*time.Second || next > 24*time.Hour+30*time.Second {
+				t.Errorf("look %d comes %s after the one before, which came after %s", i+1, next, pause)
+			}
+			last, pause = when, next
+		}
+		if n := len(*at); n < 15 || n > 25 {
+			t.Errorf("%d looks in four days, want about twenty: %v", n, *at)
+		}
+	})
+}
+
+func TestAFinalStateEndsTheSweep(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		says  checkout.Observation
+		looks int
+	}{
+		{"an active mandate", mandate(checkout.MandateActive), 1},
+		{"a dead mandate", mandate(checkout.MandateFailed), 1},
+		{"a cancelled billing request", checkout.Observation{BillingRequest: checkout.BillingCancelled}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.begun(t, "ORDER-1")
+				at := w.asks(tt.says)
+				w.runFor(t, 12*time.Hour)
+				if len(*at) != tt.looks || !w.setup(t, "ORDER-1").LookAgain.IsZero() {
+					t.Errorf("%d looks, the next on %s; want %d and none", len(*at), w.setup(t, "ORDER-1").LookAgain, tt.looks)
+				}
+			})
+		})
+	}
+}
+
+func TestOfManyProcessesOneLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for i := range 20 {
+			w.begun(t, fmt.Sprint("ORDER-", i))
+		}
+		at := w.asks(notBegun)
+		var all sync.WaitGroup
+		for range 4 {
+			next := w.again(t)
+			all.Go(func() { next.runFor(t, 100*time.Second) })
+		}
+		all.Wait()
+		if len(*at) != 20 {
+			t.Errorf("twenty setups are looked at %d times in their second minute, want each once", len(*at))
+		}
+	})
+}
+
+func TestASweepLooksAtProvidersThatAreOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		o := w.begun(t, "ORDER-1")
+		off := kowhai()
+		off.Provider.Active = false
+		w.configure(t, off)
+		w.processor.set(fulfilled)
+		w.runFor(t, 100*time.Second)
+		if s := w.setup(t, "ORDER-1"); s.BillingRequest != checkout.BillingFulfilled {
+			t.Errorf("the setup of checkout %s is %s", o.Checkout.ID, s.BillingRequest)
+		}
+	})
+}
+
+// A processor that is down is asked again, and each failure is a warning.
+func TestASweepGoesOnAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.begun(t, "ORDER-1")
+		w.processor.err = errors.New("connection refused")
+		w.runFor(t, 100*time.Second)
+		reported := w.reports.take()
+		if len(reported) != 1 || reported[0].Operation != service.OperationObserve || reported[0].Severity != service.Warning {
+			t.Errorf("reported %+v, want one warning", reported)
+		}
+		w.processor.err = nil
+		w.processor.set(fulfilled)
+		w.runFor(t, 2*time.Minute)
+		if s := w.setup(t, "ORDER-1"); s.BillingRequest != checkout.BillingFulfilled {
+			t.Errorf("later the setup is %s", s.BillingRequest)
+		}
+	})
+}
+
+// A processor of three remote calls takes its time: polls are answered from the record, a confirm waits.
+func TestASlowProcessor(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		takes       time.Duration
+		poll, limit time.Duration // as configured; 0 for the usual
+		polled      bool          // the poll knows what is new
+		within      time.Duration // how long it takes
+		confirmed   bool
+		took        time.Duration
+	}{
+		{"two seconds", 2 * time.Second, 0, 0, false, time.Second, true, 2 * time.Second},
+		{"just in time for a confirm", 5*time.Second - 1, 0, 0, false, time.Second, true, 5*time.Second - 1},
+		{"too slow for a confirm", 5*time.Second + 1, 0, 0, false, time.Second, false, 5 * time.Second},
+		{"a poll that may wait", 2 * time.Second, 3 * time.Second, 0, true, 2 * time.Second, true, 2 * time.Second},
+		{"a confirm that may wait longer", 8 * time.Second, 0, 10 * time.Second, false, time.Second, true, 8 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, func(c *service.Config) { c.PollTimeout, c.ProcessorTimeout = tt.poll, tt.limit })
+				cmd := w.ready(t, "ORDER-1")
+				w.clock.forward(3 * time.Second) // nothing is remembered
+				w.processor.set(mandate(checkout.MandateSubmitted))
+				w.processor.takes = tt.takes
+
+				start := time.Now()
+				c, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value)
+				if took := time.Since(start); err != nil || took != tt.within || (c.Setup.Mandate == checkout.MandateSubmitted) != tt.polled {
+					t.Errorf("a poll: mandate %s, %v after %s; want an answer after %s", c.Setup.Mandate, err, took, tt.within)
+				}
+				reported := w.reports.take()
+				if tt.polled != (len(reported) == 0) {
+					t.Errorf("reported %+v of a poll", reported)
+				}
+
+				start = time.Now()
+				_, err = w.confirm(t, cmd)
+				if took := time.Since(start); (err == nil) != tt.confirmed || took != tt.took {
+					t.Errorf("a confirm: %v after %s; want it confirmed: %v, after %s", err, took, tt.confirmed, tt.took)
+				}
+				if !tt.confirmed {
+					expect(t, err, checkout.CodeBusy)
+				}
+			})
+		})
+	}
+}
+
+// However many poll a checkout at once, the processor is asked by one at a time, and all have its answer or the record's.
+func TestManyPollsAtOnceAskOnce(t *testing.T) {
+	for _, tt := range []struct {
+		takes time.Duration
+		want  checkout.MandateStatus
+	}{
+		{500 * time.Millisecond, checkout.MandateSubmitted},
+		{2 * time.Second, checkout.MandatePendingSubmission},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			cmd := w.ready(t, "ORDER-1")
+			w.clock.forward(3 * time.Second)
+			w.processor.set(mandate(checkout.MandateSubmitted))
+			w.processor.takes, w.processor.asked, w.processor.atOnce = tt.takes, 0, 0
+			start := time.Now()
+			var all sync.WaitGroup
+			for range crowd {
+				all.Go(func() {
+					c, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value)
+					if err != nil || c.Setup.Mandate != tt.want {
+						t.Errorf("a poll while the processor takes %s: mandate %s, %v; want %s", tt.takes, c.Setup.Mandate, err, tt.want)
+					}
+				})
+			}
+			all.Wait()
+			p := w.processor
+			if took := time.Since(start); p.atOnce != 1 || tt.takes < time.Second && p.asked != 1 || took != min(tt.takes, time.Second) {
+				t.Errorf("%d polls of a processor that takes %s asked %d times, %d at once, and took %s", crowd, tt.takes, p.asked, p.atOnce, took)
+			}
+		})
+	}
+}
+
+// A payer who begins anew while the processor answers for the former try is not given that answer.
+func TestAnAnswerOfAFormerTryIsDropped(t *testing.T) {
+	w := newWorld(t)
+	o := w.begun(t, "ORDER-1")
+	first := w.setup(t, "ORDER-1").BillingRequestID
+	w.processor.observes = func(_ ports.Account, s checkout.Setup) (checkout.Observation, error) {
+		if s.BillingRequestID != first {
+			return notBegun, nil
+		}
+		err := w.store.UpdateCheckout(t.Context(), o.Checkout.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+			c.Setup.Try, c.Setup.BillingRequestID = 2, "BR-of-another-try"
+			return checkout.Change{Next: c}, nil
+		})
+		return fulfilled, err
+	}
+	got, err := w.Refresh(t.Context(), o.Checkout.ID)
+	if s := w.setup(t, "ORDER-1"); err != nil || s.BillingRequest != checkout.BillingPending || got.Setup != s {
+		t.Errorf("refreshed to %+v, %v; on record %+v; want the new try as it is", got.Setup, err, s)
+	}
+	if d := w.records(t)["ORDER-1"]; len(d.Events) != 1 || d.Events[0].Event.Name != events.CheckoutCreated {
+		t.Errorf("events %+v, want checkout.created alone", d.Events)
+	}
+}

@@ -1,0 +1,363 @@
+package checkout_test
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// Whoever calls the rules without the JSON API in front of them gets the same strictness: what Check accepts can be
+// stored, sums exactly, and reads back as it is.
+
+var (
+	anyText = rapid.OneOf(
+		rapid.String(),
+		rapid.SampledFrom([]string{"", " ", "Aroha", " Aroha ", "Ta\u0304mati", "a\x00", "a\xff", "a\u202eb", "a\u2028b", "\ufdd0", "\u200b",
+			strings.Repeat("ā", 255), strings.Repeat("ā", 256), strings.Repeat("a\u0304", 255), "aroha@example.ac.nz", "a@b"}),
+	)
+	anyCents = rapid.OneOf(
+		rapid.Map(rapid.Int64(), func(n int64) money.Cents { return money.Cents(n) }),
+		rapid.Map(rapid.Int64Range(-2, 3000_00), func(n int64) money.Cents { return money.Cents(n) }),
+		rapid.SampledFrom([]money.Cents{0, 1, money.Max - 1, money.Max, money.Max + 1, 1 << 62, math.MaxInt64, math.MinInt64, -1}),
+	)
+	anyNumber = rapid.OneOf(rapid.Int(), rapid.IntRange(-1, 12), rapid.SampledFrom([]int{0, 1, 2, 599, 600, 601, math.MaxInt, math.MinInt}))
+	anyDate   = rapid.OneOf(
+		rapid.Custom(func(t *rapid.T) money.Date {
+			return money.Date{Year: rapid.Int().Draw(t, "year"), Month: time.Month(rapid.Int().Draw(t, "month")), Day: rapid.Int().Draw(t, "day")}
+		}),
+		rapid.Custom(func(t *rapid.T) money.Date {
+			return money.Date{Year: rapid.IntRange(1998, 2201).Draw(t, "year"), Month: time.Month(rapid.IntRange(-1, 14).Draw(t, "month")),
+				Day: rapid.IntRange(-1, 33).Draw(t, "day")}
+		}),
+		rapid.SampledFrom([]money.Date{{}, {Year: 2027, Month: 2, Day: 30}, {Year: 12345, Month: 1, Day: 1}, {Year: 2028, Month: 2, Day: 29}}),
+	)
+)
+
+// optional draws a value, or none.
+func optional[T any](t *rapid.T, values *rapid.Generator[T], label string) checkout.Optional[T] {
+	if rapid.IntRange(0, 5).Draw(t, label+" is missing") == 0 {
+		return checkout.Optional[T]{}
+	}
+	return checkout.Some(values.Draw(t, label))
+}
+
+// sometimes replaces a field in one case of sixteen.
+func sometimes(t *rapid.T, label string, replace func()) {
+	if rapid.IntRange(0, 15).Draw(t, label+" is replaced") == 0 {
+		replace()
+	}
+}
+
+// drawCreate draws a create that is right but for what was replaced, with figures that are anything.
+func drawCreate(t *rapid.T) checkout.Create {
+	c := parseCreate(t, legacyBody)
+	for label, field := range map[string]*checkout.Optional[string]{"key": &c.IdempotencyKey, "provider": &c.ProviderCode,
+		"order": &c.OrderID, "first name": &c.FirstName, "last name": &c.LastName, "email": &c.Email,
+		"course code": &c.CourseCode, "course name": &c.CourseName, "type": &c.PaymentType, "frequency": &c.Frequency} {
+		sometimes(t, label, func() { *field = optional(t, anyText, label) })
+	}
+	for label, field := range map[string]*checkout.Optional[money.Cents]{"price": &c.Price, "principal": &c.Principal,
+		"upfront": &c.Upfront, "regular": &c.Regular, "final": &c.Final} {
+		sometimes(t, label, func() { *field = optional(t, anyCents, label) })
+	}
+	sometimes(t, "number", func() { c.Number = optional(t, anyNumber, "number") })
+	sometimes(t, "date", func() { c.First = optional(t, anyDate, "date") })
+	if rapid.Bool().Draw(t, "figures are made to fit") { // in wrapping arithmetic, as a careless caller's are
+		n, regular := c.Number.Value, c.Regular.Value
+		sometimes(t, "number", func() { n = anyNumber.Draw(t, "number") })
+		sometimes(t, "regular", func() { regular = anyCents.Draw(t, "regular") })
+		c.Number, c.Regular = checkout.Some(n), checkout.Some(regular)
+		c.Principal = checkout.Some(money.Cents(n-1)*regular + c.Final.Value)
+		c.Price = checkout.Some(c.Upfront.Value + c.Principal.Value)
+	}
+	return c
+}
+
+func TestWhatCreateCheckAcceptsCanBeKept(t *testing.T) {
+	accepted := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCreate(t)
+		if rapid.Bool().Draw(t, "normalized") {
+			c = c.Normalized()
+		}
+		if c.Check(catalogue.Legacy) != nil {
+			return
+		}
+		accepted++
+		for label, v := range map[string]checkout.Optional[string]{"provider": c.ProviderCode, "order": c.OrderID, "first name": c.FirstName,
+			"last name": c.LastName, "email": c.Email, "course name": c.CourseName} {
+			if !v.Given || !keepable(v.Value) {
+				t.Errorf("%s %q is accepted", label, v.Value)
+			}
+		}
+		for label, name := range map[string]string{"first name": c.FirstName.Value, "last name": c.LastName.Value, "course name": c.CourseName.Value} {
+			if !norm.NFC.IsNormalString(name) || strings.TrimSpace(name) != name {
+				t.Errorf("%s %q is accepted: it is not normalised", label, name)
+			}
+		}
+		if c.IdempotencyKey.Given && (c.IdempotencyKey.Value == "" || strings.Trim(c.IdempotencyKey.Value, visibleASCII) != "") {
+			t.Errorf("idempotency key %q is accepted", c.IdempotencyKey.Value)
+		}
+		if c.CourseCode.Given {
+			t.Errorf("a course code is accepted: %q", c.CourseCode.Value)
+		}
+		checkDate(t, c.First.Value)
+		checkFigures(t, c.Intent())
+	})
+	if accepted == 0 {
+		t.Error("no case was accepted: this test holds to nothing")
+	}
+}
+
+const visibleASCII = "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
+
+// keepable reports whether every store keeps a text as it is, and every reader sees all of it.
+func keepable(s string) bool {
+	return utf8.ValidString(s) && s != "" && utf8.RuneCountInString(s) <= 255 && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) || r&0xfffe == 0xfffe
+	})
+}
+
+func checkDate(t rapid.TB, d money.Date) {
+	t.Helper()
+	if back, err := money.ParseDate(d.String()); err != nil || back != d {
+		t.Errorf("date %+v is accepted, and reads back as %+v, %v", d, back, err)
+	}
+}
+
+// checkFigures holds an intent to the contract in arithmetic that cannot overflow.
+func checkFigures(t rapid.TB, i checkout.Intent) {
+	t.Helper()
+	p := i.Plan
+	for label, c := range map[string]money.Cents{"price": i.Pricing.Price, "principal": i.Pricing.Principal, "regular": p.Regular, "final": p.Final} {
+		if c < 1 || c > money.Max {
+			t.Errorf("%s of %s is accepted", label, c)
+		}
+	}
+	if i.Pricing.Upfront < 0 || i.Pricing.Upfront > money.Max {
+		t.Errorf("upfront payment of %s is accepted", i.Pricing.Upfront)
+	}
+	if p.Number < 1 || p.Number > 600 || !p.Frequency.Valid() {
+		t.Errorf("%d instalments, %q, are accepted", p.Number, p.Frequency)
+	}
+	if sum := add(i.Pricing.Upfront, i.Pricing.Principal); sum.Cmp(exact(i.Pricing.Price)) != 0 {
+		t.Errorf("upfront and principal are %s cents, the price %d", sum, i.Pricing.Price)
+	}
+	if sum := sumOf(p.Instalments); sum.Cmp(exact(i.Pricing.Principal)) != 0 {
+		t.Errorf("the instalments are %s cents, the principal %d", sum, i.Pricing.Principal)
+	}
+	if p.Number == 1 && (p.Regular != i.Pricing.Principal || p.Final != i.Pricing.Principal) {
+		t.Errorf("one instalment of %s and %s for a principal of %s is accepted", p.Regular, p.Final, i.Pricing.Principal)
+	}
+	var charged money.Cents
+	for _, c := range money.Schedule(i.Pricing.Upfront, p) {
+		charged += c.Amount
+	}
+	if charged != i.Pricing.Price {
+		t.Errorf("the charges sum to %s, the price is %s", charged, i.Pricing.Price)
+	}
+}
+
+func exact(c money.Cents) *big.Int  { return big.NewInt(int64(c)) }
+func add(a, b money.Cents) *big.Int { return new(big.Int).Add(exact(a), exact(b)) }
+func sumOf(p money.Instalments) *big.Int { // (n − 1) × regular + final
+	product := new(big.Int).Mul(big.NewInt(int64(p.Number-1)), exact(p.Regular))
+	return product.Add(product, exact(p.Final))
+}
+
+// A legacy plan is accepted if and only if its figures are in their bounds and add up, as exact arithmetic says.
+func TestALegacyPlanIsAcceptedIfItAddsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := parseCreate(t, legacyBody)
+		principal := money.Cents(rapid.Int64Range(600, int64(money.Max)-1).Draw(t, "principal"))
+		divided, err := money.ByNumber(principal, rapid.IntRange(1, 600).Draw(t, "number"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Number, c.Principal = checkout.Some(divided.Number), checkout.Some(principal)
+		c.Upfront = checkout.Some(money.Cents(rapid.Int64Range(0, int64(money.Max-principal)).Draw(t, "upfront")))
+		c.Price = checkout.Some(c.Upfront.Value + principal)
+		c.Regular, c.Final = checkout.Some(divided.Regular), checkout.Optional[money.Cents]{}
+		if divided.Residual() || rapid.Bool().Draw(t, "final is sent") {
+			c.Final = checkout.Some(divided.Final)
+		}
+		if err := c.Check(catalogue.Legacy); err != nil {
+			t.Fatalf("Check of %+v = %v, want it accepted", divided, err)
+		}
+
+		off := money.Cents(rapid.SampledFrom([]int64{-1, 1}).Draw(t, "cent off"))
+		field := rapid.SampledFrom([]*checkout.Optional[money.Cents]{&c.Price, &c.Principal, &c.Upfront, &c.Regular, &c.Final}).Draw(t, "field")
+		if !field.Given {
+			return
+		}
+		field.Value += off
+		if err := c.Check(catalogue.Legacy); err == nil {
+			t.Errorf("%+v, upfront %s, price %s with a cent off is accepted", c.Intent().Plan.Instalments, c.Upfront.Value, c.Price.Value)
+		}
+	})
+}
+
+func TestWhatConfirmCheckAcceptsCanBeKept(t *testing.T) {
+	_, good := ready(t)
+	accepted := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := good
+		texts := map[string]*checkout.Optional[string]{"provider": &c.ProviderCode, "order": &c.OrderID, "checkout": &c.CheckoutID,
+			"token": &c.Token, "opportunity": &c.OpportunityID, "dda": &c.DDAID, "method": &c.PaymentMethod}
+		for label, field := range texts {
+			sometimes(t, label, func() { *field = optional(t, anyText, label) })
+		}
+		accepts := map[string]*checkout.Optional[bool]{"deposit": &c.DepositConfirmed, "plan": &c.PaymentPlanAccepted,
+			"information": &c.InformationConfirmed, "privacy": &c.PrivacyConsentAccepted}
+		for label, field := range accepts {
+			sometimes(t, label, func() { *field = optional(t, rapid.Bool(), label) })
+		}
+		sometimes(t, "date", func() { c.FirstPayment = optional(t, anyDate, "date") })
+		if c.Check() != nil {
+			return
+		}
+		accepted++
+		for label, v := range texts {
+			if !v.Given || !keepable(v.Value) {
+				t.Errorf("%s %q is accepted", label, v.Value)
+			}
+		}
+		for label, v := range accepts {
+			if !v.Given || !v.Value {
+				t.Errorf("%s %+v is accepted", label, *v)
+			}
+		}
+		if c.PaymentMethod.Value != checkout.PaymentMethod {
+			t.Errorf("payment method %q is accepted", c.PaymentMethod.Value)
+		}
+		checkDate(t, c.FirstPayment.Value)
+	})
+	if accepted == 0 {
+		t.Error("no case was accepted: this test holds to nothing")
+	}
+}
+
+// What a form of the host's own might pass on, and which field is at fault.
+func TestCheckIsAsStrictAsTheAPI(t *testing.T) {
+	cents := checkout.Some[money.Cents]
+	date := func(y int, m time.Month, d int) checkout.Optional[money.Date] {
+		return checkout.Some(money.Date{Year: y, Month: m, Day: d})
+	}
+	for _, tt := range []struct {
+		name   string
+		send   func(*checkout.Create)
+		fields []string
+	}{
+		{"30 February", func(c *checkout.Create) { c.First = date(2027, 2, 30) }, []string{"plan.first_payment_date"}},
+		{"year 12345", func(c *checkout.Create) { c.First = date(12345, 1, 1) }, []string{"plan.first_payment_date"}},
+		{"no day", func(c *checkout.Create) { c.First = date(0, 0, 0) }, []string{"plan.first_payment_date"}},
+		{"the day before 2000", func(c *checkout.Create) { c.First = date(1999, 12, 31) }, []string{"plan.first_payment_date"}},
+		{"the day after 2199", func(c *checkout.Create) { c.First = date(2200, 1, 1) }, []string{"plan.first_payment_date"}},
+		{"negative amounts that add up", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(3), cents(-500_00), cents(2000_00)
+		}, []string{"plan.instalment_amount"}},
+		{"a negative final instalment", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(2), cents(1500_00), cents(-500_00)
+		}, []string{"plan.final_instalment_amount"}},
+		{"a negative upfront payment", func(c *checkout.Create) { c.Upfront, c.Price = cents(-250_00), cents(750_00) },
+			[]string{"pricing.upfront_payment"}},
+		{"a negative price and principal", func(c *checkout.Create) { c.Principal, c.Price = cents(-1000_00), cents(-750_00) },
+			[]string{"pricing.course_price", "pricing.amount_to_finance"}},
+		{"instalments that wrap round to the principal", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(5), cents(1<<62), cents(1000_00)
+		}, []string{"plan.instalment_amount"}},
+		{"amounts above the largest", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(1), cents(money.Max+1), checkout.Optional[money.Cents]{}
+			c.Principal, c.Price, c.Upfront = cents(money.Max+1), cents(money.Max+1), cents(0)
+		}, []string{"pricing.course_price", "pricing.amount_to_finance", "plan.instalment_amount"}},
+		{"a price above the largest of amounts below it", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(1), cents(money.Max), checkout.Optional[money.Cents]{}
+			c.Principal, c.Price, c.Upfront = cents(money.Max), cents(money.Max+250_00), cents(250_00)
+		}, []string{"pricing.course_price"}},
+		{"the largest amounts", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(1), cents(money.Max), checkout.Optional[money.Cents]{}
+			c.Principal, c.Price, c.Upfront = cents(money.Max), cents(money.Max), cents(0)
+		}, nil},
+		{"the smallest amounts", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(600), cents(1), cents(1)
+			c.Principal, c.Price, c.Upfront = cents(6_00), cents(6_00), cents(0)
+		}, nil},
+		{"a final instalment of none", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(2), cents(1000_00), cents(0)
+		}, []string{"plan.final_instalment_amount"}},
+		{"one instalment of anything", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(1), cents(9999999_99), cents(1000_00)
+		}, []string{"plan.instalment_amount"}},
+		{"one instalment with another final one", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(1), cents(1000_00), cents(999_99)
+		}, []string{"plan.final_instalment_amount"}},
+		{"one instalment with an equal final one", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(1), cents(1000_00), cents(1000_00)
+		}, nil},
+		{"all but the last instalment are the principal", func(c *checkout.Create) {
+			c.Number, c.Regular, c.Final = checkout.Some(3), cents(500_00), cents(1)
+		}, []string{"plan.instalment_amount"}},
+		{"more instalments than there may be", func(c *checkout.Create) { c.Number = checkout.Some(math.MaxInt) },
+			[]string{"plan.number_of_instalments"}},
+		{"a name with blanks around it", func(c *checkout.Create) { c.FirstName = checkout.Some(" Aroha") }, []string{"student.first_name"}},
+		{"a name whose marks stand apart", func(c *checkout.Create) { c.CourseName = checkout.Some("Te Ara Ma\u0304ori") },
+			[]string{"course.course_name"}},
+		{"a name that turns round", func(c *checkout.Create) { c.LastName = checkout.Some("Ngata\u202e") }, []string{"student.last_name"}},
+		{"an order id that turns round", func(c *checkout.Create) { c.OrderID = checkout.Some("A\u2066") }, []string{"provider.provider_order_id"}},
+		{"an order id with blanks around it is another one", func(c *checkout.Create) { c.OrderID = checkout.Some(" A ") }, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := parseCreate(t, legacyBody)
+			tt.send(&c)
+			code, named := refusalOf(c.Check(catalogue.Legacy))
+			if !slices.Equal(named, tt.fields) || (code != "") != (tt.fields != nil) {
+				t.Errorf("Check names %q, want %q", named, tt.fields)
+			}
+		})
+	}
+	for _, d := range []money.Date{{}, {Year: 2027, Month: 2, Day: 30}, {Year: 12345, Month: 1, Day: 1}} {
+		_, cmd := ready(t)
+		cmd.FirstPayment = checkout.Some(d)
+		expectFault(t, cmd.Check(), checkout.CodeValidation, "payment.first_payment_date")
+	}
+}
+
+func TestNormalizedMakesSpellingsOne(t *testing.T) {
+	c := parseCreate(t, legacyBody)
+	c.FirstName, c.LastName, c.CourseName = checkout.Some(" Ma\u0304ia "), checkout.Some("\u00a0Nga\u0304ta"), checkout.Some("Tohu\u2003")
+	c.OrderID, c.Email = checkout.Some(" A "), checkout.Some(" a@b.nz")
+	got := c.Normalized()
+	for _, tt := range []struct{ name, got, want string }{
+		{"first name", got.FirstName.Value, "Māia"},
+		{"last name", got.LastName.Value, "Ngāta"},
+		{"course name", got.CourseName.Value, "Tohu"},
+		{"order id", got.OrderID.Value, " A "},
+		{"e-mail", got.Email.Value, " a@b.nz"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, tt.got, tt.want)
+		}
+	}
+	if c.FirstName.Value != " Ma\u0304ia " {
+		t.Errorf("Normalized changed the command: %q", c.FirstName.Value)
+	}
+	if again := got.Normalized(); again != got {
+		t.Errorf("normalised twice: %+v, want %+v", again, got)
+	}
+	missing := checkout.Create{FirstName: checkout.Missing[string]("hint")}
+	if got := missing.Normalized(); got != missing {
+		t.Errorf("a missing name becomes %+v", got.FirstName)
+	}
+}
