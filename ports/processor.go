@@ -15,17 +15,22 @@ type Processor interface {
 	// Info describes the processor. It never changes.
 	Info() ProcessorInfo
 
-	// Begin makes a billing request, or finds the one that was made before under the same start.Key, and
-	// says where the payer's browser goes to fulfil it; the address may differ each time.
+	// Begin makes a billing request, or finds the one that was made before under the same start.Key, also of many
+	// calls at once, and says where the payer's browser goes to fulfil it. The address may differ each time; it leads
+	// back to the ReturnURL of its own start. Once the payer is done, the key gives the same billing request or an error.
 	Begin(ctx context.Context, start SetupStart) (BillingRequest, error)
 
 	// Observe returns what the processor says of a setup that was begun: of setup.BillingRequestID, and of the
-	// mandate that it led to. setup is what is on record. Before the payer is done the observation has BillingPending
-	// (or one of the words for what comes before BillingFulfilled), MandateNone and CustomerInProgress; once it has
-	// BillingFulfilled, all fields must be set, or the setup does not count as complete. Authorised comes when
-	// money may be collected. It is called by polls and by the setup page, at most every two seconds for a billing
-	// request, before a confirm, and now and then for setups whose outcome is not final. After an error a poll
-	// is answered from the record, and a confirm is told to try again.
+	// mandate that it led to. setup is what is on record, which may be behind. Before the payer is done the observation
+	// has BillingPending, MandateNone and CustomerInProgress; while the processor makes the mandate, one of the words for
+	// what comes between BillingPending and BillingFulfilled. Once it has BillingFulfilled, all fields must be set, or the
+	// setup does not count as complete; from then on only Mandate and Authorisation change, neither goes back, and a dead
+	// mandate stays dead. Authorised comes when money may be collected. A billing request that the processor never made
+	// is an error.
+	//
+	// It is called by polls and by the setup page, at most every two seconds by each for a billing request, before a
+	// confirm, and now and then for setups whose outcome is not final. After an error a poll is answered from the record,
+	// and a confirm is told to try again.
 	Observe(ctx context.Context, account Account, setup checkout.Setup) (checkout.Observation, error)
 
 	// Ready returns nil if the processor can be reached and would take a Begin. It changes

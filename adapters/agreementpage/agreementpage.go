@@ -1,4 +1,4 @@
-// Package agreementpage shows an agreement as a web page, in the very words of its PDF: for embedders whose
+// Package agreementpage renders an agreement as a web page, in the same words as its PDF: for embedders whose
 // payers read it in a browser, with a screen reader or on a phone. The page is one file that fetches
 // nothing and runs no script.
 package agreementpage
@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
@@ -25,7 +27,7 @@ var source string
 //go:embed page.css
 var style string
 
-// Pages writes agreements as pages. It is safe for concurrent use.
+// Pages renders agreements as pages. It is safe for concurrent use.
 type Pages struct {
 	page *template.Template
 	zone *time.Location
@@ -52,9 +54,8 @@ func Policy() string {
 		"'; base-uri 'none'; form-action 'none'"
 }
 
-// Write writes the page of a as UTF-8. The same agreement gives the same page, and one that cannot be
-// written whole is not begun. It returns an error if the agreement's wording is another than
-// agreement.Version.
+// Write writes the page of a as UTF-8. The same agreement gives the same page. If the page cannot be rendered, nothing
+// is written. It returns an error if the version of the agreement's wording is not agreement.Version.
 func (p *Pages) Write(w io.Writer, a agreement.Agreement) error {
 	sections, err := a.Text(p.zone)
 	if err != nil {
@@ -73,38 +74,67 @@ func (p *Pages) Write(w io.Writer, a agreement.Agreement) error {
 // view is what the template shows.
 type view struct {
 	Title    string
-	Foot     string
+	Footer   string
 	Style    template.CSS
 	Colour   string // #rrggbb of the bar at the top, "" for none
-	Opening  agreement.Section
+	Opening  section
 	Sections []section
 }
 
 type section struct {
-	ID string
-	agreement.Section
-	FootLabel string
-	FootSpan  int // columns of the label; the value has two, so that it widens none of them
-	FootValue string
+	ID         string
+	Title      string
+	Summary    bool // the section that is seen first
+	Paragraphs []template.HTML
+	Rows       []row
+	Table      agreement.Table
+	FootLabel  string
+	FootSpan   int // columns of the label; the value has two, so that it widens none of them
+	FootValue  string
+}
+
+type row struct {
+	Label string
+	Value template.HTML
 }
 
 func viewOf(a agreement.Agreement, sections []agreement.Section) view {
 	v := view{
 		Title:   a.Title(),
-		Foot:    a.Foot(),
+		Footer:  a.Foot(),
 		Style:   template.CSS(style),
-		Opening: sections[0],
+		Opening: viewSection(a, sections[0]),
 	}
 	if c, ok := colour.Parse(a.Provider.Colour); ok {
 		v.Colour = c.String()
 	}
 	for i, s := range sections[1:] {
-		shown := section{ID: fmt.Sprintf("part-%d", i+1), Section: s}
-		if last := len(s.Table.Foot) - 1; last > 1 {
-			shown.FootLabel = strings.TrimSpace(strings.Join(s.Table.Foot[:last], " "))
-			shown.FootSpan, shown.FootValue = last-1, s.Table.Foot[last]
-		}
+		shown := viewSection(a, s)
+		shown.ID = fmt.Sprintf("part-%d", i+1)
 		v.Sections = append(v.Sections, shown)
+	}
+	return v
+}
+
+// viewSection returns a section with the names of others isolated where they stand among other words; a value stands in
+// an isolate of its own.
+func viewSection(a agreement.Agreement, s agreement.Section) section {
+	names := []string{a.Provider.Name, a.Terms.Lender.Name, a.Student.FirstName + " " + a.Student.LastName, a.Course.Name,
+		a.DirectDebit.AccountHolder}
+	v := section{Title: s.Title, Summary: s.AtAGlance, Table: s.Table}
+	for _, p := range s.Paragraphs {
+		v.Paragraphs = append(v.Paragraphs, web.Isolate(p, names...))
+	}
+	for _, r := range s.Rows {
+		value := template.HTML(template.HTMLEscapeString(r.Value))
+		if !slices.Contains(names, r.Value) {
+			value = web.Isolate(r.Value, names...)
+		}
+		v.Rows = append(v.Rows, row{r.Label, value})
+	}
+	if last := len(s.Table.Foot) - 1; last > 1 {
+		v.FootLabel = strings.TrimSpace(strings.Join(s.Table.Foot[:last], " "))
+		v.FootSpan, v.FootValue = last-1, s.Table.Foot[last]
 	}
 	return v
 }

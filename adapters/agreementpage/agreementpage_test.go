@@ -47,7 +47,7 @@ func TestPageReadsAsTheAgreement(t *testing.T) {
 	}
 }
 
-func TestPageTellsWhatItsPartsAre(t *testing.T) {
+func TestPageMarksUpItsParts(t *testing.T) {
 	page := written(t, diploma(4))
 	for part, want := range map[string]int{
 		`<html lang="en-NZ">`: 1,
@@ -65,7 +65,7 @@ func TestPageTellsWhatItsPartsAre(t *testing.T) {
 		`<script`:        0, ` style=`: 0, `http:`: 0, `https:`: 0, ` src=`: 0,
 	} {
 		if got := strings.Count(page, part); got != want {
-			t.Errorf("%q stands %d times in the page, want %d:\n%s", part, got, want, page)
+			t.Errorf("the page has %q %d times, want %d:\n%s", part, got, want, page)
 		}
 	}
 }
@@ -79,7 +79,50 @@ func TestPageHoldsNamesAsText(t *testing.T) {
 	}
 	a.Provider.Colour = `"/><script>`
 	if page := written(t, a); strings.Contains(page, "<svg") {
-		t.Errorf("what is no colour is shown:\n%s", page)
+		t.Errorf("the page has a bar in %q, which is no colour:\n%s", a.Provider.Colour, page)
+	}
+}
+
+// A name that is written from right to left may reorder what stands around it, unless it is isolated.
+func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
+	rightToLeft := regexp.MustCompile(`[\p{Hebrew}\p{Arabic}]`)
+	a := diploma(4)
+	a.Provider.Name, a.Course.Name, a.Terms.Lender.Name = "מכללת רימון", "دبلوم إدارة الأعمال", "בנק הדואר"
+	a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = "נועה", "כהן", "נועה כהן"
+	page := written(t, a)
+	if n := len(rightToLeft.FindAllString(page, -1)); n < 100 {
+		t.Errorf("the page has only %d letters of the names:\n%s", n, page)
+	}
+	for _, text := range regexp.MustCompile(`<bdi>[^<]*</bdi>|<[^>]*>`).Split(page, -1) {
+		if rightToLeft.MatchString(text) {
+			t.Errorf("%q holds a name that is not isolated", text)
+		}
+	}
+}
+
+// Where the first payment was to be sooner than the notice of it allows, the dates are those of collection.
+func TestPageSaysTheDatesOfCollection(t *testing.T) {
+	day := func(month time.Month, day int) money.Date { return money.Date{Year: 2027, Month: month, Day: day} }
+	earliest := day(time.January, 25)
+	for name, first := range map[string]money.Date{"in the past": day(time.January, 1), "within the notice": day(time.January, 20),
+		"on the first lawful day": earliest, "after it": day(time.February, 1)} {
+		a := diploma(4)
+		a.Plan.First, a.Notice = first, agreement.Notice{Days: 10, NotBefore: earliest}
+		a.Schedule = money.Schedule(a.Pricing.Upfront, a.Plan)
+		page := written(t, a)
+		var got, want []string
+		for _, found := range regexp.MustCompile(`<th scope="row">\d+</th><td>([^<]*)</td>`).FindAllStringSubmatch(page, -1) {
+			got = append(got, found[1])
+		}
+		for _, date := range money.CollectionDates(a.Schedule, a.Plan.Frequency, earliest) {
+			want = append(want, date.Long())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("a first date %s: payments on %q, want %q", name, got, want)
+		}
+		if deferred := strings.Contains(page, "which is sooner than the notice"); deferred != first.Before(earliest) {
+			t.Errorf("a first date %s: the page says that it is too soon: %v", name, deferred)
+		}
 	}
 }
 
@@ -102,7 +145,7 @@ func TestPageCanBeReadInLightAndDark(t *testing.T) {
 		paper, ink, quiet, tint := parse(t, s[1]), parse(t, s[2]), parse(t, s[3]), parse(t, s[4])
 		for _, pair := range [][2]colour.RGB{{ink, paper}, {quiet, paper}, {ink, tint}, {quiet, tint}} {
 			if c := colour.Contrast(pair[0], pair[1]); c < colour.Enough {
-				t.Errorf("%s on %s has a contrast of %.2f", pair[0], pair[1], c)
+				t.Errorf("%s on %s has a contrast of %.2f, want %.1f", pair[0], pair[1], c, colour.Enough)
 			}
 		}
 	}
@@ -122,9 +165,6 @@ func TestWriteRefusesOtherWords(t *testing.T) {
 	if err := pages(t).Write(&page, a); err == nil || !strings.Contains(err.Error(), a.Number) || page.Len() > 0 {
 		t.Errorf("Write = %v with %d bytes, want an error that names the agreement, and nothing", err, page.Len())
 	}
-	if p, err := agreementpage.New(nil); err == nil || p != nil {
-		t.Errorf("New(nil) = %v, %v; want an error", p, err)
-	}
 }
 
 func parse(t *testing.T, given string) colour.RGB {
@@ -138,7 +178,7 @@ func parse(t *testing.T, given string) colour.RGB {
 
 func pages(t *testing.T) *agreementpage.Pages {
 	t.Helper()
-	p, err := agreementpage.New(nzTime(t))
+	p, err := agreementpage.New()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/agreementpage"
 )
 
-// An embedder that knows who is asking shows the payer the agreement, which it read from the store.
+// An embedder that knows who asks shows the payer the agreement, which it read from the store.
 func ExamplePages_Write() {
-	pages, err := agreementpage.New(time.FixedZone("NZDT", 13*60*60))
+	pages, err := agreementpage.New()
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
@@ -77,13 +78,18 @@ func (p *Processor) Ready(ctx context.Context) error { return ctx.Err() }
 // Begin implements ports.Processor. The billing request's id is a function of start.Key. Each way back to a setup page
 // has an address of its own.
 func (p *Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
-	id := "BR" + identifier(start.Key)
+	id := billingRequestPrefix + identifier(start.Key)
 	way := wayBack(start.ReturnURL)
 	if err := p.keep(ctx, startName(id, way), toStartWire(start)); err != nil {
 		return ports.BillingRequest{}, fmt.Errorf("keep billing request %s: %w", id, err)
 	}
 	return ports.BillingRequest{ID: id, URL: p.site.BaseURL + formPath + id + "/" + way}, nil
 }
+
+// billingRequestPrefix begins the id of every billing request.
+const billingRequestPrefix = "BR"
+
+var billingRequestID = regexp.MustCompile("^" + billingRequestPrefix + "[A-Z2-7]{24}$")
 
 // identifier returns 24 characters of A-Z2-7 that follow from a text.
 func identifier(text string) string {
@@ -124,12 +130,18 @@ func (p *Processor) completed(ctx context.Context, id string) (*completion, erro
 }
 
 // Observe implements ports.Processor: a completed setup is submitted after one minute, and
-// active and authorised after two, unless the account holder's name says that it fails or is cancelled. Of a setup
-// that an older version of this program recorded as complete, that record is believed.
+// active and authorised after two, unless the account holder's name says that it fails or is cancelled. Where an older
+// version of this program began the setup, nothing of it is kept: then the setup's own record is believed.
 func (p *Processor) Observe(ctx context.Context, _ ports.Account, setup checkout.Setup) (checkout.Observation, error) {
+	if !billingRequestID.MatchString(setup.BillingRequestID) {
+		return checkout.Observation{}, fmt.Errorf("billing request %q: %w", setup.BillingRequestID, ports.ErrNotFound)
+	}
 	done, err := p.completed(ctx, setup.BillingRequestID)
 	if err != nil {
 		return checkout.Observation{}, err
+	}
+	if done == nil && setup.Mandate.Dead() {
+		return setup.Observation, nil
 	}
 	if done == nil && !setup.CompletedAt.IsZero() {
 		done = &completion{setup.AccountHolder, setup.AccountTail, setup.CompletedAt}

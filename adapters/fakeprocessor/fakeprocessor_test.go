@@ -2,69 +2,145 @@ package fakeprocessor_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/processortest"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+func TestProcessor(t *testing.T) {
+	processortest.Processor(t, func(t *testing.T) processortest.Bench {
+		b := newBench(t)
+		other := account
+		other.ProviderCode, other.ID = "TUI", "acc-tui"
+		send := func(holder string) func(*testing.T, string) string {
+			return func(_ *testing.T, url string) string { return b.send(url, b.filled("account_holder_name", holder)) }
+		}
+		return processortest.Bench{Processor: b.processor, Account: account, Other: other,
+			Visit:    func(_ *testing.T, url string) { b.visit(url) },
+			Complete: send("Ana Tau"),
+			Fail:     send("MANDATE FAILS"),
+			Pass:     func(*testing.T) { b.now = b.now.Add(time.Minute) }}
+	})
+}
+
 func TestBeginFindsTheBillingRequestOfAKey(t *testing.T) {
-	begin := func(start ports.SetupStart) ports.BillingRequest {
+	b := newBench(t)
+	begin := func(key, returnURL string) ports.BillingRequest {
 		t.Helper()
-		got, err := fakeprocessor.Processor{}.Begin(t.Context(), start)
+		got, err := b.processor.Begin(t.Context(), ports.SetupStart{Key: key, ReturnURL: returnURL})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
-	first := begin(ports.SetupStart{Key: "a", Token: "x.1&y", BaseURL: "https://pay.example"})
-	if want := "https://pay.example/sandbox/processor/billing-requests?token=x.1%26y"; first.URL != want {
-		t.Errorf("URL = %q, want %q", first.URL, want)
+	first := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.1")
+	want := regexp.MustCompile(`^https://pay\.example/enrol/sandbox/processor/billing-requests/BR[A-Z2-7]{24}/[0-9a-f]{24}$`)
+	if !want.MatchString(first.URL) || !strings.Contains(first.URL, "/"+first.ID+"/") {
+		t.Errorf("%+v, want an address like %s with the id in it", first, want)
 	}
-	if again := begin(ports.SetupStart{Key: "a", Token: "other"}); again.ID != first.ID {
-		t.Errorf("billing request of the same key = %q, want %q", again.ID, first.ID)
+	if again := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.1"); again != first {
+		t.Errorf("billing request of the same start = %+v, want %+v", again, first)
 	}
-	if other := begin(ports.SetupStart{Key: "b"}); other.ID == first.ID {
+	if again := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.2"); again.ID != first.ID || again.URL == first.URL {
+		t.Errorf("billing request of the same key with another way back = %+v, want %q at another address than %q", again, first.ID, first.URL)
+	}
+	if other := begin("b", "https://pay.example/enrol/api/dd-setup?token=x.1"); other.ID == first.ID {
 		t.Errorf("billing request of another key = %q too", other.ID)
+	}
+}
+
+// The page that Begin leads to is known to every process over the store.
+func TestAnotherProcessKnowsWhatWasBegunAndCompleted(t *testing.T) {
+	b := newBench(t)
+	other := *b
+	other.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL, Now: func() time.Time { return b.now }})
+	other.send(b.request.URL, b.filled())
+	if got, want := b.observe(), other.observe(); got != want || got.BillingRequest != checkout.BillingFulfilled {
+		t.Errorf("one process sees %+v, another %+v; want the same, fulfilled", got, want)
 	}
 }
 
 func TestObserve(t *testing.T) {
 	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
-	setup := func(mandate checkout.MandateStatus, completed time.Time) checkout.Setup {
-		return checkout.Setup{Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
-			Mandate: mandate, Authorisation: checkout.CustomerInProgress,
-			AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: completed}}
+	seen := func(m checkout.MandateStatus, a checkout.AuthorisationStatus) checkout.Observation {
+		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: m, Authorisation: a,
+			AccountHolder: "Ana Tau", AccountTail: "23", CompletedAt: at}
 	}
-	seen := func(b checkout.BillingRequestStatus, m checkout.MandateStatus, a checkout.AuthorisationStatus) checkout.Observation {
-		return checkout.Observation{BillingRequest: b, Mandate: m, Authorisation: a}
-	}
-	const fulfilled, progress = checkout.BillingFulfilled, checkout.CustomerInProgress
+	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
+	const progress = checkout.CustomerInProgress
 	for _, tt := range []struct {
-		name  string
-		setup checkout.Setup
-		after time.Duration
-		want  checkout.Observation
+		name      string
+		completed bool
+		after     time.Duration
+		want      checkout.Observation
 	}{
-		{"not completed", checkout.Setup{}, time.Hour, seen(checkout.BillingPending, checkout.MandateNone, progress)},
-		{"at completion", setup("", at), 0, seen(fulfilled, checkout.MandatePendingSubmission, progress)},
-		{"the clock stepped back", setup("", at), -time.Hour, seen(fulfilled, checkout.MandatePendingSubmission, progress)},
-		{"before a minute", setup("", at), time.Minute - 1, seen(fulfilled, checkout.MandatePendingSubmission, progress)},
-		{"after a minute", setup("", at), time.Minute, seen(fulfilled, checkout.MandateSubmitted, progress)},
-		{"before two minutes", setup("", at), 2*time.Minute - 1, seen(fulfilled, checkout.MandateSubmitted, progress)},
-		{"after two minutes", setup("", at), 2 * time.Minute, seen(fulfilled, checkout.MandateActive, checkout.Authorised)},
-		{"years later", setup("", at), 9e4 * time.Hour, seen(fulfilled, checkout.MandateActive, checkout.Authorised)},
-		{"a failed mandate", setup(checkout.MandateFailed, at), time.Hour, seen(fulfilled, checkout.MandateFailed, progress)},
-		{"a cancelled mandate", setup(checkout.MandateCancelled, at), time.Hour, seen(fulfilled, checkout.MandateCancelled, progress)},
-		{"an expired mandate", setup(checkout.MandateExpired, at), time.Hour, seen(fulfilled, checkout.MandateExpired, progress)},
-		{"a blocked mandate", setup(checkout.MandateBlocked, at), time.Hour, seen(fulfilled, checkout.MandateBlocked, progress)},
+		{"not completed", false, time.Hour, pending},
+		{"at completion", true, 0, seen(checkout.MandatePendingSubmission, progress)},
+		{"the clock stepped back", true, -time.Hour, seen(checkout.MandatePendingSubmission, progress)},
+		{"before a minute", true, time.Minute - 1, seen(checkout.MandatePendingSubmission, progress)},
+		{"after a minute", true, time.Minute, seen(checkout.MandateSubmitted, progress)},
+		{"before two minutes", true, 2*time.Minute - 1, seen(checkout.MandateSubmitted, progress)},
+		{"after two minutes", true, 2 * time.Minute, seen(checkout.MandateActive, checkout.Authorised)},
+		{"years later", true, 9e4 * time.Hour, seen(checkout.MandateActive, checkout.Authorised)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := fakeprocessor.Processor{}.Observe(t.Context(), tt.setup, at.Add(tt.after))
-			want, told := tt.want, tt.setup
-			want.AccountHolder, want.AccountTail, want.CompletedAt = told.AccountHolder, told.AccountTail, told.CompletedAt
+			b := newBench(t)
+			b.now = at
+			if tt.completed {
+				b.send(b.request.URL, b.filled())
+			}
+			b.now = at.Add(tt.after)
+			got := b.observe()
+			if tt.completed && !regexp.MustCompile(`^MD[A-Z2-7]{24}$`).MatchString(got.MandateID) {
+				t.Errorf("MandateID = %q, want MD and 24 characters", got.MandateID)
+			}
+			if got.MandateID = ""; got != tt.want {
+				t.Errorf("Observe = %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+// A setup that an older version of the program began is on record with the checkout alone.
+func TestObserveBelievesTheRecordOfAnOlderVersion(t *testing.T) {
+	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
+	onRecord := func(mandate checkout.MandateStatus, holder string, completed time.Time) checkout.Observation {
+		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: mandate,
+			Authorisation: checkout.CustomerInProgress, AccountHolder: holder, AccountTail: "89", CompletedAt: completed}
+	}
+	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
+	for _, tt := range []struct {
+		name   string
+		record checkout.Observation
+		want   checkout.MandateStatus
+	}{
+		{"begun", pending, checkout.MandateNone},
+		{"completed", onRecord(checkout.MandatePendingSubmission, "A NGATA", at), checkout.MandateActive},
+		{"completed, with a holder whose mandate fails", onRecord(checkout.MandatePendingSubmission, "MANDATE FAILS", at), checkout.MandateFailed},
+		{"a failed mandate", onRecord(checkout.MandateFailed, "A NGATA", at), checkout.MandateFailed},
+		{"a cancelled mandate", onRecord(checkout.MandateCancelled, "A NGATA", at), checkout.MandateCancelled},
+		{"an expired mandate", onRecord(checkout.MandateExpired, "A NGATA", at), checkout.MandateExpired},
+		{"a blocked mandate", onRecord(checkout.MandateBlocked, "A NGATA", at), checkout.MandateBlocked},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.now = at.Add(time.Hour)
+			got, err := b.processor.Observe(t.Context(), account,
+				checkout.Setup{Try: 1, BillingRequestID: "BRAAAAAAAAAAAAAAAAAAAAAAAA", Observation: tt.record})
+			want := tt.record
+			want.Mandate, want.MandateID = tt.want, got.MandateID
+			if tt.want == checkout.MandateActive {
+				want.Authorisation = checkout.Authorised
+			}
 			if err != nil || got != want {
 				t.Errorf("Observe = %+v, %v; want %+v", got, err, want)
 			}
@@ -73,7 +149,6 @@ func TestObserve(t *testing.T) {
 }
 
 func TestHoldersWhoseMandatesComeToNothing(t *testing.T) {
-	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		holder string
 		after  time.Duration
@@ -84,22 +159,51 @@ func TestHoldersWhoseMandatesComeToNothing(t *testing.T) {
 		{"MANDATE CANCELLED", time.Minute - 1, checkout.MandatePendingSubmission},
 		{"MANDATE CANCELLED", time.Hour, checkout.MandateCancelled},
 	} {
-		setup := checkout.Setup{Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
-			Mandate: checkout.MandatePendingSubmission, AccountHolder: tt.holder, AccountTail: "89", CompletedAt: at}}
-		got, err := fakeprocessor.Processor{}.Observe(t.Context(), setup, at.Add(tt.after))
-		if err != nil || got.Mandate != tt.want || got.Authorisation != checkout.CustomerInProgress {
-			t.Errorf("%s after %v: %+v, %v; want a mandate that is %s", tt.holder, tt.after, got, err, tt.want)
+		b := newBench(t)
+		b.send(b.request.URL, b.filled("account_holder_name", tt.holder))
+		b.now = b.now.Add(tt.after)
+		if got := b.observe(); got.Mandate != tt.want || got.Authorisation != checkout.CustomerInProgress {
+			t.Errorf("%s after %v: %+v; want a mandate that is %q", tt.holder, tt.after, got, tt.want)
 		}
 	}
 }
 
 func TestCallsEndWithTheirContext(t *testing.T) {
+	b := newBench(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (fakeprocessor.Processor{}).Begin(ctx, ports.SetupStart{}); err != context.Canceled {
+	if _, err := b.processor.Begin(ctx, ports.SetupStart{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Begin: %v, want %v", err, context.Canceled)
 	}
-	if _, err := (fakeprocessor.Processor{}).Observe(ctx, checkout.Setup{}, time.Time{}); err != context.Canceled {
+	if _, err := b.processor.Observe(ctx, account, checkout.Setup{BillingRequestID: b.request.ID}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Observe: %v, want %v", err, context.Canceled)
+	}
+}
+
+// broken are records that cannot be read or written.
+type broken struct{ *memory.Store }
+
+var errDisk = errors.New("disk of db7 is on fire")
+
+func (broken) KeepSandboxRecord(context.Context, string, []byte) error { return errDisk }
+func (broken) SandboxRecord(context.Context, string) ([]byte, error)   { return nil, errDisk }
+
+func TestRecordsThatFailAreAnErrorAndAPageThatSaysNoMore(t *testing.T) {
+	b := newBench(t)
+	p := fakeprocessor.New(fakeprocessor.Options{Records: broken{}, BaseURL: processortest.BaseURL})
+	if _, err := p.Begin(t.Context(), ports.SetupStart{Key: "a"}); !errors.Is(err, errDisk) {
+		t.Errorf("Begin: %v, want %v", err, errDisk)
+	}
+	if _, err := p.Observe(t.Context(), account, checkout.Setup{BillingRequestID: b.request.ID}); !errors.Is(err, errDisk) {
+		t.Errorf("Observe: %v, want %v", err, errDisk)
+	}
+	b.processor = p
+	for _, got := range []int{b.do(http.MethodGet, b.request.URL, nil).Code, b.do(http.MethodPost, b.request.URL, b.filled()).Code} {
+		if got != http.StatusInternalServerError {
+			t.Errorf("the page answers %d, want 500", got)
+		}
+	}
+	if body := b.do(http.MethodGet, b.request.URL, nil).Body.String(); strings.Contains(body, "db7") {
+		t.Errorf("the page says why:\n%s", body)
 	}
 }

@@ -113,7 +113,7 @@ func checkHolder(name string) string {
 	if name == "" {
 		return "Enter the name of the account holder."
 	}
-	if fault := text.Check(name); fault != "" {
+	if fault := text.CheckName(name); fault != "" {
 		return "The name of the account holder " + fault + "."
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"strings"
 
@@ -91,7 +92,7 @@ func (p pages) open(w http.ResponseWriter, r *http.Request) (id string, start st
 	}
 	id, way, _ := strings.Cut(name, "/")
 	err := p.processor.read(r.Context(), startName(id, way), &start)
-	if errors.Is(err, ports.ErrNotFound) || way == "" || start.ReturnURL == "" {
+	if errors.Is(err, ports.ErrNotFound) {
 		p.site.NotFound(w, r)
 		return "", start, false
 	}
@@ -123,8 +124,10 @@ func (p pages) form(w http.ResponseWriter, r *http.Request, status int, start st
 		Data: struct {
 			input
 			Provider, Course, Action, Back string
-			Banks, FormatError, BankError  string // for the script
+			AuthorityError                 template.HTML // in.Authority.Error
+			Banks, FormatError, BankError  string        // for the script
 		}{in, start.ProviderName, start.Description, p.site.Path(r.URL.Path), start.ReturnURL,
+			web.Isolate(in.Authority.Error, start.ProviderName),
 			banks(), accountError(bankaccount.ErrFormat), accountError(bankaccount.ErrBank)},
 	})
 }

@@ -1,11 +1,7 @@
 package fakeprocessor_test
 
 import (
-	"bytes"
-	"context"
-	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -16,113 +12,89 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
-	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/adapters/processortest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const path = "/sandbox/processor/billing-requests"
+// account is whose payments the processor handles.
+var account = ports.Account{ProviderCode: "RIMU", ID: "acc-rimu", Environment: catalogue.Sandbox}
 
-// bench is a service with one checkout whose setup has begun, and the processor's pages.
+// setupPage is where the processor sends the payer's browser back to.
+const setupPage = processortest.BaseURL + "/api/dd-setup?token=RIMU-1.1.kid.mac"
+
+// bench is a processor with one billing request, which a payer has gone on to.
 type bench struct {
-	t       *testing.T
-	now     time.Time
-	store   *memory.Store
-	service *service.Service
-	pages   http.Handler
-	token   string
-	id      string
+	t         *testing.T
+	now       time.Time
+	store     *memory.Store
+	processor *fakeprocessor.Processor
+	request   ports.BillingRequest
 }
-
-type printer struct{}
-
-func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
-	return []byte("%PDF"), nil
-}
-
-type sender struct{}
-
-func (sender) Send(context.Context, catalogue.Destination, events.Delivery, int) error { return nil }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, now: time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC), store: memory.New()}
-	clock := func() time.Time { return b.now }
-	err := b.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-		return []catalogue.Configuration{{Provider: catalogue.Provider{
-			Code: "RIMU", Name: "Rimu College", AccountID: "acc-rimu", Environment: catalogue.Sandbox,
-			Active: true, APIEnabled: true, EnrolmentOrigins: []string{"https://rimu.example"}, Mode: catalogue.Legacy,
-		}}}, nil
-	})
+	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
+		Now: func() time.Time { return b.now }})
+	var err error
+	b.request, err = b.processor.Begin(t.Context(), ports.SetupStart{Key: "0123456789abcdef0123456789abcdef", Account: account,
+		ProviderName: "Rimu College", CheckoutID: "RIMU-1", ReturnURL: setupPage,
+		FrameOrigins: []string{"https://rimu.example"}, Description: "Welding"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := checkout.NewKeyring(bytes.Repeat([]byte("k"), 32))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.service, err = service.New(service.Config{
-		Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: keys,
-		Store: b.store, Processor: fakeprocessor.Processor{}, Printer: printer{}, Sender: sender{},
-		Now: clock, Rand: rand.Reader,
-		Report: func(_ context.Context, f service.Failure) { t.Errorf("reported: %v", err) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.pages = fakeprocessor.Pages(b.service, fakeprocessor.Options{
-		Log: slog.New(slog.DiscardHandler), Now: clock, Rand: rand.Reader,
-	})
-	opened, err := b.service.Create(t.Context(), service.Caller{ProviderCode: "RIMU"}, checkout.Create{
-		ProviderCode: checkout.Some("RIMU"), OrderID: checkout.Some("order-1"),
-		FirstName: checkout.Some("Ana"), LastName: checkout.Some("Tau"), Email: checkout.Some("ana@example.nz"),
-		CourseName: checkout.Some("Welding"), Price: checkout.Some(money.Cents(100_00)),
-		Principal: checkout.Some(money.Cents(100_00)), Upfront: checkout.Some(money.Cents(0)),
-		PaymentType: checkout.Some("interest_free_payment_plan"), Frequency: checkout.Some("Weekly"),
-		Number: checkout.Some(4), Regular: checkout.Some(money.Cents(25_00)),
-		First: checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1}),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.token, b.id = opened.Token, opened.Checkout.ID
-	b.begin()
 	return b
 }
 
-func (b *bench) begin() {
+// observe returns what the processor says of the billing request.
+func (b *bench) observe() checkout.Observation {
 	b.t.Helper()
-	if _, err := b.service.BeginSetup(b.t.Context(), b.token, checkout.Acceptance{}); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *bench) stored() checkout.Checkout {
-	b.t.Helper()
-	c, err := b.store.Checkout(b.t.Context(), b.id)
+	seen, err := b.processor.Observe(b.t.Context(), account, checkout.Setup{Try: 1, BillingRequestID: b.request.ID})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return c
+	return seen
 }
 
-func (b *bench) do(method, target string, form url.Values) *httptest.ResponseRecorder {
+// open reports whether the payer can still fulfil the billing request.
+func (b *bench) open() bool { return b.observe().BillingRequest == checkout.BillingPending }
+
+func (b *bench) do(method, target string, form url.Values, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(form.Encode()))
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
+	for _, f := range change {
+		f(r)
+	}
 	w := httptest.NewRecorder()
-	b.pages.ServeHTTP(w, r)
+	b.processor.ServeHTTP(w, r)
 	return w
+}
+
+// visit opens a page as a payer's browser does.
+func (b *bench) visit(url string) {
+	b.t.Helper()
+	if got := b.do(http.MethodGet, url, nil); got.Code != http.StatusOK {
+		b.t.Errorf("GET %s: %d, want 200:\n%s", url, got.Code, got.Body)
+	}
+}
+
+// send sends the form of a page, and returns where it leads.
+func (b *bench) send(url string, form url.Values) (location string) {
+	b.t.Helper()
+	got := b.do(http.MethodPost, url, form)
+	if got.Code != http.StatusSeeOther {
+		b.t.Errorf("POST %s: %d, want 303:\n%s", url, got.Code, got.Body)
+	}
+	return got.Header().Get("Location")
 }
 
 // filled is the form as it should be filled in, but for what the pairs say.
 func (b *bench) filled(pairs ...string) url.Values {
-	form := url.Values{"token": {b.token}, "account_holder_name": {"Ana Tau"},
+	form := url.Values{"account_holder_name": {"Ana Tau"},
 		"account_number": {"12-3140-0171323-50"}, "authority_confirmed": {"yes"}}
 	for i := 0; i < len(pairs); i += 2 {
 		form.Set(pairs[i], pairs[i+1])
@@ -132,13 +104,15 @@ func (b *bench) filled(pairs ...string) url.Values {
 
 func TestFormIsShownAndChangesNothing(t *testing.T) {
 	b := newBench(t)
-	before := b.stored().Setup
+	before := b.observe()
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		got := b.do(method, path+"?token="+b.token+"&account_holder_name=Ana&account_number=12-3140-0171323-50&authority_confirmed=yes", nil)
+		got := b.do(method, b.request.URL+"?account_holder_name=Ana&account_number=12-3140-0171323-50&authority_confirmed=yes", nil)
 		if got.Code != http.StatusOK {
 			t.Errorf("%s: %d, want 200", method, got.Code)
 		}
-		for _, want := range []string{"Sandbox", "Welding", "Rimu College", `name="token" value="` + b.token + `"`,
+		for _, want := range []string{"Sandbox", "Welding", "Rimu College",
+			`<form method="post" action="` + strings.TrimPrefix(b.request.URL, "https://pay.example") + `"`,
+			`<a href="` + setupPage + `">Go back to your plan</a>`,
 			`<label for="account_holder_name">`, `<label for="account_number">`, `<label for="authority_confirmed">`} {
 			if !strings.Contains(got.Body.String(), want) {
 				t.Errorf("%s: the form lacks %q:\n%s", method, want, got.Body)
@@ -152,7 +126,7 @@ func TestFormIsShownAndChangesNothing(t *testing.T) {
 			t.Errorf("%s: Content-Security-Policy = %q", method, csp)
 		}
 	}
-	if after := b.stored().Setup; after != before {
+	if after := b.observe(); after != before {
 		t.Errorf("setup = %+v after reading, want %+v", after, before)
 	}
 }
@@ -172,6 +146,7 @@ func TestMistakesComeBackOnTheForm(t *testing.T) {
 		{"a holder of 256 characters", []string{holder, strings.Repeat("ā", 256)}, []string{holder}},
 		{"an account number that is none", []string{account, `"><script>`}, []string{account}},
 		{"an account number with wrong check digits", []string{account, "01-0004-0012345-00"}, []string{account}},
+		{"a holder that nothing is seen of", []string{holder, "\u200b"}, []string{holder}},
 		{"no authority", []string{authority, ""}, []string{authority}},
 		{"an authority denied", []string{authority, "false"}, []string{authority}},
 		{"a wrong number and no authority", []string{account, "1", authority, ""}, []string{account, authority}},
@@ -179,7 +154,7 @@ func TestMistakesComeBackOnTheForm(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			form := b.filled(tt.pairs...)
-			got := b.do(http.MethodPost, path, form)
+			got := b.do(http.MethodPost, b.request.URL, form)
 			body := got.Body.String()
 			if got.Code != http.StatusUnprocessableEntity {
 				t.Errorf("status = %d, want 422", got.Code)
@@ -200,8 +175,8 @@ func TestMistakesComeBackOnTheForm(t *testing.T) {
 			if ticked := strings.Contains(body, " checked"); ticked != (form.Get(authority) == "yes") {
 				t.Errorf("the box came back ticked: %v", ticked)
 			}
-			if setup := b.stored().Setup; !setup.CompletedAt.IsZero() {
-				t.Errorf("setup = %+v, want it open", setup)
+			if !b.open() {
+				t.Errorf("setup = %+v, want it open", b.observe())
 			}
 		})
 	}
@@ -214,11 +189,16 @@ func TestMistakesAreToldSoThatAPayerCanMendThem(t *testing.T) {
 		{"authority_confirmed", "", "Tick this if no one else has to sign. If someone does, use another account or ask Rimu College."},
 	} {
 		b := newBench(t)
-		got := b.do(http.MethodPost, path, b.filled(tt.field, tt.value)).Body.String()
+		got := withoutMarks(b.do(http.MethodPost, b.request.URL, b.filled(tt.field, tt.value)).Body.String())
 		if want := fmt.Sprintf(`id="%s-error" role="alert">%s</p>`, tt.field, tt.want); !strings.Contains(got, want) {
 			t.Errorf("%s %q: the form lacks %q:\n%s", tt.field, tt.value, want, got)
 		}
 	}
+}
+
+// withoutMarks is a page without the marks around names.
+func withoutMarks(body string) string {
+	return strings.NewReplacer("<bdi>", "", "</bdi>", "").Replace(body)
 }
 
 // typed returns the value that a field of the form holds.
@@ -234,7 +214,7 @@ func TestRepeatedFieldIsAMistake(t *testing.T) {
 	b := newBench(t)
 	form := b.filled()
 	form.Add("account_number", "01-0902-0068389-00")
-	if got := b.do(http.MethodPost, path, form); got.Code != http.StatusUnprocessableEntity {
+	if got := b.do(http.MethodPost, b.request.URL, form); got.Code != http.StatusUnprocessableEntity {
 		t.Errorf("status = %d, want 422", got.Code)
 	}
 }
@@ -247,14 +227,14 @@ func TestAccountNumberIsReadAsPeoplePasteItAndWrittenAsBanksDo(t *testing.T) {
 	} {
 		b := newBench(t)
 		form := b.filled("account_number", pasted, "authority_confirmed", "")
-		got := b.do(http.MethodPost, path, form).Body.String()
+		got := b.do(http.MethodPost, b.request.URL, form).Body.String()
 		if written := typed(got, "account_number"); written != "12-3140-0171323-50" || !strings.Contains(got, "The bank is ASB.") ||
 			strings.Count(got, `role="alert"`) != 1 {
 			t.Errorf("%s: the form came back with %q:\n%s", name, written, got)
 		}
 		form.Set("authority_confirmed", "yes")
-		if got := b.do(http.MethodPost, path, form); got.Code != http.StatusSeeOther || b.stored().Setup.AccountTail != "23" {
-			t.Errorf("%s: %d, and the setup is %+v", name, got.Code, b.stored().Setup)
+		if got := b.do(http.MethodPost, b.request.URL, form); got.Code != http.StatusSeeOther || b.observe().AccountTail != "23" {
+			t.Errorf("%s: %d, and the setup is %+v; want 303 and the account that ends in 23", name, got.Code, b.observe())
 		}
 	}
 }
@@ -263,58 +243,42 @@ func TestCompletedFormSetsUpTheMandate(t *testing.T) {
 	b := newBench(t)
 	form := b.filled("account_holder_name", "  Ma\u0304ui  ", "account_number", "12 3140 0171323 050", "authority_confirmed", "on")
 	for range 2 { // a double click
-		got := b.do(http.MethodPost, path, form)
-		if got.Code != http.StatusSeeOther {
-			t.Fatalf("status = %d, want 303:\n%s", got.Code, got.Body)
+		if at := b.send(b.request.URL, form); at != setupPage {
+			t.Errorf("Location = %q, want the setup page, %q", at, setupPage)
 		}
-		if at := got.Header().Get("Location"); !strings.HasSuffix(at, "/api/dd-setup?token="+b.token) {
-			t.Errorf("Location = %q, want the setup page", at)
-		}
+		form.Set("account_holder_name", "Someone Else") // comes too late
 	}
-	setup := b.stored().Setup
-	want := checkout.Setup{
-		Try: 1, BillingRequestID: setup.BillingRequestID, Consent: setup.Consent,
-		Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
-			Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress,
-			AccountHolder: "Māui", AccountTail: "23", CompletedAt: b.now},
-	}
-	if setup != want {
-		t.Errorf("setup = %+v, want %+v", setup, want)
+	got := b.observe()
+	want := checkout.Observation{BillingRequest: checkout.BillingFulfilled,
+		Mandate: checkout.MandatePendingSubmission, MandateID: got.MandateID, Authorisation: checkout.CustomerInProgress,
+		AccountHolder: "Māui", AccountTail: "23", CompletedAt: b.now}
+	if got != want || got.MandateID == "" {
+		t.Errorf("setup = %+v, want %+v and the id of a mandate", got, want)
 	}
 }
 
-func TestWithoutABillingRequestTheSetupPageGoesOn(t *testing.T) {
+func TestPageOfASetupThatIsOverLeadsBack(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		change func(*checkout.Setup)
+		name, holder string
+		after        time.Duration
 	}{
-		{"not begun", func(s *checkout.Setup) { *s = checkout.Setup{} }},
-		{"dead", func(s *checkout.Setup) {
-			s.BillingRequest, s.Mandate = checkout.BillingFulfilled, checkout.MandateFailed
-		}},
-		{"cancelled", func(s *checkout.Setup) { s.BillingRequest = checkout.BillingCancelled }},
-		{"complete", func(s *checkout.Setup) {
-			s.BillingRequest, s.Mandate = checkout.BillingFulfilled, checkout.MandateActive
-		}},
+		{"complete", "Ana Tau", 0},
+		{"active", "Ana Tau", time.Hour},
+		{"dead", "MANDATE FAILS", time.Hour},
+		{"cancelled", "MANDATE CANCELLED", time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
-			err := b.store.UpdateCheckout(t.Context(), b.id, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
-				tt.change(&c.Setup)
-				return checkout.Change{Next: c}, nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			before := b.stored().Setup
-			for _, got := range []*httptest.ResponseRecorder{
-				b.do(http.MethodGet, path+"?token="+b.token, nil), b.do(http.MethodPost, path, b.filled()),
-			} {
-				if at := got.Header().Get("Location"); got.Code != http.StatusSeeOther || at != "/api/dd-setup?token="+b.token {
-					t.Errorf("answer = %d to %q, want 303 to the setup page", got.Code, at)
+			b.send(b.request.URL, b.filled("account_holder_name", tt.holder))
+			b.now = b.now.Add(tt.after)
+			before := b.observe()
+			for _, method := range []string{http.MethodGet, http.MethodPost} {
+				got := b.do(method, b.request.URL, b.filled())
+				if at := got.Header().Get("Location"); got.Code != http.StatusSeeOther || at != setupPage {
+					t.Errorf("%s = %d to %q, want 303 to the setup page", method, got.Code, at)
 				}
 			}
-			if after := b.stored().Setup; after != before {
+			if after := b.observe(); after != before {
 				t.Errorf("setup = %+v, want %+v", after, before)
 			}
 		})
@@ -323,37 +287,55 @@ func TestWithoutABillingRequestTheSetupPageGoesOn(t *testing.T) {
 
 func TestStrangersLearnNothing(t *testing.T) {
 	b := newBench(t)
+	path := strings.TrimPrefix(b.request.URL, "https://pay.example")
+	page, _, _ := strings.Cut(path, b.request.ID) // of all billing requests
+	other := "BRAAAAAAAAAAAAAAAAAAAAAAAA"
 	for _, tt := range []struct {
 		name   string
 		answer *httptest.ResponseRecorder
 		want   int
 	}{
-		{"no token", b.do(http.MethodGet, path, nil), http.StatusNotFound},
-		{"forged token", b.do(http.MethodGet, path+"?token="+b.token+"x", nil), http.StatusNotFound},
-		{"posted token that is forged", b.do(http.MethodPost, path, b.filled("token", b.token+"x")), http.StatusNotFound},
-		{"token in the address of a post", b.do(http.MethodPost, path+"?token="+b.token, b.filled("token", "")), http.StatusNotFound},
-		{"unknown path", b.do(http.MethodGet, "/sandbox/processor/", nil), http.StatusNotFound},
-		{"unknown asset", b.do(http.MethodGet, "/sandbox/processor/assets/none.css", nil), http.StatusNotFound},
-		{"stylesheet", b.do(http.MethodGet, "/sandbox/processor/assets/style.css", nil), http.StatusOK},
+		{"no billing request", b.do(http.MethodGet, page, nil), http.StatusNotFound},
+		{"a billing request without its way back", b.do(http.MethodGet, page+b.request.ID, nil), http.StatusNotFound},
+		{"an empty way back", b.do(http.MethodGet, page+b.request.ID+"/", nil), http.StatusNotFound},
+		{"a record that is no page", b.do(http.MethodGet, page+b.request.ID+"/done", nil), http.StatusNotFound},
+		{"another way back", b.do(http.MethodGet, path+"0", nil), http.StatusNotFound},
+		{"more path", b.do(http.MethodGet, path+"/x", nil), http.StatusNotFound},
+		{"another billing request", b.do(http.MethodGet, strings.Replace(path, b.request.ID, other, 1), nil), http.StatusNotFound},
+		{"a form for another billing request", b.do(http.MethodPost, strings.Replace(path, b.request.ID, other, 1), b.filled()), http.StatusNotFound},
+		{"a billing request in the query of a post", b.do(http.MethodPost, page+"?id="+b.request.ID, b.filled()), http.StatusNotFound},
+		{"unknown path", b.do(http.MethodGet, "/enrol/sandbox/processor/", nil), http.StatusNotFound},
+		{"unknown asset", b.do(http.MethodGet, "/enrol/sandbox/processor/assets/none.css", nil), http.StatusNotFound},
+		{"stylesheet", b.do(http.MethodGet, "/enrol/sandbox/processor/assets/style.css", nil), http.StatusOK},
 		{"wrong method", b.do(http.MethodPut, path, nil), http.StatusMethodNotAllowed},
 	} {
 		if tt.answer.Code != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, tt.answer.Code, tt.want)
 		}
 	}
-	if setup := b.stored().Setup; !setup.CompletedAt.IsZero() {
-		t.Errorf("setup = %+v, want it open", setup)
+	if !b.open() {
+		t.Errorf("setup = %+v, want it open", b.observe())
 	}
 }
 
 func TestFormOfAnotherWebsiteIsRefused(t *testing.T) {
 	b := newBench(t)
-	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(b.filled().Encode()))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Sec-Fetch-Site", "cross-site")
-	w := httptest.NewRecorder()
-	b.pages.ServeHTTP(w, r)
-	if setup := b.stored().Setup; w.Code != http.StatusForbidden || !setup.CompletedAt.IsZero() {
-		t.Errorf("answer = %d and setup = %+v, want 403 and nothing done", w.Code, setup)
+	got := b.do(http.MethodPost, b.request.URL, b.filled(), func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
+	if got.Code != http.StatusForbidden || !b.open() {
+		t.Errorf("answer = %d and setup = %+v, want 403 and nothing done", got.Code, b.observe())
+	}
+}
+
+func TestPagesOfOneBillingRequestAreLimited(t *testing.T) {
+	b := newBench(t)
+	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL, RateLimit: 1,
+		Now: func() time.Time { return b.now }})
+	from := func(n int) func(*http.Request) {
+		return func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("192.0.2.%d:4000", n) }
+	}
+	for n, want := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
+		if got := b.do(http.MethodGet, b.request.URL, nil, from(n)); got.Code != want {
+			t.Errorf("request %d for one billing request, each from another address: %d, want %d", n+1, got.Code, want)
+		}
 	}
 }

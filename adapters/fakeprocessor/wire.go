@@ -10,8 +10,8 @@ import (
 
 // The records of a billing request: how it was begun, for each way back to a setup page, and how it was completed.
 
-func startName(id, way string) string { return id + "/" + way }
-func doneName(id string) string       { return id + "/done" }
+func startName(id, way string) string { return "start/" + id + "/" + way }
+func doneName(id string) string       { return "done/" + id }
 
 // startWire is what the page needs of a start.
 type startWire struct {

@@ -2,15 +2,19 @@ package hostedpages_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +32,16 @@ import (
 
 const baseURL = "https://pay.example"
 
+// setting is what a bench is set up with.
+type setting struct {
+	provider  catalogue.Provider
+	create    checkout.Create
+	rateLimit float64
+	baseURL   string          // baseURL if ""
+	processor ports.Processor // the fake one if nil
+	terms     agreement.Terms // ofPutea if zero
+}
+
 // bench is a service with one provider and one open checkout, and its pages.
 type bench struct {
 	t       *testing.T
@@ -39,12 +53,20 @@ type bench struct {
 	log     bytes.Buffer
 	token   string
 	id      string
+	failing bool // the processor is expected to fail
 }
 
-// store is a memory store whose reading of checkouts can be made to fail.
+// store is a memory store that counts updates, and whose reading of checkouts can be made to fail.
 type store struct {
 	*memory.Store
-	err error
+	err     error
+	updates atomic.Int64
+}
+
+func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	s.updates.Add(1)
+	return s.Store.UpdateCheckout(ctx, id, enqueue, decide)
 }
 
 func (s *store) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
@@ -80,6 +102,14 @@ func kowhai() catalogue.Provider {
 	}
 }
 
+// ofPutea are the terms of the lender of most tests.
+func ofPutea() agreement.Terms {
+	return agreement.Terms{
+		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
+		Blocks: []agreement.Block{{Title: "Hardship", Text: "The payer can ask <the lender> to change the plan."}},
+	}
+}
+
 // order is a create of 200.00 at once and 2,790.00 in 52 instalments.
 func order() checkout.Create {
 	return checkout.Create{
@@ -104,40 +134,51 @@ func order() checkout.Create {
 
 func newBench(t *testing.T, p catalogue.Provider, create checkout.Create, rateLimit float64) *bench {
 	t.Helper()
+	return benchOf(t, setting{provider: p, create: create, rateLimit: rateLimit})
+}
+
+func benchOf(t *testing.T, set setting) *bench {
+	t.Helper()
 	b := &bench{
 		t:     t,
 		now:   time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC),
 		store: &store{Store: memory.New()},
 	}
-	b.configure(p)
+	b.configure(set.provider)
 	keys, err := checkout.NewKeyring(bytes.Repeat([]byte("k"), 32))
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock := func() time.Time { return b.now }
+	log := slog.New(slog.NewJSONHandler(&b.log, nil))
+	set.baseURL = cmp.Or(set.baseURL, baseURL)
+	fake := fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: set.baseURL, Log: log,
+		RateLimit: set.rateLimit, Now: clock})
+	if set.processor == nil {
+		set.processor = fake
+	}
+	if set.terms.IsZero() {
+		set.terms = ofPutea()
+	}
 	b.service, err = service.New(service.Config{
-		Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keys,
-		Store: b.store, Processor: fakeprocessor.Processor{}, Printer: printer{}, Sender: sender{},
-		Terms: agreement.Terms{
-			Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
-			Blocks: []agreement.Block{{Title: "Hardship", Text: "The payer can ask <the lender> to change the plan."}},
-		},
-		Now: clock, Rand: rand.Reader,
+		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
+		Store: b.store, Processor: set.processor, Printer: printer{}, Sender: sender{},
+		Terms: set.terms,
+		Now:   clock, Rand: rand.Reader,
 		Report: func(_ context.Context, f service.Failure) {
-			if b.store.err == nil || !errors.Is(err, b.store.err) { // what the test itself made fail is no surprise
-				t.Errorf("reported: %v", err)
+			expected := b.failing || b.store.err != nil && errors.Is(f.Err, b.store.err)
+			if !expected {
+				t.Errorf("reported: %s: %v", f.Operation, f.Err)
 			}
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := hostedpages.Options{
-		Log: slog.New(slog.NewJSONHandler(&b.log, nil)), RateLimit: rateLimit, Now: clock, Rand: rand.Reader,
-	}
-	b.hosted, b.fake = hostedpages.New(b.service, options), fakeprocessor.Pages(b.service, options)
+	b.hosted = hostedpages.New(b.service, hostedpages.Options{Log: log, RateLimit: set.rateLimit, Now: clock})
+	b.fake = fake
 
-	opened, err := b.service.Create(t.Context(), service.Caller{ProviderCode: p.Code}, create)
+	opened, err := b.service.Create(t.Context(), service.Caller{ProviderCode: set.provider.Code}, set.create)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,21 +208,42 @@ func (b *bench) stored() checkout.Checkout {
 	return c
 }
 
-// setUp completes the bank setup.
+// setUp completes the bank setup, by the forms of both pages.
 func (b *bench) setUp() {
 	b.t.Helper()
-	if _, err := b.service.BeginSetup(b.t.Context(), b.token, checkout.Acceptance{}); err != nil {
-		b.t.Fatal(err)
-	}
-	b.complete()
+	b.complete(b.start())
 }
 
-// complete completes a bank setup that has begun.
-func (b *bench) complete() {
+// start begins the bank setup, and returns the address of the processor's page.
+func (b *bench) start() (bankPage string) {
 	b.t.Helper()
-	_, err := b.service.CompleteSetup(b.t.Context(), b.token, checkout.Observation{
-		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
-		Authorisation: checkout.CustomerInProgress, AccountHolder: "Hēmi O'Brien", AccountTail: "89",
+	begun := b.do(http.MethodPost, "/api/dd-setup", b.pressed())
+	begun.is(b.t, http.StatusSeeOther)
+	return begun.header.Get("Location")
+}
+
+// complete sends the form of the processor's page.
+func (b *bench) complete(bankPage string) {
+	b.t.Helper()
+	b.do(http.MethodPost, bankPage, account().Encode()).is(b.t, http.StatusSeeOther)
+}
+
+// account is the processor's form as it should be filled in.
+func account() url.Values {
+	return url.Values{"account_holder_name": {"Hēmi O'Brien"}, "account_number": {"01-0902-0068389-00"}, "authority_confirmed": {"yes"}}
+}
+
+// confirm confirms the enrolment, with a first payment on this date.
+func (b *bench) confirm(first checkout.Optional[money.Date]) {
+	b.t.Helper()
+	c := b.stored()
+	yes := checkout.Some(true)
+	_, err := b.service.Confirm(b.t.Context(), service.Caller{ProviderCode: c.ProviderCode}, b.id, checkout.Confirm{
+		RequestID: "req_2", CheckoutID: checkout.Some(b.id),
+		ProviderCode: checkout.Some(c.ProviderCode), OrderID: checkout.Some(c.OrderID), Token: checkout.Some(b.token),
+		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
+		PaymentMethod: checkout.Some("service_payment_plan"), FirstPayment: first,
+		DepositConfirmed: yes, PaymentPlanAccepted: yes, InformationConfirmed: yes, PrivacyConsentAccepted: yes,
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -191,7 +253,7 @@ func (b *bench) complete() {
 // kill makes the mandate fail.
 func (b *bench) kill() {
 	b.t.Helper()
-	err := b.store.UpdateCheckout(b.t.Context(), b.id, ports.Queued{}, func(c checkout.Checkout) (checkout.Change, error) {
+	err := b.store.UpdateCheckout(b.t.Context(), b.id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 		c.Setup.Mandate = checkout.MandateFailed
 		return checkout.Change{Next: c}, nil
 	})
@@ -221,7 +283,7 @@ func (b *bench) do(method, target, form string, change ...func(*http.Request)) a
 		f(r)
 	}
 	handler := b.hosted
-	if strings.HasPrefix(r.URL.Path, "/sandbox/") {
+	if strings.Contains(r.URL.Path, fakeprocessor.Prefix+"/") {
 		handler = b.fake
 	}
 	w := httptest.NewRecorder()
@@ -237,13 +299,27 @@ func (b *bench) begin(change ...func(*http.Request)) answer {
 	return b.do(http.MethodPost, "/api/dd-setup", url.Values{"token": {b.token}}.Encode(), change...)
 }
 
+// text is the page without the marks around names.
+func (a answer) text() string {
+	return strings.NewReplacer("<bdi>", "", "</bdi>", "").Replace(a.body)
+}
+
 // wants reports what a text lacks.
 func (a answer) wants(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(a.body, text) {
+		if !strings.Contains(a.text(), text) {
 			t.Errorf("the page lacks %q:\n%s", text, a.body)
 		}
+	}
+}
+
+// reads reports a sentence that a page does not say, wherever its lines break and whatever stands out in it.
+func (a answer) reads(t *testing.T, sentence string) {
+	t.Helper()
+	words := strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(a.body, ""))), " ")
+	if !strings.Contains(words, sentence) {
+		t.Errorf("the page does not say %q:\n%s", sentence, words)
 	}
 }
 
@@ -251,7 +327,7 @@ func (a answer) wants(t *testing.T, texts ...string) {
 func (a answer) lacks(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		if strings.Contains(a.body, text) {
+		if strings.Contains(a.text(), text) {
 			t.Errorf("the page holds %q:\n%s", text, a.body)
 		}
 	}

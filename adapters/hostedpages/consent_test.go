@@ -86,12 +86,13 @@ func TestTermsThatAreNamedTwiceAreReadAgain(t *testing.T) {
 	}
 }
 
-// The payer closed the browser at the bank: nobody told us that the setup was done, and pressing again is no new consent.
+// The payer closed the browser at the bank, so that the service was not told that the setup was done. Pressing again is
+// no new consent.
 func TestConsentIsNotGivenAfterTheBankSetupIsDone(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
-	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
+	bank := b.start()
 	before, form := b.stored().Setup.Consent, b.pressed()
-	b.complete()
+	b.complete(bank)
 	b.now = b.now.Add(time.Hour)
 	b.do(http.MethodPost, "/api/dd-setup", form, fromAddr("198.51.100.66:1")).is(t, http.StatusSeeOther)
 	if got := b.stored().Setup.Consent; got != before {
@@ -103,8 +104,7 @@ func TestTheNoticeOfADoneSetupIsTheOneAgreedTo(t *testing.T) {
 	p := kowhai()
 	p.NoticeDays = 2
 	b := newBench(t, p, order(), 0)
-	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
-	b.complete()
+	b.setUp()
 	p.NoticeDays = 5
 	b.configure(p)
 	b.get(b.legalPath()).wants(t, "sooner than 2 calendar days after the day of that notice")

@@ -78,6 +78,20 @@ func TestNothingInlineAndNothingFromElsewhere(t *testing.T) {
 	}
 }
 
+func TestPagesAreCompressedWhereTheBrowserAcceptsIt(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	for _, path := range []string{b.setupPath(), b.legalPath(), b.start(), "/api/dd-setup/assets/style.css"} {
+		for accept, want := range map[string]string{"gzip": "gzip", "gzip, br": "gzip", "gzip;q=0": "", "br": "", "": ""} {
+			got := b.do(http.MethodGet, path, "", func(r *http.Request) { r.Header.Set("Accept-Encoding", accept) })
+			encoding, vary := got.header.Get("Content-Encoding"), got.header.Get("Vary")
+			if got.status != http.StatusOK || encoding != want || vary != "Accept-Encoding" {
+				t.Errorf("%s, Accept-Encoding %q: %d, Content-Encoding %q, Vary %q; want 200, %q and Accept-Encoding",
+					path, accept, got.status, encoding, vary, want)
+			}
+		}
+	}
+}
+
 func TestWrongMethod(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	for _, tt := range []struct{ method, path, allow string }{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // What a browser without script does: the page's own form, with what the payer types.
@@ -42,6 +43,16 @@ func (b *bench) follow(a answer) answer {
 	return b.get(at)
 }
 
+// poll reads the checkout as its provider does.
+func (b *bench) poll() checkout.Checkout {
+	b.t.Helper()
+	c, err := b.service.Checkout(b.t.Context(), service.Caller{ProviderCode: "KOWHAI"}, b.id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
 func TestPayerSetsUpADirectDebit(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 
@@ -57,7 +68,11 @@ func TestPayerSetsUpADirectDebit(t *testing.T) {
 		"account_number": {"01 0902 0068389 00"}, "authority_confirmed": {"yes"}}))
 	done.is(t, http.StatusOK)
 	done.wants(t, "Your direct debit is set up", "https://enrol.kowhai.example/done?from=bank")
+	if c := b.stored(); c.SetupComplete() {
+		t.Errorf("setup = %+v, stored by reading the page", c.Setup)
+	}
 
+	b.poll()
 	setup := b.stored().Setup
 	if !b.stored().SetupComplete() || setup.AccountHolder != "Hēmi O'Brien" || setup.AccountTail != "89" ||
 		setup.Mandate != checkout.MandatePendingSubmission || !setup.CompletedAt.Equal(b.now) {
@@ -65,7 +80,7 @@ func TestPayerSetsUpADirectDebit(t *testing.T) {
 	}
 
 	// The back button, and the form once more.
-	again := b.follow(b.submit(form, url.Values{"account_holder_name": {"Somebody Else"},
+	again := b.follow(b.submit(form, url.Values{"account_holder_name": {"Someone Else"},
 		"account_number": {"12-3140-0171323-50"}, "authority_confirmed": {"yes"}}))
 	again.wants(t, "Your direct debit is set up")
 	if got := b.stored().Setup; got != setup {

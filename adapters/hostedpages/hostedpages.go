@@ -138,6 +138,7 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, token string, again
 		p.site.Show(w, r, "done.html", v)
 	default:
 		v := p.view(setup, "Set up your direct debit")
+		v.FormsTo = p.service.PageOrigins()
 		if again != (notice{}) {
 			c := p.content(setup)
 			c.Notice = again

@@ -1,16 +1,17 @@
 package hostedpages_test
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -30,7 +31,7 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 		"Initial payment", "Final instalment", "Total to pay",
 		`<tr><td>1</td><th scope="row">Monday 1</th><td>Initial payment</td><td class="amount">$200.00</td></tr>`,
 		`<tr><td>53</td><th scope="row">Monday 31</th><td>Final instalment</td><td class="amount">$53.85</td></tr>`,
-		"planned for sooner than 10 calendar days after the confirmation is taken on the first day that is late enough",
+		"No payment is taken sooner than 10 calendar days after the confirmation", "with one payment period between each and the next",
 		"on which banks do not process payments is taken on a later day",
 		`<form method="post" action="/api/dd-setup">`, `name="token" value="`+b.token+`"`,
 		`href="/api/dd-setup/legal?token=`, `href="https://enrol.kowhai.example/cancelled"`,
@@ -75,15 +76,25 @@ func TestPlanInWords(t *testing.T) {
 
 func TestReadingChangesNothing(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
-	before := b.stored()
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions, "PROPFIND"} {
-		for _, path := range []string{b.setupPath(), b.legalPath()} {
-			b.do(method, path, "")
+	read := func(when string) {
+		t.Helper()
+		before := b.stored()
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions, "PROPFIND"} {
+			for _, path := range []string{b.setupPath(), b.legalPath()} {
+				b.do(method, path, "")
+			}
+		}
+		if after := b.stored(); !reflect.DeepEqual(after, before) {
+			t.Errorf("%s: the checkout is %+v after reading, want %+v", when, after, before)
 		}
 	}
-	if after := b.stored(); !reflect.DeepEqual(after, before) {
-		t.Errorf("the checkout is %+v after reading, want %+v", after, before)
-	}
+	read("before the setup")
+	bank := b.start()
+	read("while the payer is at the processor")
+	b.complete(bank)
+	read("after the payer's part")
+	b.now = b.now.Add(time.Hour)
+	read("when the mandate is active")
 }
 
 func TestWhateverIsWrongWithATokenThePageIsOne(t *testing.T) {
@@ -129,11 +140,14 @@ func TestWhateverIsWrongWithATokenThePageIsOne(t *testing.T) {
 
 func TestFormLeadsToTheProcessor(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
+	var first string
 	for range 2 { // a double click
 		got := b.begin(func(r *http.Request) { r.Header.Set("Origin", "null") })
 		got.is(t, http.StatusSeeOther)
-		if at := got.header.Get("Location"); at != baseURL+"/sandbox/processor/billing-requests?token="+b.token {
-			t.Errorf("Location = %q", at)
+		at := got.header.Get("Location")
+		want := regexp.MustCompile("^" + baseURL + "/sandbox/processor/billing-requests/" + b.stored().Setup.BillingRequestID + "/[0-9a-f]{24}$")
+		if first = cmp.Or(first, at); at != first || !want.MatchString(at) {
+			t.Errorf("Location = %q, want %s, and the same as before, %q", at, want, first)
 		}
 		if got.header.Get("Cache-Control") != "no-store" || got.header.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("headers of the redirect: %v", got.header)
@@ -235,17 +249,7 @@ func TestDonePage(t *testing.T) {
 func TestConfirmedPage(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	b.setUp()
-	c := b.stored()
-	_, err := b.service.Confirm(t.Context(), service.Caller{ProviderCode: "KOWHAI"}, checkout.Confirm{
-		RequestID: "req_2", PathID: b.id, CheckoutID: checkout.Some(b.id),
-		ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("order-1"), Token: checkout.Some(b.token),
-		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
-		PaymentMethod: checkout.Some("service_payment_plan"), FirstPayment: order().First,
-		DepositConfirmed: true, PaymentPlanAccepted: true, InformationConfirmed: true, PrivacyConsentAccepted: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.confirm(order().First)
 	page := b.get(b.setupPath())
 	page.is(t, http.StatusOK)
 	page.wants(t, "is confirmed. There is nothing more to do here.", b.stored().Confirmation.AgreementNumber,

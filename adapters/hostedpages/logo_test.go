@@ -10,7 +10,7 @@ import (
 // dot is a PNG of one pixel.
 const dot = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-func TestLogoIsShownWithoutAskingAnybodyElse(t *testing.T) {
+func TestLogoIsShownWithoutAThirdPartyRequest(t *testing.T) {
 	p := kowhai()
 	for _, tt := range []struct {
 		name, url string
@@ -18,7 +18,7 @@ func TestLogoIsShownWithoutAskingAnybodyElse(t *testing.T) {
 	}{
 		{"a picture", dot, true},
 		{"an address", "https://cdn.kowhai.example/logo.png", false},
-		{"a picture that is none, which no check let through", "data:image/png;base64,PHNjcmlwdD4=", false},
+		{"a picture that is none, which a check would have refused", "data:image/png;base64,PHNjcmlwdD4=", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p.Branding.LogoURL = tt.url

@@ -25,7 +25,7 @@ type content struct {
 	SetupURL     string
 	LegalURL     string
 	LegalTitle   string
-	Terms        []agreement.Row // as the agreement repeats them
+	Terms        []term // as the agreement repeats them
 	TermsVersion string
 	TermsID      string // of the terms that this page shows
 	NoticePeriod string // of a payment: "10 calendar days"
@@ -58,7 +58,6 @@ func (p *pages) view(setup service.SetupPage, title string) web.View {
 		Logo:    template.URL(provider.Branding.Picture()), // which is nothing but a picture
 		Sandbox: provider.Environment == catalogue.Sandbox,
 		Frames:  provider.EnrolmentOrigins,
-		FormsTo: p.service.PageOrigins(),
 		Data:    p.content(setup),
 	}
 	if sheet := colourPath(provider.Branding.PrimaryColour); sheet != "" {
@@ -78,7 +77,7 @@ func (p *pages) content(setup service.SetupPage) content {
 		FormURL:      p.site.Path(setupPath),
 		SetupURL:     p.site.Path(setupPath) + "?token=" + url.QueryEscape(setup.Token),
 		LegalURL:     p.site.Path(legalPath) + "?token=" + url.QueryEscape(setup.Token),
-		Terms:        setup.DebitTerms.Rows(),
+		Terms:        viewTerms(setup.DebitTerms),
 		TermsVersion: agreement.Version,
 		TermsID:      setup.DebitTerms.Name(),
 		NoticePeriod: setup.DebitTerms.Notice(),
@@ -108,6 +107,19 @@ func (p *pages) content(setup service.SetupPage) content {
 		page.CompletedAt = setup.Completed.Format("3:04 pm MST")
 	}
 	return page
+}
+
+// term is one of the direct debit terms.
+type term struct {
+	Label string
+	Text  template.HTML // with the names of others marked
+}
+
+func viewTerms(terms agreement.DebitTerms) (view []term) {
+	for _, row := range terms.Rows() {
+		view = append(view, term{row.Label, web.Isolate(row.Value, terms.Provider, terms.Lender.Name)})
+	}
+	return view
 }
 
 // legalTitle names what the legal page holds.

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,8 +13,12 @@ import (
 // backlogLimit is how long the store may take to count its outbox.
 const backlogLimit = time.Second
 
-// backlog collects the state of the outbox whenever metrics are collected.
-type backlog struct{ *service.Service }
+// backlog collects the state of the outbox whenever metrics are collected. Where the store cannot count it, it logs why
+// and collects nothing, for an error would take a host's other metrics away with it.
+type backlog struct {
+	service *service.Service
+	log     *slog.Logger
+}
 
 // Describe implements [prometheus.Collector].
 func (b backlog) Describe(to chan<- *prometheus.Desc) {
@@ -25,9 +30,9 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
 	defer cancel()
-	pending, age, err := b.Backlog(ctx)
+	pending, age, err := b.service.Backlog(ctx)
 	if err != nil {
-		to <- prometheus.NewInvalidMetric(pendingEvents(), err)
+		b.log.ErrorContext(ctx, "collect metrics of the outbox", "error", err)
 		return
 	}
 	to <- prometheus.MustNewConstMetric(pendingEvents(), prometheus.GaugeValue, float64(pending))

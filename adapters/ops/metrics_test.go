@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-func TestEveryOccurrenceHasACounterOfItsOwn(t *testing.T) {
+func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 	series := map[service.Outcome]string{
 		service.OutcomeCreate:          "provider_checkout_creates_total",
 		service.OutcomeReplay:          "provider_checkout_replays_total",
@@ -24,11 +26,10 @@ func TestEveryOccurrenceHasACounterOfItsOwn(t *testing.T) {
 		service.OutcomeRecovery:        "provider_checkout_recoveries_total",
 	}
 	for _, counted := range service.Outcomes() {
-		metrics := ops.NewMetrics()
-		door, _ := newDoor(t, &outside{}, metrics)
+		handler, metrics, _ := newHandler(t, &outside{})
 		metrics.Count(counted)
 		metrics.Count(counted)
-		samples := lines(t, door)
+		samples := lines(t, handler)
 		for o, name := range series {
 			want := name + " 0"
 			if o == counted {
@@ -42,13 +43,12 @@ func TestEveryOccurrenceHasACounterOfItsOwn(t *testing.T) {
 }
 
 func TestRequestsAreCountedAndTimed(t *testing.T) {
-	metrics := ops.NewMetrics()
-	door, _ := newDoor(t, &outside{}, metrics)
+	handler, metrics, _ := newHandler(t, &outside{})
 	const one = "/v1/provider-checkouts/{checkoutId}"
 	metrics.ObserveRequest("GET", one, 200, 250*time.Millisecond)
 	metrics.ObserveRequest("GET", one, 200, 500*time.Millisecond)
 	metrics.ObserveRequest("GET", one, 404, 4*time.Second)
-	samples := lines(t, door)
+	samples := lines(t, handler)
 	for _, want := range []string{
 		`provider_checkout_http_requests_total{method="GET",route="` + one + `",status="200"} 2`,
 		`provider_checkout_http_requests_total{method="GET",route="` + one + `",status="404"} 1`,
@@ -65,12 +65,11 @@ func TestRequestsAreCountedAndTimed(t *testing.T) {
 }
 
 func TestCommitsAreCountedBySize(t *testing.T) {
-	metrics := ops.NewMetrics()
-	door, _ := newDoor(t, &outside{}, metrics)
+	handler, metrics, _ := newHandler(t, &outside{})
 	for _, writes := range []int{1, 1, 7, 64} {
 		metrics.ObserveCommit(writes)
 	}
-	samples := lines(t, door)
+	samples := lines(t, handler)
 	for _, want := range []string{
 		`provider_checkout_commit_batch_size_bucket{le="1"} 2`,
 		`provider_checkout_commit_batch_size_bucket{le="8"} 3`,
@@ -96,8 +95,8 @@ func TestOutboxIsCountedWhenItIsAskedFor(t *testing.T) {
 		{"an event of a machine whose clock is ahead", &outside{pending: 1, oldest: now.Add(time.Hour)}, "1", "0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			door, _ := newDoor(t, tt.outside, ops.NewMetrics())
-			samples := lines(t, door)
+			handler, _, _ := newHandler(t, tt.outside)
+			samples := lines(t, handler)
 			if !slices.Contains(samples, pending+tt.pending) || !slices.Contains(samples, age+tt.age) {
 				t.Errorf("want %s%s and %s%s in\n%s", pending, tt.pending, age, tt.age, strings.Join(samples, "\n"))
 			}
@@ -106,8 +105,8 @@ func TestOutboxIsCountedWhenItIsAskedFor(t *testing.T) {
 }
 
 func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
-	door, log := newDoor(t, &outside{backlogErr: errors.New("the disk is gone")}, ops.NewMetrics())
-	samples := lines(t, door)
+	handler, _, log := newHandler(t, &outside{backlogErr: errors.New("the disk is gone")})
+	samples := lines(t, handler)
 	if slices.ContainsFunc(samples, func(s string) bool { return strings.Contains(s, "outbox") }) {
 		t.Errorf("a made-up outbox is answered:\n%s", strings.Join(samples, "\n"))
 	}
@@ -117,6 +116,18 @@ func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
 		}
 	}
 	if !strings.Contains(log.String(), "the disk is gone") {
-		t.Errorf("the log %q does not say why", log)
+		t.Errorf("the log is %q, want it to say why", log)
+	}
+}
+
+// A host's handler may answer an error of any metric with an error of all.
+func TestOutboxThatCannotBeCountedIsNoErrorOfTheHostsRegistry(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	metrics := ops.NewMetrics(registry)
+	if _, err := ops.New(newService(t, &outside{backlogErr: errors.New("the disk is gone")}, metrics), ops.Options{Metrics: metrics}); err != nil {
+		t.Fatal(err)
+	}
+	if families, err := registry.Gather(); err != nil || len(families) == 0 {
+		t.Errorf("Gather() = %d families, %v; want all others", len(families), err)
 	}
 }

@@ -9,9 +9,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
@@ -28,7 +32,6 @@ var now = time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC)
 // outside is what the service of a test depends on: all is well with its zero value.
 type outside struct {
 	*memory.Store
-	fakeprocessor.Processor
 	storeErr, processorErr error
 
 	pending    int
@@ -40,14 +43,15 @@ func (o *outside) Backlog(context.Context) (int, time.Time, error) {
 	return o.pending, o.oldest, o.backlogErr
 }
 
-// store and processor tell the two apart by what Ready says.
-type store struct{ *outside }
+func (o *outside) Ready(context.Context) error { return o.storeErr }
 
-func (s store) Ready(context.Context) error { return s.storeErr }
+// processor is one whose state the test decides.
+type processor struct {
+	*fakeprocessor.Processor
+	err error
+}
 
-type processor struct{ *outside }
-
-func (p processor) Ready(context.Context) error { return p.processorErr }
+func (p processor) Ready(context.Context) error { return p.err }
 
 type printer struct{}
 
@@ -55,28 +59,43 @@ func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
 	return []byte("%PDF"), nil
 }
 
-// newDoor returns the operator's door of a service over o, and what it logs.
-func newDoor(t *testing.T, o *outside, metrics *ops.Metrics) (*ops.Door, *bytes.Buffer) {
+// newService returns a service over o that counts with metrics.
+func newService(t *testing.T, o *outside, metrics *ops.Metrics) *service.Service {
 	t.Helper()
 	o.Store = memory.New()
 	keyring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: keyring,
-		Store: store{o}, Processor: processor{o}, Printer: printer{}, Sender: webhook.New(webhook.Options{}),
+	const baseURL = "https://pay.example"
+	fake := fakeprocessor.New(fakeprocessor.Options{Records: o, BaseURL: baseURL})
+	svc, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
+		Store: o, Processor: processor{fake, o.processorErr}, Printer: printer{}, Sender: webhook.New(webhook.Options{}),
 		Now: func() time.Time { return now }, Rand: rand.Reader,
-		Report: func(context.Context, error) {}, Count: metrics.Count})
+		Report: func(context.Context, service.Failure) {}, Count: metrics.Count})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
-	return ops.New(svc, metrics, slog.New(slog.NewJSONHandler(&log, nil))), &log
+	return svc
 }
 
-func get(door http.Handler, path string) *httptest.ResponseRecorder {
+// newHandler returns the operator's handler of a service over o with a registry of its own, its metrics, and what it logs.
+func newHandler(t *testing.T, o *outside) (*ops.Handler, *ops.Metrics, *bytes.Buffer) {
+	t.Helper()
+	registry := ops.NewRegistry()
+	metrics := ops.NewMetrics(registry)
+	var log bytes.Buffer
+	handler, err := ops.New(newService(t, o, metrics), ops.Options{Metrics: metrics, Gatherer: registry,
+		Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler, metrics, &log
+}
+
+func get(handler http.Handler, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	door.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 	return w
 }
 
@@ -98,23 +117,23 @@ func TestReadyNamesEachCheck(t *testing.T) {
 			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			door, _ := newDoor(t, tt.outside, ops.NewMetrics())
+			handler, _, _ := newHandler(t, tt.outside)
 			if tt.drain {
-				door.Drain()
+				handler.Drain()
 			}
-			w := get(door, "/readyz")
+			w := get(handler, "/readyz")
 			if w.Code != tt.status || strings.TrimSpace(w.Body.String()) != tt.body {
 				t.Errorf("/readyz = %d %s, want %d %s", w.Code, w.Body, tt.status, tt.body)
 			}
-			if w := get(door, "/healthz"); w.Code != 200 || w.Body.String() != "{\"alive\":true}\n" {
-				t.Errorf("/healthz = %d %s: it lives, whatever it depends on", w.Code, w.Body)
+			if w := get(handler, "/healthz"); w.Code != 200 || w.Body.String() != "{\"alive\":true}\n" {
+				t.Errorf("/healthz = %d %s, want 200, whatever the service depends on", w.Code, w.Body)
 			}
 		})
 	}
 }
 
-func TestDoorHasThreePathsToRead(t *testing.T) {
-	door, _ := newDoor(t, &outside{}, ops.NewMetrics())
+func TestHandlerHasThreePathsToRead(t *testing.T) {
+	handler, _, _ := newHandler(t, &outside{})
 	for _, tt := range []struct {
 		method, path string
 		status       int
@@ -124,17 +143,65 @@ func TestDoorHasThreePathsToRead(t *testing.T) {
 		{"GET", "/", 404}, {"GET", "/debug/pprof/", 404}, {"GET", "/v1", 404}, {"GET", "/metrics/x", 404},
 	} {
 		w := httptest.NewRecorder()
-		door.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
+		handler.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
 		if w.Code != tt.status || w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s %s = %d with %v, want %d", tt.method, tt.path, w.Code, w.Header(), tt.status)
 		}
 	}
 }
 
+func TestHostWithMetricsOfItsOwn(t *testing.T) {
+	t.Run("may answer Prometheus elsewhere", func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		metrics := ops.NewMetrics(registry)
+		handler, err := ops.New(newService(t, &outside{pending: 3}, metrics), ops.Options{Metrics: metrics})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := get(handler, "/metrics"); w.Code != http.StatusNotFound {
+			t.Errorf("/metrics = %d, want 404", w.Code)
+		}
+		samples := lines(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+		if !slices.Contains(samples, "provider_checkout_outbox_pending_events 3") {
+			t.Errorf("the host's registry has no outbox:\n%s", strings.Join(samples, "\n"))
+		}
+	})
+	t.Run("may do without those of the service", func(t *testing.T) {
+		registry := ops.NewRegistry()
+		handler, err := ops.New(newService(t, &outside{}, ops.NewMetrics(prometheus.NewRegistry())), ops.Options{Gatherer: registry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sample := range lines(t, handler) {
+			if strings.HasPrefix(sample, "provider_checkout_") {
+				t.Errorf("/metrics has %q", sample)
+			}
+		}
+	})
+	t.Run("may run two services under labels", func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		for _, name := range []string{"a", "b"} {
+			metrics := ops.NewMetrics(prometheus.WrapRegistererWith(prometheus.Labels{"service": name}, registry))
+			if _, err := ops.New(newService(t, &outside{}, metrics), ops.Options{Metrics: metrics}); err != nil {
+				t.Errorf("service %s: %v", name, err)
+			}
+		}
+	})
+	t.Run("is told that one registry has two outboxes", func(t *testing.T) {
+		metrics := ops.NewMetrics(prometheus.NewRegistry())
+		for i, want := range []bool{true, false} {
+			handler, err := ops.New(newService(t, &outside{}, metrics), ops.Options{Metrics: metrics})
+			if (err == nil) != want || (handler != nil) != want {
+				t.Errorf("handler %d: %v, %v; want it to be made: %v", i+1, handler, err, want)
+			}
+		}
+	})
+}
+
 // lines returns the samples among a scrape, without their comments.
-func lines(t *testing.T, door http.Handler) []string {
+func lines(t *testing.T, handler http.Handler) []string {
 	t.Helper()
-	w := get(door, "/metrics")
+	w := get(handler, "/metrics")
 	text, err := io.ReadAll(w.Body)
 	if err != nil || w.Code != http.StatusOK {
 		t.Fatalf("/metrics = %d, %v", w.Code, err)

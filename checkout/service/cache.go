@@ -70,15 +70,25 @@ func newCache[K comparable, V any](life time.Duration) *cache[K, V] {
 	return &cache[K, V]{life: life, values: bounded.New[K, cached[V]](cacheSize)}
 }
 
-// get returns the value of key, as it was within the cache's life before now, or else as read says. A clock that
-// steps back makes no value live longer.
+// get returns the value of key, as it was within the cache's life before now, or else as read says.
 func (c *cache[K, V]) get(now time.Time, key K, read func() (V, error)) (V, error) {
-	if k, ok := c.values.Get(key); ok && now.Before(k.until) && !now.Before(k.until.Add(-c.life)) {
-		return k.value, nil
+	if value, ok := c.fresh(now, key); ok {
+		return value, nil
 	}
 	value, err := read()
 	if err == nil {
-		c.values.Put(key, cached[V]{value, now.Add(c.life)})
+		c.put(now, key, value)
 	}
 	return value, err
+}
+
+// fresh returns the value of key that was put in within the cache's life before now. A clock that steps back makes no
+// value live longer.
+func (c *cache[K, V]) fresh(now time.Time, key K) (value V, ok bool) {
+	k, ok := c.values.Get(key)
+	return k.value, ok && now.Before(k.until) && !now.Before(k.until.Add(-c.life))
+}
+
+func (c *cache[K, V]) put(now time.Time, key K, value V) {
+	c.values.Put(key, cached[V]{value, now.Add(c.life)})
 }

@@ -10,10 +10,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// observationLife is how long what the processor said is believed: however many poll a checkout, the processor
-// is asked no more often.
-const observationLife = 2 * time.Second
-
 // Checkout returns the caller's checkout, its setup as fresh as the processor tells within Config.PollTimeout.
 // The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND and BUSY.
 func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c checkout.Checkout, err error) {
@@ -27,7 +23,7 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c che
 	if err != nil {
 		return stored, err
 	}
-	fresh, err := s.refresh(ctx, stored, s.observeCached)
+	fresh, err := s.refresh(ctx, stored, s.observeForPoll)
 	if err != nil { // a stale answer is better than none
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: id, Err: err})
 		return stored, nil
@@ -78,18 +74,22 @@ func (s *Service) observe(ctx context.Context, c checkout.Checkout) (checkout.Ob
 	return s.observeWithin(ctx, c, s.cfg.ProcessorTimeout)
 }
 
-// observeCached returns what the processor said of the setup just now, or asks. Of those who would ask at once one
-// does, and the others wait for the answer.
-func (s *Service) observeCached(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
-	defer cancel()
-	unlock, err := s.observing.lock(ctx, c.Setup.BillingRequestID)
-	if err != nil {
-		return checkout.Observation{}, fmt.Errorf("wait for the answer to another: %w", err)
-	}
-	defer unlock()
-	return s.observed.get(s.now(), c.Setup.BillingRequestID, func() (checkout.Observation, error) {
+// observeForPoll returns what the processor said of the setup just now, or asks.
+func (s *Service) observeForPoll(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
+	return s.polled.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (checkout.Observation, error) {
 		return s.observeWithin(ctx, c, s.cfg.PollTimeout)
+	})
+}
+
+// observeForPage is observeForPoll, but goes by no poll's answer: a payer who comes back from the processor must see what
+// that led to, even if a poll asked a moment before. Polls go by its answers too.
+func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
+	return s.viewed.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (checkout.Observation, error) {
+		seen, err := s.observeWithin(ctx, c, s.cfg.PollTimeout)
+		if err == nil {
+			s.polled.put(s.now(), c.Setup.BillingRequestID, seen)
+		}
+		return seen, err
 	})
 }
 

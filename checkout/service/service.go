@@ -86,12 +86,12 @@ type Hooks struct {
 type Service struct {
 	cfg        Config
 	configured configured
-	observed   *cache[string, checkout.Observation] // by billing request
-	observing  locks                                // one poll asks about a billing request at a time
-	zone       *time.Location                       // of due dates and agreement numbers
-	recent     *bounded.Map[string, struct{}]       // orders that a create named
-	confirming locks                                // one confirm of a checkout renders its agreement at a time
-	stopping   atomic.Bool                          // Run has been told to end
+	polled     *observations                  // by polls
+	viewed     *observations                  // by setup pages
+	zone       *time.Location                 // of due dates and agreement numbers
+	recent     *bounded.Map[string, struct{}] // orders that a create named
+	confirming locks                          // one confirm of a checkout renders its agreement at a time
+	stopping   atomic.Bool                    // Run has been told to end
 
 	storeReady, processorReady, configurationReady probe
 	destinations                                   atomic.Bool // a provider that may be used has one
@@ -113,8 +113,8 @@ func New(c Config) (*Service, error) {
 		return nil, fmt.Errorf("service: %w", err)
 	}
 	return &Service{cfg: c, configured: newConfigured(c.Store),
-		observed: newCache[string, checkout.Observation](observationLife),
-		recent:   bounded.New[string, struct{}](recentOrders), zone: zone}, nil
+		polled: newObservations(), viewed: newObservations(),
+		recent: bounded.New[string, struct{}](recentOrders), zone: zone}, nil
 }
 
 func setDefault(d *time.Duration, otherwise time.Duration) {

@@ -41,7 +41,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	if err != nil || page.Checkout.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled {
 		return page, err
 	}
-	seen, err := s.observeCached(ctx, page.Checkout)
+	seen, err := s.observeForPage(ctx, page.Checkout)
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: page.Checkout.ID,
 			Err: fmt.Errorf("observe the setup: %w", err)})

@@ -1,0 +1,312 @@
+package hostedpages_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// bank is a processor whose pages are on another origin, and which says what the test says.
+type bank struct {
+	mu    sync.Mutex
+	says  checkout.Observation
+	err   error
+	begun int // calls
+	asked int
+
+	answer chan struct{} // if not nil, Observe waits until it is closed, or its context ends
+}
+
+const bankPages = "https://pay.bank.example https://bank.example:8443"
+
+var pending = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
+
+func (*bank) Info() ports.ProcessorInfo {
+	return ports.ProcessorInfo{Name: "bank", Environment: catalogue.Sandbox, PageOrigins: strings.Fields(bankPages)}
+}
+
+func (b *bank) Begin(_ context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.begun++
+	return ports.BillingRequest{ID: "BR-" + start.Key, URL: "https://pay.bank.example/flow/" + start.Key}, nil
+}
+
+func (b *bank) Observe(ctx context.Context, _ ports.Account, _ checkout.Setup) (checkout.Observation, error) {
+	b.mu.Lock()
+	b.asked++
+	says, err := b.says, b.err
+	b.mu.Unlock()
+	if b.answer != nil {
+		select {
+		case <-b.answer:
+		case <-ctx.Done():
+			return checkout.Observation{}, ctx.Err()
+		}
+	}
+	return says, err
+}
+
+func (*bank) Ready(context.Context) error { return nil }
+
+func (b *bank) say(o checkout.Observation) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.says = o
+}
+
+func (b *bank) calls() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asked
+}
+
+// done is what a processor says of a setup that was completed at a time.
+func done(at time.Time, mandate checkout.MandateStatus) checkout.Observation {
+	return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: mandate, MandateID: "MD-1",
+		Authorisation: checkout.CustomerInProgress, AccountHolder: "H O'BRIEN", AccountTail: "89", CompletedAt: at}
+}
+
+// atBank returns a bench whose processor is on another origin.
+func atBank(t *testing.T) (*bench, *bank) {
+	t.Helper()
+	processor := &bank{says: pending}
+	return benchOf(t, setting{provider: kowhai(), create: order(), processor: processor}), processor
+}
+
+// formAction returns where the policy of a page lets its forms lead.
+func (a answer) formAction() string {
+	_, rest, _ := strings.Cut(a.header.Get("Content-Security-Policy"), "form-action ")
+	directive, _, _ := strings.Cut(rest, ";")
+	return directive
+}
+
+// The browsers of the Chromium family hold a form to form-action where its redirect leads, too.
+func TestFormMayLeadToThePagesOfTheProcessorAndNowhereElse(t *testing.T) {
+	b, processor := atBank(t)
+	form := b.pressed()
+	pages := map[string]answer{"the first page": b.get(b.setupPath())}
+	p := kowhai()
+	p.NoticeDays = 2
+	b.configure(p)
+	pages["the page of terms that changed"] = b.do(http.MethodPost, "/api/dd-setup", form)
+	if at := b.start(); !strings.HasPrefix(at, "https://pay.bank.example/flow/") {
+		t.Errorf("the form leads to %q, want the processor's page", at)
+	}
+	pages["the page of a payer who went back"] = b.get(b.setupPath())
+	b.now = b.now.Add(time.Minute)
+	processor.say(done(b.now, checkout.MandateFailed))
+	pages["the page of a mandate that failed"] = b.get(b.setupPath())
+	for name, page := range pages {
+		page.wants(t, `<form method="post"`)
+		if got, want := page.formAction(), "'self' "+bankPages; got != want {
+			t.Errorf("%s: form-action %s, want %s", name, got, want)
+		}
+	}
+	for name, page := range map[string]answer{"the legal page": b.get(b.legalPath()), "the page of no token": b.get("/api/dd-setup")} {
+		page.lacks(t, "<form")
+		if got := page.formAction(); got != "'self'" {
+			t.Errorf("%s has no form: form-action %s, want 'self'", name, got)
+		}
+	}
+}
+
+func TestPayerWhoComesBackSeesWhatTheProcessorSays(t *testing.T) {
+	b, processor := atBank(t)
+	b.start()
+	if c := b.poll(); c.SetupComplete() {
+		t.Fatalf("setup = %+v before the payer's part", c.Setup)
+	}
+	processor.say(done(b.now, checkout.MandatePendingSubmission)) // in the moment of the poll, whose answer is kept for a while
+	page := b.get(b.setupPath())
+	page.wants(t, "Your direct debit is set up", `<script src="/api/dd-setup/assets/setup.js?v=`, "data-notify=")
+	page.lacks(t, "<form")
+	// The page's script says "setup_changed" to the provider's page, which polls.
+	if c := b.poll(); !c.SetupComplete() {
+		t.Errorf("a poll after the page says %+v, want the setup complete as on the page", c.Setup)
+	}
+}
+
+func TestHoweverManyLoadThePageTheProcessorIsAskedOnceInTwoSeconds(t *testing.T) {
+	b, processor := atBank(t)
+	b.start()
+	b.poll()
+	before := processor.calls()
+	load := func(want int) {
+		t.Helper()
+		for range 20 {
+			b.get(b.setupPath()).is(t, http.StatusOK)
+			b.get(b.legalPath()).is(t, http.StatusOK)
+		}
+		if got := processor.calls() - before; got != want {
+			t.Errorf("40 pages asked the processor %d times, want %d", got, want)
+		}
+		before = processor.calls()
+	}
+	load(1)
+	b.now = b.now.Add(2*time.Second - 1)
+	load(0)
+	b.now = b.now.Add(1)
+	load(1)
+	processor.err, b.failing = errors.New("the processor is down"), true
+	b.now = b.now.Add(2 * time.Second)
+	load(1) // a processor that fails is not asked more often than one that answers
+	b.get(b.setupPath()).wants(t, "Continue to bank details")
+	processor.err = nil
+	b.now = b.now.Add(2 * time.Second)
+	processor.say(done(b.now, checkout.MandateSubmitted))
+	load(1)
+	b.get(b.setupPath()).wants(t, "Your direct debit is set up")
+}
+
+func TestPagesThatAreLoadedAtOnceShareOneAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		hangs bool
+		took  time.Duration
+		want  string
+	}{
+		{"a processor that answers", false, 0, "Your direct debit is set up"},
+		{"a processor that hangs", true, time.Second, "Continue to bank details"}, // the record is shown
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, processor := atBank(t)
+				b.start()
+				b.failing = tt.hangs
+				processor.say(done(b.now, checkout.MandateActive))
+				processor.answer = make(chan struct{})
+				before, begun := processor.calls(), time.Now()
+				pages := make([]answer, 20)
+				var all sync.WaitGroup
+				for i := range pages {
+					all.Go(func() { pages[i] = b.get(b.setupPath()) })
+				}
+				synctest.Wait() // every load waits for the answer
+				if !tt.hangs {
+					close(processor.answer)
+				}
+				all.Wait()
+				for _, page := range pages {
+					page.wants(t, tt.want)
+				}
+				if asked, took := processor.calls()-before, time.Since(begun); asked != 1 || took != tt.took {
+					t.Errorf("%d pages at once asked %d times and took %v, want once and %v", len(pages), asked, took, tt.took)
+				}
+			})
+		})
+	}
+}
+
+func TestProcessorIsNotAskedBeforeTheSetupIsBegun(t *testing.T) {
+	b, processor := atBank(t)
+	for _, path := range []string{b.setupPath(), b.legalPath(), "/api/dd-setup?token=x"} {
+		b.get(path)
+	}
+	b.start()
+	if got := processor.calls(); got != 0 {
+		t.Errorf("the processor was asked %d times of a setup that it did not know", got)
+	}
+	b.get(b.setupPath())
+	if got := processor.calls(); got != 1 {
+		t.Errorf("the processor was asked %d times after the start, want once", got)
+	}
+}
+
+func TestLoadingThePageStoresNothing(t *testing.T) {
+	b, processor := atBank(t)
+	b.start()
+	stored, updates := b.stored(), b.store.updates.Load()
+	for _, says := range []checkout.Observation{
+		{BillingRequest: checkout.BillingReadyToFulfil}, done(b.now, checkout.MandateActive), done(b.now, checkout.MandateFailed),
+	} {
+		processor.say(says)
+		b.now = b.now.Add(time.Minute)
+		b.get(b.setupPath()).is(t, http.StatusOK)
+		b.get(b.legalPath()).is(t, http.StatusOK)
+	}
+	if got := b.stored(); !reflect.DeepEqual(got, stored) || b.store.updates.Load() != updates {
+		t.Errorf("after %d updates the checkout is %+v, want none and %+v", b.store.updates.Load()-updates, got, stored)
+	}
+}
+
+func TestMandateThatDiedIsNeverShownAsSetUp(t *testing.T) {
+	for mandate, want := range map[checkout.MandateStatus]string{
+		checkout.MandateFailed: "The bank setup failed", checkout.MandateCancelled: "The direct debit was cancelled",
+		checkout.MandateExpired: "The direct debit has ended", checkout.MandateBlocked: "The direct debit has ended",
+	} {
+		for name, polled := range map[string]bool{"first seen by the page": false, "seen alive by a poll before": true} {
+			t.Run(string(mandate)+", "+name, func(t *testing.T) {
+				b, processor := atBank(t)
+				b.start()
+				if polled {
+					processor.say(done(b.now, checkout.MandateActive))
+					b.poll()
+					b.get(b.setupPath()).wants(t, "Your direct debit is set up")
+				}
+				b.now = b.now.Add(time.Minute)
+				processor.say(done(b.now, mandate))
+				page := b.get(b.setupPath())
+				page.wants(t, want, "Your earlier bank setup is no longer valid.", "<form")
+				page.lacks(t, "Your direct debit is set up", "is being set up", "setup.js", "data-notify")
+				b.get(b.legalPath()).lacks(t, "you accepted the direct debit terms")
+			})
+		}
+	}
+}
+
+func TestSetupThatThePayerFinishedAndTheProcessorDidNotIsSettling(t *testing.T) {
+	nameless := func(at time.Time) checkout.Observation {
+		o := done(at, checkout.MandatePendingSubmission)
+		o.AccountHolder, o.AccountTail, o.CompletedAt = "", "", time.Time{}
+		return o
+	}
+	for _, says := range []checkout.Observation{
+		{BillingRequest: checkout.BillingReadyToFulfil, Authorisation: checkout.CustomerInProgress},
+		{BillingRequest: checkout.BillingFulfilling, Authorisation: checkout.CustomerInProgress},
+		nameless(time.Time{}),
+	} {
+		t.Run(string(says.BillingRequest), func(t *testing.T) {
+			b, processor := atBank(t)
+			form := b.pressed()
+			b.start()
+			processor.say(says)
+			page := b.get(b.setupPath())
+			page.is(t, http.StatusOK)
+			page.wants(t, "<h1>Your direct debit is being set up</h1>", "Diploma in Business", "You need not do anything",
+				`<a class="button" href="">`, `<a href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`)
+			page.lacks(t, "<form", "Continue to bank details", "Your direct debit is set up", "<script")
+
+			// The form of a page that is still open begins nothing: it would be a second mandate.
+			again := b.do(http.MethodPost, "/api/dd-setup", form)
+			again.is(t, http.StatusSeeOther)
+			if at := again.header.Get("Location"); at != baseURL+b.setupPath() || processor.begun != 1 {
+				t.Errorf("the form leads to %q after %d billing requests, want the setup page and one", at, processor.begun)
+			}
+			b.now = b.now.Add(time.Minute)
+			processor.say(done(b.now, checkout.MandatePendingSubmission))
+			b.get(b.setupPath()).wants(t, "Your direct debit is set up")
+		})
+	}
+}
+
+func TestPayerOfAProviderThatWasSwitchedOffIsToldSoAfterTheBankPage(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	bankPage := b.start()
+	off := kowhai()
+	off.Active = false
+	b.configure(off)
+	page := b.follow(b.do(http.MethodPost, bankPage, account().Encode()))
+	page.is(t, http.StatusGone)
+	page.wants(t, "This page is not available", "Kōwhai Institute cannot take direct debit setups here at the moment.")
+}

@@ -1,0 +1,28 @@
+package web_test
+
+import (
+	"html/template"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+)
+
+func TestIsolateMarksNamesAndEscapesAll(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		names []string
+		want  template.HTML
+	}{
+		{"", nil, ""},
+		{"a < b", nil, "a &lt; b"},
+		{"a < b", []string{""}, "a &lt; b"},
+		{"on behalf of רימון, by mail", []string{"רימון"}, "on behalf of <bdi>רימון</bdi>, by mail"},
+		{"Rimu & Rimu & Sons", []string{"Rimu", "Rimu & Sons"}, "<bdi>Rimu</bdi> &amp; <bdi>Rimu &amp; Sons</bdi>"},
+		{"it's <amp>", []string{"<amp>", "39", "amp"}, "it&#39;s <bdi>&lt;amp&gt;</bdi>"},
+		{"of <script>, </bdi>", []string{"<script>"}, "of <bdi>&lt;script&gt;</bdi>, &lt;/bdi&gt;"},
+	} {
+		if got := web.Isolate(tt.text, tt.names...); got != tt.want {
+			t.Errorf("Isolate(%q, %q) = %q, want %q", tt.text, tt.names, got, tt.want)
+		}
+	}
+}

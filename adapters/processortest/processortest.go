@@ -1,0 +1,169 @@
+// Package processortest holds every direct debit processor to what ports.Processor promises. The names of its cases are
+// those promises. A failure that only one processor shows is added here, not to that processor's own tests.
+//
+//	func TestProcessor(t *testing.T) {
+//		processortest.Processor(t, func(t *testing.T) processortest.Bench {
+//			p := …
+//			return processortest.Bench{Processor: p, Account: …, Visit: …, Complete: …}
+//		})
+//	}
+package processortest
+
+import (
+	"fmt"
+	"runtime/debug"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Bench is a processor under test, with what only its implementer can do: play the payer, and move time on.
+type Bench struct {
+	Processor ports.Processor
+	Account   ports.Account // that the processor serves
+	Other     ports.Account // another that it serves; where it is zero, the case that needs it is skipped
+
+	// Visit opens the page at the address that Begin returned, as the payer's browser does, and gives nothing yet.
+	Visit func(t *testing.T, url string)
+	// Complete fulfils the billing request on the page at that address, with bank details whose mandate lives, and
+	// returns the address to which the browser is sent then.
+	Complete func(t *testing.T, url string) (back string)
+	// Fail is Complete with bank details whose mandate dies, at once or as time passes. Where it is nil, the case that
+	// needs it is skipped.
+	Fail func(t *testing.T, url string) (back string)
+	// Pass lets time pass until the processor may say something new of the setups that are completed. Nil for one that
+	// says all it will ever say at once.
+	Pass func(t *testing.T)
+}
+
+// Open returns a bench, which is closed by t.Cleanup. Each case has one of its own, which may know the setups of others.
+type Open = func(t *testing.T) Bench
+
+// Processor runs the whole suite.
+func Processor(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"its description is complete and never changes", infoIsConstant},
+		{"it is ready for a start", readyForAStart},
+		{"a start leads to a page of the service or of a declared origin", startLeadsToAPage},
+		{"the same key finds the billing request again", sameKey},
+		{"another key makes another billing request", otherKey},
+		{"many starts at once under one key make one billing request", concurrentStarts},
+		{"a start takes whatever a checkout may hold", anyText},
+		{"what goes in is not changed", inputUnchanged},
+		{"each page leads back to the return URL of its own start", leadsBack},
+		{"before the payer is done a setup is pending and says nothing of the account", pendingBefore},
+		{"once fulfilled it says who gave the authority, over which account and when", fulfilledIsComplete},
+		{"nothing goes backwards", nothingGoesBack},
+		{"a mandate that died stays dead", deadStaysDead},
+		{"a key whose setup is completed makes no second billing request", completedKey},
+		{"setups know nothing of each other", setupsApart},
+		{"each account's setups are its own", accountsApart},
+		{"a billing request that it never made is an error", unknownBillingRequest},
+		{"a call whose context has ended is an error that says so", endedContext},
+		{"many may ask at once", concurrentObservations},
+	})
+}
+
+// promise is one case of the suite.
+type promise struct {
+	name  string
+	check func(t *testing.T, b Bench)
+}
+
+func run(t *testing.T, open Open, promises []promise) {
+	for _, p := range promises {
+		t.Run(p.name, func(t *testing.T) {
+			b := open(t)
+			if b.Processor == nil || b.Account == (ports.Account{}) || b.Visit == nil || b.Complete == nil {
+				t.Fatalf("bench %+v lacks its Processor, Account, Visit or Complete", b)
+			}
+			p.check(t, b)
+		})
+	}
+}
+
+// BaseURL is that of the service that the suite plays. A processor whose pages are the service's own has them under it.
+const BaseURL = "https://pay.example/enrol"
+
+// start returns a start of its own for a case: each name gives another key, as each enrolment and try does.
+func (b Bench) start(t *testing.T, name string) ports.SetupStart {
+	key := checkout.NaturalKey(b.Account.Environment, b.Account.ProviderCode, t.Name()+" "+name, "billing request 1")
+	return ports.SetupStart{
+		Key:          key,
+		Account:      b.Account,
+		ProviderName: "Kōwhai Institute",
+		CheckoutID:   b.Account.ProviderCode + "-1800000000000-" + key[:16],
+		ReturnURL:    BaseURL + "/api/dd-setup?token=" + key + ".1",
+		FrameOrigins: []string{"https://enrol.kowhai.example", "https://www.kowhai.example"},
+		Student:      checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@students.example.ac.nz"},
+		Description:  "Diploma in Business",
+	}
+}
+
+// begin begins a setup, or ends the test.
+func (b Bench) begin(t *testing.T, start ports.SetupStart) ports.BillingRequest {
+	t.Helper()
+	request, err := b.Processor.Begin(t.Context(), start)
+	if err != nil {
+		t.Fatalf("Begin(%+v): %v", start, err)
+	}
+	if request.ID == "" || request.URL == "" {
+		t.Fatalf("Begin(%+v) = %+v, want an id and an address", start, request)
+	}
+	return request
+}
+
+// observe asks about a billing request as the service does: what is on record of it is what was observed last.
+func (b Bench) observe(t *testing.T, account ports.Account, id string, last checkout.Observation) checkout.Observation {
+	t.Helper()
+	seen, err := b.ask(t, account, checkout.Setup{Try: 1, BillingRequestID: id, Observation: last})
+	if err != nil {
+		t.Fatalf("Observe of billing request %q: %v", id, err)
+	}
+	return seen
+}
+
+// ask calls Observe. A panic fails the test.
+func (b Bench) ask(t *testing.T, account ports.Account, setup checkout.Setup) (seen checkout.Observation, err error) {
+	t.Helper()
+	defer func() {
+		if v := recover(); v != nil {
+			t.Errorf("Observe of billing request %q panicked: %v\n%s", setup.BillingRequestID, v, debug.Stack())
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return b.Processor.Observe(t.Context(), account, setup)
+}
+
+// steps is how often the suite lets time pass before it takes what it sees for the end.
+const steps = 12
+
+// pass lets time pass; ok is false for a processor that says all at once.
+func (b Bench) pass(t *testing.T) (ok bool) {
+	if b.Pass != nil {
+		b.Pass(t)
+	}
+	return b.Pass != nil
+}
+
+// fulfilled observes a setup that the payer completed, until the billing request is fulfilled.
+func (b Bench) fulfilled(t *testing.T, id string) checkout.Observation {
+	t.Helper()
+	last := notBegun
+	for range steps {
+		seen := b.observe(t, b.Account, id, last)
+		if seen.BillingRequest == checkout.BillingFulfilled {
+			return seen
+		}
+		last = seen
+		if !b.pass(t) {
+			break
+		}
+	}
+	t.Fatalf("billing request %q is %+v after the payer's part, want it fulfilled in the end", id, last)
+	return last
+}
+
+// notBegun is on record of a setup of which nothing was observed.
+var notBegun = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}

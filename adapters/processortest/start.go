@@ -1,0 +1,181 @@
+package processortest
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// many is how many calls are made at once.
+const many = 24
+
+func infoIsConstant(t *testing.T, b Bench) {
+	first := b.Processor.Info()
+	if first.Name == "" || first.Name != strings.ToLower(first.Name) {
+		t.Errorf("Name = %q, want a word in lower case", first.Name)
+	}
+	if !first.Environment.Valid() || first.Environment != b.Account.Environment {
+		t.Errorf("Environment = %q, want that of its account, %q", first.Environment, b.Account.Environment)
+	}
+	for _, page := range first.PageOrigins {
+		u, err := url.Parse(page)
+		secure := err == nil && (u.Scheme == "https" || u.Scheme == "http" && first.Environment == catalogue.Sandbox)
+		if !secure || u.Host == "" || page != u.Scheme+"://"+strings.ToLower(u.Host) {
+			t.Errorf("PageOrigins has %q, want scheme://host[:port] alone, with https in production", page)
+		}
+	}
+	want := first
+	want.PageOrigins = slices.Clone(first.PageOrigins)
+	for i := range first.PageOrigins {
+		first.PageOrigins[i] = "https://changed.example"
+	}
+	b.begin(t, b.start(t, "a"))
+	if got := b.Processor.Info(); !reflect.DeepEqual(got, want) {
+		t.Errorf("Info() = %+v after its caller changed the answer, want %+v", got, want)
+	}
+}
+
+func readyForAStart(t *testing.T, b Bench) {
+	if err := b.Processor.Ready(t.Context()); err != nil {
+		t.Errorf("Ready: %v", err)
+	}
+	b.begin(t, b.start(t, "a"))
+}
+
+func startLeadsToAPage(t *testing.T, b Bench) {
+	request := b.begin(t, b.start(t, "a"))
+	u, err := url.Parse(request.URL)
+	if err != nil {
+		t.Fatalf("Begin led to %q: %v", request.URL, err)
+	}
+	origin, service := u.Scheme+"://"+u.Host, "https://pay.example"
+	if allowed := append(b.Processor.Info().PageOrigins, service); !slices.Contains(allowed, origin) {
+		t.Errorf("Begin leads to %q, want an address at one of %q: a browser leaves the setup page for no other", request.URL, allowed)
+	}
+	b.Visit(t, request.URL)
+}
+
+func sameKey(t *testing.T, b Bench) {
+	start := b.start(t, "a")
+	first := b.begin(t, start)
+	again := b.begin(t, start)
+	b.Visit(t, first.URL)
+	later := start
+	later.ReturnURL = start.ReturnURL + "2" // a later token of the setup page
+	third := b.begin(t, later)
+	for i, got := range []ports.BillingRequest{again, third} {
+		if got.ID != first.ID {
+			t.Errorf("start %d under one key made billing request %q, want %q, as the first did", i+2, got.ID, first.ID)
+		}
+		b.Visit(t, got.URL)
+	}
+}
+
+func otherKey(t *testing.T, b Bench) {
+	seen := map[string]string{}
+	for _, name := range []string{"first try", "second try", "another enrolment"} {
+		request := b.begin(t, b.start(t, name))
+		if other, twice := seen[request.ID]; twice {
+			t.Errorf("the keys of %s and of %s both made billing request %q", name, other, request.ID)
+		}
+		seen[request.ID] = name
+	}
+}
+
+func concurrentStarts(t *testing.T, b Bench) {
+	start := b.start(t, "a")
+	requests, errs := make([]ports.BillingRequest, many), make([]error, many)
+	together(many, func(i int) {
+		one := start
+		if i%2 == 1 {
+			one.ReturnURL += "2"
+		}
+		requests[i], errs[i] = b.Processor.Begin(t.Context(), one)
+	})
+	for i := range requests {
+		if errs[i] != nil || requests[i].ID != requests[0].ID {
+			t.Errorf("start %d of %d at once: %+v, %v; want billing request %q, as of the others", i, many, requests[i], errs[i], requests[0].ID)
+		}
+	}
+	b.Visit(t, requests[0].URL)
+}
+
+func anyText(t *testing.T, b Bench) {
+	wide := strings.Repeat("ā", 255) // the longest that a checkout holds
+	for _, text := range []string{
+		"x", wide, "Nguyễn Ωμέγα Жанна", "王小明", "נועה", "नर\u200dस", "👩‍🎓", `"<script>alert('1')</script>&amp;`, "100 % {{.}} $1 \\n",
+	} {
+		start := b.start(t, text)
+		start.ProviderName, start.Description = text, text
+		start.Student = checkout.Student{FirstName: text, LastName: text, Email: "tāne@" + strings.Repeat("h", 60) + ".example.nz"}
+		request, err := b.Processor.Begin(t.Context(), start)
+		if err != nil {
+			t.Errorf("Begin with the names %q: %v", text, err)
+			continue
+		}
+		b.Visit(t, request.URL)
+	}
+	start := b.start(t, "no frames")
+	start.FrameOrigins = nil // a provider that shows the setup in no frame
+	b.Visit(t, b.begin(t, start).URL)
+}
+
+func inputUnchanged(t *testing.T, b Bench) {
+	start, want := b.start(t, "a"), b.start(t, "a")
+	b.begin(t, start)
+	if !reflect.DeepEqual(start, want) {
+		t.Errorf("Begin made %+v of its argument, want it as it was, %+v", start, want)
+	}
+}
+
+func unknownBillingRequest(t *testing.T, b Bench) {
+	b.begin(t, b.start(t, "a"))
+	for _, id := range []string{"no such billing request", "../billing_requests?limit=1", ""} {
+		if seen, err := b.ask(t, b.Account, checkout.Setup{Try: 1, BillingRequestID: id, Observation: notBegun}); err == nil {
+			t.Errorf("Observe of billing request %q, which was never made: %+v, want an error", id, seen)
+		}
+	}
+}
+
+func endedContext(t *testing.T, b Bench) {
+	request := b.begin(t, b.start(t, "a"))
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	overdue, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	setup := checkout.Setup{Try: 1, BillingRequestID: request.ID, Observation: notBegun}
+	for _, ctx := range []context.Context{cancelled, overdue} {
+		_, begun := b.Processor.Begin(ctx, b.start(t, "b"))
+		_, observed := b.Processor.Observe(ctx, b.Account, setup)
+		for call, err := range map[string]error{"Begin": begun, "Observe": observed, "Ready": b.Processor.Ready(ctx)} {
+			if !errors.Is(err, ctx.Err()) && !errors.Is(err, ports.ErrBusy) {
+				t.Errorf("%s with a context that has ended: %v, want %v or %v", call, err, ctx.Err(), ports.ErrBusy)
+			}
+		}
+	}
+	b.Visit(t, b.begin(t, b.start(t, "b")).URL) // the key is good as ever
+}
+
+// together calls f n times at once.
+func together(n int, f func(i int)) {
+	begin := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			<-begin
+			f(i)
+		})
+	}
+	close(begin)
+	all.Wait()
+}

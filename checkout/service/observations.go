@@ -1,0 +1,51 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// observationLife is how long an answer of the processor is believed.
+const observationLife = 2 * time.Second
+
+// observations keeps what the processor said lately to callers of one kind. However many of them ask about a billing
+// request, at once or one after another, the processor is asked at most once in observationLife, whether it answers
+// or fails.
+type observations struct {
+	asking locks // by billing request
+	latest *cache[string, observed]
+}
+
+// observed is an answer of the processor, or why there was none.
+type observed struct {
+	seen checkout.Observation
+	err  error
+}
+
+func newObservations() *observations {
+	return &observations{latest: newCache[string, observed](observationLife)}
+}
+
+// get returns the answer about a billing request that is fresh, or else asks. A caller that hangs up does not end the
+// call, for others wait for its answer.
+func (o *observations) get(ctx context.Context, now func() time.Time, billingRequest string,
+	ask func(context.Context) (checkout.Observation, error)) (checkout.Observation, error) {
+	unlock, err := o.asking.lock(ctx, billingRequest)
+	if err != nil {
+		return checkout.Observation{}, err
+	}
+	defer unlock()
+	answer, ok := o.latest.fresh(now(), billingRequest)
+	if !ok {
+		answer.seen, answer.err = ask(context.WithoutCancel(ctx))
+		o.latest.put(now(), billingRequest, answer)
+	}
+	return answer.seen, answer.err
+}
+
+// put keeps an answer that was given to another kind of caller.
+func (o *observations) put(now time.Time, billingRequest string, seen checkout.Observation) {
+	o.latest.put(now, billingRequest, observed{seen: seen})
+}
