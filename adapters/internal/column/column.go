@@ -52,21 +52,23 @@ func (c Columns[T]) list(word func(Column[T]) string) string {
 	return strings.Join(words, ", ")
 }
 
-// Parameters returns the numbered parameters of the columns: "$5, $6, $7" for three columns, the sign $ and 5 as
-// the first number.
-func (c Columns[T]) Parameters(sign string, first int) string {
+// Numbers returns a numbered parameter for each column: "$5, $6, $7" if there are three and the first is 5.
+func (c Columns[T]) Numbers(first int) string {
 	n := first - 1
 	return c.list(func(Column[T]) string {
 		n++
-		return sign + strconv.Itoa(n)
+		return "$" + strconv.Itoa(n)
 	})
 }
 
-// Values returns what is written of v.
-func (c Columns[T]) Values(v *T) []any {
-	values := make([]any, len(c))
-	for i, column := range c {
-		values[i] = value(column.Field(v))
+// Marks returns a parameter without a number for each column: "?, ?, ?".
+func (c Columns[T]) Marks() string { return c.list(func(Column[T]) string { return "?" }) }
+
+// Values returns the given values, followed by what is written of v.
+func (c Columns[T]) Values(v *T, given ...any) []any {
+	values := append(make([]any, 0, len(given)+len(c)), given...)
+	for _, column := range c {
+		values = append(values, value(column.Field(v)))
 	}
 	return values
 }

@@ -118,9 +118,10 @@ func (reversing) Decrypt(ciphertext []byte, data string) ([]byte, error) {
 func TestStatementsListColumnsInOneOrder(t *testing.T) {
 	columns := column.Identity
 	for got, want := range map[string]string{
-		columns.Names():            "id, provider_code, provider_order_id, idempotency_key",
-		columns.Reads():            "id, provider_code, provider_order_id, coalesce(idempotency_key, provider_code || ':' || provider_order_id)",
-		columns.Parameters("$", 5): "$5, $6, $7, $8",
+		columns.Names():    "id, provider_code, provider_order_id, idempotency_key",
+		columns.Reads():    "id, provider_code, provider_order_id, coalesce(idempotency_key, provider_code || ':' || provider_order_id)",
+		columns.Numbers(5): "$5, $6, $7, $8",
+		columns.Marks():    "?, ?, ?, ?",
 	} {
 		if got != want {
 			t.Errorf("listed as %q, want %q", got, want)

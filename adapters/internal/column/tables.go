@@ -25,7 +25,7 @@ func DefaultKeyOrder(provider, key string) (order string, ok bool) {
 	return strings.CutPrefix(key, checkout.DefaultKey(provider, ""))
 }
 
-// State is the columns of a checkout that may change.
+// State is the columns of a checkout that may change, without Lookups.
 var State = Columns[checkout.Checkout]{
 	{Name: "request_id", Field: func(c *checkout.Checkout) any { return &c.RequestID }},
 	{Name: "created_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.CreatedAt) }},
@@ -52,15 +52,12 @@ var State = Columns[checkout.Checkout]{
 	{Name: "setup_tokens", Field: func(c *checkout.Checkout) any { return (*Tokens)(&c.Tokens) }},
 
 	{Name: "setup_try", Field: func(c *checkout.Checkout) any { return &c.Setup.Try }},
-	{Name: "billing_request_id", Field: func(c *checkout.Checkout) any { return &c.Setup.BillingRequestID }},
 	{Name: "billing_request_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.BillingRequest) }},
 	{Name: "mandate_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Mandate) }},
-	{Name: "mandate_id", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateID }},
 	{Name: "authorisation_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Authorisation) }},
 	{Name: "account_holder", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountHolder }},
 	{Name: "account_tail", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountTail }},
 	{Name: "setup_completed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.CompletedAt) }},
-	{Name: "look_again_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.LookAgain) }},
 	{Name: "consent", Field: func(c *checkout.Checkout) any { return (*Consent)(&c.Setup.Consent) }},
 
 	{Name: "confirmed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Confirmation.At) }},
@@ -71,8 +68,15 @@ var State = Columns[checkout.Checkout]{
 	{Name: "document_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.DocumentID }},
 }
 
+// Lookups is the columns of a checkout that may change and that have an index. They change a few times in a checkout's life.
+var Lookups = Columns[checkout.Checkout]{
+	{Name: "billing_request_id", Field: func(c *checkout.Checkout) any { return &c.Setup.BillingRequestID }},
+	{Name: "mandate_id", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateID }},
+	{Name: "look_again_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.LookAgain) }},
+}
+
 // Checkout is all columns of a checkout.
-var Checkout = slices.Concat(Identity, State)
+var Checkout = slices.Concat(Identity, State, Lookups)
 
 // Agreement is the columns of an agreement.
 var Agreement = Columns[agreement.Agreement]{
