@@ -126,7 +126,7 @@ func (s *Store) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	})
 }
 
-// store puts the change on record, or returns an error before anything is.
+// store puts the change on record, or returns an error and changes nothing.
 func (s *Store) store(id string, change checkout.Change, q ports.Enqueue) error {
 	r := s.rows[id]
 	r.checkout = copyCheckout(change.Next)

@@ -9,8 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// The copies share nothing with what they were made from, and are what every store
-// returns: times in UTC to the millisecond, an empty list nil.
+// The copies share no memory with their originals, and are normalised as every store returns them: times in UTC to the
+// millisecond, an empty list as nil.
 
 func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
@@ -24,6 +24,7 @@ func copyCheckout(c checkout.Checkout) checkout.Checkout {
 	}
 	c.Setup.CompletedAt = stored(c.Setup.CompletedAt)
 	c.Setup.LookAgain = stored(c.Setup.LookAgain)
+	c.Setup.Consent.At = stored(c.Setup.Consent.At)
 	c.Confirmation.At = stored(c.Confirmation.At)
 	return c
 }
@@ -31,6 +32,7 @@ func copyCheckout(c checkout.Checkout) checkout.Checkout {
 func copyAgreement(a agreement.Agreement) agreement.Agreement {
 	a.AcceptedAt = stored(a.AcceptedAt)
 	a.DirectDebit.AuthorisedAt = stored(a.DirectDebit.AuthorisedAt)
+	a.DirectDebit.Consent.At = stored(a.DirectDebit.Consent.At)
 	a.Schedule = copySlice(a.Schedule)
 	a.Terms.Blocks = copySlice(a.Terms.Blocks)
 	return a

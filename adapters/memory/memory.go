@@ -1,4 +1,4 @@
-// Package memory keeps everything in memory: for tests, and to try things out.
+// Package memory keeps everything in memory, for tests and for trying things out. Nothing outlives the process.
 package memory
 
 import (
@@ -14,9 +14,9 @@ import (
 
 var _ ports.Admin = (*Store)(nil)
 
-// Store is a ports.Admin that lasts as long as the process.
+// Store is a ports.Admin in memory.
 type Store struct {
-	mu      sync.Mutex // guards all that follows
+	mu      sync.Mutex // guards everything below
 	created []string   // ids of the checkouts in the order of their creation
 	rows    map[string]row
 	orders  map[name]string   // provider and order id → checkout id
@@ -33,7 +33,7 @@ type Store struct {
 	sandbox map[string][]byte // what the fake processor keeps
 }
 
-// row is all that is kept of one checkout but its events. It is replaced, never changed.
+// row is everything on record about one checkout but its events. It is replaced, never changed.
 type row struct {
 	checkout  checkout.Checkout
 	agreement *agreement.Agreement
@@ -57,7 +57,7 @@ func New() *Store {
 	}
 }
 
-// locked runs f while no other call is under way, unless ctx has ended.
+// locked runs f while no other call runs, unless ctx has ended.
 func (s *Store) locked(ctx context.Context, f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,48 +67,49 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// Ready implements [ports.Store]: memory is always there.
+// Ready implements [ports.Store]. Memory is always ready.
 func (s *Store) Ready(ctx context.Context) error { return ctx.Err() }
 
 // Export implements [ports.Exporter].
 func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
-	then, err := s.snapshot(ctx)
+	all, err := s.snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	for _, c := range then.configurations {
-		if err := step(ctx, visit.Configuration, c); err != nil {
+	for _, c := range all.configurations {
+		if err := call(ctx, visit.Configuration, c); err != nil {
 			return err
 		}
 	}
-	for _, k := range then.keys {
-		if err := step(ctx, visit.Key, k); err != nil {
+	for _, k := range all.keys {
+		if err := call(ctx, visit.Key, k); err != nil {
 			return err
 		}
 	}
-	for _, d := range then.records {
-		if err := step(ctx, visit.Checkout, d); err != nil {
+	for _, d := range all.records {
+		if err := call(ctx, visit.Checkout, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func step[T any](ctx context.Context, visit func(T) error, v T) error {
+// call calls visit, unless ctx has ended.
+func call[T any](ctx context.Context, visit func(T) error, v T) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return visit(v)
 }
 
-// moment is everything on record at one time, copied.
-type moment struct {
+// snapshot is a copy of everything on record at one time.
+type snapshot struct {
 	configurations []catalogue.Configuration
 	keys           []catalogue.Key
 	records        []ports.CheckoutRecord
 }
 
-func (s *Store) snapshot(ctx context.Context) (m moment, err error) {
+func (s *Store) snapshot(ctx context.Context) (m snapshot, err error) {
 	err = s.locked(ctx, func() error {
 		m.configurations = copyConfigurations(s.configurations)
 		m.keys = slices.Clone(s.keys)

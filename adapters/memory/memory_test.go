@@ -9,5 +9,9 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	storetest.Store(t, func(*testing.T) ports.Store { return memory.New() })
+	storetest.Store(t, func(*testing.T) ports.Admin { return memory.New() })
+}
+
+func TestSandboxRecords(t *testing.T) {
+	storetest.SandboxRecords(t, func(*testing.T) *memory.Store { return memory.New() })
 }

@@ -23,7 +23,7 @@ func (e entry) record() ports.EventRecord {
 	return ports.EventRecord{Event: copyEvent(e.Event), Status: e.status, Attempts: e.attempts}
 }
 
-// enqueue stores the events, or none if one of them is known by its id or by its name.
+// enqueue stores the events, or none if the id or the name of one is on record.
 func (s *Store) enqueue(evs []events.Event, q ports.Enqueue) error {
 	for i, e := range evs {
 		same := func(o events.Event) bool {
@@ -76,7 +76,7 @@ func (s *Store) SettleEvent(ctx context.Context, eventID string, epoch int64, st
 	})
 }
 
-// change changes an event that is pending at the epoch.
+// change changes the event if it is pending and has the epoch.
 func (s *Store) change(ctx context.Context, eventID string, epoch int64, f func(*entry)) error {
 	return s.locked(ctx, func() error {
 		e, ok := s.event[eventID]

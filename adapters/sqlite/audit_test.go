@@ -14,13 +14,13 @@ import (
 func TestChargesAreReadBySQL(t *testing.T) {
 	path := file(t)
 	db := open(t, path, sqlite.Options{})
-	c := checkout.Checkout{ID: "KOWHAI-1-a", ProviderCode: "KOWHAI", OrderID: "order-1"}
+	c := checkout.Checkout{ID: "KOWHAI-1-a", ProviderCode: "KOWHAI", OrderID: "order-1", IdempotencyKey: "key-1"}
 	a := agreement.Agreement{Number: "PPA-2026-000001", CheckoutID: c.ID, Schedule: []money.Charge{
 		{Sequence: 1, Type: money.InitialPayment, Due: money.Date{Year: 2027, Month: 2, Day: 1}, Amount: 200_00},
 		{Sequence: 2, Type: money.FinalInstalment, Due: money.Date{Year: 2027, Month: 2, Day: 8}, Amount: 1<<53 + 1},
 	}}
 	change := checkout.Change{Next: c, Agreement: &a}
-	if err := db.InsertCheckout(t.Context(), change, ports.Queued{}); err != nil {
+	if err := db.InsertCheckout(t.Context(), change, ports.Enqueue{}); err != nil {
 		t.Fatalf("InsertCheckout: %v", err)
 	}
 

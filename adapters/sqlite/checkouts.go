@@ -3,98 +3,102 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// The identity of a checkout never changes; its state may.
-const (
-	checkoutState = `request_id, created_ms, status, first_name, last_name, email,
-		course_code, course_name, price_cents, upfront_cents, principal_cents,
-		payment_frequency, number_of_instalments, instalment_cents, final_instalment_cents, first_payment_date,
-		contact_id, opportunity_id, dda_id, setup_tokens,
-		setup_try, billing_request_id, billing_request_status, mandate_status, authorisation_status,
-		account_holder, account_tail, setup_completed_ms,
-		confirmed_ms, confirmed_by_request_id, agreed_first_date, agreement_id, agreement_number, document_id, consent`
-	stateValues = `?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?, ?,  ?, ?, ?, ?, ?,  ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?`
+var (
+	// insertCheckout fails because id is NULL if another order has spelled the key in a header. The parameters have no
+	// numbers, for which the driver would look up each one's name.
+	insertCheckout = `INSERT INTO checkouts (` + column.Checkout.Names() + `)
+		VALUES (iif(EXISTS (SELECT 1 FROM checkouts WHERE provider_code = ? AND idempotency_key = ?), NULL, ?), ` +
+		column.Checkout[1:].Marks() + `)`
+	updateCheckout = `UPDATE checkouts SET (` + column.State.Names() + `) = (` + column.State.Marks() + `) WHERE id = ?`
+	// SQLite writes the index entries of every column that an UPDATE names, changed or not: a page for each index.
+	updateLookups = `UPDATE checkouts SET (` + column.Lookups.Names() + `) = (` + column.Lookups.Marks() + `) WHERE id = ?`
 
-	insertCheckout = `INSERT INTO checkouts (id, provider_code, provider_order_id, idempotency_key, ` + checkoutState + `)
-		VALUES (?, ?, ?, nullif(?, ''), ` + stateValues + `)`
-	updateCheckout = `UPDATE checkouts SET (` + checkoutState + `) = (` + stateValues + `) WHERE id = ?`
-
-	// A checkout is read as one JSON array, for one value of a row costs a quarter of forty.
-	checkouts = `SELECT json_array(id, provider_code, provider_order_id, coalesce(idempotency_key, ''), ` + checkoutState + `)
-		FROM checkouts`
+	// A checkout is read as one JSON array: to read each column as a value of its own takes four times as long.
+	jsonCheckout   = `json_array(` + column.Checkout.Reads() + `)`
+	checkouts      = `SELECT ` + jsonCheckout + ` FROM checkouts`
 	selectCheckout = checkouts + ` WHERE id = ?`
 	selectByOrder  = checkouts + ` WHERE provider_code = ? AND provider_order_id = ?`
-	selectByKey    = checkouts + ` WHERE provider_code = ? AND idempotency_key = ?`
+	selectByKey    = checkouts + ` WHERE seq = coalesce(
+		(SELECT seq FROM checkouts WHERE provider_code = ? AND idempotency_key = ?),
+		(SELECT seq FROM checkouts WHERE provider_code = ? AND provider_order_id = ? AND idempotency_key IS NULL))`
+	selectByBillingRequest = checkouts + ` WHERE billing_request_id = ? AND billing_request_id <> '' ORDER BY seq LIMIT 1`
+	selectByMandate        = checkouts + ` WHERE mandate_id = ? AND mandate_id <> '' ORDER BY seq LIMIT 1`
 )
 
-func identityOf(c checkout.Checkout) []any {
-	return []any{c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey}
-}
+const selectDefaultKey = `SELECT id FROM checkouts WHERE provider_code = ? AND provider_order_id = ? AND idempotency_key IS NULL`
 
-func stateOf(c checkout.Checkout) []any {
-	price, plan, setup, done := c.Intent.Pricing, c.Intent.Plan, c.Setup, c.Confirmation
-	return []any{
-		c.RequestID, column.Millis(c.CreatedAt), c.Status, c.Student.FirstName, c.Student.LastName, c.Student.Email,
-		c.CourseCode, c.Intent.CourseName, price.Price, price.Upfront, price.Principal,
-		plan.Frequency, plan.Number, plan.Regular, plan.Final, column.Day(plan.First),
-		c.Records.ContactID, c.Records.OpportunityID, c.Records.DDAID, column.TokensText(c.Tokens),
-		setup.Try, setup.BillingRequestID, setup.BillingRequest, setup.Mandate, setup.Authorisation,
-		setup.AccountHolder, setup.AccountTail, column.Millis(setup.CompletedAt),
-		column.Millis(done.At), done.RequestID, column.Day(done.FirstPayment), done.AgreementID, done.AgreementNumber, done.DocumentID,
-		column.ConsentText(setup.Consent),
-	}
-}
+const selectDue = `SELECT id FROM checkouts WHERE look_again_ms <= ? ORDER BY look_again_ms, seq LIMIT ?`
 
 func scanCheckout(r row) (c checkout.Checkout, err error) {
-	var array []byte
-	if err := r.Scan((*sql.RawBytes)(&array)); err != nil {
+	var array sql.RawBytes
+	if err := r.Scan(&array); err != nil {
 		return c, err
 	}
-	price, plan, setup, done := &c.Intent.Pricing, &c.Intent.Plan, &c.Setup, &c.Confirmation
-	read := newArray(array)
-	read.texts(&c.ID, &c.ProviderCode, &c.OrderID, &c.IdempotencyKey, &c.RequestID)
-	read.time(&c.CreatedAt)
-	read.texts((*string)(&c.Status), &c.Student.FirstName, &c.Student.LastName, &c.Student.Email,
-		&c.CourseCode, &c.Intent.CourseName)
-	read.numbers((*int64)(&price.Price), (*int64)(&price.Upfront), (*int64)(&price.Principal))
-	read.texts((*string)(&plan.Frequency))
-	read.int(&plan.Number)
-	read.numbers((*int64)(&plan.Regular), (*int64)(&plan.Final))
-	read.date(&plan.First)
-	read.texts(&c.Records.ContactID, &c.Records.OpportunityID, &c.Records.DDAID)
-	read.scan(column.Tokens(&c.Tokens))
-	read.int(&setup.Try)
-	read.texts(&setup.BillingRequestID, (*string)(&setup.BillingRequest), (*string)(&setup.Mandate),
-		(*string)(&setup.Authorisation), &setup.AccountHolder, &setup.AccountTail)
-	read.time(&setup.CompletedAt)
-	read.time(&done.At)
-	read.texts(&done.RequestID)
-	read.date(&done.FirstPayment)
-	read.texts(&done.AgreementID, &done.AgreementNumber, &done.DocumentID)
-	read.scan(column.Consent(&setup.Consent))
-	return c, read.end()
+	return c, readArray(array, column.Checkout, &c)
 }
 
-// InsertCheckout implements [ports.Checkouts].
-func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Queued) error {
-	c := change.Next
-	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		if _, err := tx.exec(ctx, insertCheckout, append(identityOf(c), stateOf(c)...)...); err != nil {
-			return err
-		}
-		return tx.storeRest(ctx, change, queued)
-	})
-	if err != nil {
-		return fmt.Errorf("insert checkout %s: %w", c.ID, err)
+// defaultKeyOrder returns the order whose default key this is, or nil.
+func defaultKeyOrder(provider, key string) any {
+	if order, ok := column.DefaultKeyOrder(provider, key); ok {
+		return order
 	}
 	return nil
 }
+
+// InsertCheckout implements [ports.Checkouts].
+func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+		if err := tx.insert(ctx, change.Next); err != nil {
+			return err
+		}
+		return tx.storeRest(ctx, change, enqueue)
+	})
+	if err != nil {
+		return fmt.Errorf("insert checkout %s: %w", change.Next.ID, err)
+	}
+	return nil
+}
+
+var errKeyTaken = fmt.Errorf("%w: the idempotency key is taken", ports.ErrDuplicate)
+
+// insert inserts the checkout, unless its key is taken by any spelling. A default key is kept as NULL, so that the index
+// of the keys, and with it a page to write, is for headers only: it finds two headers that are alike. insertCheckout
+// finds a header that has this order's default key. Whether this header has another order's default key is looked up first;
+// only the one writer inserts, so that this stays true.
+func (tx *tx) insert(ctx context.Context, c checkout.Checkout) error {
+	values := column.Checkout.Values(&c, c.ProviderCode, c.IdempotencyKey)
+	switch order, ok := column.DefaultKeyOrder(c.ProviderCode, c.IdempotencyKey); {
+	case ok && order == c.OrderID:
+		values[2+keyColumn] = nil
+	case ok:
+		switch _, err := one(ctx, tx, scanValue[string], selectDefaultKey, c.ProviderCode, order); {
+		case err == nil:
+			return errKeyTaken
+		case !errors.Is(err, ports.ErrNotFound):
+			return err
+		}
+	}
+	_, err := tx.exec(ctx, insertCheckout, values...)
+	if isCode(err, sqlite3.SQLITE_CONSTRAINT_NOTNULL) {
+		return errKeyTaken
+	}
+	return err
+}
+
+// keyColumn is the index of idempotency_key among the columns.
+const keyColumn = 3
 
 // Checkout implements [ports.Checkouts].
 func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
@@ -114,17 +118,45 @@ func (db *DB) CheckoutByOrder(ctx context.Context, provider, order string) (chec
 	return c, nil
 }
 
-// CheckoutByKey implements [ports.Checkouts].
+// CheckoutByKey implements [ports.Checkouts]. Of two orders that an earlier version let have one key, it is the one whose
+// header spelled it.
 func (db *DB) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	c, err := one(ctx, &db.readers, scanCheckout, selectByKey, provider, key)
+	c, err := one(ctx, &db.readers, scanCheckout, selectByKey, provider, key, provider, defaultKeyOrder(provider, key))
 	if err != nil {
 		return c, fmt.Errorf("read checkout of %s by idempotency key: %w", provider, err)
 	}
 	return c, nil
 }
 
+// CheckoutByBillingRequest implements [ports.Checkouts].
+func (db *DB) CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
+	c, err := one(ctx, &db.readers, scanCheckout, selectByBillingRequest, id)
+	if err != nil {
+		return c, fmt.Errorf("read checkout by billing request %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// CheckoutByMandate implements [ports.Checkouts].
+func (db *DB) CheckoutByMandate(ctx context.Context, id string) (checkout.Checkout, error) {
+	c, err := one(ctx, &db.readers, scanCheckout, selectByMandate, id)
+	if err != nil {
+		return c, fmt.Errorf("read checkout by mandate %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// DueSetups implements [ports.Checkouts].
+func (db *DB) DueSetups(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	ids, err := all(ctx, &db.readers, scanValue[string], selectDue, now.UnixMilli(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read due setups: %w", err)
+	}
+	return ids, nil
+}
+
 // UpdateCheckout implements [ports.Checkouts].
-func (db *DB) UpdateCheckout(ctx context.Context, id string, queued ports.Queued,
+func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		c, err := one(ctx, tx, scanCheckout, selectCheckout, id)
@@ -136,18 +168,31 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, queued ports.Queued
 			return err
 		}
 		change.Next.ID = id
-		if _, err := tx.exec(ctx, updateCheckout, append(stateOf(change.Next), id)...); err != nil {
+		if err := tx.update(ctx, c, change.Next); err != nil {
 			return fmt.Errorf("update checkout %s: %w", id, err)
 		}
-		if err := tx.storeRest(ctx, change, queued); err != nil {
+		if err := tx.storeRest(ctx, change, enqueue); err != nil {
 			return fmt.Errorf("update checkout %s: %w", id, err)
 		}
 		return nil
 	})
 }
 
-// storeRest stores what comes with a checkout.
-func (tx *tx) storeRest(ctx context.Context, change checkout.Change, queued ports.Queued) error {
+// update stores the next state of a checkout.
+func (tx *tx) update(ctx context.Context, c, next checkout.Checkout) error {
+	if _, err := tx.exec(ctx, updateCheckout, append(column.State.Values(&next), next.ID)...); err != nil {
+		return err
+	}
+	lookups := column.Lookups.Values(&next)
+	if slices.Equal(lookups, column.Lookups.Values(&c)) {
+		return nil
+	}
+	_, err := tx.exec(ctx, updateLookups, append(lookups, next.ID)...)
+	return err
+}
+
+// storeRest stores what a change holds beside the checkout.
+func (tx *tx) storeRest(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
 	if change.Agreement != nil {
 		if err := tx.storeAgreement(ctx, *change.Agreement); err != nil {
 			return err
@@ -158,5 +203,5 @@ func (tx *tx) storeRest(ctx context.Context, change checkout.Change, queued port
 			return err
 		}
 	}
-	return tx.enqueue(ctx, change.Events, queued)
+	return tx.storeEvents(ctx, change.Events, enqueue)
 }

@@ -11,44 +11,42 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const (
-	selectAllCheckouts = checkouts + ` ORDER BY seq`
-	selectDocumentInfo = `SELECT id, sha256, length(bytes) FROM documents WHERE agreement_number = ?`
-)
+var selectAllCheckouts = `SELECT id, ` + jsonCheckout + ` FROM checkouts ORDER BY seq`
 
-// Export implements [ports.Archive]. Everything is read in one transaction, which sees what
-// was stored when it read first.
+const selectDocumentInfo = `SELECT id, sha256, length(bytes) FROM documents WHERE agreement_number = ?`
+
+// Export implements [ports.Exporter]. It reads in one transaction, which is a snapshot from its first read on.
 func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
 	sqlTx, err := db.readers.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return fmt.Errorf("export: %w", meaning(err))
+		return fmt.Errorf("export: %w", mapError(err))
 	}
 	defer sqlTx.Rollback() // it wrote nothing
-	moment := snapshot{tx: sqlTx, prepared: map[string]*sql.Stmt{}}
-	for _, query := range []string{selectCourses, selectEvents, selectAgreementOfCheckout, selectDocumentInfo} {
-		if moment.prepared[query], err = sqlTx.PrepareContext(ctx, query); err != nil { // the transaction closes it
-			return fmt.Errorf("export: prepare: %w", meaning(err))
+	s := snapshot{tx: sqlTx, prepared: map[string]*sql.Stmt{}}
+	for _, query := range []string{selectEvents, selectAgreementOfCheckout, selectDocumentInfo} {
+		if s.prepared[query], err = sqlTx.PrepareContext(ctx, query); err != nil { // the transaction closes it
+			return fmt.Errorf("export: prepare: %w", mapError(err))
 		}
 	}
-	if err := db.eachConfiguration(ctx, moment, visit.Configuration); err != nil {
-		return err
+	configurations, err := db.configurations(ctx, s)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
 	}
-	if err := each(ctx, moment, scanKey, visit.Key, selectAPIKeys); err != nil {
-		return err
-	}
-	return each(ctx, moment, scanCheckout, func(c checkout.Checkout) error {
-		d, err := moment.dossier(ctx, c)
-		if err != nil {
-			return fmt.Errorf("export checkout %s: %w", c.ID, err)
+	for _, c := range configurations {
+		if err := visit.Configuration(c); err != nil {
+			return err
 		}
-		return visit.Checkout(d)
-	}, selectAllCheckouts)
+	}
+	if err := each(ctx, s, scanColumns(column.Key), visit.Key, selectAPIKeys); err != nil {
+		return err
+	}
+	return each(ctx, s, scanExported, func(e exported) error { return s.visit(ctx, e, visit) }, selectAllCheckouts)
 }
 
-// snapshot is the store at one moment.
+// snapshot is the store at one time.
 type snapshot struct {
 	tx       *sql.Tx
-	prepared map[string]*sql.Stmt // in the transaction: what is asked for each provider and checkout
+	prepared map[string]*sql.Stmt // what is read for each checkout
 }
 
 func (s snapshot) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
@@ -58,28 +56,63 @@ func (s snapshot) query(ctx context.Context, query string, args ...any) (*sql.Ro
 	return s.tx.QueryContext(ctx, query, args...)
 }
 
-func (s snapshot) dossier(ctx context.Context, c checkout.Checkout) (d ports.Dossier, err error) {
-	d.Checkout = c
-	if d.Events, err = all(ctx, s, scanEventRecord, selectEvents, c.ID); err != nil {
-		return d, err
+// exported is a checkout that is exported, or why it cannot be read.
+type exported struct {
+	id       string
+	checkout checkout.Checkout
+	err      error
+}
+
+func scanExported(r row) (e exported, err error) {
+	var array sql.RawBytes
+	if err := r.Scan(&e.id, &array); err != nil {
+		return e, err
 	}
-	a, err := one(ctx, s, scanAgreement, selectAgreementOfCheckout, c.ID)
-	if errors.Is(err, ports.ErrNotFound) {
-		return d, nil
+	e.err = readArray(array, column.Checkout, &e.checkout)
+	return e, nil
+}
+
+// visit calls visit with everything on record about the checkout.
+func (s snapshot) visit(ctx context.Context, e exported, visit ports.Visitor) error {
+	if e.err != nil {
+		return visit.Unreadable(e.id, fmt.Errorf("read checkout: %w", e.err))
+	}
+	r, err := s.record(ctx, e.checkout)
+	if bad, ok := errors.AsType[rowError](err); ok {
+		return visit.Unreadable(e.id, bad.error)
 	}
 	if err != nil {
-		return d, err
+		return fmt.Errorf("export checkout %s: %w", e.id, err)
 	}
-	d.Agreement = &a
+	return visit.Checkout(r)
+}
+
+// record returns everything on record about the checkout.
+func (s snapshot) record(ctx context.Context, c checkout.Checkout) (r ports.CheckoutRecord, err error) {
+	r.Checkout = c
+	if r.Events, err = all(ctx, s, scanEventRecord, selectEvents, c.ID); err != nil {
+		return r, fmt.Errorf("read events: %w", err)
+	}
+	a, err := one(ctx, s, scanColumns(column.Agreement), selectAgreementOfCheckout, c.ID)
+	if errors.Is(err, ports.ErrNotFound) {
+		return r, nil
+	}
+	if err != nil {
+		return r, fmt.Errorf("read agreement: %w", err)
+	}
+	r.Agreement = &a
 	info, err := one(ctx, s, scanDocumentInfo, selectDocumentInfo, a.Number)
 	if errors.Is(err, ports.ErrNotFound) {
-		return d, nil
+		return r, nil
 	}
-	d.Document = &info
-	return d, err
+	if err != nil {
+		return r, fmt.Errorf("read document: %w", err)
+	}
+	r.Document = &info
+	return r, nil
 }
 
 func scanDocumentInfo(r row) (i ports.DocumentInfo, err error) {
-	err = r.Scan(&i.ID, column.SHA256(&i.SHA256), &i.Size)
+	err = r.Scan(&i.ID, (*column.SHA256)(&i.SHA256), &i.Size)
 	return i, err
 }

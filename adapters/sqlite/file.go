@@ -16,8 +16,8 @@ import (
 // applicationID marks a SQLite file as a store: "PCk1".
 const applicationID = 0x50436b31
 
-// createFile makes the file, the owner's alone, unless there is one. SQLite gives its log and its
-// shared memory the mode of the file.
+// createFile makes the file, readable by its owner only, unless there is one. SQLite gives its log and its shared
+// memory the same mode.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -36,16 +36,16 @@ func createFile(path string) error {
 	return nil
 }
 
-// dsn names the file with the pragmas that every connection to it gets.
+// dsn returns the data source name of the file, with the pragmas that every connection gets.
 func dsn(path, mode string, pragmas ...string) string {
 	q := url.Values{"mode": {mode}, "_txlock": {"immediate"}, "_pragma": pragmas, "_dqs": {"0"}}
 	name := url.URL{Path: filepath.ToSlash(path)}
 	return "file:" + name.EscapedPath() + "?" + q.Encode()
 }
 
-// openWriter opens the one connection that writes. Its busy wait is short, for SQLite's own knows
-// nothing of a context: see patiently. The log is folded into the file every 16 MB, so that a page that
-// many commits touch is copied once; where a long reader made it grow, what is beyond 32 MB is given back.
+// openWriter opens the one connection that writes. Its busy time-out is short, because SQLite's wait does not end with
+// a context: see retryBusy. The log is checkpointed every 16 MB, so that a page that many commits change is copied into
+// the file once. If a long read made the log grow, it is truncated to 32 MB.
 func openWriter(ctx context.Context, path string) (pool, error) {
 	db, err := sql.Open("sqlite", dsn(path, "rw",
 		"busy_timeout(100)", "wal_autocheckpoint(4000)", "journal_size_limit(33554432)",
@@ -54,11 +54,10 @@ func openWriter(ctx context.Context, path string) (pool, error) {
 		return pool{}, err
 	}
 	db.SetMaxOpenConns(1)
-	return pool{db: db}, patiently(ctx, func() error { return setUp(ctx, db, path) })
+	return pool{db: db}, retryBusy(ctx, func() error { return setUp(ctx, db, path) })
 }
 
-// setUp checks the file and turns its log on: only once it is known to be a store's, for the
-// mode stays in the file.
+// setUp checks the file and turns write-ahead logging on. Only a store's file is changed: the mode is kept in the file.
 func setUp(ctx context.Context, db *sql.DB, path string) error {
 	if err := checkFile(ctx, db); err != nil {
 		return err
@@ -76,8 +75,8 @@ func setUp(ctx context.Context, db *sql.DB, path string) error {
 	})
 }
 
-// openReaders opens the pool that reads. Each connection keeps a megabyte of pages: with a quarter of that, gets are a
-// twentieth slower on a store of a few megabytes, and the process is no smaller by as much.
+// openReaders opens the pool that reads. Each connection caches a megabyte of pages: with a quarter of that, reads are 5 %
+// slower on a store of a few megabytes.
 func openReaders(ctx context.Context, path string) (pool, error) {
 	db, err := sql.Open("sqlite", dsn(path, "ro", "busy_timeout(2000)", "cache_size(-1024)", "query_only(ON)", "trusted_schema(OFF)"))
 	if err != nil {
@@ -109,7 +108,7 @@ func checkFile(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// checkPragmas reads back what was set: SQLite ignores a misspelt pragma in silence.
+// checkPragmas reads back what was set, because SQLite ignores a misspelt pragma silently.
 func checkPragmas(ctx context.Context, db *sql.DB, want map[string]string) error {
 	for pragma, value := range want {
 		var got string

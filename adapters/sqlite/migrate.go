@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Migrations are numbered from 1 without a gap, run in their order, and are never changed
-// once a store may have run them. Each leaves the schema fit for the program of the version before it, which
-// may have the store open meanwhile: a program accepts a schema that is one version newer than its own.
+// migrations are numbered from 1 without a gap, run in their order, and never changed once a store may have run
+// them. Each leaves a schema that the program of the version before can use, because it may have the store open: a
+// program accepts a schema that is one version newer than its own.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the store to the newest schema: every migration that it has not run, or none.
-// Of two processes that start at once, one waits and finds it done.
+// migrate runs every migration that the store has not run, or none. Of two processes that start at once, one waits and
+// then has nothing to run.
 func (w *writer) migrate(ctx context.Context) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -39,7 +39,7 @@ func (w *writer) migrate(ctx context.Context) error {
 	})
 }
 
-// run runs the migration of that name, which must bear that number.
+// run runs the migration of this name, which must have this number.
 func (tx *tx) run(ctx context.Context, name string, number int) error {
 	if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", number)) {
 		return fmt.Errorf("is not number %d", number)

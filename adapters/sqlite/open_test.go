@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +20,7 @@ import (
 
 func secret(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
-// shell opens the file as an auditor would.
+// shell opens the file as an auditor does.
 func shell(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -69,33 +68,20 @@ func TestReopen(t *testing.T) {
 		t.Fatalf("Open: %v", err)
 	}
 	want := addKey(t, first, "one")
-	numbers := []int64{draw(t, first)}
 	if err := first.Close(); err != nil {
 		t.Fatalf("Close: %v", err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the file does not bear its name: %v", err)
+		t.Errorf("the file does not have the name that was given: %v", err)
 	}
 	again := open(t, path, sqlite.Options{})
 	if got, err := again.Key(t.Context(), want.Hash); err != nil || got != want {
 		t.Errorf("Key after reopening = %+v, %v; want %+v", got, err, want)
 	}
-	numbers = append(numbers, draw(t, again))
-	if !slices.Equal(numbers, []int64{1, 2}) {
-		t.Errorf("agreement numbers = %v, want 1 and 2: the sequence goes on", numbers)
-	}
+	addKey(t, again, "two")
 }
 
-func draw(t *testing.T, db *sqlite.DB) int64 {
-	t.Helper()
-	n, err := db.DrawNumber(t.Context())
-	if err != nil {
-		t.Fatalf("DrawNumber: %v", err)
-	}
-	return n
-}
-
-func TestFilesAreTheOwnersAlone(t *testing.T) {
+func TestFilesAreReadableByTheirOwnerOnly(t *testing.T) {
 	path := file(t)
 	db := open(t, path, sqlite.Options{})
 	addKey(t, db, "one")
@@ -115,7 +101,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoStoreIsRefused(t *testing.T) {
+func TestFilesThatAreNoStoreAreRefused(t *testing.T) {
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
 	if err := os.WriteFile(in("text.db"), bytes.Repeat([]byte("not a database\n"), 500), 0o600); err != nil {
@@ -134,7 +120,7 @@ func TestWhatIsNoStoreIsRefused(t *testing.T) {
 	}
 }
 
-func TestDamageIsRefused(t *testing.T) {
+func TestDamagedFileIsRefused(t *testing.T) {
 	path := file(t)
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if err != nil {
@@ -164,7 +150,7 @@ func TestNewerSchema(t *testing.T) {
 	if err := shell(t, path).QueryRowContext(t.Context(), `PRAGMA user_version`).Scan(&version); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("one version newer is served, by who has it open and who opens it", func(t *testing.T) {
+	t.Run("one version newer is served, if it was open before and if it is opened then", func(t *testing.T) {
 		execute(t, shell(t, path), fmt.Sprintf(`PRAGMA user_version = %d`, version+1))
 		if err := db.Ready(t.Context()); err != nil {
 			t.Errorf("Ready: %v", err)
@@ -179,27 +165,6 @@ func TestNewerSchema(t *testing.T) {
 		execute(t, shell(t, path), fmt.Sprintf(`PRAGMA user_version = %d`, version+2))
 		openFails(t, path, sqlite.Options{}, "run the newer program")
 	})
-}
-
-// A program of the first version knows no particulars of an agreement, and no consent.
-func TestFirstSchema(t *testing.T) {
-	path := file(t)
-	open(t, path, sqlite.Options{})
-	const byFirstProgram = `INSERT INTO agreements (number, id, version, checkout_id, provider_order_id, provider_code,
-		provider_name, support_email, first_name, last_name, email, course_code, course_name, price_cents, upfront_cents,
-		principal_cents, payment_frequency, number_of_instalments, instalment_cents, final_instalment_cents,
-		first_payment_date, schedule, dda_id, account_holder, account_tail)
-		VALUES ('PPA-2026-00000' || %[1]d, '', '', 'checkout %[1]d', '', '', '', '', '', '', '', '', '', 0, 0, 0, '', 0, 0, 0, '', '[]', '', '', '')`
-	execute(t, shell(t, path), fmt.Sprintf(byFirstProgram, 1)) // while the newer one is there
-	execute(t, shell(t, path), `ALTER TABLE agreements DROP COLUMN particulars;
-		ALTER TABLE checkouts DROP COLUMN consent; ALTER TABLE providers DROP COLUMN notice_days; PRAGMA user_version = 1`)
-	execute(t, shell(t, path), fmt.Sprintf(byFirstProgram, 2)) // before it came
-	db := open(t, path, sqlite.Options{})
-	for _, number := range []string{"PPA-2026-000001", "PPA-2026-000002"} {
-		if a, err := db.Agreement(t.Context(), number); err != nil || !a.Terms.IsZero() {
-			t.Errorf("Agreement %s = %+v, %v; want one without terms", number, a, err)
-		}
-	}
 }
 
 func TestEmptyFileBecomesAStore(t *testing.T) {
@@ -217,7 +182,7 @@ func TestTheLockOfAnotherProcess(t *testing.T) {
 	other := shell(t, path)
 	execute(t, other, `BEGIN IMMEDIATE`)
 
-	t.Run("does not hinder reading", func(t *testing.T) {
+	t.Run("does not block reads", func(t *testing.T) {
 		if got, err := db.Key(t.Context(), k.Hash); err != nil || got != k {
 			t.Errorf("Key = %+v, %v; want %+v", got, err, k)
 		}
@@ -225,40 +190,43 @@ func TestTheLockOfAnotherProcess(t *testing.T) {
 	t.Run("is waited for no longer than the context", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		if _, err := db.DrawNumber(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("DrawNumber: got error %v, want that of the context", err)
+		if err := db.RevokeKey(ctx, k.ID, time.Now()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("RevokeKey: got error %v, want that of the context", err)
 		}
 	})
-	t.Run("held on to, leaves the store busy", func(t *testing.T) {
-		if _, err := db.DrawNumber(t.Context()); !errors.Is(err, ports.ErrBusy) {
-			t.Errorf("DrawNumber: got error %v, want ErrBusy", err)
+	t.Run("makes the store busy while it is held", func(t *testing.T) {
+		if err := db.RevokeKey(t.Context(), k.ID, time.Now()); !errors.Is(err, ports.ErrBusy) {
+			t.Errorf("RevokeKey: got error %v, want ErrBusy", err)
 		}
 	})
-	t.Run("once let go, is taken", func(t *testing.T) {
+	t.Run("is taken once it is released", func(t *testing.T) {
 		execute(t, other, `ROLLBACK`)
-		if got := draw(t, db); got != 1 {
-			t.Errorf("agreement number = %d, want 1: what was busy drew none", got)
+		if got, err := db.Key(t.Context(), k.Hash); err != nil || !got.RevokedAt.IsZero() {
+			t.Errorf("Key = %+v, %v; want it not revoked: the calls before failed", got, err)
+		}
+		if err := db.RevokeKey(t.Context(), k.ID, time.Now()); err != nil {
+			t.Errorf("RevokeKey: %v", err)
 		}
 	})
 }
 
-func TestWaitingForAnotherWriteHonoursTheContext(t *testing.T) {
+func TestWaitForAnotherWriteEndsWithTheContext(t *testing.T) {
 	db := open(t, file(t), sqlite.Options{})
 	err := db.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if _, err := db.DrawNumber(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("DrawNumber during another write: got error %v, want that of the context", err)
+		if err := db.RevokeKey(ctx, "one", time.Now()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("RevokeKey during another write: got error %v, want that of the context", err)
 		}
 		return all, nil
 	})
 	if err != nil {
 		t.Errorf("ReplaceProviders: %v", err)
 	}
-	draw(t, db)
+	addKey(t, db, "one")
 }
 
-func TestNothingIsMadeForOptionsThatCannotBe(t *testing.T) {
+func TestNoFileIsMadeForInvalidOptions(t *testing.T) {
 	path := file(t)
 	openFails(t, path, sqlite.Options{Environment: catalogue.Production}, "production needs the operator's secret")
 	openFails(t, path, sqlite.Options{Secrets: [][]byte{[]byte("short")}}, "at least 32")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What the connections were set to can be asked of them alone.
+// The settings of a connection can be read only on that connection.
 func TestConnections(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), Options{})
 	if err != nil {
@@ -24,11 +24,11 @@ func TestConnections(t *testing.T) {
 		want   string
 	}{
 		{"every commit reaches the disk", writer, "synchronous", "2"},
-		{"readers do not wait for the writer, nor it for them", writer, "journal_mode", "wal"},
-		{"references lead somewhere", writer, "foreign_keys", "1"},
+		{"readers and the writer do not wait for each other", writer, "journal_mode", "wal"},
+		{"foreign keys are enforced", writer, "foreign_keys", "1"},
 		{"readers only read", readers, "query_only", "1"},
 		{"the file is marked as a store", writer, "application_id", "1346595633"},
-		{"the schema is the newest", writer, "user_version", "3"},
+		{"the schema is the newest", writer, "user_version", "4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got string

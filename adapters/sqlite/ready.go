@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// Ready implements [ports.Store]. It writes the schema's version as it is: of an UPDATE that
-// changes nothing SQLite would write nothing. A store in which damage was found is not ready.
+// Ready implements [ports.Store]. It writes the schema's version again, because SQLite writes nothing for an UPDATE that
+// changes nothing. A store in which damage was found is not ready.
 func (db *DB) Ready(ctx context.Context) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -27,7 +27,7 @@ func (db *DB) Ready(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write to store %s: %w", db.path, err)
 	}
-	if err := db.inspection.damage(); err != nil {
+	if err := db.check.damage(); err != nil {
 		return fmt.Errorf("store %s: %w", db.path, err)
 	}
 	return nil

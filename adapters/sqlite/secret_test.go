@@ -28,7 +28,7 @@ func configure(t *testing.T, db *sqlite.DB) {
 	}
 }
 
-func sees(t *testing.T, db *sqlite.DB) {
+func decrypts(t *testing.T, db *sqlite.DB) {
 	t.Helper()
 	p, err := db.Provider(t.Context(), "KOWHAI")
 	if err != nil || p.Destination.Secret != signing {
@@ -36,11 +36,11 @@ func sees(t *testing.T, db *sqlite.DB) {
 	}
 }
 
-func TestSigningSecretsAreSealed(t *testing.T) {
+func TestWebhookSecretsAreEncrypted(t *testing.T) {
 	path := file(t)
 	db := open(t, path, under(secret('a')))
 	configure(t, db)
-	sees(t, db)
+	decrypts(t, db)
 	for _, suffix := range []string{"", "-wal"} {
 		data, err := os.ReadFile(path + suffix)
 		if err != nil {
@@ -50,14 +50,14 @@ func TestSigningSecretsAreSealed(t *testing.T) {
 			t.Errorf("store%s holds the signing secret in the clear", suffix)
 		}
 	}
-	var sealed int
-	err := shell(t, path).QueryRow(`SELECT count(*) FROM providers WHERE webhook_secret IS NOT NULL`).Scan(&sealed)
-	if err != nil || sealed != 1 {
-		t.Errorf("sealed secrets = %d, %v; want 1", sealed, err)
+	var encrypted int
+	err := shell(t, path).QueryRow(`SELECT count(*) FROM providers WHERE webhook_secret IS NOT NULL`).Scan(&encrypted)
+	if err != nil || encrypted != 1 {
+		t.Errorf("encrypted secrets = %d, %v; want 1", encrypted, err)
 	}
 }
 
-func TestSealedSecretOpensForItsProviderOnly(t *testing.T) {
+func TestWebhookSecretDecryptsForItsProviderOnly(t *testing.T) {
 	path := file(t)
 	db := open(t, path, under(secret('a')))
 	configure(t, db)
@@ -81,23 +81,23 @@ func TestOwnSecret(t *testing.T) {
 		t.Errorf("Secrets = %q, want the 64 digits of the file, %q", first.Secrets(), own)
 	}
 	t.Run("it is used again", func(t *testing.T) {
-		sees(t, open(t, path, sqlite.Options{}))
+		decrypts(t, open(t, path, sqlite.Options{}))
 	})
 	t.Run("it may be given", func(t *testing.T) {
-		sees(t, open(t, path, under(own)))
+		decrypts(t, open(t, path, under(own)))
 	})
-	t.Run("it is not made anew when it is lost", func(t *testing.T) {
+	t.Run("it is not made again when it is lost", func(t *testing.T) {
 		if err := os.Rename(path+".secret", path+".lost"); err != nil {
 			t.Fatal(err)
 		}
 		openFails(t, path, sqlite.Options{}, "put it back")
 		if _, err := os.Stat(path + ".secret"); err == nil {
-			t.Error("a secret was made that opens nothing")
+			t.Error("a secret was made that decrypts nothing")
 		}
 	})
 	t.Run("the operator's takes over from it", func(t *testing.T) {
-		sees(t, open(t, path, under(secret('a'), own)))
-		openFails(t, path, under(own), "not the one that seals it")
+		decrypts(t, open(t, path, under(secret('a'), own)))
+		openFails(t, path, under(own), "encrypted under another secret")
 	})
 }
 

@@ -1,8 +1,11 @@
-// Package sqlite keeps everything in one SQLite file, which an auditor can read with SQLite's own
-// shell: migrations/0001_initial.sql says what stands where. One connection writes, what comes at
-// once in one transaction, which is on the disk before any of it is acknowledged; a pool of
-// read-only connections reads.
-// Several processes may have one store open.
+// Package sqlite keeps everything in one SQLite file. An auditor can read it with SQLite's own shell: the files in
+// migrations say what each table and column holds.
+//
+// One connection writes, and commits together what arrives at once; each write is on the disk before it is acknowledged. A
+// pool of read-only connections reads. Several processes may have one store open.
+//
+// The file is the store's own. A file of another application is refused; tables that a host adds to the store's
+// file are left alone.
 package sqlite
 
 import (
@@ -14,49 +17,44 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/seal"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-var _ ports.Store = (*DB)(nil)
+var _ ports.Admin = (*DB)(nil)
 
 // Options is how a store is opened.
 type Options struct {
-	// Secrets are the operator's secrets, of at least 32 bytes each: the first seals, all open.
-	// Without them the store uses the text of <file>.secret, and makes it if there is none; a
-	// store that is stamped production, or is opened for production, is refused without them.
+	// Secrets are the operator's secrets, of at least 32 bytes each: the first encrypts, all decrypt. Without them the
+	// store uses the text of <file>.secret, and makes that file for a new store. A store of production needs them.
 	Secrets [][]byte
-	// Environment stamps a new store, and refuses a store of the other one. Empty for
-	// operator's commands, which do neither.
+	// Environment is what the store is opened for. The first one is recorded; a store of the other one is refused. It is
+	// empty for operator's commands, which record and refuse nothing.
 	Environment catalogue.Environment
-	// Rand is where secrets and nonces come from: crypto/rand where it is nil.
+	// Rand is the source of secrets and nonces; crypto/rand if nil.
 	Rand io.Reader
-	// OnCommit is told after each commit how many writes it took together. It may be nil, and must
-	// not block.
+	// OnCommit is called after each commit with the number of writes that it held. It may be nil, and must not block.
 	OnCommit func(writes int)
-	// OnChecked is told once how it ended that a large file was read through while it was served:
-	// with nil if all of it is sound, with an error that wraps ErrDamaged, or with what cut it short, be
-	// it that the store was closed. It may be nil. Of a small file Open itself tells.
+	// OnChecked is called once with the result of the integrity check of a large file: nil, an error that wraps
+	// ErrDamaged, or why the check was interrupted. It may be nil. A small file is checked by Open.
 	OnChecked func(error)
 }
 
-// DB is a ports.Store in one SQLite file.
+// DB is a ports.Admin in one SQLite file.
 type DB struct {
-	path    string
-	writer  writer
-	readers pool
-	secrets [][]byte
-	box     *seal.Box
-
-	inspection inspection
+	path      string
+	writer    writer
+	readers   pool
+	secrets   [][]byte
+	encrypter *secrets.Encrypter
+	check     backgroundCheck
 }
 
-// Open opens the store, and makes it if there is none. Files that it makes are the owner's
-// alone. A file that is damaged, that is no store, or whose schema is two versions newer is
-// refused; damage in a large file is looked for while it is served, and OnChecked and Ready tell of it. Refused
-// is also a secret that is not the store's: unless the store's is among those given, for then what
-// it seals is sealed anew under the first of them.
+// Open opens the store, and makes it if there is none, with files that only their owner can read. It fails if the file is
+// damaged, is no store, or has a schema that is two versions newer than the program; and if none of Secrets is the
+// store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again
+// under the first. A large file is checked for damage while it is served: see OnChecked and Ready.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Rand == nil {
 		o.Rand = rand.Reader
@@ -73,7 +71,8 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 }
 
 func (db *DB) open(ctx context.Context, o Options) error {
-	if err := seal.Check(o.Environment, o.Secrets); err != nil {
+	request := secrets.Request{Environment: o.Environment, Secrets: o.Secrets, Rand: o.Rand}
+	if err := request.Check(); err != nil {
 		return err
 	}
 	if err := createFile(db.path); err != nil {
@@ -83,7 +82,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.writer.open(ctx, db.path); err != nil {
 		return err
 	}
-	if err := db.admit(ctx, o); err != nil {
+	if err := db.authorize(ctx, request); err != nil {
 		return err
 	}
 	var err error
@@ -95,34 +94,34 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	}
 	large, err := isLarge(db.path)
 	if large {
-		db.inspection.start(db.checkTables, o.OnChecked)
+		db.check.start(db.checkFileTables, o.OnChecked)
 	}
 	return err
 }
 
-// Secrets returns the operator's secrets in force: those given, or the file's own.
+// Secrets returns the secrets in use: the operator's, or the store's own.
 func (db *DB) Secrets() [][]byte { return db.secrets }
 
-// Close closes the store. The writer comes last, for it folds the log into the file.
+// Close waits for the writes under way and closes the store.
 func (db *DB) Close() error {
-	db.inspection.end()
-	return errors.Join(db.readers.close(), db.writer.close())
+	db.check.stop()
+	return errors.Join(db.readers.close(), db.writer.close()) // the last connection checkpoints the log
 }
 
-// hotWrites and hotReads are the statements of every create, replay, poll and confirm.
+// hotWrites and hotReads are the statements of every create, replay, poll and confirm. They are prepared once.
 func hotWrites() []string {
-	return []string{begin, commit, rollback, insertCheckout, updateCheckout, selectCheckout, insertEvent, insertAgreement, insertDocument,
-		drawNumber, takeEvent, settleEvent}
+	return []string{begin, commit, rollback, insertCheckout, updateCheckout, selectCheckout, insertEvent, insertAgreement,
+		insertDocument, leaseEvent, settleEvent}
 }
 
 func hotReads() []string {
 	return []string{selectCheckout, selectByOrder, selectByKey, selectPending, selectProvider, selectCourse, selectAPIKey}
 }
 
-// pool is connections, and the statements that are prepared on them.
+// pool is connections with the statements that are prepared on them.
 type pool struct {
 	db       *sql.DB
-	prepared map[string]*sql.Stmt
+	prepared map[string]*sql.Stmt // by their text
 }
 
 func (p *pool) prepare(ctx context.Context, statements []string) (err error) {
@@ -130,7 +129,7 @@ func (p *pool) prepare(ctx context.Context, statements []string) (err error) {
 	return err
 }
 
-// prepare prepares statements on a database or on one connection to it.
+// prepare prepares statements on a database or on one connection.
 func prepare(ctx context.Context, on interface {
 	PrepareContext(context.Context, string) (*sql.Stmt, error)
 }, statements []string) (map[string]*sql.Stmt, error) {

@@ -13,102 +13,105 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// tx is the transaction that the writer has open, as one write sees it.
+// tx is the writer's open transaction, as one write sees it.
 type tx struct {
 	*writer
 	changed bool // the write changed something
-	broken  bool // a statement failed in a way that may have undone the transaction
+	broken  bool // a statement failed in a way that may have ended the transaction
 }
 
-// patience is how often a lock that another process holds is asked for. Each time takes SQLite's
-// own busy wait of 100 ms; the pause is for where SQLite does not wait.
+// A lock of another process is waited for this long: maxBusyRetries times SQLite's own busy time-out of 100 ms. Where
+// SQLite does not wait, busyPause does.
 const (
-	patience = 20
-	pause    = 5 * time.Millisecond
+	maxBusyRetries = 20
+	busyPause      = 5 * time.Millisecond
 )
 
-// patiently calls f until it finds the store not busy, its patience is at an end, or ctx is.
-func patiently(ctx context.Context, f func() error) error {
-	for range patience {
+// retryBusy calls f until the store is not busy. It gives up after maxBusyRetries calls, or when ctx ends.
+func retryBusy(ctx context.Context, f func() error) error {
+	for range maxBusyRetries {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := f(); !is(err, sqlite3.SQLITE_BUSY) {
-			return meaning(err)
+			return mapError(err)
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(busyPause):
 		}
 	}
 	return fmt.Errorf("another process holds the write lock: %w", ports.ErrBusy)
 }
 
-// is tells whether err is SQLite's, of this primary code.
+// is reports whether err is SQLite's with this primary code.
 func is(err error, code int) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == code
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == code
 }
 
-// meaning gives an error of SQLite its meaning to package ports.
-func meaning(err error) error {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch e.Code() {
-	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+// isCode reports whether err is SQLite's with this extended code.
+func isCode(err error, code int) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == code
+}
+
+// mapError wraps an error of SQLite in the error of package ports that it stands for.
+func mapError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE), isCode(err, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):
 		return fmt.Errorf("%w: %w", ports.ErrDuplicate, err)
-	}
-	if e.Code()&0xff == sqlite3.SQLITE_BUSY {
+	case is(err, sqlite3.SQLITE_BUSY):
 		return fmt.Errorf("%w: %w", ports.ErrBusy, err)
 	}
 	return err
 }
 
-// exec runs a statement, prepared if it is a hot one.
+// exec runs a statement that writes. It uses the prepared statement if there is one.
 func (t *tx) exec(ctx context.Context, query string, args ...any) (r sql.Result, err error) {
 	if stmt, ok := t.prepared[query]; ok {
 		r, err = stmt.ExecContext(ctx, args...)
 	} else {
 		r, err = t.conn.ExecContext(ctx, query, args...)
 	}
-	t.note(err)
-	return r, meaning(err)
+	t.changed = t.changed || err == nil
+	t.noteFailure(err)
+	return r, mapError(err)
 }
 
-// note keeps in mind what a statement means for the transaction. One that fails on a constraint has changed
-// nothing; after any other failure SQLite may have given the transaction up.
-func (t *tx) note(err error) {
-	switch {
-	case err == nil:
-		t.changed = true
-	case !is(err, sqlite3.SQLITE_CONSTRAINT):
+// noteFailure records what a failed statement means for the transaction. One that violates a constraint has changed
+// nothing; after any other failure SQLite may have rolled back.
+func (t *tx) noteFailure(err error) {
+	if err != nil && !is(err, sqlite3.SQLITE_CONSTRAINT) {
 		t.broken = true
 	}
 }
 
-// execOne runs a statement that changes one row, and returns ErrNotFound if there was none.
+// execOne runs a statement that writes one row, and returns ErrNotFound if it wrote none.
 func (t *tx) execOne(ctx context.Context, query string, args ...any) error {
+	changed := t.changed
 	r, err := t.exec(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	n, err := r.RowsAffected()
 	if err == nil && n == 0 {
+		t.changed = changed
 		return ports.ErrNotFound
 	}
 	return err
 }
 
-// query reads, or changes and returns what it changed.
+// query runs a statement that reads.
 func (t *tx) query(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
 	if stmt, ok := t.prepared[query]; ok {
 		rows, err = stmt.QueryContext(ctx, args...)
 	} else {
 		rows, err = t.conn.QueryContext(ctx, query, args...)
 	}
-	t.note(err)
+	t.noteFailure(err)
 	return rows, err
 }
 

@@ -10,28 +10,29 @@ import (
 	"sync/atomic"
 )
 
-// maxBatch is how many writes one transaction takes at the most.
+// maxBatch is how many writes one transaction holds at most.
 const maxBatch = 256
 
-// writer is the one connection that writes. What is asked of it while the disk is busy with
-// one transaction is committed together by the next: a group commit. Each write still has
-// its own outcome, and it is told of success only when its transaction is on the disk.
+// writer is the one connection that writes. Writes that arrive while a transaction is being committed wait in a queue,
+// and the next transaction commits them together: a group commit. Each write has an outcome of its own, which it gets
+// after its transaction is on the disk.
 type writer struct {
 	pool
 	conn     *sql.Conn
 	queue    chan *write
-	closing  chan struct{} // closed when the store is
-	gone     chan struct{} // closed when work has ended
+	closing  chan struct{} // closed by close
+	gone     chan struct{} // closed when work has returned
 	once     sync.Once
-	onCommit func(writes int) // told the size of each group; may be nil
+	onCommit func(writes int) // called with the size of each group; may be nil
 }
 
-// write is one write that waits its turn.
+// write is one write in the queue.
 type write struct {
-	ctx  context.Context
-	run  func(context.Context, *tx) error
-	turn atomic.Bool // set once: by the writer that takes it, or by the caller that gives up
-	done chan error  // one outcome
+	ctx context.Context
+	run func(context.Context, *tx) error
+	// taken is set once: by the writer, which then runs it, or by its caller, who gives up waiting.
+	taken atomic.Bool
+	done  chan error // one outcome
 }
 
 var errClosed = errors.New("store is closed")
@@ -42,7 +43,7 @@ const (
 	rollback = `ROLLBACK`
 )
 
-// open connects, brings the schema up to date and starts to take writes.
+// open connects, migrates the schema and starts to take writes.
 func (w *writer) open(ctx context.Context, path string) (err error) {
 	if w.pool, err = openWriter(ctx, path); err != nil {
 		return err
@@ -62,19 +63,19 @@ func (w *writer) open(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// close lets the writer finish what it has taken, and closes the connection. Its statements go first: SQLite
-// folds the log into the file only when nothing is left on the last connection.
+// close waits for the writes that were taken, and closes the connection.
 func (w *writer) close() (err error) {
-	w.once.Do(func() { err = w.end() })
+	w.once.Do(func() { err = w.shutDown() })
 	return err
 }
 
-func (w *writer) end() error {
+func (w *writer) shutDown() error {
 	var errs []error
-	if w.prepared != nil { // it works
+	if w.prepared != nil { // work was started
 		close(w.closing)
 		<-w.gone
 	}
+	// SQLite checkpoints the log when the last connection closes, unless a statement is left open.
 	for _, stmt := range w.prepared {
 		errs = append(errs, stmt.Close())
 	}
@@ -84,10 +85,10 @@ func (w *writer) end() error {
 	return errors.Join(append(errs, w.pool.close())...)
 }
 
-// do has run stored: what it did is on the disk if nil comes back, and otherwise nothing of it is.
-// An error of run is returned as it is. run may be called more than once, with all that an
-// earlier call did undone; it must not block. Waiting for the turn ends with ctx; what comes
-// after is short, and not cut off, so that no outcome is in doubt.
+// do calls run in a transaction. If it returns nil, what run wrote is on the disk, and otherwise nothing of it is. An
+// error of run is returned as it is. run may be called more than once, each time after what an earlier call wrote
+// was rolled back, and must not block. Waiting in the queue ends with ctx. The transaction itself is short and does not, so
+// that its outcome is always known.
 func (w *writer) do(ctx context.Context, run func(context.Context, *tx) error) error {
 	job := &write{ctx: ctx, run: run, done: make(chan error, 1)}
 	select {
@@ -109,7 +110,7 @@ func (w *writer) do(ctx context.Context, run func(context.Context, *tx) error) e
 	return rethrow(<-job.done)
 }
 
-// work takes writes until the store closes. Those that wait then find it gone.
+// work takes writes until the store is closed. Callers whose writes are still in the queue then see w.gone.
 func (w *writer) work() {
 	defer close(w.gone)
 	for {
@@ -122,7 +123,7 @@ func (w *writer) work() {
 	}
 }
 
-// group runs the first write, and those that wait behind it, in one transaction.
+// group runs the first write, and those in the queue behind it, in one transaction.
 func (w *writer) group(first *write) {
 	if err := w.begin(first.ctx); err != nil {
 		if first.take() {
@@ -131,8 +132,8 @@ func (w *writer) group(first *write) {
 		return
 	}
 	jobs := w.takeWaiting(first)
-	outcomes, whole := w.runAll(jobs)
-	if !whole {
+	outcomes, ok := w.runAll(jobs)
+	if !ok {
 		w.rollback()
 		w.eachAlone(jobs)
 		return
@@ -146,9 +147,10 @@ func (w *writer) group(first *write) {
 	}
 }
 
-// take tells whether the write's caller still waits, who then waits for its outcome.
-func (job *write) take() bool { return job.turn.CompareAndSwap(false, true) }
+// take takes the write, and reports whether nobody had taken it before.
+func (job *write) take() bool { return job.taken.CompareAndSwap(false, true) }
 
+// takeWaiting returns the first write and those in the queue, without those whose callers gave up.
 func (w *writer) takeWaiting(first *write) (jobs []*write) {
 	if first.take() {
 		jobs = append(jobs, first)
@@ -166,9 +168,9 @@ func (w *writer) takeWaiting(first *write) (jobs []*write) {
 	return jobs
 }
 
-// runAll runs the writes in the open transaction. A write that failed without having changed anything
-// has failed alone. whole is false if one left something behind, or the transaction itself is in doubt.
-func (w *writer) runAll(jobs []*write) (outcomes []error, whole bool) {
+// runAll runs the writes in the open transaction. A write that fails before it has changed anything fails alone. ok is
+// false if one failed after it had changed something, or may have ended the transaction.
+func (w *writer) runAll(jobs []*write) (outcomes []error, ok bool) {
 	outcomes = make([]error, len(jobs))
 	for i, job := range jobs {
 		t := &tx{writer: w}
@@ -198,7 +200,7 @@ func (w *writer) alone(ctx context.Context, run func(context.Context, *tx) error
 	return w.commit(1)
 }
 
-// call runs a write. A panic of it is its own: the writer goes on, and the write's caller panics.
+// call runs a write. Its panic becomes an error, so that the writer goes on; do panics with it again.
 func (t *tx) call(ctx context.Context, run func(context.Context, *tx) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -208,7 +210,7 @@ func (t *tx) call(ctx context.Context, run func(context.Context, *tx) error) (er
 	return run(context.WithoutCancel(ctx), t)
 }
 
-// panicked carries a panic from the writer to the caller.
+// panicked is a panic of a write.
 type panicked struct{ value any }
 
 func (p panicked) Error() string { return fmt.Sprint("panic: ", p.value) }
@@ -220,21 +222,21 @@ func rethrow(err error) error {
 	return err
 }
 
-// begin waits for the locks of other processes.
+// begin begins a transaction. It waits for the locks of other processes.
 func (w *writer) begin(ctx context.Context) error {
 	short := context.WithoutCancel(ctx)
-	err := patiently(ctx, func() error { return w.control(short, begin) })
+	err := retryBusy(ctx, func() error { return w.control(short, begin) })
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	return nil
 }
 
-// commit commits what so many writes did.
+// commit commits a transaction with this number of writes.
 func (w *writer) commit(writes int) error {
 	if err := w.control(context.Background(), commit); err != nil {
 		w.rollback()
-		return fmt.Errorf("commit: %w", meaning(err))
+		return fmt.Errorf("commit: %w", mapError(err))
 	}
 	if w.onCommit != nil {
 		w.onCommit(writes)
@@ -242,11 +244,12 @@ func (w *writer) commit(writes int) error {
 	return nil
 }
 
-// rollback undoes the transaction, if SQLite has not done so already.
+// rollback rolls the transaction back, if SQLite has not done so already.
 func (w *writer) rollback() {
 	_ = w.control(context.Background(), rollback)
 }
 
+// control runs one of the statements that control a transaction.
 func (w *writer) control(ctx context.Context, statement string) error {
 	stmt, ok := w.prepared[statement]
 	if !ok {
@@ -257,7 +260,7 @@ func (w *writer) control(ctx context.Context, statement string) error {
 	return err
 }
 
-// inTx has f stored by the writer; see there.
+// inTx calls f in a transaction of the writer. See writer.do.
 func (db *DB) inTx(ctx context.Context, f func(context.Context, *tx) error) error {
 	return db.writer.do(ctx, f)
 }

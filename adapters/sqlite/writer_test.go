@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 )
 
-// held is a store whose writer is busy with one write until release is called, so that a test
-// can say which writes come next together.
+// held is a store whose writer is busy with one write until release is called, so that a test decides which writes are
+// in the queue together.
 type held struct {
 	*DB
 	release func()
-	commits []int // sizes; to be read once the store is closed
+	commits []int // sizes; to be read after the store is closed
 }
 
 func hold(t *testing.T) *held {
@@ -42,7 +42,7 @@ func hold(t *testing.T) *held {
 	return h
 }
 
-// ask has the writer run f, and returns when it waits in the queue.
+// ask passes f to the writer, and returns when it is in the queue.
 func (h *held) ask(ctx context.Context, f func(context.Context, *tx) error) (outcome chan error) {
 	outcome = make(chan error, 1)
 	waiting := len(h.writer.queue)
@@ -55,7 +55,7 @@ func (h *held) ask(ctx context.Context, f func(context.Context, *tx) error) (out
 		outcome <- h.inTx(ctx, f)
 	}()
 	for len(h.writer.queue) == waiting {
-		time.Sleep(time.Millisecond) // until the queue has it
+		runtime.Gosched()
 	}
 	return outcome
 }
@@ -82,7 +82,7 @@ func (h *held) notes(t *testing.T) []string {
 
 var errRefused = errors.New("refused")
 
-func TestWhatWaitsIsCommittedTogether(t *testing.T) {
+func TestWritesInTheQueueAreCommittedTogether(t *testing.T) {
 	h := hold(t)
 	var outcomes []chan error
 	for _, text := range []string{"a", "b", "c", "d"} {
@@ -99,7 +99,7 @@ func TestWhatWaitsIsCommittedTogether(t *testing.T) {
 	}
 }
 
-func TestAWriteThatFailsFailsAlone(t *testing.T) {
+func TestFailedWriteDoesNotFailOthers(t *testing.T) {
 	tests := []struct {
 		name    string
 		fails   func(ctx context.Context, tx *tx) error
@@ -107,6 +107,13 @@ func TestAWriteThatFailsFailsAlone(t *testing.T) {
 	}{
 		{"on a constraint, having changed nothing", note("a"), []int{4}},
 		{"by its own decision, having changed nothing", func(context.Context, *tx) error { return errRefused }, []int{4}},
+		{"by its own decision, having read", func(ctx context.Context, tx *tx) error {
+			_, err := all(ctx, tx, scanValue[string], `SELECT text FROM notes`)
+			return errors.Join(err, errRefused)
+		}, []int{4}},
+		{"having found no row to change", func(ctx context.Context, tx *tx) error {
+			return tx.execOne(ctx, `UPDATE notes SET text = 'x' WHERE text = 'nowhere'`)
+		}, []int{4}},
 		{"having changed something", func(ctx context.Context, tx *tx) error {
 			return errors.Join(note("half")(ctx, tx), errRefused)
 		}, []int{1, 1, 1}},
@@ -140,7 +147,7 @@ func TestAWriteThatFailsFailsAlone(t *testing.T) {
 	}
 }
 
-func TestAWriteWhoseCallerGaveUpIsNotMade(t *testing.T) {
+func TestWriteWhoseCallerGaveUpIsNotMade(t *testing.T) {
 	h := hold(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	given, kept := h.ask(ctx, note("given up")), h.ask(t.Context(), note("kept"))
@@ -157,7 +164,7 @@ func TestAWriteWhoseCallerGaveUpIsNotMade(t *testing.T) {
 	}
 }
 
-func TestAClosedStoreRefusesWrites(t *testing.T) {
+func TestClosedStoreRefusesWrites(t *testing.T) {
 	h := hold(t)
 	h.release()
 	if err := h.Close(); err != nil {

@@ -20,10 +20,10 @@ func at(minute int) time.Time {
 	return time.Date(2026, time.November, 20, 4, minute, 6, 789_000_000, time.UTC)
 }
 
-// pending is how events are queued where a case does not care.
-func pending() ports.Queued { return ports.Queued{Status: events.Pending, Until: at(10)} }
+// pending is how events are enqueued if a case does not depend on it.
+func pending() ports.Enqueue { return ports.Enqueue{Status: events.Pending, Until: at(10)} }
 
-// oddTexts are texts that a store may be tempted to change or to take for one another.
+// oddTexts are texts that a careless store changes or takes for each other.
 func oddTexts() []string {
 	return []string{
 		"Kōwhai", "Ko\u0304whai", "KŌWHAI", "kōwhai", // forms and cases of one word
@@ -35,7 +35,7 @@ func oddTexts() []string {
 	}
 }
 
-// opened returns what a create stores: the checkout with this number, every field of it filled.
+// opened returns what a create stores: checkout number n, with every field of it filled.
 func opened(n int) checkout.Change {
 	c := checkout.Checkout{
 		ID:             fmt.Sprintf("KOWHAI-1795147506789-aaaaaaaaaaaa%04d", n),
@@ -76,9 +76,11 @@ func completed(c checkout.Checkout) checkout.Checkout {
 		Try:              2,
 		BillingRequestID: "BRQ-" + c.OrderID,
 		Consent:          consent(),
+		LookAgain:        at(7),
 		Observation: checkout.Observation{
 			BillingRequest: checkout.BillingFulfilled,
 			Mandate:        checkout.MandatePendingSubmission,
+			MandateID:      "MD-" + c.OrderID,
 			Authorisation:  checkout.CustomerInProgress,
 			AccountHolder:  "A O’NEILL",
 			AccountTail:    "89",
@@ -92,7 +94,7 @@ func consent() agreement.Consent {
 	return agreement.Consent{At: at(4), From: "2001:db8::7", Terms: "2026-11-21/2/0123456789abcdef", NoticeDays: 2}
 }
 
-// confirmed returns what a confirm stores: state, agreement, document and two events.
+// confirmed returns what a confirm stores: the state, the agreement, the document and two events.
 func confirmed(c checkout.Checkout, sequence int64) checkout.Change {
 	a := agreed(c, sequence)
 	d := document(a, "%PDF-1.3\n"+a.Number)
@@ -138,7 +140,7 @@ func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
 	return a
 }
 
-// schedule returns n charges of every type. The suite stores it; it need not add up.
+// schedule returns n charges of every type. It need not add up.
 func schedule(n int) []money.Charge {
 	day := time.Date(2027, time.February, 8, 0, 0, 0, 0, time.UTC)
 	charges := make([]money.Charge, n)
@@ -222,22 +224,22 @@ func key(n int) catalogue.Key {
 	}
 }
 
-func insert(t *testing.T, s ports.Store, changes ...checkout.Change) {
+func insert(t *testing.T, s ports.Admin, changes ...checkout.Change) {
 	t.Helper()
 	for _, c := range changes {
 		must(t, "InsertCheckout "+c.Next.ID, s.InsertCheckout(t.Context(), c, pending()))
 	}
 }
 
-// update stores what f makes of the checkout.
-func update(t *testing.T, s ports.Store, id string, f func(checkout.Checkout) checkout.Change) {
+// update stores what f returns for the checkout.
+func update(t *testing.T, s ports.Admin, id string, f func(checkout.Checkout) checkout.Change) {
 	t.Helper()
 	must(t, "UpdateCheckout "+id, s.UpdateCheckout(t.Context(), id, pending(),
 		func(c checkout.Checkout) (checkout.Change, error) { return f(c), nil }))
 }
 
-// confirm confirms the checkout as stored.
-func confirm(t *testing.T, s ports.Store, id string, sequence int64) checkout.Change {
+// confirm confirms the checkout that is on record.
+func confirm(t *testing.T, s ports.Admin, id string, sequence int64) checkout.Change {
 	t.Helper()
 	var done checkout.Change
 	update(t, s, id, func(c checkout.Checkout) checkout.Change {
@@ -247,13 +249,13 @@ func confirm(t *testing.T, s ports.Store, id string, sequence int64) checkout.Ch
 	return done
 }
 
-func configure(t *testing.T, s ports.Store, all ...catalogue.Configuration) {
+func configure(t *testing.T, s ports.Admin, all ...catalogue.Configuration) {
 	t.Helper()
 	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(),
 		func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }))
 }
 
-func addKeys(t *testing.T, s ports.Store, keys ...catalogue.Key) {
+func addKeys(t *testing.T, s ports.Admin, keys ...catalogue.Key) {
 	t.Helper()
 	for _, k := range keys {
 		must(t, "AddKey "+k.ID, s.AddKey(t.Context(), k))
@@ -264,7 +266,8 @@ func addKeys(t *testing.T, s ports.Store, keys ...catalogue.Key) {
 type record struct {
 	Configurations []catalogue.Configuration
 	Keys           []catalogue.Key
-	Dossiers       []ports.Dossier
+	Checkouts      []ports.CheckoutRecord
+	Unreadable     []string
 }
 
 // collect returns a visitor that fills r.
@@ -274,23 +277,30 @@ func (r *record) collect() ports.Visitor {
 			r.Configurations = append(r.Configurations, c)
 			return nil
 		},
-		Key: func(k catalogue.Key) error { r.Keys = append(r.Keys, k); return nil },
-		Checkout: func(d ports.Dossier) error {
-			r.Dossiers = append(r.Dossiers, d)
+		Key: func(k catalogue.Key) error {
+			r.Keys = append(r.Keys, k)
+			return nil
+		},
+		Checkout: func(c ports.CheckoutRecord) error {
+			r.Checkouts = append(r.Checkouts, c)
+			return nil
+		},
+		Unreadable: func(checkoutID string, err error) error {
+			r.Unreadable = append(r.Unreadable, checkoutID+": "+err.Error())
 			return nil
 		},
 	}
 }
 
-func export(t *testing.T, s ports.Store) record {
+func export(t *testing.T, s ports.Admin) record {
 	t.Helper()
 	var r record
 	must(t, "Export", s.Export(t.Context(), r.collect()))
 	return r
 }
 
-// unchanged reports if f left a trace in the store.
-func unchanged(t *testing.T, s ports.Store, f func()) {
+// unchanged reports if f changed anything on record.
+func unchanged(t *testing.T, s ports.Admin, f func()) {
 	t.Helper()
 	before := export(t, s)
 	f()

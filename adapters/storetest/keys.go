@@ -8,21 +8,21 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Keys holds a store to ports.Keys.
+// Keys holds a store to what ports.Configuration and ports.Configurer promise about API keys.
 func Keys(t *testing.T, open Open) {
 	run(t, open, []promise{
-		{"a key comes back as it went in, whether its provider is configured or not", keyComesBack},
-		{"keys come in the order of their making", keysInOrder},
-		{"an unknown key is not found", unknownKey},
+		{"a key comes back as it was stored, whether its provider is configured or not", keyComesBack},
+		{"keys come in the order of their creation", keysInOrder},
+		{"a key that does not exist is not found", unknownKey},
 		{"an id and a hash are taken once", keyTwice},
 		{"a revoked key is found, with the time of its revocation", keyRevoked},
-		{"the first revocation stands", revokedOnce},
-		{"of many concurrent keys of one id one wins", concurrentKeys},
+		{"the first revocation stays", revokedOnce},
+		{"of many concurrent keys of one id one succeeds", concurrentKeys},
 		{"many concurrent keys are all stored", manyKeys},
 	})
 }
 
-func keyComesBack(t *testing.T, s ports.Store) {
+func keyComesBack(t *testing.T, s ports.Admin) {
 	want := key(1)
 	want.Environment = catalogue.Production
 	want.CreatedAt = time.Date(2026, time.November, 20, 17, 4, 5, 6_999_999, time.FixedZone("NZDT", 13*60*60))
@@ -33,21 +33,21 @@ func keyComesBack(t *testing.T, s ports.Store) {
 	same(t, "key", got, want)
 }
 
-func allKeys(t *testing.T, s ports.Store) []catalogue.Key {
+func allKeys(t *testing.T, s ports.Admin) []catalogue.Key {
 	t.Helper()
 	all, err := s.Keys(t.Context())
 	must(t, "Keys", err)
 	return all
 }
 
-func keysInOrder(t *testing.T, s ports.Store) {
+func keysInOrder(t *testing.T, s ports.Admin) {
 	same(t, "keys of a new store", len(allKeys(t, s)), 0)
 	made := []catalogue.Key{key(3), key(1), key(2)}
 	addKeys(t, s, made...)
 	same(t, "keys", allKeys(t, s), made)
 }
 
-func unknownKey(t *testing.T, s ports.Store) {
+func unknownKey(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1))
 	_, err := s.Key(t.Context(), key(2).Hash)
 	refused(t, "Key", err, ports.ErrNotFound)
@@ -55,7 +55,7 @@ func unknownKey(t *testing.T, s ports.Store) {
 	same(t, "keys", allKeys(t, s), []catalogue.Key{key(1)})
 }
 
-func keyTwice(t *testing.T, s ports.Store) {
+func keyTwice(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1))
 	sameID, sameHash := key(2), key(2)
 	sameID.ID, sameHash.Hash = key(1).ID, key(1).Hash
@@ -64,7 +64,7 @@ func keyTwice(t *testing.T, s ports.Store) {
 	same(t, "keys", allKeys(t, s), []catalogue.Key{key(1)})
 }
 
-func keyRevoked(t *testing.T, s ports.Store) {
+func keyRevoked(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1), key(2))
 	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9)))
 	want := key(1)
@@ -75,15 +75,15 @@ func keyRevoked(t *testing.T, s ports.Store) {
 	same(t, "keys", allKeys(t, s), []catalogue.Key{want, key(2)})
 }
 
-func revokedOnce(t *testing.T, s ports.Store) {
+func revokedOnce(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1))
 	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9)))
 	must(t, "RevokeKey again", s.RevokeKey(t.Context(), key(1).ID, at(8)))
 	same(t, "revoked", allKeys(t, s)[0].RevokedAt, at(9))
 }
 
-func concurrentKeys(t *testing.T, s ports.Store) {
-	errs := together(many, func(i int) error {
+func concurrentKeys(t *testing.T, s ports.Admin) {
+	errs := concurrently(many, func(i int) error {
 		k := key(i)
 		k.ID = "id"
 		return s.AddKey(t.Context(), k)
@@ -94,8 +94,8 @@ func concurrentKeys(t *testing.T, s ports.Store) {
 	same(t, "keys", allKeys(t, s), []catalogue.Key{want})
 }
 
-func manyKeys(t *testing.T, s ports.Store) {
-	for _, err := range together(many, func(i int) error { return s.AddKey(t.Context(), key(i)) }) {
+func manyKeys(t *testing.T, s ports.Admin) {
+	for _, err := range concurrently(many, func(i int) error { return s.AddKey(t.Context(), key(i)) }) {
 		must(t, "AddKey", err)
 	}
 	same(t, "keys", len(allKeys(t, s)), many)

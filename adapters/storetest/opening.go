@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -11,42 +10,47 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Opened is a store that outlives the process, opened. Secrets are the operator's that are in force, or its own.
-type Opened interface {
-	ports.Store
-	Secrets() [][]byte
+// OpenedStore is a store that outlives its process, once it is opened.
+type OpenedStore interface {
+	ports.Admin
+	Secrets() [][]byte // the operator's, or the store's own
 	Close() error
 }
 
-// Place is where one store is, which is made when it is first opened: for an environment, or for none as an
-// operator's command opens it, and with the operator's secrets, or with its own if none are given.
-type Place func(env catalogue.Environment, secrets ...[]byte) (Opened, error)
+// Place opens the store at one place, and makes it first if there is none: for an environment, or for none as an
+// operator's command does; and with the operator's secrets, or with the store's own if none are given. Each store that it
+// returns stands for a process of its own.
+type Place func(env catalogue.Environment, secrets ...[]byte) (OpenedStore, error)
 
-// Opening holds a store that outlives the process to what it promises to those who open it. fresh
-// returns a place where nothing is yet.
-func Opening(t *testing.T, fresh func(t *testing.T) Place) {
+// Opening holds a store that outlives its process to what it promises to those who open it, and to what ports
+// promises about several processes. newPlace returns a place without a store.
+func Opening(t *testing.T, newPlace func(t *testing.T) Place) {
 	for _, promise := range []struct {
-		name string
-		test func(t *testing.T, place Place)
+		name  string
+		check func(t *testing.T, place Place)
 	}{
 		{"what was stored is there when it is opened again", opensAgain},
-		{"many may open a new store at once", openTogether},
+		{"many may open a new store at once", openConcurrently},
 		{"a server stamps a new store, and one of the other environment is refused", stampsEnvironment},
 		{"an operator's command stamps nothing", stampsNothing},
 		{"an unknown environment is refused", unknownEnvironment},
 		{"another secret is refused", anotherSecret},
 		{"a secret that is too short is refused", shortSecret},
 		{"a second secret changes nothing", secondSecret},
-		{"a new first secret takes over, and then the old one is not needed any more, nor enough", rotates},
-		{"a secret of its own is used again, and may be given", ownSecret},
-		{"production needs a given secret", productionNeedsASecret},
+		{"a new first secret takes over, and then the old one is neither needed nor enough", rotatesSecret},
+		{"the store's own secret is used again, and may be given", ownSecret},
+		{"production needs a given secret", productionNeedsSecret},
+		{"what one process stored, another reads at once", readAfterWrite},
+		{"of inserts in two processes that make each other duplicates one succeeds", insertsOfTwoProcesses},
+		{"no update of two processes is lost", updatesOfTwoProcesses},
+		{"an event is leased to one of two processes", leasesOfTwoProcesses},
 	} {
-		t.Run(promise.name, func(t *testing.T) { promise.test(t, fresh(t)) })
+		t.Run(promise.name, func(t *testing.T) { promise.check(t, newPlace(t)) })
 	}
 }
 
 // open opens the store until the test ends.
-func (p Place) open(t *testing.T, env catalogue.Environment, secrets ...[]byte) Opened {
+func (p Place) open(t *testing.T, env catalogue.Environment, secrets ...[]byte) OpenedStore {
 	t.Helper()
 	s, err := p(env, secrets...)
 	if err != nil {
@@ -71,8 +75,11 @@ func (p Place) fails(t *testing.T, says string, env catalogue.Environment, secre
 
 func secret(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
-// sees reports unless the store has the configuration, signing secret included.
-func sees(t *testing.T, s ports.Store) {
+// anotherSecretSays is part of the error for a secret that is not the store's.
+const anotherSecretSays = "encrypted under another secret"
+
+// decrypts reports unless the store has the configuration, webhook secret included.
+func decrypts(t *testing.T, s ports.Admin) {
 	t.Helper()
 	p, err := s.Provider(t.Context(), "KOWHAI")
 	must(t, "Provider", err)
@@ -80,21 +87,21 @@ func sees(t *testing.T, s ports.Store) {
 }
 
 func opensAgain(t *testing.T, place Place) {
-	first := place.open(t, "")
-	insert(t, first, opened(1))
-	n, err := first.DrawNumber(t.Context())
-	must(t, "DrawNumber", err)
-	same(t, "the first number", n, int64(1))
+	first, err := place("")
+	must(t, "open", err)
+	configure(t, first, configuration("KOWHAI"), legacy("RIMU"))
+	addKeys(t, first, key(1))
+	insert(t, first, opened(1), opened(2), withSetup(3, "BRQ3", "MD3", at(20)))
+	confirm(t, first, opened(1).Next.ID, 1)
+	want := export(t, first)
+	must(t, "Close", first.Close())
 	again := place.open(t, "")
-	c, err := again.Checkout(t.Context(), opened(1).Next.ID)
-	must(t, "Checkout", err)
-	same(t, "checkout", c, opened(1).Next)
-	n, err = again.DrawNumber(t.Context())
-	must(t, "DrawNumber", err)
-	same(t, "the second number", n, int64(2))
+	same(t, "record", export(t, again), want)
+	same(t, "pending events", len(pendingEvents(t, again, opened(1))), 3)
+	same(t, "due setups", due(t, again, at(20), many), ids(opened(1), opened(3)))
 }
 
-func openTogether(t *testing.T, place Place) {
+func openConcurrently(t *testing.T, place Place) {
 	const many = 8
 	secrets := make([][]byte, many)
 	var wg sync.WaitGroup
@@ -107,8 +114,8 @@ func openTogether(t *testing.T, place Place) {
 			}
 			defer s.Close()
 			secrets[i] = s.Secrets()[0]
-			if _, err := s.DrawNumber(context.Background()); err != nil {
-				t.Errorf("DrawNumber: %v", err)
+			if err := s.AddKey(t.Context(), key(i)); err != nil {
+				t.Errorf("AddKey: %v", err)
 			}
 		})
 	}
@@ -118,9 +125,7 @@ func openTogether(t *testing.T, place Place) {
 			t.Errorf("secrets %q and %q of one store, want one", s, secrets[0])
 		}
 	}
-	n, err := place.open(t, "").DrawNumber(t.Context())
-	must(t, "DrawNumber", err)
-	same(t, "the next number", n, int64(many+1))
+	same(t, "keys", len(allKeys(t, place.open(t, ""))), many)
 }
 
 func stampsEnvironment(t *testing.T, place Place) {
@@ -142,10 +147,10 @@ func unknownEnvironment(t *testing.T, place Place) {
 
 func anotherSecret(t *testing.T, place Place) {
 	configure(t, place.open(t, "", secret('a')), configuration("KOWHAI"))
-	place.fails(t, "not the one that seals it", "", secret('b'))
-	place.fails(t, "not the one that seals it", "", secret('b'), secret('c'))
+	place.fails(t, anotherSecretSays, "", secret('b'))
+	place.fails(t, anotherSecretSays, "", secret('b'), secret('c'))
 	place.fails(t, "was given", "")
-	sees(t, place.open(t, "", secret('a')))
+	decrypts(t, place.open(t, "", secret('a')))
 }
 
 func shortSecret(t *testing.T, place Place) {
@@ -154,15 +159,15 @@ func shortSecret(t *testing.T, place Place) {
 
 func secondSecret(t *testing.T, place Place) {
 	configure(t, place.open(t, "", secret('a')), configuration("KOWHAI"))
-	sees(t, place.open(t, "", secret('a'), secret('b')))
-	place.fails(t, "not the one that seals it", "", secret('b'))
+	decrypts(t, place.open(t, "", secret('a'), secret('b')))
+	place.fails(t, anotherSecretSays, "", secret('b'))
 }
 
-func rotates(t *testing.T, place Place) {
+func rotatesSecret(t *testing.T, place Place) {
 	configure(t, place.open(t, "", secret('a')), configuration("KOWHAI"), legacy("TUI"))
-	sees(t, place.open(t, "", secret('b'), secret('a')))
-	sees(t, place.open(t, "", secret('b')))
-	place.fails(t, "not the one that seals it", "", secret('a'))
+	decrypts(t, place.open(t, "", secret('b'), secret('a')))
+	decrypts(t, place.open(t, "", secret('b')))
+	place.fails(t, anotherSecretSays, "", secret('a'))
 }
 
 func ownSecret(t *testing.T, place Place) {
@@ -172,14 +177,14 @@ func ownSecret(t *testing.T, place Place) {
 	if len(own) != 1 || len(own[0]) != 64 {
 		t.Errorf("Secrets = %q, want one of 64 digits", own)
 	}
-	sees(t, place.open(t, ""))
-	sees(t, place.open(t, "", own...))
-	place.fails(t, "not the one that seals it", "", secret('a'))
-	sees(t, place.open(t, "", secret('a'), own[0]))
-	place.fails(t, "not the one that seals it", "", own...)
+	decrypts(t, place.open(t, ""))
+	decrypts(t, place.open(t, "", own...))
+	place.fails(t, anotherSecretSays, "", secret('a'))
+	decrypts(t, place.open(t, "", secret('a'), own[0]))
+	place.fails(t, anotherSecretSays, "", own...)
 }
 
-func productionNeedsASecret(t *testing.T, place Place) {
+func productionNeedsSecret(t *testing.T, place Place) {
 	place.fails(t, "production needs the operator's secret", catalogue.Production)
 	place.open(t, catalogue.Production, secret('a'))
 	place.fails(t, "production needs the operator's secret", "")

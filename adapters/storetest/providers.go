@@ -11,33 +11,34 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Providers holds a store to ports.Providers.
+// Providers holds a store to ports.Configuration and ports.Configurer, but for the API keys.
 func Providers(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a new store has no providers", noProviders},
-		{"a provider comes back as it went in, its secret included", providerComesBack},
-		{"courses and options come back as they went in, and in their order", coursesComeBack},
+		{"a provider comes back as it was stored, its secret included", providerComesBack},
+		{"courses and options come back as they were stored, and in their order", coursesComeBack},
 		{"providers come in the order of their codes", providersInOrder},
 		{"text comes back byte for byte, and codes that look alike are different", configurationTexts},
 		{"amounts and counts come back whole", configurationNumbers},
-		{"what is not there is not found", unknownProviders},
+		{"a provider or course that does not exist is not found", unknownProviders},
 		{"a replacement leaves nothing of what it replaces", replacedWhole},
 		{"decide gets all configurations in the order of the codes", decideGetsAll},
-		{"an error of decide is returned as it is and stores nothing", replaceError},
-		{"a provider or a course twice is refused whole", configuredTwice},
+		{"an error of decide is returned as it is, and nothing is stored", replaceError},
+		{"a panic of decide reaches the caller, and nothing is stored", replacePanic},
+		{"a provider or a course that comes twice is a duplicate, and nothing is stored", configuredTwice},
 		{"no concurrent replacement is lost", concurrentReplacements},
 		{"keys and checkouts outlive the configuration", configurationGone},
 		{"values share no memory with the store", configurationsShareNothing},
 	})
 }
 
-func noProviders(t *testing.T, s ports.Store) {
+func noProviders(t *testing.T, s ports.Admin) {
 	all, err := s.Providers(t.Context())
 	must(t, "Providers", err)
 	same(t, "providers", len(all), 0)
 }
 
-func providerComesBack(t *testing.T, s ports.Store) {
+func providerComesBack(t *testing.T, s ports.Admin) {
 	want := configuration("KOWHAI")
 	configure(t, s, want, legacy("RIMU"))
 	for _, p := range []catalogue.Provider{want.Provider, legacy("RIMU").Provider} {
@@ -50,7 +51,7 @@ func providerComesBack(t *testing.T, s ports.Store) {
 	same(t, "providers", all, []catalogue.Provider{want.Provider, legacy("RIMU").Provider})
 }
 
-func coursesComeBack(t *testing.T, s ports.Store) {
+func coursesComeBack(t *testing.T, s ports.Admin) {
 	want := configuration("KOWHAI")
 	configure(t, s, want, legacy("RIMU"))
 	for _, c := range want.Courses {
@@ -61,7 +62,7 @@ func coursesComeBack(t *testing.T, s ports.Store) {
 	same(t, "configurations", export(t, s).Configurations, []catalogue.Configuration{want, legacy("RIMU")})
 }
 
-func providersInOrder(t *testing.T, s ports.Store) {
+func providersInOrder(t *testing.T, s ports.Admin) {
 	configure(t, s, legacy("B"), legacy("a"), legacy("A_"), legacy("A"), legacy("A-"), legacy("0"))
 	all, err := s.Providers(t.Context())
 	must(t, "Providers", err)
@@ -72,7 +73,7 @@ func providersInOrder(t *testing.T, s ports.Store) {
 	same(t, "codes", codes, []string{"0", "A", "A-", "A_", "B", "a"})
 }
 
-func configurationTexts(t *testing.T, s ports.Store) {
+func configurationTexts(t *testing.T, s ports.Admin) {
 	want := configuration("KOWHAI")
 	want.Courses = nil
 	for _, text := range oddTexts() {
@@ -94,7 +95,7 @@ func configurationTexts(t *testing.T, s ports.Store) {
 	}
 }
 
-func configurationNumbers(t *testing.T, s ports.Store) {
+func configurationNumbers(t *testing.T, s ports.Admin) {
 	want := configuration("KOWHAI")
 	want.Courses[0].Price, want.Courses[0].Upfront = math.MaxInt64, 1<<53+1
 	want.Courses[0].Options = []catalogue.Option{
@@ -106,7 +107,7 @@ func configurationNumbers(t *testing.T, s ports.Store) {
 	same(t, "course", got, want.Courses[0])
 }
 
-func unknownProviders(t *testing.T, s ports.Store) {
+func unknownProviders(t *testing.T, s ports.Admin) {
 	configure(t, s, configuration("KOWHAI"), legacy("RIMU"))
 	_, err := s.Provider(t.Context(), "kowhai")
 	refused(t, "Provider", err, ports.ErrNotFound)
@@ -116,7 +117,7 @@ func unknownProviders(t *testing.T, s ports.Store) {
 	}
 }
 
-func replacedWhole(t *testing.T, s ports.Store) {
+func replacedWhole(t *testing.T, s ports.Admin) {
 	configure(t, s, configuration("KOWHAI"), configuration("RIMU"), legacy("TOTARA"))
 	want := configuration("RIMU")
 	want.Provider.EnrolmentOrigins, want.Provider.Destination = nil, catalogue.Destination{}
@@ -125,12 +126,12 @@ func replacedWhole(t *testing.T, s ports.Store) {
 	configure(t, s, want)
 	same(t, "configurations", export(t, s).Configurations, []catalogue.Configuration{want})
 	_, err := s.Course(t.Context(), "RIMU", "NZDIP")
-	refused(t, "Course that is gone", err, ports.ErrNotFound)
+	refused(t, "Course that was removed", err, ports.ErrNotFound)
 	configure(t, s)
 	same(t, "configurations", len(export(t, s).Configurations), 0)
 }
 
-func decideGetsAll(t *testing.T, s ports.Store) {
+func decideGetsAll(t *testing.T, s ports.Admin) {
 	configure(t, s, legacy("RIMU"), configuration("KOWHAI"), legacy("A"))
 	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
 		same(t, "what decide gets", all, []catalogue.Configuration{legacy("A"), configuration("KOWHAI"), legacy("RIMU")})
@@ -140,7 +141,7 @@ func decideGetsAll(t *testing.T, s ports.Store) {
 		[]catalogue.Configuration{legacy("A"), configuration("KOWHAI"), legacy("RIMU")})
 }
 
-func replaceError(t *testing.T, s ports.Store) {
+func replaceError(t *testing.T, s ports.Admin) {
 	configure(t, s, configuration("KOWHAI"))
 	want := errors.New("no")
 	unchanged(t, s, func() {
@@ -153,7 +154,17 @@ func replaceError(t *testing.T, s ports.Store) {
 	})
 }
 
-func configuredTwice(t *testing.T, s ports.Store) {
+func replacePanic(t *testing.T, s ports.Admin) {
+	configure(t, s, configuration("KOWHAI"))
+	unchanged(t, s, func() {
+		panics(t, "decide", func() {
+			_ = s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) { panic("decide") })
+		})
+	})
+	configure(t, s, legacy("RIMU")) // the store goes on
+}
+
+func configuredTwice(t *testing.T, s ports.Admin) {
 	configure(t, s, configuration("KOWHAI"))
 	twice := configuration("RIMU")
 	twice.Courses[1].Code = twice.Courses[0].Code
@@ -170,8 +181,8 @@ func configuredTwice(t *testing.T, s ports.Store) {
 	})
 }
 
-func concurrentReplacements(t *testing.T, s ports.Store) {
-	for _, err := range together(many, func(i int) error {
+func concurrentReplacements(t *testing.T, s ports.Admin) {
+	for _, err := range concurrently(many, func(i int) error {
 		return s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
 			return append(all, legacy(fmt.Sprintf("P%d", i))), nil
 		})
@@ -183,7 +194,7 @@ func concurrentReplacements(t *testing.T, s ports.Store) {
 	same(t, "providers", len(all), many)
 }
 
-func configurationGone(t *testing.T, s ports.Store) {
+func configurationGone(t *testing.T, s ports.Admin) {
 	configure(t, s, configuration("KOWHAI"))
 	addKeys(t, s, key(1))
 	insert(t, s, opened(1))
@@ -191,22 +202,22 @@ func configurationGone(t *testing.T, s ports.Store) {
 	got := export(t, s)
 	same(t, "configurations", len(got.Configurations), 0)
 	same(t, "keys", got.Keys, []catalogue.Key{key(1)})
-	same(t, "checkout", got.Dossiers[0].Checkout, opened(1).Next)
+	same(t, "checkout", got.Checkouts[0].Checkout, opened(1).Next)
 }
 
-func configurationsShareNothing(t *testing.T, s ports.Store) {
-	spoil := func(c catalogue.Configuration) {
-		c.Provider.EnrolmentOrigins[0] = "spoilt"
+func configurationsShareNothing(t *testing.T, s ports.Admin) {
+	change := func(c catalogue.Configuration) {
+		c.Provider.EnrolmentOrigins[0] = "changed"
 		c.Courses[0].Options[0].Number = 1
-		c.Courses[0].Name = "spoilt"
+		c.Courses[0].Name = "changed"
 	}
 	want, given := configuration("KOWHAI"), configuration("KOWHAI")
 	configure(t, s, given)
-	spoil(given)
+	change(given)
 	for range 2 {
 		all := export(t, s).Configurations
 		same(t, "configurations", all, []catalogue.Configuration{want})
-		spoil(all[0])
+		change(all[0])
 		c, err := s.Course(t.Context(), "KOWHAI", "NZDIP")
 		must(t, "Course", err)
 		same(t, "course", c, want.Courses[0])
@@ -214,9 +225,9 @@ func configurationsShareNothing(t *testing.T, s ports.Store) {
 		p, err := s.Provider(t.Context(), "KOWHAI")
 		must(t, "Provider", err)
 		same(t, "provider", p, want.Provider)
-		p.EnrolmentOrigins[0] = "spoilt"
+		p.EnrolmentOrigins[0] = "changed"
 		err = s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
-			spoil(all[0])
+			change(all[0])
 			return nil, errors.New("no")
 		})
 		if err == nil {

@@ -15,40 +15,39 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Same calls both stores alike, at random, and reports the first difference between their answers
-// or between what they have on record.
+// Same makes the same random calls on both stores, and reports the first difference between their answers or between
+// what they have on record.
 func Same(t *testing.T, open, other Open) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := pair{t.Context(), open(t), other(t)}
 		r.Repeat(map[string]func(*rapid.T){
 			"insert":   p.insert,
 			"update":   p.update,
-			"draw":     p.draw,
-			"take":     p.take,
+			"lease":    p.lease,
 			"settle":   p.settle,
 			"replace":  p.replace,
 			"add key":  p.addKey,
 			"revoke":   p.revoke,
 			"look up":  p.lookUp,
-			"deliver":  p.deliver,
+			"schedule": p.schedule,
 			"read all": p.export,
 		})
 		p.export(r)
 	})
 }
 
-// pair is two stores that should not be told apart. Ids, orders and keys come from so few that
-// calls meet each other's records.
+// pair is two stores that should not differ. There are so few ids, orders and keys that calls meet the records of
+// others.
 type pair struct {
 	ctx context.Context
-	a   ports.Store
-	b   ports.Store
+	a   ports.Admin
+	b   ports.Admin
 }
 
 var errNo = errors.New("no")
 
-// both compares what a call answers on the two stores.
-func (p pair) both(r *rapid.T, call string, f func(ports.Store) (any, error)) {
+// both compares what a call returns on the two stores.
+func (p pair) both(r *rapid.T, call string, f func(ports.Admin) (any, error)) {
 	r.Helper()
 	got, err := f(p.a)
 	want, wantErr := f(p.b)
@@ -57,9 +56,9 @@ func (p pair) both(r *rapid.T, call string, f func(ports.Store) (any, error)) {
 	}
 }
 
-func (p pair) does(r *rapid.T, call string, f func(ports.Store) error) {
+func (p pair) does(r *rapid.T, call string, f func(ports.Admin) error) {
 	r.Helper()
-	p.both(r, call, func(s ports.Store) (any, error) { return nil, f(s) })
+	p.both(r, call, func(s ports.Admin) (any, error) { return nil, f(s) })
 }
 
 // kind is what an error means to the service.
@@ -77,61 +76,76 @@ func kind(err error) string {
 
 func few(r *rapid.T, what string) int { return rapid.IntRange(1, 5).Draw(r, what) }
 
-func drawQueued(r *rapid.T) ports.Queued {
-	return ports.Queued{
+func anyEnqueue(r *rapid.T) ports.Enqueue {
+	return ports.Enqueue{
 		Status: rapid.SampledFrom([]events.Status{events.Pending, events.NotConfigured}).Draw(r, "status"),
 		Until:  at(few(r, "until")),
 	}
 }
 
-func drawEvent(r *rapid.T) string {
+func anyEvent(r *rapid.T) string {
 	name := rapid.SampledFrom([]events.Name{events.CheckoutCreated, events.CheckoutConfirmed}).Draw(r, "event")
 	return event(opened(few(r, "checkout")).Next, name).ID
 }
 
+func anyProvider(r *rapid.T) string {
+	return rapid.SampledFrom([]string{"KOWHAI", "RIMU"}).Draw(r, "provider")
+}
+
+// anyKey is a header, or the default of any order.
+func anyKey(r *rapid.T) string {
+	return rapid.OneOf(
+		rapid.SampledFrom([]string{"key-1", "key-2"}),
+		rapid.Custom(func(r *rapid.T) string {
+			return checkout.DefaultKey(anyProvider(r), fmt.Sprint("order-", few(r, "order")))
+		}),
+	).Draw(r, "key")
+}
+
 func (p pair) insert(r *rapid.T) {
-	c := opened(few(r, "checkout"))
-	c.Next.ProviderCode = rapid.SampledFrom([]string{"KOWHAI", "RIMU"}).Draw(r, "provider")
-	c.Next.OrderID = fmt.Sprint("order-", few(r, "order"))
-	c.Next.IdempotencyKey = rapid.SampledFrom([]string{"", "", "key-1", "key-2"}).Draw(r, "key")
-	queued := drawQueued(r)
-	p.does(r, "InsertCheckout", func(s ports.Store) error { return s.InsertCheckout(p.ctx, c, queued) })
+	c, enqueue := opened(few(r, "checkout")), anyEnqueue(r)
+	c.Next.ProviderCode, c.Next.OrderID = anyProvider(r), fmt.Sprint("order-", few(r, "order"))
+	c.Next.IdempotencyKey = checkout.DefaultKey(c.Next.ProviderCode, c.Next.OrderID)
+	if rapid.Bool().Draw(r, "header") {
+		c.Next.IdempotencyKey = anyKey(r)
+	}
+	p.does(r, "InsertCheckout", func(s ports.Admin) error { return s.InsertCheckout(p.ctx, c, enqueue) })
 }
 
 func (p pair) update(r *rapid.T) {
-	id, sequence, queued := opened(few(r, "checkout")).Next.ID, int64(few(r, "sequence")), drawQueued(r)
-	what := rapid.SampledFrom([]string{"complete", "confirm", "agree", "draw", "refuse"}).Draw(r, "what")
+	id, sequence, enqueue := opened(few(r, "checkout")).Next.ID, int64(few(r, "sequence")), anyEnqueue(r)
+	what := rapid.SampledFrom([]string{"complete", "look", "confirm", "agree", "render", "refuse"}).Draw(r, "what")
+	later := at(few(r, "look again"))
 	decide := func(c checkout.Checkout) (checkout.Change, error) {
 		done := confirmed(completed(c), sequence)
 		switch what {
 		case "complete":
 			return checkout.Change{Next: completed(c)}, nil
+		case "look":
+			c.Setup.LookAgain = later
+			return checkout.Change{Next: c}, nil
 		case "agree":
 			return checkout.Change{Next: c, Agreement: done.Agreement}, nil
-		case "draw":
+		case "render":
 			return checkout.Change{Next: c, Document: done.Document}, nil
 		case "refuse":
 			return done, errNo
 		}
 		return done, nil
 	}
-	p.does(r, "UpdateCheckout to "+what, func(s ports.Store) error {
-		return s.UpdateCheckout(p.ctx, id, queued, decide)
+	p.does(r, "UpdateCheckout to "+what, func(s ports.Admin) error {
+		return s.UpdateCheckout(p.ctx, id, enqueue, decide)
 	})
 }
 
-func (p pair) draw(r *rapid.T) {
-	p.both(r, "DrawNumber", func(s ports.Store) (any, error) { return s.DrawNumber(p.ctx) })
-}
-
-func (p pair) take(r *rapid.T) {
-	id, epoch, until := drawEvent(r), int64(few(r, "epoch")), at(few(r, "until"))
-	p.both(r, "TakeEvent", func(s ports.Store) (any, error) { return s.TakeEvent(p.ctx, id, epoch, until) })
+func (p pair) lease(r *rapid.T) {
+	id, epoch, until := anyEvent(r), int64(few(r, "epoch")), at(few(r, "until"))
+	p.both(r, "LeaseEvent", func(s ports.Admin) (any, error) { return s.LeaseEvent(p.ctx, id, epoch, until) })
 }
 
 func (p pair) settle(r *rapid.T) {
-	id, epoch, attempts := drawEvent(r), int64(few(r, "epoch")), few(r, "attempts")
-	p.does(r, "SettleEvent", func(s ports.Store) error {
+	id, epoch, attempts := anyEvent(r), int64(few(r, "epoch")), few(r, "attempts")
+	p.does(r, "SettleEvent", func(s ports.Admin) error {
 		return s.SettleEvent(p.ctx, id, epoch, events.Failed, attempts)
 	})
 }
@@ -139,7 +153,7 @@ func (p pair) settle(r *rapid.T) {
 func (p pair) replace(r *rapid.T) {
 	add := rapid.SampledFrom([]string{"KOWHAI", "RIMU", "A"}).Draw(r, "provider")
 	what := rapid.SampledFrom([]string{"add", "legacy", "clear", "refuse"}).Draw(r, "what")
-	p.does(r, "ReplaceProviders", func(s ports.Store) error {
+	p.does(r, "ReplaceProviders", func(s ports.Admin) error {
 		return s.ReplaceProviders(p.ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
 			switch what {
 			case "add":
@@ -157,36 +171,46 @@ func (p pair) replace(r *rapid.T) {
 func (p pair) addKey(r *rapid.T) {
 	k := key(few(r, "id"))
 	k.Hash = key(few(r, "hash")).Hash
-	p.does(r, "AddKey", func(s ports.Store) error { return s.AddKey(p.ctx, k) })
+	p.does(r, "AddKey", func(s ports.Admin) error { return s.AddKey(p.ctx, k) })
 }
 
 func (p pair) revoke(r *rapid.T) {
 	id, when := key(few(r, "id")).ID, at(few(r, "at"))
-	p.does(r, "RevokeKey", func(s ports.Store) error { return s.RevokeKey(p.ctx, id, when) })
+	p.does(r, "RevokeKey", func(s ports.Admin) error { return s.RevokeKey(p.ctx, id, when) })
 }
 
 func (p pair) lookUp(r *rapid.T) {
-	n := few(r, "number")
+	n, provider, idempotencyKey := few(r, "number"), anyProvider(r), anyKey(r)
 	c, k := opened(n).Next, key(n)
-	a := agreed(c, int64(n))
-	p.both(r, "Checkout", func(s ports.Store) (any, error) { return s.Checkout(p.ctx, c.ID) })
-	p.both(r, "CheckoutByOrder", func(s ports.Store) (any, error) { return s.CheckoutByOrder(p.ctx, "RIMU", c.OrderID) })
-	p.both(r, "CheckoutByKey", func(s ports.Store) (any, error) { return s.CheckoutByKey(p.ctx, "KOWHAI", c.IdempotencyKey) })
-	p.both(r, "Agreement", func(s ports.Store) (any, error) { return s.Agreement(p.ctx, a.Number) })
-	p.both(r, "Document", func(s ports.Store) (any, error) { return s.Document(p.ctx, a.Number) })
-	p.both(r, "Key", func(s ports.Store) (any, error) { return s.Key(p.ctx, k.Hash) })
-	p.both(r, "Provider", func(s ports.Store) (any, error) { return s.Provider(p.ctx, "KOWHAI") })
-	p.both(r, "Course", func(s ports.Store) (any, error) { return s.Course(p.ctx, "RIMU", "NZDIP") })
+	a, setup := agreed(c, int64(n)), completed(c).Setup
+	p.both(r, "Checkout", func(s ports.Admin) (any, error) { return s.Checkout(p.ctx, c.ID) })
+	p.both(r, "CheckoutByOrder", func(s ports.Admin) (any, error) { return s.CheckoutByOrder(p.ctx, provider, c.OrderID) })
+	p.both(r, "CheckoutByKey", func(s ports.Admin) (any, error) { return s.CheckoutByKey(p.ctx, provider, idempotencyKey) })
+	p.both(r, "CheckoutByBillingRequest", func(s ports.Admin) (any, error) {
+		return s.CheckoutByBillingRequest(p.ctx, setup.BillingRequestID)
+	})
+	p.both(r, "CheckoutByMandate", func(s ports.Admin) (any, error) { return s.CheckoutByMandate(p.ctx, setup.MandateID) })
+	p.both(r, "Agreement", func(s ports.Admin) (any, error) { return s.Agreement(p.ctx, a.Number) })
+	p.both(r, "Document", func(s ports.Admin) (any, error) { return s.Document(p.ctx, a.Number) })
+	p.both(r, "Key", func(s ports.Admin) (any, error) { return s.Key(p.ctx, k.Hash) })
+	p.both(r, "Provider", func(s ports.Admin) (any, error) { return s.Provider(p.ctx, "KOWHAI") })
+	p.both(r, "Course", func(s ports.Admin) (any, error) { return s.Course(p.ctx, provider, "NZDIP") })
 }
 
-func (p pair) deliver(r *rapid.T) {
+// schedule reads what is to be done next.
+func (p pair) schedule(r *rapid.T) {
 	id, now, limit := opened(few(r, "checkout")).Next.ID, at(few(r, "now")), few(r, "limit")
-	p.both(r, "PendingEvents", func(s ports.Store) (any, error) { return s.PendingEvents(p.ctx, id) })
-	p.both(r, "AbandonedCheckouts", func(s ports.Store) (any, error) { return s.AbandonedCheckouts(p.ctx, now, limit) })
+	p.both(r, "PendingEvents", func(s ports.Admin) (any, error) { return s.PendingEvents(p.ctx, id) })
+	p.both(r, "ExpiredLeases", func(s ports.Admin) (any, error) { return s.ExpiredLeases(p.ctx, now, limit) })
+	p.both(r, "DueSetups", func(s ports.Admin) (any, error) { return s.DueSetups(p.ctx, now, limit) })
+	p.both(r, "Backlog", func(s ports.Admin) (any, error) {
+		pending, oldest, err := s.Backlog(p.ctx)
+		return fmt.Sprint(pending, oldest), err
+	})
 }
 
 func (p pair) export(r *rapid.T) {
-	p.both(r, "Export", func(s ports.Store) (any, error) {
+	p.both(r, "Export", func(s ports.Admin) (any, error) {
 		var all record
 		err := s.Export(p.ctx, all.collect())
 		return all, err

@@ -1,5 +1,6 @@
-// Package storetest holds every store to what package ports promises. The names of its
-// cases are those promises. A failure that only one store shows is added here, not to that store.
+// Package storetest holds every store to what package ports promises: [Store] runs the whole suite, whose case names
+// are those promises. A failure that only one store shows is added here, not to that store. A store that outlives its
+// process is held to [Opening] too. [Same] compares two stores by random calls.
 package storetest
 
 import (
@@ -11,24 +12,27 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Open returns a new, empty store, closed by t.Cleanup.
-type Open = func(t *testing.T) ports.Store
+// Open returns a new, empty store. It is closed by t.Cleanup.
+type Open = func(t *testing.T) ports.Admin
 
-// Store runs the whole suite.
+// Store holds a store to every promise of [ports.Admin].
 func Store(t *testing.T, open Open) {
 	t.Run("checkouts", func(t *testing.T) { Checkouts(t, open) })
+	t.Run("updates", func(t *testing.T) { Updates(t, open) })
+	t.Run("idempotency", func(t *testing.T) { Idempotency(t, open) })
+	t.Run("setups", func(t *testing.T) { Setups(t, open) })
 	t.Run("agreements", func(t *testing.T) { Agreements(t, open) })
 	t.Run("outbox", func(t *testing.T) { Outbox(t, open) })
 	t.Run("providers", func(t *testing.T) { Providers(t, open) })
 	t.Run("keys", func(t *testing.T) { Keys(t, open) })
-	t.Run("archive", func(t *testing.T) { Archive(t, open) })
+	t.Run("export", func(t *testing.T) { Export(t, open) })
 	t.Run("readiness", func(t *testing.T) { Readiness(t, open) })
 }
 
 // promise is one case of the suite. It gets a store of its own.
 type promise struct {
 	name  string
-	check func(t *testing.T, s ports.Store)
+	check func(t *testing.T, s ports.Admin)
 }
 
 func run(t *testing.T, open Open, promises []promise) {
@@ -37,7 +41,7 @@ func run(t *testing.T, open Open, promises []promise) {
 	}
 }
 
-// same reports what is not as it should be, with both values in full.
+// same reports a difference, with both values in full.
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -45,7 +49,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// must ends the test on an error of the call that is named.
+// must ends the test if the named call returned an error.
 func must(t *testing.T, call string, err error) {
 	t.Helper()
 	if err != nil {
@@ -53,7 +57,7 @@ func must(t *testing.T, call string, err error) {
 	}
 }
 
-// refused reports an error that is not the one that is wanted.
+// refused reports an error that is not the wanted one.
 func refused(t *testing.T, call string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -61,8 +65,8 @@ func refused(t *testing.T, call string, err, want error) {
 	}
 }
 
-// together calls f n times at once, and returns what each call returned.
-func together(n int, f func(i int) error) []error {
+// concurrently calls f n times at once, and returns the error of each call.
+func concurrently(n int, f func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
 	var wg sync.WaitGroup
@@ -77,7 +81,8 @@ func together(n int, f func(i int) error) []error {
 	return errs
 }
 
-// oneWins reports if not exactly one of the calls succeeded, and the others failed as wanted.
+// oneWins reports if not exactly one of the calls succeeded, or another failed with an error other than want. It
+// returns the index of the one that succeeded.
 func oneWins(t *testing.T, call string, errs []error, want error) (winner int) {
 	t.Helper()
 	winner = -1
@@ -95,4 +100,15 @@ func oneWins(t *testing.T, call string, errs []error, want error) (winner int) {
 		t.Fatalf("%s: none of %d calls succeeded", call, len(errs))
 	}
 	return winner
+}
+
+// panics reports unless f panics with the value.
+func panics(t *testing.T, want any, f func()) {
+	t.Helper()
+	defer func() {
+		if got := recover(); got != want {
+			t.Errorf("recovered %v, want the panic %v", got, want)
+		}
+	}()
+	f()
 }

@@ -12,7 +12,23 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-func updateStoresAll(t *testing.T, s ports.Store) {
+// Updates holds a store to ports.Checkouts.UpdateCheckout.
+func Updates(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"an update stores all of its change", updateStoresAll},
+		{"an update stores every field but the identity", updateStoresFields},
+		{"an update belongs to its checkout, whatever id decide returns", updateKeepsIdentity},
+		{"an update of a checkout that does not exist is not found and decides nothing", updateUnknown},
+		{"an error of decide is returned as it is, and nothing is stored", updateError},
+		{"a panic of decide reaches the caller, and nothing is stored", updatePanic},
+		{"a change that cannot be stored whole is not stored at all", updateWhole},
+		{"no concurrent update is lost", concurrentUpdates},
+		{"events of concurrent updates are pending in the order of the updates", concurrentEvents},
+		{"of many concurrent confirms one succeeds", concurrentConfirms},
+	})
+}
+
+func updateStoresAll(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	want := confirm(t, s, opened(1).Next.ID, 7)
 	got, err := s.Checkout(t.Context(), want.Next.ID)
@@ -36,7 +52,7 @@ func updateStoresAll(t *testing.T, s ports.Store) {
 	same(t, "the other checkout", other, opened(2).Next)
 }
 
-func updateStoresFields(t *testing.T, s ports.Store) {
+func updateStoresFields(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	was, want := opened(1).Next, completed(opened(2).Next)
 	want.CreatedAt, want.Student.FirstName, want.CourseCode = at(9), "Mere", ""
@@ -55,15 +71,15 @@ func updateStoresFields(t *testing.T, s ports.Store) {
 	same(t, "checkout without tokens and setup", got, want)
 }
 
-func updateKeepsIdentity(t *testing.T, s ports.Store) {
+func updateKeepsIdentity(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	want := confirmed(completed(opened(1).Next), 1)
 	update(t, s, want.Next.ID, func(checkout.Checkout) checkout.Change {
-		astray := want
-		astray.Next.ID = opened(2).Next.ID
-		return astray
+		other := want
+		other.Next.ID, other.Next.OrderID, other.Next.IdempotencyKey = opened(2).Next.ID, "another", "another"
+		return other
 	})
-	d := export(t, s).Dossiers
+	d := export(t, s).Checkouts
 	same(t, "checkout", d[0].Checkout, want.Next)
 	same(t, "agreement", d[0].Agreement, want.Agreement)
 	if d[0].Document == nil || d[1].Document != nil {
@@ -71,7 +87,7 @@ func updateKeepsIdentity(t *testing.T, s ports.Store) {
 	}
 }
 
-func updateUnknown(t *testing.T, s ports.Store) {
+func updateUnknown(t *testing.T, s ports.Admin) {
 	err := s.UpdateCheckout(t.Context(), "nobody", pending(), func(checkout.Checkout) (checkout.Change, error) {
 		t.Error("decide was called")
 		return checkout.Change{}, nil
@@ -79,9 +95,9 @@ func updateUnknown(t *testing.T, s ports.Store) {
 	refused(t, "UpdateCheckout", err, ports.ErrNotFound)
 }
 
-func updateError(t *testing.T, s ports.Store) {
+func updateError(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
-	refusal := checkout.Refuse(checkout.CodeConflict, "no")
+	refusal := checkout.InvalidAPIKey()
 	unchanged(t, s, func() {
 		err := s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			return confirmed(c, 1), refusal
@@ -92,47 +108,45 @@ func updateError(t *testing.T, s ports.Store) {
 	})
 }
 
-func updatePanic(t *testing.T, s ports.Store) {
+func updatePanic(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	unchanged(t, s, func() {
-		defer func() {
-			if got := recover(); got != "decide" {
-				t.Errorf("recovered %v, want the panic of decide", got)
-			}
-		}()
-		_ = s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(checkout.Checkout) (checkout.Change, error) {
-			panic("decide")
+		panics(t, "decide", func() {
+			_ = s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(checkout.Checkout) (checkout.Change, error) {
+				panic("decide")
+			})
 		})
 	})
-	insert(t, s, opened(2))
+	insert(t, s, opened(2))             // the store goes on
+	confirm(t, s, opened(1).Next.ID, 1) // and the checkout is not locked
 }
 
-func updateWhole(t *testing.T, s ports.Store) {
+func updateWhole(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	confirm(t, s, opened(1).Next.ID, 1)
 	unchanged(t, s, func() {
-		for name, spoil := range map[string]func(*checkout.Change){
-			"event of a name that was told": func(c *checkout.Change) {
+		for name, change := range map[string]func(*checkout.Change){
+			"event name on record": func(c *checkout.Change) {
 				c.Events[1].Name = events.CheckoutCreated
 			},
-			"event id taken":         func(c *checkout.Change) { c.Events[1].ID = opened(1).Events[0].ID },
-			"two events of one name": func(c *checkout.Change) { c.Events[1].Name = c.Events[0].Name },
-			"agreement number taken": func(c *checkout.Change) { c.Agreement.Number = "PPA-2026-000001" },
+			"event id on record":         func(c *checkout.Change) { c.Events[1].ID = opened(1).Events[0].ID },
+			"two events of one name":     func(c *checkout.Change) { c.Events[1].Name = c.Events[0].Name },
+			"agreement number on record": func(c *checkout.Change) { c.Agreement.Number = "PPA-2026-000001" },
 		} {
 			err := s.UpdateCheckout(t.Context(), opened(2).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-				change := confirmed(completed(c), 2)
-				spoil(&change)
-				return change, nil
+				next := confirmed(completed(c), 2)
+				change(&next)
+				return next, nil
 			})
 			refused(t, name, err, ports.ErrDuplicate)
 		}
 	})
 }
 
-func concurrentUpdates(t *testing.T, s ports.Store) {
+func concurrentUpdates(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	id := opened(1).Next.ID
-	for _, err := range together(many, func(int) error {
+	for _, err := range concurrently(many, func(int) error {
 		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			c.Setup.Try++
 			return checkout.Change{Next: c}, nil
@@ -145,10 +159,10 @@ func concurrentUpdates(t *testing.T, s ports.Store) {
 	same(t, "updates on record", got.Setup.Try, many)
 }
 
-func concurrentEvents(t *testing.T, s ports.Store) {
+func concurrentEvents(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	id := opened(1).Next.ID
-	for _, err := range together(many, func(int) error {
+	for _, err := range concurrently(many, func(int) error {
 		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			c.Setup.Try++
 			name := events.Name(fmt.Sprintf("update.%02d", c.Setup.Try))
@@ -162,11 +176,11 @@ func concurrentEvents(t *testing.T, s ports.Store) {
 	}
 }
 
-func concurrentConfirmations(t *testing.T, s ports.Store) {
+func concurrentConfirms(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	id := opened(1).Next.ID
 	already := errors.New("already confirmed")
-	errs := together(many, func(i int) error {
+	errs := concurrently(many, func(i int) error {
 		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			if c.Status == checkout.Confirmed {
 				return checkout.Change{}, already
@@ -175,7 +189,7 @@ func concurrentConfirmations(t *testing.T, s ports.Store) {
 		})
 	})
 	winner := oneWins(t, "UpdateCheckout", errs, already)
-	all := export(t, s).Dossiers
+	all := export(t, s).Checkouts
 	same(t, "checkouts", len(all), 1)
 	same(t, "events", len(all[0].Events), 3)
 	want := confirmed(completed(opened(1).Next), int64(winner+1))

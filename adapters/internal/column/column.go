@@ -1,168 +1,100 @@
-// Package column writes values of the domain into the columns of a table and reads them back, alike in
-// every SQL store. What it returns to be read into is a [sql.Scanner].
+// Package column says, once for both SQL stores, which columns the tables have and how each value is written and read:
+// [Checkout], [Agreement], [Event] and [Provider] are the tables. A statement takes its names, its arguments and its
+// destinations from them, in one order.
+//
+// The types of this package, such as [Time], wrap a value of the domain that a column holds in another form. They
+// are destinations, as [database/sql.Scanner], for every driver.
 package column
 
 import (
 	"database/sql"
-	"encoding/json"
-	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// scanner is a [sql.Scanner].
-type scanner func(v any) error
-
-func (s scanner) Scan(v any) error { return s(v) }
-
-// Millis writes a time as milliseconds since 1970-01-01 UTC; no time is NULL.
-func Millis(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMilli()
+// Column is one column of a table whose rows are values of T.
+type Column[T any] struct {
+	Name string
+	// Field returns a pointer to where the column's value is in a T: a *string, *int64, *int, *bool or *[]byte, or a type
+	// of this package.
+	Field func(*T) any
+	// Read is the SQL expression that reads the column, if that is not its name.
+	Read string
 }
 
-// Time reads what Millis wrote, in UTC.
-func Time(into *time.Time) sql.Scanner {
-	return scanner(func(v any) error {
-		switch v := v.(type) {
-		case nil:
-			*into = time.Time{}
-		case int64:
-			*into = time.UnixMilli(v).UTC()
-		default:
-			return fmt.Errorf("%T is not a time", v)
+// Columns is several columns, in the order of the statements.
+type Columns[T any] []Column[T]
+
+// stored is a type of this package.
+type stored interface {
+	sql.Scanner
+	value() any // for the driver
+}
+
+// Names returns the names, as INSERT and UPDATE list them.
+func (c Columns[T]) Names() string { return c.list(func(c Column[T]) string { return c.Name }) }
+
+// Reads returns the expressions, as SELECT lists them.
+func (c Columns[T]) Reads() string {
+	return c.list(func(c Column[T]) string {
+		if c.Read != "" {
+			return c.Read
 		}
-		return nil
+		return c.Name
 	})
 }
 
-// Day writes a date as YYYY-MM-DD; no date is empty.
-func Day(d money.Date) string {
-	if d.IsZero() {
-		return ""
+func (c Columns[T]) list(word func(Column[T]) string) string {
+	words := make([]string, len(c))
+	for i, column := range c {
+		words[i] = word(column)
 	}
-	return d.String()
+	return strings.Join(words, ", ")
 }
 
-// Date reads what Day wrote.
-func Date(into *money.Date) sql.Scanner {
-	return scanner(func(v any) (err error) {
-		*into, err = date(v)
-		return err
+// Numbers returns a numbered parameter for each column: "$5, $6, $7" if there are three and the first is 5.
+func (c Columns[T]) Numbers(first int) string {
+	n := first - 1
+	return c.list(func(Column[T]) string {
+		n++
+		return "$" + strconv.Itoa(n)
 	})
 }
 
-func date(v any) (money.Date, error) {
-	text, ok := v.(string)
-	if text == "" && ok {
-		return money.Date{}, nil
+// Marks returns a parameter without a number for each column: "?, ?, ?".
+func (c Columns[T]) Marks() string { return c.list(func(Column[T]) string { return "?" }) }
+
+// Values returns the given values, followed by what is written of v.
+func (c Columns[T]) Values(v *T, given ...any) []any {
+	values := append(make([]any, 0, len(given)+len(c)), given...)
+	for _, column := range c {
+		values = append(values, value(column.Field(v)))
 	}
-	t, err := time.Parse(time.DateOnly, text) // due dates lie beyond the dates that a request may name
-	if err != nil {
-		return money.Date{}, fmt.Errorf("%v is not a date: %w", v, err)
-	}
-	return money.DateOf(t), nil
+	return values
 }
 
-// SHA256 reads the bytes of a SHA-256.
-func SHA256(into *[32]byte) sql.Scanner {
-	return scanner(func(v any) error {
-		b, ok := v.([]byte)
-		if !ok || len(b) != len(into) {
-			return fmt.Errorf("%v is not a SHA-256", v)
-		}
-		*into = [32]byte(b)
-		return nil
-	})
+// value returns what a field is written as, in a type that every driver knows without reflection.
+func value(field any) any {
+	switch field := field.(type) {
+	case *string:
+		return *field
+	case *int64:
+		return *field
+	case *int:
+		return *field
+	case *bool:
+		return *field
+	case *[]byte:
+		return *field
+	}
+	return field.(stored).value()
 }
 
-// TokensText writes setup tokens as epoch:expires_ms:key_id, separated by spaces.
-func TokensText(tokens []checkout.Token) string {
-	texts := make([]string, len(tokens))
-	for i, t := range tokens {
-		texts[i] = fmt.Sprintf("%d:%d:%s", t.Epoch, t.Expires.UnixMilli(), url.PathEscape(t.KID))
+// Destinations returns where the columns are read to.
+func (c Columns[T]) Destinations(v *T) []any {
+	into := make([]any, len(c))
+	for i, column := range c {
+		into[i] = column.Field(v)
 	}
-	return strings.Join(texts, " ")
-}
-
-// Tokens reads what TokensText wrote.
-func Tokens(into *[]checkout.Token) sql.Scanner {
-	return scanner(func(v any) error {
-		text, _ := v.(string)
-		*into = nil
-		for one := range strings.FieldsSeq(text) {
-			t, err := token(one)
-			if err != nil {
-				return fmt.Errorf("setup token %q: %w", one, err)
-			}
-			*into = append(*into, t)
-		}
-		return nil
-	})
-}
-
-func token(text string) (t checkout.Token, err error) {
-	epoch, rest, _ := strings.Cut(text, ":")
-	expires, kid, _ := strings.Cut(rest, ":")
-	if t.Epoch, err = strconv.Atoi(epoch); err != nil {
-		return t, fmt.Errorf("epoch: %w", err)
-	}
-	ms, err := strconv.ParseInt(expires, 10, 64)
-	if err != nil {
-		return t, fmt.Errorf("expiry: %w", err)
-	}
-	t.Expires = time.UnixMilli(ms).UTC()
-	if t.KID, err = url.PathUnescape(kid); err != nil {
-		return t, fmt.Errorf("key: %w", err)
-	}
-	return t, nil
-}
-
-// ScheduleText writes a schedule as a JSON array with an array of four for each charge: its
-// sequence, type, due date and cents.
-func ScheduleText(charges []money.Charge) (string, error) {
-	rows := make([][4]any, len(charges))
-	for i, c := range charges {
-		rows[i] = [4]any{c.Sequence, c.Type, Day(c.Due), c.Amount}
-	}
-	text, err := json.Marshal(rows)
-	return string(text), err
-}
-
-// Schedule reads what ScheduleText wrote.
-func Schedule(into *[]money.Charge) sql.Scanner {
-	return scanner(func(v any) error {
-		text, _ := v.(string)
-		var rows [][4]json.RawMessage
-		if err := json.Unmarshal([]byte(text), &rows); err != nil {
-			return fmt.Errorf("schedule: %w", err)
-		}
-		*into = nil
-		for _, row := range rows {
-			c, err := charge(row)
-			if err != nil {
-				return fmt.Errorf("charge %s: %w", row, err)
-			}
-			*into = append(*into, c)
-		}
-		return nil
-	})
-}
-
-func charge(row [4]json.RawMessage) (c money.Charge, err error) {
-	var due string
-	for i, into := range []any{&c.Sequence, &c.Type, &due, &c.Amount} {
-		if err := json.Unmarshal(row[i], into); err != nil {
-			return c, err
-		}
-	}
-	c.Due, err = date(due)
-	return c, err
+	return into
 }

@@ -1,7 +1,6 @@
 package column
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -9,23 +8,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// particularsWire is what stands of an agreement in its column of particulars. A field that is added
-// is left alone by the program of the version before it, which reads and never writes over it.
-type particularsWire struct {
-	Sandbox bool        `json:"sandbox,omitempty"`
-	Colour  string      `json:"colour,omitempty"`
-	Lender  lenderWire  `json:"lender,omitzero"`
-	Terms   []blockWire `json:"terms,omitempty"`
-	Consent consentWire `json:"consent,omitzero"`
-	Notice  noticeWire  `json:"notice,omitzero"`
+// jsonText returns v as JSON. The values of this file hold texts, numbers and booleans, which cannot fail.
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
-type noticeWire struct {
-	Days      int    `json:"days"`
-	NotBefore string `json:"not_before"`
-}
-
-// consentWire is a consent, in the column of a checkout and among the particulars of an agreement.
+// consentWire is a consent, in the column of a checkout and in the details of an agreement.
 type consentWire struct {
 	At         int64  `json:"at_ms"`
 	From       string `json:"from,omitempty"`
@@ -33,7 +25,7 @@ type consentWire struct {
 	NoticeDays int    `json:"notice_days,omitempty"`
 }
 
-func wireConsent(c agreement.Consent) consentWire {
+func toConsentWire(c agreement.Consent) consentWire {
 	if c.IsZero() {
 		return consentWire{}
 	}
@@ -47,31 +39,47 @@ func (w consentWire) toDomain() agreement.Consent {
 	return agreement.Consent{At: time.UnixMilli(w.At).UTC(), From: w.From, Terms: w.Terms, NoticeDays: w.NoticeDays}
 }
 
-// ConsentText writes a consent as JSON; none is empty.
-func ConsentText(c agreement.Consent) string {
-	if c.IsZero() {
+// Consent is a payer's consent in a column of text, as JSON. No consent is "".
+type Consent agreement.Consent
+
+func (c *Consent) value() any {
+	if (*agreement.Consent)(c).IsZero() {
 		return ""
 	}
-	text, _ := json.Marshal(wireConsent(c)) // texts and numbers cannot fail
-	return string(text)
+	return jsonText(toConsentWire(agreement.Consent(*c)))
 }
 
-// Consent reads what ConsentText wrote.
-func Consent(into *agreement.Consent) sql.Scanner {
-	return scanner(func(v any) error {
-		text, ok := v.(string)
-		if !ok {
-			return fmt.Errorf("%T is no text of a consent", v)
-		}
-		var w consentWire
-		if text != "" {
-			if err := json.Unmarshal([]byte(text), &w); err != nil {
-				return fmt.Errorf("consent: %w", err)
-			}
-		}
-		*into = w.toDomain()
+// Scan implements [database/sql.Scanner].
+func (c *Consent) Scan(v any) error {
+	var w consentWire
+	if err := unmarshalText(v, &w); err != nil {
+		return fmt.Errorf("consent: %w", err)
+	}
+	*c = Consent(w.toDomain())
+	return nil
+}
+
+// unmarshalText reads JSON from a column of text. "" leaves into as it is.
+func unmarshalText(v, into any) error {
+	text, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("%T is not text", v)
+	}
+	if text == "" {
 		return nil
-	})
+	}
+	return json.Unmarshal([]byte(text), into)
+}
+
+// detailsWire is what an agreement holds beside its figures. A program of the version before one that adds a field
+// never writes over it.
+type detailsWire struct {
+	Sandbox bool        `json:"sandbox,omitempty"`
+	Colour  string      `json:"colour,omitempty"`
+	Lender  lenderWire  `json:"lender,omitzero"`
+	Terms   []blockWire `json:"terms,omitempty"`
+	Consent consentWire `json:"consent,omitzero"`
+	Notice  noticeWire  `json:"notice,omitzero"`
 }
 
 type lenderWire struct {
@@ -85,51 +93,46 @@ type blockWire struct {
 	Text  string `json:"text"`
 }
 
-// ParticularsText writes what an agreement holds beside its figures as JSON; nothing is empty.
-func ParticularsText(a agreement.Agreement) (string, error) {
-	w := particularsWire{Sandbox: a.Sandbox, Colour: a.Provider.Colour, Lender: lenderWire(a.Terms.Lender),
-		Consent: wireConsent(a.DirectDebit.Consent)}
-	if a.Notice != (agreement.Notice{}) {
-		w.Notice = noticeWire{a.Notice.Days, Day(a.Notice.NotBefore)}
+type noticeWire struct {
+	Days      int    `json:"days"`
+	NotBefore string `json:"not_before"`
+}
+
+// Details is what an agreement holds beside its figures, in a column of text as JSON: whether it is of the sandbox, the
+// provider's colour, the lender, the operator's terms, the payer's consent and the notice. An agreement
+// with none of it has "".
+type Details agreement.Agreement
+
+func (d *Details) value() any {
+	w := detailsWire{Sandbox: d.Sandbox, Colour: d.Provider.Colour, Lender: lenderWire(d.Terms.Lender),
+		Consent: toConsentWire(d.DirectDebit.Consent)}
+	if d.Notice != (agreement.Notice{}) {
+		w.Notice = noticeWire{d.Notice.Days, dateText(d.Notice.NotBefore)}
 	}
-	for _, b := range a.Terms.Blocks {
+	for _, b := range d.Terms.Blocks {
 		w.Terms = append(w.Terms, blockWire(b))
 	}
-	text, err := json.Marshal(w)
-	if err != nil || string(text) == "{}" {
-		return "", err
+	if text := jsonText(w); text != "{}" {
+		return text
 	}
-	return string(text), nil
+	return ""
 }
 
-// Particulars reads what ParticularsText wrote.
-func Particulars(into *agreement.Agreement) sql.Scanner {
-	return scanner(func(v any) error {
-		text, ok := v.(string)
-		if !ok {
-			return fmt.Errorf("%T is no text of particulars", v)
-		}
-		var w particularsWire
-		if text != "" {
-			if err := json.Unmarshal([]byte(text), &w); err != nil {
-				return fmt.Errorf("particulars: %w", err)
-			}
-		}
-		return w.read(into)
-	})
-}
-
-// read puts the particulars into their places.
-func (w particularsWire) read(into *agreement.Agreement) (err error) {
-	into.Sandbox, into.Provider.Colour = w.Sandbox, w.Colour
-	into.DirectDebit.Consent = w.Consent.toDomain()
-	into.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender)}
+// Scan implements [database/sql.Scanner].
+func (d *Details) Scan(v any) (err error) {
+	var w detailsWire
+	if err := unmarshalText(v, &w); err != nil {
+		return fmt.Errorf("details: %w", err)
+	}
+	d.Sandbox, d.Provider.Colour = w.Sandbox, w.Colour
+	d.DirectDebit.Consent = w.Consent.toDomain()
+	d.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender)}
 	for _, b := range w.Terms {
-		into.Terms.Blocks = append(into.Terms.Blocks, agreement.Block(b))
+		d.Terms.Blocks = append(d.Terms.Blocks, agreement.Block(b))
 	}
-	into.Notice.Days = w.Notice.Days
-	if into.Notice.NotBefore, err = date(w.Notice.NotBefore); err != nil {
-		return fmt.Errorf("particulars: notice: %w", err)
+	d.Notice.Days = w.Notice.Days
+	if d.Notice.NotBefore, err = parseDate(w.Notice.NotBefore); err != nil {
+		return fmt.Errorf("details: notice: %w", err)
 	}
 	return nil
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Archive holds a store to ports.Archive.
-func Archive(t *testing.T, open Open) {
+// Export holds a store to ports.Exporter.
+func Export(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"an export of a new store is empty", exportEmpty},
 		{"an export holds everything on record, in order", exportAll},
-		{"an export reads one moment, whatever is written meanwhile", exportMoment},
-		{"an export reads one moment while others write", exportConcurrent},
+		{"an export reads one snapshot, whatever is written meanwhile", exportSnapshot},
+		{"an export reads one snapshot while others write", exportConcurrent},
 		{"an error of visit ends the export and is returned as it is", exportError},
 	})
 }
 
-func exportEmpty(t *testing.T, s ports.Store) {
+func exportEmpty(t *testing.T, s ports.Admin) {
 	same(t, "record", export(t, s), record{})
 }
 
-func exportAll(t *testing.T, s ports.Store) {
+func exportAll(t *testing.T, s ports.Admin) {
 	configure(t, s, legacy("RIMU"), configuration("KOWHAI"))
 	addKeys(t, s, key(2), key(1))
 	insert(t, s, opened(3), opened(1), opened(2))
@@ -34,8 +34,8 @@ func exportAll(t *testing.T, s ports.Store) {
 	created := opened(1).Events[0]
 	must(t, "SettleEvent", s.SettleEvent(t.Context(), created.ID, 1, events.Delivered, 2))
 
-	open := func(n int) ports.Dossier {
-		return ports.Dossier{
+	open := func(n int) ports.CheckoutRecord {
+		return ports.CheckoutRecord{
 			Checkout: opened(n).Next,
 			Events:   []ports.EventRecord{{Event: opened(n).Events[0], Status: events.Pending}},
 		}
@@ -43,7 +43,7 @@ func exportAll(t *testing.T, s ports.Store) {
 	same(t, "record", export(t, s), record{
 		Configurations: []catalogue.Configuration{configuration("KOWHAI"), legacy("RIMU")},
 		Keys:           []catalogue.Key{key(2), key(1)},
-		Dossiers: []ports.Dossier{open(3), {
+		Checkouts: []ports.CheckoutRecord{open(3), {
 			Checkout:  done.Next,
 			Agreement: done.Agreement,
 			Document: &ports.DocumentInfo{
@@ -58,7 +58,7 @@ func exportAll(t *testing.T, s ports.Store) {
 	})
 }
 
-func exportMoment(t *testing.T, s ports.Store) {
+func exportSnapshot(t *testing.T, s ports.Admin) {
 	configure(t, s, configuration("KOWHAI"), legacy("RIMU"))
 	addKeys(t, s, key(1))
 	insert(t, s, opened(1))
@@ -81,18 +81,18 @@ func exportMoment(t *testing.T, s ports.Store) {
 	}
 	must(t, "Export", s.Export(t.Context(), visit))
 	same(t, "record", got, want)
-	same(t, "checkouts afterwards", len(export(t, s).Dossiers), 2)
+	same(t, "checkouts afterwards", len(export(t, s).Checkouts), 2)
 }
 
-// exportConcurrent stores every checkout with two events: no moment has one without the other.
-func exportConcurrent(t *testing.T, s ports.Store) {
+// exportConcurrent stores every checkout with two events: no snapshot has one without the other.
+func exportConcurrent(t *testing.T, s ports.Admin) {
 	const inserts = 20
 	withTwo := func(i int) checkout.Change {
 		c := opened(i)
 		c.Events = append(c.Events, event(c.Next, events.CheckoutConfirmed))
 		return c
 	}
-	errs := together(2, func(role int) error {
+	errs := concurrently(2, func(role int) error {
 		for i := range inserts {
 			if role == 0 {
 				if err := s.InsertCheckout(t.Context(), withTwo(i), pending()); err != nil {
@@ -104,7 +104,7 @@ func exportConcurrent(t *testing.T, s ports.Store) {
 			if err := s.Export(t.Context(), r.collect()); err != nil {
 				return err
 			}
-			for j, d := range r.Dossiers {
+			for j, d := range r.Checkouts {
 				same(t, "checkout", d.Checkout.ID, opened(j).Next.ID)
 				same(t, "events of one change", len(d.Events), 2)
 			}
@@ -113,26 +113,26 @@ func exportConcurrent(t *testing.T, s ports.Store) {
 	})
 	must(t, "InsertCheckout", errs[0])
 	must(t, "Export", errs[1])
-	same(t, "checkouts", len(export(t, s).Dossiers), inserts)
+	same(t, "checkouts", len(export(t, s).Checkouts), inserts)
 }
 
-func exportError(t *testing.T, s ports.Store) {
+func exportError(t *testing.T, s ports.Admin) {
 	configure(t, s, legacy("A"), legacy("B"))
 	addKeys(t, s, key(1), key(2))
 	insert(t, s, opened(1), opened(2))
 	want := errors.New("no")
-	for name, spoil := range map[string]func(*ports.Visitor){
+	for name, fail := range map[string]func(*ports.Visitor){
 		"configuration": func(v *ports.Visitor) { v.Configuration = func(catalogue.Configuration) error { return want } },
 		"key":           func(v *ports.Visitor) { v.Key = func(catalogue.Key) error { return want } },
-		"checkout":      func(v *ports.Visitor) { v.Checkout = func(ports.Dossier) error { return want } },
+		"checkout":      func(v *ports.Visitor) { v.Checkout = func(ports.CheckoutRecord) error { return want } },
 	} {
 		var r record
 		visit := r.collect()
-		spoil(&visit)
+		fail(&visit)
 		if err := s.Export(t.Context(), visit); err != want {
 			t.Errorf("Export: got error %v, want the very error of the visit of a %s", err, name)
 		}
 	}
 	insert(t, s, opened(3))
-	same(t, "checkouts afterwards", len(export(t, s).Dossiers), 3)
+	same(t, "checkouts afterwards", len(export(t, s).Checkouts), 3)
 }

@@ -1,0 +1,116 @@
+package column
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// Encrypter encrypts what must not be kept in the clear. What was encrypted with some associated data decrypts only
+// with the same.
+type Encrypter interface {
+	Encrypt(plain []byte, associatedData string) ([]byte, error)
+	Decrypt(ciphertext []byte, associatedData string) ([]byte, error)
+}
+
+// AssociatedData returns what a provider's webhook secret is encrypted with, so that it decrypts for no other provider.
+func AssociatedData(provider string) string { return "webhook/" + provider }
+
+// ProviderRow is a provider as its row has it.
+type ProviderRow struct {
+	provider catalogue.Provider
+	origins  string // JSON
+	secret   []byte // encrypted; nil if there is none
+}
+
+// Provider is the columns of a provider.
+var Provider = Columns[ProviderRow]{
+	{Name: "code", Field: func(r *ProviderRow) any { return &r.provider.Code }},
+	{Name: "name", Field: func(r *ProviderRow) any { return &r.provider.Name }},
+	{Name: "account_id", Field: func(r *ProviderRow) any { return &r.provider.AccountID }},
+	{Name: "environment", Field: func(r *ProviderRow) any { return (*string)(&r.provider.Environment) }},
+	{Name: "active", Field: func(r *ProviderRow) any { return &r.provider.Active }},
+	{Name: "api_enabled", Field: func(r *ProviderRow) any { return &r.provider.APIEnabled }},
+	{Name: "mode", Field: func(r *ProviderRow) any { return (*string)(&r.provider.Mode) }},
+	{Name: "enrolment_origins", Field: func(r *ProviderRow) any { return &r.origins }},
+	{Name: "success_url", Field: func(r *ProviderRow) any { return &r.provider.SuccessURL }},
+	{Name: "cancel_url", Field: func(r *ProviderRow) any { return &r.provider.CancelURL }},
+	{Name: "display_name", Field: func(r *ProviderRow) any { return &r.provider.Branding.DisplayName }},
+	{Name: "primary_colour", Field: func(r *ProviderRow) any { return &r.provider.Branding.PrimaryColour }},
+	{Name: "logo_url", Field: func(r *ProviderRow) any { return &r.provider.Branding.LogoURL }},
+	{Name: "support_email", Field: func(r *ProviderRow) any { return &r.provider.Branding.SupportEmail }},
+	{Name: "webhook_url", Field: func(r *ProviderRow) any { return &r.provider.Destination.URL }},
+	{Name: "webhook_secret", Field: func(r *ProviderRow) any { return &r.secret }},
+	{Name: "notice_days", Field: func(r *ProviderRow) any { return &r.provider.NoticeDays }},
+}
+
+// NewProviderRow returns the row of a provider.
+func NewProviderRow(p catalogue.Provider, e Encrypter) (ProviderRow, error) {
+	r := ProviderRow{provider: p, origins: jsonText(append([]string{}, p.EnrolmentOrigins...))}
+	if p.Destination.Secret == "" {
+		return r, nil
+	}
+	var err error
+	r.secret, err = e.Encrypt([]byte(p.Destination.Secret), AssociatedData(p.Code))
+	return r, err
+}
+
+// Provider returns the provider of the row.
+func (r ProviderRow) Provider(e Encrypter) (catalogue.Provider, error) {
+	p := r.provider
+	if err := json.Unmarshal([]byte(r.origins), &p.EnrolmentOrigins); err != nil {
+		return p, fmt.Errorf("enrolment origins of provider %s: %w", p.Code, err)
+	}
+	if len(p.EnrolmentOrigins) == 0 {
+		p.EnrolmentOrigins = nil
+	}
+	if r.secret == nil {
+		return p, nil
+	}
+	plain, err := e.Decrypt(r.secret, AssociatedData(p.Code))
+	p.Destination.Secret = string(plain)
+	return p, err
+}
+
+// CourseRow is a course with at most one of its options, as a join of both tables has it.
+type CourseRow struct {
+	provider  string
+	course    catalogue.Course
+	hasOption bool
+	option    catalogue.Option
+}
+
+// Course is the columns of the table courses AS c, joined with its options AS o. A course has as many rows as options, and
+// one row if it has none.
+var Course = Columns[CourseRow]{
+	{Name: "c.provider_code", Field: func(r *CourseRow) any { return &r.provider }},
+	{Name: "c.code", Field: func(r *CourseRow) any { return &r.course.Code }},
+	{Name: "c.name", Field: func(r *CourseRow) any { return &r.course.Name }},
+	{Name: "c.price_cents", Field: func(r *CourseRow) any { return (*int64)(&r.course.Price) }},
+	{Name: "c.upfront_cents", Field: func(r *CourseRow) any { return (*int64)(&r.course.Upfront) }},
+	{Name: "c.active", Field: func(r *CourseRow) any { return &r.course.Active }},
+	{Name: "c.environment", Field: func(r *CourseRow) any { return (*string)(&r.course.Environment) }},
+	{Name: "o.course_code IS NOT NULL", Field: func(r *CourseRow) any { return &r.hasOption }},
+	{Name: "coalesce(o.payment_frequency, '')", Field: func(r *CourseRow) any { return (*string)(&r.option.Frequency) }},
+	{Name: "coalesce(o.number_of_instalments, 0)", Field: func(r *CourseRow) any { return &r.option.Number }},
+	{Name: "coalesce(o.instalment_cents, 0)", Field: func(r *CourseRow) any { return (*int64)(&r.option.Amount) }},
+}
+
+// Courses returns the courses of each provider. Rows of one course must be next to each other, in the order of its
+// options.
+func Courses(rows []CourseRow) map[string][]catalogue.Course {
+	of := make(map[string][]catalogue.Course)
+	for _, r := range rows {
+		courses := of[r.provider]
+		if n := len(courses); n == 0 || courses[n-1].Code != r.course.Code {
+			courses = append(courses, r.course)
+		}
+		if r.hasOption {
+			last := &courses[len(courses)-1]
+			last.Options = append(last.Options, r.option)
+		}
+		of[r.provider] = courses
+	}
+	return of
+}

@@ -1,0 +1,137 @@
+package column
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// Identity is the columns of a checkout that never change. Earlier versions left idempotency_key NULL where it was the
+// default, and the SQLite store does so still; see [checkout.DefaultKey].
+var Identity = Columns[checkout.Checkout]{
+	{Name: "id", Field: func(c *checkout.Checkout) any { return &c.ID }},
+	{Name: "provider_code", Field: func(c *checkout.Checkout) any { return &c.ProviderCode }},
+	{Name: "provider_order_id", Field: func(c *checkout.Checkout) any { return &c.OrderID }},
+	{Name: "idempotency_key", Field: func(c *checkout.Checkout) any { return &c.IdempotencyKey },
+		Read: "coalesce(idempotency_key, provider_code || ':' || provider_order_id)"},
+}
+
+// DefaultKeyOrder returns the order whose default idempotency key this is, and whether there can be one.
+func DefaultKeyOrder(provider, key string) (order string, ok bool) {
+	return strings.CutPrefix(key, checkout.DefaultKey(provider, ""))
+}
+
+// State is the columns of a checkout that may change, without Lookups.
+var State = Columns[checkout.Checkout]{
+	{Name: "request_id", Field: func(c *checkout.Checkout) any { return &c.RequestID }},
+	{Name: "created_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.CreatedAt) }},
+	{Name: "status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Status) }},
+
+	{Name: "first_name", Field: func(c *checkout.Checkout) any { return &c.Student.FirstName }},
+	{Name: "last_name", Field: func(c *checkout.Checkout) any { return &c.Student.LastName }},
+	{Name: "email", Field: func(c *checkout.Checkout) any { return &c.Student.Email }},
+
+	{Name: "course_code", Field: func(c *checkout.Checkout) any { return &c.CourseCode }},
+	{Name: "course_name", Field: func(c *checkout.Checkout) any { return &c.Intent.CourseName }},
+	{Name: "price_cents", Field: func(c *checkout.Checkout) any { return (*int64)(&c.Intent.Pricing.Price) }},
+	{Name: "upfront_cents", Field: func(c *checkout.Checkout) any { return (*int64)(&c.Intent.Pricing.Upfront) }},
+	{Name: "principal_cents", Field: func(c *checkout.Checkout) any { return (*int64)(&c.Intent.Pricing.Principal) }},
+	{Name: "payment_frequency", Field: func(c *checkout.Checkout) any { return (*string)(&c.Intent.Plan.Frequency) }},
+	{Name: "number_of_instalments", Field: func(c *checkout.Checkout) any { return &c.Intent.Plan.Number }},
+	{Name: "instalment_cents", Field: func(c *checkout.Checkout) any { return (*int64)(&c.Intent.Plan.Regular) }},
+	{Name: "final_instalment_cents", Field: func(c *checkout.Checkout) any { return (*int64)(&c.Intent.Plan.Final) }},
+	{Name: "first_payment_date", Field: func(c *checkout.Checkout) any { return (*Date)(&c.Intent.Plan.First) }},
+
+	{Name: "contact_id", Field: func(c *checkout.Checkout) any { return &c.Records.ContactID }},
+	{Name: "opportunity_id", Field: func(c *checkout.Checkout) any { return &c.Records.OpportunityID }},
+	{Name: "dda_id", Field: func(c *checkout.Checkout) any { return &c.Records.DDAID }},
+	{Name: "setup_tokens", Field: func(c *checkout.Checkout) any { return (*Tokens)(&c.Tokens) }},
+
+	{Name: "setup_try", Field: func(c *checkout.Checkout) any { return &c.Setup.Try }},
+	{Name: "billing_request_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.BillingRequest) }},
+	{Name: "mandate_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Mandate) }},
+	{Name: "authorisation_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Authorisation) }},
+	{Name: "account_holder", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountHolder }},
+	{Name: "account_tail", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountTail }},
+	{Name: "setup_completed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.CompletedAt) }},
+	{Name: "consent", Field: func(c *checkout.Checkout) any { return (*Consent)(&c.Setup.Consent) }},
+
+	{Name: "confirmed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Confirmation.At) }},
+	{Name: "confirmed_by_request_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.RequestID }},
+	{Name: "agreed_first_date", Field: func(c *checkout.Checkout) any { return (*Date)(&c.Confirmation.FirstPayment) }},
+	{Name: "agreement_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementID }},
+	{Name: "agreement_number", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementNumber }},
+	{Name: "document_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.DocumentID }},
+}
+
+// Lookups is the columns of a checkout that may change and that have an index. They change a few times in a checkout's life.
+var Lookups = Columns[checkout.Checkout]{
+	{Name: "billing_request_id", Field: func(c *checkout.Checkout) any { return &c.Setup.BillingRequestID }},
+	{Name: "mandate_id", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateID }},
+	{Name: "look_again_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.LookAgain) }},
+}
+
+// Checkout is all columns of a checkout.
+var Checkout = slices.Concat(Identity, State, Lookups)
+
+// Agreement is the columns of an agreement.
+var Agreement = Columns[agreement.Agreement]{
+	{Name: "number", Field: func(a *agreement.Agreement) any { return &a.Number }},
+	{Name: "id", Field: func(a *agreement.Agreement) any { return &a.ID }},
+	{Name: "version", Field: func(a *agreement.Agreement) any { return &a.Version }},
+	{Name: "checkout_id", Field: func(a *agreement.Agreement) any { return &a.CheckoutID }},
+	{Name: "provider_order_id", Field: func(a *agreement.Agreement) any { return &a.OrderID }},
+	{Name: "accepted_ms", Field: func(a *agreement.Agreement) any { return (*Time)(&a.AcceptedAt) }},
+
+	{Name: "provider_code", Field: func(a *agreement.Agreement) any { return &a.Provider.Code }},
+	{Name: "provider_name", Field: func(a *agreement.Agreement) any { return &a.Provider.Name }},
+	{Name: "support_email", Field: func(a *agreement.Agreement) any { return &a.Provider.SupportEmail }},
+	{Name: "first_name", Field: func(a *agreement.Agreement) any { return &a.Student.FirstName }},
+	{Name: "last_name", Field: func(a *agreement.Agreement) any { return &a.Student.LastName }},
+	{Name: "email", Field: func(a *agreement.Agreement) any { return &a.Student.Email }},
+
+	{Name: "course_code", Field: func(a *agreement.Agreement) any { return &a.Course.Code }},
+	{Name: "course_name", Field: func(a *agreement.Agreement) any { return &a.Course.Name }},
+	{Name: "price_cents", Field: func(a *agreement.Agreement) any { return (*int64)(&a.Pricing.Price) }},
+	{Name: "upfront_cents", Field: func(a *agreement.Agreement) any { return (*int64)(&a.Pricing.Upfront) }},
+	{Name: "principal_cents", Field: func(a *agreement.Agreement) any { return (*int64)(&a.Pricing.Principal) }},
+	{Name: "payment_frequency", Field: func(a *agreement.Agreement) any { return (*string)(&a.Plan.Frequency) }},
+	{Name: "number_of_instalments", Field: func(a *agreement.Agreement) any { return &a.Plan.Number }},
+	{Name: "instalment_cents", Field: func(a *agreement.Agreement) any { return (*int64)(&a.Plan.Regular) }},
+	{Name: "final_instalment_cents", Field: func(a *agreement.Agreement) any { return (*int64)(&a.Plan.Final) }},
+	{Name: "first_payment_date", Field: func(a *agreement.Agreement) any { return (*Date)(&a.Plan.First) }},
+	{Name: "schedule", Field: func(a *agreement.Agreement) any { return (*Schedule)(&a.Schedule) }},
+
+	{Name: "dda_id", Field: func(a *agreement.Agreement) any { return &a.DirectDebit.AuthorityID }},
+	{Name: "account_holder", Field: func(a *agreement.Agreement) any { return &a.DirectDebit.AccountHolder }},
+	{Name: "account_tail", Field: func(a *agreement.Agreement) any { return &a.DirectDebit.AccountTail }},
+	{Name: "authorised_ms", Field: func(a *agreement.Agreement) any { return (*Time)(&a.DirectDebit.AuthorisedAt) }},
+	{Name: "particulars", Field: func(a *agreement.Agreement) any { return (*Details)(a) }},
+}
+
+// Event is the columns of an event that the event itself holds. Beside them an outbox has its status, its attempts and
+// its lease.
+var Event = Columns[events.Event]{
+	{Name: "id", Field: func(e *events.Event) any { return &e.ID }},
+	{Name: "checkout_id", Field: func(e *events.Event) any { return &e.CheckoutID }},
+	{Name: "name", Field: func(e *events.Event) any { return (*string)(&e.Name) }},
+	{Name: "provider_code", Field: func(e *events.Event) any { return &e.ProviderCode }},
+	{Name: "provider_order_id", Field: func(e *events.Event) any { return &e.OrderID }},
+	{Name: "request_id", Field: func(e *events.Event) any { return &e.RequestID }},
+	{Name: "created_ms", Field: func(e *events.Event) any { return (*Time)(&e.CreatedAt) }},
+	{Name: "body", Field: func(e *events.Event) any { return (*Text)(&e.Body) }},
+}
+
+// Key is the columns of an API key.
+var Key = Columns[catalogue.Key]{
+	{Name: "id", Field: func(k *catalogue.Key) any { return &k.ID }},
+	{Name: "provider_code", Field: func(k *catalogue.Key) any { return &k.Provider }},
+	{Name: "environment", Field: func(k *catalogue.Key) any { return (*string)(&k.Environment) }},
+	{Name: "hash", Field: func(k *catalogue.Key) any { return (*SHA256)(&k.Hash) }},
+	{Name: "created_ms", Field: func(k *catalogue.Key) any { return (*Time)(&k.CreatedAt) }},
+	{Name: "revoked_ms", Field: func(k *catalogue.Key) any { return (*Time)(&k.RevokedAt) }},
+}

@@ -1,0 +1,110 @@
+package secrets
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// ErrNoSecret: a store of production does not open without the operator's secret.
+var ErrNoSecret = errors.New("production needs the operator's secret: none was given")
+
+// Stamp is what a store records about who may open it. The zero Stamp is that of a new store.
+type Stamp struct {
+	Environment catalogue.Environment // of the first server; "" before
+	Fingerprint string                // of the secret that encrypts; "" before there is one
+}
+
+// Request is how a store is to be opened.
+type Request struct {
+	Environment catalogue.Environment // "" for an operator's command
+	Secrets     [][]byte              // the operator's; none for the store's own
+	Rand        io.Reader
+}
+
+// Grant is what comes of a Request that is authorized.
+type Grant struct {
+	Stamp     Stamp // to be recorded
+	Secrets   [][]byte
+	Encrypter *Encrypter
+	Reencrypt bool // what is encrypted must be encrypted again under the first secret
+}
+
+// Check returns an error for a request that no store can grant.
+func (r Request) Check() error {
+	switch {
+	case r.Environment != "" && !r.Environment.Valid():
+		return fmt.Errorf("%q is not an environment", r.Environment)
+	case len(r.Secrets) == 0 && r.Environment == catalogue.Production:
+		return ErrNoSecret
+	case len(r.Secrets) == 0:
+		return nil
+	}
+	_, err := New(r.Secrets, nil)
+	return err
+}
+
+// Authorize grants the request for the store with this stamp, or says why not. own returns the store's own secret. It
+// is called if the request has no secret and the store is not of production, and makes a secret for a store
+// that has none yet.
+func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g Grant, err error) {
+	if g.Stamp.Environment, err = CheckEnvironment(stamp.Environment, r.Environment); err != nil {
+		return g, err
+	}
+	g.Secrets = r.Secrets
+	if len(g.Secrets) == 0 {
+		if g.Stamp.Environment == catalogue.Production {
+			return g, ErrNoSecret
+		}
+		secret, err := own(stamp.Fingerprint == "")
+		if err != nil {
+			return g, err
+		}
+		g.Secrets = [][]byte{secret}
+	}
+	if g.Encrypter, err = New(g.Secrets, r.Rand); err != nil {
+		return g, err
+	}
+	g.Stamp.Fingerprint, g.Reencrypt, err = g.Encrypter.MatchKey(stamp.Fingerprint)
+	return g, err
+}
+
+// CheckEnvironment returns the environment to record in a store. A new store is bound to the first environment that
+// it is opened for, and is refused to the other from then on.
+func CheckEnvironment(recorded, requested catalogue.Environment) (catalogue.Environment, error) {
+	switch {
+	case recorded == "":
+		return requested, nil
+	case requested != "" && requested != recorded:
+		return "", fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", recorded, requested)
+	}
+	return recorded, nil
+}
+
+// MatchKey returns the fingerprint to record in a store whose recorded one is given ("" for none), and whether what
+// the store has encrypted must be encrypted again under the first secret. A store whose secret is not among the
+// Encrypter's is refused.
+func (e *Encrypter) MatchKey(recorded string) (fingerprint string, reencrypt bool, err error) {
+	all := e.Fingerprints()
+	switch {
+	case recorded == "" || recorded == all[0]:
+		return all[0], false, nil
+	case slices.Contains(all, recorded):
+		return all[0], true, nil
+	}
+	return "", false, errors.New("it is encrypted under another secret than the operator's: " +
+		"give the secret that it was opened with before, or a new one followed by that one")
+}
+
+// NewSecret returns a secret for a store of its own: the hexadecimal text of 32 random bytes.
+func NewSecret(rand io.Reader) (string, error) {
+	secret := make([]byte, MinLength)
+	if _, err := io.ReadFull(rand, secret); err != nil {
+		return "", fmt.Errorf("make a secret: %w", err)
+	}
+	return hex.EncodeToString(secret), nil
+}

@@ -1,0 +1,184 @@
+package secrets_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
+)
+
+func secret(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
+
+// noise is randomness that is the same in every run.
+func noise() io.Reader { return rand.NewChaCha8([32]byte{}) }
+
+func encrypter(t *testing.T, given ...[]byte) *secrets.Encrypter {
+	t.Helper()
+	b, err := secrets.New(given, noise())
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	return b
+}
+
+func encrypted(t *testing.T, e *secrets.Encrypter, text, data string) []byte {
+	t.Helper()
+	s, err := e.Encrypt([]byte(text), data)
+	if err != nil {
+		t.Fatalf("Encrypt: %v", err)
+	}
+	return s
+}
+
+func TestDecrypt(t *testing.T) {
+	e := encrypter(t, secret('a'))
+	good := encrypted(t, e, "whsec_0123456789", "webhook/KOWHAI")
+	for _, tt := range []struct {
+		name string
+		with *secrets.Encrypter
+		data string
+		ok   bool
+	}{
+		{"the same encrypter decrypts", e, "webhook/KOWHAI", true},
+		{"one with the same secret decrypts", encrypter(t, secret('a')), "webhook/KOWHAI", true},
+		{"one decrypts under any of its secrets", encrypter(t, secret('b'), secret('a')), "webhook/KOWHAI", true},
+		{"another secret does not decrypt", encrypter(t, secret('b')), "webhook/KOWHAI", false},
+		{"other associated data does not decrypt", e, "webhook/RIMU", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			plain, err := tt.with.Decrypt(good, tt.data)
+			if tt.ok && (err != nil || string(plain) != "whsec_0123456789") {
+				t.Errorf("Decrypt = %q, %v; want the text that was encrypted", plain, err)
+			}
+			if !tt.ok && !errors.Is(err, secrets.ErrDecrypt) {
+				t.Errorf("Decrypt = %q, %v; want ErrDecrypt", plain, err)
+			}
+		})
+	}
+}
+
+func TestFirstSecretEncrypts(t *testing.T) {
+	s := encrypted(t, encrypter(t, secret('a'), secret('b')), "text", "data")
+	if _, err := encrypter(t, secret('a')).Decrypt(s, "data"); err != nil {
+		t.Errorf("Decrypt under the first secret: %v", err)
+	}
+	if plain, err := encrypter(t, secret('b')).Decrypt(s, "data"); err == nil {
+		t.Errorf("Decrypt under the second secret = %q, want an error", plain)
+	}
+}
+
+func TestEveryFlippedBitShows(t *testing.T) {
+	e := encrypter(t, secret('a'))
+	good := encrypted(t, e, "text", "data")
+	for i := range len(good) * 8 {
+		bad := bytes.Clone(good)
+		bad[i/8] ^= 1 << (i % 8)
+		if plain, err := e.Decrypt(bad, "data"); !errors.Is(err, secrets.ErrDecrypt) {
+			t.Errorf("Decrypt with bit %d flipped = %q, %v; want ErrDecrypt", i, plain, err)
+		}
+	}
+	for n := range good {
+		if plain, err := e.Decrypt(good[:n], "data"); !errors.Is(err, secrets.ErrDecrypt) {
+			t.Errorf("Decrypt of the first %d bytes = %q, %v; want ErrDecrypt", n, plain, err)
+		}
+	}
+}
+
+func TestDecryptReturnsWhatWasEncrypted(t *testing.T) {
+	e := encrypter(t, secret('a'))
+	rapid.Check(t, func(t *rapid.T) {
+		plain := rapid.SliceOf(rapid.Byte()).Draw(t, "plain")
+		data := rapid.String().Draw(t, "data")
+		s, err := e.Encrypt(plain, data)
+		if err != nil {
+			t.Fatalf("Encrypt: %v", err)
+		}
+		if len(plain) >= 4 && bytes.Contains(s, plain) {
+			t.Errorf("the ciphertext %x shows the plain %x", s, plain)
+		}
+		again, err := e.Encrypt(plain, data)
+		if err != nil || bytes.Equal(s, again) {
+			t.Errorf("encrypted twice: %x and %x, %v; want them to differ", s, again, err)
+		}
+		got, err := e.Decrypt(s, data)
+		if err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("Decrypt(Encrypt(%x)) = %x, %v", plain, got, err)
+		}
+	})
+}
+
+func TestReencryptUsesTheFirstSecret(t *testing.T) {
+	old := encrypted(t, encrypter(t, secret('a')), "text", "data")
+	again, err := encrypter(t, secret('b'), secret('a')).Reencrypt(old, "data")
+	if err != nil {
+		t.Fatalf("Reencrypt: %v", err)
+	}
+	if plain, err := encrypter(t, secret('b')).Decrypt(again, "data"); err != nil || string(plain) != "text" {
+		t.Errorf("Decrypt under the first secret = %q, %v; want the text", plain, err)
+	}
+	if _, err := encrypter(t, secret('b'), secret('a')).Reencrypt(old, "other"); !errors.Is(err, secrets.ErrDecrypt) {
+		t.Errorf("Reencrypt with other associated data: got error %v, want ErrDecrypt", err)
+	}
+}
+
+func TestFingerprints(t *testing.T) {
+	two := encrypter(t, secret('a'), secret('b')).Fingerprints()
+	if len(two) != 2 || two[0] == two[1] {
+		t.Fatalf("Fingerprints of two secrets = %q, want two different ones", two)
+	}
+	if one := encrypter(t, secret('b')).Fingerprints(); one[0] != two[1] {
+		t.Errorf("Fingerprints = %q, want %q: they depend on the secret alone", one, two[1])
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, given := range map[string][][]byte{
+		"no secret":             nil,
+		"a secret of 31 bytes":  {secret('a')[:31]},
+		"a short second secret": {secret('a'), []byte("short")},
+	} {
+		if _, err := secrets.New(given, noise()); err == nil {
+			t.Errorf("New with %s: got no error", name)
+		}
+	}
+}
+
+func TestEncryptWithoutRandomness(t *testing.T) {
+	dry := errors.New("dry")
+	e, err := secrets.New([][]byte{secret('a')}, iotest.ErrReader(dry))
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	if s, err := e.Encrypt([]byte("text"), "data"); !errors.Is(err, dry) {
+		t.Errorf("Encrypt = %x, %v; want the error of the source", s, err)
+	}
+}
+
+func FuzzDecrypt(f *testing.F) {
+	e, err := secrets.New([][]byte{secret('a')}, noise())
+	if err != nil {
+		f.Fatal(err)
+	}
+	good, err := e.Encrypt([]byte("text"), "data")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add(good[:22])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, s []byte) {
+		plain, err := e.Decrypt(s, "data")
+		if err == nil && !bytes.Equal(s, good) {
+			t.Errorf("Decrypt(%x) = %q of bytes that were never encrypted", s, plain)
+		}
+		if err != nil && !errors.Is(err, secrets.ErrDecrypt) {
+			t.Errorf("Decrypt(%x): got error %v, want ErrDecrypt", s, err)
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+)
+
+const (
+	insertSandboxRecord = `INSERT INTO sandbox_records (name, data) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	selectSandboxRecord = `SELECT data FROM sandbox_records WHERE name = ?`
+)
+
+// KeepSandboxRecord stores what the fake processor keeps under a name, unless there is something already: that stays.
+func (db *DB) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+		_, err := tx.exec(ctx, insertSandboxRecord, name, append([]byte{}, data...))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store sandbox record %s: %w", name, err)
+	}
+	return nil
+}
+
+// SandboxRecord returns what is stored under the name, or ports.ErrNotFound.
+func (db *DB) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
+	data, err := one(ctx, &db.readers, scanValue[[]byte], selectSandboxRecord, name)
+	if err != nil {
+		return nil, fmt.Errorf("read sandbox record %s: %w", name, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,100 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// SandboxStore keeps what the fake processor knows of setups, where every process finds it.
+type SandboxStore interface {
+	// KeepSandboxRecord stores data under the name, unless there is something already: that stays.
+	KeepSandboxRecord(ctx context.Context, name string, data []byte) error
+	// SandboxRecord returns what is stored under the name, or ports.ErrNotFound.
+	SandboxRecord(ctx context.Context, name string) ([]byte, error)
+}
+
+// SandboxRecords holds a store that is also a SandboxStore to that.
+func SandboxRecords[S SandboxStore](t *testing.T, open func(t *testing.T) S) {
+	for _, promise := range []struct {
+		name  string
+		check func(t *testing.T, s SandboxStore)
+	}{
+		{"a record comes back byte for byte", sandboxComesBack},
+		{"what is stored first under a name stays", sandboxStays},
+		{"of many concurrent records under one name one stays", sandboxConcurrent},
+		{"a record that does not exist is not found", sandboxUnknown},
+		{"records share no memory with the store", sandboxSharesNothing},
+	} {
+		t.Run(promise.name, func(t *testing.T) { promise.check(t, open(t)) })
+	}
+}
+
+func keep(t *testing.T, s SandboxStore, name, data string) {
+	t.Helper()
+	must(t, "KeepSandboxRecord "+name, s.KeepSandboxRecord(t.Context(), name, []byte(data)))
+}
+
+func kept(t *testing.T, s SandboxStore, name string) string {
+	t.Helper()
+	data, err := s.SandboxRecord(t.Context(), name)
+	must(t, "SandboxRecord "+name, err)
+	return string(data)
+}
+
+func sandboxComesBack(t *testing.T, s SandboxStore) {
+	for i, text := range oddTexts() {
+		keep(t, s, "name "+text, fmt.Sprint("\x00\xff", i, text))
+	}
+	for i, text := range oddTexts() {
+		same(t, "record", kept(t, s, "name "+text), fmt.Sprint("\x00\xff", i, text))
+	}
+	keep(t, s, "empty", "")
+	same(t, "the empty record", kept(t, s, "empty"), "")
+}
+
+func sandboxStays(t *testing.T, s SandboxStore) {
+	keep(t, s, "name", "first")
+	keep(t, s, "name", "second")
+	keep(t, s, "other", "third")
+	same(t, "record", kept(t, s, "name"), "first")
+}
+
+func sandboxConcurrent(t *testing.T, s SandboxStore) {
+	seen := make([]string, many)
+	for _, err := range concurrently(many, func(i int) error {
+		if err := s.KeepSandboxRecord(t.Context(), "name", fmt.Append(nil, i)); err != nil {
+			return err
+		}
+		data, err := s.SandboxRecord(t.Context(), "name")
+		seen[i] = string(data)
+		return err
+	}) {
+		must(t, "KeepSandboxRecord", err)
+	}
+	for _, got := range seen {
+		same(t, "the record, seen by each", got, seen[0])
+	}
+}
+
+func sandboxUnknown(t *testing.T, s SandboxStore) {
+	keep(t, s, "name", "data")
+	for _, name := range []string{"", "NAME", "nam", "name "} {
+		_, err := s.SandboxRecord(t.Context(), name)
+		refused(t, "SandboxRecord "+name, err, ports.ErrNotFound)
+	}
+}
+
+func sandboxSharesNothing(t *testing.T, s SandboxStore) {
+	data := []byte("data")
+	must(t, "KeepSandboxRecord", s.KeepSandboxRecord(t.Context(), "name", data))
+	data[0] = 'X'
+	for range 2 {
+		got, err := s.SandboxRecord(t.Context(), "name")
+		must(t, "SandboxRecord", err)
+		same(t, "record", string(got), "data")
+		got[0] = 'X'
+	}
+}
