@@ -89,7 +89,7 @@ func TestEveryRefusal(t *testing.T) {
 		{"a body that is no JSON", checkout.Malformed("the body is not JSON"), checkout.CodeValidation, []string{}},
 		{"a body with a section of another type", checkout.Malformed("the body is faulty", checkout.Fault{Field: "plan", Message: "must be an object"}),
 			checkout.CodeValidation, []string{"plan"}},
-		{"a field that is missing", weeklyWithout(func(c *checkout.Create) { c.Email = checkout.Missing[string]("") }).Check(catalogue.Authoritative),
+		{"a field that is missing", weeklyWithout(func(c *checkout.Create) { c.Email = checkout.Missing[string](suggesting("")) }).Check(catalogue.Authoritative),
 			checkout.CodeValidation, []string{"student.email"}},
 		{"a course that is unknown", decide(weekly.Resolve(nil, catalogue.Sandbox)), checkout.CodeValidation, []string{"course.course_code"}},
 		{"no API key", checkout.MissingAPIKey("send one"), checkout.CodeMissingAPIKey, []string{}},
@@ -174,9 +174,9 @@ func TestOptionalFieldsAreReportedOnce(t *testing.T) {
 	}{
 		{"missing", func(c *checkout.Create) { c.Email = checkout.Optional[string]{} },
 			checkout.Fault{Field: "student.email", Message: "is required"}},
-		{"missing, with a suggestion", func(c *checkout.Create) { c.Email = checkout.Missing[string](`is "emial" a misspelling of it?`) },
+		{"missing, with a suggestion", func(c *checkout.Create) { c.Email = checkout.Missing[string](suggesting(`is "emial" a misspelling of it?`)) },
 			checkout.Fault{Field: "student.email", Message: `is required; is "emial" a misspelling of it?`}},
-		{"missing, without a suggestion", func(c *checkout.Create) { c.Email = checkout.Missing[string]("") },
+		{"missing, without a suggestion", func(c *checkout.Create) { c.Email = checkout.Missing[string](suggesting("")) },
 			checkout.Fault{Field: "student.email", Message: "is required"}},
 		{"not readable", func(c *checkout.Create) {
 			c.Email = checkout.Unreadable[string](checkout.Fault{Field: "student.email", Message: "must be a string"})
@@ -184,7 +184,7 @@ func TestOptionalFieldsAreReportedOnce(t *testing.T) {
 		{"a section that is not readable", func(c *checkout.Create) { c.FirstName, c.LastName, c.Email = student, student, student },
 			checkout.Fault{Field: "student", Message: "must be an object"}},
 		{"an instalment amount that does not fit, with a suggestion for the final one", func(c *checkout.Create) {
-			c.Final = checkout.Missing[money.Cents](`is "final_amount" a misspelling of it?`)
+			c.Final = checkout.Missing[money.Cents](suggesting(`is "final_amount" a misspelling of it?`))
 		}, checkout.Fault{Field: "plan.instalment_amount", Message: "does not fit: 3 × 333.33 is 999.99, not amount_to_finance " +
 			`1000.00; send final_instalment_amount 333.34; is "final_amount" a misspelling of it?`}},
 	} {
@@ -198,10 +198,13 @@ func TestOptionalFieldsAreReportedOnce(t *testing.T) {
 		})
 	}
 	stored, cmd := ready(t)
-	cmd.DepositConfirmed = checkout.Missing[bool](`is "deposit" a misspelling of it?`)
+	cmd.DepositConfirmed = checkout.Missing[bool](suggesting(`is "deposit" a misspelling of it?`))
 	want := checkout.Fault{Field: "payment.deposit_confirmed", Message: `must be true; is "deposit" a misspelling of it?`}
 	var refusal *checkout.Error
 	if err := cmd.Check(); !errors.As(err, &refusal) || !slices.Equal(refusal.Faults, []checkout.Fault{want}) {
 		t.Errorf("Check of a confirm of %s = %v, want %+v alone", stored.ID, err, want)
 	}
 }
+
+// suggesting returns the source of a suggestion that is always the same.
+func suggesting(suggestion string) func() string { return func() string { return suggestion } }

@@ -356,7 +356,7 @@ func TestNormalizedMakesSpellingsOne(t *testing.T) {
 	if again := got.Normalized(); again != got {
 		t.Errorf("normalised twice: %+v, want %+v", again, got)
 	}
-	missing := checkout.Create{FirstName: checkout.Missing[string]("hint")}
+	missing := checkout.Create{FirstName: checkout.Missing[string](suggesting("hint"))}
 	if got := missing.Normalized(); got != missing {
 		t.Errorf("a missing name becomes %+v", got.FirstName)
 	}
