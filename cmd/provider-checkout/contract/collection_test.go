@@ -82,8 +82,11 @@ func TestContract3AFirstPaymentDateThatHasPassedNeverBunchesPayments(t *testing.
 						t.Errorf("the agreement has charge %d on %s, want %s", k+1, date, want)
 					}
 				}
-				if text := pdfText(t, s, a.Number); !strings.Contains(text, start.Long()) || !strings.Contains(text, start.After(money.Weekly, 52).Long()) {
-					t.Errorf("the PDF lacks the first or the last day, %s and %s:\n%s", start.Long(), start.After(money.Weekly, 52).Long(), text)
+				text := withoutSpace(s.document(t, a.Number))
+				for _, day := range []money.Date{start, start.After(money.Weekly, 52)} {
+					if !strings.Contains(text, withoutSpace(day.Long())) {
+						t.Errorf("the PDF lacks the day %s:\n%s", day.Long(), text)
+					}
 				}
 			})
 		}

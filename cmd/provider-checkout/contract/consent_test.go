@@ -59,14 +59,7 @@ func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
 		if d.Agreement.DirectDebit.Consent != d.Checkout.Setup.Consent {
 			t.Errorf("the agreement's consent is %+v, the checkout's %+v", d.Agreement.DirectDebit.Consent, d.Checkout.Setup.Consent)
 		}
-		doc, err := s.Store.Document(t.Context(), confirmed.String("agreement.number"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := pdf.Text(doc.Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := s.document(t, confirmed.String("agreement.number"))
 		for _, said := range []string{"accepted on the setup page", got.Terms, "203.0.113.7", "2 calendar days"} {
 			if !strings.Contains(withoutSpace(text), withoutSpace(said)) {
 				t.Errorf("the PDF does not say %q:\n%s", said, text)
@@ -91,6 +84,20 @@ func TestContract1TermsThatChangedAreReadBeforeTheyAreAccepted(t *testing.T) {
 			t.Errorf("going on from the page that was read again: %d %s", r.Status, r.Body)
 		}
 	})
+}
+
+// document returns the text of an agreement's PDF.
+func (s *suite) document(t *testing.T, number string) string {
+	t.Helper()
+	doc, err := s.Store.Document(t.Context(), number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := pdf.Text(doc.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // withoutSpace removes all white space, because a line of a PDF may break anywhere.

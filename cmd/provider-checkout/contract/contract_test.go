@@ -24,7 +24,7 @@ import (
 // suite is a sandbox, with methods that the tests of the contract share.
 type suite struct{ *sandbox.Sandbox }
 
-func newSuite(t *testing.T, store ports.Admin, changes ...func(*service.Config, *httpapi.Options)) *suite {
+func newSuite(t *testing.T, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *suite {
 	t.Helper()
 	return &suite{sandbox.New(t, store, changes...)}
 }
@@ -54,8 +54,8 @@ var stores = []struct {
 	name string
 	open func(t *testing.T) ports.Admin
 }{
-	{"memory", func(t *testing.T) ports.Admin { return memory.New() }},
-	{"sqlite", func(t *testing.T) ports.Admin {
+	{"memory", func(t *testing.T) site.Store { return memory.New() }},
+	{"sqlite", func(t *testing.T) site.Store {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
 			sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
 		if err != nil {
@@ -64,7 +64,7 @@ var stores = []struct {
 		t.Cleanup(func() { db.Close() })
 		return db
 	}},
-	{"postgres", func(t *testing.T) ports.Admin {
+	{"postgres", func(t *testing.T) site.Store {
 		db, err := postgres.Open(t.Context(), postgrestest.URL(t),
 			postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
 		if err != nil {

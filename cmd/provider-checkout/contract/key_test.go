@@ -1,8 +1,10 @@
 package contract_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -23,10 +25,16 @@ func TestContract4AnIdempotencyKeyIsBoundToTheOrderThatItCreated(t *testing.T) {
 			{"a key that only a replay named is free", "KOWHAI", "B", "key-2", 201, ""},
 			{"the bound key with an order of another key", "KOWHAI", "B", "key-1", 409, ""},
 			{"and the other way round", "KOWHAI", "A", "key-2", 409, ""},
-			{"an order without a key binds none", "KOWHAI", "C", "", 201, ""},
-			{"a header that spells a default key is just a header", "KOWHAI", "D", "KOWHAI:C", 201, ""},
-			{"so the default key of an order may be taken", "KOWHAI", "C", "KOWHAI:C", 409, ""},
-			{"but the order itself replays without it", "KOWHAI", "C", "", 200, "KOWHAI:C"},
+			{"a create without a header binds the default key", "KOWHAI", "C", "", 201, ""},
+			{"which another order cannot send", "KOWHAI", "D", "KOWHAI:C", 409, ""},
+			{"the order itself may spell it", "KOWHAI", "C", "KOWHAI:C", 200, "KOWHAI:C"},
+			{"or leave it out", "KOWHAI", "C", "", 200, "KOWHAI:C"},
+			{"the default key of an order that is not there is free", "KOWHAI", "D", "KOWHAI:F", 201, ""},
+			{"and is that order's no longer", "KOWHAI", "F", "", 409, ""},
+			{"not as a header either", "KOWHAI", "F", "KOWHAI:F", 409, ""},
+			{"the order can be opened under a key of its own", "KOWHAI", "F", "key-f", 201, ""},
+			{"and replays under it", "KOWHAI", "F", "key-f", 200, "key-f"},
+			{"but not without it", "KOWHAI", "F", "", 409, ""},
 			{"keys differ by letter case", "KOWHAI", "E", "KEY-1", 201, ""},
 			{"another provider's keys are its own", "TUI", "A", "key-1", 201, ""},
 			{"and its orders too", "TUI", "B", "", 201, ""},
@@ -123,5 +131,33 @@ func TestContract8AnIdempotencyKeyHas1To255VisibleASCIICharacters(t *testing.T) 
 		}
 		refused(t, s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "A"), "Idempotency-Key", ""),
 			http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
+	})
+}
+
+// Of an order and of another one that sends the first one's default key at the same time, one is opened.
+func TestContract4ADefaultKeyIsBoundOnceHoweverManyCome(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		for n := range 20 {
+			first, second := fmt.Sprint("FIRST-", n), fmt.Sprint("SECOND-", n)
+			var together sync.WaitGroup
+			answers := make([]response, 16)
+			for i := range answers {
+				together.Go(func() {
+					if i%2 == 0 {
+						answers[i] = s.Post(t, "KOWHAI", createPath, order(catalogueCreate, first))
+					} else {
+						answers[i] = s.Post(t, "KOWHAI", createPath, order(catalogueCreate, second), "Idempotency-Key", "KOWHAI:"+first)
+					}
+				})
+			}
+			together.Wait()
+			counts := map[int]int{}
+			for _, r := range answers {
+				counts[r.Status]++
+			}
+			if counts[201] != 1 || counts[200] != 7 || counts[409] != 8 {
+				t.Errorf("round %d: answers by status %v, want one 201, seven 200 and eight 409", n, counts)
+			}
+		}
 	})
 }
