@@ -185,6 +185,36 @@ func (s *duplicating) UpdateCheckout(ctx context.Context, id string, q ports.Enq
 	})
 }
 
+// An order that is always taken and never there keeps a create from going on for ever.
+func TestACreateEndsThoughItNeverSucceeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, change := newFaulty()
+		w := newWorld(t, change)
+		taken := &taken{Store: store.Store}
+		store.Store = taken
+		start := time.Now()
+		_, err := w.Create(t.Context(), caller, create("ORDER-1"))
+		expect(t, err, checkout.CodeBusy)
+		if took := time.Since(start); took != 10*time.Second || taken.times > 100 {
+			t.Errorf("it took %s and %d attempts, want 10 s and a pause between them", took, taken.times)
+		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v, want nothing: each attempt had its answer", reported)
+		}
+	})
+}
+
+// taken is a store in which every new checkout is a duplicate.
+type taken struct {
+	ports.Store
+	times int
+}
+
+func (s *taken) InsertCheckout(context.Context, checkout.Change, ports.Enqueue) error {
+	s.times++
+	return ports.ErrDuplicate
+}
+
 // One confirm of a checkout is rendered at a time: the others wait, at most ten seconds.
 func TestAConfirmWaitsForAnother(t *testing.T) {
 	for _, tt := range []struct {
