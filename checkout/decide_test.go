@@ -495,3 +495,18 @@ func TestEventsOfAConfirmSayWhatWasConcluded(t *testing.T) {
 		}
 	}
 }
+
+// A checkout is of the pricing mode in which it was opened, whatever its provider's is now.
+func TestModeOfACheckout(t *testing.T) {
+	legacy := parseCreate(t, legacyBody)
+	intent, err := weekly.Resolve(&nzdip, catalogue.Sandbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := legacy.Open(legacy.Intent(), opening(t)).Next.Mode(); got != catalogue.Legacy {
+		t.Errorf("opened without a course code: %q, want %q", got, catalogue.Legacy)
+	}
+	if got := weekly.Open(intent, opening(t)).Next.Mode(); got != catalogue.Authoritative {
+		t.Errorf("opened with a course code: %q, want %q", got, catalogue.Authoritative)
+	}
+}

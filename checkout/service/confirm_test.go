@@ -127,6 +127,35 @@ func TestAnotherProvidersCheckoutDoesNotExist(t *testing.T) {
 	expect(t, err, checkout.CodeCheckoutNotFound)
 }
 
+func TestAnIDThatIsNoneIsNotLookedUp(t *testing.T) {
+	store, change := newFaulty()
+	w := newWorld(t, change)
+	cmd := confirm(w.opened(t, "ORDER-1"))
+	store.arm("", nil)
+	for _, id := range []string{"a b", "kōwhai", "a\x00", "\xff"} {
+		_, err := w.Checkout(t.Context(), caller, id)
+		expect(t, err, checkout.CodeCheckoutNotFound)
+		_, err = w.Confirm(t.Context(), caller, id, cmd)
+		expect(t, err, checkout.CodeCheckoutNotFound)
+	}
+	if calls := store.called(); slices.Contains(calls, "Checkout 1") {
+		t.Errorf("the store was asked %q", calls)
+	}
+	_, err := w.Checkout(t.Context(), caller, "KOWHAI-1-aaaaaaaaaaaaaaaa")
+	expect(t, err, checkout.CodeCheckoutNotFound)
+	_, err = w.Confirm(t.Context(), caller, "KOWHAI-1-aaaaaaaaaaaaaaaa", cmd)
+	expect(t, err, checkout.CodeCheckoutNotFound)
+}
+
+// The id in the path is the checkout that is meant; the one in the body must be the same.
+func TestAConfirmOfAnotherCheckoutThanItNames(t *testing.T) {
+	w := newWorld(t)
+	one, other := w.ready(t, "ORDER-1"), w.ready(t, "ORDER-2")
+	_, err := w.Confirm(t.Context(), caller, one.CheckoutID.Value, other)
+	expectFields(t, err, checkout.CodeConflict, []string{"checkout.checkout_id", "provider.provider_order_id", "checkout.opportunity_id",
+		"checkout.dda_id"})
+}
+
 func TestAConfirmNumbersTheAgreementByTheNewZealandYear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts at midnight UTC, 2000-01-01
 		w := newWorld(t)

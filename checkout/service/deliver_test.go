@@ -284,6 +284,50 @@ func TestARunEndsWithItsLease(t *testing.T) {
 	})
 }
 
+// A process that stops between two attempts of a recovery leaves the event to the next one.
+func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.crashed(t, "ORDER-1")
+		w.clock.forward(time.Minute)
+		w.receiver.answer = func(events.Delivery, int) error { return errRefused }
+		w.runFor(t, 100*time.Millisecond) // the second attempt would come after 250 ms
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || len(w.receiver.got) != 1 {
+			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
+		}
+		if reported := w.reports.take(); len(reported) != 1 || reported[0].Operation != service.OperationSend {
+			t.Errorf("reported %+v, want the failed attempt alone", reported)
+		}
+		w.receiver.answer = nil
+		w.again(t).runFor(t, 15*time.Second)
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Delivered {
+			t.Errorf("the next process left it %s", e.Status)
+		}
+	})
+}
+
+// Of two that deliver an event, the one whose lease ended changes nothing.
+func TestWhoLostTheLeaseSettlesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, count := counted()
+		w := newWorld(t, count)
+		w.receiver.answer = func(d events.Delivery, _ int) error { // another takes the event while it is on its way
+			pending, err := w.store.PendingEvents(t.Context(), d.Event.CheckoutID)
+			if err != nil || len(pending) != 1 {
+				t.Fatalf("pending %+v, %v", pending, err)
+			}
+			if _, err := w.store.LeaseEvent(t.Context(), d.Event.ID, pending[0].Epoch, time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		}
+		w.opened(t, "ORDER-1")
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.OutcomeDelivered] != 0 {
+			t.Errorf("on record %s after %d attempts, counted %v; want it left to the other", e.Status, e.Attempts, n.all)
+		}
+	})
+}
+
 // slowProviders is a store that takes its time to read a provider.
 type slowProviders struct {
 	ports.Store

@@ -35,7 +35,7 @@ func (s *Service) Readiness(ctx context.Context) Readiness {
 	return Readiness{
 		Environment:                   s.cfg.Environment,
 		BaseURL:                       s.cfg.BaseURL,
-		Processor:                     s.cfg.Processor.Info().Name,
+		Processor:                     s.processor.Name,
 		ReadyForAPICalls:              read.wait(ctx) == nil && healthy,
 		WebhookDestinationsConfigured: s.destinations.Load(),
 	}

@@ -85,6 +85,7 @@ type Hooks struct {
 // Service runs checkouts. It is safe for concurrent use.
 type Service struct {
 	cfg        Config
+	processor  ports.ProcessorInfo
 	configured configured
 	polled     *observations                  // by polls
 	viewed     *observations                  // by setup pages
@@ -112,7 +113,7 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service: %w", err)
 	}
-	return &Service{cfg: c, configured: newConfigured(c.Store),
+	return &Service{cfg: c, processor: c.Processor.Info(), configured: newConfigured(c.Store),
 		polled: newObservations(), viewed: newObservations(),
 		recent: bounded.New[string, struct{}](recentOrders), zone: zone}, nil
 }
@@ -180,7 +181,7 @@ func NewZealand() (*time.Location, error) {
 func (s *Service) BaseURL() string { return s.cfg.BaseURL }
 
 // PageOrigins returns the origins of the processor's pages, where they are not the service's own.
-func (s *Service) PageOrigins() []string { return s.cfg.Processor.Info().PageOrigins }
+func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }
 
 // now is the present in the precision that stores keep.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }

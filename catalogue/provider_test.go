@@ -1,0 +1,74 @@
+package catalogue_test
+
+import (
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+func TestUsable(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*catalogue.Provider)
+		env    catalogue.Environment
+		want   string // "" if it may call
+	}{
+		{"as it should be", func(*catalogue.Provider) {}, catalogue.Production, ""},
+		{"not active", func(p *catalogue.Provider) { p.Active = false }, catalogue.Production, "provider KOWHAI is not active"},
+		{"not enabled for the API", func(p *catalogue.Provider) { p.APIEnabled = false }, catalogue.Production,
+			"provider KOWHAI is not enabled for the API"},
+		{"not linked to an account", func(p *catalogue.Provider) { p.AccountID = "" }, catalogue.Production,
+			"provider KOWHAI is not linked to an account"},
+		{"of another environment", func(*catalogue.Provider) {}, catalogue.Sandbox,
+			"provider KOWHAI is configured for another environment than sandbox"},
+		{"without a destination for events", func(p *catalogue.Provider) { p.Destination = catalogue.Destination{} }, catalogue.Production, ""},
+	} {
+		p, got := kowhai().Provider, ""
+		tt.change(&p)
+		if err := p.Usable(tt.env); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: Usable(%s) = %q, want %q", tt.name, tt.env, got, tt.want)
+		}
+	}
+}
+
+func TestDisplayName(t *testing.T) {
+	p := catalogue.Provider{Name: "Kōwhai Institute"}
+	if got := p.DisplayName(); got != "Kōwhai Institute" {
+		t.Errorf("without branding: %q, want the name", got)
+	}
+	p.Branding.DisplayName = "Kōwhai"
+	if got := p.DisplayName(); got != "Kōwhai" {
+		t.Errorf("with branding: %q, want the display name", got)
+	}
+}
+
+func TestModesAndEnvironments(t *testing.T) {
+	if a, b := catalogue.Authoritative.Other(), catalogue.Legacy.Other(); a != catalogue.Legacy || b != catalogue.Authoritative {
+		t.Errorf("the other modes are %q and %q", a, b)
+	}
+	for e, want := range map[catalogue.Environment]bool{catalogue.Sandbox: true, catalogue.Production: true, "": false, "Sandbox": false} {
+		if e.Valid() != want {
+			t.Errorf("environment %q is valid: %v, want %v", e, e.Valid(), want)
+		}
+	}
+	for d, want := range map[catalogue.Destination]bool{{}: false, {URL: "https://hooks.example"}: true} {
+		if d.Configured() != want {
+			t.Errorf("destination %+v is configured: %v, want %v", d, d.Configured(), want)
+		}
+	}
+}
+
+// The sandbox's receivers may stand anywhere: only production keeps to the ports of events.
+func TestTheSandboxSendsEventsToAnyPort(t *testing.T) {
+	for _, url := range []string{"https://hooks.example:25", "https://hooks.example:1023", "http://hooks.example:80", "http://hooks.example:8080"} {
+		c := kowhai()
+		c.Provider.Environment = catalogue.Sandbox
+		c.Provider.Destination.URL = url
+		if faults := c.Check(); faults != nil {
+			t.Errorf("%s: faults %q, want none", url, faults)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package service_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestNewRefusesAFaultyConfiguration(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*service.Config)
+		want   string // part of the error; "" if it is accepted
+	}{
+		{"as it should be", func(*service.Config) {}, ""},
+		{"the bounds of the timeouts", func(c *service.Config) { c.PollTimeout, c.ProcessorTimeout = 10*time.Second, 10*time.Second }, ""},
+		{"no keyring", func(c *service.Config) { c.Keyring = checkout.Keyring{} }, "Keyring is missing"},
+		{"no store", func(c *service.Config) { c.Store = nil }, "Store, Processor, Printer or Sender is missing"},
+		{"no processor", func(c *service.Config) { c.Processor = nil }, "Store, Processor, Printer or Sender is missing"},
+		{"no printer", func(c *service.Config) { c.Printer = nil }, "Store, Processor, Printer or Sender is missing"},
+		{"no sender", func(c *service.Config) { c.Sender = nil }, "Store, Processor, Printer or Sender is missing"},
+		{"no clock", func(c *service.Config) { c.Now = nil }, "Now, Rand or Report is missing"},
+		{"no randomness", func(c *service.Config) { c.Rand = nil }, "Now, Rand or Report is missing"},
+		{"nowhere to report to", func(c *service.Config) { c.Report = nil }, "Now, Rand or Report is missing"},
+		{"a negative lifetime", func(c *service.Config) { c.SetupLifetime = -1 }, "SetupLifetime: -1ns is negative"},
+		{"a negative poll timeout", func(c *service.Config) { c.PollTimeout = -1 }, "must be from 0 to 10s"},
+		{"a long poll timeout", func(c *service.Config) { c.PollTimeout = 10*time.Second + 1 }, "must be from 0 to 10s"},
+		{"a negative processor timeout", func(c *service.Config) { c.ProcessorTimeout = -1 }, "must be from 0 to 10s"},
+		{"a long processor timeout", func(c *service.Config) { c.ProcessorTimeout = 10*time.Second + 1 }, "must be from 0 to 10s"},
+		{"faulty terms", func(c *service.Config) { c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited"} }, "Terms: lender.address must be given"},
+		{"a base URL that is none", func(c *service.Config) { c.BaseURL = "pay.example" }, `base URL "pay.example" must be a scheme and a host`},
+		{"a processor of another environment", func(c *service.Config) { c.Environment = catalogue.Production },
+			"the scripted processor is for the sandbox only: it moves no money"},
+	} {
+		c := newWorld(t).config
+		tt.change(&c)
+		s, err := service.New(c)
+		switch {
+		case tt.want == "" && (err != nil || s == nil):
+			t.Errorf("%s: %v, want a service", tt.name, err)
+		case tt.want != "" && (s != nil || err == nil || !strings.HasPrefix(err.Error(), "service: ") || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: %v, want an error of the service with %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestCheckDeployment(t *testing.T) {
+	sandbox := ports.ProcessorInfo{Name: "fake", Environment: catalogue.Sandbox}
+	live := ports.ProcessorInfo{Name: "gocardless", Environment: catalogue.Production}
+	const noURL = `must be a scheme and a host, such as https://pay.example.nz, and may have a path that does not end in a slash`
+	for _, tt := range []struct {
+		env  catalogue.Environment
+		url  string
+		p    ports.ProcessorInfo
+		want string // the whole error; "" if it may be served
+	}{
+		{catalogue.Sandbox, "http://127.0.0.1:8080", sandbox, ""},
+		{catalogue.Sandbox, "https://pay.example.nz", sandbox, ""},
+		{catalogue.Production, "https://pay.example.nz", live, ""},
+		{catalogue.Production, "https://pay.example.nz:8443/enrol/pay", live, ""},
+		{catalogue.Production, "https://[2001:db8::1]", live, ""},
+		{catalogue.Production, "http://pay.example.nz", live, `base URL "http://pay.example.nz" is not https`},
+		{catalogue.Production, "https://pay.example.nz", sandbox, "the fake processor is for the sandbox only: it moves no money"},
+		{catalogue.Sandbox, "https://pay.example.nz", live, "the gocardless processor is for production"},
+		{"staging", "https://pay.example.nz", sandbox, `environment "staging" is neither sandbox nor production`},
+		{catalogue.Production, "http://pay.example.nz", sandbox, "base URL \"http://pay.example.nz\" is not https\n" +
+			"the fake processor is for the sandbox only: it moves no money"},
+		{"", "", live, "environment \"\" is neither sandbox nor production\nbase URL \"\" " + noURL},
+		{catalogue.Sandbox, "https://pay.example.nz/", sandbox, `base URL "https://pay.example.nz/" ` + noURL},
+		{catalogue.Sandbox, "https://pay.example.nz/pay/", sandbox, `base URL "https://pay.example.nz/pay/" ` + noURL},
+		{catalogue.Sandbox, "pay.example.nz", sandbox, `base URL "pay.example.nz" ` + noURL},
+		{catalogue.Sandbox, "//pay.example.nz", sandbox, `base URL "//pay.example.nz" ` + noURL},
+		{catalogue.Sandbox, "ftp://pay.example.nz", sandbox, `base URL "ftp://pay.example.nz" ` + noURL},
+		{catalogue.Sandbox, "javascript:alert(1)", sandbox, `base URL "javascript:alert(1)" ` + noURL},
+		{catalogue.Sandbox, "https://:443", sandbox, `base URL "https://:443" ` + noURL},
+		{catalogue.Sandbox, "https://u:p@pay.example.nz", sandbox, `base URL "https://u:p@pay.example.nz" ` + noURL},
+		{catalogue.Sandbox, "https://pay.example.nz?x=1", sandbox, `base URL "https://pay.example.nz?x=1" ` + noURL},
+		{catalogue.Sandbox, "https://pay.example.nz?", sandbox, `base URL "https://pay.example.nz?" ` + noURL},
+		{catalogue.Sandbox, "https://pay.example.nz#", sandbox, `base URL "https://pay.example.nz#" ` + noURL},
+		{catalogue.Sandbox, "not a url", sandbox, `base URL "not a url" ` + noURL},
+		{catalogue.Sandbox, "https://pay.example.nz:port", sandbox, `base URL "https://pay.example.nz:port" ` + noURL},
+	} {
+		got := ""
+		if err := service.CheckDeployment(tt.env, tt.url, tt.p); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("CheckDeployment(%q, %q, %+v) = %q, want %q", tt.env, tt.url, tt.p, got, tt.want)
+		}
+	}
+}
+
+func TestTheSetupPageHasTheBaseURLsPath(t *testing.T) {
+	w := newWorld(t, func(c *service.Config) { c.BaseURL = "https://enrol.example/pay" })
+	o := w.opened(t, "ORDER-1")
+	if want := "https://enrol.example/pay" + service.SetupPath + "?token=" + o.Token; o.SetupURL != want || w.BaseURL() != "https://enrol.example/pay" {
+		t.Errorf("setup URL %q, want %q", o.SetupURL, want)
+	}
+	if got := w.PageOrigins(); len(got) != 1 || got[0] != "https://bank.example" {
+		t.Errorf("page origins %q, want the processor's", got)
+	}
+}
+
+func TestASetupLinkLivesAsLongAsConfigured(t *testing.T) {
+	for configured, want := range map[time.Duration]time.Duration{0: 7 * 24 * time.Hour, 36 * time.Hour: 36 * time.Hour} {
+		w := newWorld(t, func(c *service.Config) { c.SetupLifetime = configured })
+		o := w.opened(t, "ORDER-1")
+		if got := o.Checkout.Latest().Expires.Sub(o.Checkout.CreatedAt); got != want {
+			t.Errorf("with a lifetime of %s the link opens for %s, want %s", configured, got, want)
+		}
+	}
+}
+
+func TestIDsAreMadeOfTimeAndEntropy(t *testing.T) {
+	at := time.Date(2027, 1, 15, 3, 2, 1, 234_567_890, time.UTC)
+	w := newWorld(t, func(c *service.Config) {
+		c.Now = func() time.Time { return at }
+		c.Rand = bytes.NewReader(make([]byte, 64))
+	})
+	o := w.opened(t, "ORDER-1")
+	if want := "KOWHAI-1799982121234-aaaaaaaaaaaaaaaa"; o.Checkout.ID != want || !o.Checkout.CreatedAt.Equal(at.Truncate(time.Millisecond)) {
+		t.Errorf("checkout %s of %s, want %s of that millisecond", o.Checkout.ID, o.Checkout.CreatedAt, want)
+	}
+}
+
+func TestBacklog(t *testing.T) {
+	w := newWorld(t)
+	if n, age, err := w.Backlog(t.Context()); n != 0 || age != 0 || err != nil {
+		t.Errorf("of nothing: %d, %s, %v", n, age, err)
+	}
+	w.crashed(t, "ORDER-1")
+	w.clock.forward(time.Hour)
+	w.crashed(t, "ORDER-2")
+	if n, age, err := w.Backlog(t.Context()); n != 2 || age < time.Hour || age > 2*time.Hour || err != nil {
+		t.Errorf("of two events: %d, %s, %v; want the age of the older", n, age, err)
+	}
+}

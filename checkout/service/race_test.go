@@ -1,0 +1,382 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// A confirm prepares its agreement outside of any transaction. What happens meanwhile is seen when it is decided for
+// good: these are the ways in which that can go.
+
+// meanwhile has f happen once while an agreement is rendered.
+func (w *world) meanwhile(f func()) {
+	var done atomic.Bool
+	w.printer.during = func(agreement.Agreement) {
+		if done.CompareAndSwap(false, true) {
+			f()
+		}
+	}
+}
+
+// change changes what is on record of an order, as another process does.
+func (w *world) change(t *testing.T, order string, change func(*checkout.Checkout)) {
+	t.Helper()
+	id := w.records(t)[order].Checkout.ID
+	err := w.store.UpdateCheckout(t.Context(), id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+		change(&c)
+		return checkout.Change{Next: c}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnotherProcessConfirmsMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	other := w.again(t)
+	var first service.Confirmed
+	w.meanwhile(func() {
+		var err error
+		if first, err = other.confirm(t, cmd); err != nil || first.Already {
+			t.Errorf("the other process: already %v, %v", first.Already, err)
+		}
+	})
+	second, err := w.confirm(t, cmd)
+	if err != nil || !second.Already || second.Checkout.Confirmation != first.Checkout.Confirmation {
+		t.Errorf("already %v, %v with %+v; want the other's %+v", second.Already, err, second.Checkout.Confirmation, first.Checkout.Confirmation)
+	}
+	want := []events.Name{events.CheckoutCreated, events.CheckoutConfirmed, events.AgreementGenerated}
+	if got := w.receiver.names(); !slices.Equal(got, want) {
+		t.Errorf("delivered %q, want %q", got, want)
+	}
+}
+
+func TestThePayerSetsUpAnotherAccountMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	w.meanwhile(func() {
+		w.change(t, "ORDER-1", func(c *checkout.Checkout) { c.Setup.AccountHolder, c.Setup.AccountTail = "M NGATA", "23" })
+	})
+	done, err := w.confirm(t, cmd)
+	agreed := w.records(t)["ORDER-1"].Agreement
+	if err != nil || done.Already || agreed.DirectDebit.AccountHolder != "M NGATA" || agreed.DirectDebit.AccountTail != "23" || w.printer.printed != 2 {
+		t.Errorf("%v; agreed on %+v after %d renderings; want the new account, and two", err, agreed.DirectDebit, w.printer.printed)
+	}
+}
+
+func TestWhatChangesMeanwhileRefusesAConfirm(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*checkout.Checkout)
+		code   checkout.Code
+	}{
+		{"the mandate dies", func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled }, checkout.CodeSetupIncomplete},
+		{"the mandate is paused", func(c *checkout.Checkout) { c.Setup.Mandate = "paused" }, checkout.CodeSetupIncomplete},
+		{"the setup pair is renewed", func(c *checkout.Checkout) {
+			next := c.Latest()
+			next.Epoch++
+			c.Tokens = append(c.Tokens, next)
+		}, checkout.CodeConflict},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			cmd := w.ready(t, "ORDER-1")
+			w.meanwhile(func() { w.change(t, "ORDER-1", tt.change) })
+			_, err := w.confirm(t, cmd)
+			expect(t, err, tt.code)
+			if r := w.records(t)["ORDER-1"]; r.Agreement != nil || r.Document != nil || len(r.Events) != 1 || r.Checkout.Status != checkout.SetupRequired {
+				t.Errorf("on record %s with %d events and agreement %v", r.Checkout.Status, len(r.Events), r.Agreement)
+			}
+		})
+	}
+}
+
+// An agreement number that is taken is made again.
+func TestANumberThatIsTakenIsMadeAgain(t *testing.T) {
+	same := &repeating{}
+	w := newWorld(t, func(c *service.Config) { same.Reader = c.Rand; c.Rand = same })
+	numbers := make(map[string]bool)
+	for _, order := range []string{"ORDER-1", "ORDER-2"} {
+		cmd := w.ready(t, order)
+		same.repeat(2, 8) // the second confirm draws what the first did, and then something else
+		done, err := w.confirm(t, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers[done.Checkout.Confirmation.AgreementNumber] = true
+	}
+	if len(numbers) != 2 || w.printer.printed != 3 {
+		t.Errorf("numbers %v after %d renderings; want two numbers, and three", numbers, w.printer.printed)
+	}
+}
+
+// repeating is a source that gives the same bytes again and again when it is asked for so many of them.
+type repeating struct {
+	io.Reader
+	mu    sync.Mutex
+	times int
+	size  int
+	bytes []byte
+}
+
+func (r *repeating) repeat(times, size int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.times, r.size = times, size
+}
+
+func (r *repeating) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(p) != r.size || r.times == 0 {
+		return r.Reader.Read(p)
+	}
+	if r.times--; r.bytes == nil {
+		r.bytes = bytes.Repeat([]byte{7}, len(p))
+	} else if r.times == 0 {
+		return r.Reader.Read(p)
+	}
+	return copy(p, r.bytes), nil
+}
+
+// A record that cannot take the agreement keeps a confirm from going on for ever.
+func TestAConfirmEndsThoughTheRecordNeverTakesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, change := newFaulty()
+		w := newWorld(t, change)
+		cmd := w.ready(t, "ORDER-1")
+		duplicate := &duplicating{Store: store.Store}
+		store.Store = duplicate
+		start := time.Now()
+		_, err := w.confirm(t, cmd)
+		expect(t, err, checkout.CodeBusy)
+		if took := time.Since(start); took != 20*time.Second || w.printer.printed > 100 {
+			t.Errorf("it took %s and %d renderings, want 20 s and a pause between them", took, w.printer.printed)
+		}
+	})
+}
+
+// duplicating is a store for which every agreement number is taken.
+type duplicating struct{ ports.Store }
+
+func (s *duplicating) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	return s.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
+		change, err := decide(c)
+		if err == nil && change.Agreement != nil {
+			return change, ports.ErrDuplicate
+		}
+		return change, err
+	})
+}
+
+// An order that is always taken and never there keeps a create from going on for ever.
+func TestACreateEndsThoughItNeverSucceeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, change := newFaulty()
+		w := newWorld(t, change)
+		taken := &taken{Store: store.Store}
+		store.Store = taken
+		start := time.Now()
+		_, err := w.Create(t.Context(), caller, create("ORDER-1"))
+		expect(t, err, checkout.CodeBusy)
+		if took := time.Since(start); took != 10*time.Second || taken.times > 100 {
+			t.Errorf("it took %s and %d attempts, want 10 s and a pause between them", took, taken.times)
+		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v, want nothing: each attempt had its answer", reported)
+		}
+	})
+}
+
+// taken is a store in which every new checkout is a duplicate.
+type taken struct {
+	ports.Store
+	times int
+}
+
+func (s *taken) InsertCheckout(context.Context, checkout.Change, ports.Enqueue) error {
+	s.times++
+	return ports.ErrDuplicate
+}
+
+// One confirm of a checkout is rendered at a time: the others wait, at most ten seconds.
+func TestAConfirmWaitsForAnother(t *testing.T) {
+	for _, tt := range []struct {
+		rendering time.Duration
+		code      checkout.Code
+		waited    time.Duration
+	}{
+		{4 * time.Second, "", 4 * time.Second},
+		{12 * time.Second, checkout.CodeBusy, 10 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			cmd := w.ready(t, "ORDER-1")
+			w.meanwhile(func() { time.Sleep(tt.rendering) })
+			var all sync.WaitGroup
+			all.Go(func() {
+				if done, err := w.confirm(t, cmd); err != nil || done.Already {
+					t.Errorf("the first confirm: already %v, %v", done.Already, err)
+				}
+			})
+			synctest.Wait()
+			start := time.Now()
+			second, err := w.confirm(t, cmd)
+			code, _ := codeOf(err)
+			if waited := time.Since(start); code != tt.code || err == nil && !second.Already || waited != tt.waited {
+				t.Errorf("the second confirm: already %v, %v after %s; want code %q after %s", second.Already, err, waited, tt.code, tt.waited)
+			}
+			all.Wait()
+		})
+	}
+}
+
+// A repeat needs neither the processor nor a turn.
+func TestARepeatDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		cmd := w.ready(t, "ORDER-1")
+		if _, err := w.confirm(t, cmd); err != nil {
+			t.Fatal(err)
+		}
+		w.processor.takes = time.Hour
+		asked, start := w.processor.asked, time.Now()
+		again, err := w.confirm(t, cmd)
+		if took := time.Since(start); err != nil || !again.Already || took != 0 || w.processor.asked != asked {
+			t.Errorf("already %v, %v after %s and %d questions; want at once", again.Already, err, took, w.processor.asked-asked)
+		}
+	})
+}
+
+// A store that hangs keeps a caller ten seconds, and a processor a confirm five.
+func TestAStoreThatHangsIsBusy(t *testing.T) {
+	for name, call := range map[string]func(t *testing.T, w *world, cmd checkout.Confirm) error{
+		"create": func(t *testing.T, w *world, _ checkout.Confirm) error {
+			_, err := w.Create(t.Context(), caller, create("ORDER-1"))
+			return err
+		},
+		"poll": func(t *testing.T, w *world, cmd checkout.Confirm) error {
+			_, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value)
+			return err
+		},
+		"setup page": func(t *testing.T, w *world, cmd checkout.Confirm) error {
+			_, err := w.SetupPage(t.Context(), cmd.Token.Value)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hanging := &hanging{}
+				w := newWorld(t, func(c *service.Config) { hanging.Store = c.Store; c.Store = hanging })
+				cmd := w.ready(t, "ORDER-1")
+				hanging.hangs = true
+				start := time.Now()
+				err := call(t, w, cmd)
+				expect(t, err, checkout.CodeBusy)
+				if took := time.Since(start); took != 10*time.Second {
+					t.Errorf("answered after %s, want 10 s", took)
+				}
+				reported := w.reports.take()
+				if len(reported) != 1 || reported[0].Operation != service.OperationServe || reported[0].Severity != service.Warning ||
+					!errors.Is(reported[0].Err, context.DeadlineExceeded) {
+					t.Errorf("reported %+v, want one warning", reported)
+				}
+			})
+		})
+	}
+}
+
+// hanging is a store whose reads of checkouts do not answer.
+type hanging struct {
+	ports.Store
+	hangs bool
+}
+
+func (s *hanging) wait(ctx context.Context) error {
+	if !s.hangs {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s *hanging) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
+	if err := s.wait(ctx); err != nil {
+		return checkout.Checkout{}, err
+	}
+	return s.Store.Checkout(ctx, id)
+}
+
+func (s *hanging) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
+	if err := s.wait(ctx); err != nil {
+		return checkout.Checkout{}, err
+	}
+	return s.Store.CheckoutByOrder(ctx, provider, order)
+}
+
+// A source of randomness that fails is a failure, and nothing is stored.
+func TestWithoutRandomnessNothingIsMade(t *testing.T) {
+	source := &failing{}
+	w := newWorld(t, func(c *service.Config) { source.Reader = c.Rand; c.Rand = source })
+	cmd := w.ready(t, "ORDER-1")
+	source.fail = true
+	noID := create("ORDER-2")
+	noID.RequestID = ""
+	noIDConfirm := cmd
+	noIDConfirm.RequestID = ""
+	for name, call := range map[string]func() error{
+		"a create":                         func() error { _, err := w.Create(t.Context(), caller, create("ORDER-2")); return err },
+		"a create without a request id":    func() error { _, err := w.Create(t.Context(), caller, noID); return err },
+		"a confirm, for its number":        func() error { _, err := w.confirm(t, cmd); return err },
+		"a confirm that has no request id": func() error { _, err := w.confirm(t, noIDConfirm); return err },
+	} {
+		if err := call(); !errors.Is(err, errBroken) {
+			t.Errorf("%s: %v, want %v", name, err, errBroken)
+		}
+	}
+	if r := w.records(t); len(r) != 1 || r["ORDER-1"].Agreement != nil {
+		t.Errorf("%d checkouts on record, the first with agreement %v", len(r), r["ORDER-1"].Agreement)
+	}
+}
+
+type failing struct {
+	io.Reader
+	fail bool
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	if f.fail {
+		return 0, errBroken
+	}
+	return f.Reader.Read(p)
+}
+
+// Whoever hangs up has begun something: it ends one way or the other.
+func TestAConfirmGoesOnWhenItsCallerHangsUp(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	ctx, cancel := context.WithCancel(t.Context())
+	w.meanwhile(cancel)
+	if done, err := w.Confirm(ctx, caller, cmd.CheckoutID.Value, cmd); err != nil || done.Checkout.Status != checkout.Confirmed {
+		t.Errorf("%s, %v; want it confirmed", done.Checkout.Status, err)
+	}
+	if names := w.receiver.names(); len(names) != 3 {
+		t.Errorf("delivered %q, want all events", names)
+	}
+}
