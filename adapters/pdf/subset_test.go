@@ -62,7 +62,8 @@ func TestDefinitionIsInTheFormatOfTheLibrary(t *testing.T) {
 			if err := json.Unmarshal(f.subset.definition, &got); err != nil {
 				t.Fatal(err)
 			}
-			if err := json.Unmarshal(madeFont(t, f), &want); err != nil {
+			made := madeFont(t, f)
+			if err := json.Unmarshal(made, &want); err != nil {
 				t.Fatalf("MakeFont wrote no JSON: %v: %s", err, changed)
 			}
 			for name, value := range got {
@@ -86,7 +87,7 @@ func TestDefinitionIsInTheFormatOfTheLibrary(t *testing.T) {
 				Diff string
 				Desc map[string]any
 			}
-			if err := errors.Join(json.Unmarshal(f.subset.definition, &ours), json.Unmarshal(madeFont(t, f), &theirs)); err != nil {
+			if err := errors.Join(json.Unmarshal(f.subset.definition, &ours), json.Unmarshal(made, &theirs)); err != nil {
 				t.Fatal(err)
 			}
 			if ours.Tp != theirs.Tp {
