@@ -116,8 +116,8 @@ func viewOf(a agreement.Agreement, sections []agreement.Section) view {
 	return v
 }
 
-// viewSection returns a section with the names of others isolated where they stand among other words; a value stands in
-// an isolate of its own.
+// viewSection returns a section in which names are isolated from the words around them. The template isolates each
+// value as a whole.
 func viewSection(a agreement.Agreement, s agreement.Section) section {
 	names := []string{a.Provider.Name, a.Terms.Lender.Name, a.Student.FirstName + " " + a.Student.LastName, a.Course.Name,
 		a.DirectDebit.AccountHolder}

@@ -83,7 +83,7 @@ func TestPageHoldsNamesAsText(t *testing.T) {
 	}
 }
 
-// A name that is written from right to left may reorder what stands around it, unless it is isolated.
+// A name that is written from right to left may reorder the words around it, unless it is isolated.
 func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
 	rightToLeft := regexp.MustCompile(`[\p{Hebrew}\p{Arabic}]`)
 	a := diploma(4)
@@ -144,8 +144,8 @@ func TestPageCanBeReadInLightAndDark(t *testing.T) {
 	for _, s := range schemes {
 		paper, ink, quiet, tint := parse(t, s[1]), parse(t, s[2]), parse(t, s[3]), parse(t, s[4])
 		for _, pair := range [][2]colour.RGB{{ink, paper}, {quiet, paper}, {ink, tint}, {quiet, tint}} {
-			if c := colour.Contrast(pair[0], pair[1]); c < colour.Enough {
-				t.Errorf("%s on %s has a contrast of %.2f, want %.1f", pair[0], pair[1], c, colour.Enough)
+			if c := colour.Contrast(pair[0], pair[1]); c < colour.ContrastAA {
+				t.Errorf("%s on %s has a contrast of %.2f, want %.1f", pair[0], pair[1], c, colour.ContrastAA)
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func written(t *testing.T, a agreement.Agreement) string {
 	return page.String()
 }
 
-// text is what a page says: what stands between its tags.
+// text returns what a page says: the text between its tags.
 func text(page string) string {
 	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))
 }

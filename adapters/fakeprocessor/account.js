@@ -16,7 +16,7 @@
     return input.value.replace(/\D/g, "");
   }
 
-  // nameBank tells which bank it is, once there is a number to tell it from.
+  // nameBank names the bank once its number is there.
   function nameBank() {
     var name = names[digits().slice(0, 2)];
     var text = name ? "The bank is " + name + "." : "";

@@ -1,6 +1,6 @@
-// Package fakeprocessor stands in for a direct debit payment processor in the sandbox: a processor as any other, with a
-// page of its own for the payer's bank details. It moves no money. What it knows it keeps in the store of the
-// service, so that every process finds it; later statuses follow from the time.
+// Package fakeprocessor is a direct debit payment processor for the sandbox: a processor as any other, with a page of its
+// own for the payer's bank details. It moves no money. It keeps its records in the store of the service, so that every
+// process finds them; later statuses follow from the time.
 package fakeprocessor
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Account holders whose mandates come to nothing, a minute after they were set up: so that a provider can try
-// what it does then.
+// Account holders whose mandates fail or are cancelled a minute after the setup, so that a provider can test what
+// happens then.
 const (
 	failingHolder   = "MANDATE FAILS"
 	cancelledHolder = "MANDATE CANCELLED"
@@ -102,7 +102,7 @@ func wayBack(returnURL string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// completion is what a payer's form led to.
+// completion is what a payer's form said, and when.
 type completion struct {
 	holder string
 	tail   string // of the account's base number

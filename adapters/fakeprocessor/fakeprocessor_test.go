@@ -148,7 +148,7 @@ func TestObserveBelievesTheRecordOfAnOlderVersion(t *testing.T) {
 	}
 }
 
-func TestHoldersWhoseMandatesComeToNothing(t *testing.T) {
+func TestHoldersWhoseMandatesDie(t *testing.T) {
 	for _, tt := range []struct {
 		holder string
 		after  time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/text"
 )
 
-// input is the form as the payer filled it in, with what is wrong with it.
+// input is the form as the payer filled it in, with its mistakes.
 type input struct {
 	Holder, Account, Authority field
 }
@@ -43,8 +43,8 @@ type field struct {
 	Error string // "" where nothing is wrong
 }
 
-// Ticked tells whether a box was ticked: the page's own says "yes", and those who try the
-// sandbox with a script write what other forms do.
+// Ticked reports whether a box was ticked. The page's own box says "yes"; scripts against the sandbox send what other
+// forms do.
 func (f field) Ticked() bool {
 	switch f.Value {
 	case "yes", "on", "true", "1":
@@ -57,7 +57,7 @@ func (in input) faulty() bool {
 	return in.Holder.Error != "" || in.Account.Error != "" || in.Authority.Error != ""
 }
 
-// read reads the form. The completion holds only if the input is not faulty. provider is whom a payer asks for help.
+// read reads the form. The completion is valid only if the input is not faulty. provider is whom a payer asks for help.
 func read(values url.Values, provider string) (input, completion) {
 	var in input
 	in.Holder.Value = web.One(values, "account_holder_name")
@@ -84,8 +84,8 @@ func read(values url.Values, provider string) (input, completion) {
 	return in, completion{holder: holder, tail: account.Tail()}
 }
 
-// tidy returns an account number with what stands between its parts, when people copy one from a statement or
-// a message, put into the spaces and hyphens that bankaccount.Parse reads.
+// tidy returns an account number with the separators that people copy from a statement or a message replaced by the
+// spaces and hyphens that bankaccount.Parse reads.
 func tidy(number string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
@@ -93,14 +93,14 @@ func tidy(number string) string {
 			return ' '
 		case r == '.' || r == '/' || r == '\u2212' || unicode.Is(unicode.Pd, r):
 			return '-'
-		case unicode.Is(unicode.Cf, r): // marks of direction and soft hyphens, which nobody sees
+		case unicode.Is(unicode.Cf, r): // marks of direction and soft hyphens, which are invisible
 			return -1
 		}
 		return r
 	}, number))
 }
 
-// accountError says beside the field what is wrong with an account number.
+// accountError returns what the form says of a wrong account number.
 func accountError(err error) string {
 	if errors.Is(err, bankaccount.ErrCheckDigits) {
 		return "Check the account number: one of its digits is wrong." // payers know of no check digits
@@ -108,7 +108,7 @@ func accountError(err error) string {
 	return "The account number " + err.Error() + "."
 }
 
-// checkHolder says what is wrong with an account holder's name, or "".
+// checkHolder returns what is wrong with an account holder's name, or "".
 func checkHolder(name string) string {
 	if name == "" {
 		return "Enter the name of the account holder."

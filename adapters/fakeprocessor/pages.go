@@ -108,7 +108,7 @@ func (p pages) open(w http.ResponseWriter, r *http.Request) (id string, start st
 	return id, start, true
 }
 
-// form shows the form as it was filled in.
+// form shows the form with what the payer filled in.
 func (p pages) form(w http.ResponseWriter, r *http.Request, status int, start startWire, in input) {
 	title := "Bank details"
 	if in.faulty() {

@@ -182,7 +182,7 @@ func TestMistakesComeBackOnTheForm(t *testing.T) {
 	}
 }
 
-func TestMistakesAreToldSoThatAPayerCanMendThem(t *testing.T) {
+func TestMistakesAreExplainedSoThatAPayerCanCorrectThem(t *testing.T) {
 	for _, tt := range []struct{ field, value, want string }{
 		{"account_number", "01-0902-0068398-00", "Check the account number: one of its digits is wrong."},
 		{"account_number", "01-0902", "The account number must be 15 or 16 digits, such as 12-3140-0171323-50."},

@@ -314,7 +314,7 @@ func (a answer) wants(t *testing.T, texts ...string) {
 	}
 }
 
-// reads reports a sentence that a page does not say, wherever its lines break and whatever stands out in it.
+// reads reports a sentence that a page does not say; line breaks and markup within the sentence do not count.
 func (a answer) reads(t *testing.T, sentence string) {
 	t.Helper()
 	words := strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(a.body, ""))), " ")

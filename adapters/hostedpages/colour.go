@@ -10,13 +10,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
-// colourPrefix begins the names of the stylesheets that carry a provider's colour: a page may not
-// hold styles of its own, so the colour is in the address.
+// colourPrefix begins the names of the stylesheets with a provider's colour. Pages may not have inline
+// styles, so the colour is in the stylesheet's address.
 const colourPrefix = "colour-"
 
 var colourFile = regexp.MustCompile(`^colour-([0-9a-f]{6})\.css$`)
 
-// colourPath returns the path of the stylesheet for a colour, #rrggbb; "" if it is none.
+// colourPath returns the path of the stylesheet for a colour, #rrggbb, or "" for a text that is none.
 func colourPath(text string) string {
 	c, ok := colour.Parse(text)
 	if !ok {
@@ -37,15 +37,15 @@ func (p *pages) colours(w http.ResponseWriter, r *http.Request) {
 	web.ServeAsset(w, name, stylesheet(brand), true)
 }
 
-// The ground that links stand on which is nearest to them in brightness: --paper of style.css.
+// The backgrounds that are nearest in brightness to the links on them: --paper of style.css, in light and dark.
 var (
 	lightPaper = colour.RGB{R: 0xf4, G: 0xf5, B: 0xf6}
 	darkPaper  = colour.RGB{R: 0x22, G: 0x27, B: 0x2b}
 )
 
-// stylesheet sets the colours that follow from a brand's: what is written on it, and the brand itself
-// as text, dark enough to be read on light paper and light enough on dark.
+// stylesheet returns the rules for a brand's colour: the colour of text on it, and itself as the colour of text, dark
+// enough to be read on a light background and light enough on a dark one.
 func stylesheet(brand colour.RGB) []byte {
 	return fmt.Appendf(nil, ":root { --brand: %s; --on-brand: %s; --brand-text: %s; --brand-text-dark: %s; }\n",
-		brand, brand.On(), brand.TextOn(lightPaper, colour.Enough), brand.TextOn(darkPaper, colour.Ample))
+		brand, brand.BestTextColour(), brand.TextOn(lightPaper, colour.ContrastAA), brand.TextOn(darkPaper, colour.ContrastAAA))
 }

@@ -1,5 +1,5 @@
-// Package hostedpages is what a payer sees: the setup page and the legal page, in the provider's branding. No page needs
-// a script. A product with pages of its own calls Service.SetupPage and Service.BeginSetup instead.
+// Package hostedpages serves the pages that a payer sees: the setup page and the legal page, in the provider's branding.
+// No page needs a script. A product with pages of its own calls Service.SetupPage and Service.BeginSetup instead.
 package hostedpages
 
 import (
@@ -43,8 +43,8 @@ type pages struct {
 }
 
 // New returns the handler of every path under Prefix. Mount it in httpapi.New, which gives its requests their id and
-// their line in the log; served on its own it does so itself. GET changes nothing, for mail scanners and previews open
-// links too: only a POST with the setup token in its body leads on.
+// their line in the log; served on its own it does so itself. GET stores nothing, for mail scanners and previews open
+// links too: only a POST with the setup token in its body begins a setup.
 func New(s *service.Service, o Options) http.Handler {
 	shared := web.Options{Log: o.Log, BaseURL: s.BaseURL(), Now: o.Now}.Complete()
 	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}

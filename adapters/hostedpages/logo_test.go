@@ -18,7 +18,7 @@ func TestLogoIsShownWithoutAThirdPartyRequest(t *testing.T) {
 	}{
 		{"a picture", dot, true},
 		{"an address", "https://cdn.kowhai.example/logo.png", false},
-		{"a picture that is none, which a check would have refused", "data:image/png;base64,PHNjcmlwdD4=", false},
+		{"text that is no picture, which a check would have refused", "data:image/png;base64,PHNjcmlwdD4=", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p.Branding.LogoURL = tt.url

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// A name that is written from right to left may reorder what stands around it, unless it is isolated.
+// A name that is written from right to left may reorder the words around it, unless it is isolated.
 func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
 	p, create := kowhai(), order()
 	p.Branding.DisplayName, p.Branding.SupportEmail = "מכללת רימון", ""

@@ -300,7 +300,7 @@ func TestSetupThatThePayerFinishedAndTheProcessorDidNotIsSettling(t *testing.T) 
 	}
 }
 
-func TestPayerOfAProviderThatWasSwitchedOffIsToldSoAfterTheBankPage(t *testing.T) {
+func TestPayerOfAProviderThatWasSwitchedOffSeesSoAfterTheBankPage(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	bankPage := b.start()
 	off := kowhai()

@@ -1,5 +1,5 @@
-// Tells the window that opened this page, and the one that frames it, that the setup changed.
-// It is a hint without any data: whoever gets it asks the service.
+// Notifies the window that opened this page, and the one that frames it, that the setup changed.
+// The message carries no data: its receiver asks the service.
 (function () {
   "use strict";
   var message = { source: "provider-checkout", type: "setup_changed" };

@@ -1,5 +1,5 @@
 // Package ops is the operator's handler of a running service: whether it is alive and ready, and
-// its metrics for Prometheus. It asks for no key, so it belongs on a listener that only the
+// its metrics for Prometheus. It requires no key, so serve it on a listener that only the
 // operator's network reaches, never on the public one.
 //
 // The metrics come first, since the service and its handlers count with them:
@@ -30,7 +30,7 @@ import (
 //	/readyz    200 if it should be sent requests, else 503; the body says which check failed
 //	/metrics   everything that is counted, in Prometheus' text format; only with Options.Gatherer
 //
-// Why a check failed is in the log and not in the answer, where it might tell more than it should.
+// Why a check failed is in the log and not in the answer, where it might expose secrets.
 type Handler struct {
 	service  *service.Service
 	paths    *http.ServeMux
@@ -92,7 +92,7 @@ func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, answer)
 }
 
-// writeJSON answers with v. A client that hung up cannot be told of an error.
+// writeJSON answers with v. An error means that the client hung up.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

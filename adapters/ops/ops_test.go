@@ -187,7 +187,7 @@ func TestHostWithMetricsOfItsOwn(t *testing.T) {
 			}
 		}
 	})
-	t.Run("is told that one registry has two outboxes", func(t *testing.T) {
+	t.Run("cannot register two outboxes with one registry", func(t *testing.T) {
 		metrics := ops.NewMetrics(prometheus.NewRegistry())
 		for i, want := range []bool{true, false} {
 			handler, err := ops.New(newService(t, &outside{}, metrics), ops.Options{Metrics: metrics})

@@ -12,7 +12,7 @@ type readyWire struct {
 }
 
 type checksWire struct {
-	Serving   bool `json:"serving"`   // it has not been told to stop
+	Serving   bool `json:"serving"`   // it is not shutting down
 	Store     bool `json:"store"`     // it takes writes and its schema is current; the embedded CRM is part of it
 	Processor bool `json:"processor"` // it can be reached
 }

@@ -16,11 +16,11 @@ import (
 
 func TestPrintWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, err := New(1, time.UTC)
+		p, err := New(1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.enter(t.Context()); err != nil { // as another drawing would
+		if err := p.acquire(t.Context()); err != nil { // as another rendering would
 			t.Fatal(err)
 		}
 		result := make(chan error, 1)
@@ -31,23 +31,23 @@ func TestPrintWaitsForItsTurn(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-result:
-			t.Fatalf("Print returned %v while another drawing went on", err)
+			t.Fatalf("Print returned %v while another rendering went on", err)
 		default:
 		}
-		p.leave()
+		p.release()
 		if err := <-result; err != nil {
-			t.Errorf("Print after the other drawing: %v", err)
+			t.Errorf("Print after the other rendering: %v", err)
 		}
 	})
 }
 
 func TestPrintStopsWaitingWhenTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, err := New(1, time.UTC)
+		p, err := New(1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.enter(t.Context()); err != nil {
+		if err := p.acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -55,16 +55,16 @@ func TestPrintStopsWaitingWhenTheContextEnds(t *testing.T) {
 		if _, err := p.Print(ctx, accepted()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Print = %v, want the context's error", err)
 		}
-		p.leave()
+		p.release()
 		if _, err := p.Print(t.Context(), accepted()); err != nil {
-			t.Errorf("the next Print = %v, want a drawing", err)
+			t.Errorf("the next Print = %v, want it rendered", err)
 		}
 	})
 }
 
 func TestPrintTurnsAPanicIntoAnError(t *testing.T) {
 	p := &Printer{zone: time.UTC, slots: make(chan struct{}, 1)} // without fonts
-	for range 2 {                                                // the first gives its turn back
+	for range 2 {                                                // the first returns its slot
 		got, err := p.Print(t.Context(), accepted())
 		if got != nil || err == nil || !strings.Contains(err.Error(), "panicked") {
 			t.Errorf("Print = %d bytes, %v; want the panic as an error", len(got), err)
@@ -73,15 +73,15 @@ func TestPrintTurnsAPanicIntoAnError(t *testing.T) {
 }
 
 func TestWrapLosesNothingAndFits(t *testing.T) {
-	s := drawing(t)
+	c := newDocument(t)
 	char := rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("aāW ")))
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.Float64Range(10, 166).Draw(t, "width")
 		n := rapid.SampledFrom([]int{0, 1, 30, 255}).Draw(t, "length")
-		text := s.clean(s.body, rapid.StringOfN(char, n, n, -1).Draw(t, "text"))
-		lines := s.wrap(s.body, text, width)
+		text := c.clean(c.body, rapid.StringOfN(char, n, n, -1).Draw(t, "text"))
+		lines := c.wrap(c.body, text, width)
 		for _, line := range lines {
-			if got := s.width(s.body, line); got > width {
+			if got := c.width(c.body, line); got > width {
 				t.Fatalf("line %q is %.2f wide, want at most %.2f", line, got, width)
 			}
 		}
@@ -93,16 +93,16 @@ func TestWrapLosesNothingAndFits(t *testing.T) {
 }
 
 func TestWrapBreaksANameWithoutSpaces(t *testing.T) {
-	s := drawing(t)
-	lines := s.wrap(s.body, strings.Repeat("W", 255), right-valuesAt)
+	c := newDocument(t)
+	lines := c.wrap(c.body, strings.Repeat("W", 255), right-valuesAt)
 	if len(lines) < 5 || len(lines) > 10 {
 		t.Errorf("255 letters W take %d lines: %q", len(lines), lines)
 	}
 	double := strings.Repeat("W", 20) + "-" + strings.Repeat("W", 20) + "-" + strings.Repeat("W", 20)
-	if got := s.wrap(s.body, double, s.width(s.body, double)-1); len(got) != 2 || !strings.HasSuffix(got[0], "-") {
+	if got := c.wrap(c.body, double, c.width(c.body, double)-1); len(got) != 2 || !strings.HasSuffix(got[0], "-") {
 		t.Errorf("a name of hyphens is broken as %q, want it broken behind one", got)
 	}
-	if got := s.wrap(s.body, "WW", 0.1); len(got) < 2 || got[0] != "W" {
+	if got := c.wrap(c.body, "WW", 0.1); len(got) < 2 || got[0] != "W" {
 		t.Errorf("where nothing fits the lines are %q, want a rune each", got)
 	}
 }
@@ -111,7 +111,7 @@ func FuzzClean(f *testing.F) {
 	for _, seed := range []string{"", "Māia", "Ma\u0304ia", "👩‍🎓", "a\xff\x00b", "\u2028 x \u0301", "ﷺ", "\U0010FFFF"} {
 		f.Add(seed)
 	}
-	p, err := New(1, time.UTC)
+	p, err := New(1)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -137,16 +137,16 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-func drawing(t *testing.T) *sheet {
+func newDocument(t *testing.T) *canvas {
 	t.Helper()
-	p, err := New(1, time.UTC)
+	p, err := New(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSheet(p.regular, p.bold, time.Unix(0, 0), "")
+	return newCanvas(p.regular, p.bold, time.Unix(0, 0), "")
 }
 
-// accepted is the least that can be drawn.
+// accepted is the least agreement that can be rendered.
 func accepted() agreement.Agreement {
 	return agreement.Agreement{Number: "PPA-2027-000001", Version: agreement.Version, AcceptedAt: time.Unix(1, 0)}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// Wherever a page ends, what cannot be drawn is told of the text that it is in.
+// Wherever a page ends, the note of missing glyphs names the text that lacks them.
 func TestPrintNamesTheTextThatItCannotDraw(t *testing.T) {
 	for n := 1; n <= 60; n++ {
 		a := plan(n)

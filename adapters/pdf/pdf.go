@@ -1,5 +1,5 @@
-// Package pdf draws agreements as PDF: A4 pages, in a font that has the macrons and the
-// ʻokina, every page bearing the agreement's number and its own.
+// Package pdf renders agreements as PDF: A4 pages, in a font that has the macrons and the
+// ʻokina, with the agreement's number and the page's on every page.
 package pdf
 
 import (
@@ -17,11 +17,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Printer draws agreements; a bounded number at once.
+// Printer renders agreements, a bounded number at once, for each holds a copy of the fonts. It is safe for concurrent
+// use.
 type Printer struct {
 	regular, bold *face
 	zone          *time.Location
-	slots         chan struct{} // one taken by each drawing, for each holds its own copy of the fonts
+	slots         chan struct{} // one is taken by each rendering
 }
 
 var _ ports.Printer = (*Printer)(nil)
@@ -39,7 +40,7 @@ func New(parallel int) (*Printer, error) {
 	if err != nil {
 		return nil, err
 	}
-	ascii := codes() // what is bold is of our own words, and no name
+	ascii := codes() // bold are only our own words, and no names
 	maps.DeleteFunc(ascii, func(r rune, _ byte) bool { return r > '~' })
 	bold, err := newFace("B", dejavusansbold.TTF, ascii)
 	if err != nil {
@@ -49,25 +50,25 @@ func New(parallel int) (*Printer, error) {
 }
 
 // Print implements ports.Printer. It waits for its turn until ctx ends. A character that the
-// font cannot draw is shown as U+FFFD, and a note below says which it was. It returns an
-// error if the agreement's wording is another than agreement.Version or if it was never
+// font lacks is shown as U+FFFD, and a note below says which it was. It returns an
+// error if the version of the agreement's wording is not agreement.Version, or if it was never
 // accepted.
 func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
-	if err := p.enter(ctx); err != nil {
+	if err := p.acquire(ctx); err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
-	defer p.leave()
-	pdf, err := p.draw(a)
+	defer p.release()
+	pdf, err := p.render(a)
 	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
 	return pdf, nil
 }
 
-// Shows returns a text as it stands in what the printer draws: a character that cannot be drawn is U+FFFD.
-func (p *Printer) Shows(text string) string { return p.regular.clean(text, func(rune) {}) }
+// Rendered returns a text as it reads in a rendered agreement: a character that the font lacks is U+FFFD.
+func (p *Printer) Rendered(text string) string { return p.regular.clean(text, func(rune) {}) }
 
-func (p *Printer) enter(ctx context.Context) error {
+func (p *Printer) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -79,14 +80,14 @@ func (p *Printer) enter(ctx context.Context) error {
 	}
 }
 
-func (p *Printer) leave() { <-p.slots }
+func (p *Printer) release() { <-p.slots }
 
-// draw draws a. The library panics on some texts; none of them should reach it, and if one
-// does the agreement stays undrawn and the process alive.
-func (p *Printer) draw(a agreement.Agreement) (pdf []byte, err error) {
+// render renders a. The library panics on some texts. None of them should reach it; if one
+// does, that is an error, and the process goes on.
+func (p *Printer) render(a agreement.Agreement) (pdf []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			pdf, err = nil, fmt.Errorf("drawing panicked: %v", r)
+			pdf, err = nil, fmt.Errorf("rendering panicked: %v", r)
 		}
 	}()
 	if a.AcceptedAt.IsZero() {
@@ -96,11 +97,5 @@ func (p *Printer) draw(a agreement.Agreement) (pdf []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSheet(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour)
-	s.name(a.Title())
-	for i, section := range sections {
-		s.section(section, i == 0)
-	}
-	s.footers(a.Foot())
-	return s.bytes()
+	return newCanvas(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour).document(a, sections)
 }

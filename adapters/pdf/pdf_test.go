@@ -22,22 +22,20 @@ func TestNewRefuses(t *testing.T) {
 	tests := []struct {
 		name     string
 		parallel int
-		zone     *time.Location
 	}{
-		{"no drawing at once", 0, time.UTC},
-		{"less than none", -1, time.UTC},
-		{"no time zone", 1, nil},
+		{"no rendering at once", 0},
+		{"less than none", -1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if p, err := pdf.New(tt.parallel, tt.zone); err == nil || p != nil {
-				t.Errorf("New(%d, %v) = %v, %v; want an error", tt.parallel, tt.zone, p, err)
+			if p, err := pdf.New(tt.parallel); err == nil || p != nil {
+				t.Errorf("New(%d) = %v, %v; want an error", tt.parallel, p, err)
 			}
 		})
 	}
 }
 
-func TestPrintDrawsTheTextExactly(t *testing.T) {
+func TestPrintRendersTheTextExactly(t *testing.T) {
 	for _, n := range []int{1, 4, 52, money.MaxInstalments} {
 		t.Run(fmt.Sprintf("%d instalments", n), func(t *testing.T) {
 			a := plan(n)
@@ -151,12 +149,12 @@ func TestPrintTakesAnyName(t *testing.T) {
 }
 
 func TestPrintGivesTheSameBytes(t *testing.T) {
-	for name, given := range map[string]string{"cut faces": "Māia", "a whole face": "Nguyễn"} {
+	for name, given := range map[string]string{"subsets": "Māia", "a whole face": "Nguyễn"} {
 		t.Run(name, func(t *testing.T) {
 			a := plan(52)
 			a.Student.FirstName = given
 			want := printed(t, a)
-			other, err := pdf.New(4, nzTime(t)) // cuts faces of its own
+			other, err := pdf.New(4) // makes subsets of its own
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +163,7 @@ func TestPrintGivesTheSameBytes(t *testing.T) {
 				wg.Go(func() {
 					got, err := other.Print(context.Background(), a)
 					if err != nil || !bytes.Equal(got, want) {
-						t.Errorf("another drawing has %d bytes (%v), not the same %d", len(got), err, len(want))
+						t.Errorf("another rendering has %d bytes (%v), not the same %d", len(got), err, len(want))
 					}
 				})
 			}
@@ -208,7 +206,7 @@ func TestPrintNamesItsSectionsForReadersThatJump(t *testing.T) {
 	}
 }
 
-func TestPrintTakesAWholeFaceOnlyForALetterOutsideTheCut(t *testing.T) {
+func TestPrintTakesAWholeFaceOnlyForALetterOutsideTheSubset(t *testing.T) {
 	tests := []struct {
 		name, given string
 		whole       int
@@ -274,36 +272,17 @@ func TestPrintRefuses(t *testing.T) {
 	}
 }
 
-func BenchmarkPrint(b *testing.B) {
-	tests := []struct {
-		name        string
-		instalments int
-		given       string
-	}{
-		{"instalments=4", 4, "Māia"},
-		{"instalments=52", 52, "Māia"},
-		{"instalments=600", money.MaxInstalments, "Māia"},
-		{"instalments=4/face=whole", 4, "Nguyễn"},
+func TestPrintWithoutSubsetsReadsTheSame(t *testing.T) {
+	a := plan(4)
+	whole, err := printer(t).PrintWithoutSubsets(a)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, tt := range tests {
-		b.Run(tt.name, func(b *testing.B) {
-			p, a := printer(b), plan(tt.instalments)
-			a.Student.FirstName = tt.given
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := p.Print(context.Background(), a); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	if got, want := read(t, whole).words(), words(t, a); got != want {
+		t.Errorf("the pages read\n%s\nwant\n%s", got, want)
 	}
-}
-
-func BenchmarkNew(b *testing.B) {
-	for b.Loop() {
-		if _, err := pdf.New(1, time.UTC); err != nil {
-			b.Fatal(err)
-		}
+	if n := bytes.Count(whole, []byte("/Subtype /Type0")); n != 2 {
+		t.Errorf("the document has %d whole fonts, want both", n)
 	}
 }
 
@@ -356,14 +335,8 @@ func nzTime(t testing.TB) *time.Location {
 	return zone
 }
 
-// shared is one printer for all tests, for cutting its faces takes longer than most of them.
-var shared = sync.OnceValues(func() (*pdf.Printer, error) {
-	zone, err := time.LoadLocation("Pacific/Auckland")
-	if err != nil {
-		return nil, err
-	}
-	return pdf.New(4, zone)
-})
+// shared is one printer for all tests, for making its subsets takes longer than most of them.
+var shared = sync.OnceValues(func() (*pdf.Printer, error) { return pdf.New(4) })
 
 func printer(t testing.TB) *pdf.Printer {
 	t.Helper()

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fonts returns, by name, how each font of a drawn PDF reads the strings that are set in it.
+// fonts returns, by name, how each font of a rendered PDF reads the strings that are set in it.
 func fonts(t rapid.TB, pdf []byte) map[string]func([]byte) string {
 	t.Helper()
 	_, resources, _ := bytes.Cut(pdf, []byte("/Font <<\n"))

@@ -14,13 +14,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// document is what a drawn PDF says: of each page the texts in the order of their drawing.
+// document is what a rendered PDF says: the texts of each page in the order in which they are drawn.
 type document struct {
 	count int // of pages, as the document itself gives it
 	pages [][]string
 }
 
-// read takes the texts back out of a drawn PDF.
+// read takes the texts back out of a rendered PDF.
 func read(t rapid.TB, pdf []byte) document {
 	t.Helper()
 	var d document
@@ -89,7 +89,7 @@ func (d document) words() string {
 	return strings.ReplaceAll(squeeze(d.text()), "No.PlanneddatePaymentAmount", "")
 }
 
-// words is what the words of a drawn agreement should be.
+// words is what a rendered agreement should say, in the form of document.words.
 func words(t testing.TB, a agreement.Agreement) string {
 	t.Helper()
 	sections, err := a.Text(nzTime(t))

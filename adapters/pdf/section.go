@@ -8,88 +8,88 @@ import (
 // valuesAt is where the values of labelled rows begin, in millimetres.
 const valuesAt = left + 48.0
 
-// section draws sec in the order in which it is read; first is the one with the document's title.
-func (s *sheet) section(sec agreement.Section, first bool) {
-	s.about = sec.Title
+// drawSection draws sec in the order in which it is read; first is the one with the document's title.
+func (c *canvas) drawSection(sec agreement.Section, first bool) {
+	c.current = sec.Title
 	if sec.AtAGlance {
-		s.box(sec)
-		s.note()
+		c.drawBox(sec)
+		c.noteMissingGlyphs()
 		return
 	}
-	if s.breaksBadly(sec) {
-		s.page()
+	if c.breaksBadly(sec) {
+		c.newPage()
 	}
-	s.open(sec.Title, first)
+	c.startSection(sec.Title, first)
 	for _, p := range sec.Paragraphs {
-		s.paragraph(p)
+		c.drawParagraph(p)
 	}
 	for _, r := range sec.Rows {
-		s.row(r)
+		c.drawRow(r)
 	}
 	if !sec.Table.IsZero() {
-		s.table(sec.Table)
+		c.drawTable(sec.Table)
 	}
-	s.note()
+	c.noteMissingGlyphs()
 }
 
-// breaksBadly tells whether too few rows of a section would stand on this page, or too few on the next, and
+// breaksBadly reports whether a page break would leave too few rows of a section on this page or on the next, although
 // it is no longer than half a page. It draws nothing.
-func (s *sheet) breaksBadly(sec agreement.Section) bool {
+func (c *canvas) breaksBadly(sec agreement.Section) bool {
 	const half = (bottom - top) / 2
 	const first, last = 4, 3 // rows
-	if s.fits(half) || !sec.Table.IsZero() {
+	if c.fits(half) || !sec.Table.IsZero() {
 		return false
 	}
-	about, undrawn := s.about, s.undrawn
-	defer func() { s.about, s.undrawn = about, undrawn }()
-	height, here := s.heading.height+4, 0
+	current, missingGlyphs := c.current, c.missingGlyphs
+	defer func() { c.current, c.missingGlyphs = current, missingGlyphs }()
+	height, here := c.heading.height+4, 0
 	for _, p := range sec.Paragraphs {
-		height += float64(len(s.wrap(s.body, s.clean(s.body, p), right-left)))*s.body.height + 1.5
+		height += float64(len(c.wrap(c.body, c.clean(c.body, p), right-left)))*c.body.height + 1.5
 	}
 	for _, r := range sec.Rows {
-		labels, lines := s.lines(r)
-		height += s.rowHeight(max(len(labels), len(lines)))
-		if s.fits(height) {
+		labels, lines := c.lines(r)
+		height += c.rowHeight(max(len(labels), len(lines)))
+		if c.fits(height) {
 			here++
 		}
 	}
-	return height <= half && !s.fits(height) && (here < first || len(sec.Rows)-here < last)
+	return height <= half && !c.fits(height) && (here < first || len(sec.Rows)-here < last)
 }
 
-// open writes a section's title on the page where its first lines stand.
-func (s *sheet) open(title string, first bool) {
-	st := s.heading
+// startSection writes a section's title on the page where its first lines stand.
+func (c *canvas) startSection(title string, first bool) {
+	st := c.heading
 	if first {
-		st = s.title
+		st = c.title
 	} else {
-		s.y += 4
+		c.y += 4
 	}
-	s.need(st.height + 4*s.body.height)
-	s.pdf.Bookmark(title, 0, s.y)
-	for _, line := range s.wrap(st, s.clean(st, title), right-left) {
-		s.put(st, left, s.y, line)
-		s.y += st.height
+	c.ensureSpace(st.height + 4*c.body.height)
+	c.pdf.Bookmark(title, 0, c.y)
+	for _, line := range c.wrap(st, c.clean(st, title), right-left) {
+		c.drawText(st, left, c.y, line)
+		c.y += st.height
 	}
 }
 
-// boxed is a line of a box: a label, a value, or a part of one that goes on.
+// boxed is a line of a box: a label and a value, or more of a value that takes several lines.
 type boxed struct {
 	label, value string
 	style        style // of the label, and of the line's height
 }
 
-// box draws a section that is seen first: its title and rows on a tint of the accent, on one page if it
-// fits on one.
-func (s *sheet) box(sec agreement.Section) {
+// drawBox draws the section that is seen first: its title and rows on a tint of the accent, all on one page if they
+// fit.
+func (c *canvas) drawBox(sec agreement.Section) {
 	const pad = 5.0
-	title := s.heading
+	title := c.heading
 	title.colour = colour.Black // what can be read on white might not be on the tint
 	lines := []boxed{{sec.Title, "", title}}
 	for _, r := range sec.Rows {
-		s.about = r.Label
-		label := s.clean(s.glanceLabel, r.Label)
-		for _, value := range s.wrap(s.glance, s.clean(s.glance, r.Value), right-pad-valuesAt) {
-			lines = append(lines, boxed{label, value, s.glanceLabel})
+		c.current = r.Label
+		label := c.clean(c.glanceLabel, r.Label)
+		for _, value := range c.wrap(c.glance, c.clean(c.glance, r.Value), right-pad-valuesAt) {
+			lines = append(lines, boxed{label, value, c.glanceLabel})
 			label = ""
 		}
 	}
@@ -97,112 +97,112 @@ func (s *sheet) box(sec agreement.Section) {
 	for _, l := range lines {
 		height += l.style.height
 	}
-	s.y += 2
-	s.need(min(height, bottom-top))
-	s.pdf.Bookmark(sec.Title, 0, s.y)
-	s.band(pad / 2)
+	c.y += 2
+	c.ensureSpace(min(height, bottom-top))
+	c.pdf.Bookmark(sec.Title, 0, c.y)
+	c.fillBand(pad / 2)
 	for _, l := range lines {
-		s.need(l.style.height)
-		y := s.y
-		s.band(l.style.height)
-		s.put(l.style, left+pad, y, l.label)
-		s.put(s.glance, valuesAt, y, l.value)
+		c.ensureSpace(l.style.height)
+		y := c.y
+		c.fillBand(l.style.height)
+		c.drawText(l.style, left+pad, y, l.label)
+		c.drawText(c.glance, valuesAt, y, l.value)
 	}
-	s.band(pad / 2)
-	s.y += 2
+	c.fillBand(pad / 2)
+	c.y += 2
 }
 
-// band draws the ground of a box for the next height, and goes on below it.
-func (s *sheet) band(height float64) {
-	const overlap = 0.1 // so that no line shows between two
-	s.fill(left, s.y, right-left, height+overlap, s.accent.Tint())
-	s.fill(left, s.y, 1.2, height+overlap, s.accent)
-	s.y += height
+// fillBand draws the background of a box down to height below the current line, and moves there.
+func (c *canvas) fillBand(height float64) {
+	const overlap = 0.1 // so that no line shows between two bands
+	c.fillRect(left, c.y, right-left, height+overlap, c.accent.Tint())
+	c.fillRect(left, c.y, 1.2, height+overlap, c.accent)
+	c.y += height
 }
 
-func (s *sheet) paragraph(text string) {
-	for _, line := range s.wrap(s.body, s.clean(s.body, text), right-left) {
-		s.need(s.body.height)
-		s.put(s.body, left, s.y, line)
-		s.y += s.body.height
+func (c *canvas) drawParagraph(text string) {
+	for _, line := range c.wrap(c.body, c.clean(c.body, text), right-left) {
+		c.ensureSpace(c.body.height)
+		c.drawText(c.body, left, c.y, line)
+		c.y += c.body.height
 	}
-	s.y += 1.5
+	c.y += 1.5
 }
 
-// lines are what a row is written in.
-func (s *sheet) lines(r agreement.Row) (labels, values []string) {
-	s.about = r.Label
-	labels = s.wrap(s.label, s.clean(s.label, r.Label), valuesAt-left-4)
-	return labels, s.wrap(s.body, s.clean(s.body, r.Value), right-valuesAt)
+// lines returns the lines of a row.
+func (c *canvas) lines(r agreement.Row) (labels, values []string) {
+	c.current = r.Label
+	labels = c.wrap(c.label, c.clean(c.label, r.Label), valuesAt-left-4)
+	return labels, c.wrap(c.body, c.clean(c.body, r.Value), right-valuesAt)
 }
 
-// rowHeight is how high a row of so many lines is, with what keeps it from the next one.
-func (s *sheet) rowHeight(lines int) float64 {
-	height := float64(lines)*s.body.height + 0.5
+// rowHeight returns the height of a row of so many lines, with the space below it.
+func (c *canvas) rowHeight(lines int) float64 {
+	height := float64(lines)*c.body.height + 0.5
 	if lines > 1 {
-		height += 1.2 // rows of several lines are told apart
+		height += 1.2 // sets rows of several lines apart
 	}
 	return height
 }
 
-func (s *sheet) row(r agreement.Row) {
-	labels, lines := s.lines(r)
+func (c *canvas) drawRow(r agreement.Row) {
+	labels, lines := c.lines(r)
 	count := max(len(labels), len(lines))
-	s.need(float64(min(count, 8)) * s.body.height) // a short row stays on one page
+	c.ensureSpace(float64(min(count, 8)) * c.body.height) // a short row stays on one page
 	for i := range count {
-		s.need(s.body.height)
+		c.ensureSpace(c.body.height)
 		if i < len(labels) {
-			s.put(s.label, left, s.y, labels[i])
+			c.drawText(c.label, left, c.y, labels[i])
 		}
 		if i < len(lines) {
-			s.put(s.body, valuesAt, s.y, lines[i])
+			c.drawText(c.body, valuesAt, c.y, lines[i])
 		}
-		s.y += s.body.height
+		c.y += c.body.height
 	}
-	s.y += s.rowHeight(count) - float64(count)*s.body.height
+	c.y += c.rowHeight(count) - float64(count)*c.body.height
 }
 
-// table draws t with its header on every page that it reaches.
-func (s *sheet) table(t agreement.Table) {
+// drawTable draws t with its header on every page that it reaches.
+func (c *canvas) drawTable(t agreement.Table) {
 	const height = 5.5
-	columns := s.columns(t)
+	columns := c.columns(t)
 	header := func() {
-		s.cells(s.strong, columns, t.Header)
-		s.y += height
-		s.rule(s.y, s.accent)
+		c.drawCells(c.strong, columns, t.Header)
+		c.y += height
+		c.drawLine(c.y, c.accent)
 	}
 	turn := func() {
-		if !s.fits(height) {
-			s.page()
+		if !c.fits(height) {
+			c.newPage()
 			header()
 		}
 	}
-	s.need(3 * height)
+	c.ensureSpace(3 * height)
 	header()
 	for _, row := range t.Rows {
 		turn()
-		s.cells(s.body, columns, row)
-		s.y += height
-		s.rule(s.y, faint)
+		c.drawCells(c.body, columns, row)
+		c.y += height
+		c.drawLine(c.y, faint)
 	}
 	turn()
-	s.cells(s.strong, columns, t.Foot)
-	s.y += height + 1.5
+	c.drawCells(c.strong, columns, t.Foot)
+	c.y += height + 1.5
 }
 
-// columns returns where each column of t begins, but where the last one ends: columns are as wide as
-// their widest cell, and the rest of the page's width lies between them.
-func (s *sheet) columns(t agreement.Table) []float64 {
+// columns returns the position of each column of t: where it begins, or for the last one where it ends. Columns are as
+// wide as their widest cell, and share the rest of the page's width as gaps.
+func (c *canvas) columns(t agreement.Table) []float64 {
 	widths := make([]float64, len(t.Header))
 	widen := func(st style, cells []string) {
 		for i, cell := range cells {
-			widths[i] = max(widths[i], s.width(st, s.clean(st, cell)))
+			widths[i] = max(widths[i], c.width(st, c.clean(st, cell)))
 		}
 	}
-	widen(s.strong, t.Header)
-	widen(s.strong, t.Foot)
+	widen(c.strong, t.Header)
+	widen(c.strong, t.Foot)
 	for _, row := range t.Rows {
-		widen(s.body, row)
+		widen(c.body, row)
 	}
 	gap := right - left
 	for _, w := range widths {
@@ -220,15 +220,15 @@ func (s *sheet) columns(t agreement.Table) []float64 {
 	return columns
 }
 
-// cells draws a row of a table on the line that begins at s.y: the last cell is an amount.
-func (s *sheet) cells(st style, columns []float64, cells []string) {
-	y := s.y + 0.25
+// drawCells draws a row of a table on the line that begins at c.y: the last cell is an amount.
+func (c *canvas) drawCells(st style, columns []float64, cells []string) {
+	y := c.y + 0.25
 	for i, cell := range cells {
-		cell = s.clean(st, cell)
+		cell = c.clean(st, cell)
 		if i == len(cells)-1 {
-			s.putRight(st, columns[i], y, cell)
+			c.drawTextRight(st, columns[i], y, cell)
 			continue
 		}
-		s.put(st, columns[i], y, cell)
+		c.drawText(st, columns[i], y, cell)
 	}
 }

@@ -120,10 +120,10 @@ func readUTF16(raw []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// singleByte reads Windows-1252, but for the codes that an encoding gives to letters of swaps.
+// singleByte reads Windows-1252, but for the codes that an encoding gives to other letters.
 func singleByte(encoding []byte) decoder {
 	letters := map[string]rune{}
-	for _, s := range swaps {
+	for _, s := range encodingOverrides {
 		letters[s.name] = s.letter
 	}
 	other := map[byte]rune{}

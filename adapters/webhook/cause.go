@@ -9,8 +9,8 @@ import (
 	"net"
 )
 
-// cause says why an attempt got no answer, in words of this side alone: package net/http
-// quotes a malformed answer in its errors, and crypto/x509 the receiver's certificate.
+// cause returns why an attempt got no answer, without a word of the receiver's: package net/http
+// quotes malformed answers in its errors, and crypto/x509 the receiver's certificate.
 func cause(ctx context.Context, err error) error {
 	var network *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -27,7 +27,7 @@ func cause(ctx context.Context, err error) error {
 	return errors.New("answer is not proper HTTP, or not proper TLS")
 }
 
-// certificateFault says what is wrong with a receiver's certificate.
+// certificateFault returns what is wrong with a receiver's certificate.
 func certificateFault(err error) error {
 	var host x509.HostnameError
 	var authority x509.UnknownAuthorityError

@@ -72,7 +72,7 @@ func TestAnAttemptTakesTwoSecondsAtMost(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, context.DeadlineExceeded},
-		{"a connection that nobody reads", func(context.Context, string, string) (net.Conn, error) {
+		{"a connection that is not read", func(context.Context, string, string) (net.Conn, error) {
 			here, _ := net.Pipe()
 			return here, nil
 		}, context.DeadlineExceeded},
@@ -174,7 +174,7 @@ func TestNoMoreThan64KiBOfAnAnswerAreRead(t *testing.T) {
 
 // However many events wait for a receiver that hangs, it holds a bounded number of
 // connections, each attempt ends in time, and another receiver notices nothing.
-func TestAHangingReceiverDelaysNobodyElse(t *testing.T) {
+func TestAHangingReceiverDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var open atomic.Int64
 		s := newSender(t, sandbox)

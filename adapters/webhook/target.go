@@ -36,7 +36,7 @@ func parseTarget(raw string, allowPrivate bool) (*url.URL, error) {
 	return u, nil
 }
 
-// portAllowed keeps events away from the ports where other protocols live.
+// portAllowed reports whether events may go to a port. The ports of other protocols are refused.
 func portAllowed(port string) bool {
 	if port == "" {
 		return true // https on its own port
@@ -45,9 +45,9 @@ func portAllowed(port string) bool {
 	return err == nil && (n == 443 || n >= 1024)
 }
 
-// newDialer returns a dialer that looks at each address when it is about to connect to it.
+// newDialer returns a dialer that checks each address before it connects to it.
 func newDialer(o Options) *net.Dialer {
-	guard := []ssrf.Option{ssrf.WithAnyPort()} // parseTarget has seen to the port
+	guard := []ssrf.Option{ssrf.WithAnyPort()} // parseTarget checks the port
 	if o.AllowPrivate {
 		guard = append(guard,
 			ssrf.WithAllowedV4Prefixes(

@@ -1,5 +1,5 @@
-// Package webhook sends events over HTTP to receivers that it does not trust: they may point
-// inwards, redirect, hang, drip or flood, and none of it costs more than one bounded attempt.
+// Package webhook sends events over HTTP to receivers that it does not trust: a receiver may have a private address,
+// redirect, hang, or answer slowly or without end, and still takes no more than one bounded attempt.
 package webhook
 
 import (
@@ -21,7 +21,7 @@ const (
 	timeout      = 2 * time.Second // from looking the name up to the end of the answer
 	maxHeader    = 16 << 10        // of the answer; with maxBody, 64 KiB
 	maxBody      = 48 << 10
-	maxConns     = 64              // to one receiver; a hanging one delays nobody else
+	maxConns     = 64              // to one receiver; one that hangs delays no other
 	maxIdleConns = 256             // to all receivers together
 	idleTimeout  = 4 * time.Second // common servers hang up after 5: do not race them
 )
@@ -37,8 +37,8 @@ type Options struct {
 // Sender sends events. It is safe for concurrent use.
 //
 // A destination must be an https URL without user information, on port 443 or one from
-// 1024 up. Its address is judged as it is dialled, after the name was looked up: a name that
-// points inwards is refused whenever it does. Proxies of the environment are not used.
+// 1024 up. Its address is checked as it is dialled, after the name was looked up, so that a name that resolves to a
+// private address is refused at any time. Proxies of the environment are not used.
 type Sender struct {
 	// The transport is used bare: an http.Client would follow redirects, and quote whole
 	// URLs in its errors.
@@ -66,8 +66,7 @@ func New(o Options) *Sender {
 	}
 }
 
-// Close closes the connections that are kept for the next event. Attempts under way end by
-// themselves.
+// Close closes idle connections. Attempts that are under way end by themselves.
 func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
 // Send implements ports.Sender. What comes after a status of 2xx, even a reset connection,

@@ -55,22 +55,22 @@ func newSender(t *testing.T, o webhook.Options) *webhook.Sender {
 	return s
 }
 
-// send makes the first attempt to deliver to url, whose query nobody may quote.
+// send makes the first attempt to deliver to url, with a query that no error may quote.
 func send(s *webhook.Sender, url string) error {
 	to := catalogue.Destination{URL: url + "?token=query-in-confidence", Secret: secret}
 	return s.Send(context.Background(), to, newDelivery(), 1)
 }
 
-// checkRefused fails the test unless err says what went wrong and betrays nothing.
+// checkRefused fails the test unless err says what went wrong and quotes nothing that is confidential.
 func checkRefused(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one that says %q", err, want)
 		return
 	}
-	for _, betrayed := range []string{secret, "query-in-confidence", "hostile", "KOWHAI"} {
-		if strings.Contains(err.Error(), betrayed) {
-			t.Errorf("error %q quotes %q", err, betrayed)
+	for _, quoted := range []string{secret, "query-in-confidence", "hostile", "KOWHAI"} {
+		if strings.Contains(err.Error(), quoted) {
+			t.Errorf("error %q quotes %q", err, quoted)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func serveConns(t *testing.T, talk func(*net.TCPConn)) (url string) {
 	return "http://" + ln.Addr().String()
 }
 
-// readRequest reads one request whole, and tells whether there was one.
+// readRequest reads one request to its end, and reports whether there was one.
 func readRequest(r *bufio.Reader) bool {
 	req, err := http.ReadRequest(r)
 	if err != nil {
@@ -232,7 +232,7 @@ func TestReceiversThatBreakTheRules(t *testing.T) {
 	}
 }
 
-func TestNobodyListening(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	srv := serve(t, nil)
 	srv.Close()
 	checkRefused(t, send(newSender(t, sandbox), srv.URL), "connection refused")

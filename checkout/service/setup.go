@@ -31,8 +31,8 @@ type SetupPage struct {
 }
 
 // SetupPage returns the page that a setup token opens; it stores nothing. Where a setup was begun it shows what the
-// processor says of it now, within Config.PollTimeout, and else what is on record. SETUP_LINK_UNKNOWN for a token that no
-// secret of ours signed.
+// processor said of it at most two seconds ago, or says within Config.PollTimeout, and else what is on record.
+// SETUP_LINK_UNKNOWN for a token that no secret of ours signed.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)

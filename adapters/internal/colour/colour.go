@@ -1,4 +1,4 @@
-// Package colour judges whether a provider's colour can be read, as WCAG 2.2 has it.
+// Package colour finds out whether text in a provider's colour can be read, by the contrast of WCAG 2.2.
 package colour
 
 import (
@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// Enough is the contrast at which text is readable (AA); Ample, at which it is easily read (AAA).
+// The least contrast of text by WCAG, at level AA and at level AAA.
 const (
-	Enough = 4.5
-	Ample  = 7
+	ContrastAA  = 4.5
+	ContrastAAA = 7
 )
 
 // RGB is a colour, each part from 0 to 255.
@@ -37,34 +37,34 @@ func Parse(text string) (c RGB, ok bool) {
 // String writes c as #rrggbb.
 func (c RGB) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// On returns what is readable on c: white, or else black, of which one always is.
-func (c RGB) On() RGB {
-	if Contrast(White, c) < Enough {
+// BestTextColour returns a colour for text on c: white, or black where white has not the contrast. One of them always has.
+func (c RGB) BestTextColour() RGB {
+	if Contrast(White, c) < ContrastAA {
 		return Black
 	}
 	return White
 }
 
-// Text returns c as it is readable on white.
-func (c RGB) Text() RGB { return c.TextOn(White, Enough) }
+// Text returns c as the colour of text on white: see TextOn.
+func (c RGB) Text() RGB { return c.TextOn(White, ContrastAA) }
 
-// TextOn returns c as it is readable on paper: c itself, or with as little black in it on light paper,
-// and white on dark, as it takes for the contrast; paper must allow that of black or white.
+// TextOn returns c as the colour of text on paper: c itself, or c mixed with as little black on light paper, or white on
+// dark paper, as gives the contrast. Black or white must have that contrast on the paper.
 func (c RGB) TextOn(paper RGB, contrast float64) RGB {
-	text, ink := c, paper.On()
+	text, ink := c, paper.BestTextColour()
 	for part := 5; Contrast(text, paper) < contrast; part += 5 {
 		text = c.mixed(ink, part)
 	}
 	return text
 }
 
-// Tint returns a trace of c on white, on which whatever is dark can be read.
+// Tint returns a pale tint of c, on which dark text can be read.
 func (c RGB) Tint() RGB {
 	mix := func(part uint8) uint8 { return uint8((int(part) + 13*255) / 14) }
 	return RGB{mix(c.R), mix(c.G), mix(c.B)}
 }
 
-// mixed returns the colour with so many hundredths of another in it.
+// mixed returns the colour with so many per cent of another in it.
 func (c RGB) mixed(other RGB, percent int) RGB {
 	mix := func(a, b uint8) uint8 { return uint8((int(a)*(100-percent) + int(b)*percent) / 100) }
 	return RGB{mix(c.R, other.R), mix(c.G, other.G), mix(c.B, other.B)}

@@ -34,20 +34,20 @@ func TestContrast(t *testing.T) {
 func TestEveryColourCanBeReadOneWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := colour.RGB{R: rapid.Uint8().Draw(t, "r"), G: rapid.Uint8().Draw(t, "g"), B: rapid.Uint8().Draw(t, "b")}
-		if got := colour.Contrast(c.On(), c); got < colour.Enough {
-			t.Errorf("%s on %s has a contrast of %.2f", c.On(), c, got)
+		if got := colour.Contrast(c.BestTextColour(), c); got < colour.ContrastAA {
+			t.Errorf("%s on %s has a contrast of %.2f, want %.1f", c.BestTextColour(), c, got, colour.ContrastAA)
 		}
-		if got := colour.Contrast(c.Text(), colour.White); got < colour.Enough {
+		if got := colour.Contrast(c.Text(), colour.White); got < colour.ContrastAA {
 			t.Errorf("%s for %s has a contrast of %.2f with white", c.Text(), c, got)
 		}
 		for _, paper := range []colour.RGB{{R: 0xf4, G: 0xf5, B: 0xf6}, {R: 0x22, G: 0x27, B: 0x2b}, colour.Black} {
-			for _, want := range []float64{colour.Enough, colour.Ample} {
+			for _, want := range []float64{colour.ContrastAA, colour.ContrastAAA} {
 				if text := c.TextOn(paper, want); colour.Contrast(text, paper) < want {
 					t.Errorf("%s for %s has a contrast of %.2f with %s, want %.1f", text, c, colour.Contrast(text, paper), paper, want)
 				}
 			}
 		}
-		if colour.Contrast(c, colour.White) >= colour.Enough && c.Text() != c {
+		if colour.Contrast(c, colour.White) >= colour.ContrastAA && c.Text() != c {
 			t.Errorf("%s can be read and became %s", c, c.Text())
 		}
 	})

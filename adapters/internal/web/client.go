@@ -23,7 +23,7 @@ func ClientNet(ctx context.Context) string {
 }
 
 // clientIP walks X-Forwarded-For from the right, for as long as the address that wrote an
-// entry is a trusted proxy's. What stands left of that may be forged.
+// entry is a trusted proxy's. What is left of that may be forged.
 func clientIP(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
-func TestClientIsWhoeverTheTrustedProxiesSaw(t *testing.T) {
+func TestClientIsTheAddressThatTheTrustedProxiesSaw(t *testing.T) {
 	for _, tt := range []struct {
 		name, remote string
 		forwarded    []string

@@ -27,7 +27,7 @@ func TestLimiterAllowsABurstAndThenTheRate(t *testing.T) {
 	}
 	c.Advance(200 * time.Millisecond)
 	if wait, ok := l.Allow("key"); !ok {
-		t.Errorf("refused with a wait of %v after waiting as told", wait)
+		t.Errorf("refused with a wait of %v after the wait that was asked for", wait)
 	}
 	if _, ok := l.Allow("key"); ok {
 		t.Error("two requests in the time of one")

@@ -10,7 +10,7 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// other stands for every method and route that a client makes up.
+// other replaces every method and route that a client makes up.
 const other = "other"
 
 // SetRoute records which of a handler's routes serves the request, for Options.Observe. Only the goroutine that serves

@@ -38,8 +38,8 @@ var problems = map[int]problem{
 		"Nothing is lost. Wait a few seconds, then try again."},
 }
 
-// Fail answers with the page for an error of the service. What is no refusal is logged, and
-// the page says nothing of it but the request id.
+// Fail answers with the page for an error of the service. An error that is no refusal is logged, and the page shows only
+// the request id.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	refusal, _ := errors.AsType[*checkout.Error](err)
 	if refusal == nil || PageStatus(refusal.Code) == 0 {

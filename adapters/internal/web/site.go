@@ -48,7 +48,7 @@ type View struct {
 }
 
 // Initial returns the first letter or digit of the brand, for its badge; "" where there is none. A logo
-// from elsewhere would tell a third party of every visit, and the page's policy keeps it out.
+// from elsewhere would report every visit to a third party; the page's policy keeps it out.
 func (v View) Initial() string {
 	for _, r := range v.Brand {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -165,7 +165,7 @@ func (o Options) answerPanic(a *answer, r *http.Request, info *requestInfo, v an
 	if a.status != 0 {
 		panic(http.ErrAbortHandler) // half an answer must not pass for a whole one
 	}
-	clear(a.Header()) // what the handler meant to say no longer holds
+	clear(a.Header()) // what the handler set does not describe this answer
 	o.setHeaders(a.Header(), r, info.id)
 	failed(a, r)
 }

@@ -31,7 +31,7 @@ func options(log io.Writer, c *clock) web.Options {
 	}.Complete()
 }
 
-// failed answers as a door would after a panic.
+// failed answers as a handler does after a panic.
 func failed(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusInternalServerError)
 	io.WriteString(w, "failed "+web.RequestID(r.Context()))

@@ -15,21 +15,21 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// cut is a face cut down once to the characters that nearly every agreement does with: what
-// PDF calls a simple font, of at most 224 characters with a byte each, which a drawing copies
-// as it is. The whole face costs several times the rest of a drawing, for in every document the
-// library parses it, looks for the glyphs that are used and maps 65,536 characters.
-type cut struct {
+// fontSubset is a face reduced, once for all documents, to the characters that nearly every agreement consists of. In PDF
+// it is a simple font: at most 224 characters of one byte each, which every document holds as it is. For the whole face
+// the library parses the font anew in every document, looks for the glyphs that are used and maps 65,536 characters, which
+// takes several times as long as all the rest (see BenchmarkSubset).
+type fontSubset struct {
 	codes      map[rune]byte
 	widths     [256]int // by code, in thousandths of the type size
-	definition []byte   // the library's description of the font, in its JSON
-	packed     []byte   // the font as it stands in a document
+	definition []byte   // describes the font to the library; see define
+	packed     []byte   // the font, compressed, as documents hold it
 }
 
-// swaps are the letters of names in New Zealand that Windows-1252 lacks: the macrons, the
-// ʻokina and the commonest of those that came from Europe. Each takes the code of nothing, or
-// of a sign that an agreement hardly holds, and bears the name by which readers know it again.
-var swaps = []struct {
+// encodingOverrides are the letters of names in New Zealand that Windows-1252 lacks: the macrons, the
+// ʻokina and the commonest letters of the rest of Europe. Each replaces a code that is not used in Windows-1252, or a
+// sign that agreements hardly hold. PDF readers know the letter by its name in Adobe's glyph list.
+var encodingOverrides = []struct {
 	letter rune
 	code   byte
 	name   string
@@ -43,50 +43,52 @@ var swaps = []struct {
 	{'\uFFFD', 0x82, "uniFFFD"},
 }
 
-// codes returns the code of every character that a cut can hold: Windows-1252, which PDF knows
-// by name, after the swaps.
+// codes returns the code of every character that a subset can hold: Windows-1252, an encoding that PDF knows by name, with
+// the overrides.
 func codes() map[rune]byte {
 	codes := map[rune]byte{}
 	for c := 0x20; c <= 0xFF; c++ {
 		switch c {
-		case 0x7F, 0xA0, 0xAD: // a control, a space and a hyphen: readers differ on them
+		case 0x7F, 0xA0, 0xAD: // a control character, a space and a hyphen, on which PDF readers differ
 		default:
 			codes[charmap.Windows1252.DecodeByte(byte(c))] = byte(c)
 		}
 	}
-	for _, s := range swaps {
+	for _, s := range encodingOverrides {
 		delete(codes, charmap.Windows1252.DecodeByte(s.code))
 		codes[s.letter] = s.code
 	}
 	return codes
 }
 
-// newCut cuts f down to the characters that have codes.
-func newCut(f *face, codes map[rune]byte) (*cut, error) {
+// newSubset returns the subset of f for the characters that have codes.
+func newSubset(f *face, codes map[rune]byte) (*fontSubset, error) {
 	name, err := f.glyphs.Name(nil, sfnt.NameIDPostScript)
 	if err != nil {
 		return nil, err
 	}
-	c := &cut{codes: codes}
+	s := &fontSubset{codes: codes}
 	for r, code := range codes {
-		c.widths[code], err = f.advance(r)
+		s.widths[code], err = f.advance(r)
 		if err != nil {
 			return nil, err
 		}
 	}
 	font := gofpdf.UTF8CutFont(bytes.Clone(f.ttf), string(slices.Sorted(maps.Keys(codes))))
-	c.definition, err = c.define(f.style, name, font)
+	s.definition, err = s.define(f.style, name, font)
 	if err != nil {
 		return nil, err
 	}
 	blankNames(font)
-	c.packed, err = pack(font)
-	return c, err
+	s.packed, err = pack(font)
+	return s, err
 }
 
-// define describes font in what the library reads of a font that it need not look into.
-func (c *cut) define(style, name string, font []byte) ([]byte, error) {
-	doc := gofpdf.New("P", "mm", "A4", "") // describes it as the library describes the whole
+// define describes font to the library, in the JSON that its own tool MakeFont writes and AddFontFromBytes reads. That
+// format is not documented: its fields are those of the library's unexported type fontDefType, and
+// TestDefinitionIsInTheFormatOfTheLibrary compares it with what MakeFont writes.
+func (s *fontSubset) define(style, name string, font []byte) ([]byte, error) {
+	doc := gofpdf.New("P", "mm", "A4", "") // whose description of the subset is that of the whole font
 	doc.AddUTF8FontFromBytes("measured", style, bytes.Clone(font))
 	d := struct {
 		Tp, Name, File, Diff string
@@ -95,24 +97,24 @@ func (c *cut) define(style, name string, font []byte) ([]byte, error) {
 		Cw                   [256]int
 	}{
 		Tp:           "TrueType",
-		Name:         "NZNAME+" + name, // six letters and a plus: a part of the font
-		File:         name + ".z",      // as the library marks what is packed
+		Name:         "NZNAME+" + name, // six letters and a plus mark a subset
+		File:         name + ".z",      // the ending marks a font that is compressed
 		OriginalSize: len(font),
 		Desc:         doc.GetFontDesc("measured", style),
-		Cw:           c.widths,
+		Cw:           s.widths,
 	}
-	// Its characters are found by their names, not by codes that only the font knows.
+	// Readers find its characters by their names, not by codes of the font's own.
 	d.Desc.Flags = d.Desc.Flags&^gofpdf.FontFlagSymbolic | gofpdf.FontFlagNonsymbolic
-	for _, s := range swaps {
-		if c.codes[s.letter] == s.code {
-			d.Diff += fmt.Sprintf("%d /%s ", s.code, s.name)
+	for _, o := range encodingOverrides {
+		if s.codes[o.letter] == o.code {
+			d.Diff += fmt.Sprintf("%d /%s ", o.code, o.name)
 		}
 	}
 	return json.Marshal(d)
 }
 
-// blankNames empties font's table of names: 15 KB, the licence among them, that whoever installs a
-// font reads and no document needs. It stays in place, for the library wants one.
+// blankNames clears font's table of names: 15 KB, the licence among them, which are for the installation of a font and
+// not for documents. The table stays in its place, for the library requires one.
 func blankNames(font []byte) {
 	for i := range int(binary.BigEndian.Uint16(font[4:])) {
 		record := font[12+16*i:][:16] // tag, checksum, offset, length
@@ -137,17 +139,17 @@ func pack(data []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// plain tells whether r is a character of ASCII, which have codes of their own in every cut.
+// plain reports whether r is a printable character of ASCII: every subset has it, under its own code.
 func plain(r rune) bool { return ' ' <= r && r <= '~' }
 
-// encode returns text in the bytes that the cut takes, or false if it lacks a character.
-func (c *cut) encode(text string) (string, bool) {
+// encode returns text in the codes of the subset, or false if the subset lacks a character.
+func (s *fontSubset) encode(text string) (string, bool) {
 	if strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
 		return text, true
 	}
 	b := make([]byte, 0, len(text))
 	for _, r := range text {
-		code, ok := c.codes[r]
+		code, ok := s.codes[r]
 		if !ok {
 			return "", false
 		}

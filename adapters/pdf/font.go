@@ -15,40 +15,40 @@ import (
 // face is a font in one weight. It is safe for concurrent use.
 type face struct {
 	style  string // in the library's words: "" regular, "B" bold
-	ttf    []byte // never handed out but as a copy: the library writes into it
+	ttf    []byte // given to the library as a copy only, for the library writes into it
 	glyphs *sfnt.Font
-	cut    *cut
+	subset *fontSubset
 }
 
-// newFace returns the face of ttf with a cut for the characters that have codes.
+// newFace returns the face of a TrueType font, with a subset for the characters that have codes.
 func newFace(style string, ttf []byte, codes map[rune]byte) (*face, error) {
 	glyphs, err := sfnt.Parse(ttf)
 	if err != nil {
 		return nil, fmt.Errorf("pdf: parse font %q: %w", style, err)
 	}
 	f := &face{style: style, ttf: ttf, glyphs: glyphs}
-	f.cut, err = newCut(f, codes)
+	f.subset, err = newSubset(f, codes)
 	if err != nil {
-		return nil, fmt.Errorf("pdf: cut font %q: %w", style, err)
+		return nil, fmt.Errorf("pdf: make a subset of font %q: %w", style, err)
 	}
 	return f, nil
 }
 
-// has tells whether r can be drawn. The library knows no rune above U+FFFF.
+// has reports whether r can be drawn. The library supports no rune above U+FFFF.
 func (f *face) has(r rune) bool {
 	if plain(r) {
-		return true // as most are
+		return true // the common case needs no table
 	}
-	if r > '\uffff' || fromRight(r) {
+	if r > '\uffff' || isRightToLeft(r) {
 		return false
 	}
 	glyph, err := f.glyphs.GlyphIndex(nil, r)
 	return err == nil && glyph != 0
 }
 
-// fromRight tells whether r is of a script that is written from the right, which the library would write from the
-// left: a name that is silently reversed is another name.
-func fromRight(r rune) bool {
+// isRightToLeft reports whether r is of a script that is written from right to left. The library would draw it from left
+// to right, and a name that is silently reversed is another name.
+func isRightToLeft(r rune) bool {
 	properties, _ := bidi.LookupRune(r)
 	switch properties.Class() {
 	case bidi.R, bidi.AL, bidi.AN:
@@ -57,7 +57,7 @@ func fromRight(r rune) bool {
 	return false
 }
 
-// advance returns how wide r is, in thousandths of the type size, rounded as the library does.
+// advance returns the width of r in thousandths of the type size, rounded as the library does.
 func (f *face) advance(r rune) (int, error) {
 	glyph, err := f.glyphs.GlyphIndex(nil, r)
 	if err != nil {
@@ -71,31 +71,31 @@ func (f *face) advance(r rune) (int, error) {
 	return (2*1000*advance.Round() + units) / (2 * units), nil
 }
 
-// width returns how wide text is that f has, in thousandths of the type size.
+// width returns the width of text, all of which f has, in thousandths of the type size.
 func (f *face) width(text string) int {
 	width := 0
 	for _, r := range text {
 		if plain(r) {
-			width += f.cut.widths[r]
+			width += f.subset.widths[r]
 			continue
 		}
-		if code, ok := f.cut.codes[r]; ok {
-			width += f.cut.widths[code]
+		if code, ok := f.subset.codes[r]; ok {
+			width += f.subset.widths[code]
 			continue
 		}
 		advance, err := f.advance(r)
 		if err != nil {
-			panic(err) // f would not have it
+			panic(err) // f has the rune: see has
 		}
 		width += advance
 	}
 	return width
 }
 
-// clean makes text fit to draw in f: valid UTF-8 in NFC on one line, white space as single
+// clean returns text as f can draw it: valid UTF-8 in NFC on one line, white space as single
 // spaces, without control and format characters. A rune that f does not have becomes
-// U+FFFD, and undrawn is told of it.
-func (f *face) clean(text string, undrawn func(rune)) string {
+// U+FFFD, and missing is called with it.
+func (f *face) clean(text string, missing func(rune)) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -110,7 +110,7 @@ func (f *face) clean(text string, undrawn func(rune)) string {
 		if f.has(r) {
 			return r
 		}
-		undrawn(r)
+		missing(r)
 		return unicode.ReplacementChar
 	}, text)
 }

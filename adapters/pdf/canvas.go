@@ -1,0 +1,259 @@
+package pdf
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jung-kurt/gofpdf"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+// The area of an A4 page that is written on, in millimetres, and where the footer stands.
+const (
+	left, right = 22.0, 188.0
+	top, bottom = 18.0, 272.0
+	footer      = 281.0
+	pageWidth   = 210.0
+	edge        = 3.0 // of the provider's colour, along the top
+)
+
+var (
+	grey  = colour.RGB{R: 90, G: 90, B: 90}    // for what is less important than the text
+	faint = colour.RGB{R: 215, G: 215, B: 215} // for lines
+	slate = colour.RGB{R: 38, G: 70, B: 83}    // for a provider that has no colour
+)
+
+// canvas is a document that is written from top to bottom, with a new page wherever the next
+// line does not fit.
+type canvas struct {
+	pdf           *gofpdf.Fpdf
+	y             float64        // top of the next line
+	used          setting        // the style and font that are set in the document now
+	whole         map[*face]bool // faces that the document holds whole
+	alwaysWhole   bool           // for benchmarks: use no subsets
+	current       string         // label of the row that is being written, for the note of missing glyphs
+	missingGlyphs []string       // since the last note: the label of each text that has some, with their code points
+	accent        colour.RGB     // the provider's, as it can be read on white
+
+	title, heading, body, label, strong, small, glance, glanceLabel style
+}
+
+// style is how a line of text looks.
+type style struct {
+	face   *face
+	size   float64 // points
+	height float64 // of a line, millimetres
+	colour colour.RGB
+}
+
+// setting is a style in one of the two fonts of its face.
+type setting struct {
+	style
+	family string
+}
+
+// The names by which the library knows the fonts of a face.
+const (
+	subsetFamily = "subset"
+	wholeFamily  = "whole"
+)
+
+// newCanvas begins a document with one empty page, in a provider's colour, #rrggbb or "". Its bytes depend
+// on nothing but what is written, for the library adds neither the present time nor the order of a map.
+func newCanvas(regular, bold *face, at time.Time, brand string) *canvas {
+	accent, ok := colour.Parse(brand)
+	if !ok {
+		accent = slate
+	}
+	accent = accent.Text()
+	c := &canvas{
+		pdf:         gofpdf.New("P", "mm", "A4", ""),
+		whole:       map[*face]bool{},
+		accent:      accent,
+		title:       style{bold, 19, 10, colour.Black},
+		heading:     style{bold, 12.5, 7.5, accent},
+		body:        style{regular, 9.5, 5, colour.Black},
+		label:       style{regular, 9.5, 5, grey},
+		strong:      style{bold, 9.5, 5, colour.Black},
+		small:       style{regular, 7.5, 4, grey},
+		glance:      style{regular, 10.5, 6, colour.Black},
+		glanceLabel: style{bold, 9.5, 6, colour.Black},
+	}
+	c.pdf.SetCatalogSort(true)
+	c.pdf.SetCreationDate(at.UTC())
+	c.pdf.SetModificationDate(at.UTC())
+	c.pdf.SetAutoPageBreak(false, 0)
+	for _, f := range []*face{regular, bold} {
+		c.pdf.AddFontFromBytes(subsetFamily, f.style, f.subset.definition, f.subset.packed)
+	}
+	c.newPage()
+	return c
+}
+
+// document draws an agreement with these sections, and returns the whole document.
+func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) ([]byte, error) {
+	c.setTitle(a.Title())
+	for i, section := range sections {
+		c.drawSection(section, i == 0)
+	}
+	c.drawFooters(a.Foot())
+	return c.bytes()
+}
+
+// bytes ends the document and returns it.
+func (c *canvas) bytes() ([]byte, error) {
+	var b bytes.Buffer
+	err := c.pdf.Output(&b)
+	return b.Bytes(), err
+}
+
+// setTitle sets the title that the window of a PDF reader shows.
+func (c *canvas) setTitle(title string) {
+	c.pdf.SetTitle(c.clean(c.small, title), true)
+}
+
+func (c *canvas) newPage() {
+	c.pdf.AddPage()
+	c.fillRect(0, 0, pageWidth, edge, c.accent)
+	c.y = top
+}
+
+func (c *canvas) fits(height float64) bool { return c.y+height <= bottom }
+
+// ensureSpace begins a new page unless height fits on this one.
+func (c *canvas) ensureSpace(height float64) {
+	if !c.fits(height) {
+		c.newPage()
+	}
+}
+
+// clean returns text as it can be drawn in st, and remembers the glyphs that are missing.
+func (c *canvas) clean(st style, text string) string {
+	var points []byte
+	clean := st.face.clean(text, func(r rune) { points = fmt.Appendf(points, " %U", r) })
+	if missing := c.current + ":" + string(points); points != nil && !slices.Contains(c.missingGlyphs, missing) {
+		c.missingGlyphs = append(c.missingGlyphs, missing)
+	}
+	return clean
+}
+
+// setFont sets the font for text in st, and returns text in the encoding of that font. Text of which the
+// subset lacks a character is set in the whole face, which looks the same.
+func (c *canvas) setFont(st style, text string) string {
+	family := subsetFamily
+	encoded, ok := st.face.subset.encode(text)
+	if !ok || c.alwaysWhole {
+		family, encoded = wholeFamily, text
+		if !c.whole[st.face] {
+			c.whole[st.face] = true
+			c.pdf.AddUTF8FontFromBytes(family, st.face.style, bytes.Clone(st.face.ttf))
+		}
+	}
+	if c.used != (setting{st, family}) {
+		c.used = setting{st, family}
+		c.pdf.SetFont(family, st.face.style, st.size)
+		c.pdf.SetTextColor(parts(st.colour))
+	}
+	return encoded
+}
+
+func (c *canvas) width(st style, text string) float64 {
+	return float64(st.face.width(text)) * c.pdf.PointConvert(st.size) / 1000
+}
+
+// drawText draws clean text at x on the line that begins at y.
+func (c *canvas) drawText(st style, x, y float64, text string) {
+	if text == "" {
+		return
+	}
+	c.pdf.Text(x, y+0.7*st.height, c.setFont(st, text))
+}
+
+// drawTextRight draws clean text so that it ends at x.
+func (c *canvas) drawTextRight(st style, x, y float64, text string) {
+	c.drawText(st, x-c.width(st, text), y, text)
+}
+
+// drawLine draws a line across the page at y.
+func (c *canvas) drawLine(y float64, col colour.RGB) {
+	c.pdf.SetDrawColor(parts(col))
+	c.pdf.SetLineWidth(0.2)
+	c.pdf.Line(left, y, right, y)
+}
+
+// fillRect fills a rectangle.
+func (c *canvas) fillRect(x, y, width, height float64, col colour.RGB) {
+	c.pdf.SetFillColor(parts(col))
+	c.pdf.Rect(x, y, width, height, "F")
+}
+
+// parts returns a colour as the library takes it.
+func parts(col colour.RGB) (r, g, b int) { return int(col.R), int(col.G), int(col.B) }
+
+// wrap divides clean text into lines no wider than width: between words, and within a
+// word that is wider than a whole line. A text without words is one empty line.
+func (c *canvas) wrap(st style, text string, width float64) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && c.width(st, line+" "+word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for c.width(st, word) > width {
+			head := c.head(st, word, width)
+			if hyphen := strings.LastIndexByte(head, '-'); hyphen > 0 {
+				head = head[:hyphen+1]
+			}
+			lines = append(lines, head)
+			word = word[len(head):]
+		}
+		line = word
+	}
+	return append(lines, line)
+}
+
+// head returns as much of the beginning of word as fits into width, at least one rune.
+func (c *canvas) head(st style, word string, width float64) string {
+	end, used := 0, 0.0
+	for i, r := range word {
+		used += c.width(st, string(r))
+		if i > 0 && used > width {
+			break
+		}
+		end = i + len(string(r))
+	}
+	return word[:end]
+}
+
+// noteMissingGlyphs writes which characters could not be drawn since the last note, if any, in reading order.
+func (c *canvas) noteMissingGlyphs() {
+	if len(c.missingGlyphs) == 0 {
+		return
+	}
+	c.y++
+	c.drawParagraph("This document cannot show every letter of what stands above. Each \uFFFD stands for one, and these are " +
+		"they, in their order and by their Unicode numbers. " + strings.Join(c.missingGlyphs, "; ") + ".")
+	c.missingGlyphs = nil // the glyphs that the note's own labels lack are in it
+}
+
+// drawFooters writes text and the page number at the foot of every page.
+func (c *canvas) drawFooters(text string) {
+	text = c.clean(c.small, text)
+	pages := c.pdf.PageCount()
+	for n := 1; n <= pages; n++ {
+		c.pdf.SetPage(n)
+		c.used = setting{} // the library sets a font for each page
+		c.drawLine(footer-2, faint)
+		c.drawText(c.small, left, footer, text)
+		c.drawTextRight(c.small, right, footer, fmt.Sprintf("Page %d of %d", n, pages))
+	}
+}
