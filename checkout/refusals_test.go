@@ -174,7 +174,9 @@ func TestOptionalFieldsAreReportedOnce(t *testing.T) {
 	}{
 		{"missing", func(c *checkout.Create) { c.Email = checkout.Optional[string]{} },
 			checkout.Fault{Field: "student.email", Message: "is required"}},
-		{"missing, with a suggestion", func(c *checkout.Create) { c.Email = checkout.Missing[string](suggesting(`is "emial" a misspelling of it?`)) },
+		{"missing, with a suggestion", func(c *checkout.Create) {
+			c.Email = checkout.Missing[string](suggesting(`is "emial" a misspelling of it?`))
+		},
 			checkout.Fault{Field: "student.email", Message: `is required; is "emial" a misspelling of it?`}},
 		{"missing, without a suggestion", func(c *checkout.Create) { c.Email = checkout.Missing[string](suggesting("")) },
 			checkout.Fault{Field: "student.email", Message: "is required"}},

@@ -93,7 +93,9 @@ func exampleKeyring() checkout.Keyring {
 // blankPages prints nothing: the example is not about agreements.
 type blankPages struct{}
 
-func (blankPages) Print(context.Context, agreement.Agreement) ([]byte, error) { return []byte("%PDF-"), nil }
+func (blankPages) Print(context.Context, agreement.Agreement) ([]byte, error) {
+	return []byte("%PDF-"), nil
+}
 
 // noEvents sends nothing: the example's provider has no destination.
 type noEvents struct{}
