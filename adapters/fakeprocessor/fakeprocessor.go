@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -75,15 +74,15 @@ func (p *Processor) Info() ports.ProcessorInfo {
 // Ready implements ports.Processor: there is nothing that could be down.
 func (p *Processor) Ready(ctx context.Context) error { return ctx.Err() }
 
-// Begin implements ports.Processor. The billing request's id is a function of start.Key. Each way back to a setup page
-// has an address of its own.
+// Begin implements ports.Processor. The billing request's id is a function of start.Key. Its page has start.ReturnURL,
+// which may hold a setup token, in its address, since no token is kept in a store; the page leads only to a return URL
+// that was named here.
 func (p *Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
 	id := billingRequestPrefix + identifier(start.Key)
-	way := wayBack(start.ReturnURL)
-	if err := p.keep(ctx, startName(id, way), toStartWire(start)); err != nil {
+	if err := p.keep(ctx, startName(id, start.ReturnURL), toStartWire(start)); err != nil {
 		return ports.BillingRequest{}, fmt.Errorf("keep billing request %s: %w", id, err)
 	}
-	return ports.BillingRequest{ID: id, URL: p.site.BaseURL + formPath + id + "/" + way}, nil
+	return ports.BillingRequest{ID: id, URL: p.site.BaseURL + pagePath(id, start.ReturnURL)}, nil
 }
 
 // billingRequestPrefix begins the id of every billing request.
@@ -95,11 +94,6 @@ var billingRequestID = regexp.MustCompile("^" + billingRequestPrefix + "[A-Z2-7]
 func identifier(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base32.StdEncoding.EncodeToString(sum[:15])
-}
-
-func wayBack(returnURL string) string {
-	sum := sha256.Sum256([]byte(returnURL))
-	return hex.EncodeToString(sum[:12])
 }
 
 // completion is what a payer's form said, and when.

@@ -43,15 +43,15 @@ func TestBeginFindsTheBillingRequestOfAKey(t *testing.T) {
 		return got
 	}
 	first := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.1")
-	want := regexp.MustCompile(`^https://pay\.example/enrol/sandbox/processor/billing-requests/BR[A-Z2-7]{24}/[0-9a-f]{24}$`)
-	if !want.MatchString(first.URL) || !strings.Contains(first.URL, "/"+first.ID+"/") {
+	want := regexp.MustCompile(`^https://pay\.example/enrol/sandbox/processor/billing-requests/BR[A-Z2-7]{24}\?return_url=`)
+	if !want.MatchString(first.URL) || !strings.Contains(first.URL, "/"+first.ID+"?") {
 		t.Errorf("%+v, want an address like %s with the id in it", first, want)
 	}
 	if again := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.1"); again != first {
 		t.Errorf("billing request of the same start = %+v, want %+v", again, first)
 	}
 	if again := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.2"); again.ID != first.ID || again.URL == first.URL {
-		t.Errorf("billing request of the same key with another way back = %+v, want %q at another address than %q", again, first.ID, first.URL)
+		t.Errorf("billing request of the same key with another return URL = %+v, want %q at another address than %q", again, first.ID, first.URL)
 	}
 	if other := begin("b", "https://pay.example/enrol/api/dd-setup?token=x.1"); other.ID == first.ID {
 		t.Errorf("billing request of another key = %q too", other.ID)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/bankaccount"
@@ -17,9 +18,16 @@ import (
 const Prefix = "/sandbox/processor"
 
 const (
-	formPath   = Prefix + "/billing-requests/" // then the billing request's id and the way back
+	formPath   = Prefix + "/billing-requests/" // then the billing request's id; the return URL is in the query
 	assetsPath = Prefix + "/assets/"
 )
+
+// pagePath returns the path and query of a billing request's page.
+func pagePath(id, returnURL string) string {
+	return formPath + id + "?" + url.Values{returnField: {returnURL}}.Encode()
+}
+
+const returnField = "return_url"
 
 //go:embed form.html account.js
 var files embed.FS
@@ -55,8 +63,8 @@ func (p pages) route(w http.ResponseWriter, r *http.Request) {
 
 // show shows the empty form.
 func (p pages) show(w http.ResponseWriter, r *http.Request) {
-	if _, start, ok := p.open(w, r); ok {
-		p.form(w, r, http.StatusOK, start, input{})
+	if visit, ok := p.open(w, r); ok {
+		p.form(w, r, http.StatusOK, visit, input{})
 	}
 }
 
@@ -67,49 +75,55 @@ func (p pages) complete(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	id, start, ok := p.open(w, r)
+	visit, ok := p.open(w, r)
 	if !ok {
 		return
 	}
-	in, done := read(values, start.ProviderName)
+	in, done := read(values, visit.start.ProviderName)
 	if in.faulty() {
-		p.form(w, r, http.StatusUnprocessableEntity, start, in)
+		p.form(w, r, http.StatusUnprocessableEntity, visit, in)
 		return
 	}
-	if err := p.processor.complete(r.Context(), id, done); err != nil {
+	if err := p.processor.complete(r.Context(), visit.id, done); err != nil {
 		p.site.Fail(w, r, err)
 		return
 	}
-	p.site.Redirect(w, r, start.ReturnURL)
+	p.site.Redirect(w, r, visit.returnURL)
 }
 
-// open returns the billing request that the path names, if the payer can still fulfil it. Otherwise it answers the
+// visit is what a request for the page of a billing request names.
+type visit struct {
+	id        string
+	returnURL string
+	start     startWire
+}
+
+// open returns the billing request that the address names, if the payer can still fulfil it. Otherwise it answers the
 // request itself: the setup page says what to do.
-func (p pages) open(w http.ResponseWriter, r *http.Request) (id string, start startWire, ok bool) {
-	name := strings.TrimPrefix(r.URL.Path, formPath)
-	if !p.site.Admit(w, r, name) {
-		return "", start, false
+func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
+	v.id, v.returnURL = strings.TrimPrefix(r.URL.Path, formPath), r.URL.Query().Get(returnField)
+	if !p.site.Admit(w, r, v.id) {
+		return v, false
 	}
-	id, way, _ := strings.Cut(name, "/")
-	err := p.processor.read(r.Context(), startName(id, way), &start)
+	err := p.processor.read(r.Context(), startName(v.id, v.returnURL), &v.start)
 	if errors.Is(err, ports.ErrNotFound) {
 		p.site.NotFound(w, r)
-		return "", start, false
+		return v, false
 	}
-	done, failed := p.processor.completed(r.Context(), id)
+	done, failed := p.processor.completed(r.Context(), v.id)
 	if err := errors.Join(err, failed); err != nil {
 		p.site.Fail(w, r, err)
-		return "", start, false
+		return v, false
 	}
 	if done != nil {
-		p.site.Redirect(w, r, start.ReturnURL)
-		return "", start, false
+		p.site.Redirect(w, r, v.returnURL)
+		return v, false
 	}
-	return id, start, true
+	return v, true
 }
 
 // form shows the form with what the payer filled in.
-func (p pages) form(w http.ResponseWriter, r *http.Request, status int, start startWire, in input) {
+func (p pages) form(w http.ResponseWriter, r *http.Request, status int, v visit, in input) {
 	title := "Bank details"
 	if in.faulty() {
 		title = "Error: " + title
@@ -119,15 +133,15 @@ func (p pages) form(w http.ResponseWriter, r *http.Request, status int, start st
 		Title:   title,
 		Brand:   "Sandbox payment processor",
 		Sandbox: true,
-		Frames:  start.FrameOrigins,
+		Frames:  v.start.FrameOrigins,
 		Script:  "account.js",
 		Data: struct {
 			input
 			Provider, Course, Action, Back string
 			AuthorityError                 template.HTML // in.Authority.Error
 			Banks, FormatError, BankError  string        // for the script
-		}{in, start.ProviderName, start.Description, p.site.Path(r.URL.Path), start.ReturnURL,
-			web.Isolate(in.Authority.Error, start.ProviderName),
+		}{in, v.start.ProviderName, v.start.Description, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL,
+			web.Isolate(in.Authority.Error, v.start.ProviderName),
 			banks(), accountError(bankaccount.ErrFormat), accountError(bankaccount.ErrBank)},
 	})
 }

@@ -106,7 +106,7 @@ func TestFormIsShownAndChangesNothing(t *testing.T) {
 	b := newBench(t)
 	before := b.observe()
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		got := b.do(method, b.request.URL+"?account_holder_name=Ana&account_number=12-3140-0171323-50&authority_confirmed=yes", nil)
+		got := b.do(method, b.request.URL+"&account_holder_name=Ana&account_number=12-3140-0171323-50&authority_confirmed=yes", nil)
 		if got.Code != http.StatusOK {
 			t.Errorf("%s: %d, want 200", method, got.Code)
 		}
@@ -289,6 +289,7 @@ func TestStrangersLearnNothing(t *testing.T) {
 	b := newBench(t)
 	path := strings.TrimPrefix(b.request.URL, "https://pay.example")
 	page, _, _ := strings.Cut(path, b.request.ID) // of all billing requests
+	_, query, _ := strings.Cut(path, "?")
 	other := "BRAAAAAAAAAAAAAAAAAAAAAAAA"
 	for _, tt := range []struct {
 		name   string
@@ -296,11 +297,13 @@ func TestStrangersLearnNothing(t *testing.T) {
 		want   int
 	}{
 		{"no billing request", b.do(http.MethodGet, page, nil), http.StatusNotFound},
-		{"a billing request without its way back", b.do(http.MethodGet, page+b.request.ID, nil), http.StatusNotFound},
-		{"an empty way back", b.do(http.MethodGet, page+b.request.ID+"/", nil), http.StatusNotFound},
-		{"a record that is no page", b.do(http.MethodGet, page+b.request.ID+"/done", nil), http.StatusNotFound},
-		{"another way back", b.do(http.MethodGet, path+"0", nil), http.StatusNotFound},
-		{"more path", b.do(http.MethodGet, path+"/x", nil), http.StatusNotFound},
+		{"a billing request without a return URL", b.do(http.MethodGet, page+b.request.ID, nil), http.StatusNotFound},
+		{"an empty return URL", b.do(http.MethodGet, page+b.request.ID+"?return_url=", nil), http.StatusNotFound},
+		{"another return URL", b.do(http.MethodGet, path+"0", nil), http.StatusNotFound},
+		{"a return URL elsewhere", b.do(http.MethodGet, page+b.request.ID+"?return_url=https://evil.example", nil), http.StatusNotFound},
+		{"a form with a return URL elsewhere", b.do(http.MethodPost, page+b.request.ID+"?return_url=https://evil.example", b.filled()),
+			http.StatusNotFound},
+		{"more path", b.do(http.MethodGet, page+b.request.ID+"/x?"+query, nil), http.StatusNotFound},
 		{"another billing request", b.do(http.MethodGet, strings.Replace(path, b.request.ID, other, 1), nil), http.StatusNotFound},
 		{"a form for another billing request", b.do(http.MethodPost, strings.Replace(path, b.request.ID, other, 1), b.filled()), http.StatusNotFound},
 		{"a billing request in the query of a post", b.do(http.MethodPost, page+"?id="+b.request.ID, b.filled()), http.StatusNotFound},

@@ -2,27 +2,31 @@ package fakeprocessor
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// The records of a billing request: how it was begun, for each way back to a setup page, and how it was completed.
+// The records of a billing request: how it was begun, for each return URL, and how it was completed.
 
-func startName(id, way string) string { return "start/" + id + "/" + way }
-func doneName(id string) string       { return "done/" + id }
+func startName(id, returnURL string) string {
+	return fmt.Sprintf("start/%s/%x", id, sha256.Sum256([]byte(returnURL)))
+}
+
+func doneName(id string) string { return "done/" + id }
 
 // startWire is what the page needs of a start.
 type startWire struct {
 	ProviderName string   `json:"provider_name"`
 	Description  string   `json:"description"`
-	ReturnURL    string   `json:"return_url"`
 	FrameOrigins []string `json:"frame_origins,omitempty"`
 }
 
 func toStartWire(s ports.SetupStart) startWire {
-	return startWire{s.ProviderName, s.Description, s.ReturnURL, s.FrameOrigins}
+	return startWire{s.ProviderName, s.Description, s.FrameOrigins}
 }
 
 type doneWire struct {
