@@ -70,5 +70,5 @@ func textFault(value string, limit int, required bool) string {
 	case utf8.RuneCountInString(value) > limit:
 		return fmt.Sprintf("must have at most %d characters", limit)
 	}
-	return text.CheckCharacters(value)
+	return text.CheckReadable(value)
 }

@@ -96,9 +96,14 @@ func TestWhatCreateCheckAcceptsCanBeKept(t *testing.T) {
 			return
 		}
 		accepted++
-		for label, v := range map[string]checkout.Optional[string]{"provider": c.ProviderCode, "order": c.OrderID, "first name": c.FirstName,
-			"last name": c.LastName, "email": c.Email, "course name": c.CourseName} {
+		for label, v := range map[string]checkout.Optional[string]{"provider": c.ProviderCode, "order": c.OrderID} {
 			if !v.Given || !keepable(v.Value) {
+				t.Errorf("%s %q is accepted", label, v.Value)
+			}
+		}
+		for label, v := range map[string]checkout.Optional[string]{"first name": c.FirstName, "last name": c.LastName, "email": c.Email,
+			"course name": c.CourseName} {
+			if !v.Given || !keepable(v.Value) || !readable(v.Value) {
 				t.Errorf("%s %q is accepted", label, v.Value)
 			}
 		}
@@ -123,10 +128,15 @@ func TestWhatCreateCheckAcceptsCanBeKept(t *testing.T) {
 
 const visibleASCII = "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
 
-// keepable reports whether every store keeps a text as it is, and every reader sees all of it.
+// keepable reports whether every store keeps a text as it is.
 func keepable(s string) bool {
-	return utf8.ValidString(s) && s != "" && utf8.RuneCountInString(s) <= 255 && !strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) || r&0xfffe == 0xfffe
+	return utf8.ValidString(s) && s != "" && utf8.RuneCountInString(s) <= 255 && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// readable reports whether every reader sees a text as it is.
+func readable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) || r&0xfffe == 0xfffe
 	})
 }
 
@@ -315,7 +325,7 @@ func TestCheckIsAsStrictAsTheAPI(t *testing.T) {
 		{"a name whose marks stand apart", func(c *checkout.Create) { c.CourseName = checkout.Some("Te Ara Ma\u0304ori") },
 			[]string{"course.course_name"}},
 		{"a name that turns round", func(c *checkout.Create) { c.LastName = checkout.Some("Ngata\u202e") }, []string{"student.last_name"}},
-		{"an order id that turns round", func(c *checkout.Create) { c.OrderID = checkout.Some("A\u2066") }, []string{"provider.provider_order_id"}},
+		{"an order id that turns round is kept byte for byte", func(c *checkout.Create) { c.OrderID = checkout.Some("A\u2066") }, nil},
 		{"an order id with blanks around it is another one", func(c *checkout.Create) { c.OrderID = checkout.Some(" A ") }, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -100,9 +100,15 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 	if err != nil {
 		return stored, checkout.Change{}, err
 	}
-	if stored, err = s.refresh(ctx, stored, s.observe); err != nil { // whether the mandate is alive is not known
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Error, CheckoutID: id, Err: err})
-		return stored, checkout.Change{}, checkout.Busy()
+	if stored.Setup.BillingRequestID != "" {
+		seen, err := s.observe(ctx, stored)
+		if err != nil { // whether the mandate is alive is not known
+			s.report(ctx, Failure{Operation: OperationObserve, Severity: Error, CheckoutID: id, Err: err})
+			return stored, checkout.Change{}, checkout.Busy()
+		}
+		if stored, err = s.storeObservation(ctx, stored, seen); err != nil {
+			return stored, checkout.Change{}, err
+		}
 	}
 	if _, err := cmd.Decide(stored, s.tokenText(stored), nil); err != nil {
 		return stored, checkout.Change{}, err

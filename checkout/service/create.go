@@ -30,8 +30,8 @@ type Opened struct {
 	SentFinal      bool // the request has a final instalment: it is echoed, also where it equals the others
 }
 
-// Create opens a checkout, or finds the one that the same order opened before (section 4). It
-// takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are PROVIDER_KEY_MISMATCH,
+// Create opens a checkout, or finds the one that the same order opened before (section 4), with its setup as a poll
+// finds it. It takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are PROVIDER_KEY_MISMATCH,
 // PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT and BUSY.
 // Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
@@ -112,21 +112,27 @@ func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd 
 	now := s.now()
 	want, unresolved := s.intent(ctx, provider, cmd, on.ByOrder, mode)
 	fresh := func(c checkout.Checkout) bool { return c.TokenFresh(s.cfg.Keyring, now) }
-	switch decision, err := cmd.Decide(on, want, unresolved, fresh); {
+	decision, err := cmd.Decide(on, want, unresolved, fresh)
+	switch {
 	case err != nil:
 		return Opened{}, checkout.Change{}, err
 	case decision == checkout.Open:
 		return s.open(ctx, provider, cmd, want, now)
-	case decision == checkout.ReplayRenews:
-		change, err := s.update(ctx, on.ByOrder.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+	}
+	stored := *on.ByOrder
+	if decision == checkout.ReplayRenews {
+		change, err := s.update(ctx, stored.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime), nil
 		})
 		if err != nil {
 			return Opened{}, checkout.Change{}, err
 		}
-		return s.answer(change.Next, cmd, true), checkout.Change{}, nil
+		stored = change.Next
 	}
-	return s.answer(*on.ByOrder, cmd, true), checkout.Change{}, nil
+	if stored.Status != checkout.Confirmed { // after which the answer is the same whatever the mandate does
+		stored = s.refreshForPoll(ctx, stored)
+	}
+	return s.answer(stored, cmd, true), checkout.Change{}, nil
 }
 
 // existing returns what is on record that the command may be about.

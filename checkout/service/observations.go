@@ -45,6 +45,9 @@ func (o *observations) get(ctx context.Context, now func() time.Time, billingReq
 	return answer.seen, answer.err
 }
 
+// forget has the next caller ask about a billing request.
+func (o *observations) forget(billingRequest string) { o.latest.values.Delete(billingRequest) }
+
 // put keeps an answer that was given to another kind of caller.
 func (o *observations) put(now time.Time, billingRequest string, seen checkout.Observation) {
 	o.latest.put(now, billingRequest, observed{seen: seen})

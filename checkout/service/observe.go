@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Checkout returns the caller's checkout, its setup as fresh as the processor tells within Config.PollTimeout.
+// Checkout returns the caller's checkout, its setup as fresh as the processor answers within Config.PollTimeout.
 // The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND and BUSY.
 func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c checkout.Checkout, err error) {
 	defer recovered(&err)
@@ -23,12 +23,17 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c che
 	if err != nil {
 		return stored, err
 	}
+	return s.refreshForPoll(ctx, stored), nil
+}
+
+// refreshForPoll returns the checkout with its setup as fresh as the processor answers within Config.PollTimeout. A
+// stale answer is better than none.
+func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) checkout.Checkout {
 	fresh, err := s.refresh(ctx, stored, s.observeForPoll)
-	if err != nil { // a stale answer is better than none
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: id, Err: err})
-		return stored, nil
+	if err != nil {
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: stored.ID, Err: err})
 	}
-	return fresh, nil
+	return fresh
 }
 
 // Refresh asks the processor about a checkout's setup now, on behalf of no caller, and stores what is new: for the
@@ -94,6 +99,11 @@ func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (chec
 }
 
 func (s *Service) observeWithin(ctx context.Context, c checkout.Checkout, limit time.Duration) (seen checkout.Observation, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("observe the setup of %s: %w", c.ID, err)
+		}
+	}()
 	defer recovered(&err)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -126,8 +136,13 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout,
 	}
 	seen, err := ask(ctx, stored)
 	if err != nil {
-		return stored, fmt.Errorf("observe the setup of %s: %w", stored.ID, err)
+		return stored, err
 	}
+	return s.storeObservation(ctx, stored, seen)
+}
+
+// storeObservation stores what the processor said of a checkout's setup, if that is new.
+func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout, seen checkout.Observation) (checkout.Checkout, error) {
 	now := s.now()
 	if stored.Observe(seen, now).Next.Setup == stored.Setup {
 		return stored, nil

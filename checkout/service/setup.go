@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -44,7 +43,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	seen, err := s.observeForPage(ctx, page.Checkout)
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: page.Checkout.ID,
-			Err: fmt.Errorf("observe the setup: %w", err)})
+			Err: err})
 		return page, nil
 	}
 	return s.pageOf(page, page.Checkout.Observe(seen, s.now()).Next), nil
@@ -142,6 +141,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 			return c.Begun(try, request.ID, consent)
 		})
 	}
+	s.viewed.forget(request.ID) // the payer who comes back must see what that led to, however soon
 	return request.URL, err
 }
 

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -28,9 +29,8 @@ func Normalize(s string) string {
 	})
 }
 
-// Check returns what is wrong with a text, "" if nothing is: it must be 1 to 255 characters of valid UTF-8, without
-// control characters, controls of the writing direction, line separators and noncharacters. The message reads on from
-// a field's name: "must not be empty".
+// Check returns what is wrong with an identifier, "" if nothing is: it must be 1 to 255 characters of valid UTF-8,
+// without control characters. The message reads on from a field's name: "must not be empty".
 func Check(s string) string {
 	switch n := utf8.RuneCountInString(s); {
 	case !utf8.ValidString(s):
@@ -39,16 +39,22 @@ func Check(s string) string {
 		return "must not be empty"
 	case n > Max:
 		return fmt.Sprintf("must be at most %d characters, not %d", Max, n)
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return controlFault
 	}
-	return CheckCharacters(s)
+	return ""
 }
 
-// CheckCharacters returns what is wrong with the characters of a text of any length, "" if nothing is: see Check.
-func CheckCharacters(s string) string {
+const controlFault = "must not contain control characters"
+
+// CheckReadable returns what is wrong with the characters of a text of any length that people read, "" if nothing is:
+// it must be without control characters, controls of the writing direction, line separators and noncharacters, so that
+// it reads the same wherever it stands.
+func CheckReadable(s string) string {
 	for _, r := range s {
 		switch {
 		case unicode.IsControl(r):
-			return "must not contain control characters"
+			return controlFault
 		case r < 0x80: // the common case needs no table
 		case unicode.Is(unicode.Bidi_Control, r):
 			return fmt.Sprintf("must not contain U+%04X, which changes the direction of the text", r)
@@ -61,9 +67,10 @@ func CheckCharacters(s string) string {
 	return ""
 }
 
-// CheckName returns what is wrong with a name: Check's faults, or that it shows nothing to a reader.
+// CheckName returns what is wrong with a name: the faults of Check and of CheckReadable, or that it shows nothing to a
+// reader.
 func CheckName(s string) string {
-	if fault := Check(s); fault != "" {
+	if fault := cmp.Or(Check(s), CheckReadable(s)); fault != "" {
 		return fault
 	}
 	if !strings.ContainsFunc(s, visible) {
@@ -74,11 +81,11 @@ func CheckName(s string) string {
 
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
-// CheckEmail returns what is wrong with an e-mail address: Check's faults, or that it is not one plain address, which
-// is a local part and a host of two or more labels. Letters of any script may stand in both. Whether mail arrives
+// CheckEmail returns what is wrong with an e-mail address: the faults of Check and of CheckReadable, or that it is not
+// one plain address, which is a local part and a host of two or more labels. Letters of any script may stand in both. Whether mail arrives
 // there is not checked.
 func CheckEmail(s string) string {
-	if fault := Check(s); fault != "" {
+	if fault := cmp.Or(Check(s), CheckReadable(s)); fault != "" {
 		return fault
 	}
 	local, host, found := strings.Cut(s, "@")

@@ -20,6 +20,24 @@ func TestCheck(t *testing.T) {
 		{"a line feed", "a\nb", "must not contain control characters"},
 		{"DEL", "a\x7f", "must not contain control characters"},
 		{"a C1 control", "a\u0085", "must not contain control characters"},
+		{"controls of the writing direction", "a\u202eb\u2066c", ""},
+		{"a line separator and noncharacters", "a\u2028\ufdd0\U0010ffff", ""},
+		{"a joiner, which names of some scripts need", "नर\u200dस", ""},
+		{"Hebrew", "נועה", ""},
+		{"an emoji", "🎓", ""},
+		{"a replacement character", "\ufffd", ""},
+	} {
+		if got := text.Check(tt.text); got != tt.want {
+			t.Errorf("%s: Check(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestCheckReadable(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"nothing", "", ""},
+		{"a long text", strings.Repeat("words ", 1000), ""},
+		{"U+0000", "a\x00", "must not contain control characters"},
 		{"a right-to-left override", "Aroha\u202egpj.exe", "must not contain U+202E, which changes the direction of the text"},
 		{"a right-to-left mark", "a\u200f", "must not contain U+200F, which changes the direction of the text"},
 		{"an Arabic letter mark", "a\u061c", "must not contain U+061C, which changes the direction of the text"},
@@ -31,11 +49,12 @@ func TestCheck(t *testing.T) {
 		{"the last noncharacter", "\U0010ffff", "must not contain U+10FFFF, which is no character"},
 		{"a joiner, which names of some scripts need", "नर\u200dस", ""},
 		{"Hebrew", "נועה", ""},
-		{"an emoji", "🎓", ""},
-		{"a replacement character", "\ufffd", ""},
 	} {
-		if got := text.Check(tt.text); got != tt.want {
-			t.Errorf("%s: Check(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		if got := text.CheckReadable(tt.text); got != tt.want {
+			t.Errorf("%s: CheckReadable(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		}
+		if got := text.CheckName("name " + tt.text); len(tt.text) < 255 && got != tt.want {
+			t.Errorf("%s: CheckName = %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
@@ -83,6 +102,7 @@ func TestCheckEmail(t *testing.T) {
 		{"an address literal", "a@[127.0.0.1]", wrong},
 		{"two addresses", "a@x.nz,b@x.nz", wrong},
 		{"a line feed", "a@x.nz\n", "must not contain control characters"},
+		{"a right-to-left override", "a\u202e@x.nz", "must not contain U+202E, which changes the direction of the text"},
 		{"nothing", "", "must not be empty"},
 	} {
 		if got := text.CheckEmail(tt.text); got != tt.want {

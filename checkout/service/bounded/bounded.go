@@ -37,6 +37,14 @@ func (m *Map[K, V]) Put(key K, v V) {
 	m.put(key, v)
 }
 
+// Delete removes the entry of key, if there is one.
+func (m *Map[K, V]) Delete(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.young, key)
+	delete(m.old, key)
+}
+
 // Use returns the value of key, made by create if there is none. It counts as put in last.
 func (m *Map[K, V]) Use(key K, create func() V) V {
 	m.mu.Lock()
