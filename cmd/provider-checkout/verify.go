@@ -164,11 +164,11 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 	if err != nil {
 		return verdict{brokenMark, "the text of the PDF cannot be read: " + cli.OneLine(err.Error())}, nil
 	}
-	foot := printer.Shows(a.Foot())
+	foot := printer.Rendered(a.Foot())
 	body, feet := withoutFeet(text, foot)
 	figures, rest := a.Figures(zone), squeezed(body)
 	for _, figure := range figures {
-		_, after, ok := strings.Cut(rest, squeezed(printer.Shows(figure)))
+		_, after, ok := strings.Cut(rest, squeezed(printer.Rendered(figure)))
 		if !ok {
 			return verdict{brokenMark, fmt.Sprintf("the text of the PDF lacks %q in its place", figure)}, nil
 		}

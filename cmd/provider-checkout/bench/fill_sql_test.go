@@ -59,7 +59,7 @@ const grownSince = 1_700_000_000_000
 
 func grownID(n int) string { return fmt.Sprintf("TUI-%d-%016d", grownSince+n, n) }
 
-// fileGround is the path of an SQLite file.
+// sqliteFiller is the path of an SQLite file.
 type sqliteFiller string
 
 func (f sqliteFiller) copy(b *testing.B, n int) {
@@ -74,7 +74,7 @@ func (f sqliteFiller) copy(b *testing.B, n int) {
 	const order = `printf('%016x', n * 2654435761 % 4294967296)`
 	const numbers = `WITH RECURSIVE numbers (n) AS (VALUES (?1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ?2) `
 	checkouts := numbers + copying("checkouts", f.columns(b, db, "checkouts"), map[string]string{
-		"id": id, "provider_order_id": order, "created_ms": "1700000000000 + n"})
+		"id": id, "provider_order_id": order, "idempotency_key": `'TUI:' || ` + order, "created_ms": "1700000000000 + n"})
 	events := numbers + copying("events", f.columns(b, db, "events"), map[string]string{
 		"id": `'evt_' || lower(hex(randomblob(18)))`, "checkout_id": id, "provider_order_id": order, "created_ms": "1700000000000 + n"})
 	eachBatch(b, n, func(first, last int) error {
@@ -129,7 +129,7 @@ func (f sqliteFiller) size(b *testing.B) float64 {
 	return float64(info.Size())
 }
 
-// serverGround is the address of a database in PostgreSQL.
+// postgresFiller is the address of a database in PostgreSQL.
 type postgresFiller string
 
 // on does something with a connection to the database.
@@ -155,7 +155,8 @@ func (s postgresFiller) copy(b *testing.B, n int) {
 			name   string
 			values map[string]string
 		}{
-			{"checkouts", map[string]string{"id": id, "provider_order_id": order, "created_ms": "1700000000000 + n"}},
+			{"checkouts", map[string]string{"id": id, "provider_order_id": order, "idempotency_key": `'TUI:' || ` + order,
+				"created_ms": "1700000000000 + n"}},
 			{"events", map[string]string{"id": `'evt_' || gen_random_uuid()`, "checkout_id": id, "provider_order_id": order,
 				"created_ms": "1700000000000 + n"}},
 		}

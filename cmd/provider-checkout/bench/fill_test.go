@@ -69,7 +69,7 @@ type benchStore struct {
 
 // records is an open store.
 type records interface {
-	ports.Store
+	ports.Admin
 	Secrets() [][]byte
 	Close() error
 }

@@ -70,11 +70,7 @@ func (p *tab) datesInOnePiece() {
 // serveAgreement shows an agreement as an embedder does, and returns its address.
 func serveAgreement(t *testing.T, a agreement.Agreement) string {
 	t.Helper()
-	zone, err := time.LoadLocation("Pacific/Auckland")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := agreementpage.New(zone)
+	pages, err := agreementpage.New()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Section 5: who may call, and how it is known.
@@ -211,7 +212,16 @@ func TestContract5AKeyOfOneEnvironmentIsNotValidInTheOther(t *testing.T) {
 		s.Keys["KOWHAI"] = s.IssueKey(t, "KOWHAI", catalogue.Production)
 		// The key is good now; the configuration is still the sandbox's.
 		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
-	}, func(c *service.Config, _ *httpapi.Options) { c.Environment = catalogue.Production })
+	}, func(c *service.Config, _ *httpapi.Options) {
+		c.Environment, c.BaseURL, c.Processor = catalogue.Production, "https://pay.example", movesMoney{c.Processor}
+	})
+}
+
+// movesMoney is a processor that may be used in production.
+type movesMoney struct{ ports.Processor }
+
+func (p movesMoney) Info() ports.ProcessorInfo {
+	return ports.ProcessorInfo{Name: "test", Environment: catalogue.Production}
 }
 
 func TestContract5AKeyOpensNoPage(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -103,12 +104,13 @@ func (m *mine) flow(t *testing.T, id string) {
 	m.call(t, http.MethodPost, path+"/confirm", created.ConfirmBody())
 	m.open(t, "/api/dd-setup?token="+token, nil)
 	m.open(t, "/api/dd-setup/legal?token="+token, nil)
-	m.open(t, "/api/dd-setup", url.Values{"token": {token}})
-	const form = "/sandbox/processor/billing-requests"
-	m.open(t, form+"?token="+token, nil)
+	form := m.open(t, "/api/dd-setup", url.Values{"token": {token}}).Header.Get("Location")
+	if form == "" {
+		form = sandbox.BankFormPath + "?token=" + token
+	}
+	m.open(t, form, nil)
 	for _, account := range []string{"01-0902-0068388-00", demo.AccountNumber} {
-		m.open(t, form, url.Values{"token": {token}, "account_holder_name": {canaryHolder},
-			"account_number": {account}, "authority_confirmed": {"yes"}})
+		m.open(t, form, url.Values{"account_holder_name": {canaryHolder}, "account_number": {account}, "authority_confirmed": {"yes"}})
 	}
 	m.open(t, "/api/dd-setup?token="+token, nil)
 	m.call(t, http.MethodGet, path, "")

@@ -42,12 +42,13 @@ func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
 		page := s.Visit(t, created.String("direct_debit.setup_url"))
 		s.goOn(t, page, "198.51.100.1") // a first look, on another device
 		s.Clock.Forward(time.Minute)
-		if r := s.goOn(t, page, "203.0.113.7"); r.Status != http.StatusSeeOther {
-			t.Fatalf("going on: %d %s", r.Status, r.Body)
+		begun := s.goOn(t, page, "203.0.113.7")
+		if begun.Status != http.StatusSeeOther {
+			t.Fatalf("going on: %d %s", begun.Status, begun.Body)
 		}
 		at := s.Clock.Now()
 		s.Clock.Forward(time.Minute)
-		s.Submit(t, sandbox.BankFormPath, bankDetails(created, goodAccount))
+		s.Submit(t, begun.Header.Get("Location"), bankDetails(goodAccount))
 		confirmed := s.Confirm(t, created)
 
 		d := s.dossier(t, "order-1")

@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 // The tests of this folder hold the program to the contract with the provider, from outside: each talks HTTP to the
@@ -52,7 +52,7 @@ func set(t *testing.T, body, path, raw string) string {
 // stores opens an empty store of each kind.
 var stores = []struct {
 	name string
-	open func(t *testing.T) ports.Admin
+	open func(t *testing.T) site.Store
 }{
 	{"memory", func(t *testing.T) site.Store { return memory.New() }},
 	{"sqlite", func(t *testing.T) site.Store {

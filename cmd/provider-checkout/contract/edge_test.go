@@ -237,7 +237,7 @@ func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
 			}
 		}
 		for _, target := range []string{"OPTIONS *", "CONNECT pay.example:443", "GET /v1/", "GET //v1", "GET /V1", "GET /v1/../v1", "GET /v1%2f",
-			"GET /", "GET /v2", "GET /api/demos/", "GET /metrics", "GET /debug/pprof/", "GET /.git/config", "GET /v1/provider-checkouts/a/b/c",
+			"GET /v2", "GET /api/demos/", "GET /metrics", "GET /debug/pprof/", "GET /.git/config", "GET /v1/provider-checkouts/a/b/c",
 			"GET /v1/provider-checkouts/..%2f..%2fetc"} {
 			answers := raw(t, address, target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 			if len(answers) != 1 || !strings.HasPrefix(answers[0], "404 ") || !strings.Contains(answers[0], `"NOT_FOUND"`) {
@@ -253,7 +253,7 @@ func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
 }
 
 // broken is a store with a fault in its code.
-type broken struct{ ports.Admin }
+type broken struct{ ports.Store }
 
 func (b broken) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Enqueue) error {
 	if change.Next.OrderID == "PANIC" {

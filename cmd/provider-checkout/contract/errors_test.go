@@ -115,11 +115,11 @@ func TestContract4WhatIsNotInTheContractIsNotThere(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		one := s.Create(t, "ORDER-1").CheckoutPath()
 		for _, path := range []string{
-			"/", "/v2", "/v2/provider-checkouts", "/v1/", "/V1", "/v1/Environment", "/v1//environment", "/v1/../v1",
+			"/v2", "/v2/provider-checkouts", "/v1/", "/V1", "/v1/Environment", "/v1//environment", "/v1/../v1",
 			"/v1/provider-checkouts/", one + "/", one + "/confirm/", one + "/cancel", one + "/agreement", one + "/pdf",
 			"/v1/agreements", "/v1/agreements/PPA-2027-000001/pdf", "/api/demos/", "/api/demos/enrol", "/api/dd", "/api",
 			"/v1/providers", "/v1/keys", "/v1/export", "/admin", "/metrics", "/healthz", "/debug/pprof/", "/debug/vars",
-			"/.git/config", "/.env", "/sandbox", "/sandbox/processor", "/favicon.ico",
+			"/.git/config", "/.env", "/sandbox", "/favicon.ico",
 		} {
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
 				t.Run(method+" "+path, func(t *testing.T) {
@@ -128,6 +128,19 @@ func TestContract4WhatIsNotInTheContractIsNotThere(t *testing.T) {
 				})
 			}
 		}
+	})
+}
+
+func TestContract4TheRootLeadsToTheDocumentation(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		r := s.Send(t, http.MethodGet, "/", "")
+		if r.Status != http.StatusFound || r.Header.Get("Location") != "/docs" {
+			t.Errorf("GET / answers %d, Location %q; want 302 to /docs", r.Status, r.Header.Get("Location"))
+		}
+		if docs := s.Visit(t, s.URL+"/docs"); docs.Status != http.StatusOK {
+			t.Errorf("/docs answers %d", docs.Status)
+		}
+		refused(t, s.Post(t, "KOWHAI", "/", "{}"), http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
 	})
 }
 

@@ -311,8 +311,8 @@ func TestContract3AgreementGeneratedIsEmittedOnlyIfThePDFIs(t *testing.T) {
 					want = want[:2]
 				}
 				s.emitted(t, want...)
-				if !strings.Contains(s.Log.String(), "print agreement") {
-					t.Error("the operator is not told")
+				if !strings.Contains(s.Log.String(), "render agreement") {
+					t.Error("the log does not say what failed")
 				}
 			})
 		})

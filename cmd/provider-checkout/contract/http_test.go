@@ -126,7 +126,7 @@ func TestContract4EveryAnswerKeepsToItself(t *testing.T) {
 		for name, r := range all {
 			for header, want := range map[string]string{
 				"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "application/json",
-				"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+				"Content-Security-Policy": "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
 				"Server":                  "", "X-Powered-By": "", "Set-Cookie": "",
 				"Access-Control-Allow-Origin": "", "Access-Control-Allow-Headers": "", "Access-Control-Allow-Credentials": "",
 			} {

@@ -19,8 +19,9 @@ import (
 // bank is the fake processor, whose word about every setup can be changed.
 type bank struct {
 	ports.Processor
-	mu   sync.Mutex
-	says func(context.Context) (checkout.Observation, error)
+	mu      sync.Mutex
+	says    func(context.Context) (checkout.Observation, error)
+	mandate checkout.MandateStatus
 }
 
 func withBank(c *service.Config, _ *httpapi.Options) *bank {
@@ -31,27 +32,30 @@ func withBank(c *service.Config, _ *httpapi.Options) *bank {
 
 func (b *bank) Observe(ctx context.Context, account ports.Account, setup checkout.Setup) (checkout.Observation, error) {
 	b.mu.Lock()
-	says := b.says
+	says, mandate := b.says, b.mandate
 	b.mu.Unlock()
-	if says == nil {
-		return b.Processor.Observe(ctx, account, setup)
+	if says != nil {
+		return says(ctx)
 	}
-	return says(ctx)
+	seen, err := b.Processor.Observe(ctx, account, setup)
+	if mandate != "" {
+		seen.BillingRequest, seen.Mandate = checkout.BillingFulfilled, mandate
+	}
+	return seen, err
 }
 
 // say has the bank answer as says does; as the fake processor for nil.
 func (b *bank) say(says func(context.Context) (checkout.Observation, error)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.says = says
+	b.says, b.mandate = says, ""
 }
 
 // sayMandate has the bank say that the payer is done, and how the mandate stands.
 func (b *bank) sayMandate(status checkout.MandateStatus) {
-	b.say(func(context.Context) (checkout.Observation, error) {
-		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: status,
-			Authorisation: checkout.CustomerInProgress}, nil
-	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.says, b.mandate = nil, status
 }
 
 // down has the bank fail.

@@ -17,14 +17,19 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// doorOf serves the operator's door of the sandbox.
-func doorOf(t *testing.T, s *suite, metrics *ops.Metrics) (url string) {
+// operatorOf serves the operator's handler of the sandbox.
+func operatorOf(t *testing.T, s *suite, o ops.Options) (url string) {
 	t.Helper()
 	svc, err := service.New(s.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(ops.New(svc, metrics, s.Options.Log))
+	o.Log = s.Options.Log
+	handler, err := ops.New(svc, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
 }
@@ -33,11 +38,12 @@ func TestMetricsMoveWithAWholeFlow(t *testing.T) {
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()
-			metrics := ops.NewMetrics()
+			registry := ops.NewRegistry()
+			metrics := ops.NewMetrics(registry)
 			s := newSuite(t, store.open(t), func(c *service.Config, o *httpapi.Options) {
 				c.Count, o.Observe = metrics.Count, metrics.ObserveRequest
 			})
-			url := doorOf(t, s, metrics)
+			url := operatorOf(t, s, ops.Options{Metrics: metrics, Gatherer: registry})
 
 			created := s.Create(t, "ORDER-1")
 			s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1"))
@@ -75,7 +81,7 @@ func TestMetricsMoveWithAWholeFlow(t *testing.T) {
 				total + `{method="POST",route="/v1/provider-checkouts/{checkoutId}/confirm",status="200"} 3`,
 				total + `{method="POST",route="/v1/provider-checkouts/{checkoutId}/confirm",status="409"} 1`,
 				total + `{method="POST",route="/api/dd-setup",status="303"} 1`,
-				total + `{method="POST",route="/sandbox/processor/billing-requests",status="303"} 1`,
+				total + `{method="POST",route="/sandbox/processor/billing-requests/{id}",status="303"} 1`,
 				`provider_checkout_http_request_duration_seconds_count{method="POST",route="/v1/provider-checkouts"} 4`,
 			} {
 				if !strings.Contains(scrape, "\n"+want+"\n") {
@@ -98,7 +104,7 @@ func TestReadinessFollowsTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSuite(t, db)
-	url := doorOf(t, s, ops.NewMetrics())
+	url := operatorOf(t, s, ops.Options{})
 	// settled asks until the answer is as wanted, for a check that was begun before may still be under way.
 	settled := func(url string, want func(response) bool) (r response, ok bool) {
 		for began := time.Now(); !ok && time.Since(began) < 5*time.Second; ok = want(r) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -79,6 +80,7 @@ var stateCalls = []struct {
 	{"begin the setup", func(t *testing.T, s *suite, _ string, created response) string {
 		r := s.begin(t, created)
 		to, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Location"), s.URL), "?")
+		to, _, _ = strings.Cut(to, "/BR") // which begins the id of a billing request
 		return strings.TrimSpace(fmt.Sprint(r.Status, " ", to))
 	}},
 }
@@ -156,6 +158,7 @@ var stateRows = []struct {
 		created := s.Ready(t, id)
 		s.Confirm(t, created)
 		b.sayMandate(checkout.MandateCancelled)
+		s.Clock.Forward(2 * time.Second)
 		s.Get(t, "KOWHAI", created.CheckoutPath())
 		return created
 	}, over("cancelled")},
@@ -177,6 +180,7 @@ func mandate(status checkout.MandateStatus) func(*testing.T, *suite, *bank, stri
 	return func(t *testing.T, s *suite, b *bank, id string) response {
 		created := s.Ready(t, id)
 		b.sayMandate(status)
+		s.Clock.Forward(2 * time.Second) // until the processor is asked again
 		s.Get(t, "KOWHAI", created.CheckoutPath())
 		return created
 	}

@@ -88,7 +88,7 @@ type Exchange struct {
 func (d *Document) Check(x Exchange) error {
 	u, err := url.Parse(x.Path)
 	if err != nil || u.IsAbs() || strings.HasPrefix(u.Path, "/api/dd-setup") || strings.HasPrefix(u.Path, "/sandbox/processor/") ||
-		strings.HasPrefix(u.Path, "/docs") || u.Path == "/v1/openapi.json" {
+		strings.HasPrefix(u.Path, "/docs") || u.Path == "/" || u.Path == "/v1/openapi.json" {
 		return nil
 	}
 	code, message := x.JSON.Text("error.code"), x.JSON.Text("error.message")

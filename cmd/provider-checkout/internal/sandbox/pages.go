@@ -13,7 +13,7 @@ import (
 // Paths of the pages with a form.
 const (
 	SetupPagePath = "/api/dd-setup"
-	BankFormPath  = "/sandbox/processor/billing-requests"
+	BankFormPath  = "/sandbox/processor/billing-requests/" // then the billing request's id
 )
 
 // Headings of the pages.
