@@ -75,7 +75,7 @@ func Verify(secret, header string, body []byte, now time.Time, tolerance time.Du
 	return nil
 }
 
-// anyEqual tells whether want is among the signatures, in a time that depends on their number alone.
+// anyEqual reports whether want is one of the signatures, in a time that depends on their number only.
 func anyEqual(signatures [][]byte, want []byte) bool {
 	found := false
 	for _, s := range signatures {

@@ -17,7 +17,7 @@ func (f Frequency) Valid() bool { return f == Weekly || f == Fortnightly || f ==
 // MaxInstalments is the largest number of instalments of one plan.
 const MaxInstalments = 600
 
-// What ByNumber and ByAmount say of a plan that cannot be.
+// The errors of ByNumber and ByAmount for a plan that is impossible.
 var (
 	ErrNoPrincipal  = errors.New("the amount to finance must be above zero")
 	ErrNumber       = errors.New("the number of instalments must be from 1 to 600")
