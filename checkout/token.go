@@ -122,7 +122,10 @@ func (r Keyring) Read(text string) (checkoutID string, epoch int, ok bool) {
 		return "", 0, false
 	}
 	signed := parts[0] + "." + parts[1] + "." + parts[2]
-	return parts[0], epoch, hmac.Equal([]byte(mac(key, signed)), []byte(parts[3]))
+	if !hmac.Equal([]byte(mac(key, signed)), []byte(parts[3])) {
+		return "", 0, false
+	}
+	return parts[0], epoch, true
 }
 
 // Latest returns the token that a confirm must carry. It panics on a checkout without tokens, which Open never makes.
