@@ -37,8 +37,8 @@ type Agreement struct {
 type Party struct {
 	Code         string
 	Name         string
-	SupportEmail string // "" where there is none
-	Colour       string // #rrggbb, of its branding; "" where there is none
+	SupportEmail string // "" if there is none
+	Colour       string // #rrggbb, of its branding; "" if there is none
 }
 
 // Student is who pays.

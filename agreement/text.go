@@ -31,7 +31,7 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 	}
 	sections := []Section{
 		a.opening(zone),
-		a.glance(),
+		a.summary(),
 		a.payments(),
 		a.parties(),
 		a.cost(),
@@ -59,13 +59,13 @@ func (a Agreement) opening(zone *time.Location) Section {
 		Paragraphs: paragraphs,
 		Rows: []Row{
 			{"Agreement number", a.Number},
-			{"Accepted on", moment(a.AcceptedAt, zone)},
+			{"Accepted on", formatTime(a.AcceptedAt, zone)},
 		},
 	}
 }
 
-// glance is the summary: who pays what for what, and when.
-func (a Agreement) glance() Section {
+// summary says in a few lines who pays what for what, and when.
+func (a Agreement) summary() Section {
 	rows := []Row{
 		{"Payer", a.payer()},
 		{"Course", a.Course.Name},
@@ -182,7 +182,7 @@ func (a Agreement) payments() Section {
 }
 
 func (a Agreement) declarations(zone *time.Location) Section {
-	accepted := " Accepted on " + moment(a.AcceptedAt, zone) + "."
+	accepted := " Accepted on " + formatTime(a.AcceptedAt, zone) + "."
 	return Section{
 		Title: "What the payer declared",
 		Paragraphs: []string{
@@ -209,7 +209,7 @@ func (a Agreement) authority(zone *time.Location) Section {
 			{"Account holder", a.DirectDebit.AccountHolder},
 			{"Account", "Ending in " + a.DirectDebit.AccountTail + " before the suffix"},
 			{"Authority", a.DirectDebit.AuthorityID},
-			{"Authorised on", moment(a.DirectDebit.AuthorisedAt, zone)},
+			{"Authorised on", formatTime(a.DirectDebit.AuthorisedAt, zone)},
 		}, a.consent(zone)...),
 	}
 }
@@ -220,7 +220,7 @@ func (a Agreement) consent(zone *time.Location) []Row {
 	if c.IsZero() {
 		return nil
 	}
-	text := "The direct debit terms were accepted on the setup page on " + moment(c.At, zone)
+	text := "The direct debit terms were accepted on the setup page on " + formatTime(c.At, zone)
 	if c.From != "" {
 		text += ", from the network address " + c.From
 	}
@@ -298,8 +298,8 @@ func collector(provider string, lender Lender) string {
 	return who + ", on behalf of " + provider
 }
 
-// moment formats t in zone: "Friday 20 November 2026, 4:12:05 pm NZDT".
-func moment(t time.Time, zone *time.Location) string {
+// formatTime formats t in zone: "Friday 20 November 2026, 4:12:05 pm NZDT".
+func formatTime(t time.Time, zone *time.Location) string {
 	t = t.In(zone)
 	return money.DateOf(t).Long() + ", " + t.Format("3:04:05 pm MST")
 }

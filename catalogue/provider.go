@@ -45,7 +45,7 @@ type Provider struct {
 	Active           bool
 	APIEnabled       bool
 	EnrolmentOrigins []string // scheme://host[:port]; may frame and open the hosted pages
-	SuccessURL       string   // "" where there is none
+	SuccessURL       string   // "" if there is none
 	CancelURL        string
 	NoticeDays       int // calendar days from the notice of a payment to the payment; 0: the usual 10
 	Branding         Branding
@@ -55,7 +55,7 @@ type Provider struct {
 
 // Branding is how the hosted pages and the agreement present a provider.
 type Branding struct {
-	DisplayName   string // Provider.Name where empty
+	DisplayName   string // Provider.Name if empty
 	PrimaryColour string // #rrggbb, or ""
 	LogoURL       string // an address, or the picture itself: see Picture
 	SupportEmail  string

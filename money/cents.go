@@ -81,7 +81,7 @@ func (c Cents) Dollars() string {
 // zeros at the coefficient's end moved into the exponent.
 type number struct {
 	negative    bool
-	coefficient Cents // some amount above Max where it is above Max
+	coefficient Cents // some amount above Max if it is above Max
 	exponent    int
 }
 
@@ -150,7 +150,7 @@ func cutDigits(text string) (digits, rest string) {
 	return text[:end], text[end:]
 }
 
-// shift returns c × 10^n, or some amount above Max where that is above Max. It takes
+// shift returns c × 10^n, or some amount above Max if that is above Max. It takes
 // no more than ten steps, and never overflows.
 func shift(c Cents, n int) Cents {
 	for ; n > 0 && 0 < c && c <= Max; n-- {

@@ -6,7 +6,7 @@ type ChargeType string
 const (
 	InitialPayment  ChargeType = "initial_payment"
 	Instalment      ChargeType = "instalment"
-	FinalInstalment ChargeType = "final_instalment" // the last, where it differs from the regular one
+	FinalInstalment ChargeType = "final_instalment" // the last one, if it differs from the regular one
 )
 
 // Label returns the name for people: "Initial payment".

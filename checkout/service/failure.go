@@ -38,7 +38,7 @@ const (
 type Failure struct {
 	Operation  Operation
 	Severity   Severity
-	CheckoutID string // "" where the failure is of none, like EventID
+	CheckoutID string // "" if the failure is of none, like EventID
 	EventID    string
 	Attempt    int // of OperationSend and OperationPrint, from 1; 0 otherwise
 	Err        error
