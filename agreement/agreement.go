@@ -1,5 +1,5 @@
 // Package agreement holds the Payment Plan Agreement as a document: its figures and
-// its words, independent of how it is drawn. It does no I/O and reads no clock.
+// its words, independent of how it is rendered. It does no I/O and reads no clock.
 package agreement
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Agreement is a Payment Plan Agreement as it was accepted. It is frozen at the
-// confirmation: whoever draws it takes every figure from here.
+// Agreement is a Payment Plan Agreement as it was accepted. It never changes after the
+// confirmation, and every rendering takes its figures from here.
 type Agreement struct {
 	ID         string // opaque
 	Number     string // PPA-<New Zealand year>-<10 characters and a check character>; see NewNumber
@@ -17,7 +17,7 @@ type Agreement struct {
 	CheckoutID string
 	OrderID    string
 	AcceptedAt time.Time // of the declarations, UTC
-	Sandbox    bool      // it was concluded in the sandbox, and binds nobody
+	Sandbox    bool      // concluded in the sandbox: it is not binding
 
 	Provider Party
 	Student  Student
@@ -37,8 +37,8 @@ type Agreement struct {
 type Party struct {
 	Code         string
 	Name         string
-	SupportEmail string // "" where there is none
-	Colour       string // #rrggbb, of its branding; "" where there is none
+	SupportEmail string // "" if there is none
+	Colour       string // #rrggbb, of its branding; "" if there is none
 }
 
 // Student is who pays.
@@ -63,12 +63,12 @@ type DirectDebit struct {
 	Consent       Consent // to the direct debit terms
 }
 
-// SpacedSince is the first version of the wording by which a plan that starts too soon keeps one period between
-// payments. By the words of earlier versions each payment that was planned too soon is taken on the first lawful day.
+// SpacedSince is the first version of the wording under which a plan that starts too soon keeps one period between
+// payments. Under earlier versions every payment that is planned too soon is collected on the first lawful day.
 const SpacedSince = "2026-11-22"
 
 // CollectionDates returns, for each charge of the schedule, the first day on which it may be collected, by the
-// words that were accepted.
+// wording that was accepted.
 func (a Agreement) CollectionDates() []money.Date {
 	if a.Version >= SpacedSince && a.Plan.Frequency.Valid() {
 		return money.CollectionDates(a.Schedule, a.Plan.Frequency, a.Notice.NotBefore)
@@ -83,7 +83,7 @@ func (a Agreement) CollectionDates() []money.Date {
 	return dates
 }
 
-// deferred reports whether collection starts later than was agreed, since the notice of the first payment is not over.
+// deferred reports whether collection starts later than planned, because the notice period of the first payment is not over.
 func (a Agreement) deferred() bool { return a.firstPayment() != a.Plan.First }
 
 // firstPayment returns the day on which collection starts.
@@ -94,7 +94,7 @@ func (a Agreement) firstPayment() money.Date {
 	return a.Plan.First
 }
 
-// Foot is what stands at the foot of every page of the agreement.
+// Foot returns the footer of every page of the agreement.
 func (a Agreement) Foot() string {
 	foot := a.Title() + ", wording of " + a.Version
 	if a.Sandbox {
@@ -103,7 +103,7 @@ func (a Agreement) Foot() string {
 	return foot
 }
 
-// Document is a drawn agreement.
+// Document is a rendered agreement.
 type Document struct {
 	ID     string // opaque: pdf_content_document_id
 	SHA256 [32]byte

@@ -10,9 +10,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Check returns nil if the figures of the agreement agree with one another, or an error with every
-// way in which they do not: the price is the initial payment and the instalments, the charges sum to
-// it, and they are those that the plan has by [money.Schedule].
+// Check returns nil if the figures of the agreement are consistent, or an error with every way in which they are
+// not: the price must be the initial payment and the instalments, and the charges must sum to it and be
+// those of the plan (see [money.Schedule]).
 func (a Agreement) Check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -38,9 +38,9 @@ func (a Agreement) Check() error {
 	return errors.Join(faults...)
 }
 
-// Figures returns what every drawing of the agreement shows, in the order in which it does,
-// other text between: its number, each charge with its number, date and amount, the total, and in the wording of
-// Version the consent with its time in zone and the terms that it is to.
+// Figures returns what every rendering of the agreement shows, in this order and with other text in between: its
+// number, each charge with its number, date and amount, the total, and in the wording of Version the consent with its
+// time in zone and the terms that were consented to.
 func (a Agreement) Figures(zone *time.Location) []string {
 	figures := []string{a.Number}
 	for i, c := range a.Schedule {

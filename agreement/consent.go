@@ -11,24 +11,24 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// UsualNotice is how many calendar days lie between the notice of a payment and the payment, where
-// nothing else is agreed.
+// UsualNotice is the number of calendar days between the notice of a payment and the payment, unless
+// something else is agreed.
 const UsualNotice = 10
 
-// ConsentSince is the first version of the wording whose agreements hold the payer's consent. One that a program
-// of the version before concluded holds none, though its checkout may.
+// ConsentSince is the first version of the wording whose agreements contain the payer's consent. Older agreements
+// contain none, even if their checkout has one.
 const ConsentSince = "2026-11-21"
 
 // DebitTerms are the terms of a direct debit authority in the wording of Version, with what differs from
 // provider to provider.
 type DebitTerms struct {
-	NoticeDays int    // calendar days; 0 stands for the usual ones
-	Provider   string // the name that the payer knows the education provider by
-	Lender     Lender // who collects, where it is named
+	NoticeDays int    // calendar days; 0 means UsualNotice
+	Provider   string // the name by which the payer knows the education provider
+	Lender     Lender // who collects, if it is named
 }
 
-// Name names the terms as they read, such as "2026-11-21/2/9f86d081884c7d65": the version of their wording, the days
-// of notice, and a fingerprint of their words.
+// Name returns the id of the terms, such as "2026-11-22/2/9f86d081884c7d65": the version of the wording, the days
+// of notice, and a fingerprint of the text.
 func (t DebitTerms) Name() string {
 	var words strings.Builder
 	for _, r := range t.Rows() {
@@ -38,7 +38,7 @@ func (t DebitTerms) Name() string {
 	return fmt.Sprintf("%s/%d/%s", Version, t.days(), hex.EncodeToString(sum[:8]))
 }
 
-// Notice returns for how long an account holder knows of a payment before it is taken: "10 calendar days".
+// Notice returns how long before a payment the account holder has notice of it: "10 calendar days".
 func (t DebitTerms) Notice() string {
 	if t.days() == 1 {
 		return "1 calendar day"
@@ -46,7 +46,7 @@ func (t DebitTerms) Notice() string {
 	return fmt.Sprintf("%d calendar days", t.days())
 }
 
-// Earliest returns the first day on which a payment may be taken under an agreement of this day.
+// Earliest returns the first day on which a payment may be collected under an agreement of this day.
 func (t DebitTerms) Earliest(day money.Date) money.Date { return day.AddDays(t.days()) }
 
 func (t DebitTerms) days() int { return cmp.Or(t.NoticeDays, UsualNotice) }
@@ -54,28 +54,28 @@ func (t DebitTerms) days() int { return cmp.Or(t.NoticeDays, UsualNotice) }
 // Consent is the evidence that a payer accepted the direct debit terms. The zero Consent is none.
 type Consent struct {
 	At         time.Time // UTC, to the millisecond
-	From       string    // network address of the payer's browser; "" where it is not known
-	Terms      string    // the DebitTerms' Name; "" where it is not known which were read, as NoticeDays is 0
+	From       string    // network address of the payer's browser; "" if it is not known
+	Terms      string    // the DebitTerms' Name; "" if it is not known which terms were shown, and then NoticeDays is 0
 	NoticeDays int       // calendar days, by those terms
 }
 
-// IsZero tells whether there is no evidence.
+// IsZero reports whether there is no consent.
 func (c Consent) IsZero() bool { return c == Consent{} }
 
-// Version returns the version of the wording that was accepted; "" where it is not known.
+// Version returns the version of the wording that was accepted; "" if it is not known.
 func (c Consent) Version() string {
 	version, _, _ := strings.Cut(c.Terms, "/")
 	return version
 }
 
-// Notice is what was agreed of how soon a payment may follow the notice of it, which the agreement gives.
+// Notice is the agreed period between the notice of a payment, which the agreement gives, and the payment.
 type Notice struct {
 	Days      int        // calendar days
-	NotBefore money.Date // no payment is taken sooner, whatever day it is planned for
+	NotBefore money.Date // no payment is collected before this day, even if it is planned for an earlier one
 }
 
-// AgreedNotice returns the notice that an agreement of this day gives a payer who consented: without a consent to
-// known terms the provider's, and no less than the usual.
+// AgreedNotice returns the notice period of an agreement of this day: the one that the payer consented to or, without
+// a consent to known terms, the provider's, but at least UsualNotice.
 func AgreedNotice(c Consent, providerDays int, day money.Date) Notice {
 	days := cmp.Or(c.NoticeDays, max(providerDays, UsualNotice))
 	return Notice{Days: days, NotBefore: day.AddDays(days)}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// alphabet is Crockford's base32: digits and letters without I, L, O and U, which are easily taken for others.
+// alphabet is Crockford's base32: digits and letters without I, L, O and U, which are easily misread.
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 const (
@@ -16,10 +16,10 @@ const (
 )
 
 // NewNumber returns an agreement number: PPA-<year>-<10 characters of Crockford's base32><check character>.
-// The ten characters are the low 50 bits of the entropy, most significant first; the check character stands for their
-// value modulo 37. A value whose remainder has no character of the alphabet is moved down to one that has. The same
-// entropy gives the same number, so it must come from a cryptographic source. Numbers are unique by the store's
-// index: a number that is taken is drawn again.
+// The ten characters encode the low 50 bits of the entropy, most significant first; the check character encodes their
+// value modulo 37. A value whose remainder has no character in the alphabet is lowered to one whose remainder has. The
+// same entropy gives the same number, so it must come from a cryptographic source. The store's index keeps numbers
+// unique: if a number is taken, another one is generated.
 func NewNumber(year int, entropy [8]byte) string {
 	value := binary.BigEndian.Uint64(entropy[:]) & (1<<(5*numberLength) - 1)
 	if value%checkModulus >= uint64(len(alphabet)) {
@@ -32,8 +32,8 @@ func NewNumber(year int, entropy [8]byte) string {
 	return fmt.Sprintf(numberPattern, year, digits, alphabet[value%checkModulus])
 }
 
-// Mistyped reports whether a text has the shape of an agreement number, but a check character that contradicts
-// the others: one character was misread, or two neighbours were swapped. Numbers of the older form
+// Mistyped reports whether a text has the form of an agreement number but an invalid character or a wrong check
+// character: one character was misread, or two neighbours were swapped. Numbers of the older form
 // PPA-<year>-<sequence> have no check character.
 func Mistyped(number string) bool {
 	parts := strings.Split(number, "-")

@@ -4,7 +4,7 @@ package agreement
 // each of which may be empty: the paragraphs, then the labelled values, then the table.
 type Section struct {
 	Title      string
-	AtAGlance  bool // drawn so that it is seen first
+	AtAGlance  bool // a summary: it is shown so that it is read first
 	Paragraphs []string
 	Rows       []Row
 	Table      Table
@@ -21,5 +21,5 @@ type Table struct {
 	Foot   []string
 }
 
-// IsZero tells whether there is no table.
+// IsZero reports whether there is no table.
 func (t Table) IsZero() bool { return len(t.Header) == 0 }

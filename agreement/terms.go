@@ -8,14 +8,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/text"
 )
 
-// Terms are the operator's own part of an agreement: who lends, and what the law or a scheme has a
-// lender tell the payer. The zero Terms say nothing.
+// Terms are the operator's own part of an agreement: who the lender is, and what the law or a scheme requires a
+// lender to tell the payer. The zero Terms are empty.
 type Terms struct {
 	Lender Lender
 	Blocks []Block // in the order in which they are read
 }
 
-// Lender is who gives the credit. The zero Lender is one that the operator does not name.
+// Lender is who gives the credit. The zero Lender means that the operator names none.
 type Lender struct {
 	Name         string
 	Address      string
@@ -28,17 +28,17 @@ type Block struct {
 	Text  string
 }
 
-// What Terms may hold.
+// Limits of Terms.
 const (
 	maxBlocks    = 40
 	maxTermLine  = text.Max // characters of a name, address, registration or title
 	maxBlockText = 5000
 )
 
-// IsZero tells whether t says nothing.
+// IsZero reports whether t is empty.
 func (t Terms) IsZero() bool { return t.Lender == Lender{} && len(t.Blocks) == 0 }
 
-// Check returns nil, or an error with everything that is wrong with t, each with its place.
+// Check returns nil, or an error that lists everything wrong with t, each with its place.
 func (t Terms) Check() error {
 	var faults []error
 	check := func(place, value string, limit int, required bool) {

@@ -9,21 +9,21 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Every word of the agreement stands in this file.
+// This file contains the whole wording of the agreement.
 
 // Version identifies the wording of the agreement (contract, section 9). Change it
-// whenever a sentence of this file changes.
+// whenever a sentence in this file changes.
 const Version = "2026-11-22"
 
-// Title names the document.
+// Title returns the title of the document.
 func (a Agreement) Title() string { return title + " " + a.Number }
 
 const title = "Payment Plan Agreement"
 
-// Text returns the whole agreement as it is read, in sections of which the first bears the
-// document's title: every drawing of it (PDF, page) takes its words from here. Times are
-// written in zone. It returns an error if the agreement was accepted in other words than
-// those of Version, for nobody may be shown words that were not accepted.
+// Text returns the whole text of the agreement in sections, the first of which has the
+// document's title. Every rendering (PDF, page) takes its text from here. Times are
+// written in zone. It returns an error if the agreement was accepted in another wording
+// than Version, because a payer must not be shown words that were not accepted.
 func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 	if a.Version != Version {
 		return nil, fmt.Errorf("agreement %s was accepted in the words of version %q; only those of %q are at hand",
@@ -31,7 +31,7 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 	}
 	sections := []Section{
 		a.opening(zone),
-		a.glance(),
+		a.summary(),
 		a.payments(),
 		a.parties(),
 		a.cost(),
@@ -59,13 +59,13 @@ func (a Agreement) opening(zone *time.Location) Section {
 		Paragraphs: paragraphs,
 		Rows: []Row{
 			{"Agreement number", a.Number},
-			{"Accepted on", moment(a.AcceptedAt, zone)},
+			{"Accepted on", formatTime(a.AcceptedAt, zone)},
 		},
 	}
 }
 
-// glance says in a few lines who pays what for what, and when.
-func (a Agreement) glance() Section {
+// summary says in a few lines who pays what for what, and when.
+func (a Agreement) summary() Section {
 	rows := []Row{
 		{"Payer", a.payer()},
 		{"Course", a.Course.Name},
@@ -88,7 +88,7 @@ func (a Agreement) glance() Section {
 	return Section{Title: "At a glance", AtAGlance: true, Rows: rows}
 }
 
-// instalments counts those of the plan: "51 weekly of $53.65, and a final one of $53.85".
+// instalments describes those of the plan: "51 weekly of $53.65, and a final one of $53.85".
 func (a Agreement) instalments() string {
 	if a.Plan.Number == 1 {
 		return "1 of " + a.Plan.Final.Dollars()
@@ -182,7 +182,7 @@ func (a Agreement) payments() Section {
 }
 
 func (a Agreement) declarations(zone *time.Location) Section {
-	accepted := " Accepted on " + moment(a.AcceptedAt, zone) + "."
+	accepted := " Accepted on " + formatTime(a.AcceptedAt, zone) + "."
 	return Section{
 		Title: "What the payer declared",
 		Paragraphs: []string{
@@ -209,18 +209,18 @@ func (a Agreement) authority(zone *time.Location) Section {
 			{"Account holder", a.DirectDebit.AccountHolder},
 			{"Account", "Ending in " + a.DirectDebit.AccountTail + " before the suffix"},
 			{"Authority", a.DirectDebit.AuthorityID},
-			{"Authorised on", moment(a.DirectDebit.AuthorisedAt, zone)},
+			{"Authorised on", formatTime(a.DirectDebit.AuthorisedAt, zone)},
 		}, a.consent(zone)...),
 	}
 }
 
-// consent says when, from where and to which terms the payer agreed; nothing where that is not on record.
+// consent says when, from where and to which terms the payer consented; it is empty if no consent is on record.
 func (a Agreement) consent(zone *time.Location) []Row {
 	c := a.DirectDebit.Consent
 	if c.IsZero() {
 		return nil
 	}
-	text := "The direct debit terms were accepted on the setup page on " + moment(c.At, zone)
+	text := "The direct debit terms were accepted on the setup page on " + formatTime(c.At, zone)
 	if c.From != "" {
 		text += ", from the network address " + c.From
 	}
@@ -235,7 +235,7 @@ func (a Agreement) consent(zone *time.Location) []Row {
 	return []Row{{"Consent", text}}
 }
 
-// terms are the operator's own, word for word.
+// terms are the operator's own terms, unchanged.
 func (a Agreement) terms() Section {
 	s := Section{Title: "Terms of the plan"}
 	for _, b := range a.Terms.Blocks {
@@ -244,7 +244,7 @@ func (a Agreement) terms() Section {
 	return s
 }
 
-// record is what finds the agreement again, and what it was concluded from.
+// record lists the identifiers of the agreement and its enrolment, and the version of the wording.
 func (a Agreement) record() Section {
 	return Section{
 		Title: "For the record",
@@ -257,12 +257,12 @@ func (a Agreement) record() Section {
 	}
 }
 
-// debitTerms are the terms of the authority that the agreement repeats.
+// debitTerms are the direct debit terms that the agreement repeats.
 func (a Agreement) debitTerms() DebitTerms {
 	return DebitTerms{NoticeDays: a.Notice.Days, Provider: a.Provider.Name, Lender: a.Terms.Lender}
 }
 
-// Rows returns the terms, as the payer reads them before giving the authority and as the agreement repeats them.
+// Rows returns the text of the terms, on the setup page as in the agreement.
 func (t DebitTerms) Rows() []Row {
 	return []Row{
 		{"Who collects", "The payments are collected by the " + collector(t.Provider, t.Lender) + ", through a direct debit " +
@@ -278,7 +278,7 @@ func (t DebitTerms) Rows() []Row {
 	}
 }
 
-// notice says how long before a payment the account holder knows of it.
+// notice is the term about the notice period.
 func (t DebitTerms) notice() string {
 	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
 		"sooner than " + t.Notice() + " after the day of that notice. If the first payment is planned for an earlier day, the payments start on " +
@@ -289,7 +289,7 @@ func (t DebitTerms) notice() string {
 	return text
 }
 
-// collector says who collects the payments of a provider's plans, without the article.
+// collector names who collects the payments of a provider's plans, without the article.
 func collector(provider string, lender Lender) string {
 	who := "operator of this service"
 	if lender.Name != "" {
@@ -298,8 +298,8 @@ func collector(provider string, lender Lender) string {
 	return who + ", on behalf of " + provider
 }
 
-// moment writes t for a reader in zone: "Friday 20 November 2026, 4:12:05 pm NZDT".
-func moment(t time.Time, zone *time.Location) string {
+// formatTime formats t in zone: "Friday 20 November 2026, 4:12:05 pm NZDT".
+func formatTime(t time.Time, zone *time.Location) string {
 	t = t.In(zone)
 	return money.DateOf(t).Long() + ", " + t.Format("3:04:05 pm MST")
 }

@@ -55,6 +55,22 @@ func TestTextRows(t *testing.T) {
 		{"a plan that divides evenly has no final instalment",
 			func(a *agreement.Agreement) { a.Plan.Final = a.Plan.Regular },
 			"What the course costs", "Final instalment", missing},
+		{"it has equal ones",
+			func(a *agreement.Agreement) { a.Plan.Final = a.Plan.Regular },
+			"What the course costs", "Regular instalment", "$697.50"},
+		{"a plan with a residual has regular ones too",
+			func(a *agreement.Agreement) {},
+			"What the course costs", "Regular instalment", "$697.50"},
+		{"a single instalment is one",
+			func(a *agreement.Agreement) {
+				a.Plan.Instalments = money.Instalments{Number: 1, Regular: 2790_02, Final: 2790_02}
+			},
+			"What the course costs", "Instalment", "$2,790.02"},
+		{"and no regular one",
+			func(a *agreement.Agreement) {
+				a.Plan.Instalments = money.Instalments{Number: 1, Regular: 2790_02, Final: 2790_02}
+			},
+			"What the course costs", "Regular instalment", missing},
 		{"no initial payment is said plainly",
 			func(a *agreement.Agreement) { a.Pricing.Upfront = 0 },
 			"What the course costs", "Initial payment", "None"},
@@ -232,10 +248,22 @@ func TestTextRepeatsTheOperatorsTermsWordForWord(t *testing.T) {
 	if !slices.Equal(got, a.Terms.Blocks) {
 		t.Errorf("the terms are %q, want %q", got, a.Terms.Blocks)
 	}
+	a.Terms.Blocks = a.Terms.Blocks[:1]
+	if rows := section(t, text(t, a), "Terms of the plan").Rows; len(rows) != 1 {
+		t.Errorf("one term has %d rows", len(rows))
+	}
 	a.Terms = agreement.Terms{}
 	for _, s := range text(t, a) {
 		if s.Title == "Terms of the plan" {
 			t.Error("an operator without terms has a section of them")
+		}
+	}
+}
+
+func TestOneSectionIsTheSummary(t *testing.T) {
+	for _, s := range text(t, diploma()) {
+		if want := s.Title == "At a glance"; s.AtAGlance != want {
+			t.Errorf("section %q is the summary: %v, want %v", s.Title, s.AtAGlance, want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 // maxURL is the longest URL, in bytes, that every browser and proxy takes.
 const maxURL = 2048
 
-// receiver checks where events are sent: https, or http in the sandbox; and in production on a port
-// where events are really sent, not where other protocols live.
+// receiver checks the address that events are sent to: https, or http in the sandbox; in production on port 443 or
+// one from 1024 up, since the other low ports belong to other protocols.
 func (f *faults) receiver(place, text string, sandbox bool) {
 	u, fault := parseURL(text)
 	switch {
@@ -41,8 +41,8 @@ func (f *faults) page(place, text string, sandbox bool) {
 	}
 }
 
-// origin checks that text is scheme://host[:port] as browsers write it, for it goes into headers
-// and is compared byte for byte.
+// origin checks that text is scheme://host[:port] as browsers write it, because it is used in headers
+// and compared byte for byte.
 func (f *faults) origin(place, text string, sandbox bool) {
 	before := len(*f)
 	f.page(place, text, sandbox)
@@ -58,7 +58,7 @@ func (f *faults) origin(place, text string, sandbox bool) {
 	}
 }
 
-// parseURL reads an absolute URL in which nothing is hidden. fault is "" or says what is wrong.
+// parseURL parses an absolute URL without user, fragment or unusual characters. fault is "" or says what is wrong.
 func parseURL(text string) (u *url.URL, fault string) {
 	if len(text) > maxURL {
 		return nil, "must have at most " + strconv.Itoa(maxURL) + " characters"
@@ -82,8 +82,8 @@ func parseURL(text string) (u *url.URL, fault string) {
 	return u, ""
 }
 
-// isHost tells whether s is a domain name or an IPv4 address. net/url alone would let ";" and ","
-// through, which mean something in a header.
+// isHost reports whether s is a domain name or an IPv4 address. net/url alone would accept ";" and ",",
+// which have a meaning in headers.
 func isHost(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || !only(label, isLabelRune) {
@@ -93,7 +93,7 @@ func isHost(s string) bool {
 	return len(s) <= 253
 }
 
-// isIPv6 tells whether the host is an IPv6 address in brackets, without a zone.
+// isIPv6 reports whether the host is an IPv6 address in brackets, without a zone.
 func isIPv6(u *url.URL) bool {
 	address, err := netip.ParseAddr(u.Hostname())
 	return err == nil && address.Is6() && address.Zone() == "" && u.Host[0] == '['

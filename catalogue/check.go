@@ -28,7 +28,7 @@ const (
 
 // Check returns every fault of c, with places relative to the provider and in the provider file's
 // words ("courses[2].course_price"); none if c may be stored. A fault that only
-// follows from another is not told.
+// follows from another is not reported.
 func (c Configuration) Check() []Fault {
 	var f faults
 	f.provider(c.Provider)
@@ -50,7 +50,7 @@ func (c Configuration) Check() []Fault {
 	return f
 }
 
-// faults gathers what is wrong. Its methods each check one part of a configuration.
+// faults collects what is wrong. Each of its methods checks one part of a configuration.
 type faults []Fault
 
 func (f *faults) add(place, format string, args ...any) {
@@ -65,7 +65,7 @@ func (f *faults) provider(p Provider) {
 	f.optional("account_id", p.AccountID, f.text)
 	f.environment("environment", p.Environment)
 
-	sandbox := p.Environment != Production // an environment that is wrong itself adds no faults here
+	sandbox := p.Environment != Production // a wrong environment adds no further faults here
 	for i, origin := range p.EnrolmentOrigins {
 		f.origin(fmt.Sprintf("enrolment_origins[%d]", i), origin, sandbox)
 	}
@@ -197,7 +197,7 @@ func (f *faults) environment(place string, e Environment) {
 	}
 }
 
-// isCode tells whether s matches [A-Z0-9][A-Z0-9_-]{0,31}.
+// isCode reports whether s matches [A-Z0-9][A-Z0-9_-]{0,31}.
 func isCode(s string) bool {
 	ok := func(r rune) bool { return 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' }
 	return s != "" && len(s) <= maxCode && s[0] != '_' && s[0] != '-' && only(s, ok)
@@ -208,7 +208,7 @@ func isColour(s string) bool {
 	return len(s) == len("#rrggbb") && s[0] == '#' && only(s[1:], hex)
 }
 
-// only tells whether s holds no rune but those that are ok.
+// only reports whether every rune of s is ok.
 func only(s string, ok func(rune) bool) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) })
 }

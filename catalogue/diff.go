@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Diff says in one line each what changes when before is replaced by after, in the
-// order of the provider codes: providers and courses added, changed (naming the
-// fields, never a secret) and removed, and loudly a change of pricing mode. It is
-// empty when nothing changes.
+// Diff returns one line for each change when before is replaced by after, in the
+// order of the provider codes: providers and courses that are added, changed (with the
+// names of the fields, never a secret) or removed, and prominently a change of pricing
+// mode. It is empty when nothing changes.
 func Diff(before, after []Configuration) []string {
 	var d diff
 	pair(before, after, func(c Configuration) string { return c.Provider.Code }, d.provider)
 	return d
 }
 
-// diff gathers the lines of Diff.
+// diff collects the lines of Diff.
 type diff []string
 
 func (d *diff) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
@@ -96,7 +96,7 @@ type field struct {
 	private bool // the value is not shown
 }
 
-// fields lists all of p but its code, by which it is known, and its mode, which has a line of its own.
+// fields lists all fields of p except its code, which identifies it, and its mode, which has a line of its own.
 func (p Provider) fields() []field {
 	return []field{
 		{name: "name", value: quote(p.Name)},
@@ -124,7 +124,7 @@ func noticeDays(n int) string {
 	return strconv.Itoa(n)
 }
 
-// fields lists all of c but its code, by which it is known.
+// fields lists all fields of c except its code, which identifies it.
 func (c Course) fields() []field {
 	plans := make([]string, len(c.Options))
 	for i, o := range c.Options {
@@ -146,7 +146,7 @@ func (c Course) fields() []field {
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
-// pair visits what has the same code in before and after, in the order of the codes. What is on
+// pair visits the elements of before and after in pairs with the same code, in the order of the codes. An element on
 // one side only is visited with nil for the other.
 func pair[T any](before, after []T, code func(T) string, visit func(before, after *T)) {
 	was, now := byCode(before, code), byCode(after, code)

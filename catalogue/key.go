@@ -19,8 +19,8 @@ type Key struct {
 	RevokedAt   time.Time // zero while the key lives
 }
 
-// The parts of a key's text are in lower-case base32 (a-z2-7): none of them holds the underscore that
-// divides them, and a double click selects all of them.
+// The parts of a key's text are lower-case base32 (a-z2-7): none of them contains the underscore that
+// separates them, and a double click selects the whole key.
 const (
 	keyPrefix    = "pck"
 	idBytes      = 5 // of the entropy; the other 27 bytes are the secret
@@ -46,8 +46,8 @@ func NewKey(provider string, env Environment, now time.Time, entropy [32]byte) (
 	}
 }
 
-// HashKey returns the hash under which the key with this text is kept. ok is false for a
-// text that cannot be a key (shape or checksum), so that no store needs to be asked.
+// HashKey returns the hash under which the key with this text is stored. ok is false for a
+// text that cannot be a key (format or checksum), so that the store need not be asked.
 func HashKey(text string) (hash [32]byte, ok bool) {
 	if _, ok := parseKey(text); !ok {
 		return hash, false
@@ -55,7 +55,7 @@ func HashKey(text string) (hash [32]byte, ok bool) {
 	return sha256.Sum256([]byte(text)), true
 }
 
-// KeyID returns the id within a key's text, or text itself if it is no key's text:
+// KeyID returns the id in a key's text, or text itself if it is not the text of a key:
 // an operator may name a key by either.
 func KeyID(text string) string {
 	if id, ok := parseKey(text); ok {
@@ -64,7 +64,7 @@ func KeyID(text string) string {
 	return text
 }
 
-// parseKey takes a key's text apart, and returns the id if it is whole.
+// parseKey returns the id in a key's text; ok is false if the text is not a complete key.
 func parseKey(text string) (id string, ok bool) {
 	if len(text) > maxKey {
 		return "", false
@@ -80,7 +80,7 @@ func parseKey(text string) (id string, ok bool) {
 	return id, ok
 }
 
-// checksum tells a mistyped key from an unknown one. It proves nothing.
+// checksum distinguishes a mistyped key from an unknown one. It proves nothing.
 func checksum(body string) string {
 	return encode(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(body))))
 }

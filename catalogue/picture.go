@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// MaxLogo is the largest logo that a configuration may hold itself, in bytes: a page and all that it is made of must
+// MaxLogo is the largest logo that a configuration may contain, in bytes: a page with everything on it must
 // stay small on a phone.
 const MaxLogo = 8 << 10
 
-// pictures are the kinds that a logo may have, each with what its bytes begin with: none can hold a script.
+// pictures are the allowed media types of a logo, each with its first bytes. None of them can contain a script.
 var pictures = map[string]string{
 	"image/png":  "\x89PNG\r\n\x1a\n",
 	"image/jpeg": "\xff\xd8\xff",
 }
 
-// Picture returns the logo where the configuration holds it itself, as a data URL that a page can show without
-// asking anybody else; "" where there is none, or only its address.
+// Picture returns the logo as a data URL, which a page can show without a request to another server, if the
+// configuration contains it; "" if there is none, or only its address.
 func (b Branding) Picture() string {
 	if !isPicture(b.LogoURL) || pictureFault(b.LogoURL) != "" {
 		return ""
@@ -26,7 +26,7 @@ func (b Branding) Picture() string {
 
 func isPicture(url string) bool { return strings.HasPrefix(url, "data:") }
 
-// pictureFault says what is wrong with a picture as a data URL, or nothing.
+// pictureFault returns what is wrong with a picture as a data URL, or "".
 func pictureFault(url string) string {
 	kind, data, _ := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
 	begins, known := pictures[kind]

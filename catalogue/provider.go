@@ -15,10 +15,10 @@ const (
 	Production Environment = "production"
 )
 
-// Valid tells whether e is one of the two environments.
+// Valid reports whether e is one of the two environments.
 func (e Environment) Valid() bool { return e == Sandbox || e == Production }
 
-// Mode says who sets the price (contract, section 2.1).
+// Mode is the pricing mode: who sets the price (contract, section 2.1).
 type Mode string
 
 const (
@@ -45,7 +45,7 @@ type Provider struct {
 	Active           bool
 	APIEnabled       bool
 	EnrolmentOrigins []string // scheme://host[:port]; may frame and open the hosted pages
-	SuccessURL       string   // "" where there is none
+	SuccessURL       string   // "" if there is none
 	CancelURL        string
 	NoticeDays       int // calendar days from the notice of a payment to the payment; 0: the usual 10
 	Branding         Branding
@@ -55,22 +55,22 @@ type Provider struct {
 
 // Branding is how the hosted pages and the agreement present a provider.
 type Branding struct {
-	DisplayName   string // Provider.Name where empty
+	DisplayName   string // Provider.Name if empty
 	PrimaryColour string // #rrggbb, or ""
 	LogoURL       string // an address, or the picture itself: see Picture
 	SupportEmail  string
 }
 
-// Destination is where a provider's events go. The zero value means nowhere.
+// Destination is where a provider's events are sent. The zero value means that they are not sent.
 type Destination struct {
 	URL    string
 	Secret string // the HMAC key is its bytes, prefix included; at least 24
 }
 
-// Configured tells whether events have anywhere to go.
+// Configured reports whether there is a destination.
 func (d Destination) Configured() bool { return d.URL != "" }
 
-// DisplayName is the name that a payer knows the provider by.
+// DisplayName returns the name by which a payer knows the provider.
 func (p Provider) DisplayName() string {
 	if p.Branding.DisplayName != "" {
 		return p.Branding.DisplayName

@@ -7,16 +7,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// ErrUnavailable is what Resolve returns for a course that cannot be sold here and now.
+// ErrUnavailable is what Resolve returns for a course that is not sold here and now.
 var ErrUnavailable = errors.New("course is not available")
 
 // ErrNoOption is what Resolve returns for a frequency that the course is not sold at.
 var ErrNoOption = errors.New("course has no such plan")
 
-// Resolve returns what the course costs and how it is paid at frequency f. An
-// inactive course, or one of another environment, is ErrUnavailable, in the same
-// words as an unknown one gets, so that nobody learns which codes exist. A frequency
-// without an option is ErrNoOption. A course that Check has passed has no other error.
+// Resolve returns what the course costs and how it is paid at frequency f. The error is
+// ErrUnavailable for an inactive course or one of another environment, which callers answer like
+// an unknown one so that they do not reveal which codes exist, and ErrNoOption for a frequency
+// without an option. There is no other error for a course that Check accepted.
 func (c Course) Resolve(env Environment, f money.Frequency) (money.Pricing, money.Instalments, error) {
 	if !c.Active || c.Environment != env {
 		return money.Pricing{}, money.Instalments{}, ErrUnavailable

@@ -7,7 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// checker gathers the faults of a request, at most one a field: the first stays.
+// checker collects the faults of a request, at most one for each field: the first one counts.
 type checker struct{ faults []Fault }
 
 // newChecker returns a checker that has reported every field that could not be read.
@@ -21,7 +21,7 @@ func newChecker(fields ...interface{ fault() *Fault }) *checker {
 	return k
 }
 
-// failed reports whether the field, or the section that it stands in, has a fault already.
+// failed reports whether the field, or the section that contains it, has a fault already.
 func (k *checker) failed(field string) bool {
 	for _, f := range k.faults {
 		if f.Field == field || strings.HasPrefix(field, f.Field+".") {

@@ -59,7 +59,7 @@ type Confirmation struct {
 	FirstPayment    money.Date // as agreed; the create's date was a preference
 	AgreementID     string
 	AgreementNumber string
-	DocumentID      string // "" where the PDF could not be rendered
+	DocumentID      string // "" if the PDF could not be rendered
 }
 
 // PDFGenerated reports whether the agreement's PDF is on record.

@@ -61,7 +61,7 @@ var (
 	// ErrAlreadyConfirmed: the confirm is a repeat. It is answered as the first was, and changes nothing.
 	ErrAlreadyConfirmed = errors.New("checkout is already confirmed")
 
-	// ErrOutdated: the direct debit changed since the agreement was prepared, which must be prepared again.
+	// ErrOutdated: the direct debit has changed since the agreement was prepared. It must be prepared again.
 	ErrOutdated = errors.New("checkout changed since its agreement was prepared")
 )
 
@@ -97,8 +97,8 @@ func (c Confirm) Decide(stored Checkout, latest string, p *Prepared) (Change, er
 	return c.conclude(stored, *p), nil
 }
 
-// Matches returns nil if the confirm is about this checkout and not a repeat, and otherwise what Decide returns: it
-// decides the rows that do not depend on the setup.
+// Matches returns nil if the confirm is about this checkout and not a repeat, and otherwise what Decide returns. It
+// decides only the rows that do not depend on the setup.
 func (c Confirm) Matches(stored Checkout, latest string) error {
 	_, err := c.Decide(stored, latest, nil)
 	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Code == CodeSetupIncomplete {

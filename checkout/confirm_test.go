@@ -2,6 +2,7 @@ package checkout_test
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -104,6 +105,51 @@ func TestDecideConfirmLeavesNothingOut(t *testing.T) {
 	}
 	if sum != a.Pricing.Price {
 		t.Errorf("the schedule sums to %v, want %v", sum, a.Pricing.Price)
+	}
+}
+
+// The agreement takes every figure from the checkout, the date and nothing else from the confirm, and its number and
+// terms from outside.
+func TestAgreement(t *testing.T) {
+	stored, cmd := ready(t)
+	stored.Setup.Consent = agreement.Consent{At: noon, From: "192.0.2.1", Terms: "2026-11-22/2/0123456789abcdef", NoticeDays: 2}
+	with := agreed
+	with.Terms = agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited", Address: "Wellington"}}
+	with.Provider.Branding = catalogue.Branding{DisplayName: "Tūī", PrimaryColour: "#1f6f54", SupportEmail: "help@tui.example"}
+	plan := money.Plan{Frequency: money.Weekly, Instalments: money.Instalments{Number: 3, Regular: 333_33, Final: 333_34}, First: cmd.FirstPayment.Value}
+	want := agreement.Agreement{
+		ID:         checkout.NaturalKey(catalogue.Sandbox, "TUI", "ORDER-1", "agreement"),
+		Number:     "PPA-2026-000000001A5",
+		Version:    agreement.Version,
+		CheckoutID: stored.ID,
+		OrderID:    "ORDER-1",
+		AcceptedAt: noon,
+		Sandbox:    true,
+		Provider:   agreement.Party{Code: "TUI", Name: "Tūī", SupportEmail: "help@tui.example", Colour: "#1f6f54"},
+		Student:    agreement.Student{FirstName: "Aroha", LastName: "Ngata", Email: "aroha@example.ac.nz"},
+		Course:     agreement.Course{Name: "Certificate in Wellbeing"},
+		Pricing:    money.Pricing{Price: 1250_00, Upfront: 250_00, Principal: 1000_00},
+		Plan:       plan,
+		Schedule:   money.Schedule(250_00, plan),
+		DirectDebit: agreement.DirectDebit{AuthorityID: stored.Records.DDAID, AccountHolder: "A NGATA", AccountTail: "89",
+			AuthorisedAt: noon, Consent: stored.Setup.Consent},
+		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
+		Terms:  with.Terms,
+	}
+	got := cmd.Agreement(stored, with)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("agreement %+v\nwant      %+v", got, want)
+	}
+	if err := got.Check(); err != nil {
+		t.Errorf("its figures are not consistent: %v", err)
+	}
+	with.Environment = catalogue.Production
+	if live := cmd.Agreement(stored, with); live.Sandbox || live.ID == got.ID {
+		t.Errorf("in production: sandbox %v, id %s; want another id than %s", live.Sandbox, live.ID, got.ID)
+	}
+	stored.CourseCode = "NZDIP"
+	if got := cmd.Agreement(stored, with).Course.Code; got != "NZDIP" {
+		t.Errorf("course code %q, want NZDIP", got)
 	}
 }
 

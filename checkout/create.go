@@ -48,10 +48,9 @@ func (c Create) Normalized() Create {
 	return c
 }
 
-// Check returns nil, or a VALIDATION_ERROR with every fault of a normalised command that shows without looking
-// anything up. What a catalogue says of the course is for Resolve to check. A command that passes has text that can
-// be kept, real dates, amounts from one cent (an upfront payment: from none) to money.Max, and a plan that sums to the
-// principal.
+// Check returns nil, or a VALIDATION_ERROR with every fault of a normalised command that can be found without looking
+// anything up. Resolve checks it against the catalogue. An accepted command has text that can be stored, real dates,
+// amounts from one cent (an upfront payment: from zero) to money.Max, and a plan that sums to the principal.
 func (c Create) Check(mode catalogue.Mode) error {
 	k := newChecker(c.IdempotencyKey, c.ProviderCode, c.OrderID, c.FirstName, c.LastName, c.Email, c.CourseCode, c.CourseName,
 		c.Price, c.Principal, c.Upfront, c.PaymentType, c.Frequency, c.Number, c.Regular, c.Final, c.First)
@@ -126,8 +125,8 @@ func (c Create) checkLegacy(k *checker) {
 	}
 }
 
-// checkInstalments reports instalments that do not sum to the principal (section 2.1, rule 4). Every figure is in
-// its bounds, so that no sum overflows.
+// checkInstalments reports instalments that do not sum to the principal (section 2.1, rule 4). Every figure is within
+// its bounds, so no sum overflows.
 func (c Create) checkInstalments(k *checker) {
 	plan, principal := c.instalments(), c.Principal.Value
 	before := money.Cents(plan.Number-1) * plan.Regular
@@ -169,9 +168,9 @@ func (c Create) Key() string {
 // DefaultKey returns the idempotency key of a create without the header.
 func DefaultKey(provider, order string) string { return provider + ":" + order }
 
-// Existing is what is on record that a create may be about; nil where there is nothing.
+// Existing is what is on record that a create may be about; a field is nil if there is nothing.
 type Existing struct {
-	ByKey   *Checkout // that the request's idempotency key is bound to
+	ByKey   *Checkout // to which the request's idempotency key is bound
 	ByOrder *Checkout // of the request's order
 }
 
@@ -204,8 +203,8 @@ func (c Create) Decide(on Existing, want Intent, unresolved error, fresh func(Ch
 	}
 }
 
-// keyTaken reports whether the request's key is bound to another order. Versions before this one let an order bind
-// what another order has as its default key: each of the two is still found under it.
+// keyTaken reports whether the request's key is bound to another order. Older versions let an order bind the text that
+// another order has as its default key: such an order is still found under its own default key.
 func (on Existing) keyTaken(c Create) bool {
 	return on.ByKey != nil && on.ByKey.OrderID != c.OrderID.Value &&
 		(on.ByOrder == nil || on.ByOrder.IdempotencyKey != c.Key())

@@ -143,6 +143,65 @@ func TestCreateChecksEveryField(t *testing.T) {
 	}
 }
 
+// A provider's engineer mends a request by these words.
+func TestWhatIsSaidOfFigures(t *testing.T) {
+	cents := checkout.Some[money.Cents]
+	for _, tt := range []struct {
+		name string
+		send func(*checkout.Create)
+		want string
+	}{
+		{"a negative amount", func(c *checkout.Create) { c.Upfront = cents(-1) }, "pricing.upfront_payment must not be negative"},
+		{"an amount of zero", func(c *checkout.Create) { c.Regular = cents(0) }, "plan.instalment_amount must be above zero"},
+		{"a negative amount that must be above zero", func(c *checkout.Create) { c.Regular = cents(-1) },
+			"plan.instalment_amount must not be negative"},
+		{"an amount that is too large", func(c *checkout.Create) { c.Price = cents(money.Max + 1) },
+			"pricing.course_price must be at most 9999999.99"},
+		{"a price that does not add up", func(c *checkout.Create) { c.Price = cents(1250_01) },
+			"pricing.course_price must be upfront_payment + amount_to_finance = 1250.00"},
+		{"a number that is out of range", func(c *checkout.Create) { c.Number = checkout.Some(601) },
+			"plan.number_of_instalments must be from 1 to 600"},
+		{"one instalment of another amount", func(c *checkout.Create) { c.Number, c.Regular = checkout.Some(1), cents(500_00) },
+			"plan.instalment_amount must be amount_to_finance 1000.00, as there is one instalment"},
+		{"one instalment with another final one", func(c *checkout.Create) { c.Number, c.Regular = checkout.Some(1), cents(1000_00) },
+			"plan.final_instalment_amount must be amount_to_finance 1000.00, as there is one instalment, or be left out"},
+		{"instalments that leave nothing", func(c *checkout.Create) { c.Regular = cents(500_00) },
+			"plan.instalment_amount is too much: 2 × 500.00 leaves nothing of amount_to_finance 1000.00 for the final instalment"},
+		{"another final instalment", func(c *checkout.Create) { c.Final = cents(333_33) },
+			"plan.final_instalment_amount must be 333.34, so that 2 × 333.33 and the final instalment are amount_to_finance 1000.00"},
+		{"no final instalment", func(c *checkout.Create) { c.Final = checkout.Optional[money.Cents]{} },
+			"plan.instalment_amount does not fit: 3 × 333.33 is 999.99, not amount_to_finance 1000.00; send final_instalment_amount 333.34"},
+		{"an idempotency key that is too long", func(c *checkout.Create) { c.IdempotencyKey = checkout.Some(strings.Repeat("k", 256)) },
+			"Idempotency-Key must be at most 255 characters, not 256"},
+	} {
+		c := parseCreate(t, legacyBody)
+		tt.send(&c)
+		want := "the request has missing or invalid fields; details says what each must be: " + tt.want
+		if err := c.Check(catalogue.Legacy); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", tt.name, err, want)
+		}
+	}
+}
+
+// The key of a request is its header, or one that is made of its order (section 4, rule 1). It is bound to the checkout.
+func TestKey(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		key  checkout.Optional[string]
+		want string
+	}{
+		{"with a header", checkout.Some("key-1"), "key-1"},
+		{"without one", checkout.Optional[string]{}, "TUI:ORDER-1"},
+		{"with a header that spells its own default", checkout.Some("TUI:ORDER-1"), "TUI:ORDER-1"},
+	} {
+		c := parseCreate(t, legacyBody)
+		c.IdempotencyKey = tt.key
+		if got, bound := c.Key(), c.Open(c.Intent(), opening(t)).Next.IdempotencyKey; got != tt.want || bound != tt.want {
+			t.Errorf("%s: key %q, bound %q; want %q", tt.name, got, bound, tt.want)
+		}
+	}
+}
+
 func TestEveryFaultIsToldAtOnce(t *testing.T) {
 	var refusal *checkout.Error
 	if err := (checkout.Create{}).Check(catalogue.Legacy); !errors.As(err, &refusal) {

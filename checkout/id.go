@@ -18,8 +18,8 @@ func NewID(provider string, now time.Time, entropy [10]byte) string {
 	return provider + "-" + strconv.FormatInt(now.UnixMilli(), 10) + "-" + suffix
 }
 
-// PlausibleID reports whether a text consists of visible ASCII, as every checkout id does. No store need be asked for
-// any other.
+// PlausibleID reports whether a text consists of visible ASCII, as every checkout id does. The store need not be asked
+// for any other.
 func PlausibleID(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }

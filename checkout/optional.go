@@ -14,8 +14,8 @@ type suggestion func() string
 // Some returns a value that was given.
 func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Given: true} }
 
-// Unreadable returns a field that was sent and could not be read. The fault names the field, or the section that it
-// stands in, and is reported instead of a missing field.
+// Unreadable returns a field that was sent and could not be read. The fault names the field, or the section that
+// contains it, and is reported instead of a missing field.
 func Unreadable[T any](f Fault) Optional[T] { return Optional[T]{malformed: &f} }
 
 // Missing returns a field that was not sent. suggest is called for the message that says so, and returns a question
@@ -27,7 +27,7 @@ func Missing[T any](suggest func() string) Optional[T] {
 
 func (o Optional[T]) fault() *Fault { return o.malformed }
 
-// hint returns how a message about the field that is missing goes on.
+// hint returns what to append to a message about the missing field.
 func (o Optional[T]) hint() string {
 	if o.suggest == nil {
 		return ""

@@ -37,8 +37,8 @@ func (c Checkout) Page(p catalogue.Provider, env catalogue.Environment, epoch in
 
 // Acceptance is what a payer's browser says in going on from the setup page to the processor.
 type Acceptance struct {
-	From    string // its network address; "" where it is not known
-	TermsID string // of the direct debit terms that the page showed; "" where it said none
+	From    string // its network address; "" if it is not known
+	TermsID string // of the direct debit terms that the page showed; "" if it said none
 }
 
 // ErrSetUp: there is nothing for the payer to do at the processor. The setup page says why.

@@ -2,8 +2,8 @@ package checkout
 
 import "strings"
 
-// Code says why a request is refused: the contract's word where it has one (sections 5 and 7), and a word of the
-// same kind where the contract is silent.
+// Code says why a request is refused: the contract's word if it has one (sections 5 and 7), and otherwise a word of the
+// same kind.
 type Code string
 
 const (
@@ -19,8 +19,8 @@ const (
 	CodeSetupIncomplete    Code = "DIRECT_DEBIT_SETUP_INCOMPLETE" // the direct debit is not set up
 
 	// Of the setup page.
-	CodeLinkUnknown  Code = "SETUP_LINK_UNKNOWN" // no secret of ours signed the setup token
-	CodeLinkExpired  Code = "SETUP_LINK_EXPIRED" // the setup token is authentic, and its time is over
+	CodeLinkUnknown  Code = "SETUP_LINK_UNKNOWN" // the setup token was not signed by one of our secrets
+	CodeLinkExpired  Code = "SETUP_LINK_EXPIRED" // the setup token is authentic and has expired
 	CodeTermsChanged Code = "TERMS_CHANGED"      // the payer's page shows other direct debit terms than today's
 
 	// CodeBusy: the service could not answer in time; the same request may be sent again.
@@ -40,8 +40,8 @@ type Fault struct {
 	Message string // reads on from the field's name: "must be …"
 }
 
-// Error is a refusal: a rule of the contract says no. Sent again, the same request gets the same answer until
-// what it names changes: the configuration, the setup, or the load.
+// Error is a refusal by a rule of the contract. The same request gets the same answer again until
+// what the refusal names has changed: the configuration, the setup, or the load.
 type Error struct {
 	Code    Code
 	Message string
@@ -81,7 +81,7 @@ func refuseFields(faults []Fault) *Error {
 // MissingAPIKey refuses a request without a key. The message says how one is sent.
 func MissingAPIKey(message string) *Error { return refuse(CodeMissingAPIKey, message) }
 
-// InvalidAPIKey refuses a request whose key admits nobody. Every key that does is refused in the same words.
+// InvalidAPIKey refuses a request with an unknown, revoked or foreign key. The message is the same for all of them.
 func InvalidAPIKey() *Error {
 	return refuse(CodeInvalidAPIKey,
 		"the API key is not recognised; it must be a key of this environment that is not revoked")
@@ -105,7 +105,7 @@ func refuseProviderNotEnabled(reason error) *Error {
 	return refuse(CodeProviderNotEnabled, reason.Error()+"; ask the operator")
 }
 
-// CheckoutNotFound refuses an id that is no checkout's of the caller, whoever else's it may be.
+// CheckoutNotFound refuses an id that is not of a checkout of the caller, even if it is of another provider's.
 func CheckoutNotFound() *Error {
 	return refuse(CodeCheckoutNotFound,
 		"there is no checkout with this id; send the checkout.checkout_id that your create answered")
@@ -142,7 +142,7 @@ func refuseMandate() *Error {
 		"poll the checkout until it is pending_submission, submitted or active")
 }
 
-// LinkUnknown refuses a setup token that no secret of ours signed, or whose checkout does not exist.
+// LinkUnknown refuses a setup token that was not signed by one of our secrets, or whose checkout does not exist.
 func LinkUnknown() *Error { return refuse(CodeLinkUnknown, "there is no such page") }
 
 func refuseLinkExpired() *Error { return refuse(CodeLinkExpired, "this page has expired") }

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Mode returns the pricing mode in which the checkout was opened, by which a replay of its create is judged.
+// Mode returns the pricing mode in which the checkout was opened. A replay of its create is judged by that mode.
 func (c Checkout) Mode() catalogue.Mode {
 	if c.CourseCode != "" {
 		return catalogue.Authoritative
@@ -28,8 +28,8 @@ func (c Create) Intent() Intent {
 	}
 }
 
-// Resolve returns the intent of a checked create that names this course of the caller's catalogue, nil where there
-// is none of that code, or a VALIDATION_ERROR (section 2.1, rules 1 to 3).
+// Resolve returns the intent of a checked create that names this course of the caller's catalogue, or a
+// VALIDATION_ERROR (section 2.1, rules 1 to 3). course is nil if there is none with that code.
 func (c Create) Resolve(course *catalogue.Course, env catalogue.Environment) (Intent, error) {
 	if course == nil {
 		return Intent{}, c.refuseCourse()
@@ -62,13 +62,13 @@ func (c Create) ResolveAgain(stored Checkout) (want Intent, ok bool, err error) 
 	return want, true, err
 }
 
-// refuseCourse refuses the course code, in the same words whatever the reason.
+// refuseCourse refuses the course code. The message is the same for every reason.
 func (c Create) refuseCourse() error {
 	return refuseFields([]Fault{{FieldCourseCode,
 		"is not a course that this provider can enrol in now; send the code of an active one of this environment"}})
 }
 
-// frequencies lists those that the course is offered at.
+// frequencies lists the frequencies at which the course is offered.
 func frequencies(course catalogue.Course) string {
 	var quoted []string
 	for _, o := range course.Options {
@@ -77,8 +77,8 @@ func frequencies(course catalogue.Course) string {
 	return strings.Join(quoted, " or ")
 }
 
-// checkAgainst returns the offer at the requested first payment date, if every other value that the request repeats
-// is the offer's (section 2.1, rules 2 and 5).
+// checkAgainst returns the offer with the requested first payment date if every other value that the request repeats
+// equals the offer's (section 2.1, rules 2 and 5).
 func (c Create) checkAgainst(offer Intent) (Intent, error) {
 	offer.Plan.First = c.First.Value
 	k := &checker{}

@@ -18,8 +18,8 @@ const (
 	BillingCancelled     BillingRequestStatus = "cancelled"       // there will be none
 )
 
-// MandateStatus is the processor's word for the direct debit mandate. Words that are
-// not listed here are kept as they come; such a mandate cannot be confirmed.
+// MandateStatus is the processor's word for the direct debit mandate. Other words are stored
+// unchanged; a checkout with such a mandate cannot be confirmed.
 type MandateStatus string
 
 const (
@@ -51,8 +51,8 @@ func (m MandateStatus) Confirmable() bool {
 	return false
 }
 
-// before reports whether a living mandate has status m before it has status n. A status that has no place in
-// that order is before no other.
+// before reports whether a living mandate has status m before it has status n. A status outside of that order is
+// before no other.
 func (m MandateStatus) before(n MandateStatus) bool {
 	order := []MandateStatus{MandateNone, MandatePendingSubmission, MandateSubmitted, MandateActive}
 	at := slices.Index(order, m)
@@ -101,8 +101,8 @@ func (o Observation) complete() bool {
 	return o.BillingRequest == BillingFulfilled && !o.Mandate.Dead() && o.hasAccount()
 }
 
-// SetupComplete reports whether the direct debit is set up, on an account that the processor named. A mandate that
-// dies before the confirm takes it back, so that the payer can try again; after the confirm it stays.
+// SetupComplete reports whether the direct debit is set up, on an account that the processor named. If the mandate
+// dies before the confirm it is false again, so that the payer can try again; after the confirm it stays true.
 func (c Checkout) SetupComplete() bool { return c.Status == Confirmed || c.Setup.complete() }
 
 // open reports whether there is a billing request that the payer can still fulfil.
@@ -148,11 +148,11 @@ func (c Checkout) Begun(try int, billingRequestID string, consent agreement.Cons
 	return Change{Next: c}
 }
 
-// consentLife is how old a consent is at least before the same payer's next one is kept in its place.
+// consentLife is the minimum age of a consent before the next one of the same payer to the same terms replaces it.
 const consentLife = time.Minute
 
-// supersededBy reports whether a consent is kept in place of the present one. Requests may overtake one another: the
-// later consent stays. One to unknown terms does not replace one to known terms.
+// supersededBy reports whether a consent replaces the stored one. Requests may arrive out of order: the
+// latest consent stays. A consent to unknown terms does not replace one to known terms.
 func (s Setup) supersededBy(next agreement.Consent) bool {
 	kept := s.Consent
 	switch {
@@ -182,7 +182,7 @@ func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	return Change{Next: c}
 }
 
-// How often a setup is looked at without a caller: at first after a minute, then ever less often.
+// How often the processor is asked about a setup without a caller: first after a minute, then less and less often.
 const (
 	firstLook  = time.Minute
 	seldomLook = 24 * time.Hour
@@ -190,10 +190,10 @@ const (
 	abandonedAfter = 30 * 24 * time.Hour
 )
 
-// Due reports whether the setup is to be looked at without a caller.
+// Due reports whether the processor is to be asked about the setup without a caller.
 func (s Setup) Due(now time.Time) bool { return !s.LookAgain.IsZero() && !now.Before(s.LookAgain) }
 
-// Looked returns the checkout of a setup that is being looked at now, so that no other process looks at it too.
+// Looked returns the checkout with its setup marked as being looked at now, so that no other process looks at it too.
 func (c Checkout) Looked(now time.Time) Change {
 	c.Setup.LookAgain = c.Setup.nextLook(now)
 	return Change{Next: c}

@@ -125,6 +125,26 @@ func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 	}
 }
 
+// A processor may give a try another billing request, if the payer's former one cannot be used any more: what was known
+// of that one is forgotten.
+func TestAnotherBillingRequestOfATryReplacesTheFormer(t *testing.T) {
+	open := begunAt(t).Observe(checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: "Customer Called"}, noon).Next
+	later := agreement.Consent{At: noon.Add(time.Hour), From: "192.0.2.2"}
+	again := open.Begun(1, "BR1b", later).Next.Setup
+	if again.BillingRequestID != "BR1b" || again.Try != 1 || again.Authorisation != checkout.CustomerInProgress || again.Consent != later {
+		t.Errorf("setup %+v, want BR1b at its start", again)
+	}
+	same := open.Begun(1, "BR1", later).Next.Setup
+	if same.BillingRequestID != "BR1" || same.Authorisation != "Customer Called" || same.Consent != later {
+		t.Errorf("setup %+v, want BR1 as it is known", same)
+	}
+	cancelled := open.Observe(checkout.Observation{BillingRequest: checkout.BillingCancelled}, noon).Next
+	next := cancelled.Begun(2, "BR1", later).Next.Setup
+	if next.Try != 2 || next.BillingRequest != checkout.BillingPending {
+		t.Errorf("setup %+v, want the second try at its start, whatever its billing request is called", next)
+	}
+}
+
 // begunAt returns a checkout whose setup was begun at noon.
 func begunAt(t *testing.T) checkout.Checkout {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Token is what is stored of a setup token of a checkout: its text is derived from that and the
+// Token is the stored part of a setup token of a checkout. Its text is derived from it and the
 // operator's secret whenever it is needed.
 type Token struct {
 	Epoch   int       // from 1; the highest is the latest
@@ -24,8 +24,8 @@ type Token struct {
 // minTokenLife is how long the latest token must still be valid for a replay to return it again.
 const minTokenLife = 24 * time.Hour
 
-// maxTokens bounds the valid tokens of a checkout, which pile up only where tokens live for less
-// than minTokenLife and every replay makes a new one.
+// maxTokens limits the valid tokens of a checkout. They accumulate only if tokens live for less
+// than minTokenLife, so that every replay issues a new one.
 const maxTokens = 64
 
 // MinSecret is the shortest secret of an operator, in bytes.
@@ -122,7 +122,10 @@ func (r Keyring) Read(text string) (checkoutID string, epoch int, ok bool) {
 		return "", 0, false
 	}
 	signed := parts[0] + "." + parts[1] + "." + parts[2]
-	return parts[0], epoch, hmac.Equal([]byte(mac(key, signed)), []byte(parts[3]))
+	if !hmac.Equal([]byte(mac(key, signed)), []byte(parts[3])) {
+		return "", 0, false
+	}
+	return parts[0], epoch, true
 }
 
 // Latest returns the token that a confirm must carry. It panics on a checkout without tokens, which Open never makes.

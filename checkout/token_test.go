@@ -1,6 +1,9 @@
 package checkout_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +60,78 @@ func TestAShortSecretIsRefused(t *testing.T) {
 	}
 	if _, err := checkout.NewKeyring(); err == nil {
 		t.Error("no secret is accepted")
+	}
+}
+
+// Links that payers have opened must work after an upgrade: the text of a token may never change.
+func TestTheTextOfATokenStays(t *testing.T) {
+	const id = "TUI-1795132800000-aaaaaaaaaaaaaaaa"
+	const want = id + ".3.fbc4de7d.lIA9FDeLct73QDNCJg7WqjkoWEWz7c3qNMfMtOgt11c"
+	ring := keyring(t, strings.Repeat("s", 32))
+	token := ring.Issue(3, noon)
+	got, ok := ring.Text(id, token)
+	if got != want || !ok || token.KID != "fbc4de7d" || token.Epoch != 3 || !token.Expires.Equal(noon) {
+		t.Errorf("Text of %+v = %q, %v; want %q", token, got, ok, want)
+	}
+	if id, epoch, ok := ring.Read(want); id != "TUI-1795132800000-aaaaaaaaaaaaaaaa" || epoch != 3 || !ok {
+		t.Errorf("Read = %q, %d, %v", id, epoch, ok)
+	}
+}
+
+// What no secret signed is not read, whatever key the forger assumes, and neither is an epoch that is never issued.
+func TestForgedTokensAreNotRead(t *testing.T) {
+	ring := keyring(t)
+	sign := func(signed string, key []byte) string {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(signed))
+		return signed + "." + base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+	}
+	kid := ring.Issue(1, noon).KID
+	never := func(epoch int) string { text, _ := ring.Text("TUI-1-a", ring.Issue(epoch, noon)); return text }
+	for name, text := range map[string]string{
+		"an unknown kid under an empty key":  sign("TUI-1-a.1.00000000", nil),
+		"no kid under an empty key":          sign("TUI-1-a.1.", nil),
+		"the kid under an empty key":         sign("TUI-1-a.1."+kid, nil),
+		"the kid under the secret itself":    sign("TUI-1-a.1."+kid, []byte(strings.Repeat("s", 32))),
+		"epoch 0":                            never(0),
+		"a negative epoch":                   never(-1),
+		"an id with a full stop":             strings.Replace(never(1), "TUI-1-a", "TUI.1-a", 1),
+		"a text without the signature":       "TUI-1-a.1." + kid + ".",
+		"a text with the signature repeated": never(1) + never(1)[strings.LastIndex(never(1), "."):],
+	} {
+		if id, epoch, ok := ring.Read(text); ok || id != "" || epoch != 0 {
+			t.Errorf("%s: Read(%q) = %q, %d, %v; want nothing", name, text, id, epoch, ok)
+		}
+	}
+}
+
+func TestNewKeyringNamesAShortSecretByItsPlace(t *testing.T) {
+	_, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)), []byte("hush"))
+	if want := "secret 2 has 4 bytes; at least 32 are needed"; err == nil || err.Error() != want {
+		t.Errorf("NewKeyring = %v, want %s", err, want)
+	}
+}
+
+// The oldest token makes room for the next one only when it has expired.
+func TestATokenIsRenewedWhenTheOldestHasExpired(t *testing.T) {
+	ring := keyring(t)
+	c := checkout.Checkout{ID: "TUI-1-a", Status: checkout.SetupRequired}
+	for epoch := range 64 {
+		c.Tokens = append(c.Tokens, ring.Issue(epoch+1, noon.Add(time.Duration(epoch+1)*time.Minute)))
+	}
+	if !c.TokenFresh(ring, noon.Add(time.Minute-1)) {
+		t.Error("while all 64 tokens are valid the latest is told again")
+	}
+	if c.TokenFresh(ring, noon.Add(time.Minute)) {
+		t.Error("when the oldest has expired a new one is issued")
+	}
+	next := c.Renew(ring, noon.Add(time.Minute), time.Hour).Next
+	if len(next.Tokens) != 64 || next.Tokens[0].Epoch != 2 || next.Latest().Epoch != 65 {
+		t.Errorf("%d tokens from epoch %d to %d, want 64 from 2 to 65", len(next.Tokens), next.Tokens[0].Epoch, next.Latest().Epoch)
+	}
+	next.Tokens = next.Tokens[1:]
+	if next.TokenFresh(ring, noon.Add(time.Minute)) {
+		t.Error("with 63 valid tokens there is room for another")
 	}
 }
 

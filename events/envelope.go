@@ -8,8 +8,8 @@ import (
 // timestampLayout is ISO 8601 in UTC with exactly three decimals.
 const timestampLayout = "2006-01-02T15:04:05.000Z"
 
-// envelope is the body of every event. Here and in the data, fields stand in the
-// contract's order, and so they go out.
+// envelope is the body of every event. Here and in the data, fields are in the
+// contract's order, and are sent in that order.
 type envelope struct {
 	EventID     string `json:"event_id"`
 	Event       Name   `json:"event"`
@@ -49,8 +49,8 @@ type generatedData struct {
 	AgreementVersion string `json:"agreement_version"`
 }
 
-// encode returns e as JSON on one line. HTML characters stay as they are: an order id
-// reads in the body as the provider wrote it.
+// encode returns e as JSON on one line. HTML characters are not escaped: an order id
+// is in the body as the provider wrote it.
 func encode(e envelope) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -28,10 +28,10 @@ const (
 	NotConfigured Status = "not_configured" // there was no destination; it is never sent
 )
 
-// Event is one notification. Its bytes are fixed when the state change that it tells
-// of is committed, and never change again.
+// Event is one notification. Its bytes are fixed when the state change that it reports
+// is committed, and never change again.
 type Event struct {
-	ID           string // evt_…; one for each checkout and name, for ever
+	ID           string // evt_…; always the same for one checkout and name
 	Name         Name
 	CheckoutID   string
 	ProviderCode string
@@ -41,14 +41,14 @@ type Event struct {
 	Body         []byte    // the JSON envelope, as it is signed and sent
 }
 
-// Origin is what every envelope says of where its event comes from.
+// Origin holds the fields of every envelope that say where its event comes from.
 type Origin struct {
 	RequestID   string // req_…
 	Environment string
 	CreatedAt   time.Time // any zone; what is below a millisecond is cut off
 }
 
-// Subject is what the data of every event has in common.
+// Subject holds the data that all events have in common.
 type Subject struct {
 	ProviderCode  string
 	OrderID       string
@@ -119,7 +119,7 @@ func newEvent(name Name, o Origin, s Subject, data any) Event {
 
 // ID returns the identifier of the event of this name about this checkout: always the same one.
 func ID(checkoutID string, name Name) string {
-	// The namespace was drawn at random once. Another one would give every event of every
+	// The namespace was generated at random once. Another one would give every event of every
 	// checkout on record a second identifier.
 	namespace := uuid.UUID{
 		0xdc, 0x0d, 0xe4, 0x0c, 0x13, 0xec, 0x4a, 0xbb,

@@ -75,7 +75,7 @@ func Verify(secret, header string, body []byte, now time.Time, tolerance time.Du
 	return nil
 }
 
-// anyEqual tells whether want is among the signatures, in a time that depends on their number alone.
+// anyEqual reports whether want is one of the signatures, in a time that depends on their number only.
 func anyEqual(signatures [][]byte, want []byte) bool {
 	found := false
 	for _, s := range signatures {
@@ -117,7 +117,7 @@ func NewDelivery(e Event, secret string, at time.Time) Delivery {
 }
 
 // Header returns the names and values of the headers of one attempt, counted from 1:
-// those of the contract, section 6, with the request's id only where there is one.
+// those of the contract, section 6, with the request's id only if there is one.
 func (d Delivery) Header(attempt int) map[string]string {
 	h := map[string]string{
 		HeaderEvent:       string(d.Event.Name),

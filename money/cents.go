@@ -17,8 +17,8 @@ type Cents int64
 // Max is the largest amount that the service takes: $9,999,999.99.
 const Max Cents = 9_999_999_99
 
-// What Parse says of a text that is not an amount, in the order in which it looks.
-// Each reads on from a field's name: "pricing.course_price must be …".
+// The errors of Parse for a text that is not an amount, in the order in which they are checked.
+// Each completes a sentence that starts with a field's name: "pricing.course_price must be …".
 var (
 	ErrTooLong   = errors.New("must be written in at most 32 characters")
 	ErrNotNumber = errors.New("must be a number of dollars, such as 1250.00")
@@ -27,13 +27,13 @@ var (
 	ErrTooLarge  = errors.New("must be at most 9999999.99")
 )
 
-// maxText is the longest number, in bytes, that Parse looks at.
+// maxText is the length of the longest number that Parse reads, in bytes.
 const maxText = 32
 
 // Parse reads the text of a JSON number as an amount of dollars, exactly:
-// "1250", "1250.00" and "1.25e3" are the same amount, and "-0" is none. No float
-// is involved, and no text costs more than its first 32 bytes, whatever its
-// exponent. It returns one of the errors above.
+// "1250", "1250.00" and "1.25e3" are the same amount, and "-0" is zero. It uses no
+// float, and never more time than 32 bytes take, however large the exponent. It
+// returns one of the errors above.
 func Parse(text string) (Cents, error) {
 	if len(text) > maxText {
 		return 0, ErrTooLong
@@ -56,16 +56,16 @@ func Parse(text string) (Cents, error) {
 	return c, nil
 }
 
-// String writes c in dollars with two decimals: "1250.00", "-0.05".
+// String formats c in dollars with two decimals: "1250.00", "-0.05".
 func (c Cents) String() string {
 	sign, size := "", uint64(c)
 	if c < 0 {
-		sign, size = "-", -size // right for the smallest Cents too, which has no opposite
+		sign, size = "-", -size // correct for the smallest Cents too, whose negation overflows
 	}
 	return fmt.Sprintf("%s%d.%02d", sign, size/100, size%100)
 }
 
-// Dollars writes c for a reader: "$1,250.00", "-$0.05".
+// Dollars formats c for people: "$1,250.00", "-$0.05".
 func (c Cents) Dollars() string {
 	text, negative := strings.CutPrefix(c.String(), "-")
 	for i := len(text) - len("000.00"); i > 0; i -= len("000") {
@@ -81,7 +81,7 @@ func (c Cents) Dollars() string {
 // zeros at the coefficient's end moved into the exponent.
 type number struct {
 	negative    bool
-	coefficient Cents // some amount above Max where it is above Max
+	coefficient Cents // some amount above Max if it is above Max
 	exponent    int
 }
 
@@ -116,7 +116,7 @@ func scan(text string) (n number, ok bool) {
 }
 
 // scanExponent reads what follows the digits of a number: nothing, or a power of ten. A
-// power that takes any coefficient out of all bounds is cut down to one that still does.
+// power that puts every coefficient out of bounds is reduced to a smaller one that still does.
 func scanExponent(text string) (exponent int, ok bool) {
 	if text == "" {
 		return 0, true
@@ -150,7 +150,7 @@ func cutDigits(text string) (digits, rest string) {
 	return text[:end], text[end:]
 }
 
-// shift returns c × 10^n, or some amount above Max where that is above Max. It takes
+// shift returns c × 10^n, or some amount above Max if that is above Max. It takes
 // no more than ten steps, and never overflows.
 func shift(c Cents, n int) Cents {
 	for ; n > 0 && 0 < c && c <= Max; n-- {

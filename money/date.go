@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Date is a day of the calendar, without a time or a zone. The zero Date is no day.
+// Date is a calendar day, without a time or a zone. The zero Date is not a day.
 type Date struct {
 	Year  int
 	Month time.Month
 	Day   int
 }
 
-// ErrDate is what ParseDate says of a text that is no date. It reads on from a field's name.
+// ErrDate is the error of ParseDate for a text that is not a date. It completes a sentence that starts with a field's name.
 var ErrDate = errors.New("must be a real date from 2000 to 2199, written YYYY-MM-DD")
 
 // ParseDate reads a real day written exactly as YYYY-MM-DD, from 2000 to 2199. Its
@@ -40,18 +40,18 @@ func DateOf(t time.Time) Date {
 	return Date{y, m, d}
 }
 
-// String writes d as YYYY-MM-DD.
+// String formats d as YYYY-MM-DD.
 func (d Date) String() string { return fmt.Sprintf("%04d-%02d-%02d", d.Year, d.Month, d.Day) }
 
-// Long writes d for a reader: "Monday 1 February 2027".
+// Long formats d for people: "Monday 1 February 2027".
 func (d Date) Long() string { return d.midnight().Format("Monday 2 January 2006") }
 
-// IsZero reports whether d is no day.
+// IsZero reports whether d is the zero Date.
 func (d Date) IsZero() bool { return d == Date{} }
 
 // After returns the day that is n periods of f after d. A month's missing day is its
 // last: one month after 31 January is 28 or 29 February, two months after it 31 March.
-// It panics unless f is valid, for a guessed due date would be worse.
+// It panics if f is not valid, because a guessed due date would be worse.
 func (d Date) After(f Frequency, n int) Date {
 	switch f {
 	case Weekly:

@@ -17,7 +17,7 @@ func (f Frequency) Valid() bool { return f == Weekly || f == Fortnightly || f ==
 // MaxInstalments is the largest number of instalments of one plan.
 const MaxInstalments = 600
 
-// What ByNumber and ByAmount say of a plan that cannot be.
+// The errors of ByNumber and ByAmount for a plan that is impossible.
 var (
 	ErrNoPrincipal  = errors.New("the amount to finance must be above zero")
 	ErrNumber       = errors.New("the number of instalments must be from 1 to 600")
@@ -26,7 +26,7 @@ var (
 )
 
 // Instalments are the equal parts of a principal. All but the last are Regular;
-// the last is Final, which equals Regular where the principal divides evenly.
+// the last is Final, which equals Regular if the principal divides evenly.
 // (Number − 1) × Regular + Final is the principal, to the cent.
 type Instalments struct {
 	Number  int
@@ -83,7 +83,7 @@ func (i Instalments) Residual() bool { return i.Final != i.Regular }
 // else, for there is no interest.
 type Pricing struct {
 	Price     Cents
-	Upfront   Cents // initial payment; 0 where there is none
+	Upfront   Cents // initial payment; 0 if there is none
 	Principal Cents // amount to finance
 }
 

@@ -6,10 +6,10 @@ type ChargeType string
 const (
 	InitialPayment  ChargeType = "initial_payment"
 	Instalment      ChargeType = "instalment"
-	FinalInstalment ChargeType = "final_instalment" // the last, where it differs from the regular one
+	FinalInstalment ChargeType = "final_instalment" // the last one, if it differs from the regular one
 )
 
-// Label returns the words for a reader: "Initial payment".
+// Label returns the name for people: "Initial payment".
 func (t ChargeType) Label() string {
 	switch t {
 	case InitialPayment:
@@ -34,11 +34,11 @@ type Charge struct {
 // one period later; without one the instalments start on the first date. The charges sum to
 // the course price. Every page, document and export takes its planned dates and amounts from here.
 //
-// The plan is one that was accepted: its frequency is valid, and it has an instalment at least.
+// The plan must be one that was accepted: its frequency is valid, and it has at least one instalment.
 func Schedule(upfront Cents, plan Plan) []Charge {
 	charges := make([]Charge, 0, 1+plan.Number)
 	add := func(what ChargeType, amount Cents) {
-		periods := len(charges) // one charge a period, whatever it is
+		periods := len(charges) // one charge a period, of any type
 		due := plan.First.After(plan.Frequency, periods)
 		charges = append(charges, Charge{periods + 1, what, due, amount})
 	}

@@ -30,7 +30,7 @@ type Processor interface {
 	//
 	// It is called by polls and by the setup page, at most every two seconds by each for a billing request, before a
 	// confirm, and now and then for setups whose outcome is not final. After an error a poll is answered from the record,
-	// and a confirm is told to try again.
+	// and a confirm is refused with BUSY.
 	Observe(ctx context.Context, account Account, setup checkout.Setup) (checkout.Observation, error)
 
 	// Ready returns nil if the processor can be reached and would take a Begin. It changes
@@ -40,7 +40,7 @@ type Processor interface {
 
 // ProcessorInfo describes a processor.
 type ProcessorInfo struct {
-	Name        string // as providers are told it: "gocardless"
+	Name        string // as providers see it: "gocardless"
 	Environment catalogue.Environment
 	// PageOrigins are the origins, scheme://host[:port], of the pages that Begin sends payers to, where they are not the
 	// service's own: a browser leaves the setup page for no other.

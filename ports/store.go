@@ -91,7 +91,7 @@ type Outbox interface {
 	Backlog(ctx context.Context) (pending int, oldest time.Time, err error)
 }
 
-// ExpiredLease is a checkout with a pending event that nobody delivers.
+// ExpiredLease is a checkout with a pending event whose lease has ended.
 type ExpiredLease struct {
 	CheckoutID   string
 	ProviderCode string

@@ -12,10 +12,10 @@ import (
 // Caller is an authenticated provider.
 type Caller struct {
 	ProviderCode string
-	KeyID        string // of its API key; "" where it has none
+	KeyID        string // of its API key; "" if it has none
 }
 
-// Authenticate returns whose key this is. It writes nothing. The refusals are
+// Authenticate returns the caller to whom the key belongs. It writes nothing. The refusals are
 // MISSING_API_KEY for an empty key, and INVALID_API_KEY.
 func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, err error) {
 	defer recovered(&err)
@@ -36,8 +36,8 @@ func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, 
 	return Caller{ProviderCode: found.Provider, KeyID: found.ID}, nil
 }
 
-// admit returns the caller's provider, if the provider that the request names is the caller
-// and its configuration allows calls.
+// admit returns the caller's provider if the request names no other provider and the provider's configuration
+// allows calls.
 func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optional[string]) (catalogue.Provider, error) {
 	p, err := found(s.configured.provider(ctx, s.now(), caller.ProviderCode))
 	if err != nil {

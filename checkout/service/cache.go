@@ -9,14 +9,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// How old the operator's configuration may be when it is used: a running server refuses a
-// revoked key within a second, and sees a provider file that was applied within five.
+// How long the operator's configuration is cached: a running server refuses a
+// revoked key within a second, and uses a provider file within five seconds of its being applied.
 const (
 	keyLife           = 500 * time.Millisecond
 	configurationLife = 2 * time.Second
 )
 
-// configured reads the operator's configuration, which every request needs and which seldom changes.
+// configured reads the operator's configuration through caches: every request needs it, and it seldom changes.
 type configured struct {
 	store     ports.Store
 	keys      *cache[[32]byte, catalogue.Key]
@@ -54,8 +54,8 @@ func (c configured) course(ctx context.Context, now time.Time, provider, code st
 // cacheSize is how many values a cache keeps at least.
 const cacheSize = 4096
 
-// cache keeps what was read for a short time, so that a busy provider's requests do not each
-// read what seldom changes. What was not found is not kept.
+// cache keeps values for a short time, so that the requests of a busy provider do not each
+// read what seldom changes. Errors are not kept.
 type cache[K comparable, V any] struct {
 	life   time.Duration
 	values *bounded.Map[K, cached[V]]

@@ -58,7 +58,7 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd che
 	return confirmed, nil
 }
 
-// confirm answers a repeat at once, and otherwise confirms a checkout at most once at a time, so
+// confirm answers a repeat at once. Otherwise it holds a lock on the checkout while it confirms it, so
 // that its agreement is rendered once.
 func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue.Provider, id string,
 	cmd checkout.Confirm) (Confirmed, checkout.Change, error) {
@@ -84,7 +84,8 @@ func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue
 			return Confirmed{Checkout: change.Next}, change, nil
 		case errors.Is(err, checkout.ErrAlreadyConfirmed):
 			return already(stored)
-		case errors.Is(err, checkout.ErrOutdated), errors.Is(err, ports.ErrDuplicate): // its direct debit, its number
+		case errors.Is(err, checkout.ErrOutdated): // prepare it again, with the direct debit as it is now
+		case errors.Is(err, ports.ErrDuplicate): // or with another number
 		default:
 			return Confirmed{}, checkout.Change{}, err
 		}
@@ -92,8 +93,8 @@ func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue
 	return Confirmed{}, checkout.Change{}, checkout.Busy()
 }
 
-// conclude makes one attempt at a confirm: it looks at the checkout and at its setup, as the processor has it now,
-// prepares the agreement, and stores what is decided for good.
+// conclude makes one attempt at a confirm: it reads the checkout, asks the processor about its setup, prepares the
+// agreement, decides for good, and stores the change.
 func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogue.Provider, id string,
 	cmd checkout.Confirm) (checkout.Checkout, checkout.Change, error) {
 	stored, err := s.matching(ctx, caller, id, cmd)
@@ -125,7 +126,7 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 	return latest, change, err
 }
 
-// matching returns the caller's checkout if this confirm is for it; with checkout.ErrAlreadyConfirmed for a repeat.
+// matching returns the caller's checkout if this confirm is for it. The error is checkout.ErrAlreadyConfirmed for a repeat.
 func (s *Service) matching(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (checkout.Checkout, error) {
 	stored, err := s.owned(ctx, caller, id)
 	if err != nil {
@@ -134,9 +135,9 @@ func (s *Service) matching(ctx context.Context, caller Caller, id string, cmd ch
 	return stored, cmd.Matches(stored, s.tokenText(stored))
 }
 
-// prepare renders the agreement. If it cannot be rendered the confirm goes on without its PDF, so that a name with a
-// character that no font has does not stop a payer, and the failure is reported. While the printer is busy the confirm
-// is refused instead: the same request may be sent again.
+// prepare renders the agreement. If that fails, the failure is reported and the confirm continues without a PDF: a name
+// with a character that no font has must not block a payer. If the printer is busy the confirm is refused instead, and
+// the same request may be sent again.
 func (s *Service) prepare(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
 	cmd checkout.Confirm) (checkout.Prepared, error) {
 	now := s.now()

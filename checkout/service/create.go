@@ -16,7 +16,7 @@ import (
 const (
 	// retryStep is how much longer a create waits before each further attempt.
 	retryStep = 10 * time.Millisecond
-	// recentOrders is how many orders are remembered as not new.
+	// recentOrders is how many orders are remembered as seen recently.
 	recentOrders = 16384
 )
 
@@ -27,7 +27,7 @@ type Opened struct {
 	IdempotencyKey string // of this request, if it is a replay
 	SetupURL       string // "" once the checkout is confirmed, like Token
 	Token          string
-	SentFinal      bool // the request has a final instalment: it is echoed, also where it equals the others
+	SentFinal      bool // the request has a final instalment: it is echoed, even if it equals the others
 }
 
 // Create opens a checkout, or finds the one that the same order opened before (section 4), with its setup as a poll
@@ -64,10 +64,10 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	return opened, nil
 }
 
-// create replays the order's checkout, or opens one. An order that no create named lately is most likely new, and
-// storing its checkout shows for sure whether it is: an order is looked up only where a create named it lately, or the
-// first attempt failed, for whatever reason, since an order on record is answered from the record. invalid is what is
-// wrong with a command that only the other pricing mode allows: it can only be a replay.
+// create replays the order's checkout, or opens one. An order that this process has not seen recently is most likely
+// new, so the first attempt inserts its checkout without looking: the order is looked up only if it was seen recently,
+// or if the first attempt failed for any reason. invalid is what is wrong with a command that only the other
+// pricing mode allows: it can only be a replay.
 func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, invalid error) (Opened, checkout.Change, error) {
 	name := checkout.DefaultKey(provider.Code, cmd.OrderID.Value)
 	_, known := s.recent.Get(name)
@@ -93,8 +93,8 @@ func attempts(ctx context.Context) iter.Seq[int] {
 	}
 }
 
-// attempt makes one attempt at a create, by what is on record if it is to look. It returns ports.ErrDuplicate if
-// the order or the key was taken meanwhile.
+// attempt makes one attempt at a create. If look is true it reads what is on record first. It returns
+// ports.ErrDuplicate if the order or the key was taken meanwhile.
 func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, invalid error, look bool) (Opened, checkout.Change, error) {
 	var on checkout.Existing
 	var err error
@@ -191,7 +191,7 @@ func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd che
 	return s.answer(change.Next, cmd, false), change, nil
 }
 
-// answer returns the answer to a create, with the setup page while there is one to open.
+// answer returns the answer to a create, with the setup pair unless the checkout is confirmed.
 func (s *Service) answer(c checkout.Checkout, cmd checkout.Create, replay bool) Opened {
 	o := Opened{Checkout: c, Replay: replay, SentFinal: cmd.Final.Given}
 	if replay {

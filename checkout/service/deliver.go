@@ -17,14 +17,14 @@ const (
 	leaseDuration = 10 * time.Second
 	// runLimit is more than a run of attempts takes: three of two seconds and the delays between them.
 	runLimit = 8 * time.Second
-	// deliverLimit is how long a request stays for its events, those of others before its own included.
+	// deliverLimit is how long a request waits for its events, including earlier ones that others deliver.
 	deliverLimit = 35 * time.Second
-	// waitStep is how often a request looks whether an earlier event of its checkout is settled.
+	// waitStep is how often a request checks whether an earlier event of its checkout is settled.
 	waitStep = 100 * time.Millisecond
 )
 
-// deliver sends the events of a change that a request committed, before the request is answered. What it
-// cannot finish stays in the outbox for recovery.
+// deliver sends the events of a change that a request committed, before the request is answered. Events that it
+// cannot finish stay in the outbox for recovery.
 func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, committed []events.Event) {
 	if !provider.Destination.Configured() {
 		for range committed {
@@ -63,8 +63,8 @@ var (
 	errStopping = errors.New("the service stops; the next process goes on")
 )
 
-// deliverLeased delivers until no event of ours is left, and waits for those of others before them, unless
-// the service stops: their deliverer may have stopped too.
+// deliverLeased delivers until no event of ours is pending. It waits for earlier events that others have leased, unless
+// the service is stopping: then their deliverer may have stopped too.
 func (d deliverer) deliverLeased(ctx context.Context) (err error) {
 	defer recovered(&err)
 	for {
@@ -88,7 +88,7 @@ func (d deliverer) deliverLeased(ctx context.Context) (err error) {
 	}
 }
 
-// release gives up the leases of our events, so that another process may go on at once.
+// release gives up the leases of our events, so that another process may take them over at once.
 func (d deliverer) release(ctx context.Context, pending []ports.PendingEvent) error {
 	var failed error
 	for _, e := range pending {
@@ -104,7 +104,7 @@ func (d deliverer) release(ctx context.Context, pending []ports.PendingEvent) er
 	return failed
 }
 
-// deliverExpired delivers until no event is left, or the next one is leased to another.
+// deliverExpired delivers until no event is pending, or the next one is leased to another.
 func (d deliverer) deliverExpired(ctx context.Context) (err error) {
 	defer recovered(&err)
 	for {
@@ -138,7 +138,7 @@ func (d deliverer) deliver(ctx context.Context, e ports.PendingEvent) error {
 	err = d.cfg.Store.SettleEvent(ctx, e.Event.ID, epoch, status, attempts)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
-		return errLeased // who has the lease now settles it
+		return errLeased // the holder of the lease settles it
 	case err != nil:
 		return err
 	}
@@ -150,7 +150,7 @@ func (d deliverer) deliver(ctx context.Context, e ports.PendingEvent) error {
 	return nil
 }
 
-// lease makes the lease ours for at least as long as a run takes, and returns its epoch and when it ends.
+// lease ensures that we have the lease for at least as long as a run takes, and returns its epoch and when it ends.
 func (d deliverer) lease(ctx context.Context, e ports.PendingEvent) (epoch int64, until time.Time, err error) {
 	now := d.now()
 	ours := d.leases[e.Event.ID] == e.Epoch

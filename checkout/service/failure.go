@@ -14,7 +14,7 @@ import (
 type Operation string
 
 const (
-	OperationServe   Operation = "serve request"       // the caller was told only that the service is busy, or another attempt followed
+	OperationServe   Operation = "serve request"       // the caller was answered BUSY, or another attempt followed
 	OperationPrint   Operation = "render agreement"    // the confirm goes on; after two such it has no PDF
 	OperationObserve Operation = "observe setup"       // the processor did not answer; the record does
 	OperationSweep   Operation = "look for due setups" // setups are looked at later
@@ -30,15 +30,15 @@ const (
 type Severity string
 
 const (
-	Warning Severity = "warning" // it passes by itself, or is not the service's own failure
-	Error   Severity = "error"   // somebody should look
+	Warning Severity = "warning" // it passes by itself, or is not a failure of the service itself
+	Error   Severity = "error"   // an operator should look at it
 )
 
 // Failure is something that went wrong and that is not returned to a caller, or not in full.
 type Failure struct {
 	Operation  Operation
 	Severity   Severity
-	CheckoutID string // "" where the failure is of none, like EventID
+	CheckoutID string // "" if the failure is of none, like EventID
 	EventID    string
 	Attempt    int // of OperationSend and OperationPrint, from 1; 0 otherwise
 	Err        error
@@ -51,8 +51,8 @@ func (s *Service) report(ctx context.Context, f Failure) {
 	}
 }
 
-// fail names what failed. What failed only because there was no time for it becomes the refusal that
-// says so, and its cause is reported.
+// fail adds to an error what failed. If the cause is a lack of time, it is reported, and the error becomes the refusal
+// BUSY.
 func (s *Service) fail(ctx context.Context, doing string, err error) error {
 	err = fmt.Errorf("%s: %w", doing, err)
 	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
@@ -62,14 +62,14 @@ func (s *Service) fail(ctx context.Context, doing string, err error) error {
 	return err
 }
 
-// recovered, deferred, turns a panic in a port into the error of the method or goroutine that it would have ended.
+// recovered, when deferred, turns a panic in a port into an error of the method or goroutine.
 func recovered(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 	}
 }
 
-// call calls a hook, which must not stop what it is told of.
+// call calls a hook. A panic in it is reported and has no other effect.
 func (s *Service) call(ctx context.Context, checkoutID string, hook func()) {
 	var err error
 	func() {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// locks are mutexes by name, which take memory only while they are held. The zero value is ready to use.
+// locks are named mutexes, which use memory only while they are held. The zero value is ready to use.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]*lock

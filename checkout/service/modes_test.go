@@ -148,6 +148,28 @@ func TestACheckoutGoesOnAfterItsProviderChangedItsMode(t *testing.T) {
 	}
 }
 
+// A final instalment that was sent is echoed, also where it equals the others.
+func TestAFinalInstalmentThatWasSentIsRemembered(t *testing.T) {
+	w := newWorld(t)
+	w.configure(t, legacy())
+	for _, tt := range []struct {
+		order string
+		final checkout.Optional[money.Cents]
+	}{
+		{"A", checkout.Some[money.Cents](697_50)},
+		{"B", checkout.Optional[money.Cents]{}},
+	} {
+		cmd := legacyCreate(tt.order)
+		cmd.Number, cmd.Regular, cmd.Final = checkout.Some(4), checkout.Some[money.Cents](697_50), tt.final
+		for _, replay := range []bool{false, true} {
+			o, err := w.Create(t.Context(), caller, cmd)
+			if err != nil || o.Replay != replay || o.SentFinal != tt.final.Given {
+				t.Errorf("order %s, replay %v: sent %v, %v; want %v", tt.order, o.Replay, o.SentFinal, err, tt.final.Given)
+			}
+		}
+	}
+}
+
 // One key means one enrolment, however it is spelled: as a header, or as the default that comes without one.
 func TestOneKeyOnTwoOrders(t *testing.T) {
 	keyed := func(order, key string) checkout.Create {

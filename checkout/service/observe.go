@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Checkout returns the caller's checkout, its setup as fresh as the processor answers within Config.PollTimeout.
+// Checkout returns the caller's checkout, with its setup as the processor reports it within Config.PollTimeout.
 // The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND and BUSY.
 func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c checkout.Checkout, err error) {
 	defer recovered(&err)
@@ -36,9 +36,9 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 	return fresh
 }
 
-// Refresh asks the processor about a checkout's setup now, on behalf of no caller, and stores what is new: for the
-// receiver of a processor's notifications, which must not be acknowledged unless this succeeds. It waits for
-// Config.ProcessorTimeout. The only refusals are CHECKOUT_NOT_FOUND and BUSY.
+// Refresh asks the processor about a checkout's setup now, without a caller and without a cache, and stores what is
+// new. It is for the receiver of a processor's notifications, which must not acknowledge one unless this succeeds. It
+// waits at most Config.ProcessorTimeout for the processor. The only refusals are CHECKOUT_NOT_FOUND and BUSY.
 func (s *Service) Refresh(ctx context.Context, checkoutID string) (checkout.Checkout, error) {
 	return s.refreshFound(ctx, func(ctx context.Context) (checkout.Checkout, error) {
 		return s.cfg.Store.Checkout(ctx, checkoutID)
@@ -114,7 +114,8 @@ func (s *Service) observeWithin(ctx context.Context, c checkout.Checkout, limit 
 	return s.cfg.Processor.Observe(ctx, account, c.Setup)
 }
 
-// account returns whose setup the processor is asked about. A provider that was removed has no account any more.
+// account returns the account of the provider whose setup the processor is asked about. A provider that was removed has
+// no account id any more.
 func (s *Service) account(ctx context.Context, providerCode string) (ports.Account, error) {
 	account := ports.Account{ProviderCode: providerCode, Environment: s.cfg.Environment}
 	p, err := found(s.configured.provider(ctx, s.now(), providerCode))
@@ -149,7 +150,7 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 	}
 	fresh, err := s.updateSetup(ctx, stored.ID, func(c checkout.Checkout) checkout.Change {
 		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
-			return checkout.Change{Next: c} // the payer began anew meanwhile
+			return checkout.Change{Next: c} // the payer has begun another try meanwhile
 		}
 		return c.Observe(seen, now)
 	})
@@ -162,7 +163,7 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 // errNothingNew ends an update that would change nothing.
 var errNothingNew = errors.New("nothing is new")
 
-// updateSetup stores what decide makes of a checkout's setup, if that changes it, and tells the embedding program.
+// updateSetup stores what decide makes of a checkout's setup if that changes it, and calls the hook.
 func (s *Service) updateSetup(ctx context.Context, id string, decide func(checkout.Checkout) checkout.Change) (checkout.Checkout, error) {
 	change, err := s.update(ctx, id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 		change := decide(c)

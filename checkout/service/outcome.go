@@ -20,7 +20,7 @@ const (
 	OutcomeDelivered     Outcome = "event delivered"      // a receiver took an event
 	OutcomeFailed        Outcome = "event failed"         // the attempts to deliver an event are used up
 	OutcomeNotConfigured Outcome = "event not configured" // an event had no destination
-	OutcomeRecovery      Outcome = "recovery"             // an event that its request left was settled after all
+	OutcomeRecovery      Outcome = "recovery"             // an event that its request left behind was settled
 )
 
 // Outcomes lists every outcome, for tables that must be complete.

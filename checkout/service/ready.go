@@ -14,11 +14,11 @@ import (
 const (
 	// readyLimit is how long a check of readiness may take.
 	readyLimit = time.Second
-	// readyFor is how long its outcome is believed: anyone may ask, and a check writes to the store.
+	// readyFor is how long its outcome is cached: anyone may ask, and a check writes to the store.
 	readyFor = time.Second
 )
 
-// Readiness is what a provider may know of the service before it has a key (section 4).
+// Readiness is what a provider may know about the service before it has a key (section 4).
 type Readiness struct {
 	Environment                   catalogue.Environment
 	BaseURL                       string
@@ -41,7 +41,7 @@ func (s *Service) Readiness(ctx context.Context) Readiness {
 	}
 }
 
-// lookForDestinations finds out whether a provider that may be used has a destination.
+// lookForDestinations stores whether any usable provider has a destination.
 func (s *Service) lookForDestinations(ctx context.Context) error {
 	providers, err := s.cfg.Store.Providers(ctx)
 	s.destinations.Store(slices.ContainsFunc(providers, func(p catalogue.Provider) bool {
@@ -59,15 +59,15 @@ type Health struct {
 // OK reports whether nothing is wrong.
 func (h Health) OK() bool { return h.Store == nil && h.Processor == nil }
 
-// Health checks what the service depends on, within a second. However many call it, each check is made
-// once at a time and at most once a second; a failed one is reported, once.
+// Health checks what the service depends on, within a second. However many callers there are, each check runs
+// at most once at a time and once a second; a failed check is reported once.
 func (s *Service) Health(ctx context.Context) Health {
 	store := s.storeReady.begin(s.cfg.Now, s.check("the store", s.cfg.Store.Ready))
 	processor := s.processorReady.begin(s.cfg.Now, s.check("the processor", s.cfg.Processor.Ready))
 	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
 }
 
-// Backlog returns how many events are pending, those being delivered included, and the age of the oldest: 0
+// Backlog returns how many events are pending, including those being delivered, and the age of the oldest, which is 0
 // if there is none.
 func (s *Service) Backlog(ctx context.Context) (pending int, age time.Duration, err error) {
 	defer recovered(&err)
@@ -81,7 +81,7 @@ func (s *Service) Backlog(ctx context.Context) (pending int, age time.Duration, 
 	return pending, age, nil
 }
 
-// check returns a check that names what is not ready, and reports it.
+// check returns a check whose error names what is not ready, and which reports that error.
 func (s *Service) check(what string, ready func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := func() (err error) {
@@ -113,7 +113,7 @@ type outcome struct {
 	at    time.Time
 }
 
-// begin returns the latest outcome while it is fresh or still to come, and otherwise that of a new check.
+// begin returns the latest outcome if it is fresh or still pending, and otherwise starts a new check.
 func (p *probe) begin(now func() time.Time, check func(context.Context) error) *outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +132,7 @@ func (p *probe) begin(now func() time.Time, check func(context.Context) error) *
 	return o
 }
 
-// holds reports whether no other check is needed yet.
+// holds reports whether no new check is needed yet.
 func (o *outcome) holds(now time.Time) bool {
 	select {
 	case <-o.done:
@@ -144,7 +144,7 @@ func (o *outcome) holds(now time.Time) bool {
 
 var errOverdue = errors.New("no answer within a second")
 
-// wait returns the outcome when it is there, or an error at the end of the check's time or of ctx.
+// wait returns the outcome as soon as there is one, or an error when the time of the check or ctx ends.
 func (o *outcome) wait(ctx context.Context) error {
 	select {
 	case <-o.done:

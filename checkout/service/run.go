@@ -21,10 +21,11 @@ const (
 	observers  = 4
 )
 
-// Run does the background work until ctx ends, and returns when the work in hand is done. Every process runs it. It
-// takes up the deliveries that a crash cut off, now and every second, and looks at the setups that were begun and whose
-// outcome is not final, ever less often the older they are. Once ctx has ended, requests that are still under way
-// make no second attempt at a delivery, so that a server drains quickly; what they leave is taken up by the next process.
+// Run does the background work until ctx ends, and returns when the work in progress is done. Every process runs it. It
+// takes over the deliveries that a crash cut off, now and every second, and asks the processor about setups that were
+// begun and whose outcome is not final, less and less often the older they are. Once ctx has ended, requests in
+// progress make no second attempt at a delivery, so that a server drains quickly; the next process takes over what they
+// leave.
 func (s *Service) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
 	r := recovery{Service: s, busy: make(map[string]bool)}
@@ -49,8 +50,8 @@ func every(ctx context.Context, period time.Duration, work func(context.Context)
 	}
 }
 
-// recovery delivers the events whose lease has ended. Each provider's events are delivered apart from
-// those of others, whose receivers may hang.
+// recovery delivers the events whose lease has ended. Each provider's events are delivered separately, because the
+// receivers of others may hang.
 type recovery struct {
 	*Service
 	deliveries sync.WaitGroup
@@ -104,7 +105,7 @@ func (r *recovery) release(provider string) {
 	delete(r.busy, provider)
 }
 
-// sweep looks at the setups that are due.
+// sweep asks the processor about the setups that are due.
 func (s *Service) sweep(ctx context.Context) {
 	ids, err := s.due(ctx)
 	if err != nil {
@@ -126,11 +127,11 @@ func (s *Service) due(ctx context.Context) (ids []string, err error) {
 	return s.cfg.Store.DueSetups(ctx, s.now(), sweepBatch)
 }
 
-// errNotDue ends an update of a setup that another process looks at.
+// errNotDue ends the update of a setup that another process is looking at.
 var errNotDue = errors.New("the setup is not due")
 
-// look asks the processor about a setup that is due. That it is looked at is stored first, so that of several
-// processes one does.
+// look asks the processor about a setup that is due. The next look is stored first, so that of several
+// processes only one asks.
 func (s *Service) look(ctx context.Context, id string) (err error) {
 	defer recovered(&err)
 	now := s.now()
@@ -150,7 +151,7 @@ func (s *Service) look(ctx context.Context, id string) (err error) {
 	return err
 }
 
-// failed reports a failure of the background work, unless that is because it ends.
+// failed reports a failure of the background work, unless it is being stopped.
 func (s *Service) failed(ctx context.Context, f Failure) {
 	if ctx.Err() == nil {
 		s.report(ctx, f)

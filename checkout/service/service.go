@@ -38,7 +38,7 @@ const (
 	defaultPollTimeout      = time.Second
 	defaultProcessorTimeout = 5 * time.Second
 
-	// waitLimit is how long a call waits for the store and for others before it answers that the service is busy.
+	// waitLimit is how long a call waits for the store and for other calls before it answers that the service is busy.
 	waitLimit = 10 * time.Second
 )
 
@@ -73,12 +73,12 @@ type Config struct {
 	Count  func(Outcome) // called with every outcome, concurrently; it must not block. Optional
 }
 
-// Hooks tell the program that embeds a service what was committed. They are called by the process that made the
+// Hooks notify the program that embeds a service of what was committed. They are called by the process that made the
 // change, after its commit and before its caller is answered, concurrently, and at most once: a crash in between loses
-// the call. Events are for what must not be missed. A hook that is nil is not called.
+// the call. Use events for what must not be missed. A nil hook is not called.
 type Hooks struct {
 	Created      func(context.Context, checkout.Checkout)
-	SetupChanged func(context.Context, checkout.Checkout) // the setup was begun, or the processor says something new of it
+	SetupChanged func(context.Context, checkout.Checkout) // the setup was begun, or the processor reported something new about it
 	Confirmed    func(context.Context, checkout.Checkout, agreement.Agreement)
 }
 
@@ -91,8 +91,8 @@ type Service struct {
 	viewed     *observations                  // by setup pages
 	zone       *time.Location                 // of due dates and agreement numbers
 	recent     *bounded.Map[string, struct{}] // orders that a create named
-	confirming locks                          // one confirm of a checkout renders its agreement at a time
-	stopping   atomic.Bool                    // Run has been told to end
+	confirming locks                          // at most one confirm of a checkout renders its agreement at a time
+	stopping   atomic.Bool                    // Run is ending
 
 	storeReady, processorReady, configurationReady probe
 	destinations                                   atomic.Bool // a provider that may be used has one
@@ -203,8 +203,8 @@ func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, waitLimit)
 }
 
-// detached is the context of a call that changes something: it goes on when the caller hangs up, so
-// that what was begun ends one way or the other.
+// detached is the context of a call that changes something: it continues when the caller hangs up, so
+// that what was begun is completed or fails as a whole.
 func detached(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), limit)
 }

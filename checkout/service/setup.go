@@ -18,9 +18,9 @@ type SetupPage struct {
 	State       checkout.PageState
 	Token       string
 	Superseded  bool               // a later token was issued
-	Provider    catalogue.Provider // only its code and name where the operator removed it
+	Provider    catalogue.Provider // only its code, also as its name, if the operator removed it
 	Checkout    checkout.Checkout
-	Schedule    []money.Charge // due on the days on which they are collected, if the enrolment is confirmed today
+	Schedule    []money.Charge // with the collection dates as due dates, if the enrolment is confirmed today
 	Planned     money.Date     // the first payment date that was agreed, or that the provider prefers
 	Completed   time.Time      // when the setup was completed, in New Zealand time; zero before
 	DebitTerms  agreement.DebitTerms
@@ -29,9 +29,9 @@ type SetupPage struct {
 	epoch int // of the token
 }
 
-// SetupPage returns the page that a setup token opens; it stores nothing. Where a setup was begun it shows what the
-// processor said of it at most two seconds ago, or says within Config.PollTimeout, and else what is on record.
-// SETUP_LINK_UNKNOWN for a token that no secret of ours signed.
+// SetupPage returns the page that a setup token opens; it stores nothing. If a setup was begun it shows what the
+// processor reported at most two seconds ago, or reports within Config.PollTimeout, and otherwise what is on record. The
+// refusals are SETUP_LINK_UNKNOWN, for a token that was not signed by one of our secrets, and BUSY.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
@@ -72,7 +72,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	return s.pageOf(SetupPage{Token: token, Provider: *p, LenderTerms: s.cfg.Terms, epoch: epoch}, *c), nil
 }
 
-// pageOf returns the page with everything that follows from the state of the checkout.
+// pageOf returns the page with every field that depends on the state of the checkout.
 func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	page.Checkout = c
 	page.State = c.Page(page.Provider, s.cfg.Environment, page.epoch, s.now())
@@ -106,8 +106,8 @@ func (s *Service) earliest(page SetupPage) money.Date {
 	return page.DebitTerms.Earliest(day)
 }
 
-// BeginSetup starts the bank setup and returns where the payer's browser goes: to the processor, or back to the setup
-// page when there is nothing to do there. That the payer went on is kept as the consent to the direct debit terms. The
+// BeginSetup starts the bank setup and returns where the payer's browser goes next: to the processor, or back to the
+// setup page if there is nothing to do there. It is stored as the payer's consent to the direct debit terms. The
 // refusals are SETUP_LINK_UNKNOWN, SETUP_LINK_EXPIRED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and BUSY.
 func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkout.Acceptance) (url string, err error) {
 	defer recovered(&err)
@@ -117,7 +117,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 	if err != nil {
 		return "", err
 	}
-	if page.State != checkout.PageNotEnabled { // the payer may have set it up at the bank, and closed that page
+	if page.State != checkout.PageNotEnabled { // the payer may have completed it at the bank and closed that page
 		fresh, err := s.refresh(ctx, page.Checkout, s.observe)
 		if err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: page.Checkout.ID, Err: err})
@@ -145,7 +145,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 	return request.URL, err
 }
 
-// begin makes a billing request for a try, or finds the one that was made for it.
+// begin creates the billing request of a try, or finds it if it exists.
 func (s *Service) begin(ctx context.Context, page SetupPage, try int) (ports.BillingRequest, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProcessorTimeout)
 	defer cancel()

@@ -11,8 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// update stores what decide makes of a checkout, and returns the change. A refusal or another answer of decide is
-// returned as it is.
+// update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
 func (s *Service) update(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
 	var change checkout.Change
@@ -53,7 +52,7 @@ func enqueue(provider catalogue.Provider, now time.Time) ports.Enqueue {
 	return ports.Enqueue{Status: events.Pending, Until: now.Add(leaseDuration)}
 }
 
-// tokenText returns the text of the latest token of a checkout, or "" if its secret is gone.
+// tokenText returns the text of the latest token of a checkout, or "" if its secret is not in the keyring any more.
 func (s *Service) tokenText(c checkout.Checkout) string {
 	text, _ := s.cfg.Keyring.Text(c.ID, c.Latest())
 	return text

@@ -82,8 +82,8 @@ func CheckName(s string) string {
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
 // CheckEmail returns what is wrong with an e-mail address: the faults of Check and of CheckReadable, or that it is not
-// one plain address, which is a local part and a host of two or more labels. Letters of any script may stand in both. Whether mail arrives
-// there is not checked.
+// one plain address, which is a local part and a host of two or more labels. Both may contain letters of any script.
+// Whether mail arrives there is not checked.
 func CheckEmail(s string) string {
 	if fault := cmp.Or(Check(s), CheckReadable(s)); fault != "" {
 		return fault

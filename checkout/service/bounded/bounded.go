@@ -1,10 +1,10 @@
-// Package bounded holds a map whose memory is bounded because it forgets.
+// Package bounded holds a map of bounded size, which forgets the entries that were not used recently.
 package bounded
 
 import "sync"
 
-// Map keeps the entries that were put in or used last: the latest size of them at least, and twice as many at
-// most. It is safe for concurrent use.
+// Map keeps the entries that were put in or used most recently: at least the latest size of them, and at most twice
+// as many. It is safe for concurrent use.
 //
 // Entries live in two generations. A full young generation becomes the old one, and the entries of the old one that
 // were not used since are forgotten.
@@ -45,7 +45,7 @@ func (m *Map[K, V]) Delete(key K) {
 	delete(m.old, key)
 }
 
-// Use returns the value of key, made by create if there is none. It counts as put in last.
+// Use returns the value of key, created by create if there is none, and marks it as used.
 func (m *Map[K, V]) Use(key K, create func() V) V {
 	m.mu.Lock()
 	defer m.mu.Unlock()
