@@ -26,8 +26,7 @@ func Idempotency(t *testing.T, open Open) {
 
 // byDefault returns what a create of the order without a header stores.
 func byDefault(n int, order string) checkout.Change {
-	c := opened(n)
-	return under(n, order, checkout.DefaultKey(c.Next.ProviderCode, order))
+	return under(n, order, checkout.DefaultKey("KOWHAI", order))
 }
 
 // under returns what a create of the order under the key stores.
