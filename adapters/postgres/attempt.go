@@ -118,7 +118,7 @@ func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	case limited.Err() != nil:
 		return nil, fmt.Errorf("%w: no connection in %v", ports.ErrBusy, acquireTimeout)
 	}
-	err, retryable := connectError(err)
+	retryable, err := connectError(err)
 	if retryable {
 		return nil, &retryableError{err: err, pause: lossPause}
 	}

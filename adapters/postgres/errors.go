@@ -70,7 +70,7 @@ func isLoss(err error) bool {
 	return is(err, connectionException, connectionDoesNotExist, connectionFailure, transactionUnknown)
 }
 
-// mapError wraps an error of the server in the error of package ports that it stands for.
+// mapError wraps an error of the server in the error of package ports that it means.
 func mapError(err error) error {
 	switch {
 	case err == nil:
@@ -84,9 +84,9 @@ func mapError(err error) error {
 	return err
 }
 
-// connectError returns an error that says why there is no connection, without any part of the connection string, which
-// errors of the driver quote, and whether to try again.
-func connectError(err error) (told error, retryable bool) {
+// connectError returns an error that says why there is no connection, and whether to try again. Errors of the driver
+// quote the connection string; this one has no part of it.
+func connectError(err error) (retryable bool, _ error) {
 	why, retryable := "there is no connection", true
 	errno, isErrno := errors.AsType[syscall.Errno](err)
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](err)
@@ -116,7 +116,7 @@ func connectError(err error) (told error, retryable bool) {
 		why = "the server closed the connection"
 	}
 	if retryable {
-		return fmt.Errorf("%w: connect: %s", ports.ErrBusy, why), true
+		return true, fmt.Errorf("%w: connect: %s", ports.ErrBusy, why)
 	}
-	return fmt.Errorf("connect: %s", why), false
+	return false, fmt.Errorf("connect: %s", why)
 }

@@ -85,7 +85,7 @@ func shellSetting(t *testing.T, shell *pgx.Conn, name string) (value string) {
 	return value
 }
 
-// oddSchema needs quotes wherever it stands.
+// oddSchema needs quotes in every statement.
 const oddSchema = `The "store's" schema.`
 
 func TestNewKeepsEveryPromise(t *testing.T) {

@@ -104,7 +104,7 @@ func almostDefaultKeys(t *testing.T, s ports.Admin) {
 }
 
 func concurrentKey(t *testing.T, s ports.Admin) {
-	for round, key := range []string{"key", checkout.DefaultKey("KOWHAI", "nobody's order")} {
+	for round, key := range []string{"key", checkout.DefaultKey("KOWHAI", "an order that is never opened")} {
 		errs := concurrently(many, func(i int) error {
 			n := round*many + i
 			return s.InsertCheckout(t.Context(), under(n, fmt.Sprint("order-", n), key), pending())
