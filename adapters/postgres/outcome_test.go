@@ -188,3 +188,36 @@ func TestUnknownOutcomeIsReported(t *testing.T) {
 		})
 	}
 }
+
+// A confirm that was stored must not be reported as not stored because a row is locked when its outcome is looked up.
+func TestLockDuringTheLookUpOfAnOutcome(t *testing.T) {
+	server := postgrestest.URL(t)
+	wire, url := through(t, server)
+	db := open(t, url, postgres.Options{})
+	insert(t, db, 1)
+	insert(t, db, 2)
+	if err := confirm(t.Context(), db, 1, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	other := connect(t, server)
+	locked := make(chan struct{})
+	err := confirm(t.Context(), db, 2, func() {
+		wire.fail(loseReply)
+		go func() {
+			defer close(locked)
+			// It waits for the confirm's commit.
+			_, err := other.PgConn().Exec(t.Context(), `BEGIN; SELECT 1 FROM checkouts WHERE id = '`+opened(2).Next.ID+`' FOR UPDATE`).ReadAll()
+			if err != nil {
+				t.Errorf("lock: %v", err)
+			}
+		}()
+	})
+	<-locked
+	if err == nil || errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrDuplicate) {
+		t.Errorf("got error %v, want one that says that the outcome is not known", err)
+	}
+	execute(t, other, `ROLLBACK`)
+	if c, err := db.Checkout(t.Context(), opened(2).Next.ID); err != nil || c.Status != checkout.Confirmed {
+		t.Errorf("Checkout = %+v, %v; want it confirmed", c, err)
+	}
+}

@@ -203,3 +203,33 @@ func TestLostConnectionsAreReplaced(t *testing.T) {
 		t.Errorf("%d checkouts on record, %v; want %d", n, err, 5*many)
 	}
 }
+
+// After a restart of the server, every connection of the pool is lost. A request must not find that out for each of
+// them, one after another.
+func TestRequestAfterARestartIsAnsweredSoon(t *testing.T) {
+	const connections = 20
+	place := postgrestest.URL(t)
+	db, shell := open(t, place, postgres.Options{}), connect(t, place)
+	var waiting, done sync.WaitGroup
+	waiting.Add(connections)
+	for n := range connections {
+		insert(t, db, n)
+		done.Go(func() {
+			err := db.UpdateCheckout(t.Context(), opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+				waiting.Done()
+				waiting.Wait() // until every connection is in use
+				return checkout.Change{Next: c}, nil
+			})
+			if err != nil {
+				t.Errorf("UpdateCheckout: %v", err)
+			}
+		})
+	}
+	done.Wait()
+	execute(t, shell, terminate)
+	began := time.Now()
+	insert(t, db, connections)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("the first request took %v", took)
+	}
+}
