@@ -32,7 +32,8 @@ type Agreements interface {
 type Configurer interface {
 	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide and
 	// stores what comes back in their place, all of it or nothing, atomically. decide may run more than once,
-	// and must not call the store; an error of it is returned as it is. Courses and options keep their order. Keys
+	// and must not call the store; an error of it is returned as it is, and a panic of it reaches the caller. ErrDuplicate
+	// if a provider's code comes twice, or a course's within a provider. Courses and options keep their order. Keys
 	// and checkouts are not changed.
 	ReplaceProviders(ctx context.Context,
 		decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error

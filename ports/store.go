@@ -28,7 +28,9 @@ type Store interface {
 type Checkouts interface {
 	// InsertCheckout stores the change's checkout and its events, or nothing. It returns ErrDuplicate if
 	// the provider already used the order id or the idempotency key, or if the checkout's or an event's id
-	// is taken. Of concurrent inserts of which each would make another a duplicate, one succeeds.
+	// is taken. Every checkout has a key, and two of one provider never have the same, whether it came in a header
+	// or is the default (checkout.DefaultKey). Of concurrent inserts of which each would make another a duplicate, one
+	// succeeds.
 	InsertCheckout(ctx context.Context, change checkout.Change, enqueue Enqueue) error
 
 	// Checkout returns the checkout, or ErrNotFound.
@@ -37,13 +39,16 @@ type Checkouts interface {
 	// CheckoutByOrder returns the provider's checkout of its order id, or ErrNotFound.
 	CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error)
 
-	// CheckoutByKey returns the provider's checkout that is bound to the idempotency key, or ErrNotFound.
+	// CheckoutByKey returns the provider's checkout that is bound to the idempotency key, or ErrNotFound. Of two
+	// that a version before this rule let have one key, it returns either.
 	CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error)
 
-	// CheckoutByBillingRequest returns the checkout whose latest billing request has this id, or ErrNotFound.
+	// CheckoutByBillingRequest returns the checkout whose latest billing request has this id, or ErrNotFound. A
+	// checkout without one is never found, not even by "".
 	CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error)
 
-	// CheckoutByMandate returns the checkout whose latest mandate has this id, or ErrNotFound.
+	// CheckoutByMandate returns the checkout whose latest mandate has this id, or ErrNotFound. A checkout without one
+	// is never found, not even by "".
 	CheckoutByMandate(ctx context.Context, id string) (checkout.Checkout, error)
 
 	// DueSetups returns the ids of at most limit checkouts whose setup is due to be looked at
@@ -55,7 +60,7 @@ type Checkouts interface {
 	// is, and a panic of decide reaches the caller; nothing is stored then. decide may run more than once, must not
 	// block and must not call the store. The identity of a checkout (id, provider, order, key) never changes.
 	// ErrNotFound if there is no such checkout; ErrDuplicate if the agreement's number or an event is on record, or the
-	// checkout has an agreement or document already.
+	// checkout has an agreement or document already; another error for a document without an agreement.
 	UpdateCheckout(ctx context.Context, id string, enqueue Enqueue,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 }

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,97 +15,56 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// The identity of a checkout never changes; its state may.
-const (
-	checkoutState = `request_id, created_ms, status, first_name, last_name, email,
-		course_code, course_name, price_cents, upfront_cents, principal_cents,
-		payment_frequency, number_of_instalments, instalment_cents, final_instalment_cents, first_payment_date,
-		contact_id, opportunity_id, dda_id, setup_tokens,
-		setup_try, billing_request_id, billing_request_status, mandate_status, authorisation_status,
-		account_holder, account_tail, setup_completed_ms,
-		confirmed_ms, confirmed_by_request_id, agreed_first_date, agreement_id, agreement_number, document_id, consent`
-	stateValues = `$5, $6, $7, $8, $9, $10,
-		$11, $12, $13, $14, $15,
-		$16, $17, $18, $19, $20,
-		$21, $22, $23, $24,
-		$25, $26, $27, $28, $29,
-		$30, $31, $32,
-		$33, $34, $35, $36, $37, $38, $39`
+var (
+	// A replay that inserts its order again is no error, and leaves no dead row.
+	insertCheckout = `INSERT INTO @.checkouts (` + column.Checkout.Names() + `)
+		VALUES (` + column.Checkout.Numbers(1) + `)
+		ON CONFLICT (provider_code, provider_order_id) DO NOTHING`
+	updateCheckout = `UPDATE @.checkouts SET (` + changing.Names() + `) = (` + changing.Numbers(2) + `) WHERE id = $1`
 
-	insertCheckout = `INSERT INTO checkouts (id, provider_code, provider_order_id, idempotency_key, ` + checkoutState + `)
-		VALUES ($1, $2, $3, nullif($4, ''), ` + stateValues + `)
-		ON CONFLICT (provider_code, provider_order_id) DO NOTHING` // a replay that tries is no error, and leaves no dead row
-	updateCheckout = `UPDATE checkouts SET (` + checkoutState + `) = (` + stateValues + `)
-		WHERE id = $1 AND provider_code = $2 AND provider_order_id = $3 AND coalesce(idempotency_key, '') = $4`
-
-	checkoutColumns = `id, provider_code, provider_order_id, coalesce(idempotency_key, ''), ` + checkoutState
-
-	checkouts      = `SELECT ` + checkoutColumns + ` FROM checkouts`
+	checkouts      = `SELECT ` + column.Checkout.Reads() + ` FROM @.checkouts`
 	selectCheckout = checkouts + ` WHERE id = $1`
 	lockCheckout   = selectCheckout + ` FOR UPDATE`
 	selectByOrder  = checkouts + ` WHERE provider_code = $1 AND provider_order_id = $2`
-	selectByKey    = checkouts + ` WHERE provider_code = $1 AND idempotency_key = $2`
+	// $3 is the order whose default key the key is, or NULL.
+	selectByKey = checkouts + ` WHERE id = coalesce(
+		(SELECT id FROM @.checkouts WHERE provider_code = $1 AND idempotency_key = $2),
+		(SELECT id FROM @.checkouts WHERE provider_code = $1 AND provider_order_id = $3 AND idempotency_key IS NULL))`
+	selectByBillingRequest = checkouts + `
+		WHERE billing_request_id COLLATE "C" = $1 AND billing_request_id <> '' ORDER BY seq LIMIT 1`
+	selectByMandate = checkouts + ` WHERE mandate_id = $1 AND mandate_id <> '' ORDER BY seq LIMIT 1`
+
+	changing     = slices.Concat(column.State, column.Lookups)
+	scanCheckout = scanColumns(column.Checkout)
 )
 
-// valuesOf are the values of insertCheckout and updateCheckout, as types that the driver knows.
-func valuesOf(c checkout.Checkout) []any {
-	price, plan, setup, done := c.Intent.Pricing, c.Intent.Plan, c.Setup, c.Confirmation
-	return []any{
-		c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey,
-		c.RequestID, column.Millis(c.CreatedAt), string(c.Status), c.Student.FirstName, c.Student.LastName, c.Student.Email,
-		c.CourseCode, c.Intent.CourseName, int64(price.Price), int64(price.Upfront), int64(price.Principal),
-		string(plan.Frequency), plan.Number, int64(plan.Regular), int64(plan.Final), column.Day(plan.First),
-		c.Records.ContactID, c.Records.OpportunityID, c.Records.DDAID, column.TokensText(c.Tokens),
-		setup.Try, setup.BillingRequestID, string(setup.BillingRequest), string(setup.Mandate), string(setup.Authorisation),
-		setup.AccountHolder, setup.AccountTail, column.Millis(setup.CompletedAt),
-		column.Millis(done.At), done.RequestID, column.Day(done.FirstPayment),
-		done.AgreementID, done.AgreementNumber, done.DocumentID, column.ConsentText(setup.Consent),
-	}
-}
-
-// intoCheckout is where checkoutColumns are read to, as types that the driver knows: of those of the
-// domain it finds out by reflection, value by value, what they are made of.
-func intoCheckout(c *checkout.Checkout) []any {
-	price, plan, setup, done := &c.Intent.Pricing, &c.Intent.Plan, &c.Setup, &c.Confirmation
-	return []any{
-		&c.ID, &c.ProviderCode, &c.OrderID, &c.IdempotencyKey,
-		&c.RequestID, column.Time(&c.CreatedAt), (*string)(&c.Status),
-		&c.Student.FirstName, &c.Student.LastName, &c.Student.Email,
-		&c.CourseCode, &c.Intent.CourseName, (*int64)(&price.Price), (*int64)(&price.Upfront), (*int64)(&price.Principal),
-		(*string)(&plan.Frequency), &plan.Number, (*int64)(&plan.Regular), (*int64)(&plan.Final), column.Date(&plan.First),
-		&c.Records.ContactID, &c.Records.OpportunityID, &c.Records.DDAID, column.Tokens(&c.Tokens),
-		&setup.Try, &setup.BillingRequestID, (*string)(&setup.BillingRequest), (*string)(&setup.Mandate), (*string)(&setup.Authorisation),
-		&setup.AccountHolder, &setup.AccountTail, column.Time(&setup.CompletedAt),
-		column.Time(&done.At), &done.RequestID, column.Date(&done.FirstPayment),
-		&done.AgreementID, &done.AgreementNumber, &done.DocumentID, column.Consent(&setup.Consent),
-	}
-}
-
-func scanCheckout(r pgx.CollectableRow) (c checkout.Checkout, err error) {
-	err = r.Scan(intoCheckout(&c)...)
-	return c, err
-}
+const (
+	selectDefaultKey = `SELECT id FROM @.checkouts
+		WHERE provider_code = $1 AND provider_order_id = $2 AND idempotency_key IS NULL`
+	selectDue = `SELECT id FROM @.checkouts WHERE look_again_ms <= $1 ORDER BY look_again_ms, seq LIMIT $2`
+)
 
 // InsertCheckout implements [ports.Checkouts]. It is one round trip and one commit.
-func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Queued) error {
+func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
 	c := change.Next
-	err := db.do(ctx, func(ctx context.Context, t *try) error {
-		var b pgx.Batch
+	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
+		if err := t.checkDefaultKey(ctx, c); err != nil {
+			return err
+		}
 		var taken error
-		b.Queue(insertCheckout, valuesOf(c)...).Exec(func(stored pgconn.CommandTag) error {
+		b := t.batch()
+		b.queue(insertCheckout, column.Checkout.Values(&c)...).Exec(func(stored pgconn.CommandTag) error {
 			if stored.RowsAffected() == 0 {
 				taken = fmt.Errorf("%w: the order is taken", ports.ErrDuplicate)
 			}
 			return nil
 		})
-		if err := queueAgreement(&b, change); err != nil {
-			return err
-		}
+		b.queueAgreement(change)
 		for i, e := range change.Events {
-			b.Queue(insertEvent, append(eventValues(e, queued), i+1)...)
+			b.queue(insertEvent, column.Event.Values(&e, c.ID, string(enqueue.Status), column.Millis(enqueue.Until), i+1)...)
 		}
-		err := t.commit(ctx, &b)
-		if t.doubt && (taken != nil || is(err, uniqueViolation)) {
+		err := t.commit(ctx, b)
+		if t.outcomeUnknown && (taken != nil || is(err, uniqueViolation)) {
 			if done, err := t.inserted(ctx, c); done || err != nil {
 				return err
 			}
@@ -117,9 +77,23 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, queued
 	return nil
 }
 
-// inserted tells whether it was an earlier try that stored what this one finds taken.
-func (t *try) inserted(ctx context.Context, c checkout.Checkout) (bool, error) {
-	list, err := rows(ctx, t.conn, scanCheckout, selectCheckout, c.ID)
+// checkDefaultKey returns ErrDuplicate if the key is the default key of another order that an earlier version stored,
+// with NULL for its key. Of other checkouts the unique index decides.
+func (t *attempt) checkDefaultKey(ctx context.Context, c checkout.Checkout) error {
+	order, ok := column.DefaultKeyOrder(c.ProviderCode, c.IdempotencyKey)
+	if !ok || order == c.OrderID {
+		return nil
+	}
+	list, err := rows(ctx, t, pgx.RowTo[string], selectDefaultKey, c.ProviderCode, order)
+	if err == nil && len(list) > 0 {
+		err = fmt.Errorf("%w: the idempotency key is taken", ports.ErrDuplicate)
+	}
+	return err
+}
+
+// inserted reports whether it was an earlier attempt that stored what this one finds taken.
+func (t *attempt) inserted(ctx context.Context, c checkout.Checkout) (bool, error) {
+	list, err := rows(ctx, t, scanCheckout, selectCheckout, c.ID)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
@@ -144,46 +118,76 @@ func (db *DB) CheckoutByOrder(ctx context.Context, provider, order string) (chec
 	return c, nil
 }
 
-// CheckoutByKey implements [ports.Checkouts].
+// CheckoutByKey implements [ports.Checkouts]. Of two orders that an earlier version let have one key, it is the one whose
+// header spelled it.
 func (db *DB) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	c, err := one(ctx, db, scanCheckout, selectByKey, provider, key)
+	var defaultOf any
+	if order, ok := column.DefaultKeyOrder(provider, key); ok {
+		defaultOf = order
+	}
+	c, err := one(ctx, db, scanCheckout, selectByKey, provider, key, defaultOf)
 	if err != nil {
 		return c, fmt.Errorf("read checkout of %s by idempotency key: %w", provider, err)
 	}
 	return c, nil
 }
 
-// UpdateCheckout implements [ports.Checkouts]. It takes two round trips: one locks the row, the other
-// writes and commits.
-func (db *DB) UpdateCheckout(ctx context.Context, id string, queued ports.Queued,
+// CheckoutByBillingRequest implements [ports.Checkouts].
+func (db *DB) CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
+	c, err := one(ctx, db, scanCheckout, selectByBillingRequest, id)
+	if err != nil {
+		return c, fmt.Errorf("read checkout by billing request %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// CheckoutByMandate implements [ports.Checkouts].
+func (db *DB) CheckoutByMandate(ctx context.Context, id string) (checkout.Checkout, error) {
+	c, err := one(ctx, db, scanCheckout, selectByMandate, id)
+	if err != nil {
+		return c, fmt.Errorf("read checkout by mandate %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// DueSetups implements [ports.Checkouts].
+func (db *DB) DueSetups(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	ids, err := all(ctx, db, pgx.RowTo[string], selectDue, now.UnixMilli(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read due setups: %w", err)
+	}
+	return ids, nil
+}
+
+// UpdateCheckout implements [ports.Checkouts]. It takes two round trips: one locks the row, the other writes and
+// commits.
+func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var refusal error
-	var change checkout.Change // of the latest try
-	err := db.do(ctx, func(ctx context.Context, t *try) error {
+	var change checkout.Change // of the latest attempt
+	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		var c checkout.Checkout
-		err := t.begin(ctx, func(r pgx.Row) error { return r.Scan(intoCheckout(&c)...) }, lockCheckout, id)
+		err := t.begin(ctx, func(r pgx.Row) error { return r.Scan(column.Checkout.Destinations(&c)...) }, lockCheckout, id)
 		if err != nil {
 			return fmt.Errorf("lock: %w", err)
 		}
-		if t.doubt {
+		if t.outcomeUnknown {
 			if done, err := t.updated(ctx, c, change); done || err != nil {
 				return err
 			}
 		}
 		if change, refusal = decide(c); refusal != nil {
-			return nil // which leaves nothing behind, for nothing was written
+			return nil // nothing was written, and the transaction is rolled back
 		}
 		change.Next.ID, change.Next.ProviderCode = c.ID, c.ProviderCode
 		change.Next.OrderID, change.Next.IdempotencyKey = c.OrderID, c.IdempotencyKey
-		var b pgx.Batch
-		b.Queue(updateCheckout, valuesOf(change.Next)...)
-		if err := queueAgreement(&b, change); err != nil {
-			return err
-		}
+		b := t.batch()
+		b.queue(updateCheckout, changing.Values(&change.Next, id)...)
+		b.queueAgreement(change)
 		for _, e := range change.Events {
-			b.Queue(appendEvent, eventValues(e, queued)...)
+			b.queue(appendEvent, column.Event.Values(&e, id, string(enqueue.Status), column.Millis(enqueue.Until))...)
 		}
-		return t.commit(ctx, &b)
+		return t.commit(ctx, b)
 	})
 	switch {
 	case err != nil:
@@ -194,13 +198,12 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, queued ports.Queued
 	return nil
 }
 
-// updated tells whether it was committed what an earlier try wanted to make of the checkout, which now
-// is c and locked: its agreement, whose number was drawn for it alone, is on record, or else the state is
-// the very one that it wanted.
-func (t *try) updated(ctx context.Context, c checkout.Checkout, wanted checkout.Change) (bool, error) {
+// updated reports whether an earlier attempt was committed, given the checkout as it is now, locked, and what that
+// attempt wanted: its agreement is on record, or else the checkout is just as it wanted.
+func (t *attempt) updated(ctx context.Context, c checkout.Checkout, wanted checkout.Change) (bool, error) {
 	if wanted.Agreement == nil {
-		return reflect.DeepEqual(valuesOf(c), valuesOf(wanted.Next)), nil
+		return slices.Equal(column.Checkout.Values(&c), column.Checkout.Values(&wanted.Next)), nil
 	}
-	list, err := rows(ctx, t.conn, scanAgreement, selectAgreement, wanted.Agreement.Number)
+	list, err := rows(ctx, t, scanColumns(column.Agreement), selectAgreement, wanted.Agreement.Number)
 	return err == nil && len(list) == 1 && list[0].CheckoutID == c.ID, err
 }

@@ -11,25 +11,41 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// What a connection is bounded by. A request waits ten seconds at most for the store.
+// A request waits for the store for ten seconds at most.
 const (
-	maxConns       = 20 // unless the connection string says pool_max_conns; a server takes 100 unless told
+	maxConns       = 20 // unless the connection string says pool_max_conns; a server accepts 100 by default
 	connectTimeout = 3 * time.Second
 	pingTimeout    = time.Second
 	acquireTimeout = 3 * time.Second
-	// commitTimeout is more than the server's own time-outs: only a server that is silent lets it pass.
+	// commitTimeout is longer than the server's own time-outs: it ends only the wait for a server that is silent.
 	commitTimeout = 6 * time.Second
 
-	// The server gives up a statement, a wait for a lock, and a transaction whose process went
-	// silent with rows locked. Acknowledged means that it is on the disk, whatever the server's default.
-	session = `SET statement_timeout = '5s'; SET lock_timeout = '3s';
+	// setSession bounds a statement, a wait for a lock, and a transaction whose process hangs while it holds locks. A
+	// commit is acknowledged when it is on the disk, whatever the server's default.
+	setSession = `SET statement_timeout = '5s'; SET lock_timeout = '3s';
 		SET idle_in_transaction_session_timeout = '5s'; SET synchronous_commit = 'on'`
+	// setTransaction does the same for one transaction.
+	setTransaction = `SELECT set_config('statement_timeout', '5s', true), set_config('lock_timeout', '3s', true),
+		set_config('idle_in_transaction_session_timeout', '5s', true), set_config('synchronous_commit',
+			CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`
 )
+
+// connect makes the pool.
+func (db *DB) connect(ctx context.Context, url string) error {
+	config, err := db.poolConfig(url)
+	if err != nil {
+		return err
+	}
+	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return errors.New("the connection pool cannot be made") // its error may quote the configuration
+	}
+	return nil
+}
 
 func (db *DB) poolConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil || url == "" {
-		// What cannot be read may hold a password at any place: nothing of it is repeated.
+		// A string that cannot be parsed may hold a password anywhere, so nothing of it is repeated.
 		return nil, errors.New("the connection string cannot be read; it must be such as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 	}
 	if !strings.Contains(url, "pool_max_conns") {
@@ -41,22 +57,23 @@ func (db *DB) poolConfig(url string) (*pgxpool.Config, error) {
 	config.PingTimeout = pingTimeout
 	config.ShouldPing = db.shouldPing
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.PgConn().Exec(ctx, session).ReadAll()
+		_, err := conn.PgConn().Exec(ctx, setSession).ReadAll()
 		return err
 	}
 	return config, nil
 }
 
-// shouldPing has a connection tried before it is used if it was idle for long, or when another was
-// lost: a server that restarted has hung up on all of them.
+// shouldPing reports whether a connection is checked before it is used: if it was idle for long, or since another one
+// was lost, because a server that restarts closes all of them.
 func (db *DB) shouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
-	sinceLoss := time.Since(db.began) - time.Duration(db.lastLoss.Load())
+	sinceLoss := time.Since(db.opened) - time.Duration(db.lastLoss.Load())
 	return p.IdleDuration > time.Second || p.IdleDuration > sinceLoss
 }
 
-func (db *DB) lost() { db.lastLoss.Store(int64(time.Since(db.began))) }
+// lost records that a connection was lost.
+func (db *DB) lost() { db.lastLoss.Store(int64(time.Since(db.opened))) }
 
-// checkServer returns an error if there is no server, or one that cannot keep text as it is.
+// checkServer returns an error if the server cannot be reached, or cannot keep every text.
 func (db *DB) checkServer(ctx context.Context) error {
 	encoding, err := one(ctx, db, pgx.RowTo[string], `SHOW server_encoding`)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -15,16 +16,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Conditions of the server that it matters to tell apart (PostgreSQL's manual, appendix A).
+// Conditions that the server reports (PostgreSQL's manual, appendix A).
 const (
 	connectionException    = "08000"
 	connectionDoesNotExist = "08003"
 	connectionFailure      = "08006"
 	transactionUnknown     = "08007"
-	protocolViolation      = "08P01" // a pooler's word, too, at the login while its server is away
+	protocolViolation      = "08P01" // also from a pooler, at the login while it has no server
 
 	uniqueViolation      = "23505"
-	notNullViolation     = "23502"
 	readOnlyTransaction  = "25006"
 	serializationFailure = "40001"
 	completionUnknown    = "40003"
@@ -32,6 +32,8 @@ const (
 	undefinedTable       = "42P01"
 	duplicateTable       = "42P07"
 	duplicateObject      = "42710"
+	duplicateSchema      = "42P06"
+	invalidSchemaName    = "3F000"
 	tooManyConnections   = "53300"
 	lockNotAvailable     = "55P03"
 	queryCanceled        = "57014"
@@ -44,10 +46,10 @@ const (
 )
 
 var (
-	// errLost is a connection that ended while the server was busy with it.
+	// errLost: the connection ended during a call.
 	errLost = errors.New("the connection was lost")
-	// errDoubt is a write that nobody can tell the outcome of: neither done nor not done.
-	errDoubt = errors.New("the connection was lost during the commit, and its outcome is not known")
+	// errCommitUnknown: whether a write was committed is not known.
+	errCommitUnknown = errors.New("the connection was lost during the commit, and its outcome is not known")
 )
 
 // condition returns the condition that the server reported, or "".
@@ -58,24 +60,18 @@ func condition(err error) string {
 	return ""
 }
 
+// is reports whether the server reported one of the conditions.
 func is(err error, codes ...string) bool {
-	c := condition(err)
-	for _, code := range codes {
-		if c == code {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(codes, condition(err))
 }
 
-// isLoss tells whether a pooler in between reports that it has lost the server, or has none, though the
-// connection to itself stands.
+// isLoss reports whether a pooler in between has lost the server. The connection to the pooler itself is still open.
 func isLoss(err error) bool {
 	return is(err, connectionException, connectionDoesNotExist, connectionFailure, transactionUnknown)
 }
 
-// meaning gives an error of the server its meaning to package ports.
-func meaning(err error) error {
+// mapError wraps an error of the server in the error of package ports that it means.
+func mapError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -88,18 +84,18 @@ func meaning(err error) error {
 	return err
 }
 
-// connectError says why there is no connection without a word of the connection string, which errors of
-// the driver quote. again tells whether it may come by itself.
-func connectError(err error) (told error, again bool) {
-	why, again := "there is no connection", true
+// connectError returns an error that says why there is no connection, and whether to try again. Errors of the driver
+// quote the connection string; this one has no part of it.
+func connectError(err error) (retryable bool, _ error) {
+	why, retryable := "there is no connection", true
 	errno, isErrno := errors.AsType[syscall.Errno](err)
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](err)
 	_, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
 	case is(err, noPassword, wrongPassword):
-		why, again = "the server refuses the user or the password", false
+		why, retryable = "the server refuses the user or the password", false
 	case is(err, noDatabase):
-		why, again = "the server has no such database", false
+		why, retryable = "the server has no such database", false
 	case is(err, tooManyConnections):
 		why = "the server has too many connections"
 	case isLoss(err), is(err, protocolViolation):
@@ -107,9 +103,9 @@ func connectError(err error) (told error, again bool) {
 	case is(err, cannotConnectNow, adminShutdown, crashShutdown):
 		why = "the server is starting or stopping"
 	case condition(err) != "":
-		why, again = "the server refuses with SQLSTATE "+condition(err), false
+		why, retryable = "the server refuses with SQLSTATE "+condition(err), false
 	case isTLS:
-		why, again = "the server's certificate is not accepted", false
+		why, retryable = "the server's certificate is not accepted", false
 	case isDNS:
 		why = "the host is not found"
 	case isErrno:
@@ -117,10 +113,10 @@ func connectError(err error) (told error, again bool) {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		why = "timed out"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		why = "the server hung up"
+		why = "the server closed the connection"
 	}
-	if again {
-		return fmt.Errorf("%w: connect: %s", ports.ErrBusy, why), true
+	if retryable {
+		return true, fmt.Errorf("%w: connect: %s", ports.ErrBusy, why)
 	}
-	return fmt.Errorf("connect: %s", why), false
+	return false, fmt.Errorf("connect: %s", why)
 }

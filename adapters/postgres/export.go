@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -11,48 +12,50 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const (
-	// page is how many checkouts are read at once.
-	page = 100
+// pageSize is how many checkouts are read at once.
+const pageSize = 100
 
-	selectPage         = `SELECT ` + checkoutColumns + `, seq FROM checkouts WHERE seq > $1 ORDER BY seq LIMIT $2`
+var selectCheckouts = checkouts + ` WHERE id = ANY ($1) ORDER BY seq`
+
+const (
+	selectPage         = `SELECT id, seq FROM @.checkouts WHERE seq > $1 ORDER BY seq LIMIT $2`
 	selectDocumentInfo = `SELECT a.checkout_id, d.id, d.sha256, length(d.bytes)
-		FROM documents AS d JOIN agreements AS a ON a.number = d.agreement_number WHERE a.checkout_id = ANY ($1)`
-	// A visitor may be slow, but not for ever: the snapshot keeps the server from tidying up.
-	patient = `SET LOCAL idle_in_transaction_session_timeout = '10min'`
+		FROM @.documents AS d JOIN @.agreements AS a ON a.number = d.agreement_number WHERE a.checkout_id = ANY ($1)`
+	// A visitor may be slow, but must not keep the snapshot for ever, which keeps the server from vacuuming.
+	allowSlowVisitor = `SET LOCAL idle_in_transaction_session_timeout = '10min'`
 )
 
-// Export implements [ports.Archive]. Everything is read in one transaction, which sees what
-// was stored when it read first.
+// Export implements [ports.Exporter]. It reads in one transaction, which is a snapshot from its first read on.
 func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
 	conn, err := db.acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	defer conn.Release() // which ends a connection with a transaction that is not over
+	defer conn.Release() // which closes a connection whose transaction is still open
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
-		return fmt.Errorf("export: %w", meaning(err))
+		return fmt.Errorf("export: %w", mapError(err))
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) // it wrote nothing
-	if _, err := tx.Exec(ctx, patient); err != nil {
-		return fmt.Errorf("export: %w", meaning(err))
+	if _, err := tx.Exec(ctx, allowSlowVisitor); err != nil {
+		return fmt.Errorf("export: %w", mapError(err))
 	}
-	configurations, err := db.configurations(ctx, tx)
+	s := snapshot{tx, db.schema}
+	configurations, err := db.configurations(ctx, s)
 	if err != nil {
-		return fmt.Errorf("export: %w", meaning(err))
+		return fmt.Errorf("export: %w", mapError(err))
 	}
 	if err := each(configurations, visit.Configuration); err != nil {
 		return err
 	}
-	keys, err := rows(ctx, tx, scanKey, selectAPIKeys)
+	keys, err := rows(ctx, s, scanColumns(column.Key), selectAPIKeys)
 	if err != nil {
-		return fmt.Errorf("export API keys: %w", meaning(err))
+		return fmt.Errorf("export API keys: %w", mapError(err))
 	}
 	if err := each(keys, visit.Key); err != nil {
 		return err
 	}
-	return eachPage(ctx, tx, func(dossiers []ports.Dossier) error { return each(dossiers, visit.Checkout) })
+	return s.eachPage(ctx, visit)
 }
 
 func each[T any](list []T, visit func(T) error) error {
@@ -64,79 +67,113 @@ func each[T any](list []T, visit func(T) error) error {
 	return nil
 }
 
-// eachPage passes all that is on record about checkouts to visit, a page of them at a time.
-func eachPage(ctx context.Context, q querier, visit func([]ports.Dossier) error) error {
+// snapshot is the store at one time.
+type snapshot struct {
+	tx     pgx.Tx
+	schema *schema
+}
+
+func (s snapshot) query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
+	return s.tx.Query(ctx, s.schema.qualify(query), args...)
+}
+
+// place is a checkout's place in the order of creation.
+type place struct {
+	id  string
+	seq int64
+}
+
+func scanPlace(r pgx.CollectableRow) (p place, err error) {
+	err = r.Scan(&p.id, &p.seq)
+	return p, err
+}
+
+// eachPage calls visit for every checkout. It reads a page of them at a time.
+func (s snapshot) eachPage(ctx context.Context, visit ports.Visitor) error {
 	for last := int64(0); ; {
-		list, err := rows(ctx, q, scanNumbered, selectPage, last, page)
+		places, err := rows(ctx, s, scanPlace, selectPage, last, pageSize)
 		if err != nil {
-			return fmt.Errorf("export checkouts: %w", meaning(err))
+			return fmt.Errorf("export checkouts: %w", mapError(err))
 		}
-		if len(list) == 0 {
+		if len(places) == 0 {
 			return nil
 		}
-		last = list[len(list)-1].seq
-		dossiers, err := complete(ctx, q, list)
-		if err != nil {
-			return fmt.Errorf("export what belongs to checkouts: %w", meaning(err))
+		last = places[len(places)-1].seq
+		ids := make([]string, len(places))
+		for i, p := range places {
+			ids[i] = p.id
 		}
-		if err := visit(dossiers); err != nil {
+		if err := s.visit(ctx, visit, ids...); err != nil {
 			return err
 		}
 	}
 }
 
-// numbered is a checkout with its place in the order of making.
-type numbered struct {
-	checkout checkout.Checkout
-	seq      int64
-}
-
-func scanNumbered(r pgx.CollectableRow) (n numbered, err error) {
-	err = r.Scan(append(intoCheckout(&n.checkout), &n.seq)...)
-	return n, err
-}
-
-// complete adds to the checkouts what belongs to them.
-func complete(ctx context.Context, q querier, list []numbered) ([]ports.Dossier, error) {
-	dossiers := make([]ports.Dossier, len(list))
-	ids := make([]string, len(list))
-	of := make(map[string]*ports.Dossier, len(list)) // by the id of the checkout
-	for i, n := range list {
-		dossiers[i].Checkout, ids[i] = n.checkout, n.checkout.ID
-		of[ids[i]] = &dossiers[i]
+// visit calls visit for these checkouts. The driver gives up all rows of a result after one that cannot be read: then
+// they are read one by one.
+func (s snapshot) visit(ctx context.Context, visit ports.Visitor, ids ...string) error {
+	records, err := s.records(ctx, ids)
+	switch bad, unreadable := errors.AsType[pgx.ScanArgError](err); {
+	case unreadable && len(ids) == 1:
+		return visit.Unreadable(ids[0], bad)
+	case unreadable:
+		return each(ids, func(id string) error { return s.visit(ctx, visit, id) })
+	case err != nil:
+		return fmt.Errorf("export checkouts: %w", mapError(err))
 	}
-	events, err := rows(ctx, q, scanEventRecord, selectEvents, ids)
+	return each(records, visit.Checkout)
+}
+
+// records returns everything on record about the checkouts, in the order of their creation.
+func (s snapshot) records(ctx context.Context, ids []string) ([]ports.CheckoutRecord, error) {
+	checkouts, err := rows(ctx, s, scanCheckout, selectCheckouts, ids)
+	if err != nil {
+		return nil, fmt.Errorf("checkouts: %w", err)
+	}
+	events, err := rows(ctx, s, scanEventRecord, selectEvents, ids)
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	for _, e := range events {
-		d := of[e.Event.CheckoutID]
-		d.Events = append(d.Events, e)
-	}
-	agreements, err := rows(ctx, q, scanAgreement, selectAgreements, ids)
+	agreements, err := rows(ctx, s, scanColumns(column.Agreement), selectAgreements, ids)
 	if err != nil {
 		return nil, fmt.Errorf("agreements: %w", err)
+	}
+	documents, err := rows(ctx, s, scanDocumentInfo, selectDocumentInfo, ids)
+	if err != nil {
+		return nil, fmt.Errorf("documents: %w", err)
+	}
+	records, of := recordsOf(checkouts)
+	for _, e := range events {
+		r := of[e.Event.CheckoutID]
+		r.Events = append(r.Events, e)
 	}
 	for i, a := range agreements {
 		of[a.CheckoutID].Agreement = &agreements[i]
 	}
-	documents, err := rows(ctx, q, scanDocumentInfo, selectDocumentInfo, ids)
-	if err != nil {
-		return nil, fmt.Errorf("documents: %w", err)
-	}
 	for i, d := range documents {
 		of[d.checkoutID].Document = &documents[i].info
 	}
-	return dossiers, nil
+	return records, nil
 }
 
-// documentInfo is a document's description, and the checkout whose agreement it draws.
+// recordsOf returns a record for each checkout, and the same records by the ids.
+func recordsOf(checkouts []checkout.Checkout) (records []ports.CheckoutRecord, of map[string]*ports.CheckoutRecord) {
+	records = make([]ports.CheckoutRecord, len(checkouts))
+	of = make(map[string]*ports.CheckoutRecord, len(checkouts))
+	for i, c := range checkouts {
+		records[i].Checkout = c
+		of[c.ID] = &records[i]
+	}
+	return records, of
+}
+
+// documentInfo describes the document of a checkout.
 type documentInfo struct {
 	checkoutID string
 	info       ports.DocumentInfo
 }
 
 func scanDocumentInfo(r pgx.CollectableRow) (d documentInfo, err error) {
-	err = r.Scan(&d.checkoutID, &d.info.ID, column.SHA256(&d.info.SHA256), &d.info.Size)
+	err = r.Scan(&d.checkoutID, &d.info.ID, (*column.SHA256)(&d.info.SHA256), &d.info.Size)
 	return d, err
 }

@@ -13,29 +13,31 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Migrations are numbered from 1 without a gap, run in their order, and are never changed once a
-// store may have run them. While the processes of a store are replaced one by one, programs of two
-// versions run on it: each migration leaves the schema fit for the program of the version before
-// it, and a program accepts a schema that is one version newer than its own.
+// migrations are numbered from 1 without a gap, run in their order, and never changed once a store may have run
+// them. While the processes of a store are replaced one by one, programs of two versions run on it: each migration
+// leaves a schema that the program of the version before can use, and a program accepts a schema that is one
+// version newer than its own.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// The one row of this table says how far the schema is. Who locks it migrates.
 const (
-	makeVersion = `CREATE TABLE IF NOT EXISTS provider_checkout_schema (
+	// beginMigration waits for locks, and lets statements run, as long as ctx lasts.
+	beginMigration = `BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL synchronous_commit = 'on'`
+
+	countSchemas = `SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1`
+	// The one row of this table is the version of the schema. It is locked by whoever migrates.
+	makeVersion = `CREATE TABLE IF NOT EXISTS @.provider_checkout_schema (
 		id bigint PRIMARY KEY CHECK (id = 1), version bigint NOT NULL)`
-	insertVersion = `INSERT INTO provider_checkout_schema (id, version) VALUES (1, 0) ON CONFLICT DO NOTHING`
-	patientBegin  = `BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0`
-	selectVersion = `SELECT version FROM provider_checkout_schema WHERE id = 1`
+	insertVersion = `INSERT INTO @.provider_checkout_schema (id, version) VALUES (1, 0) ON CONFLICT DO NOTHING`
+	selectVersion = `SELECT version FROM @.provider_checkout_schema WHERE id = 1`
 	lockVersion   = selectVersion + ` FOR UPDATE`
-	updateVersion = `UPDATE provider_checkout_schema SET version = $1 WHERE id = 1`
-	writeStore    = `UPDATE store SET environment = environment WHERE id = 1`
+	updateVersion = `UPDATE @.provider_checkout_schema SET version = $1 WHERE id = 1`
+	writeStore    = `UPDATE @.store SET environment = environment WHERE id = 1`
 )
 
-// migrate brings the store to the newest schema: every migration that it has not run, or none.
-// Of processes that start at once, one migrates and the others find it done. A store that is up to
-// date is only looked at.
+// migrate runs every migration that the store has not run, or none. Of processes that start at once, one migrates and
+// the others then have nothing to run. A store that is up to date is only read.
 func (db *DB) migrate(ctx context.Context, mustExist bool) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -44,7 +46,7 @@ func (db *DB) migrate(ctx context.Context, mustExist bool) error {
 	newest := len(names)
 	version, err := one(ctx, db, pgx.RowTo[int], selectVersion)
 	switch {
-	case is(err, undefinedTable), errors.Is(err, ports.ErrNotFound):
+	case is(err, undefinedTable, invalidSchemaName), errors.Is(err, ports.ErrNotFound):
 		version = 0
 	case err != nil:
 		return fmt.Errorf("read version: %w", err)
@@ -56,52 +58,62 @@ func (db *DB) migrate(ctx context.Context, mustExist bool) error {
 		return nil
 	case version == 0 && mustExist:
 		return errors.New("there is no store in this database; apply and serve make one")
-	case version == 0:
-		if err := db.makeVersion(ctx); err != nil {
-			return fmt.Errorf("make the table of the version: %w", err)
+	}
+	return db.do(ctx, func(ctx context.Context, t *attempt) error { return t.migrate(ctx, names) })
+}
+
+// migrate makes the schema if there is none, and runs the migrations that it has not run, all in one transaction, so that
+// a start that fails leaves nothing behind. It waits for another process that migrates.
+func (t *attempt) migrate(ctx context.Context, names []string) error {
+	if err := t.script(ctx, beginMigration); err != nil {
+		return err
+	}
+	if err := t.makeSchema(ctx); is(err, uniqueViolation, duplicateSchema, duplicateTable, duplicateObject) {
+		return &retryableError{err: err, pause: conflictPause} // another process made it meanwhile, in spite of IF NOT EXISTS
+	} else if err != nil {
+		return fmt.Errorf("make the schema: %w", err)
+	}
+	list, err := rows(ctx, t, pgx.RowTo[int], lockVersion)
+	if err != nil {
+		return fmt.Errorf("lock version: %w", err)
+	}
+	version := list[0]
+	for n := version; n < len(names); n++ {
+		if err := t.runMigration(ctx, names[n], n+1); err != nil {
+			return fmt.Errorf("migrate: %s: %w", names[n], err)
 		}
 	}
-	return db.run(ctx, names)
+	b := t.batch()
+	b.queue(updateVersion, max(version, len(names)))
+	return t.commit(ctx, b)
 }
 
-// makeVersion makes the table that the version stands in. IF NOT EXISTS does not keep two from making
-// it at once: one of them is refused, and finds it made when it tries again.
-func (db *DB) makeVersion(ctx context.Context) error {
-	return db.do(ctx, func(ctx context.Context, t *try) error {
-		if _, err := t.exec(ctx, makeVersion); is(err, uniqueViolation, duplicateTable, duplicateObject) {
-			return &trouble{err: err, pause: conflictPause}
-		} else if err != nil {
+// makeSchema makes the schema, unless it exists, and the table of its version. A role that may not make schemas can
+// use one that exists.
+func (t *attempt) makeSchema(ctx context.Context) error {
+	if s := t.db.schema; s.name != "" {
+		found, err := rows(ctx, t, pgx.RowTo[int], countSchemas, s.name)
+		if err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, insertVersion)
-		return err
-	})
-}
-
-// run runs the migrations that the store has not run. It waits for another process that does, as long
-// as ctx lasts.
-func (db *DB) run(ctx context.Context, names []string) error {
-	return db.do(ctx, func(ctx context.Context, t *try) error {
-		if err := t.script(ctx, patientBegin); err != nil {
-			return err
-		}
-		var version int
-		if err := t.conn.QueryRow(ctx, lockVersion).Scan(&version); err != nil {
-			return fmt.Errorf("lock version: %w", found(err))
-		}
-		for n := version; n < len(names); n++ {
-			if err := t.migration(ctx, names[n], n+1); err != nil {
-				return fmt.Errorf("migrate: %s: %w", names[n], err)
+		if found[0] == 0 {
+			if err := t.script(ctx, `CREATE SCHEMA IF NOT EXISTS `+s.quoted()); err != nil {
+				return err
 			}
 		}
-		var b pgx.Batch
-		b.Queue(updateVersion, max(version, len(names)))
-		return t.commit(ctx, &b)
-	})
+		// The migrations name no schema.
+		if err := t.script(ctx, `SET LOCAL search_path = `+s.quoted()); err != nil {
+			return err
+		}
+	}
+	if err := t.script(ctx, t.db.schema.qualify(makeVersion)); err != nil {
+		return err
+	}
+	return t.script(ctx, t.db.schema.qualify(insertVersion))
 }
 
-// migration runs the migration of that name, which must bear that number.
-func (t *try) migration(ctx context.Context, name string, number int) error {
+// runMigration runs the migration of this name, which must have this number.
+func (t *attempt) runMigration(ctx context.Context, name string, number int) error {
 	if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", number)) {
 		return fmt.Errorf("is not number %d", number)
 	}
@@ -113,24 +125,24 @@ func (t *try) migration(ctx context.Context, name string, number int) error {
 }
 
 // script runs several statements.
-func (t *try) script(ctx context.Context, text string) error {
+func (t *attempt) script(ctx context.Context, text string) error {
 	_, err := t.conn.PgConn().Exec(ctx, text).ReadAll()
 	return err
 }
 
-// Ready implements [ports.Store]. It writes the store's stamp as it is and commits that: the row of the
-// version may be locked by a newer program that migrates, while this one goes on serving.
+// Ready implements [ports.Store]. It writes the store's stamp again and commits that. It does not write the version,
+// whose row may be locked by a newer program that migrates while this one goes on serving.
 func (db *DB) Ready(ctx context.Context) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return err
 	}
 	var version int
-	err = db.do(ctx, func(ctx context.Context, t *try) error {
-		var b pgx.Batch
-		b.Queue(writeStore)
-		b.Queue(selectVersion).QueryRow(func(r pgx.Row) error { return r.Scan(&version) })
-		return found(t.commit(ctx, &b))
+	err = db.do(ctx, func(ctx context.Context, t *attempt) error {
+		b := t.batch()
+		b.queue(writeStore)
+		b.queue(selectVersion).QueryRow(func(r pgx.Row) error { return r.Scan(&version) })
+		return mapNoRows(t.commit(ctx, b))
 	})
 	switch {
 	case err != nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// openFails reports unless the store is refused in one line that says so, and nothing of where it is.
+// openFails reports unless the store is refused in one line that says so.
 func openFails(t *testing.T, url string, o postgres.Options, says string) {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), url, o)
@@ -25,14 +25,14 @@ func openFails(t *testing.T, url string, o postgres.Options, says string) {
 	}
 }
 
-func TestOptionsThatCannotBeAreRefusedBeforeAnyServerIsAsked(t *testing.T) {
+func TestInvalidOptionsAreRefusedBeforeConnecting(t *testing.T) {
 	const nowhere = "postgres://127.0.0.1:1/x"
 	openFails(t, nowhere, postgres.Options{Environment: catalogue.Production}, "production needs the operator's secret")
 	openFails(t, nowhere, under([]byte("short")), "at least 32")
 	openFails(t, nowhere, postgres.Options{Environment: "test"}, "not an environment")
 }
 
-func TestStoreThatMustExistIsNotMade(t *testing.T) {
+func TestMustExistMakesNoStore(t *testing.T) {
 	place := postgrestest.URL(t)
 	existing := postgres.Options{MustExist: true}
 	openFails(t, place, existing, "there is no store in this database")
@@ -49,7 +49,7 @@ func TestVersions(t *testing.T) {
 	place := postgrestest.URL(t)
 	db := open(t, place, postgres.Options{})
 	shell := connect(t, place)
-	t.Run("the program of the version before goes on, for one moment has both", func(t *testing.T) {
+	t.Run("the program of the version before goes on", func(t *testing.T) {
 		execute(t, shell, `UPDATE provider_checkout_schema SET version = version + 1`)
 		insert(t, open(t, place, postgres.Options{}), 1)
 		if err := db.Ready(t.Context()); err != nil {
@@ -75,17 +75,21 @@ func TestVersions(t *testing.T) {
 	})
 }
 
-func TestForeignTablesAreLeftAlone(t *testing.T) {
+// A start that fails because of a table of the host leaves nothing behind.
+func TestFailedStartLeavesNothingBehind(t *testing.T) {
 	place := postgrestest.URL(t)
 	shell := connect(t, place)
 	execute(t, shell, `CREATE TABLE checkouts (note text)`)
 	openFails(t, place, postgres.Options{}, `relation "checkouts" already exists`)
+	if got := tables(t, shell, "current_schema()"); len(got) != 1 {
+		t.Errorf("tables = %q, want that of the host alone", got)
+	}
 	execute(t, shell, `DROP TABLE checkouts`)
 	open(t, place, postgres.Options{})
 }
 
-// No error may repeat what a connection string holds, wherever the password has gone in it.
-func TestConnectionStringIsNotRepeated(t *testing.T) {
+// No error may repeat any part of a connection string, wherever the password is in it.
+func TestErrorsDoNotRepeatTheConnectionString(t *testing.T) {
 	server, err := url.Parse(postgrestest.URL(t))
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,64 +12,101 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/seal"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-var _ ports.Store = (*DB)(nil)
+var _ ports.Admin = (*DB)(nil)
+
+// DefaultSchema is the schema of a store that New opens, unless Options name another.
+const DefaultSchema = "provider_checkout"
 
 // Options is how a store is opened.
 type Options struct {
-	// Secrets are the operator's secrets, of at least 32 bytes each: the first seals, all open.
-	// Without them the store uses its own, and makes it if there is none; a store that is stamped
-	// production, or is opened for production, is refused without them.
+	// Schema is the schema of all tables. It is made if there is none. If it is empty, New uses DefaultSchema, and Open the
+	// first schema of the search path, which must exist.
+	Schema string
+	// Secrets are the operator's secrets, of at least 32 bytes each: the first encrypts, all decrypt. Without them the
+	// store uses one of its own, and makes it for a new store. A store of production needs them.
 	Secrets [][]byte
-	// Environment stamps a new store, and refuses a store of the other one. Empty for
-	// operator's commands, which do neither.
+	// Environment is what the store is opened for. The first one is recorded; a store of the other one is refused. It is
+	// empty for operator's commands, which record and refuse nothing.
 	Environment catalogue.Environment
-	// MustExist refuses a database that holds no store yet, rather than making one.
+	// MustExist fails instead of making a store.
 	MustExist bool
-	// Rand is where secrets and nonces come from: crypto/rand where it is nil.
+	// Rand is the source of secrets and nonces; crypto/rand if nil.
 	Rand io.Reader
 }
 
-// DB is a ports.Store in a PostgreSQL database.
+// DB is a ports.Admin in a PostgreSQL database.
 type DB struct {
-	pool    *pgxpool.Pool
-	secrets [][]byte
-	box     *seal.Box
+	pool   *pgxpool.Pool
+	shared bool // the pool is the host's
+	schema *schema
 
-	began    time.Time
-	lastLoss atomic.Int64 // since began, in nanoseconds: when a connection was found to be lost
+	secrets   [][]byte
+	encrypter *secrets.Encrypter
+
+	opened   time.Time
+	lastLoss atomic.Int64 // since opened, in nanoseconds: when a connection was found to be lost
 }
 
-// Open opens the store that a connection string names (postgres://user:password@host:port/database),
-// and makes it if there is none. A schema that is two versions newer than this program is refused,
-// and so is a secret that is not the store's: unless the store's is among those given, for then what
-// it seals is sealed anew under the first of them. No error repeats any part of the connection string.
+// Open opens the store that a connection string names (postgres://user:password@host:port/database), and makes it if
+// there is none. It fails if the schema is two versions newer than the program, and if none of Secrets is the
+// store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again under the
+// first. No error repeats any part of the connection string.
+//
+// It opens up to 20 connections, or as many as pool_max_conns in the connection string says.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
-	if o.Rand == nil {
-		o.Rand = rand.Reader
+	db := newDB(o)
+	err := o.request().Check()
+	if err == nil {
+		err = db.connect(ctx, url)
 	}
-	db := &DB{began: time.Now()}
-	if err := db.open(ctx, url, o); err != nil {
-		db.close()
+	if err == nil {
+		err = db.open(ctx, o)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open store in PostgreSQL: %w", err), db.Close())
+	}
+	return db, nil
+}
+
+// New opens the store over a pool of the host, as Open does, and leaves the pool open when it is closed.
+//
+// The pool's sessions stay as they are. Each transaction that writes sets, for itself alone, what it needs:
+// synchronous_commit on (or the host's remote_apply), and time-outs of 5 seconds for a statement, 3 for a lock and 5 for
+// a transaction in which nothing happens. Reads have the time-outs of the pool and of their context. A call
+// needs one connection; decide functions run while it is held.
+func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*DB, error) {
+	o.Schema = cmp.Or(o.Schema, DefaultSchema)
+	db := newDB(o)
+	db.pool, db.shared = pool, true
+	err := o.request().Check()
+	if err == nil {
+		err = db.open(ctx, o)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open store in PostgreSQL: %w", err)
 	}
 	return db, nil
 }
 
-func (db *DB) open(ctx context.Context, url string, o Options) error {
-	if err := seal.Check(o.Environment, o.Secrets); err != nil {
-		return err
+func newDB(o Options) *DB { return &DB{schema: &schema{name: o.Schema}, opened: time.Now()} }
+
+func (o Options) request() secrets.Request {
+	r := secrets.Request{Environment: o.Environment, Secrets: o.Secrets, Rand: o.Rand}
+	if r.Rand == nil {
+		r.Rand = rand.Reader
 	}
-	config, err := db.poolConfig(url)
-	if err != nil {
+	return r
+}
+
+// open checks the server, migrates the schema and authorizes the request.
+func (db *DB) open(ctx context.Context, o Options) error {
+	if err := db.schema.check(); err != nil {
 		return err
-	}
-	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return errors.New("the connection pool cannot be made") // its error may quote the configuration
 	}
 	if err := db.checkServer(ctx); err != nil {
 		return err
@@ -76,20 +114,16 @@ func (db *DB) open(ctx context.Context, url string, o Options) error {
 	if err := db.migrate(ctx, o.MustExist); err != nil {
 		return err
 	}
-	return db.admit(ctx, o)
+	return db.authorize(ctx, o.request())
 }
 
-// Secrets returns the operator's secrets in force: those given, or the store's own.
+// Secrets returns the secrets in use: the operator's, or the store's own.
 func (db *DB) Secrets() [][]byte { return db.secrets }
 
-// Close waits for the calls under way and closes every connection.
+// Close waits for the calls under way and closes every connection, unless the pool is the host's.
 func (db *DB) Close() error {
-	db.close()
-	return nil
-}
-
-func (db *DB) close() {
-	if db.pool != nil {
+	if db.pool != nil && !db.shared {
 		db.pool.Close()
 	}
+	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// A sequence counts what a trigger refuses, for it does not take part in the transaction.
+// A sequence counts what a trigger refuses, because it is not part of the transaction.
 const refuse = `CREATE SEQUENCE refused;
 	CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		IF nextval('refused') <= %d THEN RAISE EXCEPTION 'refused' USING ERRCODE = '%s'; END IF;
@@ -25,9 +25,10 @@ const refuse = `CREATE SEQUENCE refused;
 	CREATE CONSTRAINT TRIGGER refuse AFTER INSERT OR UPDATE ON checkouts
 		DEFERRABLE INITIALLY %s FOR EACH ROW EXECUTE FUNCTION refuse()`
 
-func TestConflictsAreTriedAgain(t *testing.T) {
+func TestConflictsAreRetried(t *testing.T) {
 	place := postgrestest.URL(t)
 	db, shell := open(t, place, postgres.Options{}), connect(t, place)
+	empty := emptier(t, shell)
 	for _, tt := range []struct {
 		name     string
 		times    int
@@ -45,7 +46,8 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 	} {
 		for name, write := range map[string]write{"insert": simple(insertOnce), "update": tryOnce} {
 			t.Run(name+", "+tt.name, func(t *testing.T) {
-				execute(t, shell, `DROP FUNCTION IF EXISTS refuse CASCADE; DROP SEQUENCE IF EXISTS refused;`+empty)
+				execute(t, shell, `DROP FUNCTION IF EXISTS refuse CASCADE; DROP SEQUENCE IF EXISTS refused`)
+				empty(t)
 				insert(t, db, 1)
 				execute(t, shell, fmt.Sprintf(refuse, tt.times, tt.code, tt.deferred))
 				if err := write(t.Context(), db, 1, func() {}); !errors.Is(err, tt.want) {
@@ -63,7 +65,7 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 	}
 }
 
-func TestRowsThatAnotherHolds(t *testing.T) {
+func TestRowsThatAnotherProcessLocks(t *testing.T) {
 	place := postgrestest.URL(t)
 	db := open(t, place, postgres.Options{})
 	insert(t, db, 1)
@@ -71,7 +73,7 @@ func TestRowsThatAnotherHolds(t *testing.T) {
 	execute(t, other, `BEGIN; SELECT 1 FROM checkouts FOR UPDATE`)
 	update := func(ctx context.Context) error { return tryOnce(ctx, db, 1, func() {}) }
 
-	t.Run("do not hinder reading", func(t *testing.T) {
+	t.Run("do not block reads", func(t *testing.T) {
 		if _, err := db.Checkout(t.Context(), opened(1).Next.ID); err != nil {
 			t.Errorf("Checkout: %v", err)
 		}
@@ -83,12 +85,12 @@ func TestRowsThatAnotherHolds(t *testing.T) {
 			t.Errorf("UpdateCheckout: got error %v, want that of the context", err)
 		}
 	})
-	t.Run("held on to, leave the store busy", func(t *testing.T) {
+	t.Run("make the store busy while they are locked", func(t *testing.T) {
 		if err := update(t.Context()); !errors.Is(err, ports.ErrBusy) {
 			t.Errorf("UpdateCheckout: got error %v, want ErrBusy", err)
 		}
 	})
-	t.Run("once let go, are taken", func(t *testing.T) {
+	t.Run("are locked once they are released", func(t *testing.T) {
 		execute(t, other, `ROLLBACK`)
 		if err := update(t.Context()); err != nil {
 			t.Errorf("UpdateCheckout: %v", err)
@@ -96,7 +98,7 @@ func TestRowsThatAnotherHolds(t *testing.T) {
 	})
 }
 
-func TestProcessThatGoesSilentLosesItsLock(t *testing.T) {
+func TestProcessThatHangsLosesItsLock(t *testing.T) {
 	place := postgrestest.URL(t)
 	db := open(t, place, postgres.Options{})
 	insert(t, db, 1)
@@ -114,7 +116,7 @@ func TestProcessThatGoesSilentLosesItsLock(t *testing.T) {
 	}
 }
 
-// terminate ends every other connection to this test's place, which bear its name in their settings.
+// terminate ends every other connection of this test, which have the same application name.
 const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE pid <> pg_backend_pid() AND application_name = current_setting('application_name')`
 
@@ -130,8 +132,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever a server that ends at once cuts off, what was acknowledged is there when it is back, and
-// nothing that was denied.
+// When a server that was killed is back, what was acknowledged is there, and what was refused is not.
 func TestServerRestarts(t *testing.T) {
 	server := postgrestest.New(t)
 	db := open(t, server.URL(t), postgres.Options{})
@@ -144,7 +145,7 @@ func TestServerRestarts(t *testing.T) {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				c := opened(w*1_000_000 + i)
-				err := db.InsertCheckout(context.WithoutCancel(ctx), c, ports.Queued{Status: events.Pending})
+				err := db.InsertCheckout(context.WithoutCancel(ctx), c, ports.Enqueue{Status: events.Pending})
 				mu.Lock()
 				outcome[c.Next.ID] = err
 				mu.Unlock()
@@ -168,7 +169,7 @@ func TestServerRestarts(t *testing.T) {
 		case err == nil:
 			acknowledged++
 		case errors.Is(err, ports.ErrBusy) && !errors.Is(missing, ports.ErrNotFound):
-			t.Errorf("%s was denied (%v) and is there: %v", id, err, missing)
+			t.Errorf("%s was refused (%v) and is there: %v", id, err, missing)
 		case !errors.Is(err, ports.ErrBusy) && !strings.Contains(err.Error(), "outcome is not known"):
 			t.Errorf("%s: got error %v, want ErrBusy", id, err)
 		}
@@ -200,5 +201,35 @@ func TestLostConnectionsAreReplaced(t *testing.T) {
 	var n int
 	if err := shell.QueryRow(t.Context(), `SELECT count(*) FROM checkouts`).Scan(&n); err != nil || n != 5*many {
 		t.Errorf("%d checkouts on record, %v; want %d", n, err, 5*many)
+	}
+}
+
+// After a restart of the server, every connection of the pool is lost. A request must not find that out for each of
+// them, one after another.
+func TestRequestAfterARestartIsAnsweredSoon(t *testing.T) {
+	const connections = 20
+	place := postgrestest.URL(t)
+	db, shell := open(t, place, postgres.Options{}), connect(t, place)
+	var waiting, done sync.WaitGroup
+	waiting.Add(connections)
+	for n := range connections {
+		insert(t, db, n)
+		done.Go(func() {
+			err := db.UpdateCheckout(t.Context(), opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+				waiting.Done()
+				waiting.Wait() // until every connection is in use
+				return checkout.Change{Next: c}, nil
+			})
+			if err != nil {
+				t.Errorf("UpdateCheckout: %v", err)
+			}
+		})
+	}
+	done.Wait()
+	execute(t, shell, terminate)
+	began := time.Now()
+	insert(t, db, connections)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("the first request took %v", took)
 	}
 }

@@ -30,7 +30,7 @@ func configure(t *testing.T, db *postgres.DB) {
 	}
 }
 
-func sees(t *testing.T, db *postgres.DB) {
+func decrypts(t *testing.T, db *postgres.DB) {
 	t.Helper()
 	p, err := db.Provider(t.Context(), "KOWHAI")
 	if err != nil || p.Destination.Secret != signing {
@@ -38,18 +38,18 @@ func sees(t *testing.T, db *postgres.DB) {
 	}
 }
 
-func TestSigningSecretsAreSealed(t *testing.T) {
+func TestWebhookSecretsAreEncrypted(t *testing.T) {
 	url := postgrestest.URL(t)
 	configure(t, open(t, url, under(secret('a'))))
-	var sealed, clear int
+	var encrypted, clear int
 	err := connect(t, url).QueryRow(t.Context(), `SELECT count(webhook_secret),
-		count(*) FILTER (WHERE position('whsec'::bytea IN webhook_secret) > 0) FROM providers`).Scan(&sealed, &clear)
-	if err != nil || sealed != 1 || clear != 0 {
-		t.Errorf("secrets = %d, in the clear %d, %v; want one, sealed", sealed, clear, err)
+		count(*) FILTER (WHERE position('whsec'::bytea IN webhook_secret) > 0) FROM providers`).Scan(&encrypted, &clear)
+	if err != nil || encrypted != 1 || clear != 0 {
+		t.Errorf("secrets = %d, in the clear %d, %v; want one, encrypted", encrypted, clear, err)
 	}
 }
 
-func TestSealedSecretOpensForItsProviderOnly(t *testing.T) {
+func TestWebhookSecretDecryptsForItsProviderOnly(t *testing.T) {
 	url := postgrestest.URL(t)
 	db := open(t, url, under(secret('a')))
 	configure(t, db)
@@ -78,19 +78,19 @@ func TestOwnSecret(t *testing.T) {
 		t.Errorf("Secrets = %q, want the 64 digits on record, %q", first.Secrets(), own)
 	}
 	t.Run("it is used again", func(t *testing.T) {
-		sees(t, open(t, url, postgres.Options{}))
+		decrypts(t, open(t, url, postgres.Options{}))
 	})
 	t.Run("it may be given, and left out again", func(t *testing.T) {
-		sees(t, open(t, url, under(own)))
-		sees(t, open(t, url, postgres.Options{}))
+		decrypts(t, open(t, url, under(own)))
+		decrypts(t, open(t, url, postgres.Options{}))
 	})
-	t.Run("another does not open it, and does it no harm", func(t *testing.T) {
-		openFails(t, url, under(secret('a')), "not the one that seals it")
-		sees(t, open(t, url, postgres.Options{}))
+	t.Run("another is refused, and changes nothing", func(t *testing.T) {
+		openFails(t, url, under(secret('a')), "encrypted under another secret")
+		decrypts(t, open(t, url, postgres.Options{}))
 	})
 	t.Run("the operator's takes over from it, and it is forgotten", func(t *testing.T) {
-		sees(t, open(t, url, under(secret('a'), own)))
-		openFails(t, url, under(own), "not the one that seals it")
+		decrypts(t, open(t, url, under(secret('a'), own)))
+		openFails(t, url, under(own), "encrypted under another secret")
 		openFails(t, url, postgres.Options{}, "none was given")
 		if left := kept(t, url); left != "" {
 			t.Errorf("the store keeps %q", left)

@@ -14,11 +14,11 @@ const (
 	none fault = iota
 	loseRequest
 	loseReply // after the server did what it was asked
-	loseAll   // the next reply, and whatever comes after it
-	cut       // all there is, and whatever comes
+	loseAll   // the next reply, and every new connection
+	cut       // every connection, and every new one
 )
 
-// wire leads from a store to the server, and fails when it is told to.
+// wire is a proxy between a store and the server that fails when a test wants it.
 type wire struct {
 	server string // HOST:PORT
 
@@ -28,7 +28,7 @@ type wire struct {
 	open  map[net.Conn]bool
 }
 
-// through returns a wire to the server, and the connection string of who uses it with one connection.
+// through returns a wire to the server, and a connection string that uses it with one connection.
 func through(t *testing.T, server string) (*wire, string) {
 	t.Helper()
 	u, err := url.Parse(server)
@@ -52,7 +52,7 @@ func through(t *testing.T, server string) (*wire, string) {
 	return w, u.String()
 }
 
-// fail has the wire fail once, or for good.
+// fail makes the wire fail once, or for ever.
 func (w *wire) fail(f fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,7 +64,7 @@ func (w *wire) fail(f fault) {
 	}
 }
 
-// fails tells whether the fault is due, which then is over.
+// fails reports whether the wire is to fail in this way, which it then does no more.
 func (w *wire) fails(f fault) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +76,7 @@ func (w *wire) fails(f fault) bool {
 	return true
 }
 
-// refuse has every new connection fail.
+// refuse makes every new connection fail.
 func (w *wire) refuse() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,7 +106,7 @@ func (w *wire) serve(ln net.Listener) {
 	}
 }
 
-// keep keeps account of an open connection, unless all are cut.
+// keep records open connections, unless all are cut.
 func (w *wire) keep(conns ...net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,8 +1,7 @@
-// Package postgrestest gives tests a PostgreSQL: the one that PROVIDER_CHECKOUT_TEST_POSTGRES names by
-// its URL, or else a throw-away server that it starts from the server programs on the machine. The
-// server has its own folder and port, syncs as a real one does, and ends with the test process,
-// however that ends. Where there is neither, tests are skipped; or they fail, if
-// PROVIDER_CHECKOUT_TEST_POSTGRES_REQUIRED is set.
+// Package postgrestest gives tests a PostgreSQL server: the one whose URL is in PROVIDER_CHECKOUT_TEST_POSTGRES, or else a
+// temporary one that it starts from the server programs on the machine. The temporary server has its own folder and
+// port, syncs as a real one does, and ends with the test process, even if that is killed. If there is neither,
+// tests are skipped, or fail if PROVIDER_CHECKOUT_TEST_POSTGRES_REQUIRED is set.
 package postgrestest
 
 import (
@@ -25,9 +24,9 @@ const (
 // shared is the server of this process's tests, started when the first of them asks for it.
 var shared = sync.OnceValues(start)
 
-// URL returns the connection string of an empty place of the test's own: a schema that nothing else
-// is in, alone in the search path. It goes with the test, or with the server that is thrown away. The
-// connections of who uses it bear its name as that of their application, by which a test finds them.
+// URL returns a connection string to an empty schema of the test's own, which is alone in the search path. It is
+// removed after the test, or with the temporary server. The schema's name is also the application name of the
+// connections, so that a test finds them.
 func URL(t testing.TB) string {
 	t.Helper()
 	if given := os.Getenv(urlVariable); given != "" {
@@ -51,8 +50,8 @@ func unavailable(t testing.TB, err error) {
 	t.Skipf("there is no PostgreSQL: %v; set %s", err, urlVariable)
 }
 
-// place makes a schema on the server, and returns the connection string of who uses it and its name.
-func place(t testing.TB, server string) (whole, schema string) {
+// place makes a schema on the server, and returns a connection string to it and its name.
+func place(t testing.TB, server string) (connection, schema string) {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
@@ -80,7 +79,7 @@ func execute(t testing.TB, server, statement string) {
 	}
 }
 
-// New starts a server for this test alone, which ends with the test.
+// New starts a server for this test alone. It ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s, err := start()
@@ -91,7 +90,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// URL is as the package's: of a place on this server.
+// URL returns a connection string as the function URL does, to a schema on this server.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()
 	place, _ := place(t, s.url)

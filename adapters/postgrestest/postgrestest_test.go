@@ -15,7 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 )
 
-func TestPlacesAreEmptyAndApart(t *testing.T) {
+func TestSchemasAreEmptyAndSeparate(t *testing.T) {
 	first, second := postgrestest.URL(t), postgrestest.URL(t)
 	for _, url := range []string{first, second} {
 		conn, err := pgx.Connect(t.Context(), url)
@@ -24,22 +24,22 @@ func TestPlacesAreEmptyAndApart(t *testing.T) {
 		}
 		defer conn.Close(context.Background())
 		if _, err := conn.Exec(t.Context(), `CREATE TABLE mine (n bigint)`); err != nil {
-			t.Errorf("a new place is not empty: %v", err)
+			t.Errorf("a new schema is not empty: %v", err)
 		}
 	}
 }
 
-func TestPlaceOnAGivenServerGoesWithItsTest(t *testing.T) {
+func TestSchemaOnAGivenServerIsRemovedAfterItsTest(t *testing.T) {
 	t.Setenv("PROVIDER_CHECKOUT_TEST_POSTGRES", postgrestest.New(t).URL(t))
 	var url string
-	t.Run("a test with a place", func(t *testing.T) { url = postgrestest.URL(t) })
+	t.Run("a test with a schema", func(t *testing.T) { url = postgrestest.URL(t) })
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
 	if _, err := conn.Exec(t.Context(), `CREATE TABLE late (n bigint)`); err == nil {
-		t.Error("the place is still there")
+		t.Error("the schema is still there")
 	}
 }
 
@@ -64,18 +64,18 @@ func TestRestartKeepsWhatIsStored(t *testing.T) {
 
 const childVariable = "POSTGRESTEST_CHILD"
 
-// A process that is killed cleans up nothing, and yet leaves neither server nor folder behind.
+// A process that is killed cleans up nothing, but leaves neither server nor folder behind.
 func TestNothingOutlivesItsProcess(t *testing.T) {
 	if os.Getenv(childVariable) != "" {
-		fmt.Println(postgrestest.New(t).URL(t)) // for the parent, which kills this process
+		fmt.Println(postgrestest.New(t).URL(t)) // read by the parent, which kills this process
 		select {}
 	}
-	folder, err := os.MkdirTemp("", "postgrestest-") // of a short name, for a socket's is limited
+	folder, err := os.MkdirTemp("", "postgrestest-") // a short path, because a socket's is limited
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(folder) })
-	if err := os.Chmod(folder, 0o777); err != nil { // for the server's user is another
+	if err := os.Chmod(folder, 0o777); err != nil { // the server runs as another user
 		t.Fatal(err)
 	}
 	child := exec.Command(os.Args[0], "-test.run=^TestNothingOutlivesItsProcess$")
@@ -94,7 +94,7 @@ func TestNothingOutlivesItsProcess(t *testing.T) {
 	}
 	_ = child.Wait()
 	if connectErr != nil {
-		t.Skipf("the child has no server, and said %q", url)
+		t.Skipf("the child has no server, and printed %q", url)
 	}
 	defer conn.Close(context.Background())
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

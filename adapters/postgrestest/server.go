@@ -17,9 +17,9 @@ import (
 	"testing"
 )
 
-// Server is a throw-away PostgreSQL server. A guard looks after it: a shell that starts it, waits until its
-// input ends, and then stops it and removes what it left. The other end of that input is held by this
-// process alone, so that it ends with the process, even when that is killed.
+// Server is a temporary PostgreSQL server. A guard, which is a shell, starts it, waits until its own input ends, and then
+// stops the server and removes its folder. Only this process holds the other end of that input, so that it ends
+// with the process, even if that is killed.
 type Server struct {
 	url      string
 	folder   string
@@ -28,23 +28,22 @@ type Server struct {
 	input    io.Closer
 }
 
-// guardScript gets the folder, the programs' folder and the port as arguments. What it prints first is
-// "ready", or why it failed. Nobody connects over the network: the server listens on loopback only, for which
-// it trusts everybody.
+// guardScript gets the folder, the programs' folder and the port as arguments. It prints "ready", or why it failed. The
+// server listens on the loopback interface only, and trusts every connection.
 const guardScript = `
 data=$1/data log=$1/log
 options="-p $3 -k $1 -c listen_addresses=127.0.0.1 -c max_connections=400"
 fail() { tr '\n' ' ' <"$log"; rm -rf "$1"; exit 1; }
 "$2/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$log" 2>&1 || fail "$1"
 "$2/pg_ctl" -D "$data" -l "$log" -w -o "$options" start >/dev/null 2>&1 || fail "$1"
-trap '' PIPE # who waits for this word may be gone
+trap '' PIPE # the process that waits for this word may have ended
 echo ready
 read -r _
 "$2/pg_ctl" -D "$data" -m immediate -w stop >/dev/null 2>&1
 rm -rf "$1"
 `
 
-// start starts a server, or says why it cannot.
+// start starts a server.
 func start() (*Server, error) {
 	programs, err := findPrograms()
 	if err != nil {
@@ -55,7 +54,7 @@ func start() (*Server, error) {
 		return nil, err
 	}
 	s := &Server{folder: folder, programs: programs}
-	for range 3 { // another process may take the port before the server does
+	for range 3 { // another process may take the port first
 		if err = s.launch(); err == nil {
 			return s, nil
 		}
@@ -97,14 +96,14 @@ func (s *Server) launch() error {
 	return nil
 }
 
-// stop ends the server and waits until nothing of it is left.
+// stop ends the server and waits until its folder is removed.
 func (s *Server) stop() {
 	s.input.Close()
-	_ = s.guard.Wait() // it fails where the server failed before
+	_ = s.guard.Wait() // it fails if the server failed
 	_ = os.RemoveAll(s.folder)
 }
 
-// Restart ends the server at once, without a word to its clients, and starts it again.
+// Restart kills the server, without notice to its clients, and starts it again.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	cmd, err := s.command(filepath.Join(s.programs, "pg_ctl"), "-D", filepath.Join(s.folder, "data"),
@@ -117,8 +116,8 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// command is a command in the server's folder and in a process group of its own, which a terminal's
-// interrupt does not reach. PostgreSQL refuses to run as root: there it runs as another user.
+// command returns a command that runs in the server's folder, in a process group of its own, which an interrupt from the
+// terminal does not reach. PostgreSQL refuses to run as root, so that it then runs as another user.
 func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.folder
@@ -126,7 +125,7 @@ func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	if os.Geteuid() != 0 {
 		return cmd, nil
 	}
-	uid, gid, err := lesserUser()
+	uid, gid, err := unprivilegedUser()
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +133,8 @@ func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	return cmd, os.Chown(s.folder, uid, gid)
 }
 
-// lesserUser is whom the server runs as where the test runs as root.
-func lesserUser() (uid, gid int, err error) {
+// unprivilegedUser returns the user that the server runs as if the test runs as root.
+func unprivilegedUser() (uid, gid int, err error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		u, lookupErr := user.Lookup(name)
 		if lookupErr != nil {
@@ -149,8 +148,7 @@ func lesserUser() (uid, gid int, err error) {
 	return 0, 0, fmt.Errorf("PostgreSQL does not run as root: %w", err)
 }
 
-// findPrograms returns the folder of the server's programs: where PATH leads, or else the newest of those
-// that Debian installs.
+// findPrograms returns the folder of the server's programs: from PATH, or else the newest that Debian installs.
 func findPrograms() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		return filepath.Dir(path), nil
@@ -170,7 +168,7 @@ func findPrograms() (string, error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-// freePort returns a port of the loopback interface that nobody listens on at present.
+// freePort returns a port of the loopback interface that is free now.
 func freePort() (string, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

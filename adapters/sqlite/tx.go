@@ -56,7 +56,7 @@ func isCode(err error, code int) bool {
 	return ok && e.Code() == code
 }
 
-// mapError wraps an error of SQLite in the error of package ports that it stands for.
+// mapError wraps an error of SQLite in the error of package ports that it means.
 func mapError(err error) error {
 	switch {
 	case err == nil:

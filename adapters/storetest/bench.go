@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"sync/atomic"
 	"syscall"
@@ -26,7 +27,11 @@ func Benchmark(b *testing.B, open func(b *testing.B) ports.Admin) {
 
 const benchOnRecord = 2000
 
-func benchCheckout(n int) checkout.Change { return byDefault(n, fmt.Sprint("order-", n)) }
+func benchCheckout(n int) checkout.Change {
+	c := byDefault(n, fmt.Sprint("order-", n))
+	c.Events[0].Body = bytes.Repeat([]byte("x"), 480) // as long as that of checkout.created
+	return c
+}
 
 func benchFill(b *testing.B, s ports.Admin) {
 	b.Helper()

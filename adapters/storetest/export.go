@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ func Export(t *testing.T, open Open) {
 		{"an export reads one snapshot, whatever is written meanwhile", exportSnapshot},
 		{"an export reads one snapshot while others write", exportConcurrent},
 		{"an error of visit ends the export and is returned as it is", exportError},
+		{"an export ends with its context, and takes nothing for unreadable then", exportEnds},
 	})
 }
 
@@ -114,6 +116,20 @@ func exportConcurrent(t *testing.T, s ports.Admin) {
 	must(t, "InsertCheckout", errs[0])
 	must(t, "Export", errs[1])
 	same(t, "checkouts", len(export(t, s).Checkouts), inserts)
+}
+
+func exportEnds(t *testing.T, s ports.Admin) {
+	for n := range 130 { // more than a store is likely to read at once
+		insert(t, s, opened(n))
+	}
+	for range 20 {
+		var r record
+		ctx, cancel := context.WithCancel(t.Context())
+		visit := r.collect()
+		visit.Checkout = func(ports.CheckoutRecord) error { cancel(); return nil }
+		refused(t, "Export", s.Export(ctx, visit), context.Canceled)
+		same(t, "unreadable", len(r.Unreadable), 0)
+	}
 }
 
 func exportError(t *testing.T, s ports.Admin) {

@@ -26,8 +26,7 @@ func Idempotency(t *testing.T, open Open) {
 
 // byDefault returns what a create of the order without a header stores.
 func byDefault(n int, order string) checkout.Change {
-	c := opened(n)
-	return under(n, order, checkout.DefaultKey(c.Next.ProviderCode, order))
+	return under(n, order, checkout.DefaultKey("KOWHAI", order))
 }
 
 // under returns what a create of the order under the key stores.
@@ -105,7 +104,7 @@ func almostDefaultKeys(t *testing.T, s ports.Admin) {
 }
 
 func concurrentKey(t *testing.T, s ports.Admin) {
-	for round, key := range []string{"key", checkout.DefaultKey("KOWHAI", "nobody's order")} {
+	for round, key := range []string{"key", checkout.DefaultKey("KOWHAI", "an order that is never opened")} {
 		errs := concurrently(many, func(i int) error {
 			n := round*many + i
 			return s.InsertCheckout(t.Context(), under(n, fmt.Sprint("order-", n), key), pending())

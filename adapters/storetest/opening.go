@@ -19,7 +19,7 @@ type OpenedStore interface {
 
 // Place opens the store at one place, and makes it first if there is none: for an environment, or for none as an
 // operator's command does; and with the operator's secrets, or with the store's own if none are given. Each store that it
-// returns stands for a process of its own.
+// returns represents a process of its own.
 type Place func(env catalogue.Environment, secrets ...[]byte) (OpenedStore, error)
 
 // Opening holds a store that outlives its process to what it promises to those who open it, and to what ports

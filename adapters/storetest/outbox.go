@@ -63,7 +63,7 @@ func eventEnters(t *testing.T, s ports.Admin) {
 		[]ports.PendingEvent{{Event: opened(1).Events[0], Epoch: 1, Until: at(10)}})
 	same(t, "on record", export(t, s).Checkouts[0].Events,
 		[]ports.EventRecord{{Event: opened(1).Events[0], Status: events.Pending}})
-	same(t, "pending of nobody", len(pendingEvents(t, s, opened(2))), 0)
+	same(t, "pending of a checkout that does not exist", len(pendingEvents(t, s, opened(2))), 0)
 }
 
 func pendingInOrder(t *testing.T, s ports.Admin) {

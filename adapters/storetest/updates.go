@@ -88,7 +88,7 @@ func updateKeepsIdentity(t *testing.T, s ports.Admin) {
 }
 
 func updateUnknown(t *testing.T, s ports.Admin) {
-	err := s.UpdateCheckout(t.Context(), "nobody", pending(), func(checkout.Checkout) (checkout.Change, error) {
+	err := s.UpdateCheckout(t.Context(), "no such checkout", pending(), func(checkout.Checkout) (checkout.Change, error) {
 		t.Error("decide was called")
 		return checkout.Change{}, nil
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 func opened(n int) checkout.Change {
 	c := checkout.Checkout{ID: fmt.Sprint("KOWHAI-", n), ProviderCode: "KOWHAI", OrderID: fmt.Sprint("order-", n),
 		RequestID: fmt.Sprint("req_", n), Status: checkout.SetupRequired}
+	c.IdempotencyKey = checkout.DefaultKey(c.ProviderCode, c.OrderID)
 	return checkout.Change{Next: c, Events: []events.Event{event(c, events.CheckoutCreated)}}
 }
 
@@ -28,7 +28,7 @@ func event(c checkout.Checkout, name events.Name) events.Event {
 	return events.Event{ID: fmt.Sprintf("evt_%s_%s", c.ID, name), Name: name, CheckoutID: c.ID, ProviderCode: c.ProviderCode}
 }
 
-func pending() ports.Queued { return ports.Queued{Status: events.Pending} }
+func pending() ports.Enqueue { return ports.Enqueue{Status: events.Pending} }
 
 func insert(t *testing.T, db *postgres.DB, n int) {
 	t.Helper()
@@ -43,13 +43,13 @@ func key(n int) catalogue.Key {
 
 func eventID(n int) string { return opened(n).Events[0].ID }
 
-// write is a call that commits. n is 1 when the wire is whole, so that nothing but the commit is left to send, and
-// 2 when it is to fail; due is called when the next thing that is sent commits.
-type write func(ctx context.Context, db *postgres.DB, n int, due func()) error
+// write is a call that commits. n is 1 for a first call over a wire that works, which prepares the statements, and 2 for
+// the call during which the wire fails. beforeCommit is called before what is sent next commits.
+type write func(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error
 
-func tryOnce(ctx context.Context, db *postgres.DB, n int, due func()) error {
+func tryOnce(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
 	return db.UpdateCheckout(ctx, opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-		due()
+		beforeCommit()
 		c.Setup.Try++
 		return checkout.Change{Next: c}, nil
 	})
@@ -57,30 +57,30 @@ func tryOnce(ctx context.Context, db *postgres.DB, n int, due func()) error {
 
 var errAlready = errors.New("already confirmed")
 
-func confirm(ctx context.Context, db *postgres.DB, n int, due func()) error {
+func confirm(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
 	return db.UpdateCheckout(ctx, opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 		if c.Status == checkout.Confirmed {
 			return checkout.Change{}, errAlready
 		}
-		due()
+		beforeCommit()
 		c.Status = checkout.Confirmed
 		a := agreement.Agreement{Number: fmt.Sprint("PPA-2026-", n), CheckoutID: c.ID}
 		return checkout.Change{Next: c, Agreement: &a, Events: []events.Event{event(c, events.CheckoutConfirmed)}}, nil
 	})
 }
 
-func replace(ctx context.Context, db *postgres.DB, n int, due func()) error {
+func replace(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
 	return db.ReplaceProviders(ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
-		due()
+		beforeCommit()
 		p := catalogue.Provider{Code: fmt.Sprint("P", n), Destination: catalogue.Destination{Secret: signing}}
 		return append(all, catalogue.Configuration{Provider: p}), nil
 	})
 }
 
-// simple is a write that commits with the first thing that it sends.
+// simple returns a write that commits with the first thing that it sends.
 func simple(f func(ctx context.Context, db *postgres.DB, n int) error) write {
-	return func(ctx context.Context, db *postgres.DB, n int, due func()) error {
-		due()
+	return func(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
+		beforeCommit()
 		return f(ctx, db, n)
 	}
 }
@@ -99,22 +99,23 @@ func settle(ctx context.Context, db *postgres.DB, n int) error {
 	return db.SettleEvent(ctx, eventID(n), 1, events.Delivered, 2)
 }
 
-func take(ctx context.Context, db *postgres.DB, n int) error {
-	_, err := db.TakeEvent(ctx, eventID(n), 1, time.UnixMilli(5))
+func lease(ctx context.Context, db *postgres.DB, n int) error {
+	_, err := db.LeaseEvent(ctx, eventID(n), 1, time.UnixMilli(5))
 	return err
 }
 
-// Each write is answered by what became of it, though the connection is lost with the commit.
-func TestCommitInDoubt(t *testing.T) {
+// Each write returns what became of it, although the connection is lost during the commit.
+func TestConnectionLostDuringCommit(t *testing.T) {
 	server := postgrestest.URL(t)
 	open(t, server, postgres.Options{})
 	shell := connect(t, server)
+	empty := emptier(t, shell)
 	for _, tt := range []struct {
 		name  string
 		write write
 		query string // one value that the write determines
 		want  int64  // once both writes are done, neither of them twice
-		lost  error  // the answer where the reply to a commit was lost
+		lost  error  // what is returned if the reply to the commit was lost
 	}{
 		{"a checkout inserted", simple(insertOnce), `SELECT count(*) FROM events`, 4, nil},
 		{"a checkout changed", tryOnce, `SELECT sum(setup_try)::bigint FROM checkouts`, 2, nil},
@@ -123,11 +124,11 @@ func TestCommitInDoubt(t *testing.T) {
 		{"a key revoked", simple(revoke), `SELECT revoked_ms FROM api_keys`, 1, nil},
 		{"providers replaced", replace, `SELECT count(*) FROM providers`, 2, nil},
 		{"an event settled", simple(settle), `SELECT sum(attempts)::bigint FROM events`, 4, nil},
-		{"an event taken, by nobody knows whom", simple(take), `SELECT sum(epoch)::bigint FROM events`, 4, ports.ErrNotFound},
+		{"an event leased, to an unknown holder", simple(lease), `SELECT sum(epoch)::bigint FROM events`, 4, ports.ErrNotFound},
 	} {
 		for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
 			t.Run(tt.name+", the "+name+" lost", func(t *testing.T) {
-				execute(t, shell, empty)
+				empty(t)
 				wire, url := through(t, server)
 				db := open(t, url, postgres.Options{})
 				insert(t, db, 1)
@@ -136,7 +137,7 @@ func TestCommitInDoubt(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := tt.write(t.Context(), db, 1, func() {}); err != nil {
-					t.Fatalf("with a wire that is whole: %v", err)
+					t.Fatalf("with a wire that works: %v", err)
 				}
 				want := tt.lost
 				if f == loseRequest {
@@ -161,25 +162,8 @@ func TestCommitInDoubt(t *testing.T) {
 	}
 }
 
-func TestNumberInDoubtIsNotDrawnTwice(t *testing.T) {
-	wire, url := through(t, postgrestest.URL(t))
-	db := open(t, url, postgres.Options{})
-	var drawn []int64
-	for _, f := range []fault{none, loseRequest, loseReply, none} {
-		wire.fail(f)
-		n, err := db.DrawNumber(t.Context())
-		if err != nil {
-			t.Fatalf("DrawNumber: %v", err)
-		}
-		drawn = append(drawn, n)
-	}
-	if want := []int64{1, 2, 4, 5}; !slices.Equal(drawn, want) {
-		t.Errorf("drew %d, want %d", drawn, want)
-	}
-}
-
-// While the server is away, a write that may have been committed is not said not to have been.
-func TestDoubtIsAdmitted(t *testing.T) {
+// While the server cannot be asked, a write that may have been committed is not reported as not stored.
+func TestUnknownOutcomeIsReported(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		write write
@@ -199,8 +183,41 @@ func TestDoubtIsAdmitted(t *testing.T) {
 			}
 			err := tt.write(t.Context(), db, 2, func() { wire.fail(loseAll) })
 			if err == nil || errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrDuplicate) {
-				t.Errorf("got error %v, want one that admits the doubt", err)
+				t.Errorf("got error %v, want one that says that the outcome is not known", err)
 			}
 		})
+	}
+}
+
+// A confirm that was stored must not be reported as not stored because a row is locked when its outcome is looked up.
+func TestLockDuringTheLookUpOfAnOutcome(t *testing.T) {
+	server := postgrestest.URL(t)
+	wire, url := through(t, server)
+	db := open(t, url, postgres.Options{})
+	insert(t, db, 1)
+	insert(t, db, 2)
+	if err := confirm(t.Context(), db, 1, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	other := connect(t, server)
+	locked := make(chan struct{})
+	err := confirm(t.Context(), db, 2, func() {
+		wire.fail(loseReply)
+		go func() {
+			defer close(locked)
+			// It waits for the confirm's commit.
+			_, err := other.PgConn().Exec(t.Context(), `BEGIN; SELECT 1 FROM checkouts WHERE id = '`+opened(2).Next.ID+`' FOR UPDATE`).ReadAll()
+			if err != nil {
+				t.Errorf("lock: %v", err)
+			}
+		}()
+	})
+	<-locked
+	if err == nil || errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrDuplicate) {
+		t.Errorf("got error %v, want one that says that the outcome is not known", err)
+	}
+	execute(t, other, `ROLLBACK`)
+	if c, err := db.Checkout(t.Context(), opened(2).Next.ID); err != nil || c.Status != checkout.Confirmed {
+		t.Errorf("Checkout = %+v, %v; want it confirmed", c, err)
 	}
 }

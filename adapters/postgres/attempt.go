@@ -1,0 +1,205 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// An operation that meets a conflict or loses its connection is attempted again. If the outcome of its commit is not
+// known, it is attempted more often: a server that restarts cannot be asked for seconds. Each further attempt is delayed
+// by a random time, up to a limit that starts here and doubles four times.
+const (
+	maxAttempts        = 6
+	maxAttemptsUnknown = 20
+	conflictPause      = 4 * time.Millisecond
+	lossPause          = 50 * time.Millisecond
+)
+
+// attempt is one attempt at an operation, on a connection of its own.
+type attempt struct {
+	conn *pgx.Conn
+	db   *DB
+	// outcomeUnknown says that an earlier attempt may have been committed after all. This one must find out before it does
+	// anything a second time.
+	outcomeUnknown bool
+}
+
+// retryableError is why an operation is attempted again.
+type retryableError struct {
+	err            error
+	pause          time.Duration
+	outcomeUnknown bool
+}
+
+func (e *retryableError) Error() string { return e.err.Error() }
+func (e *retryableError) Unwrap() error { return e.err }
+
+// do calls f until it succeeds, fails for good, or maxAttempts are made. What an attempt did and did not commit is rolled
+// back. An error means that nothing was stored, unless it is errCommitUnknown.
+func (db *DB) do(ctx context.Context, f func(context.Context, *attempt) error) error {
+	var last *retryableError
+	unknown := false
+	for n := 0; n < maxAttempts || unknown && n < maxAttemptsUnknown; n++ {
+		if n > 0 {
+			wait(ctx, rand.N(last.pause<<min(n-1, 4)))
+		}
+		if err := ctx.Err(); err != nil && unknown {
+			return fmt.Errorf("%w: %w", errCommitUnknown, err)
+		} else if err != nil {
+			return err
+		}
+		err := db.once(ctx, unknown, f)
+		switch {
+		case errors.As(err, &last):
+			unknown = unknown || last.outcomeUnknown
+		case unknown && err != nil && !errors.Is(err, ports.ErrDuplicate) && !errors.Is(err, ports.ErrNotFound):
+			return fmt.Errorf("%w: %v", errCommitUnknown, err) // %v, because err may wrap one that says that nothing was stored
+		default:
+			return err
+		}
+	}
+	switch {
+	case unknown:
+		return errCommitUnknown
+	case errors.Is(last.err, ports.ErrBusy):
+		return last.err
+	}
+	return fmt.Errorf("%w: %w", ports.ErrBusy, last.err)
+}
+
+// once calls f with a connection. It returns a *retryableError if another attempt may succeed.
+func (db *DB) once(ctx context.Context, outcomeUnknown bool, f func(context.Context, *attempt) error) error {
+	conn, err := db.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release() // which closes a connection whose transaction is still open
+	t := &attempt{conn.Conn(), db, outcomeUnknown}
+	defer t.rollback(ctx)
+	err = f(ctx, t)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, new(*retryableError)):
+	case is(err, serializationFailure, deadlockDetected):
+		err = &retryableError{err: mapError(err), pause: conflictPause}
+	case t.conn.IsClosed() && ctx.Err() != nil:
+		return ctx.Err() // the driver closes the connection when ctx ends
+	case t.conn.IsClosed(), isLoss(err):
+		err = &retryableError{err: errLost, pause: lossPause}
+	default:
+		return mapError(err)
+	}
+	if t.conn.IsClosed() {
+		db.lost()
+	}
+	return err
+}
+
+// acquire waits for a connection.
+func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
+	conn, err := db.pool.Acquire(limited)
+	switch {
+	case err == nil:
+		return conn, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil:
+		return nil, fmt.Errorf("%w: no connection in %v", ports.ErrBusy, acquireTimeout)
+	}
+	retryable, err := connectError(err)
+	if retryable {
+		return nil, &retryableError{err: err, pause: lossPause}
+	}
+	return nil, err
+}
+
+// batch is statements that are sent in one round trip.
+type batch struct {
+	pgx.Batch
+	schema *schema
+}
+
+// queue adds a statement. Its tables are written with @. before them.
+func (b *batch) queue(statement string, args ...any) *pgx.QueuedQuery {
+	return b.Queue(b.schema.qualify(statement), args...)
+}
+
+// batch returns an empty batch, for an open transaction or to be one by itself.
+func (t *attempt) batch() *batch {
+	b := &batch{schema: t.db.schema}
+	if t.db.shared && !t.inTransaction() {
+		b.Queue(setTransaction)
+	}
+	return b
+}
+
+func (t *attempt) inTransaction() bool { return t.conn.PgConn().TxStatus() == 'T' }
+
+// begin begins a transaction and reads the row that the query locks, in one round trip. It returns ErrNotFound if
+// there is no such row.
+func (t *attempt) begin(ctx context.Context, read func(pgx.Row) error, query string, args ...any) error {
+	b := &batch{schema: t.db.schema}
+	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
+	if t.db.shared {
+		b.Queue(setTransaction)
+	}
+	b.queue(query, args...).QueryRow(read)
+	return mapNoRows(t.conn.SendBatch(ctx, &b.Batch).Close())
+}
+
+// commit sends the statements and commits: the open transaction, or the statements by themselves. That takes one round
+// trip, which does not end with ctx, so that the outcome is known if it can be.
+func (t *attempt) commit(ctx context.Context, b *batch) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	if t.inTransaction() {
+		b.Queue(`COMMIT`)
+	}
+	err := t.conn.SendBatch(ctx, &b.Batch).Close()
+	if err != nil && (t.conn.IsClosed() && !pgconn.SafeToRetry(err) || is(err, completionUnknown) || isLoss(err)) {
+		return &retryableError{err: errLost, pause: lossPause, outcomeUnknown: true}
+	}
+	return err
+}
+
+// exec commits one statement by itself and returns how many rows it changed.
+func (t *attempt) exec(ctx context.Context, statement string, args ...any) (rows int64, err error) {
+	b := t.batch()
+	b.queue(statement, args...).Exec(func(tag pgconn.CommandTag) error {
+		rows = tag.RowsAffected()
+		return nil
+	})
+	return rows, t.commit(ctx, b)
+}
+
+// rollback ends a transaction that was not committed.
+func (t *attempt) rollback(ctx context.Context) {
+	if t.conn.IsClosed() || t.conn.PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
+	defer cancel()
+	_, _ = t.conn.Exec(ctx, `ROLLBACK`) // if it fails, the connection is closed, which rolls back too
+}
+
+// wait waits for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

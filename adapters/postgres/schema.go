@@ -1,0 +1,42 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// schema is where the store's tables are. Statements are written with @. before each table.
+type schema struct {
+	name      string   // "" for the first schema of the search path
+	qualified sync.Map // from a statement as it is written to the statement as it is sent
+}
+
+// maxNameLength is the length in bytes from which on PostgreSQL truncates a name.
+const maxNameLength = 63
+
+func (s *schema) check() error {
+	if len(s.name) > maxNameLength || strings.ContainsRune(s.name, 0) {
+		return fmt.Errorf("%q cannot be the name of a schema", s.name)
+	}
+	return nil
+}
+
+// quoted returns the name as SQL has it.
+func (s *schema) quoted() string { return pgx.Identifier{s.name}.Sanitize() }
+
+// qualify returns the statement with the schema's name before each table. It is made once, so that its text, which
+// prepared statements are found by, is always the same string.
+func (s *schema) qualify(statement string) string {
+	if text, ok := s.qualified.Load(statement); ok {
+		return text.(string)
+	}
+	prefix := ""
+	if s.name != "" {
+		prefix = s.quoted() + "."
+	}
+	text, _ := s.qualified.LoadOrStore(statement, strings.ReplaceAll(statement, "@.", prefix))
+	return text.(string)
+}
