@@ -65,7 +65,8 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"address without a port", nil, []string{"serve", store, "--addr", "localhost"}, `--addr "localhost" must be HOST:PORT`},
 		{"operator's address without a port", nil, []string{"serve", store, "--addr=127.0.0.1:0", "--ops-addr", "localhost"},
 			`--ops-addr "localhost" must be HOST:PORT`},
-		{"base URL with a path", nil, []string{"serve", "--base-url", "https://pay.example/x"}, "must be a scheme and a host"},
+		{"base URL with a query", nil, []string{"serve", "--base-url", "https://pay.example/x?a=b"}, "must be a scheme and a host"},
+		{"base URL with a fragment", nil, []string{"serve", "--base-url", "https://pay.example/x#a"}, "must be a scheme and a host"},
 		{"base URL without a host", nil, []string{"serve", "--base-url", "https://"}, "must be a scheme and a host"},
 		{"base URL with another scheme", nil, []string{"serve", "--base-url", "ftp://pay.example"}, "must be a scheme and a host"},
 		{"wrong value of a variable", []string{"PROVIDER_CHECKOUT_RATE_LIMIT=fast"}, []string{"serve"},
@@ -195,7 +196,7 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 			[]string{"keys", "list"}, "connection refused"},
 		{"connection string that is none", nil, []string{"export", "--store", "postgres://u:hunter2@[/x"}, "cannot be read"},
 		{"short secret", []string{secretVariable + "=0123456789abcdef0123456789abcdef,short"},
-			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "secret 2 of PROVIDER_CHECKOUT_SECRET has 5 bytes"},
+			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "PROVIDER_CHECKOUT_SECRET: secret 2 has 5 bytes"},
 		{"no secret file", []string{secretFileVariable + "=" + filepath.Join(dir, "secret")},
 			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "read PROVIDER_CHECKOUT_SECRET_FILE"},
 	} {
@@ -224,11 +225,11 @@ func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 		saysNot []string
 	}{
 		{"nothing is right", nil, []string{"--allow-private-destinations"},
-			[]string{"fake processor", "--base-url is not https", "secret is missing", "--allow-private-destinations"}, nil},
+			[]string{"fake processor", "no base URL", "secret is missing", "--allow-private-destinations"}, nil},
 		{"base URL over http", []string{secret}, []string{"--base-url", "http://pay.example"},
-			[]string{"fake processor", "--base-url is not https"}, []string{"secret", "--allow-private"}},
+			[]string{"fake processor", `base URL "http://pay.example" is not https`}, []string{"secret", "--allow-private"}},
 		{"only the processor", []string{secret}, []string{"--base-url", "https://pay.example"},
-			[]string{"fake processor"}, []string{"--base-url", "secret", ";"}},
+			[]string{"fake processor"}, []string{"base URL", "secret", ";"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, tt.env, "", append([]string{"serve", "--environment", "production"}, tt.args...)...)

@@ -155,7 +155,8 @@ func TestServeKnowsItsPaths(t *testing.T) {
 		contentType  string
 	}{
 		{"GET", "/v1", http.StatusOK, "application/json"},
-		{"GET", "/", http.StatusNotFound, "application/json"},
+		{"GET", "/", http.StatusFound, "text/html"},
+		{"GET", "/docs", http.StatusOK, "text/html"},
 		{"POST", "//v1/provider-checkouts", http.StatusNotFound, "application/json"},
 		{"GET", "/api/demos/", http.StatusNotFound, "application/json"},
 		{"GET", "/api/dd-setup?token=forged", http.StatusNotFound, "text/html"},
@@ -174,6 +175,30 @@ func TestServeKnowsItsPaths(t *testing.T) {
 		resp.Body.Close()
 		if resp.StatusCode != tt.status || !strings.HasPrefix(resp.Header.Get("Content-Type"), tt.contentType) {
 			t.Errorf("%s %s = %d %s, want %d %s", tt.method, tt.path, resp.StatusCode, resp.Header.Get("Content-Type"), tt.status, tt.contentType)
+		}
+	}
+}
+
+// A proxy may have the service under a path of another site's.
+func TestServeUnderABasePath(t *testing.T) {
+	server, stop := serving(t, "--base-url", "http://pay.example/enrol/")
+	defer stop()
+	for path, want := range map[string]string{
+		"/enrol/v1":                 `"base_url":"http://pay.example/enrol"`,
+		"/enrol/docs":               `href="v1/openapi.json"`,
+		"/enrol/api/dd-setup":       `href="/enrol/api/dd-setup/assets/style.css`,
+		"/enrol/v1/nothing":         "/enrol/docs#error-NOT_FOUND",
+		"/v1":                       `"success":true`, // as it comes from a proxy that takes the path away
+		"/enrol/sandbox/processor/": `href="/enrol/sandbox/processor/assets/style.css`,
+	} {
+		resp, err := http.Get(server + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("GET %s: %v, want %s in\n%s", path, err, want, body)
 		}
 	}
 }
@@ -208,7 +233,7 @@ func TestBaseURLFollowsTheAddress(t *testing.T) {
 		{"127.0.0.1:0", "", "http://127.0.0.1:4321"},
 		{":8080", "", "http://localhost:8080"},
 		{"[::1]:8080", "", "http://[::1]:8080"},
-		{"127.0.0.1:8080", "https://pay.example/", "https://pay.example"},
+		{"127.0.0.1:8080", "https://pay.example/enrol", "https://pay.example/enrol"},
 	} {
 		c := call{settings: settings{addr: tt.addr, baseURL: tt.baseURL}}
 		if got := c.base(boundTo{4321}); got != tt.want {
