@@ -63,9 +63,8 @@ type standing struct {
 // after returns the state of an order after a question, and whether the question may have had this answer in the
 // state before.
 //
-// The processor may be believed for 2 seconds after it was asked, so that a get might show for so long that
-// the setup is not complete. The sandbox's processor writes it on the checkout itself, which every get
-// reads: then the setup shows from the moment on at which the payer's page says so, and no get forgets it.
+// A process believes the processor for 2 seconds after it asked, so that a get may show for so long that the setup is
+// not complete: a setup has its effect within 2 seconds of its end. Once an answer shows it none forgets it.
 func (s standing) after(q question, a told) (next standing, allowed bool) {
 	was := s
 	switch {

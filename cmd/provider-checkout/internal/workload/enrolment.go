@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -108,9 +109,17 @@ func (e *Enrolment) NoteCreate(r sandbox.Response) error {
 	return nil
 }
 
+// ObservationLife is how old what a process knows of a setup may be: another process may have asked the processor
+// since.
+const ObservationLife = 2 * time.Second
+
 // SetUp has the payer do the bank setup unless a poll says that it is done.
 func (e *Enrolment) SetUp(ctx context.Context, c *Client) error {
 	polled, err := e.poll(ctx, c)
+	if err == nil && e.setUp && polled.At("direct_debit.setup_complete") != true {
+		<-time.After(ObservationLife)
+		polled, err = e.poll(ctx, c)
+	}
 	if err != nil {
 		return err
 	}
