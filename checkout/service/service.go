@@ -152,6 +152,8 @@ func CheckDeployment(env catalogue.Environment, baseURL string, p ports.Processo
 	}
 	u, err := url.Parse(baseURL)
 	switch {
+	case baseURL == "":
+		reasons = append(reasons, errors.New("there is no base URL"))
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
 		strings.HasSuffix(baseURL, "/") || u.RawQuery != "" || u.ForceQuery || strings.Contains(baseURL, "#"):
 		reasons = append(reasons, fmt.Errorf("base URL %q must be a scheme and a host, such as https://pay.example.nz, "+
