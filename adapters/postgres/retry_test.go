@@ -233,3 +233,18 @@ func TestRequestAfterARestartIsAnsweredSoon(t *testing.T) {
 		t.Errorf("the first request took %v", took)
 	}
 }
+
+// A request that finds every connection in use is told to come back, rather than left to wait.
+func TestNoFreeConnectionIsBusy(t *testing.T) {
+	db := open(t, postgrestest.URL(t)+"&pool_max_conns=1", postgres.Options{})
+	insert(t, db, 1)
+	err := db.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+		if _, err := db.Checkout(t.Context(), c.ID); !errors.Is(err, ports.ErrBusy) {
+			t.Errorf("Checkout: got error %v, want ErrBusy", err)
+		}
+		return checkout.Change{Next: c}, nil
+	})
+	if err != nil {
+		t.Errorf("UpdateCheckout: %v", err)
+	}
+}

@@ -25,7 +25,7 @@ var (
 	// SQLite writes the index entries of every column that an UPDATE names, changed or not: a page for each index.
 	updateLookups = `UPDATE checkouts SET (` + column.Lookups.Names() + `) = (` + column.Lookups.Marks() + `) WHERE id = ?`
 
-	// A checkout is read as one JSON array: to read each column as a value of its own takes four times as long.
+	// A checkout is read as one JSON array: to read each column as a value of its own takes twice as long.
 	jsonCheckout   = `json_array(` + column.Checkout.Reads() + `)`
 	checkouts      = `SELECT ` + jsonCheckout + ` FROM checkouts`
 	selectCheckout = checkouts + ` WHERE id = ?`

@@ -117,3 +117,17 @@ func TestShortSecretFileIsRefused(t *testing.T) {
 	}
 	openFails(t, path, sqlite.Options{}, "at least 32")
 }
+
+func TestStartAfterAProcessWasKilledWhileItMadeTheSecret(t *testing.T) {
+	path := file(t)
+	if err := os.WriteFile(path+".secret.new", []byte("0123"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, path, sqlite.Options{})
+	if secrets := db.Secrets(); len(secrets) != 1 || len(secrets[0]) != 64 {
+		t.Errorf("Secrets = %q, want one of 64 digits", secrets)
+	}
+	if _, err := os.Stat(path + ".secret.new"); err == nil {
+		t.Error("the temporary file is still there")
+	}
+}

@@ -110,8 +110,8 @@ func (db *DB) Close() error {
 
 // hotWrites and hotReads are the statements of every create, replay, poll and confirm. They are prepared once.
 func hotWrites() []string {
-	return []string{begin, commit, rollback, insertCheckout, updateCheckout, selectCheckout, insertEvent, insertAgreement,
-		insertDocument, leaseEvent, settleEvent}
+	return []string{begin, commit, rollback, insertCheckout, updateCheckout, updateLookups, selectCheckout, insertEvent,
+		insertAgreement, insertDocument, leaseEvent, settleEvent}
 }
 
 func hotReads() []string {

@@ -132,7 +132,7 @@ func TestRowsOfEarlierVersions(t *testing.T) {
 func TestNoStatementReadsEveryCheckout(t *testing.T) {
 	db := openUntilEnd(t, filepath.Join(t.TempDir(), "store.db"))
 	statements := append(append(hotReads(), hotWrites()...), selectByBillingRequest, selectByMandate, selectDue, selectDefaultKey,
-		updateLookups, selectExpired, selectBacklog, selectAgreement, selectDocument, selectEvents)
+		selectExpired, selectBacklog, selectAgreement, selectDocument, selectEvents)
 	for _, statement := range statements {
 		if statement == begin || statement == commit || statement == rollback {
 			continue
