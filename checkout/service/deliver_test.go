@@ -264,7 +264,19 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("the confirm took %s, want no wait for the event of the create", took)
 		}
+		reported := w.reports.take()
+		if len(reported) != 1 || reported[0].Operation != service.OperationDeliver || reported[0].Severity != service.Warning {
+			t.Errorf("reported %+v, want a warning that the delivery was cut short", reported)
+		}
 		time.Sleep(3 * time.Second) // until the first create has ended
+		next := w.again(t)
+		next.receiver.answer = nil
+		next.runFor(t, 100*time.Millisecond) // the leases were given up: nothing waits for their end
+		for _, e := range w.records(t)["ORDER-1"].Events {
+			if e.Status != events.Delivered {
+				t.Errorf("the next process left %s %s", e.Event.Name, e.Status)
+			}
+		}
 	})
 }
 
@@ -324,6 +336,99 @@ func TestWhoLostTheLeaseSettlesNothing(t *testing.T) {
 		w.opened(t, "ORDER-1")
 		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.OutcomeDelivered] != 0 {
 			t.Errorf("on record %s after %d attempts, counted %v; want it left to the other", e.Status, e.Attempts, n.all)
+		}
+	})
+}
+
+// lease returns the lease of the event that is being delivered, and how long it lasts yet.
+func (w *world) lease(t *testing.T, d events.Delivery) (epoch int64, left time.Duration) {
+	t.Helper()
+	pending, err := w.store.PendingEvents(t.Context(), d.Event.CheckoutID)
+	if err != nil || len(pending) == 0 || pending[0].Event.ID != d.Event.ID {
+		t.Fatalf("pending %+v, %v; want %s first", pending, err, d.Event.Name)
+	}
+	return pending[0].Epoch, pending[0].Until.Sub(w.clock.now())
+}
+
+// An event is leased for ten seconds: to the request that commits it, and to the process that takes it over. The lease
+// of one that has to wait is renewed where less than a run takes is left of it.
+func TestHowLongAnEventIsLeased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			if epoch, left := w.lease(t, d); epoch != 1 || left != 10*time.Second {
+				t.Errorf("in the request the event has epoch %d for %s, want 1 for 10 s", epoch, left)
+			}
+			return nil
+		}
+		w.opened(t, "ORDER-1")
+		w.crashed(t, "ORDER-2")
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			if epoch, left := w.lease(t, d); epoch != 2 || left != 10*time.Second {
+				t.Errorf("in recovery the event has epoch %d for %s, want 2 for 10 s", epoch, left)
+			}
+			return nil
+		}
+		w.runFor(t, 15*time.Second)
+		if len(w.receiver.got) != 1 {
+			t.Errorf("%d events were recovered, want one", len(w.receiver.got))
+		}
+	})
+	for takes, want := range map[time.Duration]int64{2 * time.Second: 1, 2*time.Second + time.Millisecond: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			cmd := w.ready(t, "ORDER-1")
+			w.receiver.answer = func(d events.Delivery, _ int) error {
+				if d.Event.Name == events.CheckoutConfirmed {
+					time.Sleep(takes)
+					return nil
+				}
+				if epoch, left := w.lease(t, d); epoch != want || left < 8*time.Second {
+					t.Errorf("after %s the next event has epoch %d for %s, want %d for 8 s or more", takes, epoch, left, want)
+				}
+				return nil
+			}
+			if _, err := w.confirm(t, cmd); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// A request waits 35 s at most for its events: those before them may be another's, which never settles them.
+func TestARequestDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answer = func(d events.Delivery, _ int) error { // another takes the event of the create, for an hour
+			epoch, _ := w.lease(t, d)
+			_, err := w.store.LeaseEvent(t.Context(), d.Event.ID, epoch, w.clock.now().Add(time.Hour))
+			return err
+		}
+		cmd := w.ready(t, "ORDER-1")
+		w.receiver.answer = nil
+		start := time.Now()
+		if _, err := w.confirm(t, cmd); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took != 35*time.Second {
+			t.Errorf("the confirm took %s, want 35 s", took)
+		}
+		reported := w.reports.take()
+		if len(reported) != 1 || reported[0].Operation != service.OperationDeliver || reported[0].Severity != service.Error ||
+			!errors.Is(reported[0].Err, context.DeadlineExceeded) {
+			t.Errorf("reported %+v, want an error of the delivery", reported)
+		}
+		for _, e := range w.records(t)["ORDER-1"].Events {
+			if e.Status != events.Pending {
+				t.Errorf("%s is %s, want it pending", e.Event.Name, e.Status)
+			}
+		}
+		w.clock.forward(time.Hour)
+		w.runFor(t, time.Second)
+		for _, e := range w.records(t)["ORDER-1"].Events {
+			if e.Status != events.Delivered {
+				t.Errorf("%s is %s after its lease ended", e.Event.Name, e.Status)
+			}
 		}
 	})
 }
