@@ -151,6 +151,9 @@ func TestManyProcessesRecoverAnEventOnce(t *testing.T) {
 		if len(w.receiver.got) != 1 {
 			t.Errorf("%d deliveries, want 1", len(w.receiver.got))
 		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v: that another has the lease is no failure", reported)
+		}
 	})
 }
 
@@ -338,6 +341,45 @@ func TestWhoLostTheLeaseSettlesNothing(t *testing.T) {
 			t.Errorf("on record %s after %d attempts, counted %v; want it left to the other", e.Status, e.Attempts, n.all)
 		}
 	})
+}
+
+// A lease that cannot be given up is reported, unless another has taken it.
+func TestALeaseThatCannotBeGivenUp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fails func() error
+		told  bool
+	}{
+		"the store is broken": {faults["broken"], true},
+		"another has it":      {func() error { return ports.ErrNotFound }, false},
+		"it is given up":      {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, change := newFaulty()
+				w := newWorld(t, change)
+				cmd := w.ready(t, "ORDER-1")
+				w.runFor(t, time.Second) // the service is stopping from now on
+				w.receiver.answer = func(events.Delivery, int) error { return errRefused }
+				store.arm("LeaseEvent 1", tt.fails)
+				if _, err := w.confirm(t, cmd); err != nil {
+					t.Fatal(err)
+				}
+				var delivery []service.Failure
+				for _, f := range w.reports.take() {
+					if f.Operation == service.OperationDeliver {
+						delivery = append(delivery, f)
+					}
+				}
+				if len(delivery) != 1 || delivery[0].Severity != service.Warning || errors.Is(delivery[0].Err, errBroken) != tt.told ||
+					errors.Is(delivery[0].Err, ports.ErrNotFound) {
+					t.Errorf("reported %+v, want one warning that names the broken store: %v", delivery, tt.told)
+				}
+				if calls := store.called(); !slices.Contains(calls, "LeaseEvent 2") {
+					t.Errorf("called %q, want both events given up", calls)
+				}
+			})
+		})
+	}
 }
 
 // lease returns the lease of the event that is being delivered, and how long it lasts yet.
