@@ -340,6 +340,9 @@ func TestWhoLostTheLeaseSettlesNothing(t *testing.T) {
 		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.OutcomeDelivered] != 0 {
 			t.Errorf("on record %s after %d attempts, counted %v; want it left to the other", e.Status, e.Attempts, n.all)
 		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v: that another has the lease is no failure", reported)
+		}
 	})
 }
 
@@ -380,6 +383,65 @@ func TestALeaseThatCannotBeGivenUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A lease that was renewed is given up as well when the service stops.
+func TestARenewedLeaseIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		cmd := w.ready(t, "ORDER-1")
+		w.runFor(t, time.Second) // the service is stopping from now on
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			if d.Event.Name == events.AgreementGenerated {
+				return errRefused
+			}
+			time.Sleep(3 * time.Second)
+			return nil
+		}
+		if _, err := w.confirm(t, cmd); err != nil {
+			t.Fatal(err)
+		}
+		next := w.again(t)
+		next.receiver.answer = nil
+		next.runFor(t, 100*time.Millisecond)
+		for _, e := range w.records(t)["ORDER-1"].Events {
+			if e.Status != events.Delivered {
+				t.Errorf("the next process left %s %s", e.Event.Name, e.Status)
+			}
+		}
+	})
+}
+
+// A run ends with its lease, also between two attempts: the event stays pending.
+func TestALeaseThatEndsBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(9900 * time.Millisecond); return errRefused }
+		w.opened(t, "ORDER-1")
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || len(w.receiver.got) != 1 {
+			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
+		}
+		w.receiver.answer = nil
+		w.runFor(t, 2*time.Second)
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Delivered {
+			t.Errorf("recovery left it %s", e.Status)
+		}
+	})
+}
+
+func TestAnEventOfAProviderThatWasRemovedIsNotConfigured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.crashed(t, "ORDER-1")
+		w.configure(t)
+		w.runFor(t, 15*time.Second)
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured || e.Attempts != 0 {
+			t.Errorf("on record %s after %d attempts, want not_configured after none", e.Status, e.Attempts)
+		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v, want nothing", reported)
+		}
+	})
 }
 
 // lease returns the lease of the event that is being delivered, and how long it lasts yet.

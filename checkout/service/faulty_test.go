@@ -345,6 +345,11 @@ func (op operation) withFault(t *testing.T, at, way string) {
 	if operation == service.OperationDeliver && err != nil {
 		t.Errorf("%v, though the change is committed", err)
 	}
+	for _, text := range told { // an error says what was being done
+		if text == "wait for the lock: busy" || text == "write: "+errBroken.Error() {
+			t.Errorf("told %q, which does not say what failed", text)
+		}
+	}
 	if len(told) != 1 || !strings.Contains(told[0], errBroken.Error()) && !strings.Contains(told[0], ports.ErrBusy.Error()) {
 		t.Errorf("told %d times, want the failure once: %q", len(told), told)
 	}
