@@ -70,15 +70,16 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 // pricing mode allows: it can only be a replay.
 func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, invalid error) (Opened, checkout.Change, error) {
 	name := checkout.DefaultKey(provider.Code, cmd.OrderID.Value)
-	_, known := s.recent.Get(name)
+	_, seen := s.recent.Get(name)
 	s.recent.Put(name, struct{}{})
-	known = known || invalid != nil
-	for attempt := range attempts(ctx) {
-		opened, change, err := s.attempt(ctx, provider, cmd, invalid, known || attempt > 0)
-		if err == nil || (known || attempt > 0) && !errors.Is(err, ports.ErrDuplicate) {
+	for n := range attempts(ctx) {
+		look := seen || n > 0
+		opened, change, err := s.attempt(ctx, provider, cmd, invalid, look)
+		switch {
+		case errors.Is(err, ports.ErrDuplicate): // the order or the key was taken meanwhile
+		case err == nil, look:
 			return opened, change, err
-		}
-		if !errors.Is(err, ports.ErrDuplicate) {
+		default: // the record may answer it
 			s.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
 		}
 	}

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -241,6 +242,87 @@ func TestAuthenticate(t *testing.T) {
 		case err != nil || got.ProviderCode != "KOWHAI":
 			t.Errorf("%s: %+v, %v", tt.name, got, err)
 		}
+	}
+}
+
+// A running service refuses a revoked key within a second, and uses a provider file within five of its being applied;
+// until then it does not read again what seldom changes.
+func TestHowLongConfigurationIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, change := newFaulty()
+		w := newWorld(t, change)
+		text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
+		if err := w.store.AddKey(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		authenticate := func() error { _, err := w.Authenticate(t.Context(), text); return err }
+		poll := func() error { _, err := w.Checkout(t.Context(), caller, "KOWHAI-1-a"); return err }
+		reads := func(method string) (n int) {
+			for _, call := range store.called() {
+				if strings.HasPrefix(call, method+" ") {
+					n++
+				}
+			}
+			return n
+		}
+		store.arm("", nil)
+		for range 10 {
+			if err := authenticate(); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, poll(), checkout.CodeCheckoutNotFound)
+		}
+		if keys, providers := reads("Key"), reads("Provider"); keys != 1 || providers != 1 {
+			t.Errorf("ten requests read the key %d times and the provider %d times, want once each", keys, providers)
+		}
+
+		if err := w.store.RevokeKey(t.Context(), key.ID, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		off := kowhai()
+		off.Provider.Active = false
+		err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+			return []catalogue.Configuration{off}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500*time.Millisecond - 1)
+		if err := authenticate(); err != nil {
+			t.Errorf("a key is read again before half a second is over: %v", err)
+		}
+		time.Sleep(1)
+		expect(t, authenticate(), checkout.CodeInvalidAPIKey)
+		time.Sleep(1500*time.Millisecond - 1)
+		expect(t, poll(), checkout.CodeCheckoutNotFound)
+		time.Sleep(1)
+		expect(t, poll(), checkout.CodeProviderNotEnabled)
+	})
+}
+
+// A new order costs one write and no read; one that the process has seen is looked up.
+func TestAnOrderIsLookedUpOnlyIfItMayBeOnRecord(t *testing.T) {
+	store, change := newFaulty()
+	w := newWorld(t, change)
+	calls := func() []string {
+		all := store.called()
+		store.arm("", nil)
+		return slices.DeleteFunc(all, func(call string) bool { // of the checkouts only
+			return !strings.HasPrefix(call, "InsertCheckout") && !strings.HasPrefix(call, "CheckoutBy")
+		})
+	}
+	store.arm("", nil)
+	w.opened(t, "ORDER-1")
+	if got, want := calls(), []string{"InsertCheckout 1"}; !slices.Equal(got, want) {
+		t.Errorf("a new order: %q, want %q", got, want)
+	}
+	w.opened(t, "ORDER-1")
+	if got, want := calls(), []string{"CheckoutByOrder 1"}; !slices.Equal(got, want) {
+		t.Errorf("the same again: %q, want %q", got, want)
+	}
+	w.again(t).opened(t, "ORDER-1")
+	if got, want := calls(), []string{"InsertCheckout 1", "CheckoutByOrder 1"}; !slices.Equal(got, want) {
+		t.Errorf("in another process: %q, want %q", got, want)
 	}
 }
 

@@ -68,7 +68,7 @@ var (
 func (d deliverer) deliverLeased(ctx context.Context) (err error) {
 	defer recovered(&err)
 	for {
-		pending, err := d.cfg.Store.PendingEvents(ctx, d.checkoutID)
+		pending, err := d.pending(ctx)
 		ours := func(e ports.PendingEvent) bool { return d.leases[e.Event.ID] == e.Epoch }
 		if err != nil || !slices.ContainsFunc(pending, ours) {
 			return err
@@ -88,6 +88,14 @@ func (d deliverer) deliverLeased(ctx context.Context) (err error) {
 	}
 }
 
+func (d deliverer) pending(ctx context.Context) ([]ports.PendingEvent, error) {
+	pending, err := d.cfg.Store.PendingEvents(ctx, d.checkoutID)
+	if err != nil {
+		return nil, fmt.Errorf("list the pending events: %w", err)
+	}
+	return pending, nil
+}
+
 // release gives up the leases of our events, so that another process may take them over at once.
 func (d deliverer) release(ctx context.Context, pending []ports.PendingEvent) error {
 	var failed error
@@ -98,7 +106,7 @@ func (d deliverer) release(ctx context.Context, pending []ports.PendingEvent) er
 		}
 		_, err := d.cfg.Store.LeaseEvent(ctx, e.Event.ID, epoch, d.now())
 		if err != nil && !errors.Is(err, ports.ErrNotFound) {
-			failed = errors.Join(failed, err)
+			failed = errors.Join(failed, fmt.Errorf("give up event %s: %w", e.Event.ID, err))
 		}
 	}
 	return failed
@@ -108,7 +116,7 @@ func (d deliverer) release(ctx context.Context, pending []ports.PendingEvent) er
 func (d deliverer) deliverExpired(ctx context.Context) (err error) {
 	defer recovered(&err)
 	for {
-		pending, err := d.cfg.Store.PendingEvents(ctx, d.checkoutID)
+		pending, err := d.pending(ctx)
 		if err != nil || len(pending) == 0 {
 			return err
 		}
@@ -140,7 +148,7 @@ func (d deliverer) deliver(ctx context.Context, e ports.PendingEvent) error {
 	case errors.Is(err, ports.ErrNotFound):
 		return errLeased // the holder of the lease settles it
 	case err != nil:
-		return err
+		return fmt.Errorf("settle event %s: %w", e.Event.ID, err)
 	}
 	d.countSettled(status)
 	if status == events.Failed {
@@ -162,11 +170,14 @@ func (d deliverer) lease(ctx context.Context, e ports.PendingEvent) (epoch int64
 	}
 	until = now.Add(leaseDuration)
 	epoch, err = d.cfg.Store.LeaseEvent(ctx, e.Event.ID, e.Epoch, until)
-	if errors.Is(err, ports.ErrNotFound) {
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
 		return 0, until, errLeased
+	case err != nil:
+		return 0, until, fmt.Errorf("lease event %s: %w", e.Event.ID, err)
 	}
 	d.leases[e.Event.ID] = epoch
-	return epoch, until, err
+	return epoch, until, nil
 }
 
 // run makes one run of attempts (section 6). An error means that the run was cut short and

@@ -151,6 +151,9 @@ func TestManyProcessesRecoverAnEventOnce(t *testing.T) {
 		if len(w.receiver.got) != 1 {
 			t.Errorf("%d deliveries, want 1", len(w.receiver.got))
 		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v: that another has the lease is no failure", reported)
+		}
 	})
 }
 
@@ -264,7 +267,19 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("the confirm took %s, want no wait for the event of the create", took)
 		}
+		reported := w.reports.take()
+		if len(reported) != 1 || reported[0].Operation != service.OperationDeliver || reported[0].Severity != service.Warning {
+			t.Errorf("reported %+v, want a warning that the delivery was cut short", reported)
+		}
 		time.Sleep(3 * time.Second) // until the first create has ended
+		next := w.again(t)
+		next.receiver.answer = nil
+		next.runFor(t, 100*time.Millisecond) // the leases were given up: nothing waits for their end
+		for _, e := range w.records(t)["ORDER-1"].Events {
+			if e.Status != events.Delivered {
+				t.Errorf("the next process left %s %s", e.Event.Name, e.Status)
+			}
+		}
 	})
 }
 
@@ -324,6 +339,200 @@ func TestWhoLostTheLeaseSettlesNothing(t *testing.T) {
 		w.opened(t, "ORDER-1")
 		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.OutcomeDelivered] != 0 {
 			t.Errorf("on record %s after %d attempts, counted %v; want it left to the other", e.Status, e.Attempts, n.all)
+		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v: that another has the lease is no failure", reported)
+		}
+	})
+}
+
+// A lease that cannot be given up is reported, unless another has taken it.
+func TestALeaseThatCannotBeGivenUp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fails func() error
+		told  bool
+	}{
+		"the store is broken": {faults["broken"], true},
+		"another has it":      {func() error { return ports.ErrNotFound }, false},
+		"it is given up":      {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, change := newFaulty()
+				w := newWorld(t, change)
+				cmd := w.ready(t, "ORDER-1")
+				w.runFor(t, time.Second) // the service is stopping from now on
+				w.receiver.answer = func(events.Delivery, int) error { return errRefused }
+				store.arm("LeaseEvent 1", tt.fails)
+				if _, err := w.confirm(t, cmd); err != nil {
+					t.Fatal(err)
+				}
+				var delivery []service.Failure
+				for _, f := range w.reports.take() {
+					if f.Operation == service.OperationDeliver {
+						delivery = append(delivery, f)
+					}
+				}
+				if len(delivery) != 1 || delivery[0].Severity != service.Warning || errors.Is(delivery[0].Err, errBroken) != tt.told ||
+					errors.Is(delivery[0].Err, ports.ErrNotFound) {
+					t.Errorf("reported %+v, want one warning that names the broken store: %v", delivery, tt.told)
+				}
+				if calls := store.called(); !slices.Contains(calls, "LeaseEvent 2") {
+					t.Errorf("called %q, want both events given up", calls)
+				}
+			})
+		})
+	}
+}
+
+// A lease that was renewed is given up as well when the service stops.
+func TestARenewedLeaseIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		cmd := w.ready(t, "ORDER-1")
+		w.runFor(t, time.Second) // the service is stopping from now on
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			if d.Event.Name == events.AgreementGenerated {
+				return errRefused
+			}
+			time.Sleep(3 * time.Second)
+			return nil
+		}
+		if _, err := w.confirm(t, cmd); err != nil {
+			t.Fatal(err)
+		}
+		next := w.again(t)
+		next.receiver.answer = nil
+		next.runFor(t, 100*time.Millisecond)
+		for _, e := range w.records(t)["ORDER-1"].Events {
+			if e.Status != events.Delivered {
+				t.Errorf("the next process left %s %s", e.Event.Name, e.Status)
+			}
+		}
+	})
+}
+
+// A run ends with its lease, also between two attempts: the event stays pending.
+func TestALeaseThatEndsBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(9900 * time.Millisecond); return errRefused }
+		w.opened(t, "ORDER-1")
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || len(w.receiver.got) != 1 {
+			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
+		}
+		w.receiver.answer = nil
+		w.runFor(t, 2*time.Second)
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Delivered {
+			t.Errorf("recovery left it %s", e.Status)
+		}
+	})
+}
+
+func TestAnEventOfAProviderThatWasRemovedIsNotConfigured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.crashed(t, "ORDER-1")
+		w.configure(t)
+		w.runFor(t, 15*time.Second)
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured || e.Attempts != 0 {
+			t.Errorf("on record %s after %d attempts, want not_configured after none", e.Status, e.Attempts)
+		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v, want nothing", reported)
+		}
+	})
+}
+
+// lease returns the lease of the event that is being delivered, and how long it lasts yet.
+func (w *world) lease(t *testing.T, d events.Delivery) (epoch int64, left time.Duration) {
+	t.Helper()
+	pending, err := w.store.PendingEvents(t.Context(), d.Event.CheckoutID)
+	if err != nil || len(pending) == 0 || pending[0].Event.ID != d.Event.ID {
+		t.Fatalf("pending %+v, %v; want %s first", pending, err, d.Event.Name)
+	}
+	return pending[0].Epoch, pending[0].Until.Sub(w.clock.now())
+}
+
+// An event is leased for ten seconds: to the request that commits it, and to the process that takes it over. The lease
+// of one that has to wait is renewed where less than a run takes is left of it.
+func TestHowLongAnEventIsLeased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			if epoch, left := w.lease(t, d); epoch != 1 || left != 10*time.Second {
+				t.Errorf("in the request the event has epoch %d for %s, want 1 for 10 s", epoch, left)
+			}
+			return nil
+		}
+		w.opened(t, "ORDER-1")
+		w.crashed(t, "ORDER-2")
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			if epoch, left := w.lease(t, d); epoch != 2 || left != 10*time.Second {
+				t.Errorf("in recovery the event has epoch %d for %s, want 2 for 10 s", epoch, left)
+			}
+			return nil
+		}
+		w.runFor(t, 15*time.Second)
+		if len(w.receiver.got) != 1 {
+			t.Errorf("%d events were recovered, want one", len(w.receiver.got))
+		}
+	})
+	for takes, want := range map[time.Duration]int64{2 * time.Second: 1, 2*time.Second + time.Millisecond: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			cmd := w.ready(t, "ORDER-1")
+			w.receiver.answer = func(d events.Delivery, _ int) error {
+				if d.Event.Name == events.CheckoutConfirmed {
+					time.Sleep(takes)
+					return nil
+				}
+				if epoch, left := w.lease(t, d); epoch != want || left < 8*time.Second {
+					t.Errorf("after %s the next event has epoch %d for %s, want %d for 8 s or more", takes, epoch, left, want)
+				}
+				return nil
+			}
+			if _, err := w.confirm(t, cmd); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// A request waits 35 s at most for its events: those before them may be another's, which never settles them.
+func TestARequestDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answer = func(d events.Delivery, _ int) error { // another takes the event of the create, for an hour
+			epoch, _ := w.lease(t, d)
+			_, err := w.store.LeaseEvent(t.Context(), d.Event.ID, epoch, w.clock.now().Add(time.Hour))
+			return err
+		}
+		cmd := w.ready(t, "ORDER-1")
+		w.receiver.answer = nil
+		start := time.Now()
+		if _, err := w.confirm(t, cmd); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took != 35*time.Second {
+			t.Errorf("the confirm took %s, want 35 s", took)
+		}
+		reported := w.reports.take()
+		if len(reported) != 1 || reported[0].Operation != service.OperationDeliver || reported[0].Severity != service.Error ||
+			!errors.Is(reported[0].Err, context.DeadlineExceeded) {
+			t.Errorf("reported %+v, want an error of the delivery", reported)
+		}
+		for _, e := range w.records(t)["ORDER-1"].Events {
+			if e.Status != events.Pending {
+				t.Errorf("%s is %s, want it pending", e.Event.Name, e.Status)
+			}
+		}
+		w.clock.forward(time.Hour)
+		w.runFor(t, time.Second)
+		for _, e := range w.records(t)["ORDER-1"].Events {
+			if e.Status != events.Delivered {
+				t.Errorf("%s is %s after its lease ended", e.Event.Name, e.Status)
+			}
 		}
 	})
 }

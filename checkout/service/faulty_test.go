@@ -189,6 +189,13 @@ func operations() []operation {
 		{name: "create", events: created, prepare: func(t *testing.T, w *world) func() error {
 			return func() error { _, err := w.Create(t.Context(), caller, create("ORDER-1")); return err }
 		}},
+		{name: "create of an order that was seen", events: created, prepare: func(t *testing.T, w *world) func() error {
+			faulty := create("ORDER-1")
+			faulty.CourseCode = checkout.Some("NOTHING")
+			_, err := w.Create(t.Context(), caller, faulty)
+			expect(t, err, checkout.CodeValidation)
+			return func() error { _, err := w.Create(t.Context(), caller, create("ORDER-1")); return err }
+		}},
 		{name: "create in a process that never saw the order", events: created, prepare: func(t *testing.T, w *world) func() error {
 			w.opened(t, "ORDER-1")
 			next := w.again(t)
@@ -262,9 +269,9 @@ func TestAFailureOfTheStoreIsToldAndHealed(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			for _, at := range callsOf(t, op) {
-				for way, fail := range faults {
+				for way := range faults {
 					t.Run(at+" "+way, func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { op.withFault(t, at, fail) })
+						synctest.Test(t, func(t *testing.T) { op.withFault(t, at, way) })
 					})
 				}
 			}
@@ -290,13 +297,34 @@ func callsOf(t *testing.T, op operation) (calls []string) {
 	return calls
 }
 
-func (op operation) withFault(t *testing.T, at string, fail func() error) {
+// reported returns what is reported of a failure that no caller is told.
+func (op operation) reported(method, way string) (service.Operation, service.Severity) {
+	switch {
+	case method == "DueSetups":
+		return service.OperationSweep, service.Error
+	case op.name == "recovery", method == "ExpiredLeases":
+		return service.OperationRecover, service.Error
+	case op.name == "sweep" && method == "Provider":
+		return service.OperationObserve, service.Warning
+	case method == "PendingEvents", method == "LeaseEvent", method == "SettleEvent":
+		return service.OperationDeliver, service.Error // the change is committed, and its events are delivered later
+	case way == "busy":
+		return service.OperationServe, service.Warning
+	case op.name == "confirm" && method == "UpdateCheckout":
+		return service.OperationObserve, service.Error
+	case method == "UpdateCheckout":
+		return service.OperationObserve, service.Warning
+	}
+	return service.OperationServe, service.Warning // another attempt followed
+}
+
+func (op operation) withFault(t *testing.T, at, way string) {
 	store, change := newFaulty()
 	w := newWorld(t, change)
 	run := op.prepare(t, w)
 	w.reports.take()
 	failed := false
-	store.arm(at, func() error { failed = true; return fail() })
+	store.arm(at, func() error { failed = true; return faults[way]() })
 	err := run()
 	if !failed {
 		t.Fatalf("the call was not made; made were %q", store.called())
@@ -306,8 +334,21 @@ func (op operation) withFault(t *testing.T, at string, fail func() error) {
 	if err != nil && !refused {
 		told = append(told, err.Error())
 	}
+	method, _, _ := strings.Cut(at, " ")
+	operation, severity := op.reported(method, way)
 	for _, f := range w.reports.take() {
 		told = append(told, f.Err.Error())
+		if f.Operation != operation || f.Severity != severity {
+			t.Errorf("reported %q as %s, want %q as %s", f.Operation, f.Severity, operation, severity)
+		}
+	}
+	if operation == service.OperationDeliver && err != nil {
+		t.Errorf("%v, though the change is committed", err)
+	}
+	for _, text := range told { // an error says what was being done
+		if text == "wait for the lock: busy" || text == "write: "+errBroken.Error() {
+			t.Errorf("told %q, which does not say what failed", text)
+		}
 	}
 	if len(told) != 1 || !strings.Contains(told[0], errBroken.Error()) && !strings.Contains(told[0], ports.ErrBusy.Error()) {
 		t.Errorf("told %d times, want the failure once: %q", len(told), told)

@@ -88,7 +88,11 @@ func (r *recovery) poll(ctx context.Context) {
 
 func (r *recovery) expired(ctx context.Context) (leases []ports.ExpiredLease, err error) {
 	defer recovered(&err)
-	return r.cfg.Store.ExpiredLeases(ctx, r.now(), recoverBatch)
+	leases, err = r.cfg.Store.ExpiredLeases(ctx, r.now(), recoverBatch)
+	if err != nil {
+		return nil, fmt.Errorf("list the expired leases: %w", err)
+	}
+	return leases, nil
 }
 
 func (r *recovery) acquire(provider string) bool {
@@ -124,7 +128,11 @@ func (s *Service) sweep(ctx context.Context) {
 
 func (s *Service) due(ctx context.Context) (ids []string, err error) {
 	defer recovered(&err)
-	return s.cfg.Store.DueSetups(ctx, s.now(), sweepBatch)
+	ids, err = s.cfg.Store.DueSetups(ctx, s.now(), sweepBatch)
+	if err != nil {
+		return nil, fmt.Errorf("list the due setups: %w", err)
+	}
+	return ids, nil
 }
 
 // errNotDue ends the update of a setup that another process is looking at.
