@@ -72,7 +72,7 @@ func TestCheckDeployment(t *testing.T) {
 		{"staging", "https://pay.example.nz", sandbox, `environment "staging" is neither sandbox nor production`},
 		{catalogue.Production, "http://pay.example.nz", sandbox, "base URL \"http://pay.example.nz\" is not https\n" +
 			"the fake processor is for the sandbox only: it moves no money"},
-		{"", "", live, "environment \"\" is neither sandbox nor production\nbase URL \"\" " + noURL},
+		{"", "", live, "environment \"\" is neither sandbox nor production\nthere is no base URL"},
 		{catalogue.Sandbox, "https://pay.example.nz/", sandbox, `base URL "https://pay.example.nz/" ` + noURL},
 		{catalogue.Sandbox, "https://pay.example.nz/pay/", sandbox, `base URL "https://pay.example.nz/pay/" ` + noURL},
 		{catalogue.Sandbox, "pay.example.nz", sandbox, `base URL "pay.example.nz" ` + noURL},

@@ -193,13 +193,7 @@ func (p *tab) text(selector string) string {
 // so when it draws the page for the first time.
 func (p *tab) focus() (id string) {
 	p.t.Helper()
-	for range 250 {
-		if id = evaluate[string](p, "document.activeElement.id"); id != "" {
-			break
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-	return id
+	return await(func() string { return evaluate[string](p, "document.activeElement.id") })
 }
 
 // shows checks the page's main heading.

@@ -95,10 +95,12 @@ var pageStates = []pageState{
 	{name: "mandate expired", heading: sandbox.OpenTitle, says: []string{"The direct debit has ended", "set it up again"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string { return died(t, s, checkout.MandateExpired) }},
 	{name: "setup cancelled", heading: sandbox.OpenTitle, says: []string{"The bank setup was cancelled", "start it again"},
+		serving: []func(*service.Config, *httpapi.Options){func(c *service.Config, _ *httpapi.Options) {
+			c.Processor = cancellingProcessor{c.Processor}
+		}},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")
 			s.ToBank(t, created)
-			alter(t, s, created, func(setup *checkout.Setup) { setup.BillingRequest = checkout.BillingCancelled })
 			return setupURL(created)
 		}},
 	{name: "terms changed", heading: sandbox.OpenTitle, says: []string{"The terms have changed", "read them again"},
@@ -196,6 +198,15 @@ func (s *brokenStore) Checkout(ctx context.Context, id string) (checkout.Checkou
 		return checkout.Checkout{}, s.broken
 	}
 	return s.Store.Checkout(ctx, id)
+}
+
+// cancellingProcessor says of every setup that it was cancelled.
+type cancellingProcessor struct{ ports.Processor }
+
+func (p cancellingProcessor) Observe(ctx context.Context, a ports.Account, setup checkout.Setup) (checkout.Observation, error) {
+	seen, err := p.Processor.Observe(ctx, a, setup)
+	seen.BillingRequest = checkout.BillingCancelled
+	return seen, err
 }
 
 func setupURL(created sandbox.Response) string { return created.String("direct_debit.setup_url") }
