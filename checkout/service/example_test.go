@@ -73,7 +73,7 @@ func Example() {
 	server.Start()
 	defer server.Close()
 
-	// The background work, and its owner, who waits for it. ExampleServe in adapters/httpserver drains in order.
+	// The background work, and its owner, who waits for it. The example of adapters/httpserver drains in order.
 	running, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); checkouts.Run(running) }()
