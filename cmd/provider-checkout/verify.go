@@ -14,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -160,12 +161,12 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	text, err := pdf.Text(data)
+	pages, err := pdftext.Read(data)
 	if err != nil {
 		return verdict{brokenMark, "the text of the PDF cannot be read: " + cli.OneLine(err.Error())}, nil
 	}
 	foot := printer.Rendered(a.Foot())
-	body, feet := withoutFeet(text, foot)
+	body, correct := withoutFooters(pages, foot)
 	figures, rest := a.Figures(zone), squeezed(body)
 	for _, figure := range figures {
 		_, after, ok := strings.Cut(rest, squeezed(printer.Rendered(figure)))
@@ -174,29 +175,28 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 		}
 		rest = after
 	}
-	if a.Version == agreement.Version && feet != strings.Count(text, "\f") {
+	if a.Version == agreement.Version && correct != len(pages) {
 		return verdict{brokenMark, fmt.Sprintf("not every page of the PDF has %q at its foot", foot)}, nil
 	}
 	return verdict{heldMark, fmt.Sprintf("the text of the PDF has all %d figures in their order", len(figures))}, nil
 }
 
-// withoutFeet removes the footers of the pages from a PDF's text, because a figure may continue on the next page, and
-// counts those that are correct.
-func withoutFeet(text, foot string) (body string, feet int) {
+// withoutFooters returns the text of the pages without their footers, because a figure may continue on the next page,
+// and the number of footers that are correct.
+func withoutFooters(pages []string, foot string) (body string, correct int) {
 	var lines []string
-	for line := range strings.Lines(text) {
-		line = strings.Trim(line, "\f\n")
-		var page, pages int
-		if _, err := fmt.Sscanf(line, "Page %d of %d", &page, &pages); err == nil {
+	for line := range strings.SplitSeq(strings.Join(pages, ""), "\n") {
+		var number, count int
+		if _, err := fmt.Sscanf(line, "Page %d of %d", &number, &count); err == nil {
 			continue
 		}
 		if line == foot {
-			feet++
+			correct++
 			continue
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines, "\n"), feet
+	return strings.Join(lines, "\n"), correct
 }
 
 // squeezed removes all white space, because a line may break anywhere.
