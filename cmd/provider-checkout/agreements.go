@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -48,7 +49,7 @@ func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, s
 	}
 	a, err := db.Agreement(ctx, number)
 	if errors.Is(err, ports.ErrNotFound) {
-		return nil, false, fmt.Errorf("there is no agreement %q", number)
+		return nil, false, noAgreement(number)
 	} else if err != nil {
 		return nil, false, fmt.Errorf("read agreement %s: %w", number, err)
 	}
@@ -61,6 +62,14 @@ func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, s
 		return nil, false, fmt.Errorf("print agreement %s: %w", number, err)
 	}
 	return data, false, nil
+}
+
+// noAgreement returns the error for an agreement number that is unknown.
+func noAgreement(number string) error {
+	if agreement.Mistyped(number) {
+		return fmt.Errorf("there is no agreement %q; the number is mistyped: a character is wrong or two are swapped", number)
+	}
+	return fmt.Errorf("there is no agreement %q", number)
 }
 
 // writePrivate writes a file that only its owner may read, whole or not at all.

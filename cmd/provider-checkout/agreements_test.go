@@ -53,11 +53,24 @@ func TestAgreementPDFIsWrittenForItsOwnerAlone(t *testing.T) {
 	}
 }
 
+// mistyped returns an agreement number with a wrong character and with one that no number has.
+func mistyped(number string) []string {
+	last, wrong := number[len(number)-1:], "0"
+	if last == wrong {
+		wrong = "1"
+	}
+	without := strings.TrimSuffix(number, last)
+	return []string{without + wrong, without[:len(without)-1] + "O" + last}
+}
+
 func TestAgreementPDFIsRefused(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
 	dir := t.TempDir()
 	o.fails(t, `there is no agreement "PPA-1999-000001"`, "agreements", "pdf", "PPA-1999-000001", "--out", filepath.Join(dir, "a.pdf"))
+	for _, typo := range mistyped(number) {
+		o.fails(t, "the number is mistyped", "agreements", "pdf", typo, "--out", filepath.Join(dir, "a.pdf"))
+	}
 	o.fails(t, "is not a regular file", "agreements", "pdf", number, "--out", dir)
 	o.fails(t, "no such file", "agreements", "pdf", number, "--out", filepath.Join(dir, "none", "a.pdf"))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

@@ -72,7 +72,7 @@ func readAgreement(ctx context.Context, db records, number string) (
 	a agreement.Agreement, c checkout.Checkout, doc *agreement.Document, err error) {
 	a, err = db.Agreement(ctx, number)
 	if errors.Is(err, ports.ErrNotFound) {
-		return a, c, nil, fmt.Errorf("there is no agreement %q", number)
+		return a, c, nil, noAgreement(number)
 	}
 	if err != nil {
 		return a, c, nil, fmt.Errorf("read agreement %s: %w", number, err)

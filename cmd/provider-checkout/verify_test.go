@@ -3,11 +3,13 @@ package main
 import (
 	"crypto/sha256"
 	"database/sql"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
@@ -55,8 +57,15 @@ func TestAgreementOfTheVersionBeforeHoldsNoConsent(t *testing.T) {
 
 func TestAgreementThatIsNotThereIsNotVerified(t *testing.T) {
 	o := newOperator(t)
-	o.confirmedOver(t)
-	o.fails(t, `there is no agreement "PPA-1999-000001"`, "agreements", "verify", "PPA-1999-000001")
+	number := o.confirmedOver(t)
+	unknown := agreement.NewNumber(1999, [8]byte{}) // its check character is right
+	for _, number := range []string{"PPA-1999-000001", unknown, "anything"} {
+		o.fails(t, fmt.Sprintf("there is no agreement %q\n", number), "agreements", "verify", number)
+	}
+	for _, typo := range mistyped(number) {
+		o.fails(t, fmt.Sprintf("there is no agreement %q; the number is mistyped: a character is wrong or two are swapped\n", typo),
+			"agreements", "verify", typo)
+	}
 }
 
 // Whoever can write to the file can change anything in it; what no longer agrees is found.
