@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -42,11 +42,11 @@ func (s suite) document(t *testing.T, number string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := pdf.Text(doc.Bytes)
+	pages, err := pdftext.Read(doc.Bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return withoutSpace(text)
+	return withoutSpace(strings.Join(pages, ""))
 }
 
 func withoutSpace(text string) string { return strings.Join(strings.Fields(text), "") }
