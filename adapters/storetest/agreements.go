@@ -170,7 +170,7 @@ func oneAgreement(t *testing.T, s ports.Admin) {
 	})
 }
 
-// Numbers are random: two confirms may draw the same one.
+// Numbers are random: two confirms may generate the same one.
 func concurrentNumber(t *testing.T, s ports.Admin) {
 	for i := range many {
 		insert(t, s, opened(i))
