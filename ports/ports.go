@@ -1,5 +1,5 @@
 // Package ports says what the core needs from outside. Each comment is a specification: an adapter that keeps it may
-// stand in for any other. [Store] and the ports in processor.go and delivery.go are what a service needs; [Admin] is
+// replace any other. [Store] and the ports in processor.go and delivery.go are what a service needs; [Admin] is
 // what the operator's commands need beside it. Package adapters/storetest holds a store to every promise, and
 // adapters/processortest a processor.
 //
