@@ -22,8 +22,8 @@ type life struct {
 	agreed int // agreements
 }
 
-// drawObservation draws what a processor might say, in time or late.
-func drawObservation(t *rapid.T) checkout.Observation {
+// anyObservation generates what a processor might report, in time or late.
+func anyObservation(t *rapid.T) checkout.Observation {
 	o := checkout.Observation{
 		BillingRequest: rapid.SampledFrom([]checkout.BillingRequestStatus{checkout.BillingPending, checkout.BillingReadyToFulfil,
 			checkout.BillingFulfilling, checkout.BillingFulfilled, checkout.BillingFulfilled, checkout.BillingCancelled}).Draw(t, "billing request"),
@@ -64,7 +64,7 @@ func TestALifeKeepsItsPromises(t *testing.T) {
 				})
 			},
 			"observe": func(t *rapid.T) {
-				seen := drawObservation(t)
+				seen := anyObservation(t)
 				do(func() checkout.Change { return l.Observe(seen, l.now) })
 			},
 			"look":  func(t *rapid.T) { do(func() checkout.Change { return l.Looked(l.now) }) },
