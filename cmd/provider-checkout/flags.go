@@ -14,8 +14,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// settings are the values of every flag of every command. The functions below define which command has which flags,
-// and their defaults.
+// settings are the values of all flags of all commands. The functions below define the flags of each command and
+// their defaults.
 type settings struct {
 	store string
 
@@ -125,7 +125,7 @@ func parseRate(text string) (float64, error) {
 	return rate, nil
 }
 
-// parsePrefixes parses networks; a single address is a network of its own.
+// parsePrefixes parses networks. A single address is a network of one address.
 func parsePrefixes(text string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	for part := range strings.SplitSeq(text, ",") {
