@@ -202,7 +202,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-func TestEveryFaultIsToldAtOnce(t *testing.T) {
+func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	var refusal *checkout.Error
 	if err := (checkout.Create{}).Check(catalogue.Legacy); !errors.As(err, &refusal) {
 		t.Fatalf("Check of an empty create = %v", err)

@@ -82,7 +82,7 @@ func TestAConfirmDoesNotGuessWhenTheProcessorIsSilent(t *testing.T) {
 	}
 }
 
-func TestAnAgreementIsDrawnAtTheSecondTry(t *testing.T) {
+func TestAnAgreementIsRenderedAtTheSecondAttempt(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")
 	w.printer.fail = 1

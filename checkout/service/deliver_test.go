@@ -196,7 +196,7 @@ func TestADestinationThatWentAwayIsNotConfigured(t *testing.T) {
 	})
 }
 
-func TestAHangingReceiverHoldsUpNobodyElse(t *testing.T) {
+func TestAHangingReceiverDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		healthy := kowhai()

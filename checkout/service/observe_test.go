@@ -180,7 +180,7 @@ func (w *world) asks(o checkout.Observation) *[]time.Time {
 	return &at
 }
 
-func TestASweepLearnsWhatNobodyPolledFor(t *testing.T) {
+func TestASweepObservesSetupsWithoutPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var changed atomic.Int64
 		w := newWorld(t, func(c *service.Config) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock is the service's clock: the real one, moved forward by hand.
+// Clock is the service's clock: the real time plus what the test adds with Forward.
 type Clock struct {
 	mu    sync.Mutex
 	moved time.Duration
