@@ -28,7 +28,7 @@ func commands() []cli.Command {
 			More:  "A running server refuses it within 1 s."},
 		{Name: "agreements pdf", Args: []string{"NUMBER"}, Setup: command(pdfFlags, agreementPDF),
 			About: "Write the PDF of an agreement to a file",
-			More:  "An agreement whose PDF is missing from the record is drawn again from its figures."},
+			More:  "An agreement whose PDF is missing from the record is rendered from its figures."},
 		{Name: "agreements verify", Args: []string{"NUMBER"}, Setup: command(storeFlag, verifyAgreement),
 			About: "Check an agreement's PDF and figures against the record",
 			More: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +

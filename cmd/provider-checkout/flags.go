@@ -40,7 +40,7 @@ type settings struct {
 func storeFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db",
 		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE,\n"+
-			"        which with a password in it belongs into the variable, for everybody sees flags;\n"+
+			"        one with a password belongs in the variable, because flags are visible to everyone;\n"+
 			"        where serve is given the operator's secret, every other command needs it too")
 	fs.AllowVariable("store")
 }

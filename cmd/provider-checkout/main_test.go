@@ -84,7 +84,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 				t.Errorf("%q = %+v, want status 2 and one line on stderr with %q", tt.args, got, tt.want)
 			}
 			if strings.Contains(got.stderr, "hunter2") {
-				t.Errorf("%q tells the password: %s", tt.args, got.stderr)
+				t.Errorf("%q shows the password: %s", tt.args, got.stderr)
 			}
 		})
 	}
@@ -206,7 +206,7 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 				t.Errorf("%q = %+v, want status 1 and one line on stderr with %q", tt.args, got, tt.want)
 			}
 			if strings.Contains(got.stderr, "hunter2") {
-				t.Errorf("%q tells the password: %s", tt.args, got.stderr)
+				t.Errorf("%q shows the password: %s", tt.args, got.stderr)
 			}
 		})
 	}

@@ -42,8 +42,8 @@ type observer struct {
 
 // openStore opens the store, and creates it if it does not exist. env is empty for a command
 // that serves no environment.
-func (c *call) openStore(ctx context.Context, env catalogue.Environment, tell observer) (records, error) {
-	return c.open(ctx, env, tell, false)
+func (c *call) openStore(ctx context.Context, env catalogue.Environment, o observer) (records, error) {
+	return c.open(ctx, env, o, false)
 }
 
 // openRecords opens a store that must exist, so that a mistyped path does not create an empty one.
@@ -51,7 +51,7 @@ func (c *call) openRecords(ctx context.Context) (records, error) {
 	return c.open(ctx, "", observer{}, true)
 }
 
-func (c *call) open(ctx context.Context, env catalogue.Environment, tell observer, mustExist bool) (records, error) {
+func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, mustExist bool) (records, error) {
 	scheme, path, _ := strings.Cut(c.store, ":")
 	inPostgres := scheme == "postgres" || scheme == "postgresql"
 	if path == "" || !inPostgres && scheme != "sqlite" {
@@ -71,7 +71,7 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, tell observe
 		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, MustExist: mustExist, Rand: rand.Reader})
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader,
-		OnCommit: tell.commit, OnChecked: tell.checked})
+		OnCommit: o.commit, OnChecked: o.checked})
 }
 
 // secrets returns the operator's secrets, or nil if there are none.

@@ -159,7 +159,7 @@ func TestContract4WebhookDestinationsAreConfiguredOnceAUsableProviderHasOne(t *t
 			{"one without an account", strings.Replace(alone, `"acc-kowhai"`, `""`, 1), "false"},
 			{"one of production", strings.NewReplacer(`"acc-kowhai",`+"\n\t"+`"environment": "sandbox"`, `"acc-kowhai",`+"\n\t"+`"environment": "production"`,
 				"HOOKS/KOWHAI", "https://hooks.kowhai.example/checkout").Replace(alone), "false"},
-			{"nobody", `{"providers": []}`, "false"},
+			{"no provider", `{"providers": []}`, "false"},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				s.Configure(t, tt.file)
