@@ -143,7 +143,7 @@ func TestCreateChecksEveryField(t *testing.T) {
 	}
 }
 
-// A provider's engineer mends a request by these words.
+// With these messages a provider's engineer corrects a request.
 func TestWhatIsSaidOfFigures(t *testing.T) {
 	cents := checkout.Some[money.Cents]
 	for _, tt := range []struct {

@@ -111,7 +111,7 @@ func (l *life) keep(t *rapid.T, change checkout.Change) {
 	case next.Setup.Try < was.Setup.Try, next.Setup.Try > was.Setup.Try+1:
 		t.Fatalf("try %d follows %d", next.Setup.Try, was.Setup.Try)
 	case next.Setup.Try != was.Setup.Try && was.SetupComplete():
-		t.Fatalf("a complete setup was begun anew: %+v after %+v", next.Setup, was.Setup)
+		t.Fatalf("a complete setup was begun again: %+v after %+v", next.Setup, was.Setup)
 	case next.Latest().Epoch < was.Latest().Epoch:
 		t.Fatalf("token %d follows %d", next.Latest().Epoch, was.Latest().Epoch)
 	case next.ID != was.ID, next.Intent != was.Intent, next.Records != was.Records, next.Student != was.Student:

@@ -147,7 +147,7 @@ func checkDate(t rapid.TB, d money.Date) {
 	}
 }
 
-// checkFigures holds an intent to the contract in arithmetic that cannot overflow.
+// checkFigures checks the figures of an intent against the contract, in arithmetic that cannot overflow.
 func checkFigures(t rapid.TB, i checkout.Intent) {
 	t.Helper()
 	p := i.Plan

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The inspection itself is held to this: it finds every kind of breach, and no other.
+// The inspection finds every kind of breach, and nothing else.
 func TestInspectionFindsBreaches(t *testing.T) {
 	tests := []struct {
 		name string

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Agreements holds a store to ports.Agreements.
+// Agreements tests a store against ports.Agreements.
 func Agreements(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"an agreement comes back as it was stored, odd text and figures included", agreementComesBack},

@@ -119,7 +119,7 @@ func agreementSize(b *testing.B, spec string) {
 	alone(b, (on.size(b)-before)/float64(len(s.ready)), "bytes/agreement")
 }
 
-// alone reports a metric without the time of an operation, which would mean nothing.
+// alone reports one metric, without the time of an operation, which would mean nothing.
 func alone(b *testing.B, value float64, unit string) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")

@@ -133,7 +133,7 @@ func TestContract6AnEventWhoseDeliveryWasNotRecordedComesAgainUnderTheSameID(t *
 		}
 		if !signedBy(kowhaiSecret, got[0]) || !signedBy(kowhaiSecret, got[1]) ||
 			got[0].Header.Get("X-Service-Timestamp") == got[1].Header.Get("X-Service-Timestamp") {
-			t.Error("the second run is not signed anew")
+			t.Error("the second run has no new signature")
 		}
 		sameList(t, "on record", s.outcomes(t, "ORDER-1"), "checkout.created delivered 1")
 	}, crashes)
