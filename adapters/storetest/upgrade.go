@@ -17,8 +17,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Upgraded tests that a store that an earlier version wrote, with the calls of testdata/upgrade, still has what that
-// version exported, and follows the present rules from now on.
+// Upgraded holds a store that an earlier version wrote, from the calls of testdata/upgrade, to what the export of that
+// version says of it, and to today's rules from now on.
 func Upgraded(t *testing.T, s ports.Admin, export io.Reader) {
 	want, got := exportedFields(t, export), storedFields(t, s)
 	for kind, lines := range want {
@@ -179,8 +179,8 @@ func documentFields(t *testing.T, s ports.Admin, a agreement.Agreement, info por
 	return fields{"document_id": d.ID, "agreement_number": a.Number, "sha256": fmt.Sprintf("%x", d.SHA256), "size": fmt.Sprint(len(d.Bytes))}
 }
 
-// upgradedKeys tests the rule for idempotency keys. The earlier version stored no default key, and let SHADOW-B take
-// that of SHADOW-A.
+// upgradedKeys holds the store to the rule for idempotency keys. The earlier version kept no default key, and let
+// SHADOW-B take that of SHADOW-A.
 func upgradedKeys(t *testing.T, s ports.Admin) {
 	t.Helper()
 	for _, key := range []struct{ provider, key, order, recorded string }{

@@ -114,7 +114,7 @@ func fill(b *testing.B, spec string, open, ready int) *benchStore {
 	return s
 }
 
-// setUpByNow completes the payer's bank setup, long enough ago that it is not observed any more.
+// setUpByNow completes the payer's bank setup, long enough ago that its state is final.
 func setUpByNow(c *checkout.Checkout) {
 	c.Setup = checkout.Setup{Try: 1, BillingRequestID: "BR" + c.OrderID, Observation: checkout.Observation{
 		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateActive, Authorisation: checkout.Authorised,

@@ -47,7 +47,7 @@ func TestBrowserTheEnrolmentPageIsNotifiedOfTheSetup(t *testing.T) {
 			p := newTab(t, browser, desktop, true)
 			p.open(stranger + "/#" + setup)
 			p.press(button)
-			// Another origin's page never gets a message that the setup page is loaded. A second is long enough to wait for it.
+			// Another origin's page never gets a message that the setup page is loaded. A second is long enough to wait.
 			evaluate[int](p, `new Promise(done => setTimeout(done, 1000)).then(() => (postMessage("last", "*"), 0))`)
 			if got := p.received(); got != stranger+` "last"` {
 				t.Errorf("another origin's page received %q", got)

@@ -226,7 +226,7 @@ func TestContract5PagesOfAProviderThatCannotBeUsedAreClosed(t *testing.T) {
 				shows(t, "terms", s.Visit(t, strings.Replace(setupURL, "?", "/legal?", 1)), http.StatusGone, sandbox.DisabledTitle)
 				shows(t, "form", s.Submit(t, sandbox.SetupPagePath, []string{"token", created.String("direct_debit.token")}),
 					http.StatusGone, sandbox.DisabledTitle)
-				// A payer can still reach the processor, which is another party. What happens there has no effect here meanwhile.
+				// A payer can still reach the processor, which is another party. It has no effect here meanwhile.
 				if r := s.Submit(t, form, bankDetails(goodAccount)); r.Status != http.StatusSeeOther || r.Header.Get("Location") != setupURL {
 					t.Errorf("the bank's form answers %d %s", r.Status, r.Body)
 				}
