@@ -7,7 +7,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -34,27 +33,6 @@ type Confirm struct {
 	PaymentPlanAccepted    Optional[bool]
 	InformationConfirmed   Optional[bool]
 	PrivacyConsentAccepted Optional[bool]
-}
-
-// Check returns nil, or a VALIDATION_ERROR with every fault of the request.
-func (c Confirm) Check() error {
-	k := newChecker(c.ProviderCode, c.OrderID, c.CheckoutID, c.Token, c.OpportunityID, c.DDAID, c.PaymentMethod, c.FirstPayment,
-		c.DepositConfirmed, c.PaymentPlanAccepted, c.InformationConfirmed, c.PrivacyConsentAccepted)
-	k.text(FieldProviderCode, c.ProviderCode, text.Check)
-	k.text(FieldOrderID, c.OrderID, text.Check)
-	k.text(FieldCheckoutID, c.CheckoutID, text.Check)
-	k.text(FieldCheckoutToken, c.Token, text.Check)
-	k.text(FieldOpportunityID, c.OpportunityID, text.Check)
-	k.text(FieldDDAID, c.DDAID, text.Check)
-	if require(k, FieldPaymentMethod, c.PaymentMethod) {
-		k.only(FieldPaymentMethod, c.PaymentMethod, PaymentMethod)
-	}
-	k.date(FieldAgreedFirstPayment, c.FirstPayment)
-	k.accepted(FieldDepositConfirmed, c.DepositConfirmed)
-	k.accepted(FieldPlanAccepted, c.PaymentPlanAccepted)
-	k.accepted(FieldInformationConfirmed, c.InformationConfirmed)
-	k.accepted(FieldPrivacyAccepted, c.PrivacyConsentAccepted)
-	return k.err()
 }
 
 var (
