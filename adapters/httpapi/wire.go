@@ -41,17 +41,6 @@ func toCreate(body strictjson.Value, header http.Header) (checkout.Create, error
 	return cmd, f.wellFormed()
 }
 
-// idempotencyKey reads the header.
-func idempotencyKey(h http.Header) checkout.Optional[string] {
-	switch keys := h.Values(checkout.FieldIdempotencyKey); len(keys) {
-	case 0:
-		return checkout.Optional[string]{}
-	case 1:
-		return checkout.Some(keys[0])
-	}
-	return checkout.Unreadable[string](checkout.Fault{Field: checkout.FieldIdempotencyKey, Message: "must be sent once"})
-}
-
 // toConfirm reads the body of a confirm (section 2.4).
 func toConfirm(body strictjson.Value) (checkout.Confirm, error) {
 	f := newForm(body)
