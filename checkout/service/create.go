@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -13,12 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const (
-	// retryStep is how much longer a create waits before each further attempt.
-	retryStep = 10 * time.Millisecond
-	// recentOrders is how many orders are remembered as seen recently.
-	recentOrders = 16384
-)
+// recentOrders is how many orders are remembered as seen recently.
+const recentOrders = 16384
 
 // Opened is the answer to a create.
 type Opened struct {
@@ -84,14 +79,6 @@ func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd c
 		}
 	}
 	return Opened{}, checkout.Change{}, checkout.Busy()
-}
-
-// attempts counts attempts until ctx ends, with a pause before each after the second.
-func attempts(ctx context.Context) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for n := 0; pause(ctx, max(0, time.Duration(n-1)*retryStep)) == nil && yield(n); n++ {
-		}
-	}
 }
 
 // attempt makes one attempt at a create. If look is true it reads what is on record first. It returns

@@ -216,18 +216,3 @@ func (d deliverer) send(ctx context.Context, to catalogue.Destination, delivery 
 	defer recovered(&err)
 	return d.cfg.Sender.Send(ctx, to, delivery, attempt)
 }
-
-// pause waits, or ends early with ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
