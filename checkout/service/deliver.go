@@ -73,7 +73,7 @@ func (d deliverer) deliverLeased(ctx context.Context) (err error) {
 		if err != nil || !slices.ContainsFunc(pending, ours) {
 			return err
 		}
-		err = d.deliver(ctx, pending[0])
+		err = d.deliverOne(ctx, pending[0])
 		if errors.Is(err, errLeased) {
 			if err = errStopping; !d.stopping.Load() {
 				err = pause(ctx, waitStep)
@@ -120,7 +120,7 @@ func (d deliverer) deliverExpired(ctx context.Context) (err error) {
 		if err != nil || len(pending) == 0 {
 			return err
 		}
-		switch err := d.deliver(ctx, pending[0]); {
+		switch err := d.deliverOne(ctx, pending[0]); {
 		case errors.Is(err, errLeased):
 			return nil
 		case err != nil:
@@ -130,8 +130,8 @@ func (d deliverer) deliverExpired(ctx context.Context) (err error) {
 	}
 }
 
-// deliver delivers one event and records the outcome.
-func (d deliverer) deliver(ctx context.Context, e ports.PendingEvent) error {
+// deliverOne delivers one event and records the outcome.
+func (d deliverer) deliverOne(ctx context.Context, e ports.PendingEvent) error {
 	epoch, until, err := d.lease(ctx, e)
 	if err != nil {
 		return err
