@@ -54,11 +54,11 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-func BenchmarkConfirmMatches(b *testing.B) {
+func BenchmarkConfirmMatch(b *testing.B) {
 	c, cmd := ready(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := cmd.Matches(c, latest); err != nil {
+		if err := cmd.Match(c, latest); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -43,8 +43,8 @@ var agreed = checkout.Agreed{Environment: catalogue.Sandbox, Provider: catalogue
 	Number: "PPA-2026-000000001A5", Now: noon, Today: money.DateOf(noon)}
 
 // prepared returns what a confirm of the checkout concludes.
-func prepared(c checkout.Checkout, cmd checkout.Confirm) *checkout.Prepared {
-	return &checkout.Prepared{Environment: catalogue.Sandbox, Agreement: cmd.Agreement(c, agreed),
+func prepared(c checkout.Checkout, cmd checkout.Confirm) checkout.Prepared {
+	return checkout.Prepared{Environment: catalogue.Sandbox, Agreement: cmd.Agreement(c, agreed),
 		Document: &agreement.Document{ID: "doc", Bytes: []byte("%PDF")}}
 }
 
@@ -178,13 +178,13 @@ func TestARepeatIsRecognisedEvenWithALostToken(t *testing.T) {
 		t.Errorf("a repeat: %v, want ErrAlreadyConfirmed", err)
 	}
 	cmd.DDAID = checkout.Some("other")
-	expectFault(t, cmd.Matches(change.Next, latest), checkout.CodeConflict, "checkout.dda_id")
+	expectFault(t, cmd.Match(change.Next, latest), checkout.CodeConflict, "checkout.dda_id")
 }
 
 func TestATokenThatCannotBeDerivedMatchesNothing(t *testing.T) {
 	stored, cmd := ready(t)
 	cmd.Token = checkout.Some("")
-	expectFault(t, cmd.Matches(stored, ""), checkout.CodeConflict, "checkout.checkout_token")
+	expectFault(t, cmd.Match(stored, ""), checkout.CodeConflict, "checkout.checkout_token")
 }
 
 func TestAnAgreementPreparedForAnotherAccountIsOutdated(t *testing.T) {

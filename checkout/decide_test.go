@@ -204,23 +204,31 @@ func TestDecideConfirm(t *testing.T) {
 			case (err == nil) != (change.Next.Status == checkout.Confirmed):
 				t.Errorf("Decide = %v with status %q", err, change.Next.Status)
 			}
+			if err != nil && (change.Next.ID != "" || change.Events != nil || change.Agreement != nil) {
+				t.Errorf("Decide = %v changes %+v, want nothing", err, change)
+			}
 			// Before anything is prepared the same confirm gets the same answer, but that nothing can be outdated.
 			if errors.Is(tt.err, checkout.ErrOutdated) {
 				tt.err = nil
 			}
-			change, err = cmd.Decide(stored, latest, nil)
-			if code, _ := refusalOf(err); code != tt.code || tt.code == "" && !errors.Is(err, tt.err) {
-				t.Errorf("Decide with nothing prepared = %v; want code %q or %v", err, tt.code, tt.err)
+			err = cmd.Ready(stored, latest)
+			if code, named := refusalOf(err); code != tt.code || !slices.Equal(named, tt.fields) || tt.code == "" && !errors.Is(err, tt.err) {
+				t.Errorf("Ready = %v; want code %q, fields %q, or %v", err, tt.code, tt.fields, tt.err)
 			}
-			if change.Next.ID != "" || change.Events != nil || change.Agreement != nil {
-				t.Errorf("Decide with nothing prepared changes %+v, want nothing", change)
+			// Before the processor is asked, nothing can be incomplete either.
+			if tt.code == checkout.CodeSetupIncomplete {
+				tt.code, tt.fields = "", nil
+			}
+			err = cmd.Match(stored, latest)
+			if code, named := refusalOf(err); code != tt.code || !slices.Equal(named, tt.fields) || tt.code == "" && !errors.Is(err, tt.err) {
+				t.Errorf("Match = %v; want code %q, fields %q, or %v", err, tt.code, tt.fields, tt.err)
 			}
 		})
 	}
 }
 
-// Matches answers what does not depend on the setup, so that a confirm need not wait for the processor to be refused.
-func TestMatches(t *testing.T) {
+// Match answers what does not depend on the setup, so that a confirm need not wait for the processor to be refused.
+func TestMatch(t *testing.T) {
 	stored, cmd := ready(t)
 	done, err := cmd.Decide(stored, latest, prepared(stored, cmd))
 	if err != nil {
@@ -251,9 +259,9 @@ func TestMatches(t *testing.T) {
 		{"another dda", unbegun, otherDDA, checkout.CodeConflict, nil},
 		{"a repeat", done.Next, cmd, "", checkout.ErrAlreadyConfirmed},
 	} {
-		err := tt.cmd.Matches(tt.stored, latest)
+		err := tt.cmd.Match(tt.stored, latest)
 		if code, _ := refusalOf(err); code != tt.code || (tt.code == "" && !errors.Is(err, tt.err)) {
-			t.Errorf("%s: Matches = %v, want code %q or %v", tt.name, err, tt.code, tt.err)
+			t.Errorf("%s: Match = %v, want code %q or %v", tt.name, err, tt.code, tt.err)
 		}
 	}
 }

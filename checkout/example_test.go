@@ -45,15 +45,14 @@ func ExampleConfirm_Decide() {
 	cmd := checkout.Confirm{CheckoutID: checkout.Some(stored.ID), OrderID: checkout.Some("ORDER-1"), Token: checkout.Some("the latest"),
 		FirstPayment: checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1})}
 
-	_, err := cmd.Decide(stored, "the latest", nil)
-	fmt.Println("may be prepared:", err == nil)
+	fmt.Println("may be prepared:", cmd.Ready(stored, "the latest") == nil)
 
 	prepared := checkout.Prepared{Agreement: agreement.Agreement{Number: "PPA-2027-000000001A5", DirectDebit: agreement.DirectDebit{
 		AccountHolder: "A NGATA", AccountTail: "89", AuthorisedAt: stored.Setup.CompletedAt}}}
-	change, err := cmd.Decide(stored, "the latest", &prepared)
+	change, err := cmd.Decide(stored, "the latest", prepared)
 	fmt.Println(change.Next.Status, len(change.Events), err)
 
-	_, err = cmd.Decide(change.Next, "the latest", &prepared)
+	_, err = cmd.Decide(change.Next, "the latest", prepared)
 	fmt.Println("a repeat:", errors.Is(err, checkout.ErrAlreadyConfirmed))
 	// Output:
 	// may be prepared: true
