@@ -10,7 +10,7 @@ import (
 )
 
 // Check returns nil, or a VALIDATION_ERROR with every fault of a normalised command that can be found without looking
-// anything up. Resolve checks it against the catalogue. An accepted command has text that can be stored, real dates,
+// anything up. Decide checks it against the catalogue. An accepted command has text that can be stored, real dates,
 // amounts from one cent (an upfront payment: from zero) to money.Max, and a plan that sums to the principal.
 func (c Create) Check(mode catalogue.Mode) error {
 	k := newChecker(c.IdempotencyKey, c.ProviderCode, c.OrderID, c.FirstName, c.LastName, c.Email, c.CourseCode, c.CourseName,
@@ -32,6 +32,16 @@ func (c Create) Check(mode catalogue.Mode) error {
 	}
 	k.date(FieldFirstPayment, c.First)
 	return k.err()
+}
+
+// CheckEither is Check for a provider of this mode, but accepts a command that only the other mode allows: it may replay
+// an order that the provider opened before its mode changed. Decide refuses any other.
+func (c Create) CheckEither(mode catalogue.Mode) error {
+	refusal := c.Check(mode)
+	if refusal != nil && c.mode() != mode && c.Check(c.mode()) == nil {
+		return nil
+	}
+	return refusal
 }
 
 // checkName returns what is wrong with a name, or "".

@@ -22,7 +22,7 @@ const latest = "TUI-1.1.kid.mac"
 func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 	t.Helper()
 	create := parseCreate(t, legacyBody)
-	c := create.Open(create.Intent(), opening(t)).Next
+	c := create.Open(intentOf(t, create), opening(t)).Next
 	c = c.Begun(1, "BR1", agreement.Consent{}).Next
 	c = c.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandatePendingSubmission, MandateID: "MD1", Authorisation: checkout.CustomerInProgress,

@@ -59,54 +59,81 @@ func (c Create) Key() string {
 // DefaultKey returns the idempotency key of a create without the header.
 func DefaultKey(provider, order string) string { return provider + ":" + order }
 
-// Existing is what is on record that a create may be about; a field is nil if there is nothing.
-type Existing struct {
-	ByKey   *Checkout // to which the request's idempotency key is bound
-	ByOrder *Checkout // of the request's order
+// Facts is what a create is decided by, besides its own fields. A pointer is nil if there is nothing.
+type Facts struct {
+	Mode        catalogue.Mode // the provider's
+	Environment catalogue.Environment
+	Keyring     Keyring // of the setup tokens
+	Now         time.Time
+
+	ByKey   *Checkout         // to which the request's idempotency key is bound
+	ByOrder *Checkout         // of the request's order
+	Course  *catalogue.Course // of the caller's catalogue, that the request names; it is ignored unless NeedsCourse
 }
 
 // Decision is what a create leads to.
-type Decision int
+type Decision struct {
+	Action Action
+	Intent Intent // of the new checkout
+}
+
+// Action is what is done for a create that is not refused.
+type Action int
 
 const (
-	Open         Decision = iota + 1 // a new checkout
-	Replay                           // the checkout that the order opened before, as it is
-	ReplayRenews                     // the same, with a next setup token
+	Open         Action = iota + 1 // a new checkout
+	Replay                         // the checkout that the order opened before, as it is
+	ReplayRenews                   // the same, with a next setup token
 )
 
-// Decide decides a checked create: the first rows of the contract's table (section 3) in their order. want is the
-// request's intent, unless unresolved says why it has none. fresh reports whether a setup token of the checkout is
-// given out again.
-func (c Create) Decide(on Existing, want Intent, unresolved error, fresh func(Checkout) bool) (Decision, error) {
-	switch differing := on.differs(want); {
-	case on.keyTaken(c):
-		return 0, refuseKeyTaken()
+// Decide decides a checked create: the first rows of the contract's table (section 3) in their order, after those of
+// requests that are refused whatever their intent is.
+func (c Create) Decide(f Facts) (Decision, error) {
+	want, unresolved := c.resolve(f)
+	switch differing := f.differing(want); {
+	case f.excludedByMode(c):
+		return Decision{}, c.Check(f.Mode)
+	case f.keyTaken(c):
+		return Decision{}, refuseKeyTaken()
 	case unresolved != nil:
-		return 0, unresolved
-	case on.ByOrder == nil:
-		return Open, nil
+		return Decision{}, unresolved
+	case f.ByOrder == nil:
+		return Decision{Action: Open, Intent: want}, nil
 	case len(differing) > 0:
-		return 0, refuseIntent(differing)
-	case on.ByOrder.Status == Confirmed, fresh(*on.ByOrder):
-		return Replay, nil
+		return Decision{}, refuseIntent(differing)
+	case f.ByOrder.Status == Confirmed, f.ByOrder.TokenFresh(f.Keyring, f.Now):
+		return Decision{Action: Replay}, nil
 	default:
-		return ReplayRenews, nil
+		return Decision{Action: ReplayRenews}, nil
 	}
+}
+
+// NeedsCourse reports whether Decide needs the course that a checked create names. It does not where the create is
+// refused whatever the course is, or where the order on record resolves it: then a catalogue that cannot be read must
+// not fail a replay.
+func (c Create) NeedsCourse(f Facts) bool {
+	return c.mode() == catalogue.Authoritative && !f.excludedByMode(c) && !f.keyTaken(c) && !c.resolvedBy(f.ByOrder)
+}
+
+// excludedByMode reports whether the provider's pricing mode does not allow the create, and neither does the mode in
+// which its order on record was opened: a provider that gets a catalogue, or loses it, has open checkouts.
+func (f Facts) excludedByMode(c Create) bool {
+	return c.mode() != f.Mode && (f.ByOrder == nil || c.mode() != f.ByOrder.Mode())
 }
 
 // keyTaken reports whether the request's key is bound to another order. Older versions let an order bind the text that
 // another order has as its default key: such an order is still found under its own default key.
-func (on Existing) keyTaken(c Create) bool {
-	return on.ByKey != nil && on.ByKey.OrderID != c.OrderID.Value &&
-		(on.ByOrder == nil || on.ByOrder.IdempotencyKey != c.Key())
+func (f Facts) keyTaken(c Create) bool {
+	return f.ByKey != nil && f.ByKey.OrderID != c.OrderID.Value &&
+		(f.ByOrder == nil || f.ByOrder.IdempotencyKey != c.Key())
 }
 
-// differs returns the fields in which the order on record, if there is one, has another intent.
-func (on Existing) differs(want Intent) []Fault {
-	if on.ByOrder == nil {
+// differing returns the fields in which the order on record, if there is one, has another intent.
+func (f Facts) differing(want Intent) []Fault {
+	if f.ByOrder == nil {
 		return nil
 	}
-	return Compare(on.ByOrder.Intent, want)
+	return Compare(f.ByOrder.Intent, want)
 }
 
 // Opening is what a new checkout takes from outside.
