@@ -9,6 +9,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
+// Normalized returns the command with its names in Unicode NFC and without white space around them, so that two
+// spellings that look the same mean the same. Identifiers stay as they came.
+func (c Create) Normalized() Create {
+	for _, name := range []*Optional[string]{&c.FirstName, &c.LastName, &c.CourseName} {
+		name.Value = text.Normalize(name.Value)
+	}
+	return c
+}
+
 // Check returns nil, or a VALIDATION_ERROR with every fault of a normalised command that can be found without looking
 // anything up. Decide checks it against the catalogue. An accepted command has text that can be stored, real dates,
 // amounts from one cent (an upfront payment: from zero) to money.Max, and a plan that sums to the principal.

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -37,15 +36,6 @@ type Create struct {
 	Regular     Optional[money.Cents]
 	Final       Optional[money.Cents]
 	First       Optional[money.Date]
-}
-
-// Normalized returns the command with its names in Unicode NFC and without white space around them, so that two
-// spellings that look the same mean the same. Identifiers stay as they came.
-func (c Create) Normalized() Create {
-	for _, name := range []*Optional[string]{&c.FirstName, &c.LastName, &c.CourseName} {
-		name.Value = text.Normalize(name.Value)
-	}
-	return c
 }
 
 // Key returns the request's idempotency key: the header, or <provider_code>:<order id> (section 4, rule 1).
@@ -126,14 +116,6 @@ func (f Facts) excludedByMode(c Create) bool {
 func (f Facts) keyTaken(c Create) bool {
 	return f.ByKey != nil && f.ByKey.OrderID != c.OrderID.Value &&
 		(f.ByOrder == nil || f.ByOrder.IdempotencyKey != c.Key())
-}
-
-// differing returns the fields in which the order on record, if there is one, has another intent.
-func (f Facts) differing(want Intent) []Fault {
-	if f.ByOrder == nil {
-		return nil
-	}
-	return Compare(f.ByOrder.Intent, want)
 }
 
 // Opening is what a new checkout takes from outside.

@@ -121,6 +121,14 @@ func match[T comparable](k *checker, field string, v Optional[T], resolved T) {
 	}
 }
 
+// differing returns the fields in which the order on record, if there is one, has another intent.
+func (f Facts) differing(want Intent) []Fault {
+	if f.ByOrder == nil {
+		return nil
+	}
+	return Compare(f.ByOrder.Intent, want)
+}
+
 // Compare returns the fields in which want differs from what is stored, each saying what is stored, in the order of
 // the contract; none if both mean the same enrolment.
 func Compare(stored, want Intent) []Fault {

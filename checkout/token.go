@@ -113,6 +113,12 @@ func (r Keyring) Text(checkoutID string, t Token) (text string, ok bool) {
 	return signed + "." + mac(key, signed), true
 }
 
+// LatestText returns the text of the checkout's latest token, or "" if its secret is not in the keyring any more.
+func (r Keyring) LatestText(c Checkout) string {
+	text, _ := r.Text(c.ID, c.Latest())
+	return text
+}
+
 func mac(key []byte, signed string) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(signed))

@@ -169,7 +169,7 @@ func (s *Service) answer(c checkout.Checkout, cmd checkout.Create, replay bool) 
 		o.IdempotencyKey = cmd.Key()
 	}
 	if c.Status != checkout.Confirmed {
-		o.Token = s.tokenText(c)
+		o.Token = s.cfg.Keyring.LatestText(c)
 		o.SetupURL = s.pageURL(o.Token)
 	}
 	return o
