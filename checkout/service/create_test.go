@@ -311,11 +311,11 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 		if err := authenticate(); err != nil {
 			t.Errorf("a key is read again before half a second is over: %v", err)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		expect(t, authenticate(), checkout.CodeInvalidAPIKey)
 		time.Sleep(1500*time.Millisecond - 1)
 		expect(t, poll(), checkout.CodeCheckoutNotFound)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		expect(t, poll(), checkout.CodeProviderNotEnabled)
 	})
 }
