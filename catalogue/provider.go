@@ -28,14 +28,6 @@ const (
 	Legacy Mode = "legacy"
 )
 
-// Other returns the other mode.
-func (m Mode) Other() Mode {
-	if m == Authoritative {
-		return Legacy
-	}
-	return Authoritative
-}
-
 // Provider is an education provider with its integration configuration.
 type Provider struct {
 	Code        string // [A-Z0-9][A-Z0-9_-]{0,31}

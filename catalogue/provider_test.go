@@ -45,10 +45,7 @@ func TestDisplayName(t *testing.T) {
 	}
 }
 
-func TestModesAndEnvironments(t *testing.T) {
-	if a, b := catalogue.Authoritative.Other(), catalogue.Legacy.Other(); a != catalogue.Legacy || b != catalogue.Authoritative {
-		t.Errorf("the other modes are %q and %q", a, b)
-	}
+func TestEnvironments(t *testing.T) {
 	for e, want := range map[catalogue.Environment]bool{catalogue.Sandbox: true, catalogue.Production: true, "": false, "Sandbox": false} {
 		if e.Valid() != want {
 			t.Errorf("environment %q is valid: %v, want %v", e, e.Valid(), want)

@@ -19,10 +19,10 @@ func BenchmarkCreateCheck(b *testing.B) {
 	}
 }
 
-func BenchmarkResolve(b *testing.B) {
+func BenchmarkDecideCreate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := weekly.Resolve(&nzdip, catalogue.Sandbox); err != nil {
+		if _, err := resolve(weekly, &nzdip); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -30,7 +30,7 @@ func BenchmarkResolve(b *testing.B) {
 
 func BenchmarkOpen(b *testing.B) {
 	cmd, o := parseCreate(b, legacyBody), opening(b)
-	intent := cmd.Intent()
+	intent := intentOf(b, cmd)
 	b.ReportAllocs()
 	for b.Loop() {
 		cmd.Open(intent, o)
@@ -38,7 +38,7 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 func BenchmarkCompare(b *testing.B) {
-	stored := parseCreate(b, legacyBody).Intent()
+	stored := intentOf(b, parseCreate(b, legacyBody))
 	other := stored
 	other.Plan.Regular++
 	for _, tt := range []struct {
@@ -54,11 +54,11 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-func BenchmarkConfirmMatches(b *testing.B) {
+func BenchmarkConfirmMatch(b *testing.B) {
 	c, cmd := ready(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := cmd.Matches(c, latest); err != nil {
+		if err := cmd.Match(c, latest); err != nil {
 			b.Fatal(err)
 		}
 	}

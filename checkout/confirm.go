@@ -7,7 +7,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -36,27 +35,6 @@ type Confirm struct {
 	PrivacyConsentAccepted Optional[bool]
 }
 
-// Check returns nil, or a VALIDATION_ERROR with every fault of the request.
-func (c Confirm) Check() error {
-	k := newChecker(c.ProviderCode, c.OrderID, c.CheckoutID, c.Token, c.OpportunityID, c.DDAID, c.PaymentMethod, c.FirstPayment,
-		c.DepositConfirmed, c.PaymentPlanAccepted, c.InformationConfirmed, c.PrivacyConsentAccepted)
-	k.text(FieldProviderCode, c.ProviderCode, text.Check)
-	k.text(FieldOrderID, c.OrderID, text.Check)
-	k.text(FieldCheckoutID, c.CheckoutID, text.Check)
-	k.text(FieldCheckoutToken, c.Token, text.Check)
-	k.text(FieldOpportunityID, c.OpportunityID, text.Check)
-	k.text(FieldDDAID, c.DDAID, text.Check)
-	if require(k, FieldPaymentMethod, c.PaymentMethod) {
-		k.only(FieldPaymentMethod, c.PaymentMethod, PaymentMethod)
-	}
-	k.date(FieldAgreedFirstPayment, c.FirstPayment)
-	k.accepted(FieldDepositConfirmed, c.DepositConfirmed)
-	k.accepted(FieldPlanAccepted, c.PaymentPlanAccepted)
-	k.accepted(FieldInformationConfirmed, c.InformationConfirmed)
-	k.accepted(FieldPrivacyAccepted, c.PrivacyConsentAccepted)
-	return k.err()
-}
-
 var (
 	// ErrAlreadyConfirmed: the confirm is a repeat. It is answered as the first was, and changes nothing.
 	ErrAlreadyConfirmed = errors.New("checkout is already confirmed")
@@ -72,39 +50,47 @@ type Prepared struct {
 	Document    *agreement.Document // nil if it could not be rendered
 }
 
-// Decide decides a checked confirm by the contract's table (section 3) in the order of its rows. latest is the
-// text of the checkout's latest setup token, "" if it cannot be derived any more. Without anything prepared, a nil
-// error says that the agreement may be prepared, and the change is empty. A repeat may carry any token, so
-// that a lost one does not block a safe retry. The errors are CONFLICT, DIRECT_DEBIT_SETUP_INCOMPLETE,
-// ErrAlreadyConfirmed and ErrOutdated.
-func (c Confirm) Decide(stored Checkout, latest string, p *Prepared) (Change, error) {
+// A confirm is decided by the contract's table (section 3) in the order of its rows: Match has the first of them, Ready
+// these and the next, and Decide all. latest is the text of the checkout's latest setup token, "" if it cannot be
+// derived any more.
+
+// Match decides the rows that do not depend on the setup: it returns nil if a checked confirm is about this checkout,
+// whose agreement is not concluded yet. A repeat may carry any token, so that a lost one does not block a safe retry. The
+// errors are CONFLICT and ErrAlreadyConfirmed.
+func (c Confirm) Match(stored Checkout, latest string) error {
 	switch differing := c.differs(stored); {
 	case len(differing) > 0:
-		return Change{}, refuseIdentifiers(differing)
+		return refuseIdentifiers(differing)
 	case stored.Status == Confirmed:
-		return Change{}, ErrAlreadyConfirmed
+		return ErrAlreadyConfirmed
 	case !sameToken(c.Token.Value, latest):
-		return Change{}, refuseToken()
+		return refuseToken()
+	}
+	return nil
+}
+
+// Ready returns nil if the agreement may be prepared. The errors are those of Match, and DIRECT_DEBIT_SETUP_INCOMPLETE.
+func (c Confirm) Ready(stored Checkout, latest string) error {
+	switch err := c.Match(stored, latest); {
+	case err != nil:
+		return err
 	case !stored.SetupComplete():
-		return Change{}, refuseSetupIncomplete()
+		return refuseSetupIncomplete()
 	case !stored.Setup.Mandate.Confirmable():
-		return Change{}, refuseMandate()
-	case p == nil:
-		return Change{}, nil
+		return refuseMandate()
+	}
+	return nil
+}
+
+// Decide decides for good, with what was prepared. The errors are those of Ready, and ErrOutdated.
+func (c Confirm) Decide(stored Checkout, latest string, p Prepared) (Change, error) {
+	switch err := c.Ready(stored, latest); {
+	case err != nil:
+		return Change{}, err
 	case p.Agreement.DirectDebit != stored.authority():
 		return Change{}, ErrOutdated
 	}
-	return c.conclude(stored, *p), nil
-}
-
-// Matches returns nil if the confirm is about this checkout and not a repeat, and otherwise what Decide returns. It
-// decides only the rows that do not depend on the setup.
-func (c Confirm) Matches(stored Checkout, latest string) error {
-	_, err := c.Decide(stored, latest, nil)
-	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Code == CodeSetupIncomplete {
-		return nil
-	}
-	return err
+	return c.conclude(stored, p), nil
 }
 
 // differs returns the identifiers that are not the checkout's.

@@ -22,7 +22,7 @@ const latest = "TUI-1.1.kid.mac"
 func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 	t.Helper()
 	create := parseCreate(t, legacyBody)
-	c := create.Open(create.Intent(), opening(t)).Next
+	c := create.Open(intentOf(t, create), opening(t)).Next
 	c = c.Begun(1, "BR1", agreement.Consent{}).Next
 	c = c.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandatePendingSubmission, MandateID: "MD1", Authorisation: checkout.CustomerInProgress,
@@ -43,8 +43,8 @@ var agreed = checkout.Agreed{Environment: catalogue.Sandbox, Provider: catalogue
 	Number: "PPA-2026-000000001A5", Now: noon, Today: money.DateOf(noon)}
 
 // prepared returns what a confirm of the checkout concludes.
-func prepared(c checkout.Checkout, cmd checkout.Confirm) *checkout.Prepared {
-	return &checkout.Prepared{Environment: catalogue.Sandbox, Agreement: cmd.Agreement(c, agreed),
+func prepared(c checkout.Checkout, cmd checkout.Confirm) checkout.Prepared {
+	return checkout.Prepared{Environment: catalogue.Sandbox, Agreement: cmd.Agreement(c, agreed),
 		Document: &agreement.Document{ID: "doc", Bytes: []byte("%PDF")}}
 }
 
@@ -178,13 +178,13 @@ func TestARepeatIsRecognisedEvenWithALostToken(t *testing.T) {
 		t.Errorf("a repeat: %v, want ErrAlreadyConfirmed", err)
 	}
 	cmd.DDAID = checkout.Some("other")
-	expectFault(t, cmd.Matches(change.Next, latest), checkout.CodeConflict, "checkout.dda_id")
+	expectFault(t, cmd.Match(change.Next, latest), checkout.CodeConflict, "checkout.dda_id")
 }
 
 func TestATokenThatCannotBeDerivedMatchesNothing(t *testing.T) {
 	stored, cmd := ready(t)
 	cmd.Token = checkout.Some("")
-	expectFault(t, cmd.Matches(stored, ""), checkout.CodeConflict, "checkout.checkout_token")
+	expectFault(t, cmd.Match(stored, ""), checkout.CodeConflict, "checkout.checkout_token")
 }
 
 func TestAnAgreementPreparedForAnotherAccountIsOutdated(t *testing.T) {

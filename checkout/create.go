@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -39,124 +38,6 @@ type Create struct {
 	First       Optional[money.Date]
 }
 
-// Normalized returns the command with its names in Unicode NFC and without white space around them, so that two
-// spellings that look the same mean the same. Identifiers stay as they came.
-func (c Create) Normalized() Create {
-	for _, name := range []*Optional[string]{&c.FirstName, &c.LastName, &c.CourseName} {
-		name.Value = text.Normalize(name.Value)
-	}
-	return c
-}
-
-// Check returns nil, or a VALIDATION_ERROR with every fault of a normalised command that can be found without looking
-// anything up. Resolve checks it against the catalogue. An accepted command has text that can be stored, real dates,
-// amounts from one cent (an upfront payment: from zero) to money.Max, and a plan that sums to the principal.
-func (c Create) Check(mode catalogue.Mode) error {
-	k := newChecker(c.IdempotencyKey, c.ProviderCode, c.OrderID, c.FirstName, c.LastName, c.Email, c.CourseCode, c.CourseName,
-		c.Price, c.Principal, c.Upfront, c.PaymentType, c.Frequency, c.Number, c.Regular, c.Final, c.First)
-	k.idempotencyKey(c.IdempotencyKey)
-	k.text(FieldProviderCode, c.ProviderCode, text.Check)
-	k.text(FieldOrderID, c.OrderID, text.Check)
-	k.text(FieldFirstName, c.FirstName, checkName)
-	k.text(FieldLastName, c.LastName, checkName)
-	k.text(FieldEmail, c.Email, text.CheckEmail)
-	if mode == catalogue.Authoritative {
-		k.text(FieldCourseCode, c.CourseCode, text.Check)
-	} else {
-		c.checkLegacy(k)
-	}
-	k.only(FieldPaymentType, c.PaymentType, PaymentType)
-	if require(k, FieldFrequency, c.Frequency) && !money.Frequency(c.Frequency.Value).Valid() {
-		k.fault(FieldFrequency, "must be %q, %q or %q", money.Weekly, money.Fortnightly, money.Monthly)
-	}
-	k.date(FieldFirstPayment, c.First)
-	return k.err()
-}
-
-// checkName returns what is wrong with a name, or "".
-func checkName(name string) string {
-	if text.Normalize(name) != name {
-		return "must be in Unicode NFC, without white space around it"
-	}
-	return text.CheckName(name)
-}
-
-// idempotencyKey reports a header that cannot be an idempotency key (section 8).
-func (k *checker) idempotencyKey(v Optional[string]) {
-	key := v.Value
-	switch {
-	case !v.Given:
-		return
-	case key == "":
-		k.fault(FieldIdempotencyKey, "must not be empty: leave the header out to use the order id")
-	case len(key) > text.Max:
-		k.fault(FieldIdempotencyKey, "must be at most %d characters, not %d", text.Max, len(key))
-	}
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] > '~' {
-			k.fault(FieldIdempotencyKey, "must be visible ASCII characters only")
-			return
-		}
-	}
-}
-
-// checkLegacy reports what is wrong with the commercial fields of a provider without a catalogue.
-func (c Create) checkLegacy(k *checker) {
-	if c.CourseCode.Given {
-		k.fault(FieldCourseCode, "must not be sent: this provider has no catalogue")
-	}
-	k.text(FieldCourseName, c.CourseName, checkName)
-	price := k.amount(FieldPrice, c.Price, 0)
-	principal := k.amount(FieldPrincipal, c.Principal, 1)
-	upfront := k.amount(FieldUpfront, c.Upfront, 0)
-	if sum := c.Upfront.Value + c.Principal.Value; price && principal && upfront && c.Price.Value != sum {
-		k.fault(FieldPrice, "must be upfront_payment + amount_to_finance = %s", sum)
-	}
-	require(k, FieldPaymentType, c.PaymentType)
-	number := require(k, FieldNumber, c.Number)
-	if number && (c.Number.Value < 1 || c.Number.Value > money.MaxInstalments) {
-		k.fault(FieldNumber, "must be from 1 to %d", money.MaxInstalments)
-		number = false
-	}
-	regular := k.amount(FieldRegular, c.Regular, 1)
-	final := k.inRange(FieldFinal, c.Final, 1)
-	if principal && number && regular && final {
-		c.checkInstalments(k)
-	}
-}
-
-// checkInstalments reports instalments that do not sum to the principal (section 2.1, rule 4). Every figure is within
-// its bounds, so no sum overflows.
-func (c Create) checkInstalments(k *checker) {
-	plan, principal := c.instalments(), c.Principal.Value
-	before := money.Cents(plan.Number-1) * plan.Regular
-	switch rest := principal - before; {
-	case plan.Number == 1 && plan.Regular != principal:
-		k.fault(FieldRegular, "must be amount_to_finance %s, as there is one instalment", principal)
-	case plan.Number == 1 && plan.Final != principal:
-		k.fault(FieldFinal, "must be amount_to_finance %s, as there is one instalment, or be left out", principal)
-	case plan.Principal() == principal:
-	case rest <= 0:
-		k.fault(FieldRegular, "is too much: %d × %s leaves nothing of amount_to_finance %s for the final instalment",
-			plan.Number-1, plan.Regular, principal)
-	case c.Final.Given:
-		k.fault(FieldFinal, "must be %s, so that %d × %s and the final instalment are amount_to_finance %s",
-			rest, plan.Number-1, plan.Regular, principal)
-	default:
-		k.fault(FieldRegular, "does not fit: %d × %s is %s, not amount_to_finance %s; send final_instalment_amount %s%s",
-			plan.Number, plan.Regular, plan.Principal(), principal, rest, c.Final.hint())
-	}
-}
-
-// instalments returns the plan as a legacy provider sent it.
-func (c Create) instalments() money.Instalments {
-	plan := money.Instalments{Number: c.Number.Value, Regular: c.Regular.Value, Final: c.Regular.Value}
-	if c.Final.Given {
-		plan.Final = c.Final.Value
-	}
-	return plan
-}
-
 // Key returns the request's idempotency key: the header, or <provider_code>:<order id> (section 4, rule 1).
 func (c Create) Key() string {
 	if c.IdempotencyKey.Given {
@@ -168,54 +49,73 @@ func (c Create) Key() string {
 // DefaultKey returns the idempotency key of a create without the header.
 func DefaultKey(provider, order string) string { return provider + ":" + order }
 
-// Existing is what is on record that a create may be about; a field is nil if there is nothing.
-type Existing struct {
-	ByKey   *Checkout // to which the request's idempotency key is bound
-	ByOrder *Checkout // of the request's order
+// Facts is what a create is decided by, besides its own fields. A pointer is nil if there is nothing.
+type Facts struct {
+	Mode        catalogue.Mode // the provider's
+	Environment catalogue.Environment
+	Keyring     Keyring // of the setup tokens
+	Now         time.Time
+
+	ByKey   *Checkout         // to which the request's idempotency key is bound
+	ByOrder *Checkout         // of the request's order
+	Course  *catalogue.Course // of the caller's catalogue, that the request names; it is ignored unless NeedsCourse
 }
 
 // Decision is what a create leads to.
-type Decision int
+type Decision struct {
+	Action Action
+	Intent Intent // of the new checkout
+}
+
+// Action is what is done for a create that is not refused.
+type Action int
 
 const (
-	Open         Decision = iota + 1 // a new checkout
-	Replay                           // the checkout that the order opened before, as it is
-	ReplayRenews                     // the same, with a next setup token
+	Open         Action = iota + 1 // a new checkout
+	Replay                         // the checkout that the order opened before, as it is
+	ReplayRenews                   // the same, with a next setup token
 )
 
-// Decide decides a checked create: the first rows of the contract's table (section 3) in their order. want is the
-// request's intent, unless unresolved says why it has none. fresh reports whether a setup token of the checkout is
-// given out again.
-func (c Create) Decide(on Existing, want Intent, unresolved error, fresh func(Checkout) bool) (Decision, error) {
-	switch differing := on.differs(want); {
-	case on.keyTaken(c):
-		return 0, refuseKeyTaken()
+// Decide decides a checked create: the first rows of the contract's table (section 3) in their order, after those of
+// requests that are refused whatever their intent is.
+func (c Create) Decide(f Facts) (Decision, error) {
+	want, unresolved := c.resolve(f)
+	switch differing := f.differing(want); {
+	case f.excludedByMode(c):
+		return Decision{}, c.Check(f.Mode)
+	case f.keyTaken(c):
+		return Decision{}, refuseKeyTaken()
 	case unresolved != nil:
-		return 0, unresolved
-	case on.ByOrder == nil:
-		return Open, nil
+		return Decision{}, unresolved
+	case f.ByOrder == nil:
+		return Decision{Action: Open, Intent: want}, nil
 	case len(differing) > 0:
-		return 0, refuseIntent(differing)
-	case on.ByOrder.Status == Confirmed, fresh(*on.ByOrder):
-		return Replay, nil
+		return Decision{}, refuseIntent(differing)
+	case f.ByOrder.Status == Confirmed, f.ByOrder.TokenFresh(f.Keyring, f.Now):
+		return Decision{Action: Replay}, nil
 	default:
-		return ReplayRenews, nil
+		return Decision{Action: ReplayRenews}, nil
 	}
+}
+
+// NeedsCourse reports whether Decide needs the course that a checked create names. It does not where the create is
+// refused whatever the course is, or where the order on record resolves it: then a catalogue that cannot be read must
+// not fail a replay.
+func (c Create) NeedsCourse(f Facts) bool {
+	return c.mode() == catalogue.Authoritative && !f.excludedByMode(c) && !f.keyTaken(c) && !c.resolvedBy(f.ByOrder)
+}
+
+// excludedByMode reports whether the provider's pricing mode does not allow the create, and neither does the mode in
+// which its order on record was opened: a provider that gets a catalogue, or loses it, has open checkouts.
+func (f Facts) excludedByMode(c Create) bool {
+	return c.mode() != f.Mode && (f.ByOrder == nil || c.mode() != f.ByOrder.Mode())
 }
 
 // keyTaken reports whether the request's key is bound to another order. Older versions let an order bind the text that
 // another order has as its default key: such an order is still found under its own default key.
-func (on Existing) keyTaken(c Create) bool {
-	return on.ByKey != nil && on.ByKey.OrderID != c.OrderID.Value &&
-		(on.ByOrder == nil || on.ByOrder.IdempotencyKey != c.Key())
-}
-
-// differs returns the fields in which the order on record, if there is one, has another intent.
-func (on Existing) differs(want Intent) []Fault {
-	if on.ByOrder == nil {
-		return nil
-	}
-	return Compare(on.ByOrder.Intent, want)
+func (f Facts) keyTaken(c Create) bool {
+	return f.ByKey != nil && f.ByKey.OrderID != c.OrderID.Value &&
+		(f.ByOrder == nil || f.ByOrder.IdempotencyKey != c.Key())
 }
 
 // Opening is what a new checkout takes from outside.

@@ -196,7 +196,7 @@ func TestKey(t *testing.T) {
 	} {
 		c := parseCreate(t, legacyBody)
 		c.IdempotencyKey = tt.key
-		if got, bound := c.Key(), c.Open(c.Intent(), opening(t)).Next.IdempotencyKey; got != tt.want || bound != tt.want {
+		if got, bound := c.Key(), c.Open(intentOf(t, c), opening(t)).Next.IdempotencyKey; got != tt.want || bound != tt.want {
 			t.Errorf("%s: key %q, bound %q; want %q", tt.name, got, bound, tt.want)
 		}
 	}
@@ -223,6 +223,35 @@ func TestACatalogueProviderSendsFewFields(t *testing.T) {
 	expectFault(t, c.Check(catalogue.Authoritative), checkout.CodeValidation, "course.course_code")
 }
 
+// A provider that changed its mode has orders on record of the other. What neither mode allows is refused as its own
+// mode refuses it.
+func TestCheckEither(t *testing.T) {
+	legacy := parseCreate(t, legacyBody)
+	faulty, unread, both := legacy, weekly, legacy
+	faulty.Email = checkout.Some("aroha")
+	unread.CourseCode = checkout.Unreadable[string](checkout.Fault{Field: "course.course_code", Message: "must be a string"})
+	both.CourseCode = checkout.Some("NZDIP") // the values that a create of a course was answered
+	for _, tt := range []struct {
+		name    string
+		cmd     checkout.Create
+		allowed bool
+	}{
+		{"of a legacy provider", legacy, true},
+		{"of a provider with a catalogue", weekly, true},
+		{"of a course, with the values that it resolves to", both, true},
+		{"faulty in both modes", faulty, false},
+		{"a course code that cannot be read", unread, false},
+		{"nothing", checkout.Create{}, false},
+	} {
+		for _, mode := range []catalogue.Mode{catalogue.Authoritative, catalogue.Legacy} {
+			got, refusal := tt.cmd.CheckEither(mode), tt.cmd.Check(mode)
+			if tt.allowed && got != nil || !tt.allowed && (got == nil || got.Error() != refusal.Error()) {
+				t.Errorf("%s, mode %s: CheckEither = %v; want nil: %v, or %v", tt.name, mode, got, tt.allowed, refusal)
+			}
+		}
+	}
+}
+
 func TestCheckLeavesTheCommandAsItWas(t *testing.T) {
 	c := parseCreate(t, legacyBody)
 	c.OrderID = checkout.Optional[string]{}
@@ -236,7 +265,7 @@ func TestCheckLeavesTheCommandAsItWas(t *testing.T) {
 
 func TestOpenMakesOneOfEachRecordAndOneEvent(t *testing.T) {
 	c := parseCreate(t, legacyBody)
-	change := c.Open(c.Intent(), opening(t))
+	change := c.Open(intentOf(t, c), opening(t))
 	got := change.Next
 	if got.Status != checkout.SetupRequired || got.SetupComplete() || got.Student.Email != "aroha@example.ac.nz" {
 		t.Errorf("opened %+v", got)
@@ -256,7 +285,7 @@ func TestRecordIDsFollowFromTheOrderNotFromTheCheckout(t *testing.T) {
 	c := parseCreate(t, legacyBody)
 	one, other := opening(t), opening(t)
 	other.ID = "TUI-1795132800001-bbbbbbbbbbbbbbbb"
-	if a, b := c.Open(c.Intent(), one).Next.Records, c.Open(c.Intent(), other).Next.Records; a != b {
+	if a, b := c.Open(intentOf(t, c), one).Next.Records, c.Open(intentOf(t, c), other).Next.Records; a != b {
 		t.Errorf("records %+v and %+v of one order differ", a, b)
 	}
 	if checkout.NaturalKey("sandbox", "AB", "C", "dda") == checkout.NaturalKey("sandbox", "A", "BC", "dda") {

@@ -32,19 +32,27 @@ func refusalOf(err error) (code checkout.Code, named []string) {
 
 func TestDecideCreate(t *testing.T) {
 	cmd := parseCreate(t, legacyBody)
-	intent := cmd.Intent()
-	stored := cmd.Open(intent, opening(t)).Next
+	intent := intentOf(t, cmd)
+	stored := cmd.Open(intent, opening(t)).Next // its token expires after seven days
 	confirmed := stored
 	confirmed.Status = checkout.Confirmed
 	other := stored // another order of the provider
 	other.OrderID, other.IdempotencyKey = "ORDER-2", "TUI:ORDER-2"
-	dearer := intent
-	dearer.Pricing.Price++
-	dearer.Pricing.Upfront++
-	unresolved := checkout.CheckoutNotFound() // any refusal: it comes back as it is
+	dearer := cmd
+	dearer.Price.Value++
+	dearer.Upfront.Value++
 
-	withKey := cmd
-	withKey.IdempotencyKey = checkout.Some("key-1")
+	// Of a provider with a catalogue. Where no course is given it has no intent.
+	byCourse := weekly
+	resolved, err := resolve(byCourse, &nzdip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enrolled := byCourse.Open(resolved, opening(t)).Next
+	otherCourse := byCourse
+	otherCourse.CourseCode = checkout.Some("OTHER")
+
+	under := func(key string, c checkout.Create) checkout.Create { c.IdempotencyKey = checkout.Some(key); return c }
 	keyOfOther := other
 	keyOfOther.IdempotencyKey = "key-1"
 	// As versions before the default keys were bound let it be: the order of the request has its default key, and
@@ -52,62 +60,90 @@ func TestDecideCreate(t *testing.T) {
 	spelt := other
 	spelt.IdempotencyKey = "TUI:ORDER-1"
 
+	const none, legacy, authoritative = checkout.Action(0), catalogue.Legacy, catalogue.Authoritative
+	keyTaken := []string{"Idempotency-Key", "provider.provider_order_id"}
+	course := []string{"course.course_code"}
+
 	for _, tt := range []struct {
-		name       string
-		cmd        checkout.Create
-		on         checkout.Existing
-		want       checkout.Intent
-		unresolved error
-		fresh      bool
-		decision   checkout.Decision
-		code       checkout.Code
-		fields     []string
+		name   string
+		cmd    checkout.Create
+		facts  checkout.Facts
+		fresh  bool
+		action checkout.Action
+		intent checkout.Intent
+		code   checkout.Code
+		fields []string
 	}{
-		{"(none), POST create", cmd, checkout.Existing{}, intent, nil, stale, checkout.Open, "", nil},
-		{"(none), POST create that has no intent", cmd, checkout.Existing{}, checkout.Intent{}, unresolved, stale,
-			0, checkout.CodeCheckoutNotFound, nil},
-		{"(none), POST create with the idempotency key of another order", withKey, checkout.Existing{ByKey: &keyOfOther},
-			intent, nil, stale, 0, checkout.CodeIntentConflict, []string{"Idempotency-Key", "provider.provider_order_id"}},
-		{"(none), POST create whose default key another order has bound", cmd, checkout.Existing{ByKey: &spelt},
-			intent, nil, stale, 0, checkout.CodeIntentConflict, []string{"Idempotency-Key", "provider.provider_order_id"}},
-		{"the key of another order goes before an intent that is missing", withKey, checkout.Existing{ByKey: &keyOfOther},
-			checkout.Intent{}, unresolved, stale, 0, checkout.CodeIntentConflict,
-			[]string{"Idempotency-Key", "provider.provider_order_id"}},
+		{"(none), POST create", cmd, checkout.Facts{Mode: legacy}, stale, checkout.Open, intent, "", nil},
+		{"(none), POST create of a course", byCourse, checkout.Facts{Mode: authoritative, Course: &nzdip}, stale,
+			checkout.Open, resolved, "", nil},
+		{"(none), POST create that has no intent", byCourse, checkout.Facts{Mode: authoritative}, stale,
+			none, checkout.Intent{}, checkout.CodeValidation, course},
+		{"(none), POST create with the idempotency key of another order", under("key-1", cmd),
+			checkout.Facts{Mode: legacy, ByKey: &keyOfOther}, stale, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
+		{"(none), POST create whose default key another order has bound", cmd,
+			checkout.Facts{Mode: legacy, ByKey: &spelt}, stale, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
+		{"the key of another order goes before an intent that is missing", under("key-1", byCourse),
+			checkout.Facts{Mode: authoritative, ByKey: &keyOfOther}, stale, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
+
+		{"(none), POST create that only the other mode allows", cmd, checkout.Facts{Mode: authoritative, Course: &nzdip}, stale,
+			none, checkout.Intent{}, checkout.CodeValidation, course},
+		{"a mode that is excluded goes before the key of another order", under("key-1", cmd),
+			checkout.Facts{Mode: authoritative, ByKey: &keyOfOther}, stale, none, checkout.Intent{}, checkout.CodeValidation, course},
+		{"an order on record is judged by the mode in which it was opened", cmd,
+			checkout.Facts{Mode: authoritative, ByOrder: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
+		{"an order on record is judged by its catalogue, which was removed", byCourse,
+			checkout.Facts{Mode: legacy, ByOrder: &enrolled}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
+		{"an order that was opened in the provider's mode, POST create that only the other allows", cmd,
+			checkout.Facts{Mode: authoritative, ByOrder: &enrolled}, fresh, none, checkout.Intent{}, checkout.CodeValidation, course},
 
 		{"direct_debit_setup_required, POST create, same order id, same canonical intent", cmd,
-			checkout.Existing{ByOrder: &stored}, intent, nil, fresh, checkout.Replay, "", nil},
+			checkout.Facts{Mode: legacy, ByOrder: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
 		{"the setup URL and token are reissued when they are not fresh", cmd,
-			checkout.Existing{ByOrder: &stored}, intent, nil, stale, checkout.ReplayRenews, "", nil},
-		{"under another idempotency key", withKey, checkout.Existing{ByOrder: &stored}, intent, nil, fresh,
-			checkout.Replay, "", nil},
-		{"found by its key as well", cmd, checkout.Existing{ByOrder: &stored, ByKey: &stored}, intent, nil, fresh,
-			checkout.Replay, "", nil},
+			checkout.Facts{Mode: legacy, ByOrder: &stored}, stale, checkout.ReplayRenews, checkout.Intent{}, "", nil},
+		{"under another idempotency key", under("key-1", cmd),
+			checkout.Facts{Mode: legacy, ByOrder: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
+		{"found by its key as well", cmd,
+			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
 		{"with its own default key, which another order has bound too", cmd,
-			checkout.Existing{ByOrder: &stored, ByKey: &spelt}, intent, nil, fresh, checkout.Replay, "", nil},
-		{"with the idempotency key of another order", withKey,
-			checkout.Existing{ByOrder: &stored, ByKey: &keyOfOther}, intent, nil, fresh, 0, checkout.CodeIntentConflict,
-			[]string{"Idempotency-Key", "provider.provider_order_id"}},
+			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &spelt}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
+		{"with the idempotency key of another order", under("key-1", cmd),
+			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &keyOfOther}, fresh, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
 
-		{"direct_debit_setup_required, POST create, same order id, materially different intent", cmd,
-			checkout.Existing{ByOrder: &stored}, dearer, nil, fresh, 0, checkout.CodeIntentConflict,
+		{"direct_debit_setup_required, POST create, same order id, materially different intent", dearer,
+			checkout.Facts{Mode: legacy, ByOrder: &stored}, fresh, none, checkout.Intent{}, checkout.CodeIntentConflict,
 			[]string{"pricing.course_price", "pricing.upfront_payment"}},
-		{"that has no intent", cmd, checkout.Existing{ByOrder: &stored}, checkout.Intent{}, unresolved, fresh,
-			0, checkout.CodeCheckoutNotFound, nil},
-		{"the key of another order goes before a different intent", withKey,
-			checkout.Existing{ByOrder: &stored, ByKey: &keyOfOther}, dearer, nil, fresh, 0, checkout.CodeIntentConflict,
-			[]string{"Idempotency-Key", "provider.provider_order_id"}},
+		{"that has no intent", otherCourse, checkout.Facts{Mode: authoritative, ByOrder: &enrolled}, fresh,
+			none, checkout.Intent{}, checkout.CodeValidation, course},
+		{"the key of another order goes before a different intent", under("key-1", dearer),
+			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &keyOfOther}, fresh, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
 
 		{"confirmed, POST create, same order id, same canonical intent", cmd,
-			checkout.Existing{ByOrder: &confirmed}, intent, nil, stale, checkout.Replay, "", nil},
-		{"confirmed, POST create, same order id, materially different intent", cmd,
-			checkout.Existing{ByOrder: &confirmed}, dearer, nil, stale, 0, checkout.CodeIntentConflict,
+			checkout.Facts{Mode: legacy, ByOrder: &confirmed}, stale, checkout.Replay, checkout.Intent{}, "", nil},
+		{"confirmed, POST create, same order id, materially different intent", dearer,
+			checkout.Facts{Mode: legacy, ByOrder: &confirmed}, stale, none, checkout.Intent{}, checkout.CodeIntentConflict,
 			[]string{"pricing.course_price", "pricing.upfront_payment"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			decision, err := tt.cmd.Decide(tt.on, tt.want, tt.unresolved, func(checkout.Checkout) bool { return tt.fresh })
+			tt.facts.Environment, tt.facts.Keyring, tt.facts.Now = catalogue.Sandbox, keyring(t), noon
+			if !tt.fresh {
+				tt.facts.Now = noon.Add(6*day + 1)
+			}
+			decision, err := tt.cmd.Decide(tt.facts)
 			code, named := refusalOf(err)
-			if decision != tt.decision || code != tt.code || !slices.Equal(named, tt.fields) || (err != nil) != (code != "") {
-				t.Errorf("Decide = %d, %v; want %d, code %q, fields %q", decision, err, tt.decision, tt.code, tt.fields)
+			if want := (checkout.Decision{Action: tt.action, Intent: tt.intent}); decision != want || code != tt.code ||
+				!slices.Equal(named, tt.fields) || (err != nil) != (code != "") {
+				t.Errorf("Decide = %+v, %v; want %+v, code %q, fields %q", decision, err, want, tt.code, tt.fields)
+			}
+			if tt.cmd.NeedsCourse(tt.facts) {
+				return
+			}
+			// A course that is not needed changes nothing, whatever it is.
+			for _, c := range []*catalogue.Course{nil, &nzdip, {}} {
+				tt.facts.Course = c
+				if got, err := tt.cmd.Decide(tt.facts); got != decision || (err == nil) != (code == "") {
+					t.Errorf("Decide with course %+v = %+v, %v; want %+v", c, got, err, decision)
+				}
 			}
 		})
 	}
@@ -204,23 +240,31 @@ func TestDecideConfirm(t *testing.T) {
 			case (err == nil) != (change.Next.Status == checkout.Confirmed):
 				t.Errorf("Decide = %v with status %q", err, change.Next.Status)
 			}
+			if err != nil && (change.Next.ID != "" || change.Events != nil || change.Agreement != nil) {
+				t.Errorf("Decide = %v changes %+v, want nothing", err, change)
+			}
 			// Before anything is prepared the same confirm gets the same answer, but that nothing can be outdated.
 			if errors.Is(tt.err, checkout.ErrOutdated) {
 				tt.err = nil
 			}
-			change, err = cmd.Decide(stored, latest, nil)
-			if code, _ := refusalOf(err); code != tt.code || tt.code == "" && !errors.Is(err, tt.err) {
-				t.Errorf("Decide with nothing prepared = %v; want code %q or %v", err, tt.code, tt.err)
+			err = cmd.Ready(stored, latest)
+			if code, named := refusalOf(err); code != tt.code || !slices.Equal(named, tt.fields) || tt.code == "" && !errors.Is(err, tt.err) {
+				t.Errorf("Ready = %v; want code %q, fields %q, or %v", err, tt.code, tt.fields, tt.err)
 			}
-			if change.Next.ID != "" || change.Events != nil || change.Agreement != nil {
-				t.Errorf("Decide with nothing prepared changes %+v, want nothing", change)
+			// Before the processor is asked, nothing can be incomplete either.
+			if tt.code == checkout.CodeSetupIncomplete {
+				tt.code, tt.fields = "", nil
+			}
+			err = cmd.Match(stored, latest)
+			if code, named := refusalOf(err); code != tt.code || !slices.Equal(named, tt.fields) || tt.code == "" && !errors.Is(err, tt.err) {
+				t.Errorf("Match = %v; want code %q, fields %q, or %v", err, tt.code, tt.fields, tt.err)
 			}
 		})
 	}
 }
 
-// Matches answers what does not depend on the setup, so that a confirm need not wait for the processor to be refused.
-func TestMatches(t *testing.T) {
+// Match answers what does not depend on the setup, so that a confirm need not wait for the processor to be refused.
+func TestMatch(t *testing.T) {
 	stored, cmd := ready(t)
 	done, err := cmd.Decide(stored, latest, prepared(stored, cmd))
 	if err != nil {
@@ -251,9 +295,9 @@ func TestMatches(t *testing.T) {
 		{"another dda", unbegun, otherDDA, checkout.CodeConflict, nil},
 		{"a repeat", done.Next, cmd, "", checkout.ErrAlreadyConfirmed},
 	} {
-		err := tt.cmd.Matches(tt.stored, latest)
+		err := tt.cmd.Match(tt.stored, latest)
 		if code, _ := refusalOf(err); code != tt.code || (tt.code == "" && !errors.Is(err, tt.err)) {
-			t.Errorf("%s: Matches = %v, want code %q or %v", tt.name, err, tt.code, tt.err)
+			t.Errorf("%s: Match = %v, want code %q or %v", tt.name, err, tt.code, tt.err)
 		}
 	}
 }
@@ -261,7 +305,7 @@ func TestMatches(t *testing.T) {
 // The row of the bank setup: the status stays, and a poll sees setup_complete.
 func TestDecideSetup(t *testing.T) {
 	create := parseCreate(t, legacyBody)
-	opened := create.Open(create.Intent(), opening(t)).Next
+	opened := create.Open(intentOf(t, create), opening(t)).Next
 	done := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
 		MandateID: "MD1", Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: noon}
 	without := func(change func(*checkout.Observation)) checkout.Observation { o := done; change(&o); return o }
@@ -306,7 +350,7 @@ func TestDecideSetup(t *testing.T) {
 // Where the processor works on what the payer finished, a second billing request would be a second mandate.
 func TestNothingIsBegunWhileTheProcessorWorks(t *testing.T) {
 	create := parseCreate(t, legacyBody)
-	begun := create.Open(create.Intent(), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
+	begun := create.Open(intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
 	for _, seen := range []checkout.Observation{
 		{BillingRequest: checkout.BillingReadyToFulfil},
 		{BillingRequest: checkout.BillingFulfilling},
@@ -329,7 +373,7 @@ func usable() catalogue.Provider {
 
 func TestPage(t *testing.T) {
 	create := parseCreate(t, legacyBody)
-	open := create.Open(create.Intent(), opening(t)).Next // its token expires after seven days
+	open := create.Open(intentOf(t, create), opening(t)).Next // its token expires after seven days
 	complete, _ := ready(t)
 	dead := complete.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
 	confirmed := dead
@@ -499,11 +543,11 @@ func TestEventsOfAConfirmSayWhatWasConcluded(t *testing.T) {
 // A checkout is of the pricing mode in which it was opened, whatever its provider's is now.
 func TestModeOfACheckout(t *testing.T) {
 	legacy := parseCreate(t, legacyBody)
-	intent, err := weekly.Resolve(&nzdip, catalogue.Sandbox)
+	intent, err := resolve(weekly, &nzdip)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := legacy.Open(legacy.Intent(), opening(t)).Next.Mode(); got != catalogue.Legacy {
+	if got := legacy.Open(intentOf(t, legacy), opening(t)).Next.Mode(); got != catalogue.Legacy {
 		t.Errorf("opened without a course code: %q, want %q", got, catalogue.Legacy)
 	}
 	if got := weekly.Open(intent, opening(t)).Next.Mode(); got != catalogue.Authoritative {

@@ -22,14 +22,26 @@ func ExampleCreate_Decide() {
 		}.Normalized()
 	}
 	first := send("Certificate in Wellbeing")
-	order := first.Open(first.Intent(), checkout.Opening{ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa"}).Next
+	keyring, err := checkout.NewKeyring(bytes.Repeat([]byte("secret! "), 4))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := time.Date(2027, 1, 15, 3, 0, 0, 0, time.UTC)
+	facts := checkout.Facts{Mode: catalogue.Legacy, Environment: catalogue.Sandbox, Keyring: keyring, Now: now}
 
-	fresh := func(checkout.Checkout) bool { return true } // the setup pair is good for another day
+	decision, err := first.Decide(facts) // nothing is on record
+	fmt.Println(decision.Action == checkout.Open, err)
+	order := first.Open(decision.Intent, checkout.Opening{ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa", Now: now,
+		Environment: catalogue.Sandbox, Token: keyring.Issue(1, now.Add(7*24*time.Hour))}).Next
+
+	facts.ByOrder = &order
 	for _, cmd := range []checkout.Create{send(" Certificate in Wellbeing "), send("Certificate in Baking")} {
-		decision, err := cmd.Decide(checkout.Existing{ByOrder: &order}, cmd.Intent(), nil, fresh)
-		fmt.Println(decision == checkout.Replay, err)
+		decision, err := cmd.Decide(facts)
+		fmt.Println(decision.Action == checkout.Replay, err)
 	}
 	// Output:
+	// true <nil>
 	// true <nil>
 	// false this order already has a checkout with a different enrolment intent; nothing was changed: send the first intent again, or use a new provider_order_id: course.course_name is Certificate in Wellbeing on the existing checkout, not Certificate in Baking; an order cannot be changed
 }
@@ -45,15 +57,14 @@ func ExampleConfirm_Decide() {
 	cmd := checkout.Confirm{CheckoutID: checkout.Some(stored.ID), OrderID: checkout.Some("ORDER-1"), Token: checkout.Some("the latest"),
 		FirstPayment: checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1})}
 
-	_, err := cmd.Decide(stored, "the latest", nil)
-	fmt.Println("may be prepared:", err == nil)
+	fmt.Println("may be prepared:", cmd.Ready(stored, "the latest") == nil)
 
 	prepared := checkout.Prepared{Agreement: agreement.Agreement{Number: "PPA-2027-000000001A5", DirectDebit: agreement.DirectDebit{
 		AccountHolder: "A NGATA", AccountTail: "89", AuthorisedAt: stored.Setup.CompletedAt}}}
-	change, err := cmd.Decide(stored, "the latest", &prepared)
+	change, err := cmd.Decide(stored, "the latest", prepared)
 	fmt.Println(change.Next.Status, len(change.Events), err)
 
-	_, err = cmd.Decide(change.Next, "the latest", &prepared)
+	_, err = cmd.Decide(change.Next, "the latest", prepared)
 	fmt.Println("a repeat:", errors.Is(err, checkout.ErrAlreadyConfirmed))
 	// Output:
 	// may be prepared: true

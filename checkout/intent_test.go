@@ -126,11 +126,11 @@ func TestCanonicalIntentVectors(t *testing.T) {
 					t.Fatalf("Check: %v", err)
 				}
 			}
-			got := fields(checkout.Compare(first.Intent(), second.Intent()))
+			got := fields(checkout.Compare(intentOf(t, first), intentOf(t, second)))
 			if !slices.Equal(got, v.Differs) {
 				t.Errorf("Compare(first, second) names %q, want %q", got, v.Differs)
 			}
-			back := fields(checkout.Compare(second.Intent(), first.Intent()))
+			back := fields(checkout.Compare(intentOf(t, second), intentOf(t, first)))
 			if !slices.Equal(back, v.Differs) {
 				t.Errorf("Compare(second, first) names %q, want %q", back, v.Differs)
 			}
@@ -154,8 +154,24 @@ var nzdip = catalogue.Course{Code: "NZDIP", Name: "Diploma in Business", Price: 
 	Active: true, Environment: catalogue.Sandbox,
 	Options: []catalogue.Option{{Frequency: money.Weekly, Number: 52}}}
 
+// resolve returns the intent with which a create opens a checkout under the catalogue.
+func resolve(c checkout.Create, course *catalogue.Course) (checkout.Intent, error) {
+	decision, err := c.Decide(checkout.Facts{Mode: catalogue.Authoritative, Environment: catalogue.Sandbox, Course: course})
+	return decision.Intent, err
+}
+
+// intentOf returns the intent with which a create of a legacy provider opens a checkout.
+func intentOf(t rapid.TB, c checkout.Create) checkout.Intent {
+	t.Helper()
+	decision, err := c.Decide(checkout.Facts{Mode: catalogue.Legacy})
+	if err != nil || decision.Action != checkout.Open {
+		t.Fatalf("Decide = %+v, %v; want a new checkout", decision, err)
+	}
+	return decision.Intent
+}
+
 func TestACatalogueResolvesPriceAndPlan(t *testing.T) {
-	got, err := weekly.Resolve(&nzdip, catalogue.Sandbox)
+	got, err := resolve(weekly, &nzdip)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +212,7 @@ func TestAValueThatRepeatsTheCatalogueMustEqualIt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := weekly
 			tt.send(&c)
-			_, err := c.Resolve(&nzdip, catalogue.Sandbox)
+			_, err := resolve(c, &nzdip)
 			expectFault(t, err, checkout.CodeValidation, tt.field)
 		})
 	}
@@ -206,7 +222,7 @@ func TestAFrequencyThatIsNotOfferedIsRefusedWithThoseThatAre(t *testing.T) {
 	course, monthly := nzdip, weekly
 	course.Options = append(slices.Clip(course.Options), catalogue.Option{Frequency: money.Fortnightly, Amount: 120_00})
 	monthly.Frequency = checkout.Some("Monthly")
-	_, err := monthly.Resolve(&course, catalogue.Sandbox)
+	_, err := resolve(monthly, &course)
 	var refusal *checkout.Error
 	want := checkout.Fault{Field: "plan.payment_frequency",
 		Message: `must be "Weekly" or "Fortnightly": this course is not offered otherwise`}
@@ -219,11 +235,11 @@ func TestACourseThatCannotBeSoldIsUnknown(t *testing.T) {
 	inactive, elsewhere := nzdip, nzdip
 	inactive.Active = false
 	elsewhere.Environment = catalogue.Production
-	_, err := weekly.Resolve(nil, catalogue.Sandbox)
+	_, err := resolve(weekly, nil)
 	expectFault(t, err, checkout.CodeValidation, "course.course_code")
 	unknown := err.Error()
 	for name, course := range map[string]catalogue.Course{"inactive": inactive, "of another environment": elsewhere} {
-		_, err := weekly.Resolve(&course, catalogue.Sandbox)
+		_, err := resolve(weekly, &course)
 		expectFault(t, err, checkout.CodeValidation, "course.course_code")
 		if err.Error() != unknown {
 			t.Errorf("a course that is %s: %q, want the words of an unknown one, %q", name, err, unknown)
@@ -232,7 +248,7 @@ func TestACourseThatCannotBeSoldIsUnknown(t *testing.T) {
 }
 
 func TestAnOrderIsResolvedOnce(t *testing.T) {
-	intent, err := weekly.Resolve(&nzdip, catalogue.Sandbox)
+	intent, err := resolve(weekly, &nzdip)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,17 +256,30 @@ func TestAnOrderIsResolvedOnce(t *testing.T) {
 	stored.Intent.Pricing.Price++ // what was stored differs from what any catalogue says today
 	stored.Intent.Pricing.Principal++
 
-	again, ok, err := weekly.ResolveAgain(stored)
-	if err != nil || !ok || again != stored.Intent {
-		t.Errorf("the same code and frequency: %+v, %v, %v; want the stored intent", again, ok, err)
+	onRecord := checkout.Facts{Mode: catalogue.Authoritative, Environment: catalogue.Sandbox, Keyring: keyring(t), Now: noon, ByOrder: &stored}
+	if weekly.NeedsCourse(onRecord) {
+		t.Error("the same code and frequency need the catalogue")
 	}
+	dearer := nzdip
+	dearer.Price++
+	for name, course := range map[string]*catalogue.Course{"none": nil, "as it was": &nzdip, "dearer": &dearer} {
+		onRecord.Course = course
+		if got, err := weekly.Decide(onRecord); err != nil || got.Action != checkout.Replay {
+			t.Errorf("the same code and frequency, course %s: %+v, %v; want a replay with the stored intent", name, got, err)
+		}
+	}
+	onRecord.Course = nil
 	other := weekly
 	other.CourseCode = checkout.Some("OTHER")
-	if _, ok, _ := other.ResolveAgain(stored); ok {
-		t.Error("another course must be resolved by the catalogue")
+	monthly := weekly
+	monthly.Frequency = checkout.Some("Monthly")
+	if !other.NeedsCourse(onRecord) || !monthly.NeedsCourse(onRecord) {
+		t.Error("another course, or another frequency, must be resolved by the catalogue")
 	}
+	_, err = other.Decide(onRecord)
+	expectFault(t, err, checkout.CodeValidation, "course.course_code")
 	claimed := weekly
 	claimed.Price = checkout.Some(money.Cents(2990_00))
-	_, _, err = claimed.ResolveAgain(stored)
+	_, err = claimed.Decide(onRecord)
 	expectFault(t, err, checkout.CodeValidation, "pricing.course_price")
 }

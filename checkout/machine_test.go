@@ -41,7 +41,7 @@ func anyObservation(t *rapid.T) checkout.Observation {
 func TestALifeKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		create := parseCreate(t, legacyBody)
-		opened := create.Open(create.Intent(), opening(t))
+		opened := create.Open(intentOf(t, create), opening(t))
 		l := &life{Checkout: opened.Next, ring: keyring(t), now: noon, events: opened.Events}
 		_, cmd := ready(t)
 		do := func(decide func() checkout.Change) {

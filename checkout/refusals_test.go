@@ -63,11 +63,10 @@ func TestCodesAreTheWordsOfTheContract(t *testing.T) {
 func TestEveryRefusal(t *testing.T) {
 	stored, cmd := ready(t)
 	create := parseCreate(t, legacyBody)
-	unbegun := create.Open(create.Intent(), opening(t)).Next
+	unbegun := create.Open(intentOf(t, create), opening(t)).Next
 	off := usable()
 	off.Active = false
 	decide := func(_ any, err error) error { return err }
-	keep := func(checkout.Checkout) bool { return true }
 	byKey := stored
 	byKey.OrderID = "ORDER-2"
 	otherIntent := stored
@@ -91,7 +90,7 @@ func TestEveryRefusal(t *testing.T) {
 			checkout.CodeValidation, []string{"plan"}},
 		{"a field that is missing", weeklyWithout(func(c *checkout.Create) { c.Email = checkout.Missing[string](suggesting("")) }).Check(catalogue.Authoritative),
 			checkout.CodeValidation, []string{"student.email"}},
-		{"a course that is unknown", decide(weekly.Resolve(nil, catalogue.Sandbox)), checkout.CodeValidation, []string{"course.course_code"}},
+		{"a course that is unknown", decide(resolve(weekly, nil)), checkout.CodeValidation, []string{"course.course_code"}},
 		{"no API key", checkout.MissingAPIKey("send one"), checkout.CodeMissingAPIKey, []string{}},
 		{"an unknown API key", checkout.Authenticate(nil, catalogue.Sandbox), checkout.CodeInvalidAPIKey, []string{}},
 		{"two Authorization headers", checkout.RepeatedAPIKey(), checkout.CodeInvalidAPIKey, []string{}},
@@ -101,14 +100,14 @@ func TestEveryRefusal(t *testing.T) {
 		{"a configuration that is off", checkout.Admit("TUI", checkout.Some("TUI"), &off, catalogue.Sandbox),
 			checkout.CodeProviderNotEnabled, []string{}},
 		{"an unknown checkout", checkout.CheckoutNotFound(), checkout.CodeCheckoutNotFound, []string{}},
-		{"the key of another order", decide(create.Decide(checkout.Existing{ByKey: &byKey}, create.Intent(), nil, keep)),
+		{"the key of another order", decide(create.Decide(checkout.Facts{Mode: catalogue.Legacy, ByKey: &byKey})),
 			checkout.CodeIntentConflict, []string{"Idempotency-Key", "provider.provider_order_id"}},
-		{"another intent", decide(create.Decide(checkout.Existing{ByOrder: &otherIntent}, create.Intent(), nil, keep)),
+		{"another intent", decide(create.Decide(checkout.Facts{Mode: catalogue.Legacy, ByOrder: &otherIntent})),
 			checkout.CodeIntentConflict, []string{"course.course_name"}},
-		{"other identifiers", otherDDA.Matches(stored, latest), checkout.CodeConflict, []string{"checkout.dda_id"}},
-		{"another token", otherToken.Matches(stored, latest), checkout.CodeConflict, []string{"checkout.checkout_token"}},
-		{"a setup that is not complete", decide(confirmFor(cmd, unbegun).Decide(unbegun, latest, nil)), checkout.CodeSetupIncomplete, []string{}},
-		{"a mandate that cannot be confirmed", decide(cmd.Decide(unknownMandate, latest, nil)), checkout.CodeSetupIncomplete, []string{}},
+		{"other identifiers", otherDDA.Match(stored, latest), checkout.CodeConflict, []string{"checkout.dda_id"}},
+		{"another token", otherToken.Match(stored, latest), checkout.CodeConflict, []string{"checkout.checkout_token"}},
+		{"a setup that is not complete", confirmFor(cmd, unbegun).Ready(unbegun, latest), checkout.CodeSetupIncomplete, []string{}},
+		{"a mandate that cannot be confirmed", cmd.Ready(unknownMandate, latest), checkout.CodeSetupIncomplete, []string{}},
 		{"a link without a valid signature", checkout.LinkUnknown(), checkout.CodeLinkUnknown, []string{}},
 		{"a link whose time is over", decide(checkout.Acceptance{}.Decide(checkout.PageExpired, terms, noon)), checkout.CodeLinkExpired, []string{}},
 		{"terms that have changed", decide(checkout.Acceptance{TermsID: "older"}.Decide(checkout.PageOpen, terms, noon)),

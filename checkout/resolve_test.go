@@ -26,7 +26,7 @@ func TestResolveThenValidateIsTheIdentity(t *testing.T) {
 			Environment: catalogue.Sandbox, Options: []catalogue.Option{option}}
 		cmd := weekly
 		cmd.Frequency = checkout.Some(string(option.Frequency))
-		resolved, err := cmd.Resolve(&course, catalogue.Sandbox)
+		resolved, err := resolve(cmd, &course)
 		if err != nil {
 			return // a plan that no provider file may hold
 		}
@@ -43,7 +43,7 @@ func TestResolveThenValidateIsTheIdentity(t *testing.T) {
 		if err := sent.Check(catalogue.Legacy); err != nil {
 			r.Fatalf("resolved %+v, refused: %v", resolved, err)
 		}
-		if got := sent.Intent(); got != resolved {
+		if got := intentOf(r, sent); got != resolved {
 			r.Fatalf("resolved %+v\nmeans    %+v", resolved, got)
 		}
 	})

@@ -80,7 +80,7 @@ func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 		t.Errorf("completing a dead setup that was not begun again: %+v", got)
 	}
 	create := parseCreate(t, legacyBody)
-	fresh := create.Open(create.Intent(), opening(t)).Next
+	fresh := create.Open(intentOf(t, create), opening(t)).Next
 	if got := fresh.Observe(other, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
 		t.Errorf("a setup that was not begun is completed: %+v", got.Setup)
 	}
@@ -149,7 +149,7 @@ func TestAnotherBillingRequestOfATryReplacesTheFormer(t *testing.T) {
 func begunAt(t *testing.T) checkout.Checkout {
 	t.Helper()
 	create := parseCreate(t, legacyBody)
-	return create.Open(create.Intent(), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
+	return create.Open(intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
 }
 
 func TestASetupIsLookedAtEverLessOften(t *testing.T) {

@@ -48,10 +48,10 @@ func NewKeyring(secrets ...[]byte) (Keyring, error) {
 		return Keyring{}, fmt.Errorf("there is no secret to sign setup tokens with")
 	}
 	var r Keyring
-	for i, secret := range secrets {
-		if len(secret) < MinSecret {
-			return Keyring{}, fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(secret), MinSecret)
-		}
+	if err := CheckSecrets(secrets); err != nil {
+		return Keyring{}, err
+	}
+	for _, secret := range secrets {
 		derived, err := hkdf.Key(sha256.New, secret, nil, "provider-checkout setup token v1", 36)
 		if err != nil {
 			return Keyring{}, fmt.Errorf("derive the key of setup tokens: %w", err)
@@ -66,14 +66,23 @@ func NewKeyring(secrets ...[]byte) (Keyring, error) {
 // environment variable, and a line break in a file, whose secrets may hold commas.
 func ParseSecrets(list, separator string) ([][]byte, error) {
 	var secrets [][]byte
-	for i, text := range strings.Split(strings.TrimSpace(list), separator) {
-		secret := []byte(strings.TrimSpace(text))
-		if len(secret) < MinSecret {
-			return nil, fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(secret), MinSecret)
-		}
-		secrets = append(secrets, secret)
+	for text := range strings.SplitSeq(strings.TrimSpace(list), separator) {
+		secrets = append(secrets, []byte(strings.TrimSpace(text)))
+	}
+	if err := CheckSecrets(secrets); err != nil {
+		return nil, err
 	}
 	return secrets, nil
+}
+
+// CheckSecrets returns an error for the first secret under MinSecret bytes, which does not repeat it.
+func CheckSecrets(secrets [][]byte) error {
+	for i, secret := range secrets {
+		if len(secret) < MinSecret {
+			return fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(secret), MinSecret)
+		}
+	}
+	return nil
 }
 
 // Valid reports whether the keyring can sign.
@@ -102,6 +111,12 @@ func (r Keyring) Text(checkoutID string, t Token) (text string, ok bool) {
 	}
 	signed := checkoutID + "." + strconv.Itoa(t.Epoch) + "." + t.KID
 	return signed + "." + mac(key, signed), true
+}
+
+// LatestText returns the text of the checkout's latest token, or "" if its secret is not in the keyring any more.
+func (r Keyring) LatestText(c Checkout) string {
+	text, _ := r.Text(c.ID, c.Latest())
+	return text
 }
 
 func mac(key []byte, signed string) string {

@@ -174,7 +174,7 @@ func TestValidReportsWhetherAKeyringSigns(t *testing.T) {
 func TestAReplayKeepsTheTokenWhileADayRemains(t *testing.T) {
 	ring := keyring(t)
 	create := parseCreate(t, legacyBody)
-	c := create.Open(create.Intent(), opening(t)).Next // its token expires after seven days
+	c := create.Open(intentOf(t, create), opening(t)).Next // its token expires after seven days
 	if !c.TokenFresh(ring, noon.Add(6*day)) || len(c.Renew(ring, noon.Add(6*day), 7*day).Next.Tokens) != 1 {
 		t.Error("with exactly a day left the token is kept")
 	}
@@ -193,7 +193,7 @@ func TestAReplayKeepsTheTokenWhileADayRemains(t *testing.T) {
 
 func TestALostSecretRenewsTheToken(t *testing.T) {
 	create := parseCreate(t, legacyBody)
-	c := create.Open(create.Intent(), opening(t)).Next
+	c := create.Open(intentOf(t, create), opening(t)).Next
 	other := keyring(t, strings.Repeat("x", 32))
 	renewed := c.Renew(other, noon, 7*day).Next
 	if _, ok := other.Text(c.ID, renewed.Latest()); !ok || renewed.Latest().Epoch != 2 {
@@ -206,7 +206,7 @@ func TestShortLivesDoNotPileUpTokens(t *testing.T) {
 	create := parseCreate(t, legacyBody)
 	short := opening(t)
 	short.Token.Expires = noon.Add(time.Hour)
-	c := create.Open(create.Intent(), short).Next
+	c := create.Open(intentOf(t, create), short).Next
 	for i := range 1000 {
 		c = c.Renew(ring, noon.Add(time.Duration(i)*time.Millisecond), time.Hour).Next
 	}

@@ -200,7 +200,7 @@ func TestAcceptanceVectorsOfProvidersWithACatalogue(t *testing.T) {
 			err := c.Check(catalogue.Authoritative)
 			var got checkout.Intent
 			if err == nil {
-				got, err = c.Resolve(courses[c.CourseCode.Value], catalogue.Sandbox)
+				got, err = resolve(c, courses[c.CourseCode.Value])
 			}
 			expectRefused(t, err, tt.Refused)
 			if tt.Resolved == nil {
@@ -311,7 +311,7 @@ func TestNaturalKeysAgreeWithVectors(t *testing.T) {
 
 func TestTheRecordsOfACheckoutHaveNaturalKeys(t *testing.T) {
 	c := parseCreate(t, legacyBody)
-	got := c.Open(c.Intent(), opening(t)).Next.Records
+	got := c.Open(intentOf(t, c), opening(t)).Next.Records
 	want := checkout.Records{
 		ContactID:     checkout.NaturalKey(catalogue.Sandbox, "TUI", "ORDER-1", "contact"),
 		OpportunityID: checkout.NaturalKey(catalogue.Sandbox, "TUI", "ORDER-1", "opportunity"),

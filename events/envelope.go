@@ -3,10 +3,11 @@ package events
 import (
 	"bytes"
 	"encoding/json"
+	"time"
 )
 
-// timestampLayout is ISO 8601 in UTC with exactly three decimals.
-const timestampLayout = "2006-01-02T15:04:05.000Z"
+// Timestamp formats a time as the events do: ISO 8601 in UTC with exactly three decimals.
+func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // envelope is the body of every event. Here and in the data, fields are in the
 // contract's order, and are sent in that order.

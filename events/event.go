@@ -109,7 +109,7 @@ func newEvent(name Name, o Origin, s Subject, data any) Event {
 	e.Body = encode(envelope{
 		EventID:     e.ID,
 		Event:       name,
-		CreatedAt:   e.CreatedAt.Format(timestampLayout),
+		CreatedAt:   Timestamp(e.CreatedAt),
 		RequestID:   o.RequestID,
 		Environment: o.Environment,
 		Data:        data,

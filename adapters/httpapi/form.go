@@ -2,12 +2,77 @@ package httpapi
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
+
+// toCreate reads a create (section 2.1).
+func toCreate(body strictjson.Value, header http.Header) (checkout.Create, error) {
+	f := newForm(body)
+	cmd := checkout.Create{
+		IdempotencyKey: idempotencyKey(header),
+
+		ProviderCode: get(f, checkout.FieldProviderCode, strictjson.Text),
+		OrderID:      get(f, checkout.FieldOrderID, strictjson.Text),
+
+		FirstName: get(f, checkout.FieldFirstName, strictjson.Text),
+		LastName:  get(f, checkout.FieldLastName, strictjson.Text),
+		Email:     get(f, checkout.FieldEmail, strictjson.Text),
+
+		CourseCode: get(f, checkout.FieldCourseCode, strictjson.Text),
+		CourseName: get(f, checkout.FieldCourseName, strictjson.Text),
+
+		Price:     get(f, checkout.FieldPrice, strictjson.Amount),
+		Principal: get(f, checkout.FieldPrincipal, strictjson.Amount),
+		Upfront:   get(f, checkout.FieldUpfront, strictjson.Amount),
+
+		PaymentType: get(f, checkout.FieldPaymentType, strictjson.Text),
+		Frequency:   get(f, checkout.FieldFrequency, strictjson.Text),
+		Number:      get(f, checkout.FieldNumber, instalments),
+		Regular:     get(f, checkout.FieldRegular, strictjson.Amount),
+		Final:       get(f, checkout.FieldFinal, strictjson.Amount),
+		First:       get(f, checkout.FieldFirstPayment, date),
+	}
+	return cmd, f.wellFormed()
+}
+
+// idempotencyKey reads the header.
+func idempotencyKey(h http.Header) checkout.Optional[string] {
+	switch keys := h.Values(checkout.FieldIdempotencyKey); len(keys) {
+	case 0:
+		return checkout.Optional[string]{}
+	case 1:
+		return checkout.Some(keys[0])
+	}
+	return checkout.Unreadable[string](checkout.Fault{Field: checkout.FieldIdempotencyKey, Message: "must be sent once"})
+}
+
+// toConfirm reads the body of a confirm (section 2.4).
+func toConfirm(body strictjson.Value) (checkout.Confirm, error) {
+	f := newForm(body)
+	cmd := checkout.Confirm{
+		ProviderCode: get(f, checkout.FieldProviderCode, strictjson.Text),
+		OrderID:      get(f, checkout.FieldOrderID, strictjson.Text),
+
+		CheckoutID:    get(f, checkout.FieldCheckoutID, strictjson.Text),
+		Token:         get(f, checkout.FieldCheckoutToken, strictjson.Text),
+		OpportunityID: get(f, checkout.FieldOpportunityID, strictjson.Text),
+		DDAID:         get(f, checkout.FieldDDAID, strictjson.Text),
+
+		PaymentMethod:    get(f, checkout.FieldPaymentMethod, strictjson.Text),
+		FirstPayment:     get(f, checkout.FieldAgreedFirstPayment, date),
+		DepositConfirmed: get(f, checkout.FieldDepositConfirmed, declared),
+
+		PaymentPlanAccepted:    get(f, checkout.FieldPlanAccepted, declared),
+		InformationConfirmed:   get(f, checkout.FieldInformationConfirmed, declared),
+		PrivacyConsentAccepted: get(f, checkout.FieldPrivacyAccepted, declared),
+	}
+	return cmd, f.wellFormed()
+}
 
 // form reads the fields of a request's body by their dotted paths: "plan.instalment_amount" is the field
 // instalment_amount of the section plan.
@@ -92,6 +157,55 @@ func (f *form) suggest(section, name string) string {
 		return fmt.Sprintf("is %q, outside of %q, meant for it?", misplaced, section)
 	}
 	return ""
+}
+
+// nearest returns the candidate that is most like name, or "" if none is like it.
+func nearest(name string, candidates []string) (found string) {
+	want := normalize(name)
+	best := 2 // the largest distance that counts as a misspelling
+	if len(want) < 6 {
+		best = 1
+	}
+	for _, candidate := range candidates {
+		got := normalize(candidate)
+		if d := len(got) - len(want); max(d, -d) > best {
+			continue
+		}
+		if d := editDistance(got, want); d < best || d == best && found == "" {
+			best, found = d, candidate
+		}
+	}
+	return found
+}
+
+// normalize removes what styles of naming differ in: firstName is first_name.
+func normalize(name string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// editDistance returns how many letters were inserted, left out, swapped with their neighbour or replaced
+// (Damerau's and Levenshtein's distance, in its restricted form).
+func editDistance(a, b string) int {
+	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
+	before, last, row := rows[0], rows[1], rows[2]
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j := range len(b) {
+			differ := 1
+			if a[i] == b[j] {
+				differ = 0
+			}
+			row[j+1] = min(last[j]+differ, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
 }
 
 // date reads a day.

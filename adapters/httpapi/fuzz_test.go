@@ -60,10 +60,16 @@ func FuzzCreate(f *testing.F) {
 		if cmd.Number.Value < 0 {
 			t.Errorf("%q: %d instalments", body, cmd.Number.Value)
 		}
+		allowed := 0
 		for _, mode := range []catalogue.Mode{catalogue.Authoritative, catalogue.Legacy} {
 			if err := cmd.Normalized().Check(mode); err != nil {
 				checkFaults(t, body, err)
+			} else {
+				allowed++
 			}
+		}
+		if either := cmd.Normalized().CheckEither(catalogue.Legacy) == nil; allowed > 1 || either != (allowed == 1) {
+			t.Errorf("%q: %d pricing modes allow it, and CheckEither %v", body, allowed, either)
 		}
 	})
 }

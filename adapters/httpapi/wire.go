@@ -2,78 +2,12 @@ package httpapi
 
 import (
 	"cmp"
-	"net/http"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/money"
 )
-
-// toCreate reads a create (section 2.1).
-func toCreate(body strictjson.Value, header http.Header) (checkout.Create, error) {
-	f := newForm(body)
-	cmd := checkout.Create{
-		IdempotencyKey: idempotencyKey(header),
-
-		ProviderCode: get(f, checkout.FieldProviderCode, strictjson.Text),
-		OrderID:      get(f, checkout.FieldOrderID, strictjson.Text),
-
-		FirstName: get(f, checkout.FieldFirstName, strictjson.Text),
-		LastName:  get(f, checkout.FieldLastName, strictjson.Text),
-		Email:     get(f, checkout.FieldEmail, strictjson.Text),
-
-		CourseCode: get(f, checkout.FieldCourseCode, strictjson.Text),
-		CourseName: get(f, checkout.FieldCourseName, strictjson.Text),
-
-		Price:     get(f, checkout.FieldPrice, strictjson.Amount),
-		Principal: get(f, checkout.FieldPrincipal, strictjson.Amount),
-		Upfront:   get(f, checkout.FieldUpfront, strictjson.Amount),
-
-		PaymentType: get(f, checkout.FieldPaymentType, strictjson.Text),
-		Frequency:   get(f, checkout.FieldFrequency, strictjson.Text),
-		Number:      get(f, checkout.FieldNumber, instalments),
-		Regular:     get(f, checkout.FieldRegular, strictjson.Amount),
-		Final:       get(f, checkout.FieldFinal, strictjson.Amount),
-		First:       get(f, checkout.FieldFirstPayment, date),
-	}
-	return cmd, f.wellFormed()
-}
-
-// idempotencyKey reads the header.
-func idempotencyKey(h http.Header) checkout.Optional[string] {
-	switch keys := h.Values(checkout.FieldIdempotencyKey); len(keys) {
-	case 0:
-		return checkout.Optional[string]{}
-	case 1:
-		return checkout.Some(keys[0])
-	}
-	return checkout.Unreadable[string](checkout.Fault{Field: checkout.FieldIdempotencyKey, Message: "must be sent once"})
-}
-
-// toConfirm reads the body of a confirm (section 2.4).
-func toConfirm(body strictjson.Value) (checkout.Confirm, error) {
-	f := newForm(body)
-	cmd := checkout.Confirm{
-		ProviderCode: get(f, checkout.FieldProviderCode, strictjson.Text),
-		OrderID:      get(f, checkout.FieldOrderID, strictjson.Text),
-
-		CheckoutID:    get(f, checkout.FieldCheckoutID, strictjson.Text),
-		Token:         get(f, checkout.FieldCheckoutToken, strictjson.Text),
-		OpportunityID: get(f, checkout.FieldOpportunityID, strictjson.Text),
-		DDAID:         get(f, checkout.FieldDDAID, strictjson.Text),
-
-		PaymentMethod:    get(f, checkout.FieldPaymentMethod, strictjson.Text),
-		FirstPayment:     get(f, checkout.FieldAgreedFirstPayment, date),
-		DepositConfirmed: get(f, checkout.FieldDepositConfirmed, declared),
-
-		PaymentPlanAccepted:    get(f, checkout.FieldPlanAccepted, declared),
-		InformationConfirmed:   get(f, checkout.FieldInformationConfirmed, declared),
-		PrivacyConsentAccepted: get(f, checkout.FieldPrivacyAccepted, declared),
-	}
-	return cmd, f.wellFormed()
-}
 
 // dollars is an amount on the wire: a JSON number with two decimals.
 type dollars money.Cents

@@ -111,7 +111,7 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 			return stored, checkout.Change{}, err
 		}
 	}
-	if _, err := cmd.Decide(stored, s.tokenText(stored), nil); err != nil {
+	if err := cmd.Ready(stored, s.cfg.Keyring.LatestText(stored)); err != nil {
 		return stored, checkout.Change{}, err
 	}
 	prepared, err := s.prepare(ctx, provider, stored, cmd)
@@ -121,7 +121,7 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 	latest := stored
 	change, err := s.update(ctx, id, enqueue(provider, s.now()), func(c checkout.Checkout) (checkout.Change, error) {
 		latest = c
-		return cmd.Decide(c, s.tokenText(c), &prepared)
+		return cmd.Decide(c, s.cfg.Keyring.LatestText(c), prepared)
 	})
 	return latest, change, err
 }
@@ -132,7 +132,7 @@ func (s *Service) matching(ctx context.Context, caller Caller, id string, cmd ch
 	if err != nil {
 		return stored, err
 	}
-	return stored, cmd.Matches(stored, s.tokenText(stored))
+	return stored, cmd.Match(stored, s.cfg.Keyring.LatestText(stored))
 }
 
 // prepare renders the agreement. If that fails, the failure is reported and the confirm continues without a PDF: a name

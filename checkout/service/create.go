@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -13,12 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const (
-	// retryStep is how much longer a create waits before each further attempt.
-	retryStep = 10 * time.Millisecond
-	// recentOrders is how many orders are remembered as seen recently.
-	recentOrders = 16384
-)
+// recentOrders is how many orders are remembered as seen recently.
+const recentOrders = 16384
 
 // Opened is the answer to a create.
 type Opened struct {
@@ -41,16 +36,15 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 		return Opened{}, err
 	}
 	cmd = cmd.Normalized()
-	invalid := cmd.Check(provider.Mode)
-	if invalid != nil && cmd.Check(provider.Mode.Other()) != nil {
-		return Opened{}, invalid
+	if err := cmd.CheckEither(provider.Mode); err != nil {
+		return Opened{}, err
 	}
 	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
 		return Opened{}, err
 	}
 	storing, cancel := detached(ctx, waitLimit)
 	defer cancel()
-	opened, change, err := s.create(storing, provider, cmd, invalid)
+	opened, change, err := s.create(storing, provider, cmd)
 	s.countCreate(opened, err)
 	if err != nil {
 		return Opened{}, err
@@ -66,15 +60,14 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 
 // create replays the order's checkout, or opens one. An order that this process has not seen recently is most likely
 // new, so the first attempt inserts its checkout without looking: the order is looked up only if it was seen recently,
-// or if the first attempt failed for any reason. invalid is what is wrong with a command that only the other
-// pricing mode allows: it can only be a replay.
-func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, invalid error) (Opened, checkout.Change, error) {
+// or if the first attempt failed for any reason.
+func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (Opened, checkout.Change, error) {
 	name := checkout.DefaultKey(provider.Code, cmd.OrderID.Value)
 	_, seen := s.recent.Get(name)
 	s.recent.Put(name, struct{}{})
 	for n := range attempts(ctx) {
 		look := seen || n > 0
-		opened, change, err := s.attempt(ctx, provider, cmd, invalid, look)
+		opened, change, err := s.attempt(ctx, provider, cmd, look)
 		switch {
 		case errors.Is(err, ports.ErrDuplicate): // the order or the key was taken meanwhile
 		case err == nil, look:
@@ -86,87 +79,64 @@ func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd c
 	return Opened{}, checkout.Change{}, checkout.Busy()
 }
 
-// attempts counts attempts until ctx ends, with a pause before each after the second.
-func attempts(ctx context.Context) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for n := 0; pause(ctx, max(0, time.Duration(n-1)*retryStep)) == nil && yield(n); n++ {
-		}
+// attempt makes one attempt at a create: it reads what the create is decided by, decides it, and stores the outcome. It
+// returns ports.ErrDuplicate if the order or the key was taken meanwhile.
+func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, look bool) (Opened, checkout.Change, error) {
+	facts, err := s.facts(ctx, provider, cmd, look)
+	if err != nil {
+		return Opened{}, checkout.Change{}, err
 	}
-}
-
-// attempt makes one attempt at a create. If look is true it reads what is on record first. It returns
-// ports.ErrDuplicate if the order or the key was taken meanwhile.
-func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, invalid error, look bool) (Opened, checkout.Change, error) {
-	var on checkout.Existing
-	var err error
-	if look {
-		if on, err = s.existing(ctx, cmd); err != nil {
-			return Opened{}, checkout.Change{}, err
-		}
-	}
-	mode := provider.Mode
-	if invalid != nil {
-		if mode = mode.Other(); on.ByOrder == nil || on.ByOrder.Mode() != mode {
-			return Opened{}, checkout.Change{}, invalid
-		}
-	}
-	now := s.now()
-	want, unresolved := s.intent(ctx, provider, cmd, on.ByOrder, mode)
-	fresh := func(c checkout.Checkout) bool { return c.TokenFresh(s.cfg.Keyring, now) }
-	decision, err := cmd.Decide(on, want, unresolved, fresh)
+	decision, err := cmd.Decide(facts)
 	switch {
 	case err != nil:
 		return Opened{}, checkout.Change{}, err
-	case decision == checkout.Open:
-		return s.open(ctx, provider, cmd, want, now)
+	case decision.Action == checkout.Open:
+		return s.open(ctx, provider, cmd, decision.Intent, facts.Now)
 	}
-	stored := *on.ByOrder
-	if decision == checkout.ReplayRenews {
+	opened, err := s.replay(ctx, cmd, *facts.ByOrder, decision.Action == checkout.ReplayRenews, facts.Now)
+	return opened, checkout.Change{}, err
+}
+
+// facts reads what a create is decided by. What is on record is read only if look is true.
+func (s *Service) facts(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, look bool) (checkout.Facts, error) {
+	facts := checkout.Facts{Mode: provider.Mode, Environment: s.cfg.Environment, Keyring: s.cfg.Keyring}
+	var err error
+	if look {
+		key := cmd.Key()
+		if facts.ByOrder, err = found(s.cfg.Store.CheckoutByOrder(ctx, provider.Code, cmd.OrderID.Value)); err != nil {
+			return facts, s.fail(ctx, "look up the order", err)
+		}
+		if facts.ByOrder == nil || facts.ByOrder.IdempotencyKey != key {
+			if facts.ByKey, err = found(s.cfg.Store.CheckoutByKey(ctx, provider.Code, key)); err != nil {
+				return facts, s.fail(ctx, "look up the idempotency key", err)
+			}
+		}
+	}
+	facts.Now = s.now()
+	if cmd.NeedsCourse(facts) {
+		facts.Course, err = found(s.configured.course(ctx, facts.Now, provider.Code, cmd.CourseCode.Value))
+		if err != nil {
+			return facts, s.fail(ctx, "read the course", err)
+		}
+	}
+	return facts, nil
+}
+
+// replay answers with the checkout on record, with a next setup token if the latest is renewed.
+func (s *Service) replay(ctx context.Context, cmd checkout.Create, stored checkout.Checkout, renew bool, now time.Time) (Opened, error) {
+	if renew {
 		change, err := s.update(ctx, stored.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime), nil
 		})
 		if err != nil {
-			return Opened{}, checkout.Change{}, err
+			return Opened{}, err
 		}
 		stored = change.Next
 	}
 	if stored.Status != checkout.Confirmed { // after which the answer is the same whatever the mandate does
 		stored = s.refreshForPoll(ctx, stored)
 	}
-	return s.answer(stored, cmd, true), checkout.Change{}, nil
-}
-
-// existing returns what is on record that the command may be about.
-func (s *Service) existing(ctx context.Context, cmd checkout.Create) (on checkout.Existing, err error) {
-	provider, key := cmd.ProviderCode.Value, cmd.Key()
-	if on.ByOrder, err = found(s.cfg.Store.CheckoutByOrder(ctx, provider, cmd.OrderID.Value)); err != nil {
-		return on, s.fail(ctx, "look up the order", err)
-	}
-	if on.ByOrder != nil && on.ByOrder.IdempotencyKey == key {
-		return on, nil
-	}
-	if on.ByKey, err = found(s.cfg.Store.CheckoutByKey(ctx, provider, key)); err != nil {
-		return on, s.fail(ctx, "look up the idempotency key", err)
-	}
-	return on, nil
-}
-
-// intent returns what a command means that this pricing mode allows.
-func (s *Service) intent(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, stored *checkout.Checkout,
-	mode catalogue.Mode) (checkout.Intent, error) {
-	if mode == catalogue.Legacy {
-		return cmd.Intent(), nil
-	}
-	if stored != nil {
-		if want, ok, err := cmd.ResolveAgain(*stored); ok {
-			return want, err
-		}
-	}
-	course, err := found(s.configured.course(ctx, s.now(), provider.Code, cmd.CourseCode.Value))
-	if err != nil {
-		return checkout.Intent{}, s.fail(ctx, "read the course", err)
-	}
-	return cmd.Resolve(course, s.cfg.Environment)
+	return s.answer(stored, cmd, true), nil
 }
 
 // open stores a new checkout. It returns ports.ErrDuplicate if the order or the key has one.
@@ -199,7 +169,7 @@ func (s *Service) answer(c checkout.Checkout, cmd checkout.Create, replay bool) 
 		o.IdempotencyKey = cmd.Key()
 	}
 	if c.Status != checkout.Confirmed {
-		o.Token = s.tokenText(c)
+		o.Token = s.cfg.Keyring.LatestText(c)
 		o.SetupURL = s.pageURL(o.Token)
 	}
 	return o

@@ -135,6 +135,26 @@ func TestARetryStaysSafeWhenTheCatalogueChanges(t *testing.T) {
 	expect(t, err, checkout.CodeValidation)
 }
 
+// An order on record is resolved by the record: its replay reads no course, so that it is answered even if the catalogue
+// cannot be read.
+func TestAReplayDoesNotReadTheCatalogue(t *testing.T) {
+	store, change := newFaulty()
+	w := newWorld(t, change)
+	w.opened(t, "ORDER-1")
+	other := w.again(t) // its cache is empty, and it knows the order from the first create on
+	if _, err := other.Create(t.Context(), caller, create("ORDER-1")); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.forward(time.Minute) // after which no course is cached
+	store.arm("", nil)
+	if o, err := other.Create(t.Context(), caller, create("ORDER-1")); err != nil || !o.Replay {
+		t.Errorf("the create again: %+v, %v; want a replay", o, err)
+	}
+	if calls := store.called(); slices.ContainsFunc(calls, func(call string) bool { return strings.HasPrefix(call, "Course ") }) {
+		t.Errorf("the replay calls %q, want no read of a course", calls)
+	}
+}
+
 func TestAnotherFrequencyIsAnotherIntent(t *testing.T) {
 	w := newWorld(t)
 	w.opened(t, "ORDER-1")
@@ -291,11 +311,11 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 		if err := authenticate(); err != nil {
 			t.Errorf("a key is read again before half a second is over: %v", err)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		expect(t, authenticate(), checkout.CodeInvalidAPIKey)
 		time.Sleep(1500*time.Millisecond - 1)
 		expect(t, poll(), checkout.CodeCheckoutNotFound)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		expect(t, poll(), checkout.CodeProviderNotEnabled)
 	})
 }

@@ -73,7 +73,7 @@ func (d deliverer) deliverLeased(ctx context.Context) (err error) {
 		if err != nil || !slices.ContainsFunc(pending, ours) {
 			return err
 		}
-		err = d.deliver(ctx, pending[0])
+		err = d.deliverOne(ctx, pending[0])
 		if errors.Is(err, errLeased) {
 			if err = errStopping; !d.stopping.Load() {
 				err = pause(ctx, waitStep)
@@ -120,7 +120,7 @@ func (d deliverer) deliverExpired(ctx context.Context) (err error) {
 		if err != nil || len(pending) == 0 {
 			return err
 		}
-		switch err := d.deliver(ctx, pending[0]); {
+		switch err := d.deliverOne(ctx, pending[0]); {
 		case errors.Is(err, errLeased):
 			return nil
 		case err != nil:
@@ -130,8 +130,8 @@ func (d deliverer) deliverExpired(ctx context.Context) (err error) {
 	}
 }
 
-// deliver delivers one event and records the outcome.
-func (d deliverer) deliver(ctx context.Context, e ports.PendingEvent) error {
+// deliverOne delivers one event and records the outcome.
+func (d deliverer) deliverOne(ctx context.Context, e ports.PendingEvent) error {
 	epoch, until, err := d.lease(ctx, e)
 	if err != nil {
 		return err
@@ -215,19 +215,4 @@ func (d deliverer) run(ctx context.Context, e events.Event) (events.Status, int,
 func (d deliverer) send(ctx context.Context, to catalogue.Destination, delivery events.Delivery, attempt int) (err error) {
 	defer recovered(&err)
 	return d.cfg.Sender.Send(ctx, to, delivery, attempt)
-}
-
-// pause waits, or ends early with ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

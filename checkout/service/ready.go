@@ -14,7 +14,7 @@ import (
 const (
 	// readyLimit is how long a check of readiness may take.
 	readyLimit = time.Second
-	// readyFor is how long its outcome is cached: anyone may ask, and a check writes to the store.
+	// readyFor is how long its result is cached: anyone may ask, and a check writes to the store.
 	readyFor = time.Second
 )
 
@@ -99,44 +99,44 @@ func (s *Service) check(what string, ready func(context.Context) error) func(con
 	}
 }
 
-// probe keeps the latest outcome of a check. The zero value is ready.
+// probe keeps the latest result of a check. The zero value is ready.
 type probe struct {
 	mu   sync.Mutex
-	last *outcome // nil before the first check
+	last *checkResult // nil before the first check
 }
 
-// outcome is that of one check, once done is closed.
-type outcome struct {
+// checkResult is the result of one check, once done is closed.
+type checkResult struct {
 	limit context.Context // ends when the check must have been done
 	done  chan struct{}
 	err   error
 	at    time.Time
 }
 
-// begin returns the latest outcome if it is fresh or still pending, and otherwise starts a new check.
-func (p *probe) begin(now func() time.Time, check func(context.Context) error) *outcome {
+// begin returns the latest result if it is fresh or still pending, and otherwise starts a new check.
+func (p *probe) begin(now func() time.Time, check func(context.Context) error) *checkResult {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.last != nil && p.last.holds(now()) {
 		return p.last
 	}
 	limit, cancel := context.WithTimeout(context.Background(), readyLimit)
-	o := &outcome{limit: limit, done: make(chan struct{})}
-	p.last = o
+	r := &checkResult{limit: limit, done: make(chan struct{})}
+	p.last = r
 	go func() {
 		defer cancel()
-		defer close(o.done)
-		o.err = check(limit)
-		o.at = now()
+		defer close(r.done)
+		r.err = check(limit)
+		r.at = now()
 	}()
-	return o
+	return r
 }
 
 // holds reports whether no new check is needed yet.
-func (o *outcome) holds(now time.Time) bool {
+func (r *checkResult) holds(now time.Time) bool {
 	select {
-	case <-o.done:
-		return now.Sub(o.at) < readyFor
+	case <-r.done:
+		return now.Sub(r.at) < readyFor
 	default:
 		return true
 	}
@@ -144,18 +144,18 @@ func (o *outcome) holds(now time.Time) bool {
 
 var errOverdue = errors.New("no answer within a second")
 
-// wait returns the outcome as soon as there is one, or an error when the time of the check or ctx ends.
-func (o *outcome) wait(ctx context.Context) error {
+// wait returns what the check returned as soon as it is done, or an error when the time of the check or ctx ends.
+func (r *checkResult) wait(ctx context.Context) error {
 	select {
-	case <-o.done:
-		return o.err
+	case <-r.done:
+		return r.err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-o.limit.Done():
+	case <-r.limit.Done():
 	}
 	select {
-	case <-o.done:
-		return o.err
+	case <-r.done:
+		return r.err
 	default:
 		return errOverdue
 	}

@@ -52,11 +52,5 @@ func enqueue(provider catalogue.Provider, now time.Time) ports.Enqueue {
 	return ports.Enqueue{Status: events.Pending, Until: now.Add(leaseDuration)}
 }
 
-// tokenText returns the text of the latest token of a checkout, or "" if its secret is not in the keyring any more.
-func (s *Service) tokenText(c checkout.Checkout) string {
-	text, _ := s.cfg.Keyring.Text(c.ID, c.Latest())
-	return text
-}
-
 // pageURL returns the address of the setup page.
 func (s *Service) pageURL(token string) string { return s.cfg.BaseURL + SetupPath + "?token=" + token }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -64,12 +65,12 @@ func listKeys(ctx context.Context, c *call) error {
 	return table.Flush()
 }
 
-// formatTime formats a time as in the contract; the zero time is "-".
+// formatTime formats a time as the events do; the zero time is "-".
 func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	return events.Timestamp(t)
 }
 
 // revokeKey revokes the key whose text or id is the argument.

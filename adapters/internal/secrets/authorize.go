@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // ErrNoSecret: a store of production does not open without the operator's secret.
@@ -102,7 +103,7 @@ func (e *Encrypter) MatchKey(recorded string) (fingerprint string, reencrypt boo
 
 // NewSecret generates a store's own secret: the hexadecimal text of 32 random bytes.
 func NewSecret(rand io.Reader) (string, error) {
-	secret := make([]byte, MinLength)
+	secret := make([]byte, checkout.MinSecret)
 	if _, err := io.ReadFull(rand, secret); err != nil {
 		return "", fmt.Errorf("make a secret: %w", err)
 	}

@@ -12,10 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-)
 
-// MinLength is the length of the shortest secret, in bytes.
-const MinLength = 32
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
 
 // ErrDecrypt: the ciphertext was encrypted under another secret or with other associated data, or it is damaged.
 var ErrDecrypt = errors.New("encrypted under another secret, for another provider, or damaged")
@@ -41,16 +40,16 @@ type key struct {
 	aead        cipher.AEAD
 }
 
-// New derives the keys from the operator's secrets, of at least MinLength bytes each.
+// New derives the keys from the operator's secrets, of at least checkout.MinSecret bytes each.
 func New(secrets [][]byte, rand io.Reader) (*Encrypter, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("no secret to encrypt with")
 	}
+	if err := checkout.CheckSecrets(secrets); err != nil {
+		return nil, err
+	}
 	e := &Encrypter{rand: rand}
 	for i, s := range secrets {
-		if len(s) < MinLength {
-			return nil, fmt.Errorf("secret %d of %d has %d bytes, and needs at least %d", i+1, len(secrets), len(s), MinLength)
-		}
 		k, err := derive(s)
 		if err != nil {
 			return nil, fmt.Errorf("derive a key from secret %d of %d: %w", i+1, len(secrets), err)

@@ -157,7 +157,11 @@ func opening(ring checkout.Keyring, order string, now time.Time) checkout.Change
 	var entropy [10]byte
 	rand.Read(entropy[:])
 	cmd := benchCommand(order)
-	return cmd.Open(cmd.Intent(), checkout.Opening{ID: checkout.NewID("TUI", now, entropy), Now: now,
+	decision, err := cmd.Decide(checkout.Facts{Mode: catalogue.Legacy})
+	if err != nil {
+		panic(err) // cannot be: the command is the same but for its order
+	}
+	return cmd.Open(decision.Intent, checkout.Opening{ID: checkout.NewID("TUI", now, entropy), Now: now,
 		Environment: catalogue.Sandbox, Token: ring.Issue(1, now.Add(7*24*time.Hour))})
 }
 
