@@ -141,7 +141,7 @@ func (f form) uri(name string) string {
 	if value == "" {
 		return ""
 	}
-	if u, err := url.Parse(value); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+	if u, err := url.Parse(value); err != nil || originOf(value) == "" || u.Scheme != "https" && u.Scheme != "http" {
 		f.fault(name, "must be a valid URL")
 		return ""
 	}

@@ -7,6 +7,13 @@
 //	server := httptest.NewServer(sim)
 //	sim.SetWebhook(ours.URL+"/processor/gocardless/webhooks", "secret")
 //
+// # The hosted page
+//
+// The authorisation_url of a flow shows the payer's details, and POST takes them at its /details: given_name, family_name
+// and email. Then come /account: account_holder_name, authority_confirmed, and bank_code, branch_code, account_number and
+// account_number_suffix, of which the first may hold the whole number; and /check, whose POST is the confirmation. POST to
+// /exit leaves. Complete does all of it at once.
+//
 // # What becomes of a payer
 //
 // A mandate stays pending_submission, since BECS NZ submits it with the first payment, unless the account holder's name or
@@ -57,7 +64,7 @@ import (
 type Options struct {
 	Token         string     // of the API
 	ReadOnlyToken string     // another, which may only read; none if empty
-	PublicURL     string     // under which payers reach the hosted page; the address of each request if empty
+	PublicURL     string     // origin of the hosted page, such as https://pay.example; that of each request if empty
 	Creditors     []Creditor // of the account; one if empty
 	Pace          Pace
 	RateLimit     int  // requests of one token in a minute; 1000 if 0, none if negative

@@ -2,6 +2,7 @@ package gocardlesstest
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/bankaccount"
 	"github.com/provider-checkout/provider-checkout/checkout/text"
@@ -47,7 +48,11 @@ func (s *state) scenario(c *call, resource string, moves []move) *apiError {
 		if !ok {
 			return notFound()
 		}
-		return s.fulfilAtOnce(c, b)
+		if b.over() {
+			return wrongState("resource_in_wrong_state", "The billing request is "+b.status)
+		}
+		s.fulfilAtOnce(c.now, b)
+		return nil
 	}
 	m, ok := s.mandates[resource]
 	switch {
@@ -63,22 +68,18 @@ func (s *state) scenario(c *call, resource string, moves []move) *apiError {
 }
 
 // fulfilAtOnce fulfils a billing request that nobody has filled in, or that stopped on its way.
-func (s *state) fulfilAtOnce(c *call, b *billingRequest) *apiError {
-	if b.over() {
-		return wrongState("resource_in_wrong_state", "The billing request is "+b.status)
-	}
+func (s *state) fulfilAtOnce(now time.Time, b *billingRequest) {
 	by := cause{origin: byAPI}
 	if !b.collected {
-		s.collectCustomer(c.now, b, customer{Payer: Payer{GivenName: "Ana", FamilyName: "Tau", Email: "ana@example.nz"}}, by)
+		s.collectCustomer(now, b, customer{Payer: Payer{GivenName: "Ana", FamilyName: "Tau", Email: "ana@example.nz"}}, by)
 	}
 	if b.account == nil {
 		number, _ := bankaccount.Parse(fatefulAccount + "-00") // which is right
-		s.collectAccount(c.now, b, bankAccount{number: number, holder: b.customer.GivenName + " " + b.customer.FamilyName}, by)
+		s.collectAccount(now, b, bankAccount{number: number, holder: b.customer.GivenName + " " + b.customer.FamilyName}, by)
 	}
 	if b.open() {
-		s.confirm(c.now, b, false, by)
+		s.confirm(now, b, false, by)
 	}
 	b.fate.setup = ""
-	s.finish(c.now, b, cause{origin: byGoCardless})
-	return nil
+	s.finish(now, b, cause{origin: byGoCardless})
 }
