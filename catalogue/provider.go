@@ -38,14 +38,16 @@ func (m Mode) Other() Mode {
 
 // Provider is an education provider with its integration configuration.
 type Provider struct {
-	Code             string // [A-Z0-9][A-Z0-9_-]{0,31}
-	Name             string
-	AccountID        string // "" means that it is not linked to an account
-	Environment      Environment
-	Active           bool
-	APIEnabled       bool
-	EnrolmentOrigins []string // scheme://host[:port]; may frame and open the hosted pages
-	SuccessURL       string   // "" if there is none
+	Code        string // [A-Z0-9][A-Z0-9_-]{0,31}
+	Name        string
+	AccountID   string // "" means that it is not linked to an account
+	Environment Environment
+	Active      bool
+	APIEnabled  bool
+	// EnrolmentOrigins may frame and open the hosted pages: https://host[:port], or http://localhost[:port] in the
+	// sandbox, which 127.0.0.1 is not. The service's own origin may not unless it is one of them.
+	EnrolmentOrigins []string
+	SuccessURL       string // "" if there is none; http for localhost alone, as above
 	CancelURL        string
 	NoticeDays       int // calendar days from the notice of a payment to the payment; 0: the usual 10
 	Branding         Branding

@@ -34,7 +34,7 @@ type Configurer interface {
 	// stores what comes back in their place, all of it or nothing, atomically. decide may run more than once,
 	// and must not call the store; an error of it is returned as it is, and a panic of it reaches the caller. ErrDuplicate
 	// if a provider's code comes twice, or a course's within a provider. Courses and options keep their order. Keys
-	// and checkouts are not changed.
+	// and checkouts are not changed. What comes back is stored as it is: decide checks it (catalogue.Configuration.Check).
 	ReplaceProviders(ctx context.Context,
 		decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error
 

@@ -60,8 +60,11 @@ type SetupStart struct {
 	Account      Account
 	ProviderName string // as the payer knows the provider
 	CheckoutID   string
-	ReturnURL    string // the setup page, to which the processor sends the payer's browser back
-	// FrameOrigins are the origins of the provider's enrolment pages, which may show the setup in a frame.
+	// ReturnURL is the setup page, to which the processor sends the payer's browser back. It holds the setup token, which
+	// nothing should store. A form that leads there by a redirect needs its origin in the page's form-action policy.
+	ReturnURL string
+	// FrameOrigins are the origins of the provider's enrolment pages, which may show the setup in a frame: the
+	// frame-ancestors of the processor's page.
 	FrameOrigins []string
 	Student      checkout.Student
 	Description  string // what the payer agrees to: the course's name

@@ -1,25 +1,35 @@
 package agreementpage_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 
 	"github.com/provider-checkout/provider-checkout/adapters/agreementpage"
+	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// An embedder that knows who asks shows the payer the agreement, which it read from the store.
+// An embedder that knows who asks shows the payer the agreement, which the store's method Agreement returns by its number.
 func ExamplePages_Write() {
 	pages, err := agreementpage.New()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	show := func(w http.ResponseWriter, _ *http.Request) {
+	var store interface { // every store of this module
+		Agreement(ctx context.Context, number string) (agreement.Agreement, error)
+	} = oneAgreement{}
+	show := func(w http.ResponseWriter, r *http.Request) {
+		agreed, err := store.Agreement(r.Context(), r.PathValue("number"))
+		if err != nil { // ports.ErrNotFound if there is none
+			http.Error(w, "There is no such agreement.", http.StatusNotFound)
+			return
+		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", agreementpage.Policy()+"; frame-ancestors 'none'")
 		w.Header().Set("Cache-Control", "no-store")
-		if err := pages.Write(w, diploma(4)); err != nil {
+		if err := pages.Write(w, agreed); err != nil {
 			http.Error(w, "Something went wrong.", http.StatusInternalServerError)
 		}
 	}
@@ -27,4 +37,11 @@ func ExamplePages_Write() {
 	show(answer, httptest.NewRequest(http.MethodGet, "/agreement", nil))
 	fmt.Println(answer.Code, answer.Header().Get("Content-Type"))
 	// Output: 200 text/html; charset=utf-8
+}
+
+// oneAgreement stands for a store.
+type oneAgreement struct{}
+
+func (oneAgreement) Agreement(context.Context, string) (agreement.Agreement, error) {
+	return diploma(4), nil
 }

@@ -183,7 +183,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 // broken are records that cannot be read or written.
 type broken struct{ *memory.Store }
 
-var errDisk = errors.New("disk of db7 is on fire")
+var errDisk = errors.New("disk of the north rack is on fire")
 
 func (broken) KeepSandboxRecord(context.Context, string, []byte) error { return errDisk }
 func (broken) SandboxRecord(context.Context, string) ([]byte, error)   { return nil, errDisk }
@@ -203,7 +203,7 @@ func TestRecordsThatFailAreAnErrorAndAPageThatSaysNoMore(t *testing.T) {
 			t.Errorf("the page answers %d, want 500", got)
 		}
 	}
-	if body := b.do(http.MethodGet, b.request.URL, nil).Body.String(); strings.Contains(body, "db7") {
+	if body := b.do(http.MethodGet, b.request.URL, nil).Body.String(); strings.Contains(body, "rack") {
 		t.Errorf("the page says why:\n%s", body)
 	}
 }

@@ -3,7 +3,8 @@
 //
 // [New] returns one handler: the routes of the contract under /v1, /docs for people and /v1/openapi.json for programs,
 // and whatever is mounted beside them, such as the payer's pages. Serve it at the root of a host name, or under the
-// path of the service's base URL: then every link, form and Location has that path.
+// path of the service's base URL, with or without stripping that path from the request: then every link, form and
+// Location has it.
 //
 //	handler := httpapi.New(svc, httpapi.Options{Log: log, RateLimit: 100, Mount: map[string]http.Handler{
 //		hostedpages.Prefix: hostedpages.New(svc, hostedpages.Options{Log: log, RateLimit: 100}),
@@ -41,7 +42,7 @@ type Options struct {
 	// made; any other error is answered 500. The path, the rate limits and the rest of the order of checks stay as they are.
 	Authenticate func(*http.Request) (service.Caller, error)
 	// Mount has further handlers by the path that they are under, without a slash at the end, such as
-	// hostedpages.Prefix. They get requests without the path of the base URL.
+	// hostedpages.Prefix. Whatever the base URL's path is, their requests do not have it.
 	Mount map[string]http.Handler
 	// Observe is called with every answer, concurrently; it must not block. The method is one that HTTP defines and the
 	// route one of a handler's few, with {names} for what varies, or either is "other".

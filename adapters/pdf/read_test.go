@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// document is what a rendered PDF says: the texts of each page in the order in which they are drawn.
+// document is what a rendered PDF says: the texts of each page in the order in which they stand in the file.
 type document struct {
 	count int // of pages, as the document itself gives it
 	pages [][]string

@@ -25,7 +25,7 @@ const DefaultSchema = "provider_checkout"
 // Options is how a store is opened.
 type Options struct {
 	// Schema is the schema of all tables. It is made if there is none. If it is empty, New uses DefaultSchema, and Open the
-	// first schema of the search path, which must exist.
+	// first schema of the search path, which must exist. The role needs CREATE on the database to make it, or else to own it.
 	Schema string
 	// Secrets are the operator's secrets, of at least 32 bytes each: the first encrypts, all decrypt. Without them the
 	// store uses one of its own, and makes it for a new store. A store of production needs them.

@@ -10,6 +10,7 @@
 package processortest
 
 import (
+	"crypto/rand"
 	"fmt"
 	"runtime/debug"
 	"testing"
@@ -35,6 +36,8 @@ type Bench struct {
 	// Pass lets time pass until the processor may say something new of the setups that are completed. Nil for one that
 	// says all it will ever say at once.
 	Pass func(t *testing.T)
+
+	salt string // new in every case, for a processor that remembers the runs before
 }
 
 // Open returns a bench, which is closed by t.Cleanup. Each case has one of its own, which may know the setups of others.
@@ -75,6 +78,7 @@ func run(t *testing.T, open Open, promises []promise) {
 	for _, p := range promises {
 		t.Run(p.name, func(t *testing.T) {
 			b := open(t)
+			b.salt = rand.Text()
 			if b.Processor == nil || b.Account == (ports.Account{}) || b.Visit == nil || b.Complete == nil {
 				t.Fatalf("bench %+v lacks its Processor, Account, Visit or Complete", b)
 			}
@@ -86,9 +90,10 @@ func run(t *testing.T, open Open, promises []promise) {
 // BaseURL is that of the service that the suite plays. A processor whose pages are the service's own has them under it.
 const BaseURL = "https://pay.example/enrol"
 
-// start returns a start of its own for a case: each name gives another key, as each enrolment and try does.
+// start returns a start of its own for a case: each name gives another key, as each enrolment and try does, and no run
+// gives the keys of another.
 func (b Bench) start(t *testing.T, name string) ports.SetupStart {
-	key := checkout.NaturalKey(b.Account.Environment, b.Account.ProviderCode, t.Name()+" "+name, "billing request 1")
+	key := checkout.NaturalKey(b.Account.Environment, b.Account.ProviderCode, t.Name()+" "+name+" "+b.salt, "billing request 1")
 	return ports.SetupStart{
 		Key:          key,
 		Account:      b.Account,

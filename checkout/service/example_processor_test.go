@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -131,7 +132,12 @@ func serveWith(store *memory.Store, bank ports.Processor) (checkouts *service.Se
 	})
 	check(err)
 	notifications := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // check its signature first
-		if _, err := checkouts.RefreshBillingRequest(r.Context(), r.PostFormValue("billing_request")); err != nil {
+		_, err := checkouts.RefreshBillingRequest(r.Context(), r.PostFormValue("billing_request"))
+		var refused *checkout.Error
+		switch {
+		case err == nil:
+		case errors.As(err, &refused) && refused.Code == checkout.CodeCheckoutNotFound: // of an earlier try: nothing to do
+		default:
 			w.WriteHeader(http.StatusServiceUnavailable) // so that the bank sends it again
 		}
 	})

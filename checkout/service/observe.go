@@ -45,14 +45,16 @@ func (s *Service) Refresh(ctx context.Context, checkoutID string) (checkout.Chec
 	})
 }
 
-// RefreshBillingRequest is Refresh for the checkout whose latest billing request has this id at the processor.
+// RefreshBillingRequest is Refresh for the checkout whose latest billing request has this id at the processor. It refuses
+// with CHECKOUT_NOT_FOUND one that a later try has replaced, or that is not ours: such a notification needs no repeat.
 func (s *Service) RefreshBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
 	return s.refreshFound(ctx, func(ctx context.Context) (checkout.Checkout, error) {
 		return s.cfg.Store.CheckoutByBillingRequest(ctx, id)
 	})
 }
 
-// RefreshMandate is Refresh for the checkout whose latest mandate has this id at the processor.
+// RefreshMandate is Refresh for the checkout whose latest mandate has this id at the processor. It refuses with
+// CHECKOUT_NOT_FOUND a mandate that no observation has brought yet: the billing request's notification brings it.
 func (s *Service) RefreshMandate(ctx context.Context, id string) (checkout.Checkout, error) {
 	return s.refreshFound(ctx, func(ctx context.Context) (checkout.Checkout, error) {
 		return s.cfg.Store.CheckoutByMandate(ctx, id)

@@ -10,10 +10,11 @@ import (
 	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// agreementPDF writes the PDF of an agreement to a file.
+// agreementPDF writes the PDF of an agreement to a file, and its size and hash to stderr.
 func agreementPDF(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {
@@ -26,7 +27,7 @@ func agreementPDF(ctx context.Context, c *call) error {
 		return err
 	}
 	if !stored {
-		fmt.Fprintf(c.Stderr, "agreement %s has no PDF on record; it is drawn now from its figures\n", number)
+		fmt.Fprintf(c.Stderr, "agreement %s has no PDF on record; rendered now from its figures\n", number)
 	}
 	if err := writePrivate(c.out, data); err != nil {
 		return fmt.Errorf("write the PDF of %s: %w", number, err)
@@ -35,7 +36,7 @@ func agreementPDF(ctx context.Context, c *call) error {
 	return nil
 }
 
-// readPDF returns the PDF of an agreement: the stored one, or one rendered now if none was stored.
+// readPDF returns the stored PDF of an agreement, or renders one if none is stored.
 func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, stored bool, err error) {
 	switch doc, err := db.Document(ctx, number); {
 	case errors.Is(err, ports.ErrNotFound):
@@ -48,7 +49,7 @@ func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, s
 	}
 	a, err := db.Agreement(ctx, number)
 	if errors.Is(err, ports.ErrNotFound) {
-		return nil, false, fmt.Errorf("there is no agreement %q", number)
+		return nil, false, noAgreement(number)
 	} else if err != nil {
 		return nil, false, fmt.Errorf("read agreement %s: %w", number, err)
 	}
@@ -63,7 +64,15 @@ func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, s
 	return data, false, nil
 }
 
-// writePrivate writes a file that only its owner may read, whole or not at all.
+// noAgreement returns the error for an agreement number that is unknown.
+func noAgreement(number string) error {
+	if agreement.Mistyped(number) {
+		return fmt.Errorf("there is no agreement %q; the number is mistyped: a character is wrong or two are swapped", number)
+	}
+	return fmt.Errorf("there is no agreement %q", number)
+}
+
+// writePrivate writes a file that only its owner may read and write. If it fails, path is as it was before.
 func writePrivate(path string, data []byte) error {
 	info, err := os.Lstat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

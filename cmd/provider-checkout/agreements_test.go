@@ -15,35 +15,35 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// jammed is a printer that prints nothing.
-type jammed struct{}
+// failing is a printer that always fails.
+type failing struct{}
 
-func (jammed) Print(context.Context, agreement.Agreement) ([]byte, error) {
-	return nil, errors.New("paper jam")
+func (failing) Print(context.Context, agreement.Agreement) ([]byte, error) {
+	return nil, errors.New("no font")
 }
 
-var _ ports.Printer = jammed{}
+var _ ports.Printer = failing{}
 
-func TestAgreementPDFIsWrittenForItsOwnerAlone(t *testing.T) {
+func TestAgreementPDFIsReadableByItsOwnerOnly(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		changes []func(*service.Config, *httpapi.Options)
-		says    string
+		stderr  string // contains
 	}{
-		{"on record", nil, "wrote "},
-		{"missing from the record", []func(*service.Config, *httpapi.Options){
-			func(c *service.Config, _ *httpapi.Options) { c.Printer = jammed{} }}, "no PDF on record"},
+		{"stored", nil, "wrote "},
+		{"not stored", []func(*service.Config, *httpapi.Options){
+			func(c *service.Config, _ *httpapi.Options) { c.Printer = failing{} }}, "has no PDF on record; rendered now from its figures"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := newOperator(t)
 			number := o.confirmedOver(t, tt.changes...)
 			out := filepath.Join(t.TempDir(), "agreement.pdf")
-			if err := os.WriteFile(out, []byte("an older file that anybody may read"), 0o644); err != nil {
+			if err := os.WriteFile(out, []byte("an older file that all users may read"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			stdout, stderr := o.does(t, "agreements", "pdf", number, "--out", out)
 			data, err := os.ReadFile(out)
-			if err != nil || !bytes.HasPrefix(data, []byte("%PDF-")) || stdout != "" || !strings.Contains(stderr, tt.says) {
+			if err != nil || !bytes.HasPrefix(data, []byte("%PDF-")) || stdout != "" || !strings.Contains(stderr, tt.stderr) {
 				t.Errorf("wrote %.20q, %v; stdout %q, stderr %q", data, err, stdout, stderr)
 			}
 			if info, err := os.Stat(out); err != nil || info.Mode() != 0o600 {
@@ -53,11 +53,24 @@ func TestAgreementPDFIsWrittenForItsOwnerAlone(t *testing.T) {
 	}
 }
 
+// mistyped returns an agreement number with a wrong check character, and with a character that no number has.
+func mistyped(number string) []string {
+	last, wrong := number[len(number)-1:], "0"
+	if last == wrong {
+		wrong = "1"
+	}
+	without := strings.TrimSuffix(number, last)
+	return []string{without + wrong, without[:len(without)-1] + "O" + last}
+}
+
 func TestAgreementPDFIsRefused(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
 	dir := t.TempDir()
 	o.fails(t, `there is no agreement "PPA-1999-000001"`, "agreements", "pdf", "PPA-1999-000001", "--out", filepath.Join(dir, "a.pdf"))
+	for _, typo := range mistyped(number) {
+		o.fails(t, "the number is mistyped", "agreements", "pdf", typo, "--out", filepath.Join(dir, "a.pdf"))
+	}
 	o.fails(t, "is not a regular file", "agreements", "pdf", number, "--out", dir)
 	o.fails(t, "no such file", "agreements", "pdf", number, "--out", filepath.Join(dir, "none", "a.pdf"))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

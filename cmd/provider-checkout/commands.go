@@ -10,7 +10,7 @@ func commands() []cli.Command {
 			More: "Everything is kept in a temporary folder, which is removed at the end; only the PDF of --walk\n" +
 				"stays. Prints the keys and curl lines for the whole flow, and every event that its own\n" +
 				"receiver verified.\n" +
-				"With --walk it walks that flow itself over HTTP, and exits 0 only if everything held."},
+				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
 		{Name: "serve", Setup: command(serveFlags, serve),
 			About: "Serve the API and the setup pages",
 			More:  secretHelp + "\n\n" + opsHelp},
@@ -28,13 +28,13 @@ func commands() []cli.Command {
 			More:  "A running server refuses it within 1 s."},
 		{Name: "agreements pdf", Args: []string{"NUMBER"}, Setup: command(pdfFlags, agreementPDF),
 			About: "Write the PDF of an agreement to a file",
-			More:  "An agreement whose PDF is missing from the record is drawn again from its figures."},
+			More:  "If no PDF is on record, it is rendered from the agreement's figures."},
 		{Name: "agreements verify", Args: []string{"NUMBER"}, Setup: command(storeFlag, verifyAgreement),
 			About: "Check an agreement's PDF and figures against the record",
 			More: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +
 				"must have the SHA-256 on record; the charges must sum to the course price and be the schedule of\n" +
 				"the plan; the checkout must have been confirmed with this agreement; and the text of the PDF must\n" +
-				"have every figure. Exits 0 if everything held, and 1 if anything did not."},
+				"have every figure in its place. Exits 0 if no check fails, and 1 if any does."},
 		{Name: "export", Setup: command(storeFlag, export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -27,10 +27,11 @@ func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := pdf.Text(data)
+	pages, err := pdftext.Read(data)
 	if err != nil {
 		t.Fatal(err)
 	}
+	text := strings.Join(pages, "")
 	said := []string{terms.Lender.Name, terms.Lender.Address, terms.Lender.Registration}
 	for _, b := range terms.Blocks {
 		said = append(said, b.Title, b.Text)

@@ -14,19 +14,20 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // verdict is the outcome of one check of an agreement.
 type verdict struct {
 	mark string // as it is printed
-	says string
+	text string
 }
 
 const (
-	heldMark   = "ok  "
-	brokenMark = "FAIL"
-	absentMark = "none" // there is nothing to check
+	passMark = "ok  "
+	failMark = "FAIL"
+	noneMark = "none" // there is nothing to check
 )
 
 // verifyAgreement checks an agreement against the record and prints a line for each check.
@@ -49,29 +50,29 @@ func verifyAgreement(ctx context.Context, c *call) error {
 	return printVerdicts(c.Stdout, number, verdicts)
 }
 
-// printVerdicts prints the verdicts, and fails if one of them does.
+// printVerdicts prints a line for each verdict, and returns an error if a check failed.
 func printVerdicts(w io.Writer, number string, verdicts []verdict) error {
 	failed := 0
 	for _, v := range verdicts {
-		if v.mark == brokenMark {
+		if v.mark == failMark {
 			failed++
 		}
-		if _, err := fmt.Fprintf(w, "%s  %s\n", v.mark, v.says); err != nil {
+		if _, err := fmt.Fprintf(w, "%s  %s\n", v.mark, v.text); err != nil {
 			return err
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("agreement %s does not hold: %d of %d checks failed", number, failed, len(verdicts))
+		return fmt.Errorf("agreement %s fails %d of %d checks", number, failed, len(verdicts))
 	}
 	return nil
 }
 
-// readAgreement returns an agreement with its checkout and its PDF, which is nil if it is not on record.
+// readAgreement returns an agreement with its checkout and its PDF, or nil if none is stored.
 func readAgreement(ctx context.Context, db records, number string) (
 	a agreement.Agreement, c checkout.Checkout, doc *agreement.Document, err error) {
 	a, err = db.Agreement(ctx, number)
 	if errors.Is(err, ports.ErrNotFound) {
-		return a, c, nil, fmt.Errorf("there is no agreement %q", number)
+		return a, c, nil, noAgreement(number)
 	}
 	if err != nil {
 		return a, c, nil, fmt.Errorf("read agreement %s: %w", number, err)
@@ -91,11 +92,11 @@ func readAgreement(ctx context.Context, db records, number string) (
 // checkFigures checks that the agreement's figures are consistent.
 func checkFigures(a agreement.Agreement) []verdict {
 	if err := a.Check(); err != nil {
-		return []verdict{{brokenMark, "the figures: " + cli.OneLine(err.Error())}}
+		return []verdict{{failMark, "the figures: " + cli.OneLine(err.Error())}}
 	}
 	return []verdict{
-		{heldMark, fmt.Sprintf("the %d charges sum to the course price, %s", len(a.Schedule), a.Pricing.Price)},
-		{heldMark, fmt.Sprintf("they are the schedule of the plan: %d %s instalments", a.Plan.Number, a.Plan.Frequency)},
+		{passMark, fmt.Sprintf("the %d charges sum to the course price, %s", len(a.Schedule), a.Pricing.Price)},
+		{passMark, fmt.Sprintf("they are the schedule of the plan: %d %s instalments", a.Plan.Number, a.Plan.Frequency)},
 	}
 }
 
@@ -124,9 +125,9 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
 		}
 	}
 	if len(differ) > 0 {
-		return []verdict{{brokenMark, fmt.Sprintf("checkout %s has another %s", c.ID, strings.Join(differ, ", "))}}
+		return []verdict{{failMark, fmt.Sprintf("checkout %s has another %s", c.ID, strings.Join(differ, ", "))}}
 	}
-	return []verdict{{heldMark, fmt.Sprintf("checkout %s was confirmed with this agreement", c.ID)}}
+	return []verdict{{passMark, fmt.Sprintf("checkout %s was confirmed with this agreement", c.ID)}}
 }
 
 // checkDocument compares the PDF with its hash, and its text with the agreement.
@@ -134,17 +135,17 @@ func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Do
 	named := c.Confirmation.DocumentID
 	switch {
 	case doc == nil && named == "":
-		return []verdict{{absentMark, "no PDF was drawn at the confirm"}}, nil
+		return []verdict{{noneMark, "no PDF was rendered at the confirm"}}, nil
 	case doc == nil:
-		return []verdict{{brokenMark, fmt.Sprintf("the PDF is not on record; the checkout names document %s", named)}}, nil
+		return []verdict{{failMark, fmt.Sprintf("the PDF is not on record; the checkout names document %s", named)}}, nil
 	}
-	hash := verdict{heldMark, fmt.Sprintf("the PDF, %d bytes, has the SHA-256 on record, %x", len(doc.Bytes), doc.SHA256)}
+	hash := verdict{passMark, fmt.Sprintf("the PDF, %d bytes, has the SHA-256 on record, %x", len(doc.Bytes), doc.SHA256)}
 	if sum := sha256.Sum256(doc.Bytes); sum != doc.SHA256 {
-		hash = verdict{brokenMark, fmt.Sprintf("the PDF, %d bytes, has SHA-256 %x; on record is %x", len(doc.Bytes), sum, doc.SHA256)}
+		hash = verdict{failMark, fmt.Sprintf("the PDF, %d bytes, has SHA-256 %x; on record is %x", len(doc.Bytes), sum, doc.SHA256)}
 	}
 	verdicts := []verdict{hash}
 	if doc.ID != named {
-		verdicts = append(verdicts, verdict{brokenMark, fmt.Sprintf("the PDF is document %s; the checkout names %q", doc.ID, named)})
+		verdicts = append(verdicts, verdict{failMark, fmt.Sprintf("the PDF is document %s; the checkout names %q", doc.ID, named)})
 	}
 	text, err := checkText(a, doc.Bytes)
 	return append(verdicts, text), err
@@ -160,43 +161,42 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	text, err := pdf.Text(data)
+	pages, err := pdftext.Read(data)
 	if err != nil {
-		return verdict{brokenMark, "the text of the PDF cannot be read: " + cli.OneLine(err.Error())}, nil
+		return verdict{failMark, "the text of the PDF cannot be read: " + cli.OneLine(err.Error())}, nil
 	}
 	foot := printer.Rendered(a.Foot())
-	body, feet := withoutFeet(text, foot)
+	body, correct := withoutFooters(pages, foot)
 	figures, rest := a.Figures(zone), squeezed(body)
 	for _, figure := range figures {
 		_, after, ok := strings.Cut(rest, squeezed(printer.Rendered(figure)))
 		if !ok {
-			return verdict{brokenMark, fmt.Sprintf("the text of the PDF lacks %q in its place", figure)}, nil
+			return verdict{failMark, fmt.Sprintf("the text of the PDF lacks %q in its place", figure)}, nil
 		}
 		rest = after
 	}
-	if a.Version == agreement.Version && feet != strings.Count(text, "\f") {
-		return verdict{brokenMark, fmt.Sprintf("not every page of the PDF has %q at its foot", foot)}, nil
+	if a.Version == agreement.Version && correct != len(pages) {
+		return verdict{failMark, fmt.Sprintf("not every page of the PDF has the footer %q", foot)}, nil
 	}
-	return verdict{heldMark, fmt.Sprintf("the text of the PDF has all %d figures in their order", len(figures))}, nil
+	return verdict{passMark, fmt.Sprintf("the text of the PDF has all %d figures in their order", len(figures))}, nil
 }
 
-// withoutFeet removes the footers of the pages from a PDF's text, because a figure may continue on the next page, and
-// counts those that are correct.
-func withoutFeet(text, foot string) (body string, feet int) {
+// withoutFooters returns the text of the pages without their footers, because a figure may continue on the next page,
+// and the number of footers that are correct.
+func withoutFooters(pages []string, foot string) (body string, correct int) {
 	var lines []string
-	for line := range strings.Lines(text) {
-		line = strings.Trim(line, "\f\n")
-		var page, pages int
-		if _, err := fmt.Sscanf(line, "Page %d of %d", &page, &pages); err == nil {
+	for line := range strings.SplitSeq(strings.Join(pages, ""), "\n") {
+		var number, count int
+		if _, err := fmt.Sscanf(line, "Page %d of %d", &number, &count); err == nil {
 			continue
 		}
 		if line == foot {
-			feet++
+			correct++
 			continue
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines, "\n"), feet
+	return strings.Join(lines, "\n"), correct
 }
 
 // squeezed removes all white space, because a line may break anywhere.

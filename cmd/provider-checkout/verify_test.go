@@ -3,11 +3,13 @@ package main
 import (
 	"crypto/sha256"
 	"database/sql"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
@@ -15,29 +17,29 @@ import (
 func TestAgreementIsVerified(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
-	out, said := o.does(t, "agreements", "verify", number)
+	out, stderr := o.does(t, "agreements", "verify", number)
 	want := regexp.MustCompile(`\Aok    the 53 charges sum to the course price, 2990.00
 ok    they are the schedule of the plan: 52 Weekly instalments
 ok    checkout KOWHAI-\d+-[a-z2-7]{16} was confirmed with this agreement
 ok    the PDF, \d+ bytes, has the SHA-256 on record, [0-9a-f]{64}
 ok    the text of the PDF has all 167 figures in their order
 \z`)
-	if !want.MatchString(out) || said != "" {
-		t.Errorf("it prints %q, and says %q; want\n%s", out, said, want)
+	if !want.MatchString(out) || stderr != "" {
+		t.Errorf("stdout %q, stderr %q; want on stdout alone\n%s", out, stderr, want)
 	}
 }
 
 func TestAgreementWithoutItsPDFIsVerified(t *testing.T) {
 	o := newOperator(t)
-	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Printer = jammed{} })
+	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Printer = failing{} })
 	out, _ := o.does(t, "agreements", "verify", number)
-	if !strings.HasSuffix(out, "\nnone  no PDF was drawn at the confirm\n") {
-		t.Errorf("it prints\n%s", out)
+	if !strings.HasSuffix(out, "\nnone  no PDF was rendered at the confirm\n") {
+		t.Errorf("stdout is\n%s", out)
 	}
 }
 
-// While a newer version takes over, the older one may confirm what the newer one has a consent to.
-func TestAgreementOfTheVersionBeforeHoldsNoConsent(t *testing.T) {
+// During an upgrade, the older version may confirm a checkout whose consent the newer version stored.
+func TestAgreementOfAnOlderVersionNeedsNoConsent(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
 	db, err := sql.Open("sqlite", o.path)
@@ -49,18 +51,25 @@ func TestAgreementOfTheVersionBeforeHoldsNoConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, _ := o.does(t, "agreements", "verify", number); strings.Contains(out, "FAIL") {
-		t.Errorf("it prints\n%s", out)
+		t.Errorf("stdout is\n%s", out)
 	}
 }
 
-func TestAgreementThatIsNotThereIsNotVerified(t *testing.T) {
+func TestVerifyRefusesAnUnknownNumber(t *testing.T) {
 	o := newOperator(t)
-	o.confirmedOver(t)
-	o.fails(t, `there is no agreement "PPA-1999-000001"`, "agreements", "verify", "PPA-1999-000001")
+	number := o.confirmedOver(t)
+	unknown := agreement.NewNumber(1999, [8]byte{}) // its check character is right
+	for _, number := range []string{"PPA-1999-000001", unknown, "anything"} {
+		o.fails(t, fmt.Sprintf("there is no agreement %q\n", number), "agreements", "verify", number)
+	}
+	for _, typo := range mistyped(number) {
+		o.fails(t, fmt.Sprintf("there is no agreement %q; the number is mistyped: a character is wrong or two are swapped\n", typo),
+			"agreements", "verify", typo)
+	}
 }
 
-// Whoever can write to the file can change anything in it; what no longer agrees is found.
-func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
+// Anyone who can write to the file of the store can change anything in it. Verify finds what is no longer consistent.
+func TestVerifyFindsChangedRecords(t *testing.T) {
 	tests := []struct {
 		name   string
 		change string // a statement on the store
@@ -68,15 +77,15 @@ func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
 	}{
 		{"a byte of the PDF", `UPDATE documents SET bytes = CAST(bytes || x'20' AS BLOB)`, "FAIL  the PDF, "},
 		{"a PDF of something else, with its hash", ``, "FAIL  the text of the PDF cannot be read"},
-		{"a PDF that is gone", `DELETE FROM documents`, "FAIL  the PDF is not on record"},
+		{"a PDF that was deleted", `DELETE FROM documents`, "FAIL  the PDF is not on record"},
 		{"another document", `UPDATE documents SET id = 'x'`, "FAIL  the PDF is document x; the checkout names "},
-		{"where the consent came from", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1')`,
+		{"the address of the consent", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1')`,
 			"has another consent to the direct debit terms"},
-		{"where the consent came from, wherever it stands", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1');
+		{"the address of the consent, in every record", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1');
 			UPDATE agreements SET particulars = replace(particulars, '127.0.0.1', '192.0.2.1')`, "FAIL  the text of the PDF lacks "},
 		{"the notice that was agreed", `UPDATE agreements SET particulars = replace(particulars, '"days":10', '"days":9')`,
 			"FAIL  the text of the PDF lacks "},
-		{"that it was made in the sandbox", `UPDATE agreements SET particulars = replace(particulars, '"sandbox":true', '"sandbox":false')`,
+		{"that it was confirmed in the sandbox", `UPDATE agreements SET particulars = replace(particulars, '"sandbox":true', '"sandbox":false')`,
 			"FAIL  not every page of the PDF has "},
 		{"a cent of a charge", `UPDATE agreements SET schedule = replace(schedule, '5365]', '5364]')`,
 			"FAIL  the figures: the charges sum to "},
@@ -84,11 +93,11 @@ func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
 			"FAIL  the figures: the charges are not those of the plan"},
 		{"price and charges together", `UPDATE agreements SET price_cents = price_cents + 1, upfront_cents = upfront_cents + 1,
 			schedule = replace(schedule, '20000]', '20001]')`, `FAIL  the text of the PDF lacks "$200.01" in its place`},
-		{"the same, against the checkout", `UPDATE agreements SET price_cents = price_cents + 1, upfront_cents = upfront_cents + 1,
+		{"the same, compared with the checkout", `UPDATE agreements SET price_cents = price_cents + 1, upfront_cents = upfront_cents + 1,
 			schedule = replace(schedule, '20000]', '20001]')`, " has another price"},
-		{"who agreed", `UPDATE agreements SET last_name = 'Other'`, " has another student"},
-		{"when", `UPDATE agreements SET accepted_ms = accepted_ms + 1`, " has another time of acceptance"},
-		{"what the checkout says", `UPDATE checkouts SET agreement_number = 'PPA-2026-000009', status = 'direct_debit_setup_required'`,
+		{"the student", `UPDATE agreements SET last_name = 'Other'`, " has another student"},
+		{"the time of acceptance", `UPDATE agreements SET accepted_ms = accepted_ms + 1`, " has another time of acceptance"},
+		{"the status and the agreement of the checkout", `UPDATE checkouts SET agreement_number = 'PPA-2026-000009', status = 'direct_debit_setup_required'`,
 			" has another status, agreement"},
 	}
 	for _, tt := range tests {
@@ -112,8 +121,8 @@ func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
 			}
 			got := try(t, nil, "", "agreements", "verify", number, "--store", "sqlite:"+o.path)
 			if got.code != cli.ExitFailed || !strings.Contains(got.stdout, tt.want) || !isLine(got.stderr) ||
-				!strings.Contains(got.stderr, number+" does not hold") {
-				t.Errorf("verify = %+v, want status 1, a line with %q and one that says so", got, tt.want)
+				!strings.Contains(got.stderr, number+" fails ") {
+				t.Errorf("verify = %+v, want status 1, a line with %q, and one on stderr with the number of failed checks", got, tt.want)
 			}
 		})
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -94,11 +94,11 @@ func (s *suite) document(t *testing.T, number string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := pdf.Text(doc.Bytes)
+	pages, err := pdftext.Read(doc.Bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return strings.Join(pages, "")
 }
 
 // withoutSpace removes all white space, because a line of a PDF may break anywhere.

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Clock is the service's clock: the real one, moved forward by hand.
+// Clock is the service's clock: the real one, or one that stands still. Either is moved forward by hand.
 type Clock struct {
+	still time.Time // where it stands before it is moved; zero for the real clock
 	mu    sync.Mutex
 	moved time.Duration
 }
@@ -16,6 +17,9 @@ type Clock struct {
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.still.IsZero() {
+		return c.still.Add(c.moved)
+	}
 	return time.Now().Add(c.moved)
 }
 

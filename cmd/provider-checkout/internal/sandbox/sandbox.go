@@ -4,6 +4,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"crypto/rand"
 	"net/http/httptest"
 	"strings"
@@ -37,14 +38,45 @@ type Sandbox struct {
 	Keys     map[string]string // by provider code
 }
 
-// New runs a service over a store until the test ends. The changes are made to its configuration before it starts.
+// New runs a service over a store until the test ends, with the providers of Providers and a key for each. The changes
+// are made to its configuration before it starts.
 func New(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	s := &Sandbox{Store: store, Clock: &Clock{}, Log: &Log{}, Keys: make(map[string]string)}
+	s := run(t, store, [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, &Clock{}, changes)
+	s.Keys = make(map[string]string)
+	s.Configure(t, Providers)
+	for _, code := range []string{"KOWHAI", "TUI"} {
+		s.Keys[code] = s.IssueKey(t, code, catalogue.Sandbox)
+	}
+	return s
+}
+
+// Used is a store that has been served before.
+type Used struct {
+	Store   site.Store
+	Secrets [][]byte          // of the operator, the newest first
+	Keys    map[string]string // by provider code
+	Now     time.Time         // where the clock stands until it is moved
+}
+
+// Resume runs a service over a used store until the test ends, with the providers that it has. The changes are made to
+// the service's configuration before it starts.
+func Resume(t testing.TB, used Used, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
+	t.Helper()
+	s := run(t, used.Store, used.Secrets, &Clock{still: used.Now}, changes)
+	s.Keys = used.Keys
+	return s
+}
+
+// run runs a service over a store as it is.
+func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
+	changes []func(*service.Config, *httpapi.Options)) *Sandbox {
+	t.Helper()
+	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}}
 	s.Receiver = NewReceiver(t)
 	server := httptest.NewUnstartedServer(nil)
 	s.URL = "http://" + server.Listener.Addr().String()
-	keyring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
+	keyring, err := checkout.NewKeyring(secrets...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +98,6 @@ func New(t testing.TB, store site.Store, changes ...func(*service.Config, *httpa
 	svc, err := service.New(c)
 	if err != nil {
 		t.Fatal(err)
-	}
-	s.Configure(t, Providers)
-	for _, code := range []string{"KOWHAI", "TUI"} {
-		s.Keys[code] = s.IssueKey(t, code, catalogue.Sandbox)
 	}
 	server.Config.Handler = site.Handler(svc, s.Bank, o)
 	server.Start()
