@@ -30,7 +30,7 @@ type Agreement struct {
 	DirectDebit DirectDebit
 	Notice      Notice
 
-	Terms Terms // the operator's, as they stood at the acceptance
+	Terms Terms // the operator's, as they were at the acceptance
 }
 
 // Party is the education provider, as the payer knows it.

@@ -45,7 +45,7 @@ func TestTermsCheck(t *testing.T) {
 			"lender.address must not contain control characters"},
 		{"a block has a title", block("", "text"), "terms[1].title must be given"},
 		{"and a text", block("title", ""), "terms[1].text must be given"},
-		{"every fault is told", block("", ""), "terms[1].title must be given\nterms[1].text must be given"},
+		{"every fault is reported", block("", ""), "terms[1].title must be given\nterms[1].text must be given"},
 		{"a title of 255 characters", block(strings.Repeat("ā", 255), "text"), ""},
 		{"a title is a line", block(strings.Repeat("ā", 256), "text"), "terms[1].title must have at most 255 characters"},
 		{"a text of 5000 characters", block("title", strings.Repeat("ā", 5000)), ""},

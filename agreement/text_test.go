@@ -183,13 +183,13 @@ func TestTextRows(t *testing.T) {
 	}
 }
 
-func TestTextOfTheSandboxSaysThatItBindsNobody(t *testing.T) {
+func TestTextOfTheSandboxSaysThatItIsNotBinding(t *testing.T) {
 	a := diploma()
 	for _, sandbox := range []bool{false, true} {
 		a.Sandbox = sandbox
 		said := strings.Contains(strings.Join(text(t, a)[0].Paragraphs, " "), "It is a test, and no agreement")
 		if said != sandbox || strings.Contains(a.Foot(), "SANDBOX") != sandbox {
-			t.Errorf("sandbox %v: the text says so: %v; at the foot stands %q", sandbox, said, a.Foot())
+			t.Errorf("sandbox %v: the text says so: %v; the footer is %q", sandbox, said, a.Foot())
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestModesAndEnvironments(t *testing.T) {
 	}
 }
 
-// The sandbox's receivers may stand anywhere: only production keeps to the ports of events.
+// The sandbox's receivers may use any port: only production limits the ports of events.
 func TestTheSandboxSendsEventsToAnyPort(t *testing.T) {
 	for _, url := range []string{"https://hooks.example:25", "https://hooks.example:1023", "http://hooks.example:80", "http://hooks.example:8080"} {
 		c := kowhai()

@@ -187,7 +187,7 @@ func TestATokenThatCannotBeDerivedMatchesNothing(t *testing.T) {
 	expectFault(t, cmd.Matches(stored, ""), checkout.CodeConflict, "checkout.checkout_token")
 }
 
-func TestAnAgreementDrawnForAnotherAccountIsOvertaken(t *testing.T) {
+func TestAnAgreementPreparedForAnotherAccountIsOutdated(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
 	stored.Setup.AccountTail = "11" // the payer set up another account meanwhile

@@ -143,7 +143,7 @@ func TestCreateChecksEveryField(t *testing.T) {
 	}
 }
 
-// A provider's engineer mends a request by these words.
+// With these messages a provider's engineer corrects a request.
 func TestWhatIsSaidOfFigures(t *testing.T) {
 	cents := checkout.Some[money.Cents]
 	for _, tt := range []struct {
@@ -202,7 +202,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-func TestEveryFaultIsToldAtOnce(t *testing.T) {
+func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	var refusal *checkout.Error
 	if err := (checkout.Create{}).Check(catalogue.Legacy); !errors.As(err, &refusal) {
 		t.Fatalf("Check of an empty create = %v", err)

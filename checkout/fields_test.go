@@ -59,7 +59,7 @@ func TestRequestsNameTheirOwnFields(t *testing.T) {
 	}
 }
 
-// declaredFields returns the values of the constants in fields.go, none of which may stand there twice.
+// declaredFields returns the values of the constants in fields.go, none of which may be declared twice.
 func declaredFields(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "fields.go", nil, parser.SkipObjectResolution)
@@ -74,7 +74,7 @@ func declaredFields(t *testing.T) []string {
 		}
 		value, err := strconv.Unquote(literal.Value)
 		if err != nil || slices.Contains(values, value) {
-			t.Errorf("%s stands in fields.go twice, or is no string: %v", literal.Value, err)
+			t.Errorf("%s is in fields.go twice, or is no string: %v", literal.Value, err)
 		}
 		values = append(values, value)
 		return true

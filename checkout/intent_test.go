@@ -27,7 +27,7 @@ func parseBody(t rapid.TB, text string) (b body) {
 	return b
 }
 
-// parseCreate reads a create as the JSON API does, whose own reader is tested where it stands.
+// parseCreate parses a create as the JSON API does, whose own parser is tested in its package.
 func parseCreate(t rapid.TB, text string) checkout.Create {
 	t.Helper()
 	return parseBody(t, text).create()

@@ -22,8 +22,8 @@ type life struct {
 	agreed int // agreements
 }
 
-// drawObservation draws what a processor might say, in time or late.
-func drawObservation(t *rapid.T) checkout.Observation {
+// anyObservation generates what a processor might report, in time or late.
+func anyObservation(t *rapid.T) checkout.Observation {
 	o := checkout.Observation{
 		BillingRequest: rapid.SampledFrom([]checkout.BillingRequestStatus{checkout.BillingPending, checkout.BillingReadyToFulfil,
 			checkout.BillingFulfilling, checkout.BillingFulfilled, checkout.BillingFulfilled, checkout.BillingCancelled}).Draw(t, "billing request"),
@@ -64,7 +64,7 @@ func TestALifeKeepsItsPromises(t *testing.T) {
 				})
 			},
 			"observe": func(t *rapid.T) {
-				seen := drawObservation(t)
+				seen := anyObservation(t)
 				do(func() checkout.Change { return l.Observe(seen, l.now) })
 			},
 			"look":  func(t *rapid.T) { do(func() checkout.Change { return l.Looked(l.now) }) },
@@ -111,7 +111,7 @@ func (l *life) keep(t *rapid.T, change checkout.Change) {
 	case next.Setup.Try < was.Setup.Try, next.Setup.Try > was.Setup.Try+1:
 		t.Fatalf("try %d follows %d", next.Setup.Try, was.Setup.Try)
 	case next.Setup.Try != was.Setup.Try && was.SetupComplete():
-		t.Fatalf("a complete setup was begun anew: %+v after %+v", next.Setup, was.Setup)
+		t.Fatalf("a complete setup was begun again: %+v after %+v", next.Setup, was.Setup)
 	case next.Latest().Epoch < was.Latest().Epoch:
 		t.Fatalf("token %d follows %d", next.Latest().Epoch, was.Latest().Epoch)
 	case next.ID != was.ID, next.Intent != was.Intent, next.Records != was.Records, next.Student != was.Student:

@@ -109,7 +109,7 @@ func TestEveryRefusal(t *testing.T) {
 		{"another token", otherToken.Matches(stored, latest), checkout.CodeConflict, []string{"checkout.checkout_token"}},
 		{"a setup that is not complete", decide(confirmFor(cmd, unbegun).Decide(unbegun, latest, nil)), checkout.CodeSetupIncomplete, []string{}},
 		{"a mandate that cannot be confirmed", decide(cmd.Decide(unknownMandate, latest, nil)), checkout.CodeSetupIncomplete, []string{}},
-		{"a link that nobody signed", checkout.LinkUnknown(), checkout.CodeLinkUnknown, []string{}},
+		{"a link without a valid signature", checkout.LinkUnknown(), checkout.CodeLinkUnknown, []string{}},
 		{"a link whose time is over", decide(checkout.Acceptance{}.Decide(checkout.PageExpired, terms, noon)), checkout.CodeLinkExpired, []string{}},
 		{"terms that have changed", decide(checkout.Acceptance{TermsID: "older"}.Decide(checkout.PageOpen, terms, noon)),
 			checkout.CodeTermsChanged, []string{}},
@@ -164,7 +164,7 @@ func TestErrorSaysEverything(t *testing.T) {
 	}
 }
 
-// A field that is missing, and one that could not be read, are reported once and in the words of whoever read it.
+// A field that is missing, and one that could not be read, are reported once and in the words of the reader.
 func TestOptionalFieldsAreReportedOnce(t *testing.T) {
 	student := checkout.Unreadable[string](checkout.Fault{Field: "student", Message: "must be an object"})
 	for _, tt := range []struct {

@@ -85,7 +85,7 @@ func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 		t.Errorf("a setup that was not begun is completed: %+v", got.Setup)
 	}
 	if begun := fresh.Begun(1, "BR1", agreement.Consent{}).Next; begun.NextTry() != 1 || begun.Begun(2, "BR2", agreement.Consent{}).Next.Setup.BillingRequestID != "BR1" {
-		t.Error("a begun try is gone on with, not begun anew")
+		t.Error("a setup attempt in progress must be continued, not begun again")
 	}
 }
 

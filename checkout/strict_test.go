@@ -18,8 +18,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Whoever calls the rules without the JSON API in front of them gets the same strictness: what Check accepts can be
-// stored, sums exactly, and reads back as it is.
+// A caller that uses the rules without the JSON API in front of them gets the same strictness: what Check accepts can
+// be stored, sums exactly, and reads back unchanged.
 
 var (
 	anyText = rapid.OneOf(
@@ -45,7 +45,7 @@ var (
 	)
 )
 
-// optional draws a value, or none.
+// optional generates a value, or none.
 func optional[T any](t *rapid.T, values *rapid.Generator[T], label string) checkout.Optional[T] {
 	if rapid.IntRange(0, 5).Draw(t, label+" is missing") == 0 {
 		return checkout.Optional[T]{}
@@ -60,8 +60,8 @@ func sometimes(t *rapid.T, label string, replace func()) {
 	}
 }
 
-// drawCreate draws a create that is right but for what was replaced, with figures that are anything.
-func drawCreate(t *rapid.T) checkout.Create {
+// anyCreate generates a create that is valid except for the replaced fields, whose values are arbitrary.
+func anyCreate(t *rapid.T) checkout.Create {
 	c := parseCreate(t, legacyBody)
 	for label, field := range map[string]*checkout.Optional[string]{"key": &c.IdempotencyKey, "provider": &c.ProviderCode,
 		"order": &c.OrderID, "first name": &c.FirstName, "last name": &c.LastName, "email": &c.Email,
@@ -88,7 +88,7 @@ func drawCreate(t *rapid.T) checkout.Create {
 func TestWhatCreateCheckAcceptsCanBeKept(t *testing.T) {
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {
-		c := drawCreate(t)
+		c := anyCreate(t)
 		if rapid.Bool().Draw(t, "normalized") {
 			c = c.Normalized()
 		}
@@ -147,7 +147,7 @@ func checkDate(t rapid.TB, d money.Date) {
 	}
 }
 
-// checkFigures holds an intent to the contract in arithmetic that cannot overflow.
+// checkFigures checks the figures of an intent against the contract, in arithmetic that cannot overflow.
 func checkFigures(t rapid.TB, i checkout.Intent) {
 	t.Helper()
 	p := i.Plan
@@ -322,7 +322,7 @@ func TestCheckIsAsStrictAsTheAPI(t *testing.T) {
 		{"more instalments than there may be", func(c *checkout.Create) { c.Number = checkout.Some(math.MaxInt) },
 			[]string{"plan.number_of_instalments"}},
 		{"a name with blanks around it", func(c *checkout.Create) { c.FirstName = checkout.Some(" Aroha") }, []string{"student.first_name"}},
-		{"a name whose marks stand apart", func(c *checkout.Create) { c.CourseName = checkout.Some("Te Ara Ma\u0304ori") },
+		{"a name with separate combining marks", func(c *checkout.Create) { c.CourseName = checkout.Some("Te Ara Ma\u0304ori") },
 			[]string{"course.course_name"}},
 		{"a name that turns round", func(c *checkout.Create) { c.LastName = checkout.Some("Ngata\u202e") }, []string{"student.last_name"}},
 		{"an order id that turns round is kept byte for byte", func(c *checkout.Create) { c.OrderID = checkout.Some("A\u2066") }, nil},

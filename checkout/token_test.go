@@ -112,7 +112,7 @@ func TestNewKeyringNamesAShortSecretByItsPlace(t *testing.T) {
 	}
 }
 
-// The oldest token makes room for the next one only when it has expired.
+// The oldest token is replaced by the next one only when it has expired.
 func TestATokenIsRenewedWhenTheOldestHasExpired(t *testing.T) {
 	ring := keyring(t)
 	c := checkout.Checkout{ID: "TUI-1-a", Status: checkout.SetupRequired}
@@ -120,7 +120,7 @@ func TestATokenIsRenewedWhenTheOldestHasExpired(t *testing.T) {
 		c.Tokens = append(c.Tokens, ring.Issue(epoch+1, noon.Add(time.Duration(epoch+1)*time.Minute)))
 	}
 	if !c.TokenFresh(ring, noon.Add(time.Minute-1)) {
-		t.Error("while all 64 tokens are valid the latest is told again")
+		t.Error("while all 64 tokens are valid the latest must be returned again")
 	}
 	if c.TokenFresh(ring, noon.Add(time.Minute)) {
 		t.Error("when the oldest has expired a new one is issued")

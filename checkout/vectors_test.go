@@ -282,7 +282,7 @@ func TestAcceptanceVectorsOfTexts(t *testing.T) {
 	}
 }
 
-// Natural keys stand on record in the CRM and at the processor: they may never change.
+// Natural keys are on record in the CRM and at the processor: they may never change.
 func TestNaturalKeysAgreeWithVectors(t *testing.T) {
 	var v struct {
 		Description string `json:"description"`

@@ -216,6 +216,6 @@ func TestIDsAreOneForEachCheckoutAndName(t *testing.T) {
 	}
 	is.Equal(len(seen), len(names)*len(checkouts))
 
-	// These stand on record at receivers: they may never change.
+	// These are on record at receivers: they may never change.
 	is.Equal(events.ID(subject.CheckoutID, events.CheckoutCreated), "evt_f2df8f79-9a3e-5679-9705-117f9e6b3b4e")
 }

@@ -128,7 +128,7 @@ func byFractions(text string) (money.Cents, error) {
 	return money.Cents(cents.Num().Int64()), nil
 }
 
-// isJSONNumber tells whether text is a JSON value of only the characters that numbers have.
+// isJSONNumber reports whether text is a JSON value of only the characters that numbers have.
 func isJSONNumber(text string) bool {
 	return strings.Trim(text, "0123456789-+.eE") == "" && json.Valid([]byte(text))
 }

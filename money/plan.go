@@ -79,8 +79,8 @@ func (i Instalments) Principal() Cents { return Cents(i.Number-1)*i.Regular + i.
 // Residual reports whether the last instalment differs from the regular one.
 func (i Instalments) Residual() bool { return i.Final != i.Regular }
 
-// Pricing is what a course costs: Price = Upfront + Principal, and nothing
-// else, for there is no interest.
+// Pricing is what a course costs: Price = Upfront + Principal. There is no
+// interest.
 type Pricing struct {
 	Price     Cents
 	Upfront   Cents // initial payment; 0 if there is none

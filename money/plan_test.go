@@ -123,7 +123,7 @@ func conserves(i money.Instalments, principal money.Cents) bool {
 		1 <= i.Number && i.Number <= money.MaxInstalments && i.Regular > 0 && i.Final > 0
 }
 
-// randomPrincipal draws as many small principals as large ones.
+// randomPrincipal generates as many small principals as large ones.
 func randomPrincipal(random *rand.Rand) money.Cents {
 	most := money.Cents(10)
 	for range random.IntN(9) {
@@ -132,7 +132,7 @@ func randomPrincipal(random *rand.Rand) money.Cents {
 	return 1 + below(random, min(most, money.Max))
 }
 
-// below draws an amount from 0 to n − 1.
+// below generates an amount from 0 to n − 1.
 func below(random *rand.Rand, n money.Cents) money.Cents {
 	return money.Cents(random.Int64N(int64(n)))
 }

@@ -60,7 +60,7 @@ func TestEveryScheduleSumsToThePriceInOrder(t *testing.T) {
 	}
 }
 
-// checkSchedule holds a schedule to its promises one by one, without making another.
+// checkSchedule checks the promises of a schedule one by one, without computing another schedule.
 func checkSchedule(t *testing.T, upfront money.Cents, plan money.Plan) {
 	t.Helper()
 	charges := money.Schedule(upfront, plan)

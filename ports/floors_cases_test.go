@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The inspection itself is held to this: it finds every kind of breach, and no other.
+// The inspection finds every kind of breach, and nothing else.
 func TestInspectionFindsBreaches(t *testing.T) {
 	tests := []struct {
 		name string
@@ -14,32 +14,32 @@ func TestInspectionFindsBreaches(t *testing.T) {
 		body string // after the package clause
 		want string // part of the one fault; "" for none
 	}{
-		{"a lower floor", "checkout/a.go", `import _ "house/money"`, ""},
-		{"two floors down", "adapters/memory/a.go", `import _ "house/money"`, ""},
-		{"a higher floor", "money/a.go", `import _ "house/checkout"`, "imports only lead down"},
-		{"the service from the rules", "checkout/a.go", `import _ "house/checkout/service"`, "imports only lead down"},
-		{"ports from the rules", "checkout/a.go", `import _ "house/ports"`, "imports only lead down"},
-		{"the service from the ports", "ports/a.go", `import _ "house/checkout/service"`, "imports only lead down"},
-		{"an adapter from the service", "checkout/service/a.go", `import _ "house/adapters/memory"`, "imports only lead down"},
-		{"an adapter from a helper", "adapters/internal/web/a.go", `import _ "house/adapters/memory"`, "imports only lead down"},
-		{"the command from an adapter", "adapters/memory/a.go", `import _ "house/cmd/x"`, "imports only lead down"},
-		{"a stranger of the same floor", "catalogue/a.go", `import _ "house/events"`, "where all are strangers"},
-		{"an adapter from another", "adapters/sqlite/a.go", `import _ "house/adapters/memory"`, "where all are strangers"},
-		{"a helper from another", "adapters/internal/web/a.go", `import _ "house/adapters/internal/seal"`, "where all are strangers"},
-		{"a helper from an adapter", "adapters/httpapi/a.go", `import _ "house/adapters/internal/web"`, ""},
+		{"a lower floor", "checkout/a.go", `import _ "example/money"`, ""},
+		{"two floors down", "adapters/memory/a.go", `import _ "example/money"`, ""},
+		{"a higher floor", "money/a.go", `import _ "example/checkout"`, "imports only lead down"},
+		{"the service from the rules", "checkout/a.go", `import _ "example/checkout/service"`, "imports only lead down"},
+		{"ports from the rules", "checkout/a.go", `import _ "example/ports"`, "imports only lead down"},
+		{"the service from the ports", "ports/a.go", `import _ "example/checkout/service"`, "imports only lead down"},
+		{"an adapter from the service", "checkout/service/a.go", `import _ "example/adapters/memory"`, "imports only lead down"},
+		{"an adapter from a helper", "adapters/internal/web/a.go", `import _ "example/adapters/memory"`, "imports only lead down"},
+		{"the command from an adapter", "adapters/memory/a.go", `import _ "example/cmd/x"`, "imports only lead down"},
+		{"a package of the same floor", "catalogue/a.go", `import _ "example/events"`, "where no package imports another"},
+		{"an adapter from another", "adapters/sqlite/a.go", `import _ "example/adapters/memory"`, "where no package imports another"},
+		{"a helper from another", "adapters/internal/web/a.go", `import _ "example/adapters/internal/seal"`, "where no package imports another"},
+		{"a helper from an adapter", "adapters/httpapi/a.go", `import _ "example/adapters/internal/web"`, ""},
 		{"everything from the command", "cmd/x/a.go", `import (
-			_ "house/adapters/httpapi"
-			_ "house/checkout/service"
+			_ "example/adapters/httpapi"
+			_ "example/checkout/service"
 			_ "log/slog"
 		)`, ""},
-		{"a part of the program from the command", "cmd/x/a.go", `import _ "house/cmd/x/internal/a"`, ""},
-		{"a part of the program from another", "cmd/x/internal/a/a.go", `import _ "house/cmd/x/internal/b"`, ""},
-		{"a part of another program", "cmd/x/a.go", `import _ "house/cmd/y/internal/a"`, "where all are strangers"},
-		{"a part of the program from an adapter", "adapters/memory/a.go", `import _ "house/cmd/x/internal/a"`, "imports only lead down"},
-		{"an import without a floor", "cmd/x/a.go", `import _ "house/utils"`, "utils, which stands on no floor"},
-		{"a folder without a floor", "utils/a.go", "", "folder utils stands on no floor"},
-		{"a folder below a package", "checkout/rules/a.go", "", "folder checkout/rules stands on no floor"},
-		{"a file at the top", "a.go", "", "stands on no floor"},
+		{"a part of the program from the command", "cmd/x/a.go", `import _ "example/cmd/x/internal/a"`, ""},
+		{"a part of the program from another", "cmd/x/internal/a/a.go", `import _ "example/cmd/x/internal/b"`, ""},
+		{"a part of another program", "cmd/x/a.go", `import _ "example/cmd/y/internal/a"`, "where no package imports another"},
+		{"a part of the program from an adapter", "adapters/memory/a.go", `import _ "example/cmd/x/internal/a"`, "imports only lead down"},
+		{"an import without a floor", "cmd/x/a.go", `import _ "example/utils"`, "utils, which is on no floor"},
+		{"a folder without a floor", "utils/a.go", "", "folder utils is on no floor"},
+		{"a folder below a package", "checkout/rules/a.go", "", "folder checkout/rules is on no floor"},
+		{"a file at the top", "a.go", "", "is on no floor"},
 
 		{"pure packages in the rules", "checkout/a.go", `import (
 			_ "crypto/hmac"
@@ -74,7 +74,7 @@ func TestInspectionFindsBreaches(t *testing.T) {
 		{"golang.org in the catalogue", "catalogue/a.go", `import _ "golang.org/x/text/unicode/norm"`, "only third party"},
 		{"a third party in the service", "checkout/service/a.go", `import _ "golang.org/x/sync/errgroup"`, "only third party"},
 		{"a third party in an adapter", "adapters/httpapi/a.go", `import _ "github.com/gorilla/mux"`, ""},
-		{"a module whose name begins like ours", "money/a.go", `import _ "house.example/money"`, "only third party"},
+		{"a module whose name begins like ours", "money/a.go", `import _ "example.org/money"`, "only third party"},
 
 		{"times as values", "checkout/a.go", "import \"time\"\nvar t = time.Unix(0, 0).After(time.Time{})", ""},
 		{"the clock", "checkout/a.go", "import \"time\"\nvar t = time.Now()", "time.Now in checkout (floor 2)"},
@@ -102,7 +102,7 @@ func TestInspectionFindsBreaches(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			faults := inspect("house", tt.file, "package p\n"+tt.body)
+			faults := inspect("example", tt.file, "package p\n"+tt.body)
 			switch {
 			case tt.want == "" && len(faults) > 0:
 				t.Errorf("%s with %s has faults %q, want none", tt.file, tt.body, faults)
@@ -116,15 +116,15 @@ func TestInspectionFindsBreaches(t *testing.T) {
 func TestFaultsSayWhere(t *testing.T) {
 	source := "package p\n\nimport \"time\"\n\nvar t = time.Now()\n"
 	want := "money/a.go:5: "
-	if faults := inspect("house", "money/a.go", source); len(faults) != 1 || !strings.HasPrefix(faults[0], want) {
+	if faults := inspect("example", "money/a.go", source); len(faults) != 1 || !strings.HasPrefix(faults[0], want) {
 		t.Errorf("faults %q, want one that begins with %q", faults, want)
 	}
 }
 
 func TestStrangersAtTheTopAreFound(t *testing.T) {
 	entries := strings.Fields(".git/ .gitignore LICENSE README.md adapters/ go.mod go.sum money/ a.db main.go docs/ utils/ money")
-	got := strangers(entries, []string{"*.db"})
+	got := unexpectedEntries(entries, []string{"*.db"})
 	if want := strings.Fields("main.go docs/ utils/ money"); !slices.Equal(got, want) {
-		t.Errorf("strangers(%q) = %q, want %q", entries, got, want)
+		t.Errorf("unexpectedEntries(%q) = %q, want %q", entries, got, want)
 	}
 }

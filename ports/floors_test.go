@@ -17,21 +17,21 @@ import (
 	"testing"
 )
 
-// The module is a house: a package imports only packages of strictly lower floors, and
-// those of one floor are strangers. The tests of this file read the module's own
-// sources and hold them to that.
+// The packages of the module are in layers, called floors: a package imports only packages of
+// strictly lower floors, none of its own. The tests of this file check the module's own sources
+// for that.
 
-// floor is one level of the house.
+// floor is one layer of the module.
 type floor struct {
 	name     string
 	folders  []string // patterns as of path.Match, from the module's root
 	std      func(pkg string) bool
 	outsider func(pkg string) bool // third parties
-	advice   string                // to who imports what it may not
-	pure     bool                  // it reads neither the clock nor chance, and prints nothing
+	advice   string                // for an import that is not allowed
+	pure     bool                  // it reads neither the clock nor randomness, and prints nothing
 }
 
-// floors lists the house from the ground up. Helpers of the adapters stand between the
+// floors lists the floors from the lowest up. The adapters' helpers are between the
 // service and the adapters, so that all adapters may share them.
 func floors() []floor {
 	const takeIt = "take the value as an argument, or let an adapter fetch it"
@@ -47,14 +47,14 @@ func floors() []floor {
 			"it holds interfaces and nothing that runs", false},
 		{"the service's helper", []string{"checkout/service/bounded"}, or(isPure, is("sync")), onlyUUID, "it only remembers", false},
 		{"floor 4", []string{"checkout/service"}, not(is("log", "log/slog")), onlyUUID,
-			"it reaches the outside through ports only, and tells of failures by Config.Report", false},
+			"it reaches the outside through ports only, and reports failures by Config.Report", false},
 		{"the adapters' helpers", []string{"adapters/internal/*"}, all, all, "", false},
 		{"floor 5", []string{"adapters/*", "adapters/gocardless/gocardlesstest"}, all, all, "", false},
 		{"floor 6", []string{"cmd/*", "cmd/*/internal/*"}, all, all, "", false},
 	}
 }
 
-// isPure tells whether a package of the standard library does no I/O and knows neither
+// isPure reports whether a package of the standard library does no I/O and knows neither
 // clock, chance nor other goroutines (package time is for values: see impure).
 func isPure(pkg string) bool {
 	switch pkg {
@@ -95,9 +95,9 @@ func not(f func(string) bool) func(string) bool {
 	return func(pkg string) bool { return !f(pkg) }
 }
 
-// floorOf returns the height of the floor that a folder stands on, or false.
-func floorOf(house []floor, folder string) (height int, ok bool) {
-	height = slices.IndexFunc(house, func(f floor) bool {
+// floorOf returns the height of a folder's floor, or false if it has none.
+func floorOf(all []floor, folder string) (height int, ok bool) {
+	height = slices.IndexFunc(all, func(f floor) bool {
 		return slices.ContainsFunc(f.folders, func(pattern string) bool {
 			match, err := path.Match(pattern, folder)
 			return match && err == nil
@@ -106,32 +106,32 @@ func floorOf(house []floor, folder string) (height int, ok bool) {
 	return height, height >= 0
 }
 
-// inspection looks through one source file and collects what is wrong with it.
+// inspection checks one source file and collects its faults.
 type inspection struct {
 	module string
-	house  []floor
+	floors []floor
 	folder string // of the file
 	height int    // of the folder's floor
 	fset   *token.FileSet
 	faults []string
 }
 
-// inspect returns everything in one file of the module that breaks a rule of the house.
+// inspect returns everything in one file of the module that breaks a rule of the floors.
 func inspect(module, name, source string) []string {
-	in := inspection{module: module, house: floors(), folder: path.Dir(name), fset: token.NewFileSet()}
+	in := inspection{module: module, floors: floors(), folder: path.Dir(name), fset: token.NewFileSet()}
 	file, err := parser.ParseFile(in.fset, name, source, parser.SkipObjectResolution)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	var ok bool
-	if in.height, ok = floorOf(in.house, in.folder); !ok {
-		in.fault(file, "folder %s stands on no floor: give it one in floors, or put the file where it belongs", in.folder)
+	if in.height, ok = floorOf(in.floors, in.folder); !ok {
+		in.fault(file, "folder %s is on no floor: give it one in floors, or put the file where it belongs", in.folder)
 		return in.faults
 	}
 	for _, spec := range file.Imports {
 		in.importSpec(spec)
 	}
-	if in.house[in.height].pure {
+	if in.floors[in.height].pure {
 		in.selectors(file)
 	}
 	if path.Base(name) != "wire.go" && in.folder != "events" {
@@ -146,7 +146,7 @@ func (in *inspection) fault(at ast.Node, format string, args ...any) {
 }
 
 func (in *inspection) importSpec(spec *ast.ImportSpec) {
-	pkg, own := importPath(spec), in.house[in.height]
+	pkg, own := importPath(spec), in.floors[in.height]
 	inner, ours := strings.CutPrefix(pkg, in.module+"/")
 	first, _, _ := strings.Cut(pkg, "/")
 	if spec.Name != nil && spec.Name.Name == "." {
@@ -164,16 +164,16 @@ func (in *inspection) importSpec(spec *ast.ImportSpec) {
 
 // neighbour judges the import of a package of the module itself.
 func (in *inspection) neighbour(spec *ast.ImportSpec, inner string) {
-	height, ok := floorOf(in.house, inner)
+	height, ok := floorOf(in.floors, inner)
 	switch {
 	case !ok:
-		in.fault(spec, "%s imports %s, which stands on no floor: give it one in floors", in.folder, inner)
+		in.fault(spec, "%s imports %s, which is on no floor: give it one in floors", in.folder, inner)
 	case height == in.height && !ofOneProgram(in.folder, inner):
-		in.fault(spec, "%s imports %s, but both stand on %s, where all are strangers: "+
-			"what both need belongs below them, what joins them above", in.folder, inner, in.house[height].name)
+		in.fault(spec, "%s imports %s, but both are on %s, where no package imports another: "+
+			"what both need belongs below them, what joins them above", in.folder, inner, in.floors[height].name)
 	case height > in.height:
 		in.fault(spec, "%s (%s) imports %s (%s), but imports only lead down: "+
-			"take a value or an interface of a lower floor instead", in.folder, in.house[in.height].name, inner, in.house[height].name)
+			"take a value or an interface of a lower floor instead", in.folder, in.floors[in.height].name, inner, in.floors[height].name)
 	}
 }
 
@@ -205,7 +205,7 @@ func (in *inspection) selectors(file *ast.File) {
 		x, ok := sel.X.(*ast.Ident)
 		if ok && slices.Contains(impure()[names[x.Name]], sel.Sel.Name) {
 			in.fault(sel, "%s.%s in %s (%s), which knows neither clock, chance nor terminal: take its result as an argument",
-				x.Name, sel.Sel.Name, in.folder, in.house[in.height].name)
+				x.Name, sel.Sel.Name, in.folder, in.floors[in.height].name)
 		}
 		return true
 	})
@@ -232,9 +232,9 @@ func importPath(spec *ast.ImportSpec) string {
 	return pkg
 }
 
-// strangers returns the entries of the module's root that have no place there. Folders end
+// unexpectedEntries returns the entries of the module's root that do not belong there. Folders end
 // in a slash; ignored are patterns as of path.Match.
-func strangers(entries, ignored []string) []string {
+func unexpectedEntries(entries, ignored []string) []string {
 	allowed := strings.Fields("checkout/ catalogue/ money/ agreement/ events/ ports/ adapters/ cmd/ testdata/" +
 		" go.mod go.sum README.md LICENSE")
 	return slices.DeleteFunc(slices.Clone(entries), func(entry string) bool {
@@ -301,7 +301,7 @@ func TestModuleKeepsItsFloors(t *testing.T) {
 	for _, f := range floors() {
 		for _, folder := range f.folders {
 			if !strings.Contains(folder, "*") && !seen[folder] {
-				t.Errorf("%s has no package %s any more: mend floors, or this test holds nobody to it", f.name, folder)
+				t.Errorf("%s has no package %s any more: fix floors, or this test checks nothing there", f.name, folder)
 			}
 		}
 	}
@@ -323,7 +323,7 @@ func TestTopLevelFoldersAreFixed(t *testing.T) {
 	for _, line := range strings.Fields(read(t, ".gitignore")) {
 		ignored = append(ignored, strings.TrimPrefix(line, "/"))
 	}
-	for _, name := range strangers(names, ignored) {
+	for _, name := range unexpectedEntries(names, ignored) {
 		t.Errorf("%s has no place at the top of the module, which a newcomer reads as the list of its parts: "+
 			"put it into the part that it belongs to", name)
 	}

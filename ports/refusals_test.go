@@ -31,7 +31,7 @@ func TestRefusalsAreMadeInOneFile(t *testing.T) {
 }
 
 func TestMadeRefusalsAreFound(t *testing.T) {
-	const imported = `import "house/checkout"` + "\n"
+	const imported = `import "example/checkout"` + "\n"
 	for _, tt := range []struct {
 		name, file, body string
 		want             bool
@@ -42,7 +42,7 @@ func TestMadeRefusalsAreFound(t *testing.T) {
 		{"a new refusal", "adapters/a.go", imported + `var e = new(checkout.Error)`, true},
 		{"a refusal by its zero value", "adapters/a.go", imported + `var e checkout.Error`, true},
 		{"a copy of a refusal", "adapters/a.go", imported + `var e *checkout.Error`, false},
-		{"a refusal under another name of the package", "adapters/a.go", `import rules "house/checkout"` + "\nvar e = rules.Error{}", true},
+		{"a refusal under another name of the package", "adapters/a.go", `import rules "example/checkout"` + "\nvar e = rules.Error{}", true},
 		{"a code", "adapters/a.go", imported + `const c checkout.Code = "TEAPOT"`, true},
 		{"a converted code", "adapters/a.go", imported + `var c = checkout.Code("TEAPOT")`, true},
 		{"a code that is used", "adapters/a.go", imported + `func f(c checkout.Code) bool { return c == checkout.CodeBusy }`, false},
@@ -55,7 +55,7 @@ func TestMadeRefusalsAreFound(t *testing.T) {
 		{"a refusal by its name", "checkout/a.go", `var e = refuseToken()`, false},
 		{"an error of the rules' service", "checkout/service/a.go", `var e = Error{}`, false},
 	} {
-		if got := madeRefusals(t, "house", tt.file, "package p\n"+tt.body); (len(got) > 0) != tt.want {
+		if got := madeRefusals(t, "example", tt.file, "package p\n"+tt.body); (len(got) > 0) != tt.want {
 			t.Errorf("%s: %s with %s: found %q, want some: %v", tt.name, tt.file, tt.body, got, tt.want)
 		}
 	}

@@ -86,8 +86,8 @@ func TestTermsThatAreNamedTwiceAreReadAgain(t *testing.T) {
 	}
 }
 
-// The payer closed the browser at the bank, so that the service was not told that the setup was done. Pressing again is
-// no new consent.
+// The payer closed the browser at the bank, so the service was not informed that the setup was done. Pressing the
+// button again is no new consent.
 func TestConsentIsNotGivenAfterTheBankSetupIsDone(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	bank := b.start()

@@ -9,8 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// authenticate returns who calls. A source of too many bad keys is told to wait instead of
-// what is wrong with its key; a good key is never refused for the bad ones beside it.
+// authenticate returns the caller. A source that sends too many bad keys gets a 429 instead of
+// the fault of its key; a good key is never refused because of bad ones from the same source.
 func (a *api) authenticate(r *http.Request) (service.Caller, error) {
 	caller, err := a.identify(r)
 	switch {

@@ -55,12 +55,12 @@ func TestOnlyOneBearerKeyInTheHeaderIsAKey(t *testing.T) {
 	}
 }
 
-func TestAKeyWithoutItsSchemeIsToldWhereItGoes(t *testing.T) {
+func TestAKeyWithoutItsSchemeIsRefusedWithTheFormat(t *testing.T) {
 	for _, value := range []string{"good", "Basic Z29vZDo=", "Bearer,good"} {
 		w := do(handler(&stub{}), request("GET", "/v1/provider-checkouts/id", "", header("Authorization", value)))
 		e := wantRefusal(t, w, http.StatusUnauthorized, "MISSING_API_KEY")
 		if want := "must be the word Bearer, a space and the key"; !strings.Contains(e.Error.Message, want) {
-			t.Errorf("%q is told %q, want that it %s", value, e.Error.Message, want)
+			t.Errorf("%q is refused with %q, want a message with %q", value, e.Error.Message, want)
 		}
 	}
 }

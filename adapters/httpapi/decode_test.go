@@ -158,7 +158,7 @@ func TestDepthOf32IsRead(t *testing.T) {
 	}
 }
 
-func TestWrongTypesAreToldOfTogether(t *testing.T) {
+func TestWrongTypesAreReportedTogether(t *testing.T) {
 	cmd, err := readCreate(`{
 	  "provider": {"provider_code": 1, "provider_order_id": ["a"]},
 	  "student": "Mere",

@@ -72,8 +72,8 @@ func internal() *problem {
 		message: "something went wrong here; the same request may be sent again"}
 }
 
-// problemOf puts an error into the wire's terms. ok is false for an error that no rule
-// made: the client is not told its cause, so it must be logged.
+// problemOf converts an error to the wire's terms. ok is false for an error that is no
+// refusal: the client does not see its cause, so it must be logged.
 func problemOf(err error) (p *problem, ok bool) {
 	if errors.As(err, &p) {
 		return p, true
@@ -117,7 +117,7 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // failed answers for a handler that panicked, which is logged already.
 func (a *api) failed(w http.ResponseWriter, r *http.Request) { a.refuse(w, r, internal()) }
 
-// writeJSON answers with v. A client that hung up cannot be told of an error.
+// writeJSON answers with v. An error is ignored, because it means that the client hung up.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

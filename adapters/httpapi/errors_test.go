@@ -85,13 +85,13 @@ func TestFaultsOfARefusalAreNamed(t *testing.T) {
 	}
 }
 
-func TestFailureIsLoggedAndNotToldToTheClient(t *testing.T) {
+func TestFailureIsLoggedAndNotShownToTheClient(t *testing.T) {
 	var log bytes.Buffer
 	app := &stub{err: errors.New("open /var/lib/secret.db: no space left")}
 	w := do(newHandler(app, options(&log, 0)), request("GET", "/v1/provider-checkouts/id", ""))
 	e := wantRefusal(t, w, http.StatusInternalServerError, "INTERNAL_ERROR")
 	if strings.Contains(w.Body.String(), "secret") {
-		t.Errorf("the client is told %s", w.Body)
+		t.Errorf("the client sees %s", w.Body)
 	}
 	first, _, _ := strings.Cut(log.String(), "\n")
 	if !strings.Contains(first, "no space left") || !strings.Contains(first, e.RequestID) {
@@ -103,6 +103,6 @@ func TestPanicIsAnsweredInTheEnvelope(t *testing.T) {
 	w := do(handler(&stub{}), request("GET", "/v1/provider-checkouts/id", "", header("Authorization", "Bearer panic")))
 	wantRefusal(t, w, http.StatusInternalServerError, "INTERNAL_ERROR")
 	if strings.Contains(w.Body.String(), "out of keys") {
-		t.Errorf("the client is told %s", w.Body)
+		t.Errorf("the client sees %s", w.Body)
 	}
 }

@@ -50,7 +50,7 @@ func get[T any](f *form, path string, convert func(strictjson.Value) (T, error))
 	return checkout.Some(value)
 }
 
-// wellFormed refuses a body in which a known name stands in another letter case.
+// wellFormed refuses a body that contains a known name in another letter case.
 func (f *form) wellFormed() error {
 	var faults []checkout.Fault
 	for _, fields := range f.all() {
@@ -76,8 +76,8 @@ func (f *form) all() []*strictjson.Fields {
 // maxUnknown is how many unknown names of one object are looked at for suggestions.
 const maxUnknown = 16
 
-// suggest asks whether an unknown field was meant for one that is missing: one beside it that looks like it, one that
-// stands outside of its section, or the whole section under a name that looks like its own.
+// suggest asks whether an unknown field was meant for one that is missing: one beside it that looks like it, one
+// outside of its section, or the whole section under a name that looks like its own.
 func (f *form) suggest(section, name string) string {
 	outside := f.body.Unknown(maxUnknown)
 	if !f.sections[section].Object() {

@@ -17,7 +17,7 @@ var seeds = []string{
 	`{"student": {"first_name": "o\u0304\u0000"}, "Student": {}}`, `{"pricing": {"course_price": 0.1e1, "course_price": 1}}`,
 }
 
-// checkFaults holds a refusal to what an answer needs of it.
+// checkFaults checks that a refusal has everything that an answer needs.
 func checkFaults(t *testing.T, body string, err error) {
 	var refusal *checkout.Error
 	if !errors.As(err, &refusal) || refusal.Code != checkout.CodeValidation || refusal.Message == "" {
@@ -35,8 +35,8 @@ func checkFaults(t *testing.T, body string, err error) {
 	}
 }
 
-// FuzzCreate holds the reader of a create to its promises: names in NFC, amounts in range,
-// and a body that is taken is taken in the same way by a second reading.
+// FuzzCreate checks that an accepted create has names in NFC and amounts in range, and that a
+// second reading of its body gives the same.
 func FuzzCreate(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add(seed)
@@ -68,7 +68,7 @@ func FuzzCreate(f *testing.F) {
 	})
 }
 
-// FuzzConfirm holds the reader of a confirm to taking nothing but true for an acceptance.
+// FuzzConfirm checks that only true counts as an acceptance.
 func FuzzConfirm(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add(seed)

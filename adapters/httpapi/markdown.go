@@ -55,7 +55,7 @@ func renderInline(text string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// escape writes text to stand between tags, where quotes are only quotes.
+// escape escapes text for use between tags, where quotes need no escape.
 func escape(text string) string { return strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(text) }
 
 // lineWidth is where formatJSON breaks a line, in characters: what a phone shows without much scrolling.

@@ -243,7 +243,7 @@ func (o spec) kind(field strictjson.Value) string {
 	return kind
 }
 
-// examples are those of a body. of says what they are examples of, prefix what stands before their titles.
+// examples returns the examples of a body. of names what they are examples of; prefix is put before their titles.
 func (o spec) examples(of, prefix string, content strictjson.Value) (all []exampleView) {
 	for _, e := range o.at(content, "examples").Members {
 		title := prefix + o.at(e.Value, "summary").Text

@@ -16,8 +16,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// stub is an application that knows two keys, answers what it is told to, and remembers what it
-// was asked.
+// stub is an application that knows two keys, returns what its fields hold, and records its
+// calls.
 type stub struct {
 	opened  service.Opened
 	found   checkout.Checkout

@@ -25,9 +25,9 @@ import (
 )
 
 // A program serves, drains and stops in this order: requests are answered and the background work runs until the
-// context ends, as by signal.NotifyContext. Then readiness fails, the background work ends, requests that are on their
-// way are answered, the operator's listener ends, and last the store is closed. Metrics are registered with the
-// program's own registry.
+// context ends, as with signal.NotifyContext. Then readiness fails, the background work ends, requests in flight are
+// answered, the operator's listener closes, and last the store is closed. Metrics are registered with the program's
+// own registry.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 

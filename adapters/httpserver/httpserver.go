@@ -1,6 +1,6 @@
 // Package httpserver serves the handlers of a service and drains them: the rest of a program around
-// service.Service. Its time-outs bound what a client may take its time for; a server that is told to stop answers
-// every request that is on its way.
+// service.Service. Its time-outs bound slow clients, and a server that stops first answers every request that is
+// in flight.
 //
 //	log := httpserver.NewLog(os.Stderr)
 //	svc, err := service.New(service.Config{…, Report: httpserver.Report(log)})
@@ -23,7 +23,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// How long a server that is told to stop lets requests and background work finish, and then the
+// How long a server that stops waits for requests and background work to finish, and then for the
 // operator's own requests.
 const (
 	drainTimeout    = 12 * time.Second
@@ -34,18 +34,18 @@ const (
 type Config struct {
 	Listener net.Listener
 	Handler  http.Handler
-	// Background is work that ends with its context, such as Service.Run. It is told to end before requests are drained.
+	// Background is work that ends with its context, such as Service.Run. The context ends before requests are drained.
 	Background func(context.Context)
-	// Operator answers on a listener of its own, until requests are drained; neither or both are nil. OnDrain is called
-	// when the drain begins: a readiness check should fail from then on.
+	// Operator answers on a listener of its own until requests are drained. Both fields are set, or neither. OnDrain is
+	// called when the drain begins: a readiness check should fail from then on.
 	OperatorListener net.Listener
 	Operator         http.Handler
 	OnDrain          func()
 	Log              *slog.Logger
 }
 
-// Serve answers requests and does the background work until ctx ends. Then it takes no new connections, finishes what
-// is under way within 12 seconds, and returns nil. An error means that a listener failed. It takes the listeners over.
+// Serve answers requests and does the background work until ctx ends. Then it refuses new connections, finishes work
+// in progress within 12 seconds, and returns nil. An error means that a listener failed. Serve closes the listeners.
 func Serve(ctx context.Context, c Config) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -76,7 +76,7 @@ func Serve(ctx context.Context, c Config) error {
 	return nil
 }
 
-// startOperator starts the operator's server, if there is one. ended receives the error that ends it.
+// startOperator starts the operator's server, if there is one. ended receives the error with which it ends.
 func (c Config) startOperator(ctx context.Context) (ended <-chan error, stop func()) {
 	if c.OperatorListener == nil {
 		return nil, func() {}
@@ -89,7 +89,7 @@ func (c Config) startOperator(ctx context.Context) (ended <-chan error, stop fun
 	}
 }
 
-// drain lets the requests and the background work that are under way finish.
+// drain waits until the requests and the background work in progress are finished.
 func (c Config) drain(ctx context.Context, server *http.Server, listener *drainListener, served <-chan error, background *sync.WaitGroup) {
 	c.Log.Info("draining")
 	if c.OnDrain != nil {
@@ -97,7 +97,7 @@ func (c Config) drain(ctx context.Context, server *http.Server, listener *drainL
 	}
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	// Not http.Server.Shutdown, which closes idle connections on which a request may be on its way.
+	// Not http.Server.Shutdown, which closes idle connections on which a request may be in flight.
 	listener.drain()
 	<-served
 	server.SetKeepAlivesEnabled(false)
@@ -150,14 +150,14 @@ func Report(log *slog.Logger) func(context.Context, service.Failure) {
 	}
 }
 
-// start has the server answer on ln. The channel receives the error that ends it.
+// start serves on ln. The channel receives the error with which the server ends.
 func start(server *http.Server, ln net.Listener) <-chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- fmt.Errorf("serve %s: %w", ln.Addr(), server.Serve(ln)) }()
 	return ended
 }
 
-// waitFor waits until work is done, or ctx is.
+// waitFor waits until work is done or ctx ends.
 func waitFor(ctx context.Context, work *sync.WaitGroup) error {
 	done := make(chan struct{})
 	go func() {

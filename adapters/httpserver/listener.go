@@ -7,22 +7,22 @@ import (
 	"sync/atomic"
 )
 
-// drainListener is a listener that can be drained: connections that clients have made are accepted, and later ones
-// refused. A listener that is just closed resets the connections that it has not accepted yet, though their clients
-// may have sent their requests.
+// drainListener is a listener that can be drained: connections that are already established are accepted, and later
+// ones refused. A listener that is merely closed resets the connections that it has not accepted yet, though their
+// clients may have sent requests.
 type drainListener struct {
 	net.Listener
 	draining atomic.Bool
-	backlog  []net.Conn     // the connections that were not accepted yet when the drain began
-	drained  chan struct{}  // closed when backlog is known
-	conns    sync.WaitGroup // that are open
+	backlog  []net.Conn     // connections that were established but not accepted when the drain began
+	drained  chan struct{}  // closed when backlog is set
+	conns    sync.WaitGroup // open connections
 }
 
 func newDrainListener(ln net.Listener) *drainListener {
 	return &drainListener{Listener: ln, drained: make(chan struct{})}
 }
 
-// Accept implements [net.Listener], for one goroutine that calls it in a loop.
+// Accept implements [net.Listener]. Only one goroutine may call it, in a loop.
 func (l *drainListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err == nil || !l.draining.Load() {
@@ -35,15 +35,15 @@ func (l *drainListener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// drain closes the listener. Accept still returns the connections that clients have made.
+// drain closes the listener. Accept still returns the connections that are already established.
 func (l *drainListener) drain() {
 	l.draining.Store(true)
 	l.backlog = acceptBacklog(l.Listener)
 	close(l.drained)
-	_ = l.Close() // nothing depends on how a listener ends
+	_ = l.Close() // an error changes nothing
 }
 
-// countConns is an [http.Server]'s ConnState, and counts the open connections.
+// countConns counts the open connections. It is the ConnState of an [http.Server].
 func (l *drainListener) countConns(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:

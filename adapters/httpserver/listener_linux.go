@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// acceptBacklog accepts every connection in the listener's backlog, and has the kernel refuse new ones
+// acceptBacklog accepts every connection in the listener's backlog, and makes the kernel refuse new ones
 // from then on.
 func acceptBacklog(ln net.Listener) (backlog []net.Conn) {
 	tcp, ok := ln.(*net.TCPListener)
@@ -18,9 +18,9 @@ func acceptBacklog(ln net.Listener) (backlog []net.Conn) {
 		return nil
 	}
 	var fds []int
-	_ = raw.Control(func(fd uintptr) { // it fails where the listener is closed already
+	_ = raw.Control(func(fd uintptr) { // fails if the listener is already closed
 		fds = acceptAll(int(fd))
-		// Close would wait until Accept has woken up; no connection may be made in between.
+		// Close would first wait until Accept has returned; no connection may be established in between.
 		_ = syscall.Shutdown(int(fd), syscall.SHUT_RD)
 	})
 	for _, fd := range fds {

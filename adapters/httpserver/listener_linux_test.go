@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// waitingRequests makes connections that are not accepted yet, each with a request on its way.
+// waitingRequests opens connections that are not accepted yet, each with a request already sent.
 func waitingRequests(t *testing.T, ln net.Listener, n int) (conns []net.Conn) {
 	t.Helper()
 	for range n {
@@ -37,7 +37,7 @@ func listen(t *testing.T) net.Listener {
 	return ln
 }
 
-// A provider whose create is on its way when a server is replaced gets its answer.
+// A provider whose create is in flight when a server is replaced gets its answer.
 func TestRequestsThatWereNotAcceptedYetAreAnsweredAtADrain(t *testing.T) {
 	ln := newDrainListener(listen(t))
 	waiting := waitingRequests(t, ln, 3)
@@ -54,11 +54,11 @@ func TestRequestsThatWereNotAcceptedYetAreAnsweredAtADrain(t *testing.T) {
 	<-served
 	ln.conns.Wait()
 	if conn, err := net.Dial("tcp", ln.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("a later connection is made: %v, %v; want it refused", conn, err)
+		t.Errorf("a later connection is established: %v, %v; want it refused", conn, err)
 	}
 }
 
-// What drainListener is for: without it the same requests are lost.
+// Why drainListener is needed: without it the same requests are lost.
 func TestAListenerThatIsJustClosedLosesThoseRequests(t *testing.T) {
 	ln := listen(t)
 	waiting := waitingRequests(t, ln, 3)

@@ -13,8 +13,8 @@ import (
 // backlogLimit is how long the store may take to count its outbox.
 const backlogLimit = time.Second
 
-// backlog collects the state of the outbox whenever metrics are collected. Where the store cannot count it, it logs why
-// and collects nothing, for an error would take a host's other metrics away with it.
+// backlog collects the state of the outbox whenever metrics are collected. If the store cannot count it, backlog logs
+// why and collects nothing, because an error could make a host's handler drop all other metrics too.
 type backlog struct {
 	service *service.Service
 	log     *slog.Logger

@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// namespace begins the name of every metric here.
+// namespace is the prefix of every metric of this package.
 const namespace = "provider_checkout"
 
 // Metrics counts what a service does. It is safe for concurrent use.
@@ -30,8 +30,8 @@ func NewRegistry() *prometheus.Registry {
 	return registry
 }
 
-// NewMetrics returns metrics that are registered with a registry of the program's. It panics where they are registered
-// there already: of two services in one program each needs labels of its own (prometheus.WrapRegistererWith).
+// NewMetrics returns metrics that are registered with r. It panics if r has them already: two services in one program
+// each need labels of their own (prometheus.WrapRegistererWith).
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
 	return &Metrics{
@@ -48,7 +48,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
-// outcomeCounters has a counter for every outcome.
+// outcomeCounters returns a counter for every outcome.
 func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter {
 	count := func(name, help string) prometheus.Counter {
 		return in.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
@@ -74,14 +74,14 @@ func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter
 	}
 }
 
-// Count counts an outcome: for service.Config.Count.
+// Count counts an outcome. Pass it as service.Config.Count.
 func (m *Metrics) Count(o service.Outcome) { m.outcomes[o].Inc() }
 
-// ObserveRequest counts a request: for httpapi.Options.Observe.
+// ObserveRequest counts a request. Pass it as httpapi.Options.Observe.
 func (m *Metrics) ObserveRequest(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.durations.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// ObserveCommit counts a commit of so many writes together: for sqlite.Options.OnCommit.
+// ObserveCommit counts a commit of this many writes. Pass it as sqlite.Options.OnCommit.
 func (m *Metrics) ObserveCommit(writes int) { m.commits.Observe(float64(writes)) }

@@ -116,11 +116,11 @@ func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
 		}
 	}
 	if !strings.Contains(log.String(), "the disk is gone") {
-		t.Errorf("the log is %q, want it to say why", log)
+		t.Errorf("the log is %q, want the cause", log)
 	}
 }
 
-// A host's handler may answer an error of any metric with an error of all.
+// One metric's error could make a host's handler answer with an error and no metrics at all.
 func TestOutboxThatCannotBeCountedIsNoErrorOfTheHostsRegistry(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	metrics := ops.NewMetrics(registry)

@@ -2,7 +2,7 @@
 // its metrics for Prometheus. It requires no key, so serve it on a listener that only the
 // operator's network reaches, never on the public one.
 //
-// The metrics come first, since the service and its handlers count with them:
+// Create the metrics first, because the service and its handlers count with them:
 //
 //	registry := ops.NewRegistry() // or your own
 //	metrics := ops.NewMetrics(registry)
@@ -27,27 +27,27 @@ import (
 // Handler answers the operator at these paths:
 //
 //	/healthz   200 as long as the process answers at all
-//	/readyz    200 if it should be sent requests, else 503; the body says which check failed
-//	/metrics   everything that is counted, in Prometheus' text format; only with Options.Gatherer
+//	/readyz    200 if it should be sent requests, else 503; the body names the check that failed
+//	/metrics   all metrics, in Prometheus' text format; only with Options.Gatherer
 //
-// Why a check failed is in the log and not in the answer, where it might expose secrets.
+// The cause of a failed check is in the log and not in the answer, because it might contain secrets.
 type Handler struct {
 	service  *service.Service
 	paths    *http.ServeMux
 	draining atomic.Bool
 }
 
-// Options is what the handler shows beside the state of the service.
+// Options is what the handler shows besides the state of the service.
 type Options struct {
-	// Metrics are those of the service, to which the state of its outbox is added. None if nil.
+	// Metrics are those of the service; New adds the state of its outbox to them. None if nil.
 	Metrics *Metrics
-	// Gatherer collects what /metrics answers. Nil for a program that answers Prometheus elsewhere.
+	// Gatherer collects the metrics for /metrics. Nil for a program that serves its metrics elsewhere.
 	Gatherer prometheus.Gatherer
 	Log      *slog.Logger // for metrics that cannot be collected, which are left out of the answer; none if nil
 }
 
-// New returns the handler of a service. An error means that the outbox of a service is registered with the metrics'
-// registry already.
+// New returns the handler of a service. An error means that the registry of the metrics already has the outbox of a
+// service.
 func New(s *service.Service, o Options) (*Handler, error) {
 	h := &Handler{service: s, paths: http.NewServeMux()}
 	if o.Log == nil {
@@ -69,7 +69,7 @@ func New(s *service.Service, o Options) (*Handler, error) {
 	return h, nil
 }
 
-// Drain has /readyz answer 503 from now on, so that a load balancer sends requests elsewhere.
+// Drain makes /readyz answer 503 from now on, so that a load balancer sends requests elsewhere.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
 // ServeHTTP implements [http.Handler].

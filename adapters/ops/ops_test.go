@@ -29,7 +29,7 @@ import (
 
 var now = time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC)
 
-// outside is what the service of a test depends on: all is well with its zero value.
+// outside is what the service of a test depends on. With the zero value all checks succeed.
 type outside struct {
 	*memory.Store
 	storeErr, processorErr error
@@ -45,7 +45,7 @@ func (o *outside) Backlog(context.Context) (int, time.Time, error) {
 
 func (o *outside) Ready(context.Context) error { return o.storeErr }
 
-// processor is one whose state the test decides.
+// processor is a processor whose state the test sets.
 type processor struct {
 	*fakeprocessor.Processor
 	err error

@@ -26,7 +26,7 @@ const (
 	beginMigration = `BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL synchronous_commit = 'on'`
 
 	countSchemas = `SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1`
-	// The one row of this table is the version of the schema. It is locked by whoever migrates.
+	// The one row of this table is the version of the schema. A migration locks it.
 	makeVersion = `CREATE TABLE IF NOT EXISTS @.provider_checkout_schema (
 		id bigint PRIMARY KEY CHECK (id = 1), version bigint NOT NULL)`
 	insertVersion = `INSERT INTO @.provider_checkout_schema (id, version) VALUES (1, 0) ON CONFLICT DO NOTHING`

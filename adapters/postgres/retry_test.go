@@ -234,7 +234,7 @@ func TestRequestAfterARestartIsAnsweredSoon(t *testing.T) {
 	}
 }
 
-// A request that finds every connection in use is told to come back, rather than left to wait.
+// A request that finds every connection in use is refused as busy, rather than left to wait.
 func TestNoFreeConnectionIsBusy(t *testing.T) {
 	db := open(t, postgrestest.URL(t)+"&pool_max_conns=1", postgres.Options{})
 	insert(t, db, 1)

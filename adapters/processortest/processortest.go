@@ -1,5 +1,5 @@
-// Package processortest holds every direct debit processor to what ports.Processor promises. The names of its cases are
-// those promises. A failure that only one processor shows is added here, not to that processor's own tests.
+// Package processortest tests every direct debit processor against what ports.Processor promises. The names of its cases
+// are those promises. A failure that only one processor shows is added here, not to that processor's own tests.
 //
 //	func TestProcessor(t *testing.T) {
 //		processortest.Processor(t, func(t *testing.T) processortest.Bench {

@@ -15,10 +15,10 @@ import (
 // maxDepth is twice what a provider file needs.
 const maxDepth = 16
 
-// Faults are everything that is wrong with a file.
+// Faults are all faults of a file.
 type Faults []catalogue.Fault
 
-// Error says each fault with its place: a single one on one line, several on a line each.
+// Error lists the faults with their places: a single one on one line, several on a line each.
 func (f Faults) Error() string {
 	if len(f) == 1 {
 		return sentence(f[0])
@@ -38,8 +38,8 @@ func sentence(f catalogue.Fault) string {
 	return f.Place + " " + f.Message
 }
 
-// Parse reads a provider file. A faulty one is refused whole, with Faults: all of them, unless the
-// file is not even well-formed JSON; then the first. No fault shows a signing secret.
+// Parse parses a provider file. A faulty file is refused as a whole, with all its Faults, or only the
+// first if the file is not well-formed JSON. No fault shows a signing secret.
 //
 // The configurations come in the order of the file and have passed their Check; names are in
 // Unicode NFC, without white space at the edges; provider codes are unique.
@@ -57,8 +57,8 @@ func Parse(data []byte) ([]catalogue.Configuration, error) {
 	return configurations, nil
 }
 
-// ParseTerms reads the file in which an operator describes its terms. A faulty one is refused whole,
-// with every fault. Texts come in Unicode NFC, without white space at the edges.
+// ParseTerms parses the file in which an operator describes its terms. A faulty file is refused as a
+// whole, with every fault. Texts are in Unicode NFC, without white space at the edges.
 func ParseTerms(data []byte) (agreement.Terms, error) {
 	document, err := parse(data)
 	if err != nil {
@@ -87,7 +87,7 @@ func parse(data []byte) (strictjson.Value, error) {
 	return document, nil
 }
 
-// check adds the faults of what was read, unless they only follow from a value that could not be read.
+// check adds the faults of the configurations, except those that only follow from a value that could not be parsed.
 func (r *reader) check(configurations []catalogue.Configuration) {
 	unread := make(map[string]bool, len(r.faults))
 	for _, f := range r.faults {
@@ -109,7 +109,7 @@ func (r *reader) check(configurations []catalogue.Configuration) {
 	}
 }
 
-// isWithin reports whether place is one of places, or stands inside one.
+// isWithin reports whether place is one of places or inside one.
 func isWithin(place string, places map[string]bool) bool {
 	for place != "" && !places[place] {
 		place = place[:max(strings.LastIndexAny(place, ".["), 0)]

@@ -28,11 +28,11 @@ const full = `{"providers": [{
     "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 52},
               {"payment_frequency": "Fortnightly", "instalment_amount": 120.00}]}]}]}`
 
-// least is a file in which nothing is given that may be absent.
+// least is a file with only the required fields.
 const least = `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai Institute",
   "environment": "sandbox", "active": false, "api_enabled": false}]}`
 
-// oneCourse is least with one course in which nothing is given that may be absent.
+// oneCourse is least with one course that has only the required fields.
 var oneCourse = strings.Replace(least, `false}`, `false, "courses": [{"course_code": "NZDIP",
   "course_name": "Diploma", "course_price": 100, "active": true,
   "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 4}]}]}`, 1)
@@ -230,8 +230,8 @@ func TestFaultsShowNoSecret(t *testing.T) {
 	}
 }
 
-// FuzzParse holds Parse to its promises: what it takes may be stored, and what it refuses has
-// faults that can be told.
+// FuzzParse checks that what Parse accepts may be stored, and that what it refuses has faults
+// that can be printed.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{full, least, oneCourse, `{"providers":[null,{"courses":[1,{"plans":[{}]}]}]}`, `[]`} {
 		f.Add([]byte(seed))
@@ -253,7 +253,7 @@ func FuzzParse(f *testing.F) {
 		codes := make(map[string]bool)
 		for _, c := range configurations {
 			if faults := c.Check(); faults != nil || codes[c.Provider.Code] {
-				t.Errorf("Parse takes %q, with faults %q or a code given twice", data, faults)
+				t.Errorf("Parse accepts %q, with faults %q or a duplicate code", data, faults)
 			}
 			codes[c.Provider.Code] = true
 		}

@@ -16,13 +16,13 @@ const (
 	optional = false
 )
 
-// unreadable stands for an amount or a number that is there but cannot be read. Check refuses it too, at the same
-// place.
+// unreadable is the value of an amount or a number that is present but cannot be parsed. Check refuses it too, at the
+// same place.
 const unreadable = -1
 
 var errZero = errors.New("must be above zero")
 
-// reader gathers what is wrong while it reads.
+// reader collects faults while it reads.
 type reader struct {
 	faults Faults
 }
@@ -40,7 +40,7 @@ func (r *reader) string(place string, v strictjson.Value) string {
 	return s
 }
 
-// object reads v as an object. One that is no object is reported once, and then has no fields.
+// object reads v as an object. A value that is no object is reported once, and has no fields.
 func (r *reader) object(place string, v strictjson.Value) *object {
 	o := &object{strictjson.FieldsOf(place, v), r}
 	if !o.Object() {
@@ -58,17 +58,17 @@ type object struct {
 // maxUnknown is how many unknown fields of one object are reported.
 const maxUnknown = 100
 
-// end reports the fields that are unknown: in a file that a person writes, they are mistyped.
+// end reports the unknown fields: in a file that a person writes, they are misspelt.
 func (o *object) end() {
 	for _, name := range o.Unknown(maxUnknown) {
 		o.reader.fault(o.At(name), "is not a field here; the fields are "+strings.Join(o.Known(), ", "))
 	}
 }
 
-// item is the place of an item of a list.
+// item returns the place of an item of a list.
 func item(place string, i int) string { return fmt.Sprintf("%s[%d]", place, i) }
 
-// field returns the value of a field, which may be required.
+// field returns the value of a field, and reports a fault if a required one is absent.
 func (o *object) field(name string, isRequired bool) (v strictjson.Value, given bool) {
 	v, given = o.Take(name)
 	if !given && isRequired && o.Object() {
@@ -77,7 +77,7 @@ func (o *object) field(name string, isRequired bool) (v strictjson.Value, given 
 	return v, given
 }
 
-// section reads a field that is an object of fields, none of which is required.
+// section reads an optional field that is an object, whose fields are optional too.
 func (o *object) section(name string) *object {
 	v, given := o.Take(name)
 	if !given {
@@ -102,7 +102,7 @@ func (o *object) text(name string, isRequired bool) string {
 	return o.reader.string(o.At(name), v)
 }
 
-// name reads a text that people read.
+// name reads a text that is shown to people.
 func (o *object) name(name string, isRequired bool) string {
 	return text.Normalize(o.text(name, isRequired))
 }
@@ -115,7 +115,7 @@ func (o *object) boolean(name string) bool {
 	return strictjson.IsTrue(v)
 }
 
-// number reads a field by convert; one that is absent is 0.
+// number reads a field with convert; an absent one is 0.
 func number[T money.Cents | int](o *object, name string, isRequired bool, convert func(strictjson.Value) (T, error)) T {
 	v, given := o.field(name, isRequired)
 	if !given {
@@ -129,8 +129,8 @@ func number[T money.Cents | int](o *object, name string, isRequired bool, conver
 	return n
 }
 
-// instalment reads the amount that a plan fixes. 0 means in the core that it fixes none, so a
-// written 0 is refused.
+// instalment reads the amount that a plan fixes. In the core 0 means that it fixes none, so a
+// 0 in the file is refused.
 func instalment(v strictjson.Value) (money.Cents, error) {
 	c, err := strictjson.Amount(v)
 	if err == nil && c == 0 {

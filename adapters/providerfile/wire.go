@@ -9,8 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// The file, field by field: its name, its type, and what its absence means. What it may hold is for catalogue's Check
-// to say.
+// The file, field by field: its name, its type, and the meaning of its absence. Its values are checked by package
+// catalogue.
 
 func (r *reader) file(document strictjson.Value) []catalogue.Configuration {
 	o := r.object("", document)
@@ -76,7 +76,7 @@ func destination(o *object) catalogue.Destination {
 // course reads a course, which is of its provider's environment unless it names another.
 func (r *reader) course(place string, v strictjson.Value, inherited catalogue.Environment) catalogue.Course {
 	if !inherited.Valid() {
-		inherited = catalogue.Sandbox // the file is refused for the provider's; once is enough
+		inherited = catalogue.Sandbox // the provider's environment is reported already; report no second fault
 	}
 	o := r.object(place, v)
 	defer o.end()

@@ -44,8 +44,8 @@ func largeFile(t *testing.T) (path string) {
 	return path
 }
 
-// Without the check, an operator would learn of damage when somebody asks for the damaged row, when the sound backups may
-// be gone. With a check before serving, each start would take seconds for each gigabyte.
+// Without the check, an operator would notice damage only when a request reads the damaged row, by which time the sound
+// backups may be gone. With a check before serving, each start would take seconds for each gigabyte.
 func TestLargeFileIsServedAtOnceAndItsDamageReported(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

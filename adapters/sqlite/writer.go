@@ -147,7 +147,7 @@ func (w *writer) group(first *write) {
 	}
 }
 
-// take takes the write, and reports whether nobody had taken it before.
+// take takes the write, and reports whether it had not been taken before.
 func (job *write) take() bool { return job.taken.CompareAndSwap(false, true) }
 
 // takeWaiting returns the first write and those in the queue, without those whose callers gave up.

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Agreements holds a store to ports.Agreements.
+// Agreements tests a store against ports.Agreements.
 func Agreements(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"an agreement comes back as it was stored, odd text and figures included", agreementComesBack},
@@ -170,7 +170,7 @@ func oneAgreement(t *testing.T, s ports.Admin) {
 	})
 }
 
-// Numbers are random: two confirms may draw the same one.
+// Numbers are random: two confirms may generate the same one.
 func concurrentNumber(t *testing.T, s ports.Admin) {
 	for i := range many {
 		insert(t, s, opened(i))

@@ -16,7 +16,7 @@ import (
 // many is how many calls race for one thing.
 const many = 24
 
-// Checkouts holds a store to ports.Checkouts, but for what [Updates], [Idempotency] and [Setups] hold it to.
+// Checkouts tests a store against ports.Checkouts, except for what [Updates], [Idempotency] and [Setups] test.
 func Checkouts(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a checkout comes back as it was stored, by id, order and key", checkoutComesBack},

@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Export holds a store to ports.Exporter.
+// Export tests a store against ports.Exporter.
 func Export(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"an export of a new store is empty", exportEmpty},

@@ -8,8 +8,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Idempotency holds a store to the rule that two orders of one provider never have the same idempotency key. A key may be
-// spelled in a header, or be the default of an order, <provider code>:<order id>: a header may spell another order's
+// Idempotency tests that a store never has two orders of one provider with the same idempotency key. A key comes from a
+// header, or is the default of an order, <provider code>:<order id>. A header may contain another order's
 // default.
 func Idempotency(t *testing.T, open Open) {
 	run(t, open, []promise{

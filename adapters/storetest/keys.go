@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Keys holds a store to what ports.Configuration and ports.Configurer promise about API keys.
+// Keys tests a store against what ports.Configuration and ports.Configurer promise about API keys.
 func Keys(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a key comes back as it was stored, whether its provider is configured or not", keyComesBack},

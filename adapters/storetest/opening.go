@@ -22,8 +22,8 @@ type OpenedStore interface {
 // returns represents a process of its own.
 type Place func(env catalogue.Environment, secrets ...[]byte) (OpenedStore, error)
 
-// Opening holds a store that outlives its process to what it promises to those who open it, and to what ports
-// promises about several processes. newPlace returns a place without a store.
+// Opening tests a store that outlives its process: what it promises when it is opened, and what ports promises about
+// several processes. newPlace returns a place without a store.
 func Opening(t *testing.T, newPlace func(t *testing.T) Place) {
 	for _, promise := range []struct {
 		name  string

@@ -9,7 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Outbox holds a store to ports.Outbox.
+// Outbox tests a store against ports.Outbox.
 func Outbox(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"an event enters at epoch 1, leased to the request that committed it", eventEnters},

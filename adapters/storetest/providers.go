@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Providers holds a store to ports.Configuration and ports.Configurer, but for the API keys.
+// Providers tests a store against ports.Configuration and ports.Configurer, except for API keys.
 func Providers(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a new store has no providers", noProviders},

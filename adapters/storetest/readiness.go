@@ -7,7 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Readiness holds a store to ports.Store.Ready.
+// Readiness tests a store against ports.Store.Ready.
 func Readiness(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a new store is ready", newIsReady},

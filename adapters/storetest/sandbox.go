@@ -16,7 +16,7 @@ type SandboxStore interface {
 	SandboxRecord(ctx context.Context, name string) ([]byte, error)
 }
 
-// SandboxRecords holds a store that is also a SandboxStore to that.
+// SandboxRecords tests a store against SandboxStore.
 func SandboxRecords[S SandboxStore](t *testing.T, open func(t *testing.T) S) {
 	for _, promise := range []struct {
 		name  string

@@ -9,7 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Setups holds a store to what ports.Checkouts promises about bank setups.
+// Setups tests a store against what ports.Checkouts promises about bank setups.
 func Setups(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a checkout is found by its billing request and by its mandate", foundBySetup},

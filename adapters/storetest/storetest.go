@@ -1,6 +1,6 @@
-// Package storetest holds every store to what package ports promises: [Store] runs the whole suite, whose case names
-// are those promises. A failure that only one store shows is added here, not to that store. A store that outlives its
-// process is held to [Opening] too. [Same] compares two stores by random calls.
+// Package storetest tests every store against what package ports promises: [Store] runs the whole suite, whose case
+// names are those promises. A failure that only one store shows is added here, not to that store. [Opening] is for a
+// store that outlives its process. [Same] compares two stores by random calls.
 package storetest
 
 import (
@@ -15,7 +15,7 @@ import (
 // Open returns a new, empty store. It is closed by t.Cleanup.
 type Open = func(t *testing.T) ports.Admin
 
-// Store holds a store to every promise of [ports.Admin].
+// Store tests a store against every promise of [ports.Admin].
 func Store(t *testing.T, open Open) {
 	t.Run("checkouts", func(t *testing.T) { Checkouts(t, open) })
 	t.Run("updates", func(t *testing.T) { Updates(t, open) })

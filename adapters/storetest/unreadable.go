@@ -9,8 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// UnreadableRows holds a store whose rows can be damaged to what ports.Visitor promises: the export of an auditor does not
-// end at one bad row. open returns a new store, and what runs an SQL statement on it.
+// UnreadableRows tests that a store whose rows can be damaged keeps the promise of ports.Visitor: an export does not end
+// at one bad row. open returns a new store, and a function that runs an SQL statement on it.
 func UnreadableRows(t *testing.T, open func(t *testing.T) (s ports.Admin, execute func(statement string))) {
 	for _, damage := range []struct{ name, statement string }{
 		{"a day that does not exist", `UPDATE checkouts SET first_payment_date = '2027-02-30' WHERE id = '%s'`},

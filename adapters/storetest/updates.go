@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Updates holds a store to ports.Checkouts.UpdateCheckout.
+// Updates tests a store against ports.Checkouts.UpdateCheckout.
 func Updates(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"an update stores all of its change", updateStoresAll},

@@ -9,7 +9,7 @@ import (
 	"net"
 )
 
-// cause returns why an attempt got no answer, without a word of the receiver's: package net/http
+// cause returns why an attempt got no answer, without any text from the receiver: package net/http
 // quotes malformed answers in its errors, and crypto/x509 the receiver's certificate.
 func cause(ctx context.Context, err error) error {
 	var network *net.OpError

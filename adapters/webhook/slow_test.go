@@ -17,12 +17,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 )
 
-// The receivers of this file are at the other end of a pipe, in a bubble whose clock jumps
-// to the next thing that happens: bounds on time are exact and cost none.
+// The receivers of this file are at the other end of a pipe, in a synctest bubble whose clock
+// jumps to the next event, so that time limits are exact and cost no time.
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dialing reaches a receiver that reads the request and then talks.
+// dialing dials a receiver that reads the request and then calls talk.
 func dialing(talk func(net.Conn)) dialFunc {
 	return func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
@@ -36,7 +36,7 @@ func dialing(talk func(net.Conn)) dialFunc {
 	}
 }
 
-// answering reaches a receiver that answers with this text.
+// answering dials a receiver that answers with this text.
 func answering(text string) dialFunc {
 	return dialing(func(c net.Conn) { _, _ = io.WriteString(c, text) })
 }
@@ -109,7 +109,7 @@ func TestAnAttemptTakesTwoSecondsAtMost(t *testing.T) {
 	}
 }
 
-// An answer that refuses is not waited for: not its body, and not another protocol.
+// The sender does not wait for the rest of an answer that is a refusal: its body, or a protocol switch.
 func TestARefusalEndsTheAttempt(t *testing.T) {
 	for name, head := range map[string]string{
 		"a body that never comes": "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 1000\r\n\r\n",
@@ -172,8 +172,8 @@ func TestNoMoreThan64KiBOfAnAnswerAreRead(t *testing.T) {
 	}
 }
 
-// However many events wait for a receiver that hangs, it holds a bounded number of
-// connections, each attempt ends in time, and another receiver notices nothing.
+// A receiver that hangs has a bounded number of connections, however many events wait for it;
+// each attempt ends in time, and other receivers are not affected.
 func TestAHangingReceiverDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var open atomic.Int64

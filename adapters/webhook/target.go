@@ -10,7 +10,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Why a destination is refused before anything is dialled.
+// The reasons for refusing a destination before it is dialled.
 var (
 	errNotURL   = errors.New("destination is not a URL with a host")
 	errNotHTTPS = errors.New("destination is not https")
@@ -18,7 +18,7 @@ var (
 	errPort     = errors.New("destination's port is neither 443 nor from 1024 up")
 )
 
-// parseTarget reads a destination. Its errors do not quote it: its query may be confidential.
+// parseTarget parses a destination. Its errors do not quote it, because its query may be confidential.
 func parseTarget(raw string, allowPrivate bool) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -39,7 +39,7 @@ func parseTarget(raw string, allowPrivate bool) (*url.URL, error) {
 // portAllowed reports whether events may go to a port. The ports of other protocols are refused.
 func portAllowed(port string) bool {
 	if port == "" {
-		return true // https on its own port
+		return true // the default port of https
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	return err == nil && (n == 443 || n >= 1024)

@@ -22,7 +22,7 @@ func TestDestinationsThatAreRefusedUnseen(t *testing.T) {
 	tests := []struct {
 		name           string
 		url            string
-		public, inside string // what the error says; "" where the destination is allowed
+		public, inside string // part of the error; "" if the destination is allowed
 	}{
 		{"https", "https://hooks.example/in?token=1", "", ""},
 		{"https on 443", "https://hooks.example:443/", "", ""},
@@ -150,14 +150,14 @@ func TestAddressesAreJudgedAsTheyAreDialled(t *testing.T) {
 	}
 }
 
-// What the guard refuses, Send never reaches: by address, by a name that is known here,
-// and by a name whose keeper points it inwards.
+// Send never connects to an address that the guard refuses: given as an address, as a name that
+// this machine knows, or as a name whose DNS server resolves it to an internal address.
 func TestSendReachesNothingInside(t *testing.T) {
 	var connections atomic.Int32
 	inside := serveConns(t, func(*net.TCPConn) { connections.Add(1) })
 	port := inside[strings.LastIndex(inside, ":")+1:]
 	plain, rebound := newSender(t, webhook.Options{}), newSender(t, webhook.Options{})
-	rebound.LookUpWith(keeper(map[string]string{
+	rebound.LookUpWith(resolver(map[string]string{
 		"loopback.example.": "127.0.0.1",
 		"metadata.example.": "169.254.169.254",
 		"private.example.":  "10.0.0.1",
@@ -190,14 +190,14 @@ func TestSendReachesNothingInside(t *testing.T) {
 
 func TestANameThatDoesNotExist(t *testing.T) {
 	s := newSender(t, webhook.Options{})
-	s.LookUpWith(keeper(nil))
+	s.LookUpWith(resolver(nil))
 	checkRefused(t, send(s, "https://gone.invalid/in"), "no such host")
 }
 
-// The metadata of a cloud stays out of a sandbox's reach, by name too.
+// A sandbox cannot reach a cloud's metadata service either, not even by name.
 func TestASandboxReachesNoMetadata(t *testing.T) {
 	s := newSender(t, sandbox)
-	s.LookUpWith(keeper(map[string]string{"metadata.example.": "169.254.169.254"}))
+	s.LookUpWith(resolver(map[string]string{"metadata.example.": "169.254.169.254"}))
 	for _, raw := range []string{"http://169.254.169.254/latest/", "http://metadata.example/latest/"} {
 		err := s.Send(context.Background(), catalogue.Destination{URL: raw}, newDelivery(), 1)
 		if !errors.Is(err, ssrf.ErrProhibitedIP) {
@@ -206,8 +206,8 @@ func TestASandboxReachesNoMetadata(t *testing.T) {
 	}
 }
 
-// keeper returns a resolver that knows these names alone, each with one IPv4 address.
-func keeper(addresses map[string]string) *net.Resolver {
+// resolver returns a resolver that knows only these names, each with one IPv4 address.
+func resolver(addresses map[string]string) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
 		go func() {
@@ -218,7 +218,7 @@ func keeper(addresses map[string]string) *net.Resolver {
 	}}
 }
 
-// answerQueries speaks DNS over a stream: each message follows its length in two bytes.
+// answerQueries answers DNS queries over a stream, where each message is preceded by its length in two bytes.
 func answerQueries(c net.Conn, addresses map[string]string) {
 	for {
 		var length [2]byte
@@ -255,7 +255,7 @@ func answerQuery(query []byte, addresses map[string]string) []byte {
 	if !known {
 		answer[3] |= 3 // no such name
 	}
-	copy(answer[6:header], make([]byte, 6)) // no records but those that follow
+	copy(answer[6:header], make([]byte, 6)) // only the records that follow
 	if known && isA {
 		answer[7] = 1
 		answer = append(answer, 0xc0, header, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4) // that name, A, IN, TTL 0, 4 bytes

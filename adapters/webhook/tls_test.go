@@ -19,7 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 )
 
-// issue returns a certificate that vouches for itself, and the authorities that trust it.
+// issue returns a self-signed certificate, and a pool that trusts it.
 func issue(t *testing.T, name string, ip net.IP, expires time.Time) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -75,7 +75,7 @@ func TestOnlyGoodTLSIsSpoken(t *testing.T) {
 		name   string
 		server *tls.Config
 		roots  *x509.CertPool
-		want   string // "" where the event is accepted
+		want   string // "" if the event is accepted
 	}{
 		{"TLS 1.3", &tls.Config{Certificates: []tls.Certificate{good}}, trusted, ""},
 		{"TLS 1.2", &tls.Config{Certificates: []tls.Certificate{good}, MaxVersion: tls.VersionTLS12}, trusted, ""},
@@ -103,7 +103,7 @@ func TestOnlyGoodTLSIsSpoken(t *testing.T) {
 }
 
 func TestAReceiverWithoutTLSIsNotSpokenTo(t *testing.T) {
-	srv := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request arrived in the clear") })
+	srv := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request arrived without TLS") })
 	s := newSender(t, webhook.Options{AllowPrivate: true})
 	checkRefused(t, send(s, "https://"+srv.Listener.Addr().String()), "not proper TLS")
 }

@@ -1,5 +1,5 @@
 // Package webhook sends events over HTTP to receivers that it does not trust: a receiver may have a private address,
-// redirect, hang, or answer slowly or without end, and still takes no more than one bounded attempt.
+// redirect, hang, or answer slowly or without end. Each attempt is bounded all the same.
 package webhook
 
 import (
@@ -18,30 +18,30 @@ import (
 
 // The bounds of one attempt, and of one receiver.
 const (
-	timeout      = 2 * time.Second // from looking the name up to the end of the answer
+	timeout      = 2 * time.Second // from the name lookup to the end of the answer
 	maxHeader    = 16 << 10        // of the answer; with maxBody, 64 KiB
 	maxBody      = 48 << 10
 	maxConns     = 64              // to one receiver; one that hangs delays no other
 	maxIdleConns = 256             // to all receivers together
-	idleTimeout  = 4 * time.Second // common servers hang up after 5: do not race them
+	idleTimeout  = 4 * time.Second // common servers close idle connections after 5 s
 )
 
 // Options is how events are sent.
 type Options struct {
 	// AllowPrivate is for sandboxes: events may also go over plain http, to any port, and to
-	// loopback and private addresses. Link-local addresses, where clouds keep their
-	// metadata, stay refused.
+	// loopback and private addresses. Link-local addresses, where clouds serve their
+	// metadata, are still refused.
 	AllowPrivate bool
 }
 
 // Sender sends events. It is safe for concurrent use.
 //
-// A destination must be an https URL without user information, on port 443 or one from
-// 1024 up. Its address is checked as it is dialled, after the name was looked up, so that a name that resolves to a
-// private address is refused at any time. Proxies of the environment are not used.
+// A destination must be an https URL without user information, on port 443 or from 1024 up. Its address is checked
+// when it is dialled, after the name lookup, so that a name that resolves to a private address is always refused.
+// Proxies of the environment are not used.
 type Sender struct {
-	// The transport is used bare: an http.Client would follow redirects, and quote whole
-	// URLs in its errors.
+	// The transport is used without an http.Client, which would follow redirects and quote
+	// whole URLs in its errors.
 	transport    *http.Transport
 	allowPrivate bool
 }
@@ -60,17 +60,17 @@ func New(o Options) *Sender {
 			MaxIdleConnsPerHost:    maxConns,
 			MaxIdleConns:           maxIdleConns,
 			IdleConnTimeout:        idleTimeout,
-			DisableCompression:     true, // the answer's content is never of interest
+			DisableCompression:     true, // the answer's content is not used
 		},
 		allowPrivate: o.AllowPrivate,
 	}
 }
 
-// Close closes idle connections. Attempts that are under way end by themselves.
+// Close closes idle connections. Attempts in progress end by themselves.
 func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
-// Send implements ports.Sender. What comes after a status of 2xx, even a reset connection,
-// does not matter: the receiver has accepted.
+// Send implements ports.Sender. After a status of 2xx the receiver has accepted, whatever
+// follows, even a reset connection.
 func (s *Sender) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -84,7 +84,7 @@ func (s *Sender) Send(ctx context.Context, to catalogue.Destination, d events.De
 	return nil
 }
 
-// post makes the one request, and returns nil if the answer is 2xx.
+// post sends one request, and returns nil if the answer is 2xx.
 func (s *Sender) post(ctx context.Context, url string, d events.Delivery, attempt int) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(d.Event.Body))
 	if err != nil {
@@ -103,8 +103,8 @@ func (s *Sender) post(ctx context.Context, url string, d events.Delivery, attemp
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return fmt.Errorf("answered %d", resp.StatusCode)
 	}
-	// A connection can serve the next event only if this answer was read to its end. An answer
-	// that refuses is not read: one of 101 would hold the read beyond the end of ctx.
+	// The connection can be reused only if this answer was read to its end. The body of a refusal
+	// is not read: after a 101 the read would continue beyond the end of ctx.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxBody)
 	return nil
 }

@@ -25,7 +25,7 @@ import (
 
 const secret = "whsec_never_in_an_error_0123"
 
-// The environment names a proxy throughout: net/http reads it once in a process.
+// The environment names a proxy in all tests, because net/http reads it once in a process.
 func TestMain(m *testing.M) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY"} {
 		if err := os.Setenv(name, "http://proxy.example:3128"); err != nil {
@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sandbox lets events go to the receivers of these tests, on loopback.
+// sandbox allows the receivers of these tests, which are on loopback.
 var sandbox = webhook.Options{AllowPrivate: true}
 
-// newDelivery returns the delivery that these tests send.
+// newDelivery returns the delivery that the tests send.
 func newDelivery() events.Delivery {
 	at := time.Date(2026, 3, 1, 2, 3, 4, 0, time.UTC)
 	e := events.Created(
@@ -61,7 +61,7 @@ func send(s *webhook.Sender, url string) error {
 	return s.Send(context.Background(), to, newDelivery(), 1)
 }
 
-// checkRefused fails the test unless err says what went wrong and quotes nothing that is confidential.
+// checkRefused fails the test unless err contains the reason and quotes nothing confidential.
 func checkRefused(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -85,7 +85,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	return srv
 }
 
-// serveConns lets talk answer each connection on loopback, whatever it says.
+// serveConns calls talk for each connection on loopback; talk need not speak HTTP.
 func serveConns(t *testing.T, talk func(*net.TCPConn)) (url string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -200,7 +200,7 @@ func TestReceiversThatBreakTheRules(t *testing.T) {
 	tests := []struct {
 		name string
 		talk func(*net.TCPConn)
-		want string // "" where the event counts as accepted
+		want string // "" if the event counts as accepted
 	}{
 		{"reset without an answer", reset(""), "send evt_"},
 		{"closed without an answer", answer(""), "closed without an answer"},
@@ -266,8 +266,8 @@ func TestEventsShareAConnection(t *testing.T) {
 	<-done // Close gives it up
 }
 
-// A request that may have arrived is never repeated within an attempt, even where the
-// connection that it went over had been used before.
+// A request that may have arrived is never repeated within an attempt, even if it was sent over a
+// connection that had been used before.
 func TestOneAttemptIsOneRequest(t *testing.T) {
 	is := is.New(t)
 	var requests atomic.Int32

@@ -51,7 +51,7 @@ func TestAConfirmBeforeTheSetupIsRefused(t *testing.T) {
 	_, err := w.confirm(t, confirm(o))
 	expect(t, err, checkout.CodeSetupIncomplete)
 	if d := w.records(t)["ORDER-1"]; d.Agreement != nil || w.printer.printed != 0 {
-		t.Error("an agreement was drawn")
+		t.Error("an agreement was rendered")
 	}
 }
 
@@ -82,7 +82,7 @@ func TestAConfirmDoesNotGuessWhenTheProcessorIsSilent(t *testing.T) {
 	}
 }
 
-func TestAnAgreementIsDrawnAtTheSecondTry(t *testing.T) {
+func TestAnAgreementIsRenderedAtTheSecondAttempt(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")
 	w.printer.fail = 1
@@ -92,7 +92,7 @@ func TestAnAgreementIsDrawnAtTheSecondTry(t *testing.T) {
 	}
 }
 
-func TestAConfirmIsNotStuckOnAPrinter(t *testing.T) {
+func TestAConfirmSucceedsWithoutAPDF(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")
 	w.printer.fail = 2
@@ -101,7 +101,7 @@ func TestAConfirmIsNotStuckOnAPrinter(t *testing.T) {
 		t.Fatalf("%+v, %v; want it confirmed without a PDF", done.Checkout.Confirmation, err)
 	}
 	if names := w.receiver.names(); slices.Contains(names, events.AgreementGenerated) || len(w.reports.all) != 2 {
-		t.Errorf("events %q and %d reports; want no agreement.generated, and the operator told", names, len(w.reports.all))
+		t.Errorf("events %q and %d reports; want no agreement.generated, and both failures reported", names, len(w.reports.all))
 	}
 	again, err := w.confirm(t, cmd)
 	if err != nil || !again.Already || again.Checkout.Confirmation != done.Checkout.Confirmation {
@@ -147,7 +147,7 @@ func TestAnIDThatIsNoneIsNotLookedUp(t *testing.T) {
 	expect(t, err, checkout.CodeCheckoutNotFound)
 }
 
-// The id in the path is the checkout that is meant; the one in the body must be the same.
+// The id in the path decides which checkout is confirmed; the one in the body must be the same.
 func TestAConfirmOfAnotherCheckoutThanItNames(t *testing.T) {
 	w := newWorld(t)
 	one, other := w.ready(t, "ORDER-1"), w.ready(t, "ORDER-2")
@@ -175,7 +175,7 @@ func TestASetupThatOnlyTheProcessorSawIsAgreedInFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	consent := w.records(t)["ORDER-1"].Checkout.Setup.Consent
-	seen := fulfilled // the payer closed the browser at the bank: nobody told us
+	seen := fulfilled // the payer closed the browser at the bank, so the service was not informed
 	seen.AccountHolder = ""
 	w.processor.set(seen)
 	_, err := w.confirm(t, confirm(o))
@@ -183,7 +183,7 @@ func TestASetupThatOnlyTheProcessorSawIsAgreedInFull(t *testing.T) {
 
 	seen.AccountHolder, seen.CompletedAt = "A NGATA", time.Now().UTC().Truncate(time.Millisecond)
 	w.processor.set(seen)
-	// The payer comes back and presses on again: what was authorised was agreed to before.
+	// The payer comes back and presses the button again, but has authorised the debit under the earlier consent.
 	if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "198.51.100.66"}); err != nil {
 		t.Fatal(err)
 	}

@@ -245,9 +245,9 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-// A running service refuses a revoked key within a second, and uses a provider file within five of its being applied;
-// until then it does not read again what seldom changes.
-func TestHowLongConfigurationIsRemembered(t *testing.T) {
+// A running service refuses a revoked key within one second, and uses an applied provider file within five; until then
+// it uses cached configuration.
+func TestHowLongConfigurationIsCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, change := newFaulty()
 		w := newWorld(t, change)
@@ -300,7 +300,7 @@ func TestHowLongConfigurationIsRemembered(t *testing.T) {
 	})
 }
 
-// A new order costs one write and no read; one that the process has seen is looked up.
+// A new order costs one write and no read; an order that this process has seen is looked up.
 func TestAnOrderIsLookedUpOnlyIfItMayBeOnRecord(t *testing.T) {
 	store, change := newFaulty()
 	w := newWorld(t, change)

@@ -104,7 +104,7 @@ func (w *world) runFor(t *testing.T, d time.Duration) {
 	w.Run(ctx)
 }
 
-// crashed stores a checkout as a process would that died before it delivered its event.
+// crashed stores a checkout like a process that died before it delivered the event.
 func (w *world) crashed(t *testing.T, order string) {
 	t.Helper()
 	w.crashedOf(t, "KOWHAI", order)
@@ -196,7 +196,7 @@ func TestADestinationThatWentAwayIsNotConfigured(t *testing.T) {
 	})
 }
 
-func TestAHangingReceiverHoldsUpNobodyElse(t *testing.T) {
+func TestAHangingReceiverDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		healthy := kowhai()
@@ -274,7 +274,7 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 		time.Sleep(3 * time.Second) // until the first create has ended
 		next := w.again(t)
 		next.receiver.answer = nil
-		next.runFor(t, 100*time.Millisecond) // the leases were given up: nothing waits for their end
+		next.runFor(t, 100*time.Millisecond) // the leases were released: nothing waits for their end
 		for _, e := range w.records(t)["ORDER-1"].Events {
 			if e.Status != events.Delivered {
 				t.Errorf("the next process left %s %s", e.Event.Name, e.Status)
@@ -293,13 +293,13 @@ func TestARunEndsWithItsLease(t *testing.T) {
 		start := time.Now()
 		w.runFor(t, 26*time.Second) // expired at second 10, leased at 12, sent at 21.5, to be ended at 22
 		if len(w.receiver.got) != 1 {
-			t.Errorf("%d attempts within %s, want one: after it the event may be somebody else's",
+			t.Errorf("%d attempts within %s, want one: after it the event may be leased to another process",
 				len(w.receiver.got), time.Since(start))
 		}
 	})
 }
 
-// A process that stops between two attempts of a recovery leaves the event to the next one.
+// A process that stops between two attempts of a recovery leaves the event to the next process.
 func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -321,8 +321,8 @@ func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
 	})
 }
 
-// Of two that deliver an event, the one whose lease ended changes nothing.
-func TestWhoLostTheLeaseSettlesNothing(t *testing.T) {
+// Of two processes that deliver an event, the one whose lease has expired settles nothing.
+func TestAProcessWithoutTheLeaseSettlesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, count := counted()
 		w := newWorld(t, count)
@@ -346,15 +346,15 @@ func TestWhoLostTheLeaseSettlesNothing(t *testing.T) {
 	})
 }
 
-// A lease that cannot be given up is reported, unless another has taken it.
-func TestALeaseThatCannotBeGivenUp(t *testing.T) {
+// A failure to release a lease is reported, unless another process holds the lease by now.
+func TestALeaseThatCannotBeReleased(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fails func() error
-		told  bool
+		want  bool
 	}{
 		"the store is broken": {faults["broken"], true},
 		"another has it":      {func() error { return ports.ErrNotFound }, false},
-		"it is given up":      {nil, false},
+		"it is released":      {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -373,20 +373,20 @@ func TestALeaseThatCannotBeGivenUp(t *testing.T) {
 						delivery = append(delivery, f)
 					}
 				}
-				if len(delivery) != 1 || delivery[0].Severity != service.Warning || errors.Is(delivery[0].Err, errBroken) != tt.told ||
+				if len(delivery) != 1 || delivery[0].Severity != service.Warning || errors.Is(delivery[0].Err, errBroken) != tt.want ||
 					errors.Is(delivery[0].Err, ports.ErrNotFound) {
-					t.Errorf("reported %+v, want one warning that names the broken store: %v", delivery, tt.told)
+					t.Errorf("reported %+v, want one warning that names the broken store: %v", delivery, tt.want)
 				}
 				if calls := store.called(); !slices.Contains(calls, "LeaseEvent 2") {
-					t.Errorf("called %q, want both events given up", calls)
+					t.Errorf("called %q, want the leases of both events released", calls)
 				}
 			})
 		})
 	}
 }
 
-// A lease that was renewed is given up as well when the service stops.
-func TestARenewedLeaseIsGivenUp(t *testing.T) {
+// A renewed lease is released too when the service stops.
+func TestARenewedLeaseIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		cmd := w.ready(t, "ORDER-1")
@@ -412,7 +412,7 @@ func TestARenewedLeaseIsGivenUp(t *testing.T) {
 	})
 }
 
-// A run ends with its lease, also between two attempts: the event stays pending.
+// A delivery run ends with its lease, even between two attempts: the event stays pending.
 func TestALeaseThatEndsBetweenAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -444,7 +444,7 @@ func TestAnEventOfAProviderThatWasRemovedIsNotConfigured(t *testing.T) {
 	})
 }
 
-// lease returns the lease of the event that is being delivered, and how long it lasts yet.
+// lease returns the lease of the event that is being delivered, and how long it still lasts.
 func (w *world) lease(t *testing.T, d events.Delivery) (epoch int64, left time.Duration) {
 	t.Helper()
 	pending, err := w.store.PendingEvents(t.Context(), d.Event.CheckoutID)
@@ -455,7 +455,7 @@ func (w *world) lease(t *testing.T, d events.Delivery) (epoch int64, left time.D
 }
 
 // An event is leased for ten seconds: to the request that commits it, and to the process that takes it over. The lease
-// of one that has to wait is renewed where less than a run takes is left of it.
+// of an event that has to wait is renewed if less is left than a delivery run takes.
 func TestHowLongAnEventIsLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -499,7 +499,7 @@ func TestHowLongAnEventIsLeased(t *testing.T) {
 	}
 }
 
-// A request waits 35 s at most for its events: those before them may be another's, which never settles them.
+// A request waits at most 35 s for its events: another process may hold the lease of an earlier one and never settle it.
 func TestARequestDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -537,7 +537,7 @@ func TestARequestDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
-// slowProviders is a store that takes its time to read a provider.
+// slowProviders is a store that is slow to read a provider.
 type slowProviders struct {
 	ports.Store
 	delay time.Duration

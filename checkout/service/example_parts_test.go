@@ -19,8 +19,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// A setup page of your own over the service: SetupPage has everything that it shows, and BeginSetup takes the payer's
-// consent and says where the browser goes. The form names the terms that it shows.
+// A setup page of your own over the service: SetupPage returns everything that it shows, and BeginSetup records the
+// payer's consent and returns where the browser goes. The form names the terms that it shows.
 func Example_setupPage() {
 	ctx := context.Background()
 	bank := newRemoteBank()
@@ -81,7 +81,7 @@ func Example_authenticator() {
 	// 404 CHECKOUT_NOT_FOUND
 }
 
-// exampleKeyring returns a keyring of a secret that is none. Yours has 32 random bytes or more.
+// exampleKeyring returns a keyring with a public secret. Use at least 32 random bytes.
 func exampleKeyring() checkout.Keyring {
 	secrets, err := checkout.ParseSecrets(fmt.Sprintf("%x", sha256.Sum256([]byte("example"))), ",")
 	check(err)
@@ -90,7 +90,7 @@ func exampleKeyring() checkout.Keyring {
 	return keyring
 }
 
-// blankPages prints nothing: the example is not about agreements.
+// blankPages renders nothing: the example is not about agreements.
 type blankPages struct{}
 
 func (blankPages) Print(context.Context, agreement.Agreement) ([]byte, error) {

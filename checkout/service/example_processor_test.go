@@ -23,8 +23,8 @@ import (
 )
 
 // A processor of your own, whose page for bank details is on another origin and which sends notifications: implement
-// ports.Processor, hold it to its promises with adapters/processortest, and have the receiver of its notifications call
-// Service.RefreshBillingRequest. The notification itself is only a hint.
+// ports.Processor, test it with adapters/processortest, and call Service.RefreshBillingRequest from the receiver of its
+// notifications. The notification itself is only a hint.
 func Example_processor() {
 	ctx := context.Background()
 	bank := newRemoteBank()
@@ -59,7 +59,7 @@ func Example_processor() {
 	// setup complete: true pending_submission
 }
 
-// remoteBank is a processor over HTTP, cut down to what the port needs.
+// remoteBank is a processor over HTTP, reduced to what the port needs.
 type remoteBank struct {
 	server *httptest.Server
 	notify string // where it sends notifications
@@ -101,7 +101,7 @@ func (b *remoteBank) Observe(_ context.Context, _ ports.Account, setup checkout.
 	return seen, nil
 }
 
-// page is where the payer gives bank details: this one takes everybody's word at once.
+// page is where the payer gives bank details. This fake completes the setup at once.
 func (b *remoteBank) page(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimPrefix(r.URL.Path, "/")
 	b.mu.Lock()

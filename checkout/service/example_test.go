@@ -33,7 +33,7 @@ func Example() {
 	check(err)
 	defer os.RemoveAll(dir)
 
-	// The outside. In production give sqlite.Options.Secrets, and a processor that moves money.
+	// The adapters. In production set sqlite.Options.Secrets, and use a processor that moves money.
 	store, err := sqlite.Open(ctx, filepath.Join(dir, "checkouts.db"), sqlite.Options{Environment: catalogue.Sandbox})
 	check(err)
 	defer store.Close()
@@ -73,7 +73,7 @@ func Example() {
 	server.Start()
 	defer server.Close()
 
-	// The background work, and its owner, who waits for it. The example of adapters/httpserver drains in order.
+	// The background work, which the caller waits for. The example of adapters/httpserver shows how to drain in order.
 	running, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); checkouts.Run(running) }()
@@ -91,7 +91,7 @@ func Example() {
 		return all, nil
 	}))
 
-	// Your own enrolment form opens a checkout without going through HTTP, as the provider that it is for.
+	// Your own enrolment form opens a checkout on behalf of its provider, without HTTP.
 	kowhai := service.Caller{ProviderCode: "KOWHAI"}
 	opened, err := checkouts.Create(ctx, kowhai, checkout.Create{
 		ProviderCode: checkout.Some("KOWHAI"),
@@ -110,7 +110,7 @@ func Example() {
 		fmt.Println(charge.Due, charge.Amount, charge.Type)
 	}
 
-	// The payer's browser opens opened.SetupURL; programs find the contract's addresses.
+	// The payer's browser opens opened.SetupURL; programs use the contract's addresses.
 	for _, address := range []string{opened.SetupURL, baseURL + "/v1", baseURL + "/docs"} {
 		page, err := http.Get(address)
 		check(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// faulty is a store of which one call fails.
+// faulty is a store that fails one call.
 type faulty struct {
 	ports.Store
 	mu    sync.Mutex
@@ -37,7 +37,7 @@ func newFaulty() (*faulty, func(*service.Config)) {
 	}
 }
 
-// arm has the named call fail, and counts from now on.
+// arm makes the named call fail, and counts calls from now on.
 func (f *faulty) arm(at string, fail func() error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *faulty) call(method string) error {
 	return fail()
 }
 
-// tried calls a method of the store behind, unless this call is to fail.
+// tried calls a method of the wrapped store, unless this call is to fail.
 func tried[T any](f *faulty, method string, call func() (T, error)) (T, error) {
 	if err := f.call(method); err != nil {
 		var none T
@@ -162,14 +162,14 @@ var faults = map[string]func() error{
 	"panics": func() error { panic(errBroken.Error()) },
 }
 
-// operation is something that a service does with its store.
+// operation is something that the service does with its store.
 type operation struct {
 	name string
-	// prepare leads up to the operation, and returns it. It can be run again.
+	// prepare brings the world to the state before the operation, and returns the operation. It can be run again.
 	prepare func(t *testing.T, w *world) (run func() error)
 	// background: failures are only reported, since there is no caller.
 	background bool
-	// events are those on record in the end, of which all are delivered.
+	// events are those on record at the end, all of them delivered.
 	events []events.Name
 }
 
@@ -263,9 +263,9 @@ func operations() []operation {
 	}
 }
 
-// Every call of the store fails once, in every way: then the caller is told the failure or to send the same again, or
-// the failure is reported; and sent again, the same leads to what would have been without it. Nothing is there twice.
-func TestAFailureOfTheStoreIsToldAndHealed(t *testing.T) {
+// Every call of the store fails once, in every way. Then either the caller gets the failure or a retryable refusal, or
+// the failure is reported; and a retry leads to the same state as without the failure. Nothing is stored twice.
+func TestAFailureOfTheStoreIsReportedAndRetried(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			for _, at := range callsOf(t, op) {
@@ -292,12 +292,12 @@ func callsOf(t *testing.T, op operation) (calls []string) {
 		calls = store.called()
 	})
 	if len(calls) == 0 {
-		t.Fatal("it does not ask the store")
+		t.Fatal("it does not call the store")
 	}
 	return calls
 }
 
-// reported returns what is reported of a failure that no caller is told.
+// reported returns how a failure that no caller gets is reported.
 func (op operation) reported(method, way string) (service.Operation, service.Severity) {
 	switch {
 	case method == "DueSetups":
@@ -327,17 +327,17 @@ func (op operation) withFault(t *testing.T, at, way string) {
 	store.arm(at, func() error { failed = true; return faults[way]() })
 	err := run()
 	if !failed {
-		t.Fatalf("the call was not made; made were %q", store.called())
+		t.Fatalf("the call was not made; the calls were %q", store.called())
 	}
-	var told []string
+	var failures []string
 	code, refused := codeOf(err)
 	if err != nil && !refused {
-		told = append(told, err.Error())
+		failures = append(failures, err.Error())
 	}
 	method, _, _ := strings.Cut(at, " ")
 	operation, severity := op.reported(method, way)
 	for _, f := range w.reports.take() {
-		told = append(told, f.Err.Error())
+		failures = append(failures, f.Err.Error())
 		if f.Operation != operation || f.Severity != severity {
 			t.Errorf("reported %q as %s, want %q as %s", f.Operation, f.Severity, operation, severity)
 		}
@@ -345,13 +345,13 @@ func (op operation) withFault(t *testing.T, at, way string) {
 	if operation == service.OperationDeliver && err != nil {
 		t.Errorf("%v, though the change is committed", err)
 	}
-	for _, text := range told { // an error says what was being done
+	for _, text := range failures { // an error names the operation
 		if text == "wait for the lock: busy" || text == "write: "+errBroken.Error() {
-			t.Errorf("told %q, which does not say what failed", text)
+			t.Errorf("got %q, which does not name the operation", text)
 		}
 	}
-	if len(told) != 1 || !strings.Contains(told[0], errBroken.Error()) && !strings.Contains(told[0], ports.ErrBusy.Error()) {
-		t.Errorf("told %d times, want the failure once: %q", len(told), told)
+	if len(failures) != 1 || !strings.Contains(failures[0], errBroken.Error()) && !strings.Contains(failures[0], ports.ErrBusy.Error()) {
+		t.Errorf("got %d failures, want one: %q", len(failures), failures)
 	}
 	switch {
 	case op.background && err != nil:
@@ -360,13 +360,13 @@ func (op operation) withFault(t *testing.T, at, way string) {
 		t.Errorf("refused with %s; want BUSY, or a failure", code)
 	}
 
-	// Without the fault the same leads where it would have led.
+	// Without the fault a retry leads to the same state.
 	w.clock.forward(3 * time.Second) // what was remembered is over
 	if op.background {
 		w.clock.forward(2 * time.Minute)
 	}
 	if err := run(); err != nil {
-		t.Errorf("sent again: %v", err)
+		t.Errorf("retry: %v", err)
 	}
 	w.clock.forward(time.Minute)
 	w.runFor(t, 30*time.Second)

@@ -20,7 +20,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// world is a service over the in-memory store, with an outside that does as the test says.
+// world is a service over the in-memory store, with fakes for the other ports that the test controls.
 type world struct {
 	*service.Service
 	store     *memory.Store
@@ -78,7 +78,7 @@ func kowhai() catalogue.Configuration {
 	}
 }
 
-// configure replaces the configuration, and moves the clock on until it is seen.
+// configure replaces the configuration, and advances the clock until the service uses it.
 func (w *world) configure(t *testing.T, configurations ...catalogue.Configuration) {
 	t.Helper()
 	w.clock.forward(5 * time.Second)
@@ -110,7 +110,7 @@ func (w *world) opened(t *testing.T, order string) service.Opened {
 	return o
 }
 
-// ready opens a checkout, has the payer complete its bank setup and returns the confirm that fits.
+// ready opens a checkout, has the payer complete the bank setup and returns a valid confirm.
 func (w *world) ready(t *testing.T, order string) checkout.Confirm {
 	t.Helper()
 	o := w.opened(t, order)
@@ -175,23 +175,23 @@ var (
 		AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
 )
 
-// processor says what it was told to say.
+// processor is a fake whose answers the test sets.
 type processor struct {
 	mu     sync.Mutex
 	says   checkout.Observation
 	err    error
-	begins []string // keys
+	begins []string // idempotency keys
 	starts []ports.SetupStart
 	asked  int
-	asking int           // how many are asked now
-	atOnce int           // the most that were asked at once
+	asking int           // observations in progress
+	atOnce int           // the most observations in progress at once
 	panics string        // what every call panics with; "" for none
 	takes  time.Duration // how long every call takes
-	// observes, if not nil, answers in place of says.
+	// observes, if not nil, answers instead of says.
 	observes func(ports.Account, checkout.Setup) (checkout.Observation, error)
 }
 
-// call is what every call of the processor does first.
+// call does what every call of the processor does first.
 func (p *processor) call(ctx context.Context) error {
 	p.mu.Lock()
 	takes, panics := p.takes, p.panics
@@ -264,7 +264,7 @@ func (p *processor) Ready(ctx context.Context) error {
 	return p.err
 }
 
-// printer prints, unless it is told to fail the next few times.
+// printer renders agreements, unless the test makes the next few calls fail.
 type printer struct {
 	mu      sync.Mutex
 	fail    int
@@ -297,7 +297,7 @@ func (p *printer) Print(_ context.Context, a agreement.Agreement) ([]byte, error
 	return []byte("%PDF of " + a.Number), nil
 }
 
-// receiver takes deliveries, each as answer says.
+// receiver records deliveries, and answers each with answer.
 type receiver struct {
 	mu     sync.Mutex
 	answer func(d events.Delivery, attempt int) error // nil accepts
@@ -321,7 +321,7 @@ func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.D
 	return answer(d, attempt)
 }
 
-// accept is an answer that takes every delivery, and says so.
+// accept returns an answer that accepts every delivery, and calls said.
 func accept(said func()) func(events.Delivery, int) error {
 	return func(events.Delivery, int) error { said(); return nil }
 }
@@ -335,7 +335,7 @@ func (r *receiver) names() (names []events.Name) {
 	return names
 }
 
-// clock is the time, moved forward by hand.
+// clock is a clock that the test advances.
 type clock struct {
 	mu    sync.Mutex
 	moved time.Duration
@@ -364,7 +364,7 @@ func (r *reports) add(_ context.Context, f service.Failure) {
 	r.all = append(r.all, f)
 }
 
-// take returns what was reported since it was taken last.
+// take returns what was reported since the last take.
 func (r *reports) take() []service.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -98,7 +98,7 @@ func TestHooksAreCalledOnceForWhatWasCommitted(t *testing.T) {
 	}
 }
 
-// A hook is told before the caller is answered, and before the events are on their way.
+// A hook is called before the caller gets its answer, and before the events are sent.
 func TestAHookIsCalledBeforeTheEventIsSent(t *testing.T) {
 	var order []string
 	w := newWorld(t, func(c *service.Config) {
@@ -112,7 +112,7 @@ func TestAHookIsCalledBeforeTheEventIsSent(t *testing.T) {
 	}
 }
 
-// A hook that panics stops nothing of what it is told of.
+// A hook that panics does not stop the operation that called it.
 func TestAHookThatPanicsIsReported(t *testing.T) {
 	panics := errors.New("the host's hook is broken")
 	w := newWorld(t, func(c *service.Config) {

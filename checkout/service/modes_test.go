@@ -36,9 +36,9 @@ func changed(c checkout.Create, change func(*checkout.Create)) checkout.Create {
 	return c
 }
 
-// A provider that gets a catalogue, or loses it, has open checkouts. An order is judged by the mode in which it was
-// opened; what is sent in the words of the present mode is a replay if it means the same.
-func TestAnOrderIsJudgedByTheModeInWhichItWasOpened(t *testing.T) {
+// A provider that gets a catalogue, or loses it, has open checkouts. A create is compared in the mode in which its
+// order was opened; a create in the present mode is a replay if it means the same.
+func TestAnOrderIsComparedInTheModeInWhichItWasOpened(t *testing.T) {
 	dearer := func(c *checkout.Create) {
 		c.Price, c.Upfront = checkout.Some[money.Cents](2991_00), checkout.Some[money.Cents](201_00)
 	}
@@ -128,7 +128,7 @@ func expectFields(t *testing.T, err error, code checkout.Code, fields []string) 
 	}
 }
 
-// The whole way of an open checkout goes on after its provider changed its mode.
+// An open checkout can still be set up and confirmed after its provider changed its mode.
 func TestACheckoutGoesOnAfterItsProviderChangedItsMode(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, legacy())
@@ -139,7 +139,7 @@ func TestACheckoutGoesOnAfterItsProviderChangedItsMode(t *testing.T) {
 	w.configure(t, kowhai())
 	again, err := w.Create(t.Context(), caller, legacyCreate("ORDER-1"))
 	if err != nil || again.SetupURL != o.SetupURL {
-		t.Fatalf("the setup pair cannot be told again: %q, %v; want %q", again.SetupURL, err, o.SetupURL)
+		t.Fatalf("the replay has the setup URL %q, %v; want %q", again.SetupURL, err, o.SetupURL)
 	}
 	w.setUp(t, again.Token)
 	done, err := w.confirm(t, confirm(again))
@@ -148,7 +148,7 @@ func TestACheckoutGoesOnAfterItsProviderChangedItsMode(t *testing.T) {
 	}
 }
 
-// A final instalment that was sent is echoed, also where it equals the others.
+// A final instalment that was sent is echoed, even if it equals the others.
 func TestAFinalInstalmentThatWasSentIsRemembered(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, legacy())
@@ -170,7 +170,7 @@ func TestAFinalInstalmentThatWasSentIsRemembered(t *testing.T) {
 	}
 }
 
-// One key means one enrolment, however it is spelled: as a header, or as the default that comes without one.
+// One key means one enrolment, whether it was sent as a header or is the default for a create without one.
 func TestOneKeyOnTwoOrders(t *testing.T) {
 	keyed := func(order, key string) checkout.Create {
 		c := create(order)
@@ -237,7 +237,7 @@ func TestKeysAreScopedToTheProvider(t *testing.T) {
 	}
 }
 
-// Of many orders that send one key at once, one has it.
+// Of many orders that are created with one key at once, one is opened.
 func TestOfManyOrdersWithOneKeyOneOpens(t *testing.T) {
 	w := newWorld(t)
 	var opened, conflicts atomic.Int64

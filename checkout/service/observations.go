@@ -29,7 +29,7 @@ func newObservations() *observations {
 }
 
 // get returns the answer about a billing request that is fresh, or else asks. A caller that hangs up does not end the
-// call, for others wait for its answer.
+// call, because others wait for its answer.
 func (o *observations) get(ctx context.Context, now func() time.Time, billingRequest string,
 	ask func(context.Context) (checkout.Observation, error)) (checkout.Observation, error) {
 	unlock, err := o.asking.lock(ctx, billingRequest)

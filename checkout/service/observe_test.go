@@ -73,13 +73,13 @@ func TestRefresh(t *testing.T) {
 					w.setup(t, "ORDER-1").Mandate, stored.ID)
 			}
 
-			// There is no cache: the next notification is asked about at once.
+			// There is no cache: the processor is asked again for the next notification.
 			w.processor.set(mandate(checkout.MandateActive))
 			if got, err := refresh(w, stored); err != nil || got.Setup.Mandate != checkout.MandateActive {
 				t.Errorf("a moment later: mandate %s, %v; want active", got.Setup.Mandate, err)
 			}
 
-			// An error is returned, so that the notification is sent again.
+			// An error is returned, so that the processor sends the notification again.
 			down := errors.New("connection refused")
 			w.processor.err = down
 			if got, err := refresh(w, stored); !errors.Is(err, down) || got.Setup.Mandate != checkout.MandateActive {
@@ -90,7 +90,7 @@ func TestRefresh(t *testing.T) {
 			}
 			w.processor.err = nil
 
-			// A provider that was switched off has mandates all the same.
+			// A provider that was switched off still has mandates.
 			off := kowhai()
 			off.Provider.Active = false
 			w.configure(t, off)
@@ -133,12 +133,12 @@ func refusedWith(err error, code checkout.Code) bool {
 	return ok && got == code
 }
 
-// A processor keeps its accounts apart: it is told whose setup it is asked about.
-func TestTheProcessorIsToldTheAccount(t *testing.T) {
+// A processor keeps its accounts apart: it gets the account of the setup with each call.
+func TestTheProcessorGetsTheAccount(t *testing.T) {
 	w := newWorld(t)
-	var told []ports.Account
+	var got []ports.Account
 	w.processor.observes = func(a ports.Account, s checkout.Setup) (checkout.Observation, error) {
-		told = append(told, a)
+		got = append(got, a)
 		return s.Observation, nil
 	}
 	o := w.begun(t, "ORDER-1")
@@ -160,12 +160,12 @@ func TestTheProcessorIsToldTheAccount(t *testing.T) {
 		{ProviderCode: "KOWHAI", ID: "acc-2", Environment: catalogue.Sandbox},
 		{ProviderCode: "KOWHAI", Environment: catalogue.Sandbox},
 	}
-	if !slices.Equal(told, want) {
-		t.Errorf("asked about %+v, want %+v", told, want)
+	if !slices.Equal(got, want) {
+		t.Errorf("asked about %+v, want %+v", got, want)
 	}
 }
 
-// asks has the processor say o, and returns when it was asked.
+// asks makes the processor answer o, and returns the times at which it was asked.
 func (w *world) asks(o checkout.Observation) *[]time.Time {
 	var mu sync.Mutex
 	var at []time.Time
@@ -180,7 +180,7 @@ func (w *world) asks(o checkout.Observation) *[]time.Time {
 	return &at
 }
 
-func TestASweepLearnsWhatNobodyPolledFor(t *testing.T) {
+func TestASweepObservesSetupsWithoutPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var changed atomic.Int64
 		w := newWorld(t, func(c *service.Config) {
@@ -279,7 +279,7 @@ func TestASweepLooksAtProvidersThatAreOff(t *testing.T) {
 	})
 }
 
-// A processor that is down is asked again, and each failure is a warning.
+// A processor that is down is asked again later, and each failure is reported as a warning.
 func TestASweepGoesOnAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -299,7 +299,7 @@ func TestASweepGoesOnAfterAFailure(t *testing.T) {
 	})
 }
 
-// A processor of three remote calls takes its time: polls are answered from the record, a confirm waits.
+// A processor that makes three remote calls is slow: polls are answered from the record, a confirm waits.
 func TestASlowProcessor(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -347,7 +347,7 @@ func TestASlowProcessor(t *testing.T) {
 	}
 }
 
-// However many poll a checkout at once, the processor is asked by one at a time, and all have its answer or the record's.
+// Of many concurrent polls of a checkout one at a time asks the processor; all get its answer or the record's.
 func TestManyPollsAtOnceAskOnce(t *testing.T) {
 	for _, tt := range []struct {
 		takes time.Duration
@@ -381,8 +381,8 @@ func TestManyPollsAtOnceAskOnce(t *testing.T) {
 	}
 }
 
-// A payer who begins anew while the processor answers for the former try is not given that answer.
-func TestAnAnswerOfAFormerTryIsDropped(t *testing.T) {
+// If a payer begins a new setup while the processor answers for the previous one, that answer is dropped.
+func TestAnAnswerForAPreviousSetupIsDropped(t *testing.T) {
 	w := newWorld(t)
 	o := w.begun(t, "ORDER-1")
 	first := w.setup(t, "ORDER-1").BillingRequestID

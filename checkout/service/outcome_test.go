@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// counts is how often each occurrence was counted.
+// counts is how often each outcome was counted.
 type counts struct {
 	mu  sync.Mutex
 	all map[service.Outcome]int
@@ -89,7 +89,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			}
 		}, map[service.Outcome]int{service.OutcomeCreate: 1, service.OutcomeConfirm: 1,
 			service.OutcomeNotConfigured: 3}},
-		{"an agreement that cannot be drawn has no event", func(t *testing.T, w *world) {
+		{"an agreement that cannot be rendered has no event", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			cmd := w.ready(t, "ORDER-1")
 			w.printer.fail = 2

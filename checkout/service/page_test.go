@@ -23,7 +23,7 @@ func (w *world) page(t *testing.T, token string) service.SetupPage {
 	return page
 }
 
-// The payer who comes back from the bank sees what the processor says, though nobody has polled since.
+// The payer who comes back from the bank sees what the processor reports, even without a poll in between.
 func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 	settling := checkout.Observation{BillingRequest: checkout.BillingFulfilling}
 	for _, tt := range []struct {
@@ -52,7 +52,7 @@ func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 	}
 }
 
-// A mandate that died after the payer was told that all is done is shown for what it is.
+// A mandate that died after the page showed that the setup is done opens the page again.
 func TestTheSetupPageTakesBackWhatIsNoLongerTrue(t *testing.T) {
 	w := newWorld(t)
 	o := w.opened(t, "ORDER-1")
@@ -130,7 +130,7 @@ func TestTheSetupPageIsShownThoughTheProcessorIsDown(t *testing.T) {
 func TestWhichSetupPageALinkOpens(t *testing.T) {
 	w := newWorld(t)
 	o := w.opened(t, "ORDER-1")
-	foreign, err := checkout.NewKeyring([]byte("a secret of somebody else, of 32"))
+	foreign, err := checkout.NewKeyring([]byte("the secret of another deployment"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestWhichSetupPageALinkOpens(t *testing.T) {
 		}
 	}
 	if page := w.page(t, o.Token); page.State != checkout.PageOpen || page.Superseded || page.Token != o.Token || page.Provider.Code != "KOWHAI" {
-		t.Errorf("the link that was told: %+v", page)
+		t.Errorf("the link that was returned: %+v", page)
 	}
 	w.clock.forward(6*24*time.Hour + time.Hour)
 	renewed := w.opened(t, "ORDER-1")
@@ -172,7 +172,7 @@ func TestWhichSetupPageALinkOpens(t *testing.T) {
 	expect(t, err, checkout.CodeProviderNotEnabled)
 }
 
-// The page shows the days on which payments are collected, not those on which they cannot be any more.
+// The page shows the days on which payments will be collected, not planned days that have become too early.
 func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts at midnight UTC, 2000-01-01
 		w := newWorld(t)
@@ -241,8 +241,8 @@ func TestTermsThatChangedAreReadAgain(t *testing.T) {
 	}
 }
 
-// A second press finds the billing request of the first; a new one is made only after a mandate died.
-func TestATryHasOneBillingRequest(t *testing.T) {
+// A second press uses the billing request of the first; a new one is made only after a mandate died.
+func TestASetupAttemptHasOneBillingRequest(t *testing.T) {
 	w := newWorld(t)
 	o := w.begun(t, "ORDER-1")
 	key := func(try string) string {
@@ -268,7 +268,7 @@ func TestATryHasOneBillingRequest(t *testing.T) {
 	}
 }
 
-func TestWhatTheProcessorIsToldOfASetup(t *testing.T) {
+func TestWhatTheProcessorGetsToStartASetup(t *testing.T) {
 	w := newWorld(t)
 	branded := kowhai()
 	branded.Provider.Branding.DisplayName = "Kōwhai"
@@ -279,6 +279,6 @@ func TestWhatTheProcessorIsToldOfASetup(t *testing.T) {
 	if got.CheckoutID != o.Checkout.ID || got.ReturnURL != o.SetupURL || got.ProviderName != "Kōwhai" || got.Student != o.Checkout.Student ||
 		got.Description != "Diploma in Business" || !reflect.DeepEqual(got.FrameOrigins, branded.Provider.EnrolmentOrigins) ||
 		got.Account.ID != "acc-1" || got.Account.ProviderCode != "KOWHAI" || got.Account.Environment != catalogue.Sandbox {
-		t.Errorf("told %+v", got)
+		t.Errorf("the processor gets %+v", got)
 	}
 }

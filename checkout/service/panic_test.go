@@ -15,7 +15,7 @@ import (
 
 const panicked = "the adapter is broken"
 
-// summary is what of a report does not differ from run to run.
+// summary is the part of a report that is the same in every run.
 type summary struct {
 	operation service.Operation
 	severity  service.Severity
@@ -34,7 +34,7 @@ func (w *world) summaries(t *testing.T, why string) (all []summary) {
 	return all
 }
 
-// Panics of a store are among the faults of TestAFailureOfTheStoreIsToldAndHealed.
+// Panics of a store are among the faults of TestAFailureOfTheStoreIsReportedAndRetried.
 func TestAPanicInAPortIsAFailure(t *testing.T) {
 	const warning, severe = service.Warning, service.Error
 	observe := summary{service.OperationObserve, warning, 0, false}
@@ -138,7 +138,7 @@ func TestAPanicInAPortIsAFailure(t *testing.T) {
 	}
 }
 
-// An attempt that failed is a warning with its number and event; that an event is given up is said once.
+// A failed attempt is reported as a warning with its number and event; a failed event is reported once, as an error.
 func TestFailedDeliveriesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -180,7 +180,7 @@ func TestFailedDeliveriesAreReported(t *testing.T) {
 	})
 }
 
-// Whoever calls the service may have gone when it goes on: the context that reports and hooks get keeps its values.
+// The service may go on after its caller has gone: the context that reports and hooks get keeps the request's values.
 func TestReportsCarryTheContextOfTheirRequest(t *testing.T) {
 	type key struct{}
 	var got any

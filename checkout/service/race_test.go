@@ -19,10 +19,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// A confirm prepares its agreement outside of any transaction. What happens meanwhile is seen when it is decided for
-// good: these are the ways in which that can go.
+// A confirm renders its agreement outside of any transaction. The final decision takes into account what happened
+// meanwhile: these are the cases.
 
-// meanwhile has f happen once while an agreement is rendered.
+// meanwhile calls f once while an agreement is rendered.
 func (w *world) meanwhile(f func()) {
 	var done atomic.Bool
 	w.printer.during = func(agreement.Agreement) {
@@ -106,14 +106,14 @@ func TestWhatChangesMeanwhileRefusesAConfirm(t *testing.T) {
 	}
 }
 
-// An agreement number that is taken is made again.
-func TestANumberThatIsTakenIsMadeAgain(t *testing.T) {
+// If an agreement number is taken, another is generated.
+func TestATakenNumberIsGeneratedAgain(t *testing.T) {
 	same := &repeating{}
 	w := newWorld(t, func(c *service.Config) { same.Reader = c.Rand; c.Rand = same })
 	numbers := make(map[string]bool)
 	for _, order := range []string{"ORDER-1", "ORDER-2"} {
 		cmd := w.ready(t, order)
-		same.repeat(2, 8) // the second confirm draws what the first did, and then something else
+		same.repeat(2, 8) // the second confirm generates the number of the first, and then another
 		done, err := w.confirm(t, cmd)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestANumberThatIsTakenIsMadeAgain(t *testing.T) {
 	}
 }
 
-// repeating is a source that gives the same bytes again and again when it is asked for so many of them.
+// repeating is a source of randomness that returns the same bytes for every read of a given size.
 type repeating struct {
 	io.Reader
 	mu    sync.Mutex
@@ -154,7 +154,7 @@ func (r *repeating) Read(p []byte) (int, error) {
 	return copy(p, r.bytes), nil
 }
 
-// A record that cannot take the agreement keeps a confirm from going on for ever.
+// A confirm ends even if no generated agreement number can ever be stored.
 func TestAConfirmEndsThoughTheRecordNeverTakesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, change := newFaulty()
@@ -171,7 +171,7 @@ func TestAConfirmEndsThoughTheRecordNeverTakesIt(t *testing.T) {
 	})
 }
 
-// duplicating is a store for which every agreement number is taken.
+// duplicating is a store in which every agreement number is taken.
 type duplicating struct{ ports.Store }
 
 func (s *duplicating) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
@@ -185,7 +185,7 @@ func (s *duplicating) UpdateCheckout(ctx context.Context, id string, q ports.Enq
 	})
 }
 
-// An order that is always taken and never there keeps a create from going on for ever.
+// A create ends even if its order is always a duplicate and never found.
 func TestACreateEndsThoughItNeverSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, change := newFaulty()
@@ -200,7 +200,7 @@ func TestACreateEndsThoughItNeverSucceeds(t *testing.T) {
 			t.Errorf("it took %s and %d attempts, want 10 s and 46 with ever longer pauses", took, taken.times)
 		}
 		if reported := w.reports.take(); len(reported) > 0 {
-			t.Errorf("reported %+v, want nothing: each attempt had its answer", reported)
+			t.Errorf("reported %+v, want nothing: each attempt was answered", reported)
 		}
 	})
 }
@@ -216,7 +216,7 @@ func (s *taken) InsertCheckout(context.Context, checkout.Change, ports.Enqueue) 
 	return ports.ErrDuplicate
 }
 
-// One confirm of a checkout is rendered at a time: the others wait, at most ten seconds.
+// Confirms of a checkout render one at a time: the others wait, for at most ten seconds.
 func TestAConfirmWaitsForAnother(t *testing.T) {
 	for _, tt := range []struct {
 		rendering time.Duration
@@ -248,7 +248,7 @@ func TestAConfirmWaitsForAnother(t *testing.T) {
 	}
 }
 
-// A repeat needs neither the processor nor a turn.
+// A repeat needs no processor and does not wait for another confirm.
 func TestARepeatDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -265,7 +265,7 @@ func TestARepeatDoesNotWait(t *testing.T) {
 	})
 }
 
-// A store that hangs keeps a caller ten seconds, and a processor a confirm five.
+// A store that hangs delays a caller by ten seconds, and a processor that hangs a confirm by five.
 func TestAStoreThatHangsIsBusy(t *testing.T) {
 	for name, call := range map[string]func(t *testing.T, w *world, cmd checkout.Confirm) error{
 		"create": func(t *testing.T, w *world, _ checkout.Confirm) error {
@@ -368,7 +368,7 @@ func (f *failing) Read(p []byte) (int, error) {
 	return f.Reader.Read(p)
 }
 
-// Whoever hangs up has begun something: it ends one way or the other.
+// An operation goes on to its end when its caller hangs up.
 func TestAConfirmGoesOnWhenItsCallerHangsUp(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")

@@ -15,7 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// asked is a store that counts how often it is asked whether it is ready, and answers as says does.
+// asked is a store that counts its readiness checks, and answers them with says.
 type asked struct {
 	*memory.Store
 	times atomic.Int64
@@ -27,7 +27,7 @@ func (s *asked) Ready(ctx context.Context) error {
 	return s.says(ctx)
 }
 
-// newAsked returns a store, and a change that has a service use it.
+// newAsked returns a store, and a change that makes a service use it.
 func newAsked(says func(context.Context) error) (*asked, func(*service.Config)) {
 	s := &asked{says: says}
 	return s, func(c *service.Config) {

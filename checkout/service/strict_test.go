@@ -23,7 +23,7 @@ func namedBy(err error) (fields []string) {
 	return fields
 }
 
-// The host's own form is the caller, without the JSON API between it and the store.
+// The caller is the embedder's own form, without the JSON API in front of the service.
 func TestDirectCallsAreHeldToTheSameRules(t *testing.T) {
 	cents := checkout.Some[money.Cents]
 	date := func(y, m, d int) checkout.Optional[money.Date] {

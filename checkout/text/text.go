@@ -49,7 +49,7 @@ const controlFault = "must not contain control characters"
 
 // CheckReadable returns what is wrong with the characters of a text of any length that people read, "" if nothing is:
 // it must be without control characters, controls of the writing direction, line separators and noncharacters, so that
-// it reads the same wherever it stands.
+// it reads the same wherever it is shown.
 func CheckReadable(s string) string {
 	for _, r := range s {
 		switch {

@@ -49,7 +49,7 @@ func apply(ctx context.Context, c *call) error {
 	return nil
 }
 
-// warn names what is valid in a provider's configuration but keeps it from being served.
+// warn prints what is valid in a provider's configuration but prevents it from being served.
 func warn(w io.Writer, p catalogue.Provider) {
 	if err := p.Usable(p.Environment); err != nil {
 		fmt.Fprintf(w, "%v: its calls are refused\n", err)
@@ -66,8 +66,8 @@ func (c *call) readFile() ([]byte, error) {
 	return os.ReadFile(c.file)
 }
 
-// replaced returns the named configurations and, unless they are pruned, those of before that are not named, in the
-// order of their codes.
+// replaced returns the named configurations and, unless prune is set, the earlier ones that are not named, in the order
+// of their codes.
 func replaced(before, named []catalogue.Configuration, prune bool) []catalogue.Configuration {
 	after := slices.Clone(named)
 	for _, b := range before {

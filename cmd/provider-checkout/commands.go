@@ -2,7 +2,7 @@ package main
 
 import "github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 
-// commands lists every command, in the order in which an operator meets them.
+// commands returns every command, in the order in which an operator needs them.
 func commands() []cli.Command {
 	return []cli.Command{
 		{Name: "demo", Setup: command(demoFlags, demonstrate),

@@ -17,7 +17,7 @@ var demoProviders []byte
 //go:embed demo-terms.json
 var demoTerms []byte
 
-// demonstrate serves a sandbox until ctx ends, or walks the whole flow and ends.
+// demonstrate serves a sandbox until ctx ends, or runs through the whole flow once.
 func demonstrate(ctx context.Context, c *call) error {
 	if c.walk {
 		c.addr = "127.0.0.1:0"

@@ -9,8 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// export writes everything on record as JSON Lines. A checkout that cannot be read is named on stderr, and the others
-// are written all the same.
+// export writes everything on record as JSON Lines. A checkout that cannot be read is reported on stderr, and the
+// others are still written.
 func export(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// settings are the values of every flag of every command. The functions below define which command has which flags,
-// and their defaults.
+// settings are the values of all flags of all commands. The functions below define the flags of each command and
+// their defaults.
 type settings struct {
 	store string
 
@@ -40,7 +40,7 @@ type settings struct {
 func storeFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db",
 		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE,\n"+
-			"        which with a password in it belongs into the variable, for everybody sees flags;\n"+
+			"        one with a password belongs in the variable, because flags are visible to everyone;\n"+
 			"        where serve is given the operator's secret, every other command needs it too")
 	fs.AllowVariable("store")
 }
@@ -125,7 +125,7 @@ func parseRate(text string) (float64, error) {
 	return rate, nil
 }
 
-// parsePrefixes parses networks; a single address is a network of its own.
+// parsePrefixes parses networks. A single address is a network of one address.
 func parsePrefixes(text string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	for part := range strings.SplitSeq(text, ",") {

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// issueKey makes a key and prints it, alone.
+// issueKey creates a key and prints nothing else.
 func issueKey(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {
@@ -28,7 +28,7 @@ func issueKey(ctx context.Context, c *call) error {
 	return err
 }
 
-// newKey stores a new key of a provider and returns its text. An empty env stands for the provider's own.
+// newKey stores a new key of a provider and returns its text. An empty env means the provider's own.
 func newKey(ctx context.Context, db ports.Admin, provider string, env catalogue.Environment) (string, error) {
 	p, err := db.Provider(ctx, provider)
 	if errors.Is(err, ports.ErrNotFound) {
@@ -64,7 +64,7 @@ func listKeys(ctx context.Context, c *call) error {
 	return table.Flush()
 }
 
-// formatTime formats a time as the contract does; the zero time is "-".
+// formatTime formats a time as in the contract; the zero time is "-".
 func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return "-"

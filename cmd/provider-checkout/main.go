@@ -1,8 +1,8 @@
-// Command provider-checkout runs the Provider Checkout service and looks after its records.
-// "provider-checkout --help" lists what it can do; "provider-checkout demo" shows it.
+// Command provider-checkout runs the Provider Checkout service and manages its records.
+// "provider-checkout --help" lists its commands; "provider-checkout demo" demonstrates it.
 //
-// It exits 0 when the work is done, 1 when it failed and 2 when it was called wrongly. Results
-// go to stdout, everything else to stderr.
+// It exits 0 on success, 1 on failure and 2 on a usage error. Results go to stdout, everything
+// else to stderr.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the drain
 	if os.Getenv("GOGC") == "" {
-		// The live heap is a few megabytes: letting it grow fivefold spares most of the collector's work.
+		// The live heap is a few megabytes: letting it grow fivefold saves most of the garbage collector's work.
 		debug.SetGCPercent(400)
 	}
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
@@ -29,7 +29,7 @@ func main() {
 
 const program = "provider-checkout"
 
-// run runs one command to its end and returns the exit status.
+// run runs one command and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string,
 	stdin io.Reader, stdout, stderr io.Writer) int {
 	return cli.Program{Name: program, Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)

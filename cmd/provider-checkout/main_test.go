@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// result is what a run of the program left behind.
+// result is the outcome of a run of the program.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -84,7 +84,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 				t.Errorf("%q = %+v, want status 2 and one line on stderr with %q", tt.args, got, tt.want)
 			}
 			if strings.Contains(got.stderr, "hunter2") {
-				t.Errorf("%q tells the password: %s", tt.args, got.stderr)
+				t.Errorf("%q shows the password: %s", tt.args, got.stderr)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// parsed returns what the flags of a command make of its arguments and of the environment.
+// parsed returns the settings of a command after its flags were parsed from the arguments and the environment.
 func parsed(t *testing.T, flags func(*cli.Flags, *settings), env map[string]string, args ...string) settings {
 	t.Helper()
 	var got settings
@@ -206,7 +206,7 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 				t.Errorf("%q = %+v, want status 1 and one line on stderr with %q", tt.args, got, tt.want)
 			}
 			if strings.Contains(got.stderr, "hunter2") {
-				t.Errorf("%q tells the password: %s", tt.args, got.stderr)
+				t.Errorf("%q shows the password: %s", tt.args, got.stderr)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ func (o operator) does(t *testing.T, args ...string) (stdout, stderr string) {
 	return got.stdout, got.stderr
 }
 
-// fails runs a command that must fail with one line that holds the words.
+// fails runs a command that must fail with one line that contains words.
 func (o operator) fails(t *testing.T, words string, args ...string) {
 	t.Helper()
 	got := try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...)

@@ -15,14 +15,14 @@ func TestOperatorIsAnsweredApartFromThePublic(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/debug/pprof/"} {
 		public := sandbox.Fetch(t, p.base+path)
 		if public.Status != http.StatusNotFound || public.String("error.code") != "NOT_FOUND" {
-			t.Errorf("the public asks for %s and gets %d %s", path, public.Status, public.Body)
+			t.Errorf("GET %s on the public listener answers %d %s", path, public.Status, public.Body)
 		}
 		want := http.StatusOK
 		if path == "/debug/pprof/" {
 			want = http.StatusNotFound
 		}
 		if got := sandbox.Fetch(t, p.ops+path); got.Status != want {
-			t.Errorf("the operator asks for %s and gets %d %s, want %d", path, got.Status, got.Body, want)
+			t.Errorf("GET %s on the operator's listener answers %d %s, want %d", path, got.Status, got.Body, want)
 		}
 	}
 	if got := sandbox.Fetch(t, p.ops+"/v1"); got.Status != http.StatusNotFound {
@@ -46,7 +46,7 @@ func TestOperatorIsAnsweredApartFromThePublic(t *testing.T) {
 	}
 	if conn, err := net.Dial("tcp", strings.TrimPrefix(p.ops, "http://")); err == nil {
 		conn.Close()
-		t.Error("the operator's listener is open after the end")
+		t.Error("the operator's listener is open after the shutdown")
 	}
 }
 

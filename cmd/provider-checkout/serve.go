@@ -67,7 +67,7 @@ func serve(ctx context.Context, c *call) error {
 	return s.Serve(ctx, ln, private)
 }
 
-// site returns the configuration of a site that is reached under base, without its store.
+// site returns the configuration of a site with the base URL, without its store.
 func (c *call) site(base string) site.Config {
 	return site.Config{
 		Environment:    c.environment,
@@ -80,7 +80,7 @@ func (c *call) site(base string) site.Config {
 	}
 }
 
-// logCheck returns a function that logs the result of the integrity check of a store that is already served.
+// logCheck returns a function that logs the result of a background integrity check.
 func logCheck(log *slog.Logger) func(error) {
 	return func(err error) {
 		switch {
@@ -102,7 +102,7 @@ func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	return listen(ctx, "--ops-addr", c.opsAddr)
 }
 
-// mayServe checks the flags against each other. Its error names every reason to refuse them.
+// mayServe checks that the flags fit together. Its error names every reason to refuse them.
 func (c *call) mayServe() error {
 	fake := (*fakeprocessor.Processor)(nil).Info()
 	var reasons []error
@@ -127,7 +127,7 @@ func (c *call) mayServe() error {
 	return nil
 }
 
-// base returns the URL under which the server is reached.
+// base returns the base URL of the server.
 func (c *call) base(ln net.Listener) string {
 	if c.baseURL != "" {
 		return c.baseURL
@@ -142,7 +142,7 @@ func (c *call) base(ln net.Listener) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// listen listens on the address that the named flag gave.
+// listen listens on the address, which the named flag set.
 func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))

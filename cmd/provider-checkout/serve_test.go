@@ -28,7 +28,7 @@ type server struct {
 	stop func() (code int, stdout, stderr string)
 }
 
-// started runs "serve" over a new store. Its stop ends it and returns its status and all that it wrote.
+// started runs "serve" on a new store. stop ends it and returns its status and its output.
 func started(t *testing.T, args ...string) (s server) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -65,7 +65,7 @@ func started(t *testing.T, args ...string) (s server) {
 	return s
 }
 
-// serving is started, for tests of the public listener alone.
+// serving is started for tests of only the public listener.
 func serving(t *testing.T, args ...string) (base string, stop func() (code int, stdout, stderr string)) {
 	t.Helper()
 	s := started(t, args...)
@@ -141,7 +141,7 @@ func TestTheLogTellsDamageFromACheckThatWasCutShort(t *testing.T) {
 		var out strings.Builder
 		logCheck(slog.New(slog.NewJSONHandler(&out, nil)))(tt.err)
 		if !strings.Contains(out.String(), tt.want) {
-			t.Errorf("of %v the log says %s, want %s", tt.err, out.String(), tt.want)
+			t.Errorf("for %v the log is %s, want %s", tt.err, out.String(), tt.want)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestServeKnowsItsPaths(t *testing.T) {
 	}
 }
 
-// A proxy may have the service under a path of another site's.
+// A proxy may serve the service under a path of another site.
 func TestServeUnderABasePath(t *testing.T) {
 	server, stop := serving(t, "--base-url", "http://pay.example/enrol/")
 	defer stop()
@@ -188,7 +188,7 @@ func TestServeUnderABasePath(t *testing.T) {
 		"/enrol/docs":               `href="v1/openapi.json"`,
 		"/enrol/api/dd-setup":       `href="/enrol/api/dd-setup/assets/style.css`,
 		"/enrol/v1/nothing":         "/enrol/docs#error-NOT_FOUND",
-		"/v1":                       `"success":true`, // as it comes from a proxy that takes the path away
+		"/v1":                       `"success":true`, // from a proxy that strips the path
 		"/enrol/sandbox/processor/": `href="/enrol/sandbox/processor/assets/style.css`,
 	} {
 		resp, err := http.Get(server + path)

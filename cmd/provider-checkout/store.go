@@ -30,20 +30,20 @@ const (
 // records is an open store.
 type records interface {
 	site.Store
-	Secrets() [][]byte // in force: those given, or the store's own
+	Secrets() [][]byte // in use: those given, or the store's own
 	Close() error
 }
 
-// observer gets what a SQLite store does in the background; see sqlite.Options. The zero observer ignores it.
+// observer has the callbacks for a SQLite store's background work; see sqlite.Options. The zero observer ignores it.
 type observer struct {
 	commit  func(writes int)
 	checked func(error)
 }
 
-// openStore opens the store, and creates it if there is none. env is empty for a command that
-// serves no environment.
-func (c *call) openStore(ctx context.Context, env catalogue.Environment, tell observer) (records, error) {
-	return c.open(ctx, env, tell, false)
+// openStore opens the store, and creates it if it does not exist. env is empty for a command
+// that serves no environment.
+func (c *call) openStore(ctx context.Context, env catalogue.Environment, o observer) (records, error) {
+	return c.open(ctx, env, o, false)
 }
 
 // openRecords opens a store that must exist, so that a mistyped path does not create an empty one.
@@ -51,7 +51,7 @@ func (c *call) openRecords(ctx context.Context) (records, error) {
 	return c.open(ctx, "", observer{}, true)
 }
 
-func (c *call) open(ctx context.Context, env catalogue.Environment, tell observer, mustExist bool) (records, error) {
+func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, mustExist bool) (records, error) {
 	scheme, path, _ := strings.Cut(c.store, ":")
 	inPostgres := scheme == "postgres" || scheme == "postgresql"
 	if path == "" || !inPostgres && scheme != "sqlite" {
@@ -67,11 +67,11 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, tell observe
 	if err != nil {
 		return nil, err
 	}
-	if inPostgres { // whose server batches commits and checks its files itself
+	if inPostgres { // its server batches commits and checks its files itself
 		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, MustExist: mustExist, Rand: rand.Reader})
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader,
-		OnCommit: tell.commit, OnChecked: tell.checked})
+		OnCommit: o.commit, OnChecked: o.checked})
 }
 
 // secrets returns the operator's secrets, or nil if there are none.
@@ -94,7 +94,7 @@ func (c *call) secrets() ([][]byte, error) {
 	return nil, nil
 }
 
-// inSource names where the secrets come from, in an error about them.
+// inSource adds the source of the secrets to an error about them.
 func inSource(source string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", source, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
-// The terms are those of the moment of the confirm, whatever the operator's file says later.
+// An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
 func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 	terms, err := readTerms("demo-terms.json")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// version prints what was built, from what, and by what.
+// version prints the version, the commit and the Go version of the build.
 func version(_ context.Context, c *call) error {
 	release, commit := "unknown", "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {

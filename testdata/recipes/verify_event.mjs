@@ -24,7 +24,7 @@ export function verify(secret, header, body, now) {
   const parts = HEADER.exec(header);
   if (!parts) return "malformed";
   const [, timestamp, signatures] = parts;
-  // An empty secret is refused before it makes an HMAC that anybody could make.
+  // An empty secret is refused: anyone could compute an HMAC with it.
   if (secret === "") return "mismatch";
   const want = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest();
   // More than one signature comes while a secret is changed: one that matches is enough.

@@ -15,8 +15,8 @@ type Number struct {
 	Suffix string // 2 or 3
 }
 
-// What Parse says of a text that is no account number, in the order in which it
-// looks. Each reads on from a field's name.
+// The errors of Parse, in the order in which it checks. Each message continues a
+// field's name.
 var (
 	ErrFormat      = errors.New("must be 15 or 16 digits, such as 12-3140-0171323-50")
 	ErrBank        = errors.New("must begin with the number of a New Zealand bank")
@@ -46,8 +46,8 @@ func Parse(text string) (Number, error) {
 // Tail returns the last two digits of the base number: all that is kept of an account.
 func (n Number) Tail() string { return n.Base[len(n.Base)-2:] }
 
-// BankName returns the name of the bank that the number belongs to: today's owner of the number; "Bank 26" where none is on public
-// record; "" where there is no such bank.
+// BankName returns the name of the bank that now owns the number; "Bank 26" where its name is not on public record; ""
+// if there is no such bank.
 func (n Number) BankName() string {
 	switch n.Bank {
 	case "01", "04", "06", "11", "25":
@@ -80,7 +80,7 @@ func (n Number) BankName() string {
 	return ""
 }
 
-// split cuts a text into the parts of an account number.
+// split splits a text into the parts of an account number.
 func split(text string) (n Number, ok bool) {
 	rest := strings.Trim(text, " ")
 	for _, part := range []struct {
@@ -96,7 +96,7 @@ func split(text string) (n Number, ok bool) {
 	return n, (len(rest) == 2 || len(rest) == 3) && allDigits(rest)
 }
 
-// trimSeparator drops what may stand between two parts: spaces, and one hyphen among them.
+// trimSeparator trims the separator before a part: spaces, with at most one hyphen among them.
 func trimSeparator(text string) string {
 	return strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(text, " "), "-"), " ")
 }
@@ -111,7 +111,7 @@ type weights struct {
 	base    [7]int
 	suffix  [3]int
 	modulus int
-	fold    bool // a product counts as the sum of its digits, and that again
+	fold    bool // add a product's digits, and the digits of that sum
 }
 
 // checks reports whether the check digits are right by the algorithm of the bank, named by

@@ -22,7 +22,7 @@ type accountVectors struct {
 	Banks       map[string]struct {
 		Name      string `json:"name"`
 		Algorithm string `json:"algorithm"`
-		From      string `json:"algorithm_from_0990000"` // "" where it is the same
+		From      string `json:"algorithm_from_0990000"` // "" if it is the same
 	} `json:"banks"`
 	Valid []struct {
 		Name      string `json:"name"`
@@ -129,8 +129,8 @@ func TestParseAgreesWithVectors(t *testing.T) {
 	}
 }
 
-// The tables of accounts.json are what the program does: of random numbers of every bank, and of each with a base around
-// the border between two algorithms.
+// Parse follows the tables of accounts.json for random numbers of every bank, and for numbers around the border between
+// two algorithms.
 func TestTheTablesOfTheVectorsAreTheRule(t *testing.T) {
 	v := readAccounts(t)
 	random := rand.New(rand.NewPCG(11, 2026))
@@ -190,8 +190,8 @@ func TestParseKnowsEveryBank(t *testing.T) {
 	}
 }
 
-// A payer's likeliest slip is one wrong digit. The modulus-11 algorithms find every one in
-// a digit that they weigh.
+// A payer's likeliest mistake is one wrong digit. The modulus-11 algorithms find every one in
+// a digit that has a weight.
 func TestParseFindsAnyOneWrongDigit(t *testing.T) {
 	tests := []struct {
 		algorithm, number string

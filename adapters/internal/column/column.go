@@ -25,10 +25,10 @@ type Column[T any] struct {
 // Columns is several columns, in the order of the statements.
 type Columns[T any] []Column[T]
 
-// stored is a type of this package.
+// stored is implemented by the types of this package.
 type stored interface {
 	sql.Scanner
-	value() any // for the driver
+	value() any // as the driver takes it
 }
 
 // Names returns the names, as INSERT and UPDATE list them.
@@ -87,7 +87,7 @@ func sqlType(field any) string {
 // Marks returns a parameter without a number for each column: "?, ?, ?".
 func (c Columns[T]) Marks() string { return c.list(func(Column[T]) string { return "?" }) }
 
-// Values returns the given values, followed by what is written of v.
+// Values returns the given values, followed by the values of v's columns.
 func (c Columns[T]) Values(v *T, given ...any) []any {
 	values := append(make([]any, 0, len(given)+len(c)), given...)
 	for _, column := range c {
@@ -96,7 +96,7 @@ func (c Columns[T]) Values(v *T, given ...any) []any {
 	return values
 }
 
-// value returns what a field is written as, in a type that every driver knows without reflection.
+// value returns the database value of a field, in a type that every driver supports without reflection.
 func value(field any) any {
 	switch field := field.(type) {
 	case *string:
@@ -113,7 +113,7 @@ func value(field any) any {
 	return field.(stored).value()
 }
 
-// Destinations returns where the columns are read to.
+// Destinations returns the pointers into v that the columns are scanned into.
 func (c Columns[T]) Destinations(v *T) []any {
 	into := make([]any, len(c))
 	for i, column := range c {

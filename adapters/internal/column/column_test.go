@@ -17,7 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// copied returns what comes back of v when its columns are written and read as a driver does.
+// copied returns v as it is read back after its columns are written and read the way a driver does.
 func copied[T any](r rapid.TB, columns column.Columns[T], v T) (back T) {
 	r.Helper()
 	values := columns.Values(&v)
@@ -78,11 +78,11 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, column.Key) })
 	t.Run("provider", func(t *testing.T) {
 		want := filled[catalogue.Provider]()
-		row, err := column.NewProviderRow(want, reversing{})
+		row, err := column.NewProviderRow(want, prefixing{})
 		if err != nil {
 			t.Fatalf("NewProviderRow: %v", err)
 		}
-		got, err := copied(t, column.Provider, row).Provider(reversing{})
+		got, err := copied(t, column.Provider, row).Provider(prefixing{})
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("written and read:\n got %+v, %v\nwant %+v", got, err, want)
 		}
@@ -100,14 +100,14 @@ func everyFieldHasAColumn[T any](t *testing.T, columns column.Columns[T]) {
 	}
 }
 
-// reversing stands in for encryption.
-type reversing struct{}
+// prefixing is a fake Encrypter that prepends the associated data.
+type prefixing struct{}
 
-func (reversing) Encrypt(plain []byte, data string) ([]byte, error) {
+func (prefixing) Encrypt(plain []byte, data string) ([]byte, error) {
 	return []byte(data + ":" + string(plain)), nil
 }
 
-func (reversing) Decrypt(ciphertext []byte, data string) ([]byte, error) {
+func (prefixing) Decrypt(ciphertext []byte, data string) ([]byte, error) {
 	plain, ok := strings.CutPrefix(string(ciphertext), data+":")
 	if !ok {
 		return nil, sql.ErrNoRows

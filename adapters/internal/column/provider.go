@@ -7,17 +7,17 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// Encrypter encrypts what must not be kept in the clear. What was encrypted with some associated data decrypts only
-// with the same.
+// Encrypter encrypts what must not be stored in plain text. A ciphertext decrypts only with the associated data that
+// it was encrypted with.
 type Encrypter interface {
 	Encrypt(plain []byte, associatedData string) ([]byte, error)
 	Decrypt(ciphertext []byte, associatedData string) ([]byte, error)
 }
 
-// AssociatedData returns what a provider's webhook secret is encrypted with, so that it decrypts for no other provider.
+// AssociatedData returns the associated data of a provider's webhook secret: it decrypts for no other provider.
 func AssociatedData(provider string) string { return "webhook/" + provider }
 
-// ProviderRow is a provider as its row has it.
+// ProviderRow is a provider in the form of its row.
 type ProviderRow struct {
 	provider catalogue.Provider
 	origins  string // JSON
@@ -73,7 +73,7 @@ func (r ProviderRow) Provider(e Encrypter) (catalogue.Provider, error) {
 	return p, err
 }
 
-// CourseRow is a course with at most one of its options, as a join of both tables has it.
+// CourseRow is a course with at most one of its options: a row of the join of both tables.
 type CourseRow struct {
 	provider  string
 	course    catalogue.Course
@@ -81,8 +81,8 @@ type CourseRow struct {
 	option    catalogue.Option
 }
 
-// Course is the columns of the table courses AS c, joined with its options AS o. A course has as many rows as options, and
-// one row if it has none.
+// Course is the columns of the table courses AS c, joined with its options AS o. A course has one row for each option,
+// or one row if it has none.
 var Course = Columns[CourseRow]{
 	{Name: "c.provider_code", Field: func(r *CourseRow) any { return &r.provider }},
 	{Name: "c.code", Field: func(r *CourseRow) any { return &r.course.Code }},

@@ -10,8 +10,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// Identity is the columns of a checkout that never change. Earlier versions left idempotency_key NULL where it was the
-// default, and the SQLite store does so still; see [checkout.DefaultKey].
+// Identity is the columns of a checkout that never change. Earlier versions stored NULL for an idempotency_key that is
+// the default, and the SQLite store still does; see [checkout.DefaultKey].
 var Identity = Columns[checkout.Checkout]{
 	{Name: "id", Field: func(c *checkout.Checkout) any { return &c.ID }},
 	{Name: "provider_code", Field: func(c *checkout.Checkout) any { return &c.ProviderCode }},
@@ -20,7 +20,7 @@ var Identity = Columns[checkout.Checkout]{
 		Read: "coalesce(idempotency_key, provider_code || ':' || provider_order_id)"},
 }
 
-// DefaultKeyOrder returns the order whose default idempotency key this is, and whether there can be one.
+// DefaultKeyOrder returns the order whose default idempotency key this is. ok is false if it cannot be a default key.
 func DefaultKeyOrder(provider, key string) (order string, ok bool) {
 	return strings.CutPrefix(key, checkout.DefaultKey(provider, ""))
 }
@@ -113,8 +113,8 @@ var Agreement = Columns[agreement.Agreement]{
 	{Name: "particulars", Field: func(a *agreement.Agreement) any { return (*Details)(a) }},
 }
 
-// Event is the columns of an event that the event itself holds. Beside them an outbox has its status, its attempts and
-// its lease.
+// Event is the columns of an event that the event itself contains. An outbox also has its status, its attempts and its
+// lease.
 var Event = Columns[events.Event]{
 	{Name: "id", Field: func(e *events.Event) any { return &e.ID }},
 	{Name: "checkout_id", Field: func(e *events.Event) any { return &e.CheckoutID }},

@@ -61,7 +61,7 @@ func dateText(d money.Date) string {
 	return d.String()
 }
 
-// parseDate reads what dateText wrote. A due date may be later than any date that a request may name.
+// parseDate parses the output of dateText. A due date may be later than any date that a request may contain.
 func parseDate(text string) (money.Date, error) {
 	if text == "" {
 		return money.Date{}, nil

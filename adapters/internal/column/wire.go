@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// jsonText returns v as JSON. The values of this file hold texts, numbers and booleans, which cannot fail.
+// jsonText returns v as JSON. The values of this file contain texts, numbers and booleans, which always marshal.
 func jsonText(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -71,8 +71,8 @@ func unmarshalText(v, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// detailsWire is what an agreement holds beside its figures. A program of the version before one that adds a field
-// never writes over it.
+// detailsWire is what an agreement contains besides its figures. A version that does not know a field never overwrites
+// it.
 type detailsWire struct {
 	Sandbox bool        `json:"sandbox,omitempty"`
 	Colour  string      `json:"colour,omitempty"`
@@ -98,9 +98,9 @@ type noticeWire struct {
 	NotBefore string `json:"not_before"`
 }
 
-// Details is what an agreement holds beside its figures, in a column of text as JSON: whether it is of the sandbox, the
-// provider's colour, the lender, the operator's terms, the payer's consent and the notice. An agreement
-// with none of it has "".
+// Details is what an agreement contains besides its figures, in a column of text as JSON: whether it is of the sandbox,
+// the provider's colour, the lender, the operator's terms, the payer's consent and the notice. It is "" for an
+// agreement without any of them.
 type Details agreement.Agreement
 
 func (d *Details) value() any {

@@ -26,7 +26,7 @@ type Request struct {
 	Rand        io.Reader
 }
 
-// Grant is what comes of a Request that is authorized.
+// Grant is the result of an authorized Request.
 type Grant struct {
 	Stamp     Stamp // to be recorded
 	Secrets   [][]byte
@@ -48,9 +48,9 @@ func (r Request) Check() error {
 	return err
 }
 
-// Authorize grants the request for the store with this stamp, or says why not. own returns the store's own secret. It
-// is called if the request has no secret and the store is not of production, and makes a secret for a store
-// that has none yet.
+// Authorize grants the request for the store with this stamp, or returns the reason for refusing it. own returns the
+// store's own secret. It is called if the request has no secret and the store is not of production, and it generates
+// a secret for a store that has none yet.
 func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g Grant, err error) {
 	if g.Stamp.Environment, err = CheckEnvironment(stamp.Environment, r.Environment); err != nil {
 		return g, err
@@ -74,7 +74,7 @@ func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g
 }
 
 // CheckEnvironment returns the environment to record in a store. A new store is bound to the first environment that
-// it is opened for, and is refused to the other from then on.
+// it is opened for, and cannot be opened for the other from then on.
 func CheckEnvironment(recorded, requested catalogue.Environment) (catalogue.Environment, error) {
 	switch {
 	case recorded == "":
@@ -86,8 +86,8 @@ func CheckEnvironment(recorded, requested catalogue.Environment) (catalogue.Envi
 }
 
 // MatchKey returns the fingerprint to record in a store whose recorded one is given ("" for none), and whether what
-// the store has encrypted must be encrypted again under the first secret. A store whose secret is not among the
-// Encrypter's is refused.
+// the store has encrypted must be encrypted again under the first secret. It returns an error if the store's secret
+// is not among the Encrypter's.
 func (e *Encrypter) MatchKey(recorded string) (fingerprint string, reencrypt bool, err error) {
 	all := e.Fingerprints()
 	switch {
@@ -100,7 +100,7 @@ func (e *Encrypter) MatchKey(recorded string) (fingerprint string, reencrypt boo
 		"give the secret that it was opened with before, or a new one followed by that one")
 }
 
-// NewSecret returns a secret for a store of its own: the hexadecimal text of 32 random bytes.
+// NewSecret generates a store's own secret: the hexadecimal text of 32 random bytes.
 func NewSecret(rand io.Reader) (string, error) {
 	secret := make([]byte, MinLength)
 	if _, err := io.ReadFull(rand, secret); err != nil {

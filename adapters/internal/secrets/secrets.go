@@ -1,5 +1,6 @@
-// Package secrets encrypts what a store must not keep in the clear, under keys derived from the operator's secrets, and
-// decides who may open a store: [Authorize]. The encryption is AES-256-GCM, each key derived by HKDF-SHA256.
+// Package secrets encrypts what a store must not keep in plain text, under keys derived from the operator's secrets,
+// and decides whether a store may be opened: [Request.Authorize]. It uses AES-256-GCM, with keys derived by
+// HKDF-SHA256.
 package secrets
 
 import (
@@ -119,7 +120,7 @@ func (e *Encrypter) Decrypt(ciphertext []byte, associatedData string) ([]byte, e
 	return nil, fmt.Errorf("decrypt %s: %w", associatedData, ErrDecrypt)
 }
 
-// Reencrypt encrypts again, under the first secret, what was encrypted under any.
+// Reencrypt decrypts under any of the secrets, and encrypts again under the first.
 func (e *Encrypter) Reencrypt(ciphertext []byte, associatedData string) ([]byte, error) {
 	plain, err := e.Decrypt(ciphertext, associatedData)
 	if err != nil {

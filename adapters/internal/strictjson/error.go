@@ -19,7 +19,7 @@ func (e *Error) Error() string {
 	return e.Path + " " + e.Message
 }
 
-// under returns e as the holder of the value sees it: with one more step in front of the path.
+// under returns e with one more step in front of the path.
 func (e *Error) under(step string) *Error {
 	if e.Path != "" && e.Path[0] != '[' {
 		step += "."
@@ -52,7 +52,7 @@ func step(name string) string {
 	return name
 }
 
-// isOdd tells whether r does not belong in a plain word.
+// isOdd reports whether r does not belong in a plain word.
 func isOdd(r rune) bool {
 	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }

@@ -47,8 +47,8 @@ func (f *Fields) Unknown(limit int) (names []string) {
 	return names
 }
 
-// OtherCase returns the names that were asked for and stand in the object in another letter case: the next reader
-// might take one for the other.
+// OtherCase returns the names that were asked for and that the object contains in another letter case: another
+// parser might accept one for the other.
 func (f *Fields) OtherCase() (names []string) {
 	for _, name := range f.known {
 		if slices.ContainsFunc(f.value.Members, func(m Member) bool {

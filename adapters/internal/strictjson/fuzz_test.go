@@ -21,8 +21,8 @@ const createBody = `{
            "instalment_amount": 53.65, "final_instalment_amount": 53.85, "first_payment_date": "2027-02-01"}
 }`
 
-// FuzzParse holds the reader to its promises: what it takes is valid UTF-8 without a name
-// given twice, and means to encoding/json exactly what it means here.
+// FuzzParse checks that what Parse accepts is valid UTF-8 without duplicate names, and has
+// exactly the same value for encoding/json.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		createBody, `{"a":1,"a":2}`, `{"a":{"A":[1e999999,-0.0,null,true]}}`, `"\ud800"`, "\xef\xbb\xbf{}", `[[[[[[[[[]]]]]]]]]`, `{} {}`,
@@ -54,7 +54,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// plain is v as encoding/json would have it. It fails the test for a name given twice, and
+// plain returns v as encoding/json represents it. It fails the test for a duplicate name, and
 // for a value nested more than depth deep.
 func plain(t *testing.T, v strictjson.Value, depth int) any {
 	if depth < 0 {

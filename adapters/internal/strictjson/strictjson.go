@@ -50,9 +50,9 @@ func (v Value) Member(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// Parse reads data as one JSON value nested at most maxDepth deep: 0 takes no array and no
-// object, 1 takes one that holds neither. Strings come out as they are written, U+0000 and
-// all. The error is an *Error and names the first fault.
+// Parse parses data as one JSON value nested at most maxDepth deep: 0 allows no array and no
+// object, 1 allows one that contains neither. Strings are returned unchanged, even with U+0000.
+// The error is an *Error and names the first fault.
 func Parse(data []byte, maxDepth int) (Value, error) {
 	if bytes.HasPrefix(data, []byte("\uFEFF")) {
 		return Value{}, &Error{Message: "must not begin with a byte order mark"}
@@ -71,10 +71,10 @@ func Parse(data []byte, maxDepth int) (Value, error) {
 type parser struct {
 	data     []byte
 	maxDepth int
-	dec      *jsontext.Decoder // refuses duplicate names and invalid UTF-8 unless told otherwise
+	dec      *jsontext.Decoder // refuses duplicate names and invalid UTF-8 by default
 }
 
-// value reads the next value, which stands inside depth arrays and objects.
+// value reads the next value, which is inside depth arrays and objects.
 func (p *parser) value(depth int) (Value, *Error) {
 	token, err := p.dec.ReadToken()
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *parser) value(depth int) (Value, *Error) {
 		return Value{Kind: Number, Text: token.String()}, nil
 	case jsontext.KindString:
 		return Value{Kind: String, Text: token.String()}, nil
-	default: // an opening bracket: the decoder lets no closing one stand where a value begins
+	default: // an opening bracket: the decoder refuses a closing one where a value begins
 		if depth >= p.maxDepth {
 			return Value{}, &Error{Message: fmt.Sprintf("must not be nested more than %d deep", p.maxDepth)}
 		}
@@ -137,7 +137,7 @@ func (p *parser) close() *Error {
 	return nil
 }
 
-// end sees to it that nothing but white space follows the value.
+// end checks that nothing but white space follows the value.
 func (p *parser) end() *Error {
 	if _, err := p.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return &Error{Message: "must be one JSON value with nothing after it"}
@@ -145,7 +145,7 @@ func (p *parser) end() *Error {
 	return nil
 }
 
-// fault puts an error of the decoder into words.
+// fault converts an error of the decoder to an Error.
 func (p *parser) fault(err error) *Error {
 	var syntax *jsontext.SyntacticError
 	switch {
@@ -161,8 +161,8 @@ func (p *parser) fault(err error) *Error {
 	return &Error{Message: "is not valid JSON at " + p.position(syntax.ByteOffset) + ": " + p.reason(syntax)}
 }
 
-// reason says why the decoder stopped. What it calls a comma at the start of a value stands, more often
-// than not, after the last one.
+// reason returns why the decoder stopped. It reports a comma at the start of a value, which is usually a
+// trailing comma after the last value.
 func (p *parser) reason(syntax *jsontext.SyntacticError) string {
 	if at := syntax.ByteOffset; at >= 0 && at < int64(len(p.data)) && p.data[at] == ',' {
 		return "a comma too many"
@@ -170,7 +170,7 @@ func (p *parser) reason(syntax *jsontext.SyntacticError) string {
 	return syntax.Err.Error()
 }
 
-// position names an offset as an editor does.
+// position returns an offset as a line and column, as an editor shows it.
 func (p *parser) position(offset int64) string {
 	before := p.data[:min(max(offset, 0), int64(len(p.data)))]
 	line := bytes.Count(before, []byte("\n")) + 1

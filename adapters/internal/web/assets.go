@@ -13,7 +13,7 @@ import (
 type asset struct {
 	name    string
 	body    []byte
-	version string // of the body: a changed file has another address
+	version string // hash of the body: a changed file has another address
 }
 
 // addAssets adds the stylesheets, scripts and icons among the files.
@@ -41,7 +41,7 @@ func (s *Site) Asset(w http.ResponseWriter, r *http.Request) {
 		s.NotFound(w, r)
 		return
 	}
-	// While versions are changing over, a page of one may ask a server of the other.
+	// During a rolling upgrade a page of one version may request an asset from a server of the other.
 	lasting := r.URL.Query().Get("v") == a.version
 	ServeAsset(w, a.name, a.body, lasting)
 }
@@ -54,7 +54,7 @@ func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
 	}
 	w.Header().Set("Cache-Control", cache)
 	w.Header().Set("Content-Type", mediaType(name))
-	_, _ = w.Write(body) // a client that went away is no fault
+	_, _ = w.Write(body) // an error means that the client hung up
 }
 
 // mediaType returns the content type of an asset, or "" for a file that is none.

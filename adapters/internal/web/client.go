@@ -22,8 +22,8 @@ func ClientNet(ctx context.Context) string {
 	return addr.String()
 }
 
-// clientIP walks X-Forwarded-For from the right, for as long as the address that wrote an
-// entry is a trusted proxy's. What is left of that may be forged.
+// clientIP walks X-Forwarded-For from the right while the address that wrote an entry is a
+// trusted proxy's. Entries further to the left may be forged.
 func clientIP(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -55,7 +55,7 @@ func parseHop(text string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// plain makes every spelling of an address one: no IPv4 within IPv6, no zone.
+// plain normalizes an address: no IPv4 within IPv6, no zone.
 func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
 func within(addr netip.Addr, nets []netip.Prefix) bool {

@@ -6,9 +6,9 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 )
 
-// Compress answers with gzip where the client accepts it: a plan of years is mostly alike, and a payer's phone may be
-// on a slow network. Compression leaks no secret by the length of the page, since what is secret in it is in its address
-// too and there are no cookies.
+// Compress answers with gzip if the client accepts it: the page of a long plan is repetitive, and a payer's phone may be
+// on a slow network. The length of a compressed page leaks no secret, because the only secret in it is also in its
+// address, and there are no cookies.
 func Compress(next http.Handler) http.Handler {
 	return must(gzhttp.NewWrapper(gzhttp.EnableZstd(false)))(next)
 }

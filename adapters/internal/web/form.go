@@ -39,9 +39,9 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request, route string, m Han
 	s.problem(w, r, http.StatusMethodNotAllowed, "")
 }
 
-// Admit reports whether a request for the page with this secret, "" where it names none, is served. Otherwise it
-// answers the request itself: where there is no secret, or the client (by its address) or the secret's
-// holder asks too often.
+// Admit reports whether to serve a request for the page with this secret ("" if the request has none). If not, it
+// answers the request itself: 404 without a secret, and 429 if the client's address or the secret exceeds the rate
+// limit.
 func (s *Site) Admit(w http.ResponseWriter, r *http.Request, secret string) bool {
 	if !s.allow(w, r, s.clients, ClientNet(r.Context())) {
 		return false
@@ -50,11 +50,11 @@ func (s *Site) Admit(w http.ResponseWriter, r *http.Request, secret string) bool
 		s.NotFound(w, r)
 		return false
 	}
-	name := sha256.Sum256([]byte(secret)) // of one length, whatever comes
+	name := sha256.Sum256([]byte(secret)) // of fixed length, however long the secret
 	return s.allow(w, r, s.secrets, string(name[:]))
 }
 
-// allow counts the request under name, and answers 429 where there were too many.
+// allow counts the request under name, and answers 429 if there were too many.
 func (s *Site) allow(w http.ResponseWriter, r *http.Request, l *Limiter, name string) bool {
 	wait, ok := l.Allow(name)
 	if !ok {
@@ -72,10 +72,10 @@ func One(values url.Values, name string) string {
 	return ""
 }
 
-// ReadForm returns what the body's form holds, without the values of the address. It answers the
-// request itself, and ok is false, where the body is no form or a browser says that
-// another website sent it. There are no cookies, so that a token in the body proves enough; under
-// no-referrer browsers send "Origin: null" for our own forms, so Origin is not looked at.
+// ReadForm returns the values of the form in the body, without those of the address. If the body
+// is no form, or a browser reports that another website sent it, ReadForm answers the request
+// itself and ok is false. There are no cookies, so a token in the body is proof enough; under
+// no-referrer browsers send "Origin: null" for our own forms, so Origin is not checked.
 func (s *Site) ReadForm(w http.ResponseWriter, r *http.Request) (form url.Values, ok bool) {
 	form, status := readForm(w, r)
 	if status != http.StatusOK {

@@ -10,7 +10,7 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// other replaces every method and route that a client makes up.
+// other replaces every method and route that is not known.
 const other = "other"
 
 // SetRoute records which of a handler's routes serves the request, for Options.Observe. Only the goroutine that serves
@@ -27,7 +27,7 @@ func Routed(next http.Handler) http.Handler {
 	})
 }
 
-// withoutPattern writes a template whose one pattern has no braces without it: {id} for {id:[a-z]+}.
+// withoutPattern removes the pattern from a template: {id} for {id:[a-z]+}. There is at most one, without braces in it.
 func withoutPattern(template string) string {
 	before, rest, _ := strings.Cut(template, ":")
 	if _, after, ok := strings.Cut(rest, "}"); ok {
@@ -36,7 +36,7 @@ func withoutPattern(template string) string {
 	return template
 }
 
-// observe calls Observe with an answer.
+// observe reports an answer to Options.Observe.
 func observe(o Options, r *http.Request, info *requestInfo, a *answer, took time.Duration) {
 	if o.Observe == nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Policy is a Content-Security-Policy. Whatever it does not name is forbidden; the zero Policy forbids everything.
+// Policy is a Content-Security-Policy. It forbids everything that it does not name; the zero Policy forbids everything.
 type Policy struct {
 	Styles     bool     // stylesheets of this server
 	Scripts    bool     // scripts of this server
@@ -16,7 +16,7 @@ type Policy struct {
 	Frames     []string // origins that may frame the page; none: no page may
 }
 
-// String writes the policy as the header has it.
+// String returns the policy as the value of the header.
 func (p Policy) String() string {
 	directives := []string{"default-src 'none'"}
 	allow := func(directive string, allowed bool, sources ...string) {
@@ -46,9 +46,8 @@ func (p Policy) String() string {
 	return strings.Join(directives, "; ")
 }
 
-// setPageHeaders keeps a page to itself: out of caches, referrers, indexes and foreign frames, and with nothing in it
-// but what this server serves. There is no Cross-Origin-Opener-Policy, which would cut the page off from the window that
-// opened it.
+// setPageHeaders keeps a page out of caches, referrers, indexes and foreign frames, and lets it load only what this
+// server serves. There is no Cross-Origin-Opener-Policy, which would cut the page off from the window that opened it.
 func setPageHeaders(h http.Header, p Policy) {
 	h.Set("Content-Security-Policy", p.String())
 	h.Set("Cache-Control", "no-store")

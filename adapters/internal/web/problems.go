@@ -8,13 +8,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// problem is what a payer reads when there is no page to show.
+// problem is the text of an error page for the payer.
 type problem struct {
 	Title string
 	Text  string
 }
 
-// problems has a page for every status that is answered without a page of its own.
+// problems has an error page for every status that has no page of its own.
 var problems = map[int]problem{
 	http.StatusBadRequest: {"The form could not be read",
 		"Go back to the page before this one and send the form again."},
@@ -38,8 +38,8 @@ var problems = map[int]problem{
 		"Nothing is lost. Wait a few seconds, then try again."},
 }
 
-// Fail answers with the page for an error of the service. An error that is no refusal is logged, and the page shows only
-// the request id.
+// Fail answers with the error page for an error of the service. An error that is no refusal is logged, and the page
+// shows only the request id.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	refusal, _ := errors.AsType[*checkout.Error](err)
 	if refusal == nil || PageStatus(refusal.Code) == 0 {
@@ -59,21 +59,21 @@ func Refused(err error, codes ...checkout.Code) bool {
 	return ok && slices.Contains(codes, refusal.Code)
 }
 
-// Broken answers that something went wrong: for Wrap.
+// Broken answers 500. It is the failed handler of Wrap.
 func (s *Site) Broken(w http.ResponseWriter, r *http.Request) {
 	s.problem(w, r, http.StatusInternalServerError, RequestID(r.Context()))
 }
 
-// NotFound answers with the one page for every address and token that means nothing here.
+// NotFound answers with the one page for every unknown address and token.
 func (s *Site) NotFound(w http.ResponseWriter, r *http.Request) {
 	s.problem(w, r, http.StatusNotFound, "")
 }
 
-// passing are the problems that may be over when the same page is asked for again.
-var passing = []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
+// retryable is the statuses after which a request for the same page may succeed.
+var retryable = []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 
-// problem answers with the page for a status. The reference is for a payer to quote. A page that was only
-// read can be tried again by a link to itself: an empty one, which does not repeat the token of its address.
+// problem answers with the error page for a status. The reference is for a payer to quote. After a GET the page has a
+// link to retry it: an empty link, which does not repeat the token of the address.
 func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, reference string) {
 	p := problems[status]
 	s.Show(w, r, "error.html", View{
@@ -83,7 +83,7 @@ func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, refer
 			problem
 			Reference string
 			Again     bool
-		}{p, reference, reads(r) && slices.Contains(passing, status)},
+		}{p, reference, reads(r) && slices.Contains(retryable, status)},
 	})
 }
 

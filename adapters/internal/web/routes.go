@@ -7,8 +7,8 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// Methods returns the methods that the router has for the request's path, as the Allow
-// header of a 405 lists them.
+// Methods returns the methods that the router has for the request's path, in the form of
+// the Allow header of a 405.
 func Methods(router *mux.Router, r *http.Request) string {
 	var allowed []string
 	for _, method := range []string{

@@ -20,8 +20,8 @@ type SiteConfig struct {
 	RateLimit float64 // requests a second of one client, and for one secret, in bursts of twice that; 0 for no limit
 }
 
-// Site shows the pages of one handler: with one layout, with headers that keep a page to itself, with pages that say
-// what went wrong, and with its assets. It is safe for concurrent use.
+// Site renders the pages of one handler with one layout and with security headers, and serves its error pages and its
+// assets. It is safe for concurrent use.
 type Site struct {
 	Options
 	SiteConfig
@@ -36,14 +36,14 @@ type Site struct {
 type View struct {
 	Status  int
 	Title   string       // of the document; the content has the heading
-	Brand   string       // whose page it is; "" for no one's
+	Brand   string       // display name of the page's owner; "" for none
 	Logo    template.URL // the brand's, as a picture in a data URL; "" for its initial
-	Sandbox bool         // say that nothing here is real
+	Sandbox bool         // show that nothing here is real
 	Styles  []string     // addresses of further stylesheets
 	Frames  []string     // origins that may frame the page; none: no page may
 	FormsTo []string     // origins beside the server's own to which a form of the page may lead
-	Script  string       // asset to run; the page must not need it
-	Notify  []string     // origins, for the script
+	Script  string       // asset to run; the page must work without it
+	Notify  []string     // origins that the script notifies
 	Data    any          // for the content
 }
 
@@ -92,7 +92,7 @@ func (s *Site) addPages(layout *template.Template, files fs.FS) {
 // Path returns the address of a path of the service, under its base URL.
 func (s *Site) Path(path string) string { return s.base + path }
 
-// Show answers with the page of that file name. The page is whole or it is not sent.
+// Show answers with the page of that file name. A page that cannot be rendered whole is not sent.
 func (s *Site) Show(w http.ResponseWriter, r *http.Request, name string, v View) {
 	var body bytes.Buffer
 	if err := s.pages[name].Execute(&body, v); err != nil {
@@ -103,7 +103,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, name string, v View)
 	setPageHeaders(w.Header(), v.policy())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(v.Status)
-	_, _ = w.Write(body.Bytes()) // a client that went away is no fault
+	_, _ = w.Write(body.Bytes()) // an error means that the client hung up
 }
 
 // Redirect sends the browser on to url, by GET.
@@ -112,11 +112,11 @@ func (s *Site) Redirect(w http.ResponseWriter, r *http.Request, url string) {
 	http.Redirect(w, r, url, http.StatusSeeOther)
 }
 
-// Isolate returns a text as HTML in which each of the names, which come from outside, stands in a <bdi>: a name that is
-// written from right to left does not reorder the words around it.
+// Isolate returns a text as HTML in which each of the names, which come from outside, is put in a <bdi>, so that a name
+// that is written from right to left does not reorder the words around it.
 func Isolate(text string, names ...string) template.HTML {
 	var b strings.Builder
-	plain := 0 // where the text begins that is not written yet
+	plain := 0 // start of the text that is not written yet
 	for i := 0; i < len(text); {
 		name := ""
 		for _, n := range names {
@@ -135,10 +135,10 @@ func Isolate(text string, names ...string) template.HTML {
 	return template.HTML(b.String() + template.HTMLEscapeString(text[plain:]))
 }
 
-// words writes a list as one attribute holds it.
+// words joins a list into the value of one attribute.
 func words(list []string) string { return strings.Join(list, " ") }
 
-// must is for the embedded files, which cannot fail to be read once they have been.
+// must panics on an error. It is for the embedded files, which are part of the program.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic("web: " + err.Error())

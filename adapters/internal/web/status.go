@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// status is how a refusal is answered; 0 where it cannot be met.
+// status is how a refusal is answered; 0 where the refusal cannot occur.
 type status struct {
 	api  int // by the JSON API
 	page int // by the payer's pages
@@ -32,16 +32,16 @@ var statuses = map[checkout.Code]status{
 	checkout.CodeBusy:               {http.StatusServiceUnavailable, http.StatusServiceUnavailable},
 }
 
-// APIStatus returns the status with which the JSON API answers a refusal; 0 for one that it cannot meet.
+// APIStatus returns the status with which the JSON API answers a refusal; 0 for one that cannot occur there.
 func APIStatus(code checkout.Code) int { return statuses[code].api }
 
-// PageStatus returns the status of the page that answers a refusal; 0 for one that no page can meet.
+// PageStatus returns the status of the page that answers a refusal; 0 for one that cannot occur on a page.
 func PageStatus(code checkout.Code) int { return statuses[code].page }
 
-// BusyFor is how long a client waits before it asks a busy service again.
+// BusyFor is how long a client should wait before it retries a request to a busy service.
 const BusyFor = time.Second
 
-// SetRetryAfter asks the client for a pause of whole seconds, at least one.
+// SetRetryAfter sets Retry-After to the wait in whole seconds, at least one.
 func SetRetryAfter(h http.Header, wait time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second))))
 }

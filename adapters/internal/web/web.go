@@ -1,6 +1,6 @@
 // Package web is what the service's HTTP handlers have in common: the request id, the client's address, security
-// headers, the access log, panics and rate limits; the status of every refusal; and the site that the payer's pages are
-// shown by.
+// headers, the access log, panics and rate limits; the status of every refusal; and the site that renders the payer's
+// pages.
 package web
 
 import (
@@ -20,17 +20,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options is how requests are served. Now and Rand must be safe for concurrent use; where
-// they or Log are nil, it is the real clock, the system's randomness, and no log.
+// Options is how requests are served. Now and Rand must be safe for concurrent use; if they
+// or Log are nil, the defaults are the real clock, the system's randomness, and no log.
 type Options struct {
 	Log            *slog.Logger
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
-	BaseURL        string         // whose path is taken off the requests' paths
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
+	BaseURL        string         // its path is stripped from the requests' paths
 	Now            func() time.Time
 	Rand           io.Reader
 	// Observe is called with every answer, concurrently; it must not block. It may be nil. The method is one that
-	// HTTP defines and the route one of a handler's few, with {names} for what varies, or either is
-	// "other": nothing that a client makes up comes through.
+	// HTTP defines, and the route is one of the handler's, with {names} for its variables; anything else is
+	// "other", so that a client cannot make up values.
 	Observe func(method, route string, status int, took time.Duration)
 }
 
@@ -58,7 +58,7 @@ func BasePath(baseURL string) string {
 	return strings.TrimRight(u.Path, "/")
 }
 
-// requestInfo is what is known of one request while it is served.
+// requestInfo is what is known about a request while it is served.
 type requestInfo struct {
 	id       string
 	client   netip.Addr
@@ -79,18 +79,18 @@ func infoOf(ctx context.Context) *requestInfo {
 // RequestID returns the id that Wrap gave the request, req_<uuid>, or "" outside of Wrap.
 func RequestID(ctx context.Context) string { return infoOf(ctx).id }
 
-// SetProvider records whose request it is, for the access log. Only the goroutine that serves
+// SetProvider records the provider of the request, for the access log. Only the goroutine that serves
 // the request may call it.
 func SetProvider(ctx context.Context, code string) { infoOf(ctx).provider = code }
 
-// Wrap gives every request an id of its own, takes the base path off, sets the headers that all answers have, observes
-// it and logs one line for it: never a query, a body or a header. A panic is logged with its stack and answered by
-// failed, or by breaking the connection if the answer had begun.
+// Wrap gives every request an id, strips the base path, sets the headers that all answers have, observes the request
+// and logs one line for it: never a query, a body or a header. A panic is logged with its stack and answered by
+// failed, or by closing the connection if the answer had begun.
 //
 // An answer has X-Request-Id and nosniff; it is not cached and not framed unless next says
 // otherwise by setting Cache-Control and Content-Security-Policy itself.
 //
-// Inside another Wrap a request keeps its id and is logged once: then only panics are this one's.
+// Inside another Wrap a request keeps its id and is logged once, and the inner Wrap handles only panics.
 func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 	base := BasePath(o.BaseURL)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +116,7 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 	})
 }
 
-// serve serves one request, and answers for a panic.
+// serve serves one request, and answers it if the handler panics.
 func (o Options) serve(a *answer, r *http.Request, info *requestInfo, next http.Handler, failed http.HandlerFunc) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -126,7 +126,7 @@ func (o Options) serve(a *answer, r *http.Request, info *requestInfo, next http.
 	next.ServeHTTP(a, r)
 }
 
-// withoutBase returns the request with the base path taken off. A proxy in front may have done that already.
+// withoutBase returns the request with the base path stripped. A proxy in front may have done that already.
 func withoutBase(r *http.Request, base string) *http.Request {
 	path, ok := strings.CutPrefix(r.URL.Path, base)
 	if base == "" || !ok || path != "" && path[0] != '/' {
@@ -138,7 +138,7 @@ func withoutBase(r *http.Request, base string) *http.Request {
 	return &short
 }
 
-// setHeaders sets what every answer has.
+// setHeaders sets the headers of every answer.
 func (o Options) setHeaders(h http.Header, r *http.Request, id string) {
 	h.Set("X-Request-Id", id)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -148,30 +148,30 @@ func (o Options) setHeaders(h http.Header, r *http.Request, id string) {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	if len(r.TransferEncoding) > 0 {
-		// net/http drops a Content-Length beside it in silence. A proxy that went by that
-		// one would take the rest of the connection for another client's (RFC 9112, section 6.1).
+		// net/http silently ignores a Content-Length beside it. A proxy that used the Content-Length
+		// would treat the rest of the connection as another client's (RFC 9112, section 6.1).
 		h.Set("Connection", "close")
 	}
 }
 
-// answerPanic answers for a handler that panicked with v. The client learns the request id only.
+// answerPanic answers for a handler that panicked with v. The client sees only the request id.
 func (o Options) answerPanic(a *answer, r *http.Request, info *requestInfo, v any, failed http.HandlerFunc) {
 	if v == http.ErrAbortHandler {
-		panic(v) // a handler's way to break the connection, not a fault
+		panic(v) // a handler's way to close the connection, not a fault
 	}
 	o.Log.ErrorContext(r.Context(), "panic",
 		slog.String("panic", fmt.Sprint(v)),
 		slog.String("stack", string(debug.Stack())))
 	if a.status != 0 {
-		panic(http.ErrAbortHandler) // half an answer must not pass for a whole one
+		panic(http.ErrAbortHandler) // half an answer must not look complete
 	}
 	clear(a.Header()) // what the handler set does not describe this answer
 	o.setHeaders(a.Header(), r, info.id)
 	failed(a, r)
 }
 
-// LogHandler returns a handler that adds the request id of the context to every record. One that does so already is
-// returned as it is.
+// LogHandler returns a handler that adds the request id of the context to every record. A handler that already does
+// so is returned unchanged.
 func LogHandler(next slog.Handler) slog.Handler {
 	if _, done := next.(withRequestID); done {
 		return next
@@ -197,13 +197,13 @@ func (h withRequestID) WithGroup(name string) slog.Handler {
 	return withRequestID{h.Handler.WithGroup(name)}
 }
 
-// How much of a path, in bytes, the access log keeps.
+// How many bytes of a path, and of a segment of it, the access log keeps.
 const (
 	maxPath    = 256
-	maxSegment = 64 // no id of ours is longer
+	maxSegment = 64 // longer than any id of the service
 )
 
-// loggedPath is the path in its escaped form, so that nothing in it can forge a line. A segment that is
+// loggedPath returns the path in its escaped form, so that nothing in it can forge a line. A segment that is
 // longer than any id is left out: it may be a setup token or an API key in the wrong place.
 func loggedPath(u *url.URL) string {
 	segments := strings.Split(u.EscapedPath(), "/")

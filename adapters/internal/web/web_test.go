@@ -16,7 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
-// clock is a time that a test moves by hand.
+// clock is a clock that the test advances.
 type clock struct{ now time.Time }
 
 func newClock() *clock                   { return &clock{time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)} }
@@ -31,13 +31,13 @@ func options(log io.Writer, c *clock) web.Options {
 	}.Complete()
 }
 
-// failed answers as a handler does after a panic.
+// failed is the failed handler of these tests.
 func failed(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusInternalServerError)
 	io.WriteString(w, "failed "+web.RequestID(r.Context()))
 }
 
-// lines reads a JSON log.
+// lines parses a JSON log.
 func lines(t *testing.T, log *bytes.Buffer) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -108,7 +108,7 @@ func TestPanicIsAnsweredAndLoggedWithoutTellingTheClient(t *testing.T) {
 		t.Errorf("answer %d %q, want 500 and the request id alone", w.Code, w.Body)
 	}
 	if got := w.Header().Get("Location"); got != "" {
-		t.Errorf("Location = %q is left of the answer that was not given", got)
+		t.Errorf("Location = %q, left over from the answer of the handler that panicked", got)
 	}
 	all := lines(t, &log)
 	if len(all) != 2 {

@@ -1,14 +1,14 @@
 package bench_test
 
-// The benchmarks of this folder measure the service as its clients meet it, over HTTP on the loopback interface, as
-// ratios of what the machine allows at most (see floor), in one run:
+// The benchmarks of this folder measure the service as its clients see it, over HTTP on the loopback interface, as
+// ratios of the most that the machine allows (see floor), in one run:
 //
 //	go test -bench 'Create|Replay|Get|Confirm' ./cmd/provider-checkout/bench
 //
-// Of ours and of the floor they report answers a second (/s), the time within which 99 of 100 came
-// (p99-ms) and the server's own processor time for each (cpu-µs); and how many times the floor's each is
-// (x-floor, p99-x-floor, cpu-x-floor). ours-peak-MB is the most memory that the service had up to then.
-// With a PostgreSQL the server's processor time is not counted. Nothing here fails for being slow.
+// For the service and for the floor they report answers a second (/s), the 99th percentile of the latency
+// (p99-ms) and the server's CPU time for each answer (cpu-µs); and each as a multiple of the floor's
+// (x-floor, p99-x-floor, cpu-x-floor). ours-peak-MB is the service's peak memory so far. The CPU time of a
+// PostgreSQL server is not counted. No benchmark fails because it is slow.
 
 import (
 	"bytes"
@@ -45,8 +45,8 @@ func BenchmarkCreate(b *testing.B) {
 	})
 }
 
-// BenchmarkCreateNaive shows what it is worth that the service commits together what comes together: its
-// opponent is the floor that commits each request alone.
+// BenchmarkCreateNaive shows the gain of batching commits: it compares with the floor that commits each
+// request alone.
 func BenchmarkCreateNaive(b *testing.B) {
 	dir := b.TempDir()
 	s := fill(b, "sqlite:"+filepath.Join(dir, "store.db"), 0, 0)
@@ -79,8 +79,8 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// BenchmarkConfirm has nothing to be compared with: no machine has a limit for agreements that are drawn.
-// The students' names have macrons.
+// BenchmarkConfirm is compared with nothing: there is no floor for the rendering of agreements. The students'
+// names have macrons.
 func BenchmarkConfirm(b *testing.B) {
 	onEachStore(b, func(b *testing.B, place func() string) {
 		s := fill(b, place(), 0, 9000)
@@ -88,7 +88,7 @@ func BenchmarkConfirm(b *testing.B) {
 	})
 }
 
-// BenchmarkConfirmAgain compares with the floor's replay, as both are a look at what is on file.
+// BenchmarkConfirmAgain compares with the floor's replay, because both only look up what is stored.
 func BenchmarkConfirmAgain(b *testing.B) {
 	onEachStore(b, func(b *testing.B, place func() string) {
 		s := fill(b, place(), 0, 500)
@@ -139,7 +139,7 @@ func createRequest(key string, n uint64) []byte {
 	return request(key, http.MethodPost, "/v1/provider-checkouts", sandbox.Order(benchCreate, benchOrder(n)))
 }
 
-// creates are creates of ever new orders.
+// creates returns creates of new orders, without end.
 func creates(key string) errand {
 	first := createRequest(key, newOrders)
 	at := bytes.Index(first, []byte(benchOrder(newOrders)))
@@ -151,7 +151,7 @@ func creates(key string) errand {
 	}
 }
 
-// replays are creates of the orders below onFile.
+// replays returns creates of the orders below onFile.
 func replays(key string) [][]byte {
 	all := make([][]byte, onFile)
 	for n := range all {
@@ -176,7 +176,7 @@ func idsOf(stored []checkout.Checkout) []string {
 	return ids
 }
 
-// confirms are confirms of the checkouts that are ready for it.
+// confirms returns confirms of the checkouts that are ready.
 func (s *benchStore) confirms(b *testing.B) [][]byte {
 	b.Helper()
 	all := make([][]byte, len(s.ready))
@@ -202,13 +202,13 @@ func (s *benchStore) confirms(b *testing.B) [][]byte {
 	return all
 }
 
-// inTurn are requests one after the other, for ever.
+// inTurn returns the requests in turn, without end.
 func inTurn(requests [][]byte) errand {
 	var n atomic.Uint64
 	return func(to []byte) []byte { return append(to, requests[n.Add(1)%uint64(len(requests))]...) }
 }
 
-// once are requests one after the other, each one time.
+// once returns each request once.
 func once(requests [][]byte) errand {
 	var n atomic.Int64
 	return func(to []byte) []byte {

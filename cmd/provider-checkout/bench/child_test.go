@@ -22,19 +22,19 @@ func TestMain(m *testing.M) {
 	floorMain()
 }
 
-// child is a server in a process of its own: what is measured has its own heap, collector and processor time.
+// child is a server in a process of its own, so that it has its own heap, garbage collector and CPU time.
 type child struct {
 	addr string
 	pid  int
 	stop func()
 }
 
-// untilStdinEnds runs a program that gets SIGTERM when standard input ends. That is when the benchmark ends,
-// however it ends.
+// untilStdinEnds runs a program that gets SIGTERM when standard input ends, which is when the benchmark ends,
+// even if it is killed.
 const untilStdinEnds = `exec 3<&0 </dev/null; { cat <&3 && kill $$; } >/dev/null & exec "$0" "$@" 3<&-`
 
 // startChild starts a server and waits until it accepts a connection. The command is given --addr and a free port.
-// Its log is discarded: where the log goes is not the service's cost.
+// Its log is discarded: writing the log somewhere is not a cost of the service.
 func startChild(b *testing.B, server *exec.Cmd) *child {
 	b.Helper()
 	addr := freeAddr(b)
@@ -89,11 +89,11 @@ func freeAddr(b *testing.B) string {
 	return ln.Addr().String()
 }
 
-// cpu returns the processor time that the child has used, in steps of 10 ms; 0 where the
-// system has no /proc.
+// cpu returns the CPU time that the child has used, in steps of 10 ms; 0 if the system has no
+// /proc.
 func (c *child) cpu() time.Duration {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid))
-	_, after, _ := strings.Cut(string(stat), ") ") // the name of the program may hold blanks
+	_, after, _ := strings.Cut(string(stat), ") ") // the name of the program may contain spaces
 	fields := strings.Fields(after)
 	if len(fields) < 13 {
 		return 0
@@ -103,8 +103,8 @@ func (c *child) cpu() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// peak returns the most memory that the child has had resident, in megabytes; 0 where the
-// system has no /proc.
+// peak returns the child's peak resident memory, in megabytes; 0 if the system has no
+// /proc.
 func (c *child) peak() float64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.pid))
 	_, after, _ := strings.Cut(string(status), "VmHWM:")

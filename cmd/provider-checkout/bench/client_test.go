@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// benchClient keeps one HTTP/1.1 connection, on which it sends a request, reads the answer and sends the
-// next. It knows just enough of HTTP to take little of the processor that it shares with the server.
+// benchClient has one HTTP/1.1 connection, on which it sends a request, reads the answer and sends the
+// next. It implements as little of HTTP as possible, because it shares the CPU with the server.
 type benchClient struct {
 	conn net.Conn
 	in   *bufio.Reader
-	out  []byte // the request, written over by the next
+	out  []byte // the request; the next one overwrites it
 }
 
-// dial connects so many clients until the end of the benchmark.
+// dial connects a number of clients until the end of the benchmark.
 func dial(b *testing.B, addr string, clients int) []*benchClient {
 	b.Helper()
 	all := make([]*benchClient, clients)
@@ -74,7 +74,7 @@ func (c *benchClient) skipHeader() (size int, err error) {
 // errand overwrites to with the next request and returns it, or nil if there is none left. It is called concurrently.
 type errand func(to []byte) []byte
 
-// round is what a number of clients did within a time.
+// round is the result of a number of clients in a period.
 type round struct {
 	took  []time.Duration // each answer
 	whole time.Duration
@@ -83,7 +83,7 @@ type round struct {
 // rate returns the answers a second.
 func (r round) rate() float64 { return float64(len(r.took)) / r.whole.Seconds() }
 
-// goRound has the clients run errands for a time, or until there are none left.
+// goRound has the clients run errands for the given time, or until there are none left.
 func goRound(b *testing.B, clients []*benchClient, next errand, status string, length time.Duration) (r round) {
 	b.Helper()
 	var together sync.WaitGroup

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A benchmark is so many pairs of rounds of this length, after one of each that does not count.
+// A benchmark is this many pairs of rounds of this length, after a pair that does not count.
 const (
 	roundPairs  = 5
 	roundLength = 400 * time.Millisecond
 	warmUp      = 150 * time.Millisecond
 )
 
-// contender is a server and what is asked of it.
+// contender is a server and the requests that it gets.
 type contender struct {
 	*child
 	name   string // as the metrics call it
@@ -27,9 +27,9 @@ type contender struct {
 	used    time.Duration // of the processor
 }
 
-// compare reports how fast ours is at 1, 16 and 64 clients, and how fast as a multiple of other, which
-// may be nil. Their rounds take turns, so that whatever else the machine does meets both alike;
-// the processor time of an answer is what such a neighbour disturbs least.
+// compare reports the speed of ours with 1, 16 and 64 clients, and its ratio to other, which may be
+// nil. Their rounds alternate, so that other load on the machine affects both alike. The CPU time of
+// an answer is affected least by such load.
 func compare(b *testing.B, ours, other *contender) {
 	for _, clients := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
@@ -52,7 +52,7 @@ func compare(b *testing.B, ours, other *contender) {
 	}
 }
 
-// begin connects the clients and has the server warm.
+// begin connects the clients and warms the server up.
 func (c *contender) begin(b *testing.B, clients int) {
 	b.Helper()
 	c.clients = dial(b, c.addr, clients)
@@ -97,10 +97,10 @@ func (c *contender) report(b *testing.B) {
 	b.ReportMetric(c.peak(), c.name+"-peak-MB")
 }
 
-// perAnswer returns the processor time that the server used for each answer.
+// perAnswer returns the CPU time that the server used for each answer.
 func (c *contender) perAnswer() time.Duration { return c.used / time.Duration(max(1, len(c.took))) }
 
-// p99 returns the time within which 99 of 100 answers came.
+// p99 returns the 99th percentile of the latency.
 func (c *contender) p99() time.Duration {
 	sorted := slices.Sorted(slices.Values(c.took))
 	if len(sorted) == 0 {

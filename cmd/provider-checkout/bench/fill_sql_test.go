@@ -40,8 +40,8 @@ func copying(table string, columns []string, values map[string]string) string {
 		table, strings.Join(columns, ", "), strings.Join(from, ", "))
 }
 
-// copyBatch is how many rows go into a table before the next table has its turn, so that their pages alternate in a
-// file as they do in one that grows slowly.
+// copyBatch is how many rows are copied into a table before the next table's, so that their pages alternate in the
+// file as in one that grows slowly.
 const copyBatch = 20_000
 
 // eachBatch passes the numbers from 1 to n to copy, some at a time.
@@ -54,7 +54,7 @@ func eachBatch(b *testing.B, n int, copy func(first, last int) error) {
 	}
 }
 
-// The nth checkout has an id and an order that SQL and Go make alike, and was made in the nth millisecond.
+// The nth checkout has an id and an order that SQL and Go compute alike, and was created in the nth millisecond.
 const grownSince = 1_700_000_000_000
 
 func grownID(n int) string { return fmt.Sprintf("TUI-%d-%016d", grownSince+n, n) }
@@ -132,7 +132,7 @@ func (f sqliteFiller) size(b *testing.B) float64 {
 // postgresFiller is the address of a database in PostgreSQL.
 type postgresFiller string
 
-// on does something with a connection to the database.
+// on calls do with a connection to the database.
 func (s postgresFiller) on(b *testing.B, do func(ctx context.Context, conn *pgx.Conn) error) {
 	b.Helper()
 	ctx := context.WithoutCancel(b.Context())

@@ -50,14 +50,14 @@ func benchCommand(order string) checkout.Create {
 	}
 }
 
-// benchOrder names the nth order. One says nothing of the next, as those of real providers may not: each
-// falls elsewhere into an index. Numbers below 2^32 have different names.
+// benchOrder names the nth order. The names are not in sequence, as a real provider's may not be, so that they
+// are spread over an index. Numbers below 2^32 have different names.
 func benchOrder(n uint64) string { return fmt.Sprintf("%016x", n*2654435761%(1<<32)) }
 
 // Orders that a benchmark makes have numbers from newOrders on; what a store is filled with has those below.
 const newOrders = 1 << 31
 
-// benchStore is a filled store that nobody serves yet.
+// benchStore is a filled store that is not served yet.
 type benchStore struct {
 	program proc.Binary
 	spec    string // as --store takes it
@@ -90,7 +90,7 @@ func openStore(b *testing.B, spec string) (db records) {
 	return db
 }
 
-// fill makes a store with so many checkouts that wait for their setup, and so many that may be confirmed.
+// fill makes a store with open checkouts that wait for their setup, and ready ones that may be confirmed.
 func fill(b *testing.B, spec string, open, ready int) *benchStore {
 	b.Helper()
 	ctx := b.Context()
@@ -114,7 +114,7 @@ func fill(b *testing.B, spec string, open, ready int) *benchStore {
 	return s
 }
 
-// setUpByNow completes the payer's bank setup, long enough ago for nothing to happen to it any more.
+// setUpByNow completes the payer's bank setup, long enough ago that its state is final.
 func setUpByNow(c *checkout.Checkout) {
 	c.Setup = checkout.Setup{Try: 1, BillingRequestID: "BR" + c.OrderID, Observation: checkout.Observation{
 		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateActive, Authorisation: checkout.Authorised,
@@ -130,7 +130,7 @@ func insertMany(b *testing.B, db ports.Checkouts, ring checkout.Keyring, first, 
 	stored := make([]checkout.Checkout, n)
 	var next atomic.Int64
 	var together sync.WaitGroup
-	for range 128 { // for the store commits together what comes together
+	for range 128 { // the store batches concurrent commits
 		together.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				made := opening(ring, benchOrder(uint64(first)+uint64(i)), now)

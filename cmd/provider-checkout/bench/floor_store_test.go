@@ -12,9 +12,9 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// openFloor opens where a floor keeps its rows: sqlite:PATH, which commits together what waits together,
-// naive:PATH, which commits each row alone, or the URL of a PostgreSQL, to which each row is one
-// statement: its server commits together by itself.
+// openFloor opens the floor's store: sqlite:PATH, which batches commits, naive:PATH, which commits each
+// row alone, or the URL of a PostgreSQL, which gets one statement for each row and batches commits
+// itself.
 func openFloor(ctx context.Context, store string) (floorRows, error) {
 	kind, path, _ := strings.Cut(store, ":")
 	switch kind {
@@ -43,7 +43,7 @@ type floorFile struct {
 	insert  *sql.Stmt // on the writer, as found is
 	found   *sql.Stmt
 	state   *sql.Stmt
-	ready   chan struct{} // has one value while something waits
+	ready   chan struct{} // has one value while writes wait
 	mu      sync.Mutex
 	waiting []*floorWrite
 }
@@ -86,7 +86,7 @@ func (f *floorFile) put(_ context.Context, r *floorRow) error {
 	return <-w.done
 }
 
-// work commits whatever came while the last commit was on its way to the disk.
+// work commits the rows that arrived during the previous commit.
 func (f *floorFile) work() {
 	for range f.ready {
 		f.mu.Lock()

@@ -23,10 +23,9 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// The floor is the least that still creates a checkout durably: it routes, decodes, checks the maths, has
-// one row on the disk and answers. It knows no replay's intent, no event, no agreement and no log; a
-// machine does not create checkouts faster with the same router and driver, so the service is
-// measured as a ratio of it.
+// The floor is the least that still creates a checkout durably: it routes, decodes, checks the maths,
+// stores one row and answers. It has no intents, events, agreements or log. With the same router and driver
+// a machine cannot create checkouts faster, so the service is measured as a ratio of it.
 
 // startFloor starts a floor over a store: see openFloor. The key is the only one that it takes.
 func startFloor(b *testing.B, store, key string) *child {
@@ -37,7 +36,7 @@ func startFloor(b *testing.B, store, key string) *child {
 }
 
 func floorMain() {
-	debug.SetGCPercent(400) // as main does: the collector is not what is compared
+	debug.SetGCPercent(400) // as in main, so that the comparison is not about the garbage collector
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() { os.Exit(0) })
@@ -70,9 +69,9 @@ type floorRow struct {
 	found            bool // the order had a row, whose id and token are these
 }
 
-// floorRows is where the floor keeps it.
+// floorRows is the floor's store.
 type floorRows interface {
-	// put has the row on the disk when it returns nil, or finds the one that the order has.
+	// put stores the row durably, or finds the one that the order already has.
 	put(ctx context.Context, r *floorRow) error
 	status(ctx context.Context, id string) (string, error)
 	close() error

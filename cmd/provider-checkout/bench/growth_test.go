@@ -13,18 +13,18 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// checkoutsVariable is how many checkouts BenchmarkGrowth has on file, or several numbers with commas between.
+// checkoutsVariable is how many checkouts BenchmarkGrowth stores, or several numbers separated by commas.
 const checkoutsVariable = "PROVIDER_CHECKOUT_BENCH_CHECKOUTS"
 
-// few is how many checkouts the store has that a grown one is compared with.
+// few is the number of checkouts in the store that a grown one is compared with.
 const few = 10_000
 
-// BenchmarkGrowth shows what grows with the checkouts on file: 100,000, or as many as the environment says.
+// BenchmarkGrowth shows what grows with the number of stored checkouts: 100,000, or the number in the environment.
 //
 //	PROVIDER_CHECKOUT_BENCH_CHECKOUTS=1000000 go test -bench Growth -timeout 0 ./cmd/provider-checkout/bench
 //
-// Creates, replays and gets are compared with those on a store with few; what is on file is in the
-// system's memory, as it is where this has just written it.
+// Creates, replays and gets are compared with those on a store with few. The files are in the page cache,
+// because they have just been written.
 func BenchmarkGrowth(b *testing.B) {
 	numbers := "100000"
 	if given := os.Getenv(checkoutsVariable); given != "" {
@@ -73,8 +73,8 @@ type grown struct {
 	create errand        // creates of orders that it does not have yet
 }
 
-// sample is the numbers of few checkouts from all over the file: of so few whatever the store has, for
-// more would not stay in the client's part of the processor's cache, to the cost of the server's.
+// sample returns the numbers of few checkouts from the whole file. The number does not depend on the size of the
+// store, because the requests for more would take CPU cache away from the server.
 func (g *grown) sample() []int {
 	numbers := make([]int, few)
 	for i := range numbers {
@@ -97,8 +97,8 @@ func (g *grown) replays() (all [][]byte) {
 	return all
 }
 
-// grow makes a store in which one checkout is stored by the store itself and copied n times by SQL, which is some
-// ten times as fast: with an id, an order and an event of its own each.
+// grow makes a store in which one checkout is stored by the store itself and copied n times by SQL, which is about
+// ten times as fast. Each copy has its own id, order and event.
 func grow(b *testing.B, spec string, n int) *grown {
 	b.Helper()
 	g := &grown{benchStore: fill(b, spec, 1, 0), bulkFiller: newBulkFiller(spec), n: n}
@@ -109,7 +109,7 @@ func grow(b *testing.B, spec string, n int) *grown {
 	return g
 }
 
-// agreementSize is how much a confirm of 52 instalments adds to a checkout: its agreement, PDF and two events.
+// agreementSize measures how much a confirm of 52 instalments adds to a checkout: its agreement, PDF and two events.
 func agreementSize(b *testing.B, spec string) {
 	s, on := fill(b, spec, 0, 500), newBulkFiller(spec)
 	before := on.size(b)
@@ -119,7 +119,7 @@ func agreementSize(b *testing.B, spec string) {
 	alone(b, (on.size(b)-before)/float64(len(s.ready)), "bytes/agreement")
 }
 
-// alone is a metric that an operation's own time says nothing of.
+// alone reports one metric, without the time of an operation, which would mean nothing.
 func alone(b *testing.B, value float64, unit string) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
@@ -138,7 +138,7 @@ func (g *grown) opens(b *testing.B) {
 	b.ReportMetric(float64(g.n)/g.filled.Seconds(), "filled/s")
 }
 
-// starts is from the start of a process to its first answer, which is a get.
+// starts measures the time from the start of a process to its first answer, to a get.
 func (g *grown) starts(b *testing.B) {
 	var took []float64
 	get := gets(g.key, g.ids()[:1])[0]
@@ -156,9 +156,9 @@ func (g *grown) starts(b *testing.B) {
 	alone(b, middle(took), "ms-to-first-answer")
 }
 
-// serveIdle starts the service and waits until it has read a large file through, which it does while it serves: until
-// it has used next to nothing of the processor for longer than it rests between two tables, which is three times
-// what it took to read the first.
+// serveIdle starts the service and waits until its background integrity check of a large file has ended: until it has
+// used almost no CPU time for longer than the check's pause between two tables, which is three times as long as
+// reading the first took.
 func (g *grown) serveIdle(b *testing.B) *child {
 	b.Helper()
 	c := g.serve(b)
@@ -177,7 +177,7 @@ func (g *grown) serveIdle(b *testing.B) *child {
 	return c
 }
 
-// recovery is what a server asks every few seconds, on a store with a hundred events that a crash left behind.
+// recovery measures the query that a server makes every few seconds, with a hundred events left by a crash.
 func (g *grown) recovery(b *testing.B) {
 	db := openStore(b, g.spec)
 	defer db.Close()
@@ -195,7 +195,7 @@ func (g *grown) recovery(b *testing.B) {
 	}
 }
 
-// export reads everything on record, and reports how much more of the heap is in use at a time.
+// export reads everything on record, and reports how much more of the heap is in use meanwhile.
 func (g *grown) export(b *testing.B) {
 	db := openStore(b, g.spec)
 	defer db.Close()

@@ -6,9 +6,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 )
 
-// BenchmarkThreeProcesses shows whether processes on one PostgreSQL stand in each other's way: the creates
-// of the same number of clients, spread over three processes (three/s) and at one of them (one/s),
-// in rounds that take turns. On a machine that one process keeps busy by itself, x-one is about 1.
+// BenchmarkThreeProcesses shows whether processes on one PostgreSQL slow each other down: it measures the
+// creates of the same number of clients, spread over three processes (three/s) and at one of them (one/s), in
+// alternating rounds. On a machine that one process uses fully, x-one is about 1.
 func BenchmarkThreeProcesses(b *testing.B) {
 	const processes, clientsEach = 3, 21
 	s := fill(b, postgrestest.URL(b), 0, 0)

@@ -19,10 +19,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The tests named TestBrowser… look at the pages as a payer does, in a real browser: Debian's Chromium.
-// PROVIDER_CHECKOUT_TEST_AXE names axe-core's axe.min.js, which judges the accessibility of every
-// page; PROVIDER_CHECKOUT_TEST_BROWSER_REQUIRED=1 lets neither be missing; and
-// PROVIDER_CHECKOUT_TEST_SCREENSHOTS names a folder to put a picture of every page into.
+// The tests named TestBrowser… use the pages as a payer does, in a real browser: Debian's Chromium.
+// PROVIDER_CHECKOUT_TEST_AXE names axe-core's axe.min.js, which checks the accessibility of every
+// page; PROVIDER_CHECKOUT_TEST_BROWSER_REQUIRED=1 makes the tests fail if either is missing; and
+// PROVIDER_CHECKOUT_TEST_SCREENSHOTS names a folder for screenshots of every page.
 
 // screen is what a page is shown on.
 type screen struct {
@@ -42,7 +42,7 @@ var (
 	zoomedDesktop = screen{"desktop at 200 percent, light", 640, 450, 2, false, "light"}
 )
 
-// missing skips the test for want of a tool, or fails where none may be missing.
+// missing skips the test because a tool is missing, or fails it if the tools are required.
 func missing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("PROVIDER_CHECKOUT_TEST_BROWSER_REQUIRED") != "" {
@@ -82,7 +82,7 @@ type tab struct {
 
 	mu       sync.Mutex
 	requests []string // addresses
-	faults   []string // what the browser complained of
+	faults   []string // the browser's complaints
 }
 
 // newTab opens an empty tab.
@@ -111,14 +111,14 @@ func newTab(t *testing.T, browser context.Context, on screen, script bool) *tab 
 	return p
 }
 
-// begin has the tab report to another test, which begins with nothing heard.
+// begin makes the tab report to another test, and clears what it recorded.
 func (p *tab) begin(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.t, p.requests, p.faults = t, nil, nil
 }
 
-// hear notes what the page asks for, and what the browser complains of; that a page has a status like 404 is no fault.
+// hear records the page's requests and the browser's complaints. A page with a status like 404 is no fault.
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,13 +147,13 @@ func (p *tab) open(address string) int64 {
 	return p.leads("open the page", chromedp.Navigate(address))
 }
 
-// click clicks on what a CSS selector finds, which leads to another page, and returns that page's status.
+// click clicks on the element that a CSS selector finds, which leads to another page, and returns that page's status.
 func (p *tab) click(selector string) int64 {
 	p.t.Helper()
 	return p.leads("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
-// leads does what leads to another page.
+// leads runs steps that lead to another page, and returns that page's status.
 func (p *tab) leads(what string, steps ...chromedp.Action[chromedp.Void]) int64 {
 	p.t.Helper()
 	r, err := chromedp.RunResponse(p.ctx, steps...)
@@ -161,13 +161,13 @@ func (p *tab) leads(what string, steps ...chromedp.Action[chromedp.Void]) int64 
 	return r.Status
 }
 
-// keys types text, or presses keys, wherever the focus is.
+// keys types text, or presses keys, at the focus.
 func (p *tab) keys(text string) {
 	p.t.Helper()
 	p.must("type", chromedp.Do(p.ctx, chromedp.KeyEvent(text)))
 }
 
-// fill replaces what a field holds by typing, and leaves the field.
+// fill replaces the value of a field by typing, and leaves the field.
 func (p *tab) fill(selector, text string) {
 	p.t.Helper()
 	field := chromedp.CSS(selector)
@@ -183,14 +183,14 @@ func evaluate[T any](p *tab, expression string) T {
 	return v
 }
 
-// text returns what a reader sees of the first element that a CSS selector finds; "" where there is none.
+// text returns the visible text of the first element that a CSS selector finds; "" if there is none.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	return evaluate[string](p, "document.querySelector('"+selector+"')?.innerText ?? ''")
 }
 
-// focus returns the id of the field that has the focus, once the browser has given it to one: it does
-// so when it draws the page for the first time.
+// focus returns the id of the focused field, once there is one: the browser sets the focus when it first renders
+// the page.
 func (p *tab) focus() (id string) {
 	p.t.Helper()
 	return await(func() string { return evaluate[string](p, "document.activeElement.id") })
@@ -204,8 +204,8 @@ func (p *tab) shows(heading string) {
 	}
 }
 
-// fits checks that nothing is wider than the screen, that no date or number is broken, that the browser had nothing to complain of and that
-// everything came from this server.
+// fits checks that nothing is wider than the screen, that no date or number is broken over lines, that the browser had
+// no complaints and that everything came from this server.
 func (p *tab) fits(origin string) {
 	p.t.Helper()
 	if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > p.screen.width {
@@ -225,13 +225,13 @@ func (p *tab) fits(origin string) {
 		p.t.Errorf("%s: the browser complains: %s", p.screen.name, fault)
 	}
 	for _, address := range p.requests {
-		if !strings.HasPrefix(address, origin+"/") && !strings.HasPrefix(address, "data:") { // which asks nobody
+		if !strings.HasPrefix(address, origin+"/") && !strings.HasPrefix(address, "data:") { // which makes no request
 			p.t.Errorf("%s: the page asked for %s", p.screen.name, address)
 		}
 	}
 }
 
-// picture puts a picture of the whole page into the folder for them, if there is one.
+// picture saves a screenshot of the whole page in the folder for screenshots, if one is set.
 func (p *tab) picture(name string) {
 	p.t.Helper()
 	folder := os.Getenv("PROVIDER_CHECKOUT_TEST_SCREENSHOTS")
@@ -244,7 +244,7 @@ func (p *tab) picture(name string) {
 	p.must("write a picture", os.WriteFile(filepath.Join(folder, file), png, 0o644))
 }
 
-// violation is what axe-core has against a page.
+// violation is a fault that axe-core finds on a page.
 type violation struct {
 	ID, Help string
 	Nodes    []string
@@ -264,7 +264,7 @@ func axeSource(t *testing.T) string {
 	return string(source)
 }
 
-// accessible checks the page by every rule of axe-core, that for the size of targets (WCAG 2.2) included.
+// accessible checks the page by every rule of axe-core, including the one for target size (WCAG 2.2).
 func (p *tab) accessible(axe string) {
 	p.t.Helper()
 	evaluate[int](p, axe+"\n;0")

@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// What is read rather than filled in: the reference of the API, and an agreement as a page.
+// The documents that are read rather than filled in: the API reference, and an agreement as a page.
 func TestBrowserEveryDocumentIsAccessibleAndFitsEveryScreen(t *testing.T) {
 	axe := axeSource(t)
 	s := sandbox.New(t, memory.New())
@@ -51,7 +51,7 @@ func TestBrowserEveryDocumentIsAccessibleAndFitsEveryScreen(t *testing.T) {
 	}
 }
 
-// datesInOnePiece checks that every planned date of an agreement stands on one line, and the table in its place.
+// datesInOnePiece checks that every planned date of an agreement is on one line, and that the table fits the page.
 func (p *tab) datesInOnePiece() {
 	p.t.Helper()
 	const broken = `[...document.querySelectorAll("tbody td:nth-child(2)")].filter(cell => {

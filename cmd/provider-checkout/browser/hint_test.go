@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// enrolmentPage opens or frames the setup page, and writes down what it is received.
+// enrolmentPage opens or frames the setup page, and records the messages that it receives.
 const enrolmentPage = `<!doctype html><title>Enrol</title><h1>Enrol</h1>
 <button id="open">Pay</button><button id="frame">Pay here</button><ol id="received"></ol>
 <script>
@@ -23,9 +23,9 @@ document.querySelector("#frame").onclick = () => document.body.append(Object.ass
 addEventListener("message", e => document.querySelector("#received").append(e.origin + " " + JSON.stringify(e.data) + "\n"));
 </script>`
 
-// The contract has the message after the bank setup be only a hint (section 4): the window that opened or framed the
+// By the contract the message after the bank setup is only a hint (section 4): the window that opened or framed the
 // page gets it, without any data.
-func TestBrowserTheEnrolmentPageIsToldThatTheSetupChanged(t *testing.T) {
+func TestBrowserTheEnrolmentPageIsNotifiedOfTheSetup(t *testing.T) {
 	stranger := serveEnrolmentPage(t)
 	origin := strings.Replace(stranger, "127.0.0.1", "localhost", 1) // which is another origin
 	s := sandbox.New(t, memory.New())
@@ -40,17 +40,17 @@ func TestBrowserTheEnrolmentPageIsToldThatTheSetupChanged(t *testing.T) {
 			p.open(origin + "/#" + setup)
 			p.press(button)
 			if got := p.received(); got != want {
-				t.Errorf("the page is received %q, want %q", got, want)
+				t.Errorf("the page received %q, want %q", got, want)
 			}
 		})
 		t.Run(button+" of a stranger", func(t *testing.T) {
 			p := newTab(t, browser, desktop, true)
 			p.open(stranger + "/#" + setup)
 			p.press(button)
-			// A stranger's page never learns that the setup page is loaded: a second is many times what that takes.
+			// Another origin's page never gets a message that the setup page is loaded. A second is long enough to wait.
 			evaluate[int](p, `new Promise(done => setTimeout(done, 1000)).then(() => (postMessage("last", "*"), 0))`)
 			if got := p.received(); got != stranger+` "last"` {
-				t.Errorf("a stranger's page is received %q", got)
+				t.Errorf("another origin's page received %q", got)
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func serveEnrolmentPage(t *testing.T) (origin string) {
 	return server.URL
 }
 
-// press clicks on what leads to no other page.
+// press clicks on an element that leads to no other page.
 func (p *tab) press(selector string) {
 	p.t.Helper()
 	p.must("press "+selector, chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS(selector))))
@@ -79,7 +79,7 @@ func (p *tab) received() string {
 	return await(func() string { return strings.TrimSpace(p.text("#received")) })
 }
 
-// await asks until there is an answer, and returns it: for at most five seconds.
+// await calls ask until it returns an answer, for at most five seconds, and returns the answer.
 func await(ask func() string) (answer string) {
 	for range 250 {
 		if answer = ask(); answer != "" {

@@ -35,7 +35,7 @@ func TestBrowserAPayerSetsUpADirectDebit(t *testing.T) {
 				p.givesAccount(s)
 				p.shows(sandbox.DoneTitle)
 				if got := p.text("main"); !strings.Contains(got, "ends in 89") {
-					t.Errorf("the page does not tell which account it is:\n%s", got)
+					t.Errorf("the page does not show which account it is:\n%s", got)
 				}
 				p.fits(s.URL)
 				p.picture("journey done")
@@ -58,7 +58,7 @@ func (p *tab) agrees(s *sandbox.Sandbox, created sandbox.Response) {
 	for _, want := range []string{"Diploma in Business", "$2,990.00", "$200.00", "Monday 1 February 2027",
 		"51 weekly payments of $53.65", "$53.85", "Monday 31 January 2028"} {
 		if !strings.Contains(glance, want) {
-			p.t.Errorf("%s: the plan at a glance does not tell %q:\n%s", p.screen.name, want, glance)
+			p.t.Errorf("%s: the summary of the plan does not show %q:\n%s", p.screen.name, want, glance)
 		}
 	}
 	p.fits(s.URL)
@@ -80,7 +80,7 @@ func (p *tab) agrees(s *sandbox.Sandbox, created sandbox.Response) {
 	p.shows(sandbox.BankTitle)
 }
 
-// givesAccount fills in the bank's form, with every mistake first.
+// givesAccount fills in the bank's form, making every mistake first.
 func (p *tab) givesAccount(s *sandbox.Sandbox) {
 	p.t.Helper()
 	mistakes := func(status int64, want ...string) {
@@ -148,7 +148,7 @@ func TestBrowserTheScriptHelpsWithTheAccountNumber(t *testing.T) {
 	}
 }
 
-// A payer without a mouse: from the page to the end by Tab, Space and Enter.
+// A payer without a mouse goes from the page to the end by Tab, Space and Enter.
 func TestBrowserTheKeyboardIsEnough(t *testing.T) {
 	browser := startBrowser(t)
 	s := sandbox.New(t, memory.New())

@@ -26,11 +26,11 @@ import (
 type farBank struct {
 	ports.Processor
 	pages *httptest.Server
-	named bool // its origin, in Info
+	named bool // whether Info names its origin
 
 	mu     sync.Mutex
 	done   checkout.Observation
-	framed bool // the browser asked for its page from within a frame
+	framed bool // the browser requested its page in a frame
 }
 
 // newFarBank starts the pages of a processor.
@@ -42,7 +42,7 @@ func newFarBank(t *testing.T, named bool) *farBank {
 	return b
 }
 
-// serve puts the bank in the place of the fake processor.
+// serve makes the service use the bank instead of the fake processor.
 func (b *farBank) serve(c *service.Config, _ *httpapi.Options) {
 	b.Processor, c.Processor = c.Processor, b
 }
@@ -96,8 +96,8 @@ func TestBrowserAPayerFinishesAtAProcessorOnAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A browser holds a form to the policy of its page where the form's redirect leads, too: without the processor's word
-// the button does nothing, which shows what the test above rests on.
+// A browser applies the policy of a form's page to the form's redirects too. If the processor does not name its origin,
+// the button does nothing. So the test above depends on that origin.
 func TestBrowserNoFormLeadsToAnOriginThatTheProcessorDoesNotName(t *testing.T) {
 	bank := newFarBank(t, false)
 	s := sandbox.New(t, memory.New(), bank.serve)
@@ -142,7 +142,7 @@ func TestBrowserAPayerFinishesInAFrameAtAProcessorOnAnotherOrigin(t *testing.T) 
 	}
 }
 
-// frame returns the tab's only frame, which a page of another site is in.
+// frame returns the tab's only frame, which shows a page of another site.
 func (p *tab) frame() context.Context {
 	p.t.Helper()
 	var id target.ID

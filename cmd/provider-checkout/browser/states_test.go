@@ -21,11 +21,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// pageState is a page in a state that a payer may meet it in.
+// pageState is a page in a state that a payer may see.
 type pageState struct {
 	name    string
 	heading string
-	says    []string                                           // what happened, and what to do next
+	says    []string                                           // texts: what happened, and what to do next
 	serving []func(*service.Config, *httpapi.Options)          // how the page is served, where that is special
 	make    func(t *testing.T, s *sandbox.Sandbox) (at string) // brings the page about
 	then    func(p *tab)                                       // what is done on it; nil for nothing
@@ -158,7 +158,7 @@ var pageStates = []pageState{
 		}},
 }
 
-// withTerms has an operator with terms of its own.
+// withTerms configures an operator with terms of its own.
 var withTerms = []func(*service.Config, *httpapi.Options){func(c *service.Config, _ *httpapi.Options) {
 	c.Terms = agreement.Terms{
 		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001"},
@@ -200,7 +200,7 @@ func (s *brokenStore) Checkout(ctx context.Context, id string) (checkout.Checkou
 	return s.Store.Checkout(ctx, id)
 }
 
-// cancellingProcessor says of every setup that it was cancelled.
+// cancellingProcessor reports every setup as cancelled.
 type cancellingProcessor struct{ ports.Processor }
 
 func (p cancellingProcessor) Observe(ctx context.Context, a ports.Account, setup checkout.Setup) (checkout.Observation, error) {
@@ -211,7 +211,7 @@ func (p cancellingProcessor) Observe(ctx context.Context, a ports.Account, setup
 
 func setupURL(created sandbox.Response) string { return created.String("direct_debit.setup_url") }
 
-// alter changes the bank setup of a checkout on record, as a processor's word would.
+// alter changes the bank setup of a checkout on record, as a report of the processor would.
 func alter(t *testing.T, s *sandbox.Sandbox, created sandbox.Response, change func(*checkout.Setup)) {
 	t.Helper()
 	err := s.Store.UpdateCheckout(t.Context(), created.String("checkout.checkout_id"), ports.Enqueue{},
@@ -224,7 +224,7 @@ func alter(t *testing.T, s *sandbox.Sandbox, created sandbox.Response, change fu
 	}
 }
 
-// died returns the page of a setup that was done and whose mandate came to nothing.
+// died returns the page of a setup that was done and whose mandate died.
 func died(t *testing.T, s *sandbox.Sandbox, status checkout.MandateStatus) string {
 	t.Helper()
 	created := s.Ready(t, "ORDER-1")
@@ -232,7 +232,7 @@ func died(t *testing.T, s *sandbox.Sandbox, status checkout.MandateStatus) strin
 	return setupURL(created)
 }
 
-// onEveryPage brings every page about and looks at it on the screens.
+// onEveryPage makes every page and calls look for it on each of the screens.
 func onEveryPage(t *testing.T, screens []screen, look func(p *tab, s *sandbox.Sandbox, state pageState)) {
 	browser := startBrowser(t)
 	var tabs []*tab
@@ -280,7 +280,7 @@ func TestBrowserEveryPageIsAccessible(t *testing.T) {
 	})
 }
 
-// A page and all that it is made of stay under 30 KB, as a browser fetches them.
+// A page and everything that it loads are under 30 KB, as a browser fetches them.
 func TestBrowserPagesAreSmall(t *testing.T) {
 	s := sandbox.New(t, memory.New())
 	created := s.Create(t, "ORDER-1")
@@ -310,7 +310,7 @@ func TestBrowserPagesAreSmall(t *testing.T) {
 	}
 }
 
-// weight returns how many bytes come over the line for an address.
+// weight returns the number of bytes transferred for an address.
 func weight(t *testing.T, s *sandbox.Sandbox, address string) int {
 	t.Helper()
 	return len(s.Visit(t, address, "Accept-Encoding", "gzip").Body) // asked for by hand, it stays packed

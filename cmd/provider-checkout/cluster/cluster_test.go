@@ -29,18 +29,18 @@ type suite struct{ proc.Binary }
 func TestCluster(t *testing.T) {
 	postgrestest.URL(t) // or there is nothing to build for
 	b := suite{proc.Build(t)}
-	t.Run("makes nothing twice of what all its processes are asked at once", b.makesNothingTwice)
-	t.Run("is one to its clients while processes are killed", b.isOneToItsClients)
+	t.Run("creates nothing twice when all processes get the same request at once", b.createsNothingTwice)
+	t.Run("is linearizable while processes are killed", b.isLinearizable)
 	t.Run("loses nothing when processes are killed", b.survivesKillsOfOne)
 	t.Run("loses nothing when PostgreSQL restarts", b.survivesRestartsOfPostgres)
 	t.Run("fails no request when its connections are ended", b.survivesLostConnections)
-	t.Run("goes on when it has had no connection to spare", b.outlivesItsPools)
+	t.Run("recovers when all its connections were in use", b.recoversFromFullPools)
 	t.Run("fails no request while it is restarted in turn", b.restartsInTurn)
 	t.Run("fails no request while a newer version takes over", b.isUpgraded)
-	t.Run("makes one store when all start at once", b.startsAtOnce)
+	t.Run("creates one store when all start at once", b.startsAtOnce)
 }
 
-// full chooses between the figure of a full run and that of every day.
+// full returns the figure of a full run or that of a normal one.
 func full(figure, everyDay int) int {
 	if os.Getenv("PROVIDER_CHECKOUT_TEST_FULL") != "" {
 		return figure
@@ -54,7 +54,7 @@ const clusterSize = 3
 // clusterURL is the public address of a cluster; the balancer resolves it.
 const clusterURL = "http://cluster.test"
 
-// cluster is processes on one store, behind a balancer.
+// cluster is several processes on one store, behind a balancer.
 type cluster struct {
 	*workload.Workload
 	addrs     balancer
@@ -76,8 +76,8 @@ func newCluster(t *testing.T, b suite, store string) *cluster {
 	return c
 }
 
-// quietAddr returns a free address whose port the kernel does not assign by itself. So a port whose process is gone
-// refuses connections.
+// quietAddr returns a free address with a port that the kernel does not assign by itself, so that the port refuses
+// connections once its process has ended.
 func quietAddr(t testing.TB, rng *rand.Rand) string {
 	t.Helper()
 	for range 100 {
@@ -91,7 +91,7 @@ func quietAddr(t testing.TB, rng *rand.Rand) string {
 	return ""
 }
 
-// clusterArgs are those of one of many servers over the store.
+// clusterArgs returns the arguments of one of several servers on the store.
 func clusterArgs(store, addr string) []string {
 	return append(proc.ServeArgs(store), "--addr", addr, "--ops-addr", "127.0.0.1:0", "--base-url", clusterURL)
 }
@@ -130,14 +130,14 @@ func (c *cluster) stop(t *testing.T) {
 	}
 }
 
-// balancer connects to several addresses in turn.
+// balancer connects to its addresses in turn.
 type balancer struct {
 	all  []string
 	next atomic.Uint64
 }
 
-// dial connects to the next address. Only where a connection is refused it goes on to the one after
-// that: what was sent once is never sent to another.
+// dial connects to the next address, and to the one after that only if the connection is refused: a request
+// that was sent once is never sent to another process.
 func (b *balancer) dial(ctx context.Context, network, _ string) (conn net.Conn, err error) {
 	first := b.next.Add(1)
 	for i := range len(b.all) {
@@ -150,13 +150,13 @@ func (b *balancer) dial(ctx context.Context, network, _ string) (conn net.Conn, 
 	return nil, err
 }
 
-// only returns a balancer that knows process i alone.
+// only returns a balancer for process i alone.
 func (c *cluster) only(i int) *balancer { return &balancer{all: c.addrs.all[i : i+1]} }
 
 // backend is a client of a cluster that counts its requests.
 type backend struct {
 	*workload.Client
-	patient bool // takes a 503 for no answer, as those do who will send the same request again
+	patient bool // treats a 503 as a lost answer, like a client that will retry the request
 	road    *http.Transport
 
 	sent, busy atomic.Int64 // requests, and those that were answered 503
@@ -186,8 +186,8 @@ func (b *backend) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// load has clients work on enrolments, twenty a second, until stop is called; an enrolment is about ten
-// requests. An error fails the test unless it is excused: then another client continues the enrolment
+// load has clients work on enrolments, twenty a second, until stop is called. An enrolment is about ten
+// requests. An error fails the test unless it is excused; then another client continues the enrolment
 // later.
 func (c *cluster) load(t *testing.T, b *backend, excused func(error) bool) (stop func()) {
 	pace, done := time.NewTicker(50*time.Millisecond), make(chan struct{})
@@ -224,9 +224,9 @@ func (c *cluster) load(t *testing.T, b *backend, excused func(error) bool) (stop
 
 func never(error) bool { return false }
 
-// completes checks that every enrolment is completed, and every event delivered, within a minute after the
-// last fault. Then it ends the processes and compares the record with all answers; it returns how many commits had an
-// answer that was lost.
+// completes checks that every enrolment is completed, and every event delivered, within a minute of the last
+// fault. Then it stops the processes and compares the record with all answers. It returns how many commits had
+// an answer that was lost.
 func (c *cluster) completes(t *testing.T, b *backend) (lost int) {
 	t.Helper()
 	peace := time.Now()
@@ -234,7 +234,7 @@ func (c *cluster) completes(t *testing.T, b *backend) (lost int) {
 	c.Finish(t, b.Client)
 	c.Settle(t)
 	took := time.Since(peace)
-	t.Logf("%d of %d enrolments were undone; everything was complete %v after the last fault", undone, len(c.Enrolments.All), took)
+	t.Logf("%d of %d enrolments were incomplete; everything was complete %v after the last fault", undone, len(c.Enrolments.All), took)
 	if took > time.Minute {
 		t.Errorf("everything was complete %v after the last fault, want within 60 s", took)
 	}

@@ -18,7 +18,7 @@ func (b suite) survivesKillsOfOne(t *testing.T) {
 	clients := c.newBackend(&c.addrs)
 	stop := c.load(t, clients, workload.IsCut)
 	hit, done := 0, 0
-	// On a quick machine a kill seldom cuts a request: then there are more of them.
+	// On a fast machine few kills cut a request, so there are more of them.
 	for n := 0; n < kills || hit < kills/2 && n < 4*kills; n++ {
 		done++
 		before := clients.Cut.Load()
@@ -45,8 +45,8 @@ func (b suite) survivesKillsOfOne(t *testing.T) {
 	}
 }
 
-// PostgreSQL is restarted at random moments under load, without a word to anybody. Every process
-// goes on by itself.
+// PostgreSQL is restarted at random moments under load, without notice. Every process recovers by
+// itself.
 func (b suite) survivesRestartsOfPostgres(t *testing.T) {
 	restarts := full(50, 3)
 	server := postgrestest.New(t)
@@ -72,7 +72,7 @@ func (b suite) survivesRestartsOfPostgres(t *testing.T) {
 	}
 }
 
-// allSucceed waits until each process has answered a create well.
+// allSucceed waits until a create has succeeded at each process.
 func (c *cluster) allSucceed(t *testing.T) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -29,17 +29,17 @@ const (
 	asksEach     = 80 // of an order, until another takes its place
 )
 
-// Clients ask whichever process they like about a few orders that they share: competing creates, gets, the
-// payer's setup, confirms and more confirms. Processes are killed meanwhile. The history of each order must
-// be linearizable: one process that handles one request after the other could have given the same answers.
-func (b suite) isOneToItsClients(t *testing.T) {
+// Clients send requests about a few shared orders to random processes: competing creates, gets, the payer's
+// setup, confirms and repeated confirms. Processes are killed meanwhile. The history of each order must be
+// linearizable: one process that handles one request at a time could have given the same responses.
+func (b suite) isLinearizable(t *testing.T) {
 	runs, length := linearFigures(t)
 	for n := range runs {
-		t.Run(fmt.Sprintf("run %d of %v", n+1, length), func(t *testing.T) { b.isOneFor(t, length) })
+		t.Run(fmt.Sprintf("run %d of %v", n+1, length), func(t *testing.T) { b.isLinearizableFor(t, length) })
 	}
 }
 
-// linearFigures returns how many runs there are, and of what length: PROVIDER_CHECKOUT_TEST_LINEAR sets others, such as 10x20s.
+// linearFigures returns the number of runs and their length. PROVIDER_CHECKOUT_TEST_LINEAR overrides both: 10x20s.
 func linearFigures(t *testing.T) (runs int, length time.Duration) {
 	t.Helper()
 	runs, length = full(100, 1), time.Duration(full(60, 5))*time.Second
@@ -56,12 +56,12 @@ func linearFigures(t *testing.T) (runs int, length time.Duration) {
 	return runs, length
 }
 
-func (b suite) isOneFor(t *testing.T, length time.Duration) {
+func (b suite) isLinearizableFor(t *testing.T, length time.Duration) {
 	c := newCluster(t, b, postgrestest.URL(t))
-	c.Verdicts.AcceptAll = true // for a slow receiver makes few requests
+	c.Verdicts.AcceptAll = true // with a slow receiver there are few requests
 	l := &linearRun{began: time.Now()}
 	for i := range clusterSize {
-		l.roads = append(l.roads, c.newBackend(c.only(i)))
+		l.backends = append(l.backends, c.newBackend(c.only(i)))
 	}
 	end := l.began.Add(length)
 	var clients sync.WaitGroup
@@ -71,24 +71,24 @@ func (b suite) isOneFor(t *testing.T, length time.Duration) {
 		clients.Go(func() {
 			for time.Now().Before(end) {
 				s := l.pick(rng)
-				l.ask(t, id, s, l.roads[rng.IntN(clusterSize)], s.choose(rng))
+				l.ask(t, id, s, l.backends[rng.IntN(clusterSize)], s.choose(rng))
 			}
 		})
 	}
-	kills := c.killNowAndThen(t, end)
+	kills := c.killRepeatedly(t, end)
 	clients.Wait()
 	rate, lost := float64(l.answered.Load())/time.Since(l.began).Seconds(), l.lost.Load()
-	l.lookBack(t)
+	l.readBack(t)
 	c.stop(t)
-	l.judge(t)
-	t.Logf("%.0f answers a second of %d orders; %d kills, %d answers were lost", rate, len(l.all), kills, lost)
+	l.checkHistories(t)
+	t.Logf("%.0f responses a second about %d orders; %d kills, %d responses were lost", rate, len(l.all), kills, lost)
 	if least := full(100, 40); rate < float64(least) || lost == 0 {
-		t.Errorf("void: there were %.0f answers a second, want %d; %d were lost, want one at least", rate, least, lost)
+		t.Errorf("void: there were %.0f responses a second, want %d; %d were lost, want at least one", rate, least, lost)
 	}
 }
 
-// killNowAndThen kills a process and starts it again, until the end.
-func (c *cluster) killNowAndThen(t *testing.T, end time.Time) (kills int) {
+// killRepeatedly kills processes and starts them again, until the end.
+func (c *cluster) killRepeatedly(t *testing.T, end time.Time) (kills int) {
 	t.Helper()
 	for ; ; kills++ {
 		<-time.After(workload.Within(c.Rand, 200*time.Millisecond, 1200*time.Millisecond))
@@ -102,23 +102,23 @@ func (c *cluster) killNowAndThen(t *testing.T, end time.Time) (kills int) {
 	}
 }
 
-// linearRun is a history in the making.
+// linearRun is a run and the history that it records.
 type linearRun struct {
 	began          time.Time
-	roads          []*backend // to each process
+	backends       []*backend // to each process
 	answered, lost atomic.Int64
 
 	mu  sync.Mutex
-	all []*sharedOrder // that there ever were
+	all []*sharedOrder // in use now or earlier
 	use [sharedOrders]*sharedOrder
 }
 
-// sharedOrder is an order that many clients ask about.
+// sharedOrder is an order about which many clients send requests.
 type sharedOrder struct {
 	order string
 
 	mu      sync.Mutex
-	created sandbox.Response // an answer that has a setup pair, once there was one
+	created sandbox.Response // a response with a setup pair, once there was one
 	asked   int
 	history []porcupine.Operation
 }
@@ -145,34 +145,34 @@ func intents() [3]string {
 	}
 }
 
-// choose picks a question at random: before any answer had the checkout, only a create makes sense.
-func (s *sharedOrder) choose(rng *rand.Rand) question {
+// choose picks a request at random. Only a create makes sense before any response had the checkout.
+func (s *sharedOrder) choose(rng *rand.Rand) request {
 	plans := intents()
-	draw := rng.IntN(100)
+	percentile := rng.IntN(100)
 	switch {
-	case draw < 20 || s.known().Status == 0:
-		return question{toCreate, plans[rng.IntN(len(plans))]}
-	case draw < 45:
-		return question{verb: toGet}
-	case draw < 55:
-		return question{verb: toSetUp}
+	case percentile < 20 || s.known().Status == 0:
+		return request{toCreate, plans[rng.IntN(len(plans))]}
+	case percentile < 45:
+		return request{verb: toGet}
+	case percentile < 55:
+		return request{verb: toSetUp}
 	}
-	return question{verb: toConfirm}
+	return request{verb: toConfirm}
 }
 
-// known returns an answer that has the checkout's setup pair, or none.
+// known returns a response that has the checkout's setup pair, or none.
 func (s *sharedOrder) known() sandbox.Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.created
 }
 
-// ask asks a question once, and notes it with its answer and their times.
-func (l *linearRun) ask(t *testing.T, client int, s *sharedOrder, over *backend, q question) {
+// ask sends a request once, and records it with its response and their times.
+func (l *linearRun) ask(t *testing.T, client int, s *sharedOrder, over *backend, q request) {
 	call := time.Since(l.began)
 	r, err := s.send(t.Context(), over, q)
 	switch {
-	case errors.Is(err, errNotAsked):
+	case errors.Is(err, errNotSent):
 		return
 	case err != nil && !workload.IsCut(err):
 		t.Errorf("%s %s: %v", s.order, q.verb, err)
@@ -181,13 +181,13 @@ func (l *linearRun) ask(t *testing.T, client int, s *sharedOrder, over *backend,
 	if err != nil || r.Status >= http.StatusInternalServerError {
 		l.lost.Add(1)
 		if q.verb == toGet {
-			return // it says nothing and does nothing
+			return // a lost get proves nothing and changes nothing
 		}
-		op.Output, op.Return = told{lost: true}, endOfTime
+		op.Output, op.Return = response{lost: true}, endOfTime
 	} else {
 		l.answered.Add(1)
-		op.Output, op.Return = readTold(r), int64(time.Since(l.began))
-		if q.verb == toSetUp { // a process that asked the processor just before may not know of it yet
+		op.Output, op.Return = readResponse(r), int64(time.Since(l.began))
+		if q.verb == toSetUp { // a process that asked the processor just before may not report it yet
 			op.Return += int64(workload.ObservationLife)
 		}
 	}
@@ -199,11 +199,11 @@ func (l *linearRun) ask(t *testing.T, client int, s *sharedOrder, over *backend,
 	}
 }
 
-// errNotAsked says that what was to be asked did not reach the program.
-var errNotAsked = errors.New("not asked")
+// errNotSent means that the request did not reach the program.
+var errNotSent = errors.New("not sent")
 
-// send asks one question.
-func (s *sharedOrder) send(ctx context.Context, over *backend, q question) (r sandbox.Response, err error) {
+// send sends one request.
+func (s *sharedOrder) send(ctx context.Context, over *backend, q request) (r sandbox.Response, err error) {
 	const provider = "KOWHAI"
 	path := s.known().CheckoutPath()
 	switch q.verb {
@@ -218,17 +218,17 @@ func (s *sharedOrder) send(ctx context.Context, over *backend, q question) (r sa
 		return sandbox.Response{Status: http.StatusOK}, over.setUp(ctx, s.known().String("direct_debit.setup_url"))
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		err = errNotAsked
+		err = errNotSent
 	}
 	return r, err
 }
 
-// setUp fills in the payer's forms until a page has none: another payer of the same order may be quicker.
+// setUp fills in the payer's forms until a page has none. Another payer of the same order may be quicker.
 func (b *backend) setUp(ctx context.Context, setupURL string) error {
 	payer := demo.NewBrowser(b.HTTP)
 	p, err := payer.Open(ctx, http.MethodGet, setupURL, nil)
 	if err != nil && workload.IsCut(err) {
-		return errNotAsked // a page that is opened changes nothing
+		return errNotSent // a page that is opened changes nothing
 	}
 	for range 2 {
 		if err == nil && p.Form != nil {
@@ -245,9 +245,9 @@ func (b *backend) setUp(ctx context.Context, setupURL string) error {
 	return err
 }
 
-// readTold returns what an answer tells of its order.
-func readTold(r sandbox.Response) told {
-	a := told{status: r.Status, code: r.String("error.code"),
+// readResponse returns what a response reports of its order.
+func readResponse(r sandbox.Response) response {
+	a := response{status: r.Status, code: r.String("error.code"),
 		first:     r.At("idempotent_replay") == false || r.At("already_confirmed") == false,
 		setUp:     r.At("direct_debit.setup_complete") == true,
 		confirmed: r.At("checkout.status") == "confirmed"}
@@ -260,47 +260,47 @@ func readTold(r sandbox.Response) told {
 	return a
 }
 
-// lookBack asks once more about every order when no process is killed any more: what was acknowledged is
-// still there.
-func (l *linearRun) lookBack(t *testing.T) {
+// readBack sends requests about every order once more after the last kill: what was acknowledged must still be
+// there.
+func (l *linearRun) readBack(t *testing.T) {
 	t.Helper()
 	before := l.lost.Load()
 	var clients sync.WaitGroup
 	for id := range clientsEach {
 		clients.Go(func() {
 			for i := id; i < len(l.all); i += clientsEach {
-				s, over := l.all[i], l.roads[i%clusterSize]
+				s, over := l.all[i], l.backends[i%clusterSize]
 				for _, intent := range intents() {
-					l.ask(t, id, s, over, question{toCreate, intent})
+					l.ask(t, id, s, over, request{toCreate, intent})
 				}
-				l.ask(t, id, s, over, question{verb: toGet})
-				l.ask(t, id, s, over, question{verb: toConfirm})
+				l.ask(t, id, s, over, request{verb: toGet})
+				l.ask(t, id, s, over, request{verb: toConfirm})
 			}
 		})
 	}
 	clients.Wait()
 	if lost := l.lost.Load() - before; lost != 0 {
-		t.Errorf("in peace, %d answers were lost", lost)
+		t.Errorf("after the last kill %d responses were lost", lost)
 	}
 }
 
-// judge checks the history of each order against the model.
-func (l *linearRun) judge(t *testing.T) {
+// checkHistories checks the history of each order against the model.
+func (l *linearRun) checkHistories(t *testing.T) {
 	t.Helper()
 	began, seen := time.Now(), make(map[string]int)
 	for _, s := range l.all {
-		switch verdictOn(s.history) {
+		switch checkHistory(s.history) {
 		case porcupine.Illegal:
-			t.Errorf("nobody who does one thing after the other tells this of %s:\n%s", s.order, tale(s.history))
+			t.Errorf("the history of %s is not linearizable:\n%s", s.order, formatHistory(s.history))
 		case porcupine.Unknown:
-			t.Errorf("void: whether this is allowed of %s is not known after a minute:\n%s", s.order, tale(s.history))
+			t.Errorf("void: the search has no result for %s after a minute:\n%s", s.order, formatHistory(s.history))
 		}
 		for _, op := range s.history {
-			d := deedOf(op)
+			d := exchangeOf(op)
 			seen[fmt.Sprint(d.verb, " ", d.status)]++
 		}
 	}
-	t.Logf("answers by status, 0 where they were lost: %v; judged in %v", seen, time.Since(began))
+	t.Logf("responses by status, 0 where they were lost: %v; checked in %v", seen, time.Since(began))
 	for _, kind := range []string{"create 201", "create 200", "create 409", "get 200", "set up 200", "confirm 409", "confirm 200"} {
 		if seen[kind] == 0 {
 			t.Errorf("void: there was no %s", kind)

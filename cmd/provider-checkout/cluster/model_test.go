@@ -12,8 +12,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// question is what a client asks of one order.
-type question struct {
+// request is a client's request about one order.
+type request struct {
 	verb   verb
 	intent string // of a create
 }
@@ -23,23 +23,23 @@ type verb string
 const (
 	toCreate  verb = "create"
 	toGet     verb = "get"
-	toSetUp   verb = "set up" // the payer's way through the pages
+	toSetUp   verb = "set up" // the payer goes through the pages
 	toConfirm verb = "confirm"
 )
 
-// told is the answer. A lost one never came, or was a 5xx: what was asked may have been done, or may
-// still be, or never will.
-type told struct {
+// response is what the client got. A lost response never arrived, or was a 5xx: the request may have taken
+// effect, may take effect later, or never will.
+type response struct {
 	lost bool
 
 	status           int
 	code             string // of a refusal
 	first            bool   // not a replay, not confirmed already
 	setUp, confirmed bool
-	facts            facts // those that this answer has
+	facts            facts // those in this response
 }
 
-// facts are what never changes once an answer had it.
+// facts are values that never change once a response contains them.
 type facts [7]string
 
 const (
@@ -52,26 +52,26 @@ const (
 	factNumber
 )
 
-// standing is all that the contract lets anybody know of one order. The facts of a commit whose answer was
-// lost are empty until the next answer tells them.
-type standing struct {
+// orderState is what the contract lets a client observe of one order. The facts of a commit whose response was
+// lost are empty until the next response contains them.
+type orderState struct {
 	exists, setUp, confirmed bool
 	intent                   string
 	facts                    facts
 }
 
-// after returns the state of an order after a question, and whether the question may have had this answer in the
-// state before.
+// after returns the state of an order after a request, and whether this response is allowed in the state before
+// it.
 //
-// A process believes the processor for 2 seconds after it asked, so that a get may show for so long that the setup is
-// not complete: a setup has its effect within 2 seconds of its end. Once an answer shows it none forgets it.
-func (s standing) after(q question, a told) (next standing, allowed bool) {
+// A process caches the processor's answer for 2 seconds, during which a get may still report that the setup is not
+// complete. So a setup takes effect within 2 seconds of its end, and once a response reports it all later ones do.
+func (s orderState) after(q request, a response) (next orderState, allowed bool) {
 	was := s
 	switch {
 	case a.lost:
 		return s.afterLost(q), true
 	case q.verb == toCreate && a.status == http.StatusCreated:
-		s = standing{exists: true, intent: q.intent}
+		s = orderState{exists: true, intent: q.intent}
 		allowed = !was.exists && a.first
 	case q.verb == toCreate && a.status == http.StatusOK:
 		shows := a.facts[factPair] != ""
@@ -92,12 +92,12 @@ func (s standing) after(q question, a told) (next standing, allowed bool) {
 	return s, allowed && s.agrees(a)
 }
 
-// afterLost returns how the order stands if the question has its effect now. One that never has it is the same
-// as one that has it after everything else.
-func (s standing) afterLost(q question) standing {
+// afterLost returns the state of the order if the request takes effect now. A request that never takes effect is
+// the same as one that does after everything else.
+func (s orderState) afterLost(q request) orderState {
 	switch {
 	case q.verb == toCreate && !s.exists:
-		return standing{exists: true, intent: q.intent}
+		return orderState{exists: true, intent: q.intent}
 	case q.verb == toSetUp && s.exists:
 		s.setUp = true
 	case q.verb == toConfirm && s.setUp:
@@ -106,8 +106,8 @@ func (s standing) afterLost(q question) standing {
 	return s
 }
 
-// agrees reports whether an answer fits the state of the order, and adds the facts that no answer had before.
-func (s *standing) agrees(a told) bool {
+// agrees reports whether a response fits the state of the order, and adds the facts that no earlier response had.
+func (s *orderState) agrees(a response) bool {
 	for i, fact := range a.facts {
 		if s.facts[i] == "" {
 			s.facts[i] = fact
@@ -119,54 +119,57 @@ func (s *standing) agrees(a told) bool {
 	return a.setUp == s.setUp && a.confirmed == s.confirmed
 }
 
-// modelOfAnOrder is the sequential model of one order: a history of concurrent requests is allowed if some order of
-// them, one after the other, fits the model.
-func modelOfAnOrder() porcupine.Model {
+// orderModel is the sequential model of one order: a history of concurrent requests is allowed if they fit the
+// model in some sequential order.
+func orderModel() porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return standing{} },
+		Init: func() any { return orderState{} },
 		Step: func(state, input, output any) (bool, any) {
-			next, allowed := state.(standing).after(input.(question), output.(told))
+			next, allowed := state.(orderState).after(input.(request), output.(response))
 			return allowed, next
 		},
 	}
 }
 
-// deed is a question with its answer.
-type deed struct {
-	question
-	told
+// exchange is a request and its response.
+type exchange struct {
+	request
+	response
 }
 
-func deedOf(op porcupine.Operation) deed { return deed{op.Input.(question), op.Output.(told)} }
+func exchangeOf(op porcupine.Operation) exchange {
+	return exchange{op.Input.(request), op.Output.(response)}
+}
 
-// endOfTime is when a deed ends whose answer was lost.
+// endOfTime is when an exchange whose response was lost ends.
 const endOfTime = math.MaxInt64
 
-// verdictOn reports whether a history of one order is linearizable. It searches for a minute at most.
-func verdictOn(history []porcupine.Operation) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(modelOfAnOrder(), distil(history), time.Minute)
+// checkHistory checks whether a history of one order is linearizable. It searches for at most a minute.
+func checkHistory(history []porcupine.Operation) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(orderModel(), simplify(history), time.Minute)
 }
 
-// distil leaves out of a history what cannot change the verdict, and would have the search for it try
-// every order of deeds that are all the same:
+// simplify removes from a history the exchanges that cannot change the result, but would make the search try
+// every order of identical exchanges:
 //
-//   - A deed that changes nothing, if the same was asked and told within its time: wherever that one has
-//     its place, this one may follow at once.
-//   - Of lost deeds that ask the same, all but the earliest: what one does at any time, the earliest may do then.
-//   - Every lost create where somebody was told to be the first, for then none of them was; so with confirms.
-func distil(history []porcupine.Operation) (kept []porcupine.Operation) {
+//   - An exchange that changes nothing, if an identical one lies within its time: wherever that one is placed,
+//     this one may follow at once.
+//   - Of lost exchanges with the same request, all but the earliest, which may take effect whenever another could.
+//   - Every lost create if a client got the response to the first create, because then no lost one was the first.
+//     The same holds for confirms.
+func simplify(history []porcupine.Operation) (kept []porcupine.Operation) {
 	latestFirst := slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int {
 		return cmp.Or(cmp.Compare(b.Call, a.Call), cmp.Compare(a.Return, b.Return))
 	})
-	claimed := make(map[verb]bool) // that somebody was the first
-	lost := make(map[question]porcupine.Operation)
-	ended := make(map[deed]int64) // when the first of those ended that were begun later
+	claimed := make(map[verb]bool) // a client got the response to the first
+	lost := make(map[request]porcupine.Operation)
+	ended := make(map[exchange]int64) // the earliest end among those that began later
 	for _, op := range latestFirst {
-		d := deedOf(op)
+		d := exchangeOf(op)
 		end, known := ended[d]
 		switch {
 		case d.lost:
-			lost[d.question] = op
+			lost[d.request] = op
 		case d.first, d.verb == toSetUp:
 			claimed[d.verb] = claimed[d.verb] || d.first
 			kept = append(kept, op)
@@ -183,8 +186,8 @@ func distil(history []porcupine.Operation) (kept []porcupine.Operation) {
 	return kept
 }
 
-// tale prints a history in the order of its questions.
-func tale(history []porcupine.Operation) string {
+// formatHistory formats a history in the order of its requests.
+func formatHistory(history []porcupine.Operation) string {
 	earliestFirst := slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int {
 		return cmp.Compare(a.Call, b.Call)
 	})

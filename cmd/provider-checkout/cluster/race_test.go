@@ -10,9 +10,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// Of every order, 64 clients of each process send the create at the same time, and then the confirm: one
-// checkout is opened and confirmed once, and everybody is told the same.
-func (b suite) makesNothingTwice(t *testing.T) {
+// For every order, 64 clients of each process send the create at the same time, and then the confirm: one
+// checkout is opened and confirmed once, and all clients get the same values.
+func (b suite) createsNothingTwice(t *testing.T) {
 	const clients = 64
 	orders := full(2000, 10)
 	c := newCluster(t, b, postgrestest.URL(t))
@@ -44,7 +44,7 @@ func (b suite) makesNothingTwice(t *testing.T) {
 	}
 }
 
-// together sends a request from many clients of each backend at once, and notes every answer.
+// together sends a request from many clients of each backend at once, and records every answer.
 func together(t *testing.T, all []*backend, clients int, note func(sandbox.Response) error, send func(*backend) (sandbox.Response, error)) {
 	t.Helper()
 	var noting sync.Mutex

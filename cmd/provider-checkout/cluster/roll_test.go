@@ -9,8 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 )
 
-// Every process in turn is told to end and started again, under two hundred requests a second from
-// clients that connect elsewhere where a connection is refused, and otherwise take the answer they get.
+// Every process in turn is terminated and started again, under two hundred requests a second from
+// clients that connect elsewhere if a connection is refused, and otherwise take the answer they get.
 func (b suite) restartsInTurn(t *testing.T) {
 	rolls := full(50, 2)
 	c := newCluster(t, b, postgrestest.URL(t))
@@ -31,15 +31,15 @@ func (b suite) restartsInTurn(t *testing.T) {
 	}
 }
 
-// restart is how long a process took to end when it was told to, and the next one to be ready.
+// restart is how long a process took to end after SIGTERM, and the next one to be ready.
 type restart struct{ drain, ready time.Duration }
 
-// restart ends process i in peace, and starts the program in its place.
+// restart drains process i, and starts the program in its place.
 func (c *cluster) restart(t *testing.T, i int, program suite) (took restart) {
 	t.Helper()
-	told := time.Now()
+	stopped := time.Now()
 	c.processes[i].Stop(t, syscall.SIGTERM)
-	if took.drain = time.Since(told); took.drain > 15*time.Second {
+	if took.drain = time.Since(stopped); took.drain > 15*time.Second {
 		t.Errorf("the process drained for %v, want 15 s at most", took.drain)
 	}
 	c.Binary = program.Binary

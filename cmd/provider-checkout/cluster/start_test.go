@@ -9,8 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
-// Ten processes start at once on a database in which there is nothing, and most of them are killed
-// meanwhile. The others agree on one store: what one opens, the next confirms.
+// Ten processes start at once on an empty database, and most of them are killed meanwhile. The others
+// share one store: a checkout that one opens is confirmed by the next.
 func (b suite) startsAtOnce(t *testing.T) {
 	const atOnce = 10
 	rounds, half := full(10, 1), 0
@@ -34,7 +34,7 @@ func (b suite) startsAtOnce(t *testing.T) {
 			p.Listening(t)
 		}
 		c := &cluster{Workload: workload.New(t, b.Binary, store), processes: [clusterSize]*proc.Process(all[:clusterSize])}
-		c.addrs.all = addrs // the dead refuse
+		c.addrs.all = addrs // those of killed processes refuse connections
 		clients := c.newBackend(&c.addrs)
 		clients.patient, clients.road.DisableKeepAlives = false, true
 		for range 4 {

@@ -16,15 +16,15 @@ const (
 	ofTheProgram = `FROM pg_stat_activity WHERE application_name = current_schema() AND pid <> pg_backend_pid()`
 
 	countConnections = `SELECT count(*) ` + ofTheProgram
-	// terminateBusy ends a connection, one that is busy if there is any, and reports whether it was.
+	// terminateBusy ends a connection, preferably a busy one, and reports whether it was busy.
 	terminateBusy = `WITH one AS MATERIALIZED (SELECT pid, state <> 'idle' AS busy ` + ofTheProgram + `
 			ORDER BY busy DESC, random() LIMIT 1)
 		SELECT count(*) FILTER (WHERE busy) FROM one WHERE pg_terminate_backend(pid)`
 	terminateAll = `SELECT count(pg_terminate_backend(pid)) ` + ofTheProgram
 )
 
-// PostgreSQL ends the program's connections under load, one at a time and now and then all of them. No
-// request fails: each is tried again on another connection, and what became of a commit is looked up.
+// PostgreSQL ends the program's connections under load, one at a time and sometimes all of them. No
+// request fails: each is retried on another connection, and the outcome of a commit is looked up.
 func (b suite) survivesLostConnections(t *testing.T) {
 	const poolSize = 8
 	kills, done, busy := full(1000, 30), 0, 0
@@ -36,7 +36,7 @@ func (b suite) survivesLostConnections(t *testing.T) {
 	clients.patient = false
 	stop := c.load(t, clients, never)
 	var slowest time.Duration
-	// On a quick machine a connection is seldom busy: then more of them are ended.
+	// On a fast machine few connections are busy, so more of them are ended.
 	for n := 0; n < kills || busy < kills/4 && n < 4*kills; n++ {
 		done++
 		<-time.After(workload.Within(c.Rand, 0, 100*time.Millisecond))
@@ -50,7 +50,7 @@ func (b suite) survivesLostConnections(t *testing.T) {
 	stop()
 	clients.road.CloseIdleConnections()
 	awaitAtMost(t, "connections of the program", clusterSize*poolSize, func() int { return shell.number(t, countConnections) })
-	// A pool and the operator's listener keep a few for what came meanwhile.
+	// A pool and the operator's listener keep a few for work that arrived meanwhile.
 	awaitAtMost(t, "goroutines", before+clusterSize*poolSize, func() int { return c.goroutines(t) })
 	t.Logf("%d goroutines before, %d after; %d connections", before, c.goroutines(t), shell.number(t, countConnections))
 	lost := c.completes(t, clients)
@@ -64,9 +64,9 @@ func (b suite) survivesLostConnections(t *testing.T) {
 	}
 }
 
-// All connections that the program may open wait for a lock that somebody holds on to. Whoever has to wait for
-// long is told to come again; when the lock is gone the program goes on.
-func (b suite) outlivesItsPools(t *testing.T) {
+// All connections that the program may open wait for a lock that another client holds. A request that waits too
+// long is answered 503; once the lock is released the program recovers.
+func (b suite) recoversFromFullPools(t *testing.T) {
 	store := postgrestest.URL(t)
 	c := newCluster(t, b, store+"&pool_max_conns=2")
 	shell := connect(t, store)
@@ -85,7 +85,7 @@ func (b suite) outlivesItsPools(t *testing.T) {
 	c.completes(t, clients)
 }
 
-// succeedAgain waits until each process answers a create well, which is to be soon, and returns how long that took.
+// succeedAgain waits until a create succeeds at each process, which must be soon, and returns how long that took.
 func (c *cluster) succeedAgain(t *testing.T) (took time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -96,7 +96,7 @@ func (c *cluster) succeedAgain(t *testing.T) (took time.Duration) {
 	return took
 }
 
-// goroutines counts those of all processes.
+// goroutines returns the number of goroutines in all processes.
 func (c *cluster) goroutines(t *testing.T) (sum int) {
 	t.Helper()
 	for i := range clusterSize {
@@ -110,7 +110,7 @@ func (c *cluster) goroutines(t *testing.T) (sum int) {
 	return sum
 }
 
-// awaitAtMost waits until there are no more than most of something.
+// awaitAtMost waits until a count is at most the given number.
 func awaitAtMost(t *testing.T, what string, most int, count func() int) {
 	t.Helper()
 	limit := time.Now().Add(20 * time.Second)

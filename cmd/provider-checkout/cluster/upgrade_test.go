@@ -18,9 +18,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
-// The newer version is this program with one migration more, which takes its time. It is killed while it
-// migrates, again and again; then two of it migrate at once. The processes of this version serve all
-// the while, and are replaced one by one; one of them even comes back. Two versions are too many.
+// The newer version is this program with one more, slow migration. It is killed repeatedly while it
+// migrates; then two of its processes migrate at once. The processes of this version keep serving
+// meanwhile, and are replaced one by one; one of them is even started again. A store that is two
+// versions ahead is refused.
 func (b suite) isUpgraded(t *testing.T) {
 	kills := full(50, 2)
 	newer := buildNext(t)
@@ -32,7 +33,7 @@ func (b suite) isUpgraded(t *testing.T) {
 	stop := c.load(t, clients, never)
 
 	for range kills {
-		schema.awaitMigrations(t, 0) // PostgreSQL finds out about a client's death when it has slept
+		schema.awaitMigrations(t, 0) // PostgreSQL notices only after its sleep that the client is gone
 		p := newer.beside(t, c)
 		schema.awaitMigrations(t, 1)
 		<-time.After(workload.Within(c.Rand, 0, 150*time.Millisecond))
@@ -53,7 +54,7 @@ func (b suite) isUpgraded(t *testing.T) {
 	for i, program := range []suite{newer, newer, b, newer, newer} {
 		c.restart(t, i%clusterSize, program)
 	}
-	// What the version after that leaves, the newer runs on as this one ran on the newer's.
+	// The newer version runs on the schema of its successor as this one ran on the newer's.
 	schema.exec(t, `ALTER TABLE checkouts ADD COLUMN newest text; UPDATE provider_checkout_schema SET version = version + 1`)
 	c.restart(t, 0, newer)
 	stop()
@@ -67,13 +68,13 @@ func (b suite) isUpgraded(t *testing.T) {
 	}
 }
 
-// beside starts a server of this program on the cluster's store, which gets no requests.
+// beside starts another server of this program on the cluster's store. It gets no requests.
 func (b suite) beside(t *testing.T, c *cluster) *proc.Process {
 	t.Helper()
 	return proc.Start(t, b.Command(clusterArgs(c.Store, "127.0.0.1:0")...))
 }
 
-// buildNext builds the program with one migration more.
+// buildNext builds the program with one more migration.
 func buildNext(t *testing.T) suite {
 	t.Helper()
 	folder, err := filepath.Abs("../../../adapters/postgres/migrations")
@@ -126,7 +127,7 @@ func (s schema) number(t *testing.T, query string) (n int) {
 	return n
 }
 
-// awaitMigrations waits until so many processes are in the midst of a migration of the store.
+// awaitMigrations waits until the given number of processes are migrating the store.
 func (s schema) awaitMigrations(t *testing.T, want int) {
 	t.Helper()
 	const migrating = `SELECT count(*) FROM pg_stat_activity

@@ -23,9 +23,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Section 5: who may call, and how it is known.
+// Section 5: authentication and authorization.
 
-// authenticated are the endpoints that need a key, with a body for each that takes one.
+// authenticated returns the endpoints that need a key, with a body for each that takes one.
 func authenticated(created response) []struct{ method, path, body string } {
 	return []struct{ method, path, body string }{
 		{http.MethodPost, "/v1/provider-checkouts", order(catalogueCreate, created.String("provider.provider_order_id"))},
@@ -34,7 +34,7 @@ func authenticated(created response) []struct{ method, path, body string } {
 	}
 }
 
-// raw sends a request as it is written, lines ending in LF for CRLF, and reads the answer.
+// raw sends a request as it is written, with LF replaced by CRLF, and reads the answer.
 func (s *suite) raw(t *testing.T, request string) response {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
@@ -145,12 +145,12 @@ func TestContract5AKeyThatIsNotRecognisedIsRefusedAlike(t *testing.T) {
 	})
 }
 
-// anonymous is an answer without its request id.
+// anonymous returns an answer without its request id.
 func anonymous(r response) string {
 	return fmt.Sprint(r.Status, " ", strings.ReplaceAll(r.Body, r.Header.Get("X-Request-Id"), "req_…"))
 }
 
-// revoke revokes an API key, and waits for as long as a running server may go on to take it.
+// revoke revokes an API key, and waits as long as a running server may still accept it.
 func (s *suite) revoke(t *testing.T, key string) {
 	t.Helper()
 	if err := s.Store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond)); err != nil {
@@ -210,14 +210,14 @@ func TestContract5AKeyOfOneEnvironmentIsNotValidInTheOther(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "INVALID_API_KEY")
 		s.Keys["KOWHAI"] = s.IssueKey(t, "KOWHAI", catalogue.Production)
-		// The key is good now; the configuration is still the sandbox's.
+		// The key is valid now, but the configuration is still the sandbox's.
 		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
 	}, func(c *service.Config, _ *httpapi.Options) {
 		c.Environment, c.BaseURL, c.Processor = catalogue.Production, "https://pay.example", movesMoney{c.Processor}
 	})
 }
 
-// movesMoney is a processor that may be used in production.
+// movesMoney is a processor that is allowed in production.
 type movesMoney struct{ ports.Processor }
 
 func (p movesMoney) Info() ports.ProcessorInfo {
@@ -361,7 +361,7 @@ func TestContract5OnlyTheHashOfAKeyIsKept(t *testing.T) {
 	})
 }
 
-func TestContract5BadKeysAreSlowedDownAndLockNobodyOut(t *testing.T) {
+func TestContract5BadKeysAreRateLimitedAndLockNoOneOut(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		path := s.Create(t, "ORDER-1").CheckoutPath()
 		slowed := 0
@@ -381,7 +381,7 @@ func TestContract5BadKeysAreSlowedDownAndLockNobodyOut(t *testing.T) {
 			}
 		}
 		if slowed == 0 {
-			t.Error("a hundred bad keys in a row were all looked at")
+			t.Error("a hundred bad keys in a row were all looked up")
 		}
 	}, func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 3 })
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Section 7, "the response never includes secrets", taken further: no secret and nothing about a person
-// leaves the store but where the contract sends it. Marked values go through every flow and
-// every failure; then the log, the answers and the events are searched for them.
+// Section 7, "the response never includes secrets", and more: no secret and no personal data leaves the
+// store except where the contract sends it. Marked values go through every flow and every failure; then
+// the log, the answers and the events are searched for them.
 
 const (
 	operatorSecret = "canary-operator-secret-0123456789abcdef"
@@ -41,17 +41,17 @@ const (
 
 var canaryProviders = strings.Replace(providers, "whsec_kowhai_0123456789abcdef", signingSecret, 1)
 
-// person is what is known about a person, whole or in the part that tells most.
+// person is the personal data, each value as a whole or its most identifying part.
 var person = []string{canaryFirst, canaryLast, canaryEmail, "canary.email", canaryHolder, "0068389", "01-0902", "010902"}
 
-// mine is a sandbox that is full of canaries, all of whose parts can fail, and what it answered.
+// mine is a sandbox full of canaries, all of whose parts can fail, and its answers.
 type mine struct {
 	*suite
 	store *faulty
 	press *press
 	bank  *bank
 
-	secrets []string // but for the setup tokens
+	secrets []string // except the setup tokens
 	tokens  []string
 	api     []response
 	pages   []response
@@ -91,7 +91,7 @@ func (m *mine) open(t *testing.T, path string, form url.Values) response {
 	return r
 }
 
-// flow goes from a create to a repeated confirm, whatever it is answered, with the faults of payers on the way.
+// flow goes from a create to a repeated confirm, whatever the answers, with the payer's mistakes on the way.
 func (m *mine) flow(t *testing.T, id string) {
 	created := m.call(t, http.MethodPost, "/v1/provider-checkouts", order(canaryCreate, id))
 	token := created.String("direct_debit.token")
@@ -120,7 +120,7 @@ func (m *mine) flow(t *testing.T, id string) {
 	m.open(t, "/api/dd-setup?token="+token, nil)
 }
 
-// mistakes makes those that a provider's engineer makes.
+// mistakes sends the requests with mistakes that a provider's engineer makes.
 func (m *mine) mistakes(t *testing.T) {
 	const path = "/v1/provider-checkouts"
 	created := m.call(t, http.MethodPost, path, order(canaryCreate, "MISTAKES"))
@@ -210,7 +210,7 @@ func TestContract7NoSecretAndNothingAboutAPersonLeaks(t *testing.T) {
 
 // search looks for the canaries.
 func (m *mine) search(t *testing.T) {
-	signatures := make([]string, len(m.tokens)) // what makes a token one; before it stands the checkout's id
+	signatures := make([]string, len(m.tokens)) // the secret part of a token; the rest starts with the checkout's id
 	for i, token := range m.tokens {
 		signatures[i] = token[strings.LastIndex(token, ".")+1:]
 	}

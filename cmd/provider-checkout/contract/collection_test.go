@@ -24,8 +24,8 @@ func (s *suite) confirmedOn(t *testing.T, id string, first money.Date) response 
 	return created
 }
 
-// The payments of a plan whose first date has passed are collected a period apart, from the first lawful day on, and page,
-// agreement and export have the same dates.
+// The payments of a plan whose first date has passed are collected one period apart, from the first lawful day on, and
+// page, agreement and export have the same dates.
 func TestContract3AFirstPaymentDateThatHasPassedNeverBunchesPayments(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		zone, err := time.LoadLocation("Pacific/Auckland")

@@ -17,7 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Sections 2.4 and 2.5: what a confirm must say, and what it is answered.
+// Sections 2.4 and 2.5: the request and the answer of a confirm.
 
 const setupLifetime = 7 * 24 * time.Hour
 
@@ -27,8 +27,8 @@ func (s *suite) confirmAs(t *testing.T, created response, body string) response 
 	return s.Post(t, "KOWHAI", created.CheckoutPath()+"/confirm", body)
 }
 
-// dossier returns what is on record about an order, the zero Dossier where there is nothing.
-func (s *suite) dossier(t *testing.T, order string) (found ports.CheckoutRecord) {
+// record returns what is on record about an order, or the zero CheckoutRecord.
+func (s *suite) record(t *testing.T, order string) (found ports.CheckoutRecord) {
 	t.Helper()
 	for _, d := range s.Records(t) {
 		if d.Checkout.OrderID == order {
@@ -59,7 +59,7 @@ func leaves(a members) (paths []string) {
 	return paths
 }
 
-// holdsExactly checks that an answer has these values and no others; nil stands for any text but "".
+// holdsExactly checks that an answer has these values and no others; nil matches any text but "".
 func holdsExactly(t *testing.T, r response, want map[string]any) {
 	t.Helper()
 	if got := leaves(members(r.JSON)); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
@@ -87,7 +87,7 @@ var confirmFields = []string{
 func TestContract24EveryFieldOfAConfirmIsRequired(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Ready(t, "ORDER-1")
-		before := s.dossier(t, "ORDER-1")
+		before := s.record(t, "ORDER-1")
 		for _, field := range confirmFields {
 			for _, raw := range []string{"", "null", "7", "[]", "{}"} {
 				t.Run(field+"="+raw, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestContract24EveryFieldOfAConfirmIsRequired(t *testing.T) {
 		}
 		all := s.confirmAs(t, created, `{}`)
 		refused(t, all, http.StatusBadRequest, "VALIDATION_ERROR", confirmFields...)
-		if after := s.dossier(t, "ORDER-1"); !reflect.DeepEqual(after, before) {
+		if after := s.record(t, "ORDER-1"); !reflect.DeepEqual(after, before) {
 			t.Errorf("refused confirms changed the record:\n%+v\nwant\n%+v", after, before)
 		}
 	})
@@ -177,7 +177,7 @@ func TestContract24IdentifiersMustBeThoseOfTheStoredCheckout(t *testing.T) {
 	})
 }
 
-// sent returns the confirm that fits a create's answer, for a look at its fields.
+// sent returns the fields of the valid confirm for a create's answer.
 func sent(t *testing.T, created response) demo.Object {
 	t.Helper()
 	a, err := demo.ParseObject([]byte(created.ConfirmBody()))
@@ -227,7 +227,7 @@ func TestContract24FieldsThatTheContractDoesNotKnowBindNothing(t *testing.T) {
 			confirmed.String("direct_debit.mandate_status") != "pending_submission" {
 			t.Errorf("confirm answers %s", confirmed.Body)
 		}
-		if price := s.dossier(t, "ORDER-1").Agreement.Pricing.Price; price != 2990_00 {
+		if price := s.record(t, "ORDER-1").Agreement.Pricing.Price; price != 2990_00 {
 			t.Errorf("the agreement's price is %s", price)
 		}
 	})
@@ -294,7 +294,7 @@ func TestContract24ConfirmsDateIsTheAgreedOne(t *testing.T) {
 				// A repeat that names yet another date changes nothing.
 				s.Post(t, tt.provider, created.CheckoutPath()+"/confirm", created.ConfirmBody())
 
-				d := s.dossier(t, "ORDER-1")
+				d := s.record(t, "ORDER-1")
 				if got := d.Agreement.Plan.First.String(); got != "2027-03-15" {
 					t.Errorf("the agreement's first payment date is %s", got)
 				}
@@ -353,7 +353,7 @@ func TestContract25TheAnswerIsWhatIsOnRecord(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Ready(t, "ORDER-1")
 		confirmed := s.Confirm(t, created)
-		d := s.dossier(t, "ORDER-1")
+		d := s.record(t, "ORDER-1")
 		if d.Agreement.ID != confirmed.String("agreement.id") || d.Agreement.Number != confirmed.String("agreement.number") {
 			t.Errorf("on record is agreement %s %s; the answer says %s", d.Agreement.ID, d.Agreement.Number, confirmed.Body)
 		}

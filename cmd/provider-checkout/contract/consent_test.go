@@ -14,12 +14,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// noticeOf gives the first provider of the file this notice period.
+// noticeOf returns the provider file with this notice period for its first provider.
 func noticeOf(days string) string {
 	return strings.Replace(providers, `"active": true`, `"notice_days": `+days+`, "active": true`, 1)
 }
 
-// goOn sends the form of the setup page as a browser at that address does.
+// goOn sends the form of the setup page from a browser at that address.
 func (s *suite) goOn(t *testing.T, page response, from string) response {
 	t.Helper()
 	var fields []string
@@ -33,14 +33,14 @@ func behindAProxy(_ *service.Config, o *httpapi.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
-// The contract has the payer set up the direct debit on the hosted page (section 1). What was agreed to there is
-// kept: when, from where, and which terms.
-func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
+// By the contract the payer sets up the direct debit on the hosted page (section 1). The consent that is given there
+// is recorded: when, from where, and to which terms.
+func TestContract1TheConsentOfThePayerIsOnTheAgreement(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		s.Configure(t, noticeOf("2"))
 		created := s.Create(t, "order-1")
 		page := s.Visit(t, created.String("direct_debit.setup_url"))
-		s.goOn(t, page, "198.51.100.1") // a first look, on another device
+		s.goOn(t, page, "198.51.100.1") // first on another device
 		s.Clock.Forward(time.Minute)
 		begun := s.goOn(t, page, "203.0.113.7")
 		if begun.Status != http.StatusSeeOther {
@@ -51,7 +51,7 @@ func TestContract1TheConsentOfThePayerStandsOnTheAgreement(t *testing.T) {
 		s.Submit(t, begun.Header.Get("Location"), bankDetails(goodAccount))
 		confirmed := s.Confirm(t, created)
 
-		d := s.dossier(t, "order-1")
+		d := s.record(t, "order-1")
 		got := d.Checkout.Setup.Consent
 		if at.Sub(got.At).Abs() > time.Minute/2 || got.From != "203.0.113.7" || got.Version() != agreement.Version || got.NoticeDays != 2 {
 			t.Errorf("the checkout's consent is %+v, want one of %v, from 203.0.113.7, to the terms of %s with 2 days of notice",
@@ -78,7 +78,7 @@ func TestContract1TermsThatChangedAreReadBeforeTheyAreAccepted(t *testing.T) {
 		if again.Status != http.StatusConflict || heading(t, again) != sandbox.OpenTitle || !strings.Contains(again.Body, "The terms have changed") {
 			t.Fatalf("going on after the terms changed: %d %s", again.Status, again.Body)
 		}
-		if d := s.dossier(t, "order-1"); !d.Checkout.Setup.Consent.IsZero() || d.Checkout.Setup.Try != 0 {
+		if d := s.record(t, "order-1"); !d.Checkout.Setup.Consent.IsZero() || d.Checkout.Setup.Try != 0 {
 			t.Errorf("setup = %+v, want none begun", d.Checkout.Setup)
 		}
 		if r := s.goOn(t, again, "203.0.113.7"); r.Status != http.StatusSeeOther {

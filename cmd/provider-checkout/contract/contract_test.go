@@ -17,9 +17,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
-// The tests of this folder hold the program to the contract with the provider, from outside: each talks HTTP to the
-// handler that the binary serves, once over every store. Their names are a table of contents of the contract; the
-// number after "Contract" is the section.
+// The tests of this folder test the contract with the provider from outside: each sends HTTP requests to the handler
+// that the binary serves, once with every store. Their names are a table of contents of the contract; the number
+// after "Contract" is the section.
 
 // suite is a sandbox, with methods that the tests of the contract share.
 type suite struct{ *sandbox.Sandbox }
@@ -75,7 +75,7 @@ var stores = []struct {
 	}},
 }
 
-// contract runs a test of the contract over every store.
+// contract runs a test of the contract with every store.
 func contract(t *testing.T, test func(t *testing.T, s *suite), changes ...func(*service.Config, *httpapi.Options)) {
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {

@@ -76,8 +76,8 @@ func TestContract21EachOfferedFrequencyHasItsOwnPlan(t *testing.T) {
 	})
 }
 
-// The values that a create of the course NZDIP by the week may repeat, as the catalogue resolves
-// them, and others that it may not.
+// The values of the catalogue that a create of the course NZDIP with weekly payments may repeat,
+// and values that it may not send.
 var repeated = []struct{ field, same, also, other string }{
 	{"course.course_name", `"Diploma in Business"`, `"  Diploma in Business "`, `"diploma in business"`},
 	{"pricing.course_price", `2990.00`, `2.99e3`, `2989.99`},
@@ -103,7 +103,7 @@ func TestContract21ACatalogueValueThatIsSentMustEqualTheResolvedOne(t *testing.T
 				exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "KOWHAI", id, cataloguePlan, cataloguePricing)...)
 			}
 			all, wrong = set(t, all, tt.field, tt.same), set(t, wrong, tt.field, tt.other)
-			if tt.field != "plan.payment_type" { // told before the catalogue is asked
+			if tt.field != "plan.payment_type" { // refused before the catalogue is read
 				fields = append(fields, tt.field)
 			}
 		}
@@ -131,7 +131,7 @@ func TestContract21ACourseThatCannotBeSoldIsRefusedInTheSameWordsWhateverTheReas
 			said[strings.Replace(r.Body, r.String("request_id"), "", 1)] = true
 		}
 		if len(said) != 1 {
-			t.Errorf("a stranger can tell the reasons apart: %v", said)
+			t.Errorf("the answers show the reasons: %v", said)
 		}
 		nothingStored(t, s)
 	})

@@ -16,8 +16,8 @@ import (
 
 const createPath = "/v1/provider-checkouts"
 
-// exactly checks that an answer is this JSON: the same fields, no more, no fewer, and numbers to the
-// letter. "?" in want stands for any text but the empty one, and KEY=… pairs in names take their places.
+// exactly checks that an answer is this JSON, with exactly the same fields and number texts. "?" in want
+// matches any text but the empty one, and the KEY=… pairs in names replace KEY in want.
 func exactly(t *testing.T, r response, status int, want string, names ...string) {
 	t.Helper()
 	wanted, err := demo.ParseObject([]byte(strings.NewReplacer(names...).Replace(want)))
@@ -32,7 +32,7 @@ func exactly(t *testing.T, r response, status int, want string, names ...string)
 	}
 }
 
-// differences lists where two JSON values differ, in no order.
+// differences lists where two JSON values differ, in any order.
 func differences(path string, got, want any) (all []string) {
 	wanted, isObject := want.(members)
 	if !isObject {
@@ -61,7 +61,7 @@ func differences(path string, got, want any) (all []string) {
 	return all
 }
 
-// opened is the answer to a first create, and to a replay while REPLAY says so. PLAN and PRICING are its own.
+// opened is the answer to a first create. openedNames replaces the names in capitals.
 const opened = `{"success": true, "idempotent_replay": false,
 	"provider": {"provider_code": "PROVIDER", "provider_order_id": "ORDER"},
 	"records": {"contact_id": "?", "opportunity_id": "?", "dda_id": "DDA"},
@@ -70,7 +70,7 @@ const opened = `{"success": true, "idempotent_replay": false,
 	"plan": {"payment_type": "interest_free_payment_plan", PLAN, "first_payment_date": "2027-02-01"},
 	"pricing": PRICING}`
 
-// openedNames are what stands for the names in opened.
+// openedNames returns the values of the names in opened.
 func (s *suite) openedNames(r response, provider, order, plan, pricing string) []string {
 	return []string{"PROVIDER", provider, "ORDER", order, "PLAN", plan, "PRICING", pricing, "BASE", s.URL,
 		"DDA", r.String("records.dda_id"), "CHECKOUT", r.String("checkout.checkout_id"), "TOKEN", r.String("direct_debit.token")}

@@ -51,8 +51,8 @@ func (s *suite) beside(t *testing.T) *suite {
 	return &suite{&other}
 }
 
-// gate is an entropy that nobody gets before a crowd has come for it, or a second has passed: a create draws
-// its checkout id after it found its order free, so that the whole crowd goes to store what only one can.
+// gate is a source of randomness that blocks its readers until a whole crowd reads, or a second has passed. A create
+// generates its checkout id after it has found its order free, so the whole crowd tries to store the order at once.
 type gate struct {
 	mu      sync.Mutex
 	waiting int
@@ -92,8 +92,8 @@ func oneWith(t *testing.T, all []response, status int) (one response, others []r
 	return one, others
 }
 
-// told returns the names of the events that arrived, in order, and checks that all on record were delivered.
-func (s *suite) told(t *testing.T) string {
+// delivered returns the names of the events that arrived, in order, and checks that all on record were delivered.
+func (s *suite) delivered(t *testing.T) string {
 	t.Helper()
 	var names []string
 	for _, h := range s.Receiver.Deliveries() {
@@ -109,7 +109,7 @@ func (s *suite) told(t *testing.T) string {
 	return strings.Join(names, " ")
 }
 
-// lone returns the one checkout on record.
+// lone returns the only checkout on record.
 func (s *suite) lone(t *testing.T) ports.CheckoutRecord {
 	t.Helper()
 	all := s.Records(t)
@@ -148,8 +148,8 @@ func TestContract4OfManyCreatesOfOneOrderOneOpensAndTheOthersAreReplays(t *testi
 				if stored := s.lone(t); len(others) != crowd-1 || stored.Checkout.ID != first.String("checkout.checkout_id") {
 					t.Errorf("%d replays of %s, on record %s", len(others), first.At("checkout.checkout_id"), stored.Checkout.ID)
 				}
-				if told := s.told(t); told != "checkout.created" {
-					t.Errorf("events %q", told)
+				if got := s.delivered(t); got != "checkout.created" {
+					t.Errorf("events %q", got)
 				}
 			}, gated)
 		})
@@ -169,8 +169,8 @@ func TestContract4OfManyIntentsOneOpensAndTheOthersConflict(t *testing.T) {
 		if stored := s.lone(t).Checkout.Intent.Plan.First.String(); stored != first.String("plan.first_payment_date") {
 			t.Errorf("on record %s, answered %s", stored, first.Body)
 		}
-		if told := s.told(t); told != "checkout.created" {
-			t.Errorf("events %q", told)
+		if got := s.delivered(t); got != "checkout.created" {
+			t.Errorf("events %q", got)
 		}
 	}, gated)
 }
@@ -226,13 +226,13 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 			stored.Agreement.Number != all[0].String("agreement.number") || stored.Agreement.ID != all[0].String("agreement.id") {
 			t.Errorf("%d first and %d repeats of %s; on record %+v and %+v", first, repeats, all[0].Body, stored.Agreement, stored.Document)
 		}
-		if told := s.told(t); told != "checkout.created checkout.confirmed agreement.generated" {
-			t.Errorf("events %q", told)
+		if got := s.delivered(t); got != "checkout.created checkout.confirmed agreement.generated" {
+			t.Errorf("events %q", got)
 		}
 	})
 }
 
-// hurry is a payer who does whatever the page asks for, until it asks for nothing more.
+// hurry sends the forms of the pages until a page has none.
 func (s *suite) hurry(t *testing.T, created response) {
 	t.Helper()
 	payer := demo.NewBrowser(&http.Client{})
@@ -292,8 +292,8 @@ func TestContract3PayersReplaysPollsAndConfirmsAtOnceConfirmOnce(t *testing.T) {
 		if stored := s.lone(t); first != 1 || stored.Agreement == nil || stored.Document == nil {
 			t.Errorf("%d first confirms; on record %+v", first, stored)
 		}
-		if told := s.told(t); told != "checkout.created checkout.confirmed agreement.generated" {
-			t.Errorf("events %q", told)
+		if got := s.delivered(t); got != "checkout.created checkout.confirmed agreement.generated" {
+			t.Errorf("events %q", got)
 		}
 	})
 }
@@ -325,15 +325,15 @@ func TestContract3ManyCheckoutsAtOnceDoNotMix(t *testing.T) {
 		if len(numbers) != len(created) || len(ids) != 4*len(created) {
 			t.Errorf("%d agreement numbers and %d ids, want %d and %d", len(numbers), len(ids), len(created), 4*len(created))
 		}
-		told := map[string]string{}
+		got := map[string]string{}
 		for _, h := range s.Receiver.Deliveries() {
 			order := h.Provider + " " + h.JSON.Text("data.checkout_id")
-			told[order] += h.JSON.Text("event") + " "
+			got[order] += h.JSON.Text("event") + " "
 		}
 		for _, r := range created {
 			order := r.String("provider.provider_code") + " " + r.String("checkout.checkout_id")
-			if told[order] != "checkout.created checkout.confirmed agreement.generated " {
-				t.Errorf("%s was told of %q", order, told[order])
+			if got[order] != "checkout.created checkout.confirmed agreement.generated " {
+				t.Errorf("%s got the events %q", order, got[order])
 			}
 		}
 	})

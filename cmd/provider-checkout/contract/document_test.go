@@ -12,8 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 )
 
-// The OpenAPI document and the service are compared both ways: every answer and every event that a test gets must be
-// as the document describes it (the sandbox checks that), and whatever the document describes must have been seen
+// The OpenAPI document and the service are compared in both directions: every answer and every event that a test gets
+// must match the document (the sandbox checks that), and everything that the document describes must have been seen
 // when all tests have run (TestMain checks that).
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
@@ -30,7 +30,7 @@ func runTests(m *testing.M) int {
 	return 0
 }
 
-// whole reports whether all tests were asked for.
+// whole reports whether all tests run.
 func whole() bool {
 	for _, name := range []string{"test.run", "test.skip", "test.list", "test.fuzz"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {

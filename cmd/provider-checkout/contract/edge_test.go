@@ -47,8 +47,8 @@ func (s *suite) listening(t *testing.T) (address string) {
 	return ln.Addr().String()
 }
 
-// raw sends bytes over a connection of its own and returns the answers that come back until the
-// server closes it. What is sent must lead to that.
+// raw sends bytes over a new connection and returns the answers until the server closes it, as it
+// must after what was sent.
 func raw(t *testing.T, address string, sent ...string) (answers []string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -61,7 +61,7 @@ func raw(t *testing.T, address string, sent ...string) (answers []string) {
 	for _, part := range sent {
 		out.WriteString(part)
 		if out.Flush() != nil {
-			break // the server has had enough: its answer is on the way
+			break // the server stopped reading: its answer follows
 		}
 	}
 	for in := bufio.NewReader(conn); ; {
@@ -267,10 +267,10 @@ func TestContract7APanicIsAnInternalErrorAndTheServiceLives(t *testing.T) {
 		r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "PANIC"))
 		refused(t, r, http.StatusInternalServerError, "INTERNAL_ERROR")
 		if strings.Contains(r.Body, "secret") || strings.Contains(r.Body, ".go") || strings.Contains(r.Body, "goroutine") {
-			t.Errorf("the answer tells of the inside: %s", r.Body)
+			t.Errorf("the answer exposes internals: %s", r.Body)
 		}
 		if log := s.Log.String(); !strings.Contains(log, "secret of the store") || !strings.Contains(log, r.Header.Get("X-Request-Id")) {
-			t.Errorf("the log does not tell what happened: %s", log)
+			t.Errorf("the log lacks the cause or the request id: %s", log)
 		}
 		if r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")); r.Status != http.StatusCreated {
 			t.Errorf("after a panic: %d %s", r.Status, r.Body)
@@ -278,7 +278,7 @@ func TestContract7APanicIsAnInternalErrorAndTheServiceLives(t *testing.T) {
 	}, func(c *service.Config, _ *httpapi.Options) { c.Store = broken{c.Store} })
 }
 
-func TestContract8AKeyThatCallsTooOftenIsToldToWait(t *testing.T) {
+func TestContract8AKeyThatCallsTooOftenGetsARetryAfter(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		path := "/v1/provider-checkouts/KOWHAI-1-x"
 		refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
@@ -301,7 +301,7 @@ func TestContract5AnAddressIsBelievedFromATrustedProxyOnly(t *testing.T) {
 	t.Run("no proxy", func(t *testing.T) {
 		contract(t, func(t *testing.T, s *suite) {
 			refused(t, bad(t, s, "192.0.2.1"), http.StatusForbidden, "INVALID_API_KEY")
-			refused(t, bad(t, s, "192.0.2.2"), http.StatusTooManyRequests, "RATE_LIMITED") // the same source, whatever it says
+			refused(t, bad(t, s, "192.0.2.2"), http.StatusTooManyRequests, "RATE_LIMITED") // the same source, whatever its header
 			refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
 		}, slow)
 	})
@@ -309,7 +309,7 @@ func TestContract5AnAddressIsBelievedFromATrustedProxyOnly(t *testing.T) {
 		contract(t, func(t *testing.T, s *suite) {
 			refused(t, bad(t, s, "192.0.2.1"), http.StatusForbidden, "INVALID_API_KEY")
 			refused(t, bad(t, s, "192.0.2.2"), http.StatusForbidden, "INVALID_API_KEY")
-			refused(t, bad(t, s, "198.51.100.7, 192.0.2.1"), http.StatusTooManyRequests, "RATE_LIMITED") // left of it anybody may write
+			refused(t, bad(t, s, "198.51.100.7, 192.0.2.1"), http.StatusTooManyRequests, "RATE_LIMITED") // a client may forge the entries left of it
 		}, slow, func(_ *service.Config, o *httpapi.Options) {
 			o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 		})

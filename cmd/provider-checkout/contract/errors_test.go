@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// Section 7: every error code, and the one envelope that they come in.
+// Section 7: every error code, and the error envelope.
 
 // enveloped checks that a refusal has the members of the error envelope and no others, and the
 // headers of every answer.
@@ -251,7 +251,7 @@ func TestContract4BodiesArePlainJSON(t *testing.T) {
 	})
 }
 
-func TestContract8TooManyRequestsOfOneKeyAreToldHowLongToWait(t *testing.T) {
+func TestContract8TooManyRequestsOfOneKeyGetTheTimeToWait(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		path := s.Create(t, "ORDER-1").CheckoutPath()
 		got := s.Get(t, "KOWHAI", path)

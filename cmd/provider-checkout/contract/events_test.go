@@ -45,7 +45,7 @@ func names(all []delivery) (names []string) {
 	return names
 }
 
-// outcomes returns what is on record of the events of an order: "checkout.created delivered 1".
+// outcomes returns the events on record of an order with status and attempts: "checkout.created delivered 1".
 func (s *suite) outcomes(t *testing.T, id string) (all []string) {
 	t.Helper()
 	for _, d := range s.Records(t) {
@@ -66,7 +66,7 @@ func sameList(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// signedBy reports whether a delivery is signed with a secret, computed from the contract's words alone.
+// signedBy reports whether a delivery is signed with a secret, by the contract's formula.
 func signedBy(secret string, h delivery) bool {
 	timestamp := h.Header.Get("X-Service-Timestamp")
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -201,7 +201,7 @@ func TestContract6ThreeAttemptsAfter0Then250Then750Milliseconds(t *testing.T) {
 		const late = 1500 * time.Millisecond // what a busy machine may add to each
 		for i, delay := range []time.Duration{0, 250 * time.Millisecond, 750 * time.Millisecond} {
 			if took := times[i+1].Sub(times[i]); took < delay || took > delay+late {
-				t.Errorf("attempt %d came %v after what was before it, want %v", i+1, took, delay)
+				t.Errorf("attempt %d came %v after the one before it, want %v", i+1, took, delay)
 			}
 		}
 		if times[3].After(end) {

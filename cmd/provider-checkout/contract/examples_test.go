@@ -20,7 +20,7 @@ type breakable struct {
 	store *faulty
 }
 
-// create sends a create that is faultless but for what edit, if any, makes of it.
+// create sends a valid create, changed by edit if that is not nil.
 func (s breakable) create(t *testing.T, edit func(body string) string) response {
 	t.Helper()
 	body := order(catalogueCreate, "ENROL-1")
@@ -30,14 +30,14 @@ func (s breakable) create(t *testing.T, edit func(body string) string) response 
 	return s.Post(t, "KOWHAI", "/v1/provider-checkouts", body)
 }
 
-// failing asks for a checkout while the store fails with err.
+// failing gets a checkout while the store fails with err.
 func (s breakable) failing(t *testing.T, err error) response {
 	t.Helper()
 	s.store.fail(func(string) error { return err })
 	return s.Get(t, "KOWHAI", "/v1/provider-checkouts/unknown")
 }
 
-// provoked has, by the name of each example of a refusal in the document, what is answered by it.
+// provoked has, by the name of each example of a refusal in the document, a function that provokes that answer.
 var provoked = map[string]func(t *testing.T, s breakable) response{
 	"VALIDATION_ERROR": func(t *testing.T, s breakable) response {
 		return s.create(t, func(body string) string {
@@ -109,7 +109,7 @@ func TestContract7EveryExampleOfARefusalIsWhatTheServiceSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cause := provoked[name]
 			if cause == nil {
-				t.Fatal("nothing provokes it here")
+				t.Fatal("provoked lacks it")
 			}
 			var s breakable
 			s.suite = newSuite(t, memory.New(), func(c *service.Config, o *httpapi.Options) {

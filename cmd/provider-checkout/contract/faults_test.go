@@ -19,9 +19,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Section 7, last row: what fails inside is told to nobody outside, and the same request may be sent again.
+// Section 7, last row: the cause of an internal failure is not exposed, and the same request may be sent again.
 
-// faulty is a store whose calls fail as a test says.
+// faulty is a store whose calls fail as the test sets.
 type faulty struct {
 	ports.Store
 	mu    sync.Mutex
@@ -34,7 +34,7 @@ func withFaultyStore(c *service.Config, _ *httpapi.Options) *faulty {
 	return f
 }
 
-// fail has every call fail as fails says; none for nil.
+// fail makes every call return the error of fails; none if fails is nil.
 func (f *faulty) fail(fails func(call string) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,10 +117,10 @@ func (f *faulty) SettleEvent(ctx context.Context, id string, epoch int64, status
 	return f.Store.SettleEvent(ctx, id, epoch, status, attempts)
 }
 
-// inside is what a failure says that nobody outside may read.
+// inside is the text of an internal failure, which no answer may contain.
 const inside = "open /var/lib/secret.db as operator:hunter2"
 
-// needs has, for each call of a provider, the calls of the store that it cannot do without.
+// needs has, for each call of a provider, the calls of the store that it depends on.
 var needs = map[string][]string{
 	"create":  {"Key", "Provider", "Course", "InsertCheckout"}, // an order that is new is not looked up
 	"replay":  {"Key", "Provider", "CheckoutByOrder", "CheckoutByKey"},
@@ -128,7 +128,7 @@ var needs = map[string][]string{
 	"confirm": {"Key", "Provider", "Checkout", "UpdateCheckout"},
 }
 
-// providerCalls are the calls of a provider. Each is made of a checkout whose setup is complete, but for create.
+// providerCalls are the calls of a provider. All but create are about a checkout whose setup is complete.
 var providerCalls = map[string]func(t *testing.T, s *suite, id string, ready response) response{
 	"create": func(t *testing.T, s *suite, id string, _ response) response {
 		return s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "NEW-"+id), "Idempotency-Key", "key-new-"+id)
@@ -171,7 +171,7 @@ func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.
 						store.fail(nil)
 						refused(t, got, tt.status, "INTERNAL_ERROR")
 						if leaks(got, "secret.db", "hunter2", "goroutine", ".go:") {
-							t.Errorf("%s without %s tells %s", name, need, got.Body)
+							t.Errorf("%s without %s exposes internals: %s", name, need, got.Body)
 						}
 						if got, want := got.Header.Get("Retry-After") != "", tt.status == http.StatusServiceUnavailable; got != want {
 							t.Errorf("%s without %s has a Retry-After: %t, want %t", name, need, got, want)
@@ -231,7 +231,7 @@ func TestContract6WhatADeliveryMeetsDoesNotChangeTheAnswer(t *testing.T) {
 				if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("agreement.pdf_generated") != true {
 					t.Errorf("confirm answers %d %s", got.Status, got.Body)
 				}
-				if events := s.dossier(t, "ORDER-1").Events; len(events) != 3 {
+				if events := s.record(t, "ORDER-1").Events; len(events) != 3 {
 					t.Errorf("%d events are on record, want 3", len(events))
 				}
 			})
@@ -249,7 +249,7 @@ func TestContract4ReadinessSaysThatTheStoreCannotBeRead(t *testing.T) {
 	})
 }
 
-// press is a printer that does as a test says.
+// press is a printer whose results the test sets.
 type press struct {
 	ports.Printer
 	mu    sync.Mutex
@@ -301,9 +301,9 @@ func TestContract3AgreementGeneratedIsEmittedOnlyIfThePDFIs(t *testing.T) {
 					}
 				}
 				if p.tries != 2 {
-					t.Errorf("the agreement was printed %d times, want 2", p.tries)
+					t.Errorf("the agreement was rendered %d times, want 2", p.tries)
 				}
-				if d := s.dossier(t, "ORDER-1"); d.Agreement == nil || (d.Document != nil) != tt.printed {
+				if d := s.record(t, "ORDER-1"); d.Agreement == nil || (d.Document != nil) != tt.printed {
 					t.Errorf("on record are agreement %v and document %v", d.Agreement, d.Document)
 				}
 				want := []string{"checkout.created", "checkout.confirmed", "agreement.generated"}

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
-// progress is the answer to a get. STATUS and DIRECT_DEBIT are its own.
+// progress is the answer to a get, with STATUS and DIRECT_DEBIT to be replaced.
 const progress = `{"success": true, "checkout": {"checkout_id": "CHECKOUT", "status": "STATUS"},
 	"direct_debit": {DIRECT_DEBIT, "dda_id": "DDA"}}`
 
@@ -30,7 +30,7 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 			status string
 			want   string
 		}{
-			{"before anybody opened the page", func() {}, open, pending},
+			{"before the page was opened", func() {}, open, pending},
 			{"once the payer has opened the page", func() { s.page(t, created) }, open, pending},
 			{"once the payer has gone on to the processor", func() { goOn(t, created) }, open, pending},
 			{"once the setup is complete, which is not the same as authorised", func() { s.SetUp(t, created) }, open,
@@ -55,7 +55,7 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 	})
 }
 
-// goOn has the payer leave the setup page for the processor's form, which is not sent.
+// goOn sends the form of the setup page, which leads to the processor's form; that one is not sent.
 func goOn(t *testing.T, created response) {
 	t.Helper()
 	payer := demo.NewBrowser(&http.Client{})
@@ -90,7 +90,7 @@ func TestContract7AnIDThatCannotBeOneIsUnknownToo(t *testing.T) {
 			refused(t, s.Post(t, "KOWHAI", path+"/confirm", created.ConfirmBody()), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
 			refused(t, s.Send(t, http.MethodGet, path, ""), http.StatusUnauthorized, "MISSING_API_KEY")
 		}
-		// A slash, escaped or not, begins another part of the path.
+		// A slash, escaped or not, separates path segments.
 		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/a%2Fb"), http.StatusNotFound, "NOT_FOUND")
 	})
 }
@@ -108,7 +108,7 @@ func TestContract7AnUnknownCheckoutAndAnotherProvidersAreTheSame404(t *testing.T
 			said[strings.Replace(r.Body, r.String("request_id"), "", 1)] = true
 		}
 		if len(said) != 1 {
-			t.Errorf("a stranger can tell them apart: %v", said)
+			t.Errorf("the answers differ: %v", said)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestContract4WebhookDestinationsAreConfiguredOnceAUsableProviderHasOne(t *t
 			{"one without an account", strings.Replace(alone, `"acc-kowhai"`, `""`, 1), "false"},
 			{"one of production", strings.NewReplacer(`"acc-kowhai",`+"\n\t"+`"environment": "sandbox"`, `"acc-kowhai",`+"\n\t"+`"environment": "production"`,
 				"HOOKS/KOWHAI", "https://hooks.kowhai.example/checkout").Replace(alone), "false"},
-			{"nobody", `{"providers": []}`, "false"},
+			{"no provider", `{"providers": []}`, "false"},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				s.Configure(t, tt.file)

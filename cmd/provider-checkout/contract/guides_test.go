@@ -14,11 +14,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
-// What the document tells of in words alone is so.
+// What the document says only in prose is true.
 
 func TestContract21EveryFieldIsRequiredOfWhomTheDocumentSays(t *testing.T) {
 	s := newSuite(t, memory.New())
-	// Instalments that need no final one: that is required by the figures, not as a field.
+	// Two equal instalments need no final one: that is required by the figures, not as a field.
 	legacy := set(t, set(t, order(legacyCreate, "ORDER-1"), "plan.number_of_instalments", "2"), "plan.instalment_amount", "500")
 	legacy = set(t, legacy, "plan.final_instalment_amount", "")
 	for _, tt := range []struct{ kind, provider, body string }{
@@ -86,7 +86,7 @@ func TestContract24ARepeatTakesAnyTokenAndAnyDate(t *testing.T) {
 	})
 }
 
-// The sandbox by the two forms that the reference names, field by field.
+// The sandbox is set up with the two forms that the reference names, field by field.
 func TestSandboxIsDrivenAsTheReferenceSays(t *testing.T) {
 	for holder, want := range map[string]string{"Aroha Ngata": "active", "MANDATE FAILS": "failed", "MANDATE CANCELLED": "cancelled"} {
 		t.Run(holder, func(t *testing.T) {
@@ -122,7 +122,7 @@ func (s *suite) postForm(t *testing.T, action string, form url.Values) response 
 	return s.Send(t, http.MethodPost, action, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 }
 
-// shows checks what a poll says of the mandate and the setup.
+// shows checks the mandate and the setup in the answer to a poll.
 func (s *suite) shows(t *testing.T, created response, mandate string, complete bool) {
 	t.Helper()
 	got := s.Get(t, "KOWHAI", created.CheckoutPath())

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// untouched checks that nothing came of what was refused: no record, no event, no panic, no failure.
+// untouched checks that refused requests had no effect: no record, no event, no panic, no failure.
 func untouched(t *testing.T, s *suite) {
 	t.Helper()
 	if stored := s.Records(t); len(stored) != 0 {
@@ -21,7 +21,7 @@ func untouched(t *testing.T, s *suite) {
 	calm(t, s)
 }
 
-// calm checks that nothing went wrong inside.
+// calm checks that the log has no failure.
 func calm(t *testing.T, s *suite) {
 	t.Helper()
 	for line := range strings.SplitSeq(s.Log.String(), "\n") {
@@ -31,7 +31,7 @@ func calm(t *testing.T, s *suite) {
 	}
 }
 
-// quoted is a string as JSON.
+// quoted returns a string as JSON.
 func quoted(text string) string {
 	raw, err := json.Marshal(text)
 	if err != nil {
@@ -206,7 +206,7 @@ func TestContract2ATextHas1To255CharactersOfAnyAlphabet(t *testing.T) {
 	})
 }
 
-// injections are texts that mean something to somebody who does not treat them as text.
+// injections returns texts that have an effect where they are not treated as text.
 func injections() []string {
 	return []string{`'; DROP TABLE checkouts; --`, `' OR '1'='1`, `" OR ""="`, `1) UNION SELECT * FROM keys --`, `\' OR 1=1 #`,
 		`Robert'); DELETE FROM providers;--`, `O'Connor%' AND Name LIKE '_`, `*)(uid=*))(|(uid=*`, `admin)(&)`, `%s%n%x%d`, `%!(EXTRA)`,
@@ -217,7 +217,7 @@ func injections() []string {
 		"\U0001F469\u200d\U0001F4BB", `ʻŌtautahi — “Ngāi Tahu”`}
 }
 
-// unreadable are texts that read otherwise than they are spelled, which an identifier may be and a name may not.
+// unreadable are texts that look different from their characters. Identifiers may contain them, names may not.
 var unreadable = []string{"a\u202eb\u2066c", "line\u2028line", "\ufffe\U0010ffff"}
 
 func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) {

@@ -81,7 +81,7 @@ func TestContract4NoHeaderOfTheClientEntersALink(t *testing.T) {
 		for _, r := range []response{s.Send(t, http.MethodGet, "/v1", "", spoofed...), s.Send(t, http.MethodGet, "/v1/environment", "", spoofed...),
 			s.Visit(t, setupURL, spoofed...), created} {
 			if strings.Contains(r.Body, "evil") || strings.Contains(fmt.Sprint(r.Header), "evil") {
-				t.Errorf("the answer takes over what the client said: %v %s", r.Header, r.Body)
+				t.Errorf("the answer repeats the client's values: %v %s", r.Header, r.Body)
 			}
 		}
 		address := s.listening(t)
@@ -140,7 +140,7 @@ func TestContract4EveryAnswerKeepsToItself(t *testing.T) {
 			}
 			ids[id] = name
 			if strings.Contains(r.Body, "<script>") || strings.Contains(r.Body, "aroha.ngata@") || strings.Contains(r.Body, s.Keys["KOWHAI"]) {
-				t.Errorf("%s tells too much: %s", name, r.Body)
+				t.Errorf("%s exposes internals: %s", name, r.Body)
 			}
 			if r.Status >= 400 && (r.At("success") != false || r.String("request_id") != id || r.String("error.message") == "") {
 				t.Errorf("%s is refused outside of the envelope: %d %s", name, r.Status, r.Body)

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// Providers never meet: whatever one sends of another's is answered as if it did not exist.
+// Providers are isolated: what belongs to another provider is answered as if it did not exist.
 
 // neighbours is the sandbox's configuration with MOA beside KOWHAI, which has a catalogue of its own.
 var neighbours = strings.Replace(providers, `{"providers": [`, `{"providers": [{
@@ -46,7 +46,7 @@ func among(t *testing.T, test func(t *testing.T, s *suite, ready map[string]resp
 	})
 }
 
-// pairs calls f for every provider with every other.
+// pairs calls f for every pair of different providers.
 func pairs(t *testing.T, ready map[string]response, f func(t *testing.T, me, other string)) {
 	for me := range ready {
 		for other := range ready {
@@ -57,7 +57,7 @@ func pairs(t *testing.T, ready map[string]response, f func(t *testing.T, me, oth
 	}
 }
 
-// alike checks that two requests are refused in the same words.
+// alike checks that two requests get the same refusal.
 func alike(t *testing.T, what string, got, want response) {
 	t.Helper()
 	if got.Status < 400 || anonymous(got) != anonymous(want) {

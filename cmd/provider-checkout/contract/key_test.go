@@ -134,7 +134,7 @@ func TestContract8AnIdempotencyKeyHas1To255VisibleASCIICharacters(t *testing.T) 
 	})
 }
 
-// Of an order and of another one that sends the first one's default key at the same time, one is opened.
+// Of an order and another one that sends the first one's default key at the same time, only one is opened.
 func TestContract4ADefaultKeyIsBoundOnceHoweverManyCome(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		for n := range 20 {

@@ -14,9 +14,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Section 3 once more: the mandate lives and dies at the processor, which may be down.
+// Section 3, the mandate: it changes at the processor, which may be down.
 
-// bank is the fake processor, whose word about every setup can be changed.
+// bank is the fake processor, whose answer about every setup the test can change.
 type bank struct {
 	ports.Processor
 	mu      sync.Mutex
@@ -44,21 +44,21 @@ func (b *bank) Observe(ctx context.Context, account ports.Account, setup checkou
 	return seen, err
 }
 
-// say has the bank answer as says does; as the fake processor for nil.
+// say makes the bank answer with says, or as the fake processor if says is nil.
 func (b *bank) say(says func(context.Context) (checkout.Observation, error)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.says, b.mandate = says, ""
 }
 
-// sayMandate has the bank say that the payer is done, and how the mandate stands.
+// sayMandate makes the bank report that the payer is done, and this status of the mandate.
 func (b *bank) sayMandate(status checkout.MandateStatus) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.says, b.mandate = nil, status
 }
 
-// down has the bank fail.
+// down makes the bank fail.
 func (b *bank) down() {
 	b.say(func(context.Context) (checkout.Observation, error) {
 		return checkout.Observation{}, errors.New("connection refused")
@@ -88,18 +88,18 @@ func TestContract3OutsideTheAPITheMandateMayBecomeActive(t *testing.T) {
 func TestContract3AMandateThatDiesBeforeConfirmLetsThePayerTryAgain(t *testing.T) {
 	contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
 		created := s.Ready(t, "ORDER-1")
-		first := s.dossier(t, "ORDER-1").Checkout.Setup
+		first := s.record(t, "ORDER-1").Checkout.Setup
 		b.sayMandate(checkout.MandateCancelled)
-		// Confirm itself sees it, though no poll came between.
+		// The confirm sees it without a poll in between.
 		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
 		if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.setup_complete") != false {
 			t.Errorf("with a cancelled mandate a poll answers %s", got.Body)
 		}
 		b.say(nil)
 		s.SetUp(t, created)
-		second := s.dossier(t, "ORDER-1").Checkout.Setup
+		second := s.record(t, "ORDER-1").Checkout.Setup
 		if second.Try != first.Try+1 || second.BillingRequestID == first.BillingRequestID {
-			t.Errorf("the second setup is try %d with billing request %s; the first was try %d with %s",
+			t.Errorf("the second setup is attempt %d with billing request %s; the first was attempt %d with %s",
 				second.Try, second.BillingRequestID, first.Try, first.BillingRequestID)
 		}
 		if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("already_confirmed") != false {
@@ -139,7 +139,7 @@ func TestContract3WhileTheProcessorIsDownAPollAnswersFromTheRecord(t *testing.T)
 				if polled.Status != http.StatusOK || polled.At("direct_debit.setup_complete") != true {
 					t.Errorf("a poll answers %d %s", polled.Status, polled.Body)
 				}
-				got := s.Confirm(t, created) // whether the mandate lives is not known
+				got := s.Confirm(t, created) // the status of the mandate is not known
 				refused(t, got, http.StatusServiceUnavailable, "INTERNAL_ERROR")
 				if got.Header.Get("Retry-After") == "" {
 					t.Error("the 503 has no Retry-After")

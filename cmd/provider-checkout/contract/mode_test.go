@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the provider file says of the two providers' courses, to move each to the other pricing mode.
+// The parts of the provider file about courses, to move each provider to the other pricing mode.
 const (
 	tuiLegacy    = `"provider_code": "TUI", "name": "Tūī Trades Academy", "account_id": "acc-tui",`
 	tuiCatalogue = tuiLegacy + ` "courses": [{"course_code": "JOINERY", "course_name": "NAME", "course_price": 1250.00,
@@ -50,7 +50,7 @@ func TestContract4AnOrderReplaysAfterItsProviderGotACatalogue(t *testing.T) {
 			http.StatusConflict, "IDEMPOTENCY_CONFLICT", "plan.first_payment_date")
 		refused(t, s.Post(t, "TUI", createPath, order(legacyCreate, "ORDER-2")),
 			http.StatusBadRequest, "VALIDATION_ERROR", "course.course_code")
-		// The provider's new requests mean the same enrolment where the catalogue says the same of it.
+		// The provider's new requests mean the same enrolment if the catalogue has the same figures.
 		if r := s.Post(t, "TUI", createPath, order(joinery, "ORDER-1")); r.Status != http.StatusOK {
 			t.Errorf("a request by the catalogue, with the same intent: %d %s", r.Status, r.Body)
 		}

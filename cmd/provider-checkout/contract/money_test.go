@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// moneyTexts returns texts that stand where a number of dollars is asked for.
+// moneyTexts returns texts to send in place of a number of dollars.
 func moneyTexts() []string {
 	texts := []string{
 		"0", "0.0", "0.00", "0.000", "-0", "-0.00", "0e0", "0e999999", "0e-999999", "-0e5", "0.000000000000000000000000000001",
@@ -49,8 +49,8 @@ func moneyTexts() []string {
 	return texts
 }
 
-// dollarsOf judges a text by rational arithmetic: the amount with two decimals, if it is one that the
-// contract allows. number reports whether the text is a JSON number at all, however large.
+// dollarsOf parses a text by rational arithmetic and returns the amount with two decimals; ok is false
+// if the contract does not allow it. number reports whether the text is a JSON number of any size.
 func dollarsOf(text string) (amount string, ok, number bool) {
 	parts := regexp.MustCompile(`^(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?)(?:[eE]([+-]?[0-9]+))?$`).FindStringSubmatch(text)
 	if parts == nil {
@@ -78,7 +78,7 @@ func dollarsOf(text string) (amount string, ok, number bool) {
 	return value.FloatString(2), true, true
 }
 
-// The text stands for the principal and for its one instalment; the price is the same amount as arithmetic has it.
+// The text is sent as the principal and as its only instalment; the price is the same amount in plain notation.
 func TestContract8AmountsAreExactCentsHoweverTheyAreWritten(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		taken, refusals := 0, 0
@@ -107,7 +107,7 @@ func TestContract8AmountsAreExactCentsHoweverTheyAreWritten(t *testing.T) {
 			case number || len(text) > 0 && strings.ContainsRune(`"tf[{`, rune(text[0])):
 				refusals++
 				refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", "pricing.amount_to_finance", "plan.instalment_amount")
-			default: // no JSON at all: the place is told as far as it is known
+			default: // not JSON: the fault's place is reported as far as it is known
 				refusals++
 				refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", fieldsNamed(r, "pricing", "pricing.amount_to_finance")...)
 			}

@@ -90,7 +90,7 @@ func TestMetricsMoveWithAWholeFlow(t *testing.T) {
 			}
 			for _, secret := range []string{created.String("direct_debit.token"), created.String("checkout.checkout_id"), "KOWHAI"} {
 				if strings.Contains(scrape, secret) {
-					t.Errorf("%q is told in\n%s", secret, scrape)
+					t.Errorf("%q is exposed in\n%s", secret, scrape)
 				}
 			}
 		})
@@ -105,10 +105,10 @@ func TestReadinessFollowsTheStore(t *testing.T) {
 	}
 	s := newSuite(t, db)
 	url := operatorOf(t, s, ops.Options{})
-	// settled asks until the answer is as wanted, for a check that was begun before may still be under way.
+	// settled repeats the request until the answer is as wanted, because an earlier check may still be in progress.
 	settled := func(url string, want func(response) bool) (r response, ok bool) {
 		for began := time.Now(); !ok && time.Since(began) < 5*time.Second; ok = want(r) {
-			s.Clock.Forward(time.Second) // what was found before is not believed any longer
+			s.Clock.Forward(time.Second) // the earlier result is no longer cached
 			r = sandbox.Fetch(t, url)
 		}
 		return r, ok

@@ -9,7 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// The order of checks: each request here offends against two neighbours in it, and is answered for the first.
+// The order of checks: each request here fails two neighbouring checks, and is refused by the first.
 
 const confirmPath = "/v1/provider-checkouts/KOWHAI-1-aaaaaaaaaaaaaaaa/confirm"
 
@@ -106,7 +106,7 @@ func TestContract7TheConfigurationComesBeforeTheCheckout(t *testing.T) {
 	})
 }
 
-func TestContract7TheFieldsAreToldOfTogetherWithTheIdempotencyKey(t *testing.T) {
+func TestContract7TheFieldsAreReportedTogetherWithTheIdempotencyKey(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		body := set(t, set(t, order(catalogueCreate, "ORDER-1"), "student.email", `"nobody"`), "provider.provider_code", "")
 		got := s.Post(t, "KOWHAI", "/v1/provider-checkouts", body, "Idempotency-Key", strings.Repeat("k", 256))

@@ -18,7 +18,7 @@ func bankDetails(account string) []string {
 	return []string{"account_holder_name", "Aroha Ngata", "account_number", account, "authority_confirmed", "yes"}
 }
 
-// pick returns the elements of a name, or of every name where it is "", that have an attribute with this value.
+// pick returns the elements with this name, or any name if it is "", that have an attribute with this value.
 func pick(all []*sandbox.Element, name, attr, value string) (found []*sandbox.Element) {
 	for _, e := range all {
 		if got, ok := e.Attr[attr]; (name == "" || e.Name == name) && ok && got == value {
@@ -88,7 +88,7 @@ func TestContract4APayerCompletesTheSetupWithoutScript(t *testing.T) {
 		for _, want := range []string{"Kōwhai Institute", "Diploma in Business", "Aroha Ngata", "$2,990.00", "$200.00",
 			"51 weekly payments of $53.65", "$53.85", "Monday 1 February 2027"} {
 			if !strings.Contains(r.Body, want) {
-				t.Errorf("the setup page does not tell %q:\n%s", want, r.Body)
+				t.Errorf("the setup page does not show %q:\n%s", want, r.Body)
 			}
 		}
 		all := sandbox.Elements(t, r)
@@ -153,7 +153,7 @@ func TestContract4AMistakeComesBackOnTheFormWithWhatWasTyped(t *testing.T) {
 				all := sandbox.Elements(t, r)
 				alerts := pick(all, "", "role", "alert")
 				if len(alerts) != tt.alerts || !strings.Contains(alerts[0].Text, tt.says) {
-					t.Fatalf("%d alerts in\n%s\nwant %d that tell of %q", len(alerts), r.Body, tt.alerts, tt.says)
+					t.Fatalf("%d alerts in\n%s\nwant %d with %q", len(alerts), r.Body, tt.alerts, tt.says)
 				}
 				for name, typed := range map[string]string{"account_holder_name": tt.holder, "account_number": tt.account} {
 					if kept := pick(all, "input", "name", name); len(kept) != 1 || kept[0].Attr["value"] != typed {
@@ -171,7 +171,7 @@ func TestContract4AMistakeComesBackOnTheFormWithWhatWasTyped(t *testing.T) {
 		}
 		r := s.Submit(t, form, bankDetails(goodAccount))
 		if r.Status != http.StatusSeeOther {
-			t.Errorf("the mended form: %d %s", r.Status, r.Body)
+			t.Errorf("the corrected form: %d %s", r.Status, r.Body)
 		}
 		shows(t, "page when done", s.Visit(t, created.String("direct_debit.setup_url")), http.StatusOK, sandbox.DoneTitle)
 	})
@@ -226,7 +226,7 @@ func TestContract5PagesOfAProviderThatCannotBeUsedAreClosed(t *testing.T) {
 				shows(t, "terms", s.Visit(t, strings.Replace(setupURL, "?", "/legal?", 1)), http.StatusGone, sandbox.DisabledTitle)
 				shows(t, "form", s.Submit(t, sandbox.SetupPagePath, []string{"token", created.String("direct_debit.token")}),
 					http.StatusGone, sandbox.DisabledTitle)
-				// The processor is another party, which a payer can reach; what it is told has no effect here meanwhile.
+				// A payer can still reach the processor, which is another party. It has no effect here meanwhile.
 				if r := s.Submit(t, form, bankDetails(goodAccount)); r.Status != http.StatusSeeOther || r.Header.Get("Location") != setupURL {
 					t.Errorf("the bank's form answers %d %s", r.Status, r.Body)
 				}

@@ -21,7 +21,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// forgeries returns texts that are not a setup token of this sandbox, by what is wrong with them.
+// forgeries returns texts that are not a setup token of this sandbox, by their fault.
 func forgeries(t *testing.T, s *suite, token string) map[string]string {
 	t.Helper()
 	all := map[string]string{"no token": "", "API key": s.Keys["KOWHAI"], "a word": "token", "four dots": "....",
@@ -71,7 +71,7 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 			delete(header, "Date")
 			return fmt.Sprintln(r.Status, header, r.Body)
 		}
-		for _, door := range []struct {
+		for _, entry := range []struct {
 			name string
 			open func(token string) response
 		}{
@@ -83,11 +83,11 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 			{"GET bank form", func(token string) response { return s.Visit(t, returningWith(token)) }},
 			{"POST bank form", func(token string) response { return s.Submit(t, returningWith(token), bankDetails(goodAccount)) }},
 		} {
-			unknown := door.open("unknown")
-			shows(t, door.name, unknown, http.StatusNotFound, sandbox.UnknownTitle)
+			unknown := entry.open("unknown")
+			shows(t, entry.name, unknown, http.StatusNotFound, sandbox.UnknownTitle)
 			for name, text := range forged {
-				if got := door.open(text); what(got) != what(unknown) {
-					t.Errorf("%s with token %s: %s\nwant %s", door.name, name, what(got), what(unknown))
+				if got := entry.open(text); what(got) != what(unknown) {
+					t.Errorf("%s with token %s: %s\nwant %s", entry.name, name, what(got), what(unknown))
 				}
 			}
 		}
@@ -144,7 +144,7 @@ func TestContract5AFormFromAnotherWebsiteIsRefused(t *testing.T) {
 			t.Error("a refused form completed the setup")
 		}
 		shows(t, "link on another website", s.Visit(t, created.String("direct_debit.setup_url"), cross[:2]...), http.StatusOK, sandbox.OpenTitle)
-		// Under no-referrer a browser says this of the page's own form.
+		// Under no-referrer a browser sends this origin with the page's own form.
 		own := s.Submit(t, form, bankDetails(goodAccount), "Sec-Fetch-Site", "same-origin", "Origin", "null")
 		if own.Status != http.StatusSeeOther {
 			t.Errorf("the page's own form: %d %s", own.Status, own.Body)
@@ -208,8 +208,8 @@ func TestContract5EveryPageKeepsToItself(t *testing.T) {
 	})
 }
 
-// selfContained checks that a page is made of nothing but itself and this server's files, and
-// leads nowhere but to the pages beside it and the provider's own addresses.
+// selfContained checks that a page loads only this server's files, and leads only to this
+// server's pages and to the provider's own addresses.
 func selfContained(t *testing.T, name string, r response) {
 	t.Helper()
 	outside := []string{"https://enrol.kowhai.example/done", "https://enrol.kowhai.example/cancelled", "mailto:help@kowhai.example"}

@@ -11,9 +11,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// scripts are what legal names and course names are drawn from: letters of many scripts, marks
-// that pile up, text that runs to the left, emoji of several code points, and what does not print. (U+FFFE and
-// U+FFFF are left out: demo.ParsePage reads pages as XML, which cannot contain them.)
+// scripts are the characters of random legal names and course names: letters of many scripts, stacked
+// marks, right-to-left text, emoji of several code points, and characters that do not print. (U+FFFE
+// and U+FFFF are left out: demo.ParsePage reads pages as XML, which cannot contain them.)
 var scripts = [][]rune{
 	[]rune("abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ'-."),
 	[]rune("āēīōūĀĒĪŌŪ ñøßŁžğıİ"),
@@ -29,9 +29,9 @@ var scripts = [][]rune{
 	[]rune("\ue000\U0010fffd\ufffd\u0378\U0001fbff"),
 }
 
-// drawName draws a name of 1 to 255 characters, mostly short ones, in one script or several. One of
-// them is a letter, for a name of nothing visible is refused.
-func drawName(r *rand.Rand) string {
+// randomName generates a name of 1 to 255 characters, mostly short ones, in one script or several. One of
+// the characters is a letter, because a name without visible characters is refused.
+func randomName(r *rand.Rand) string {
 	length := 1 + r.IntN(20)
 	if r.IntN(8) == 0 {
 		length = 1 + r.IntN(255)
@@ -49,8 +49,8 @@ func drawName(r *rand.Rand) string {
 	return string(name)
 }
 
-// drawCents draws an amount of up to limit, small ones as often as large ones.
-func drawCents(r *rand.Rand, limit money.Cents) money.Cents {
+// randomCents generates an amount of up to limit, small ones as often as large ones.
+func randomCents(r *rand.Rand, limit money.Cents) money.Cents {
 	bound := money.Cents(1)
 	for range r.IntN(10) {
 		bound *= 10
@@ -58,32 +58,32 @@ func drawCents(r *rand.Rand, limit money.Cents) money.Cents {
 	return 1 + money.Cents(r.Int64N(int64(min(bound, limit))))
 }
 
-// drawCreate draws a create of TUI whose plan adds up.
-func drawCreate(r *rand.Rand, id string) string {
+// randomCreate generates a create of TUI whose plan adds up.
+func randomCreate(r *rand.Rand, id string) string {
 	plan := money.Instalments{Number: 1 + r.IntN(60)}
 	if r.IntN(10) == 0 {
 		plan.Number = 1 + r.IntN(money.MaxInstalments)
 	}
-	plan.Regular = drawCents(r, (money.Max/2)/money.Cents(plan.Number))
+	plan.Regular = randomCents(r, (money.Max/2)/money.Cents(plan.Number))
 	plan.Final = plan.Regular
 	if plan.Number > 1 && r.IntN(2) == 0 {
-		plan.Final = drawCents(r, money.Max/4)
+		plan.Final = randomCents(r, money.Max/4)
 	}
 	upfront := money.Cents(0)
 	if r.IntN(2) == 0 {
-		upfront = drawCents(r, money.Max/4)
+		upfront = randomCents(r, money.Max/4)
 	}
 	number := func(c money.Cents) json.Number { return json.Number(c.String()) }
 	body, err := json.Marshal(members{
 		"provider": members{"provider_code": "TUI", "provider_order_id": id},
-		"student":  members{"first_name": drawName(r), "last_name": drawName(r), "email": "student@example.nz"},
-		"course":   members{"course_name": drawName(r)},
+		"student":  members{"first_name": randomName(r), "last_name": randomName(r), "email": "student@example.nz"},
+		"course":   members{"course_name": randomName(r)},
 		"pricing": members{"course_price": number(upfront + plan.Principal()), "upfront_payment": number(upfront),
 			"amount_to_finance": number(plan.Principal())},
 		"plan": members{"payment_type": "interest_free_payment_plan", "number_of_instalments": plan.Number,
 			"payment_frequency": []string{"Weekly", "Fortnightly", "Monthly"}[r.IntN(3)],
 			"instalment_amount": number(plan.Regular), "final_instalment_amount": number(plan.Final),
-			"first_payment_date": drawDate(r)},
+			"first_payment_date": randomDate(r)},
 	})
 	if err != nil {
 		panic(err) // texts and numbers always marshal
@@ -91,7 +91,7 @@ func drawCreate(r *rand.Rand, id string) string {
 	return string(body)
 }
 
-func drawDate(r *rand.Rand) string {
+func randomDate(r *rand.Rand) string {
 	return money.Date{Year: 2000, Month: 1, Day: 1 + r.IntN(31)}.After(money.Monthly, r.IntN(12*200)).String()
 }
 
@@ -99,20 +99,20 @@ func TestContract3WhateverACreateAcceptsCanBeConfirmedWithItsPDF(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		r := rand.New(rand.NewPCG(2026, 11))
 		for i := range 40 {
-			body := drawCreate(r, fmt.Sprint("ORDER-", i))
+			body := randomCreate(r, fmt.Sprint("ORDER-", i))
 			created := s.Post(t, "TUI", createPath, body)
 			if created.Status != http.StatusCreated {
 				t.Fatalf("%s\nis not accepted: %d %s", body, created.Status, created.Body)
 			}
 			s.SetUp(t, created)
-			confirm := set(t, created.ConfirmBody(), "payment.first_payment_date", `"`+drawDate(r)+`"`)
+			confirm := set(t, created.ConfirmBody(), "payment.first_payment_date", `"`+randomDate(r)+`"`)
 			confirmed := s.Post(t, "TUI", created.CheckoutPath()+"/confirm", confirm)
 			if confirmed.Status != http.StatusOK || confirmed.At("agreement.pdf_generated") != true {
 				t.Errorf("%s\nwas accepted; its confirm answers %d %s\n%s", body, confirmed.Status, confirmed.Body, s.Log)
 				continue
 			}
-			drawn, err := s.Store.Document(t.Context(), confirmed.String("agreement.number"))
-			if err != nil || !bytes.HasPrefix(drawn.Bytes, []byte("%PDF-")) {
+			document, err := s.Store.Document(t.Context(), confirmed.String("agreement.number"))
+			if err != nil || !bytes.HasPrefix(document.Bytes, []byte("%PDF-")) {
 				t.Errorf("%s\nhas no PDF on record: %v", body, err)
 			}
 		}

@@ -22,14 +22,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
-// recipes are the programs that show a provider's engineer how it is done, by their language.
+// recipes are the example programs for a provider's engineers, by language.
 var recipes = []struct{ language, interpreter, verify, checkout string }{
 	{"Go", "go", "verify", "checkout"},
 	{"Node", "node", "verify_event.mjs", "checkout.mjs"},
 	{"Python", "python3", "verify_event.py", "checkout.py"},
 }
 
-// recipe returns the command that runs a recipe, and skips the test where its language is not on the machine.
+// recipe returns the command that runs a recipe, and skips the test if its language is not on the machine.
 func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	tool, err := exec.LookPath(interpreter)
@@ -62,32 +62,33 @@ func TestRecipesVerifyTheVectors(t *testing.T) {
 	}
 }
 
-// A recipe that enrols a student comes through with one checkout and one agreement, though the answer to
-// its create is lost to a 503, its first poll is told to wait and the answer to its confirm never arrives.
+// A recipe that enrols a student ends with one checkout and one agreement, though its first create gets a 503,
+// its first poll a 429 with Retry-After, and the answer to its first confirm is lost.
 func TestRecipesEnrolThroughFaults(t *testing.T) {
 	for _, r := range recipes {
 		t.Run(r.language, func(t *testing.T) {
 			t.Parallel()
 			s := newSuite(t, memory.New())
-			road := newRoughRoad(t, s.URL)
+			p := newFaultyProxy(t, s.URL)
 			cmd := recipe(t, r.interpreter, r.checkout)
-			cmd.Env = append(cmd.Environ(), "BASE="+road.url, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
+			cmd.Env = append(cmd.Environ(), "BASE="+p.url, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
 				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
 			printed := s.enrolsBy(t, cmd)
 
-			d := s.dossier(t, "RECIPE-1")
+			d := s.record(t, "RECIPE-1")
 			if d.Checkout.Status != checkout.Confirmed || d.Agreement == nil {
 				t.Fatalf("on record: %+v", d.Checkout)
 			}
 			if want := "agreement " + d.Agreement.Number + "\n"; printed != want {
 				t.Errorf("the recipe prints %q, want %q", printed, want)
 			}
-			road.check(t)
+			p.check(t)
 		})
 	}
 }
 
-// enrolsBy runs a recipe, plays the payer on the address that it prints first, and returns the rest that it prints.
+// enrolsBy runs a recipe, sets up the direct debit at the address that it prints first, and returns the rest of its
+// output.
 func (s *suite) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -108,29 +109,29 @@ func (s *suite) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
 		}
 		s.SetUp(t, response{JSON: created})
 	}
-	rest, _ := io.ReadAll(out) // what is missing shows in the comparison
+	rest, _ := io.ReadAll(out) // the comparison shows what is missing
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
 	return string(rest)
 }
 
-// roughRoad leads to a server and spoils the first request of each kind.
-type roughRoad struct {
-	url  string
-	mu   sync.Mutex
-	sent map[string][]string // bodies, by kind of request
-	told time.Time           // when the first poll was told to wait a second
-	rest time.Duration       // from then to the next poll
+// faultyProxy is a proxy in front of a server that spoils the first request of each kind.
+type faultyProxy struct {
+	url     string
+	mu      sync.Mutex
+	sent    map[string][]string // bodies, by kind of request
+	limited time.Time           // when the first poll was refused with a Retry-After of one second
+	rest    time.Duration       // from then to the next poll
 }
 
-func newRoughRoad(t *testing.T, server string) *roughRoad {
+func newFaultyProxy(t *testing.T, server string) *faultyProxy {
 	t.Helper()
 	target, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	road := &roughRoad{sent: make(map[string][]string)}
+	p := &faultyProxy{sent: make(map[string][]string)}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -138,7 +139,7 @@ func newRoughRoad(t *testing.T, server string) *roughRoad {
 			t.Errorf("read %s %s: %v", r.Method, r.URL, err)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		kind, count := road.note(r, string(body))
+		kind, count := p.note(r, string(body))
 		switch {
 		case count > 1:
 			proxy.ServeHTTP(w, r)
@@ -154,14 +155,14 @@ func newRoughRoad(t *testing.T, server string) *roughRoad {
 		}
 	}))
 	t.Cleanup(front.Close)
-	road.url = front.URL
-	return road
+	p.url = front.URL
+	return p
 }
 
-// note keeps a request and returns its kind and how many of it there were.
-func (road *roughRoad) note(r *http.Request, body string) (kind string, count int) {
-	road.mu.Lock()
-	defer road.mu.Unlock()
+// note records a request and returns its kind and the number of its kind so far.
+func (p *faultyProxy) note(r *http.Request, body string) (kind string, count int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
 	case r.Method == http.MethodGet:
 		kind = "poll"
@@ -170,28 +171,28 @@ func (road *roughRoad) note(r *http.Request, body string) (kind string, count in
 	default:
 		kind = "create"
 	}
-	road.sent[kind] = append(road.sent[kind], body)
-	count = len(road.sent[kind])
+	p.sent[kind] = append(p.sent[kind], body)
+	count = len(p.sent[kind])
 	if kind == "poll" && count == 1 {
-		road.told = time.Now()
+		p.limited = time.Now()
 	}
 	if kind == "poll" && count == 2 {
-		road.rest = time.Since(road.told)
+		p.rest = time.Since(p.limited)
 	}
 	return kind, count
 }
 
-// check holds the traveller to sending the very same again, and to waiting as long as it is told.
-func (road *roughRoad) check(t *testing.T) {
+// check checks that the client repeated the same request, and waited as long as Retry-After asked.
+func (p *faultyProxy) check(t *testing.T) {
 	t.Helper()
-	road.mu.Lock()
-	defer road.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, kind := range []string{"create", "confirm"} {
-		if sent := road.sent[kind]; len(sent) != 2 || sent[0] != sent[1] {
+		if sent := p.sent[kind]; len(sent) != 2 || sent[0] != sent[1] {
 			t.Errorf("%s was sent as %q, want the same twice", kind, sent)
 		}
 	}
-	if road.rest < 990*time.Millisecond { // timers may be a little early
-		t.Errorf("told to wait a second, the next poll came after %v", road.rest)
+	if p.rest < 990*time.Millisecond { // timers may be a little early
+		t.Errorf("after a Retry-After of one second the next poll came after %v", p.rest)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// crashing is the store of a process that dies between the commit of an event and what
-// comes next: its sending, or the record that it was sent.
+// crashing is the store of a process that dies after the commit of an event: before the event
+// is sent, or before it is recorded as sent.
 type crashing struct {
 	ports.Store
 	beforeSend, afterSend atomic.Bool
@@ -41,13 +41,13 @@ func (c *crashing) SettleEvent(ctx context.Context, id string, epoch int64, stat
 	return c.Store.SettleEvent(ctx, id, epoch, status, attempts)
 }
 
-// crashes has the sandbox run over a crashing store.
+// crashes makes the sandbox use a crashing store.
 func crashes(c *service.Config, _ *httpapi.Options) { c.Store = &crashing{Store: c.Store} }
 
-// watched tells what a recovery does to its store.
+// watched is a store that reports what a recovery does with it.
 type watched struct {
 	ports.Store
-	found   chan []ports.ExpiredLease // checkouts with abandoned events, after each look
+	found   chan []ports.ExpiredLease // checkouts with abandoned events, after each poll
 	settled chan string               // event ids
 }
 
@@ -63,8 +63,8 @@ func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, status
 	return err
 }
 
-// restart runs a new process's recovery over the store: one look for abandoned events, and what it
-// takes to settle n of them. No checkout must be found where n is 0.
+// restart runs a new process's recovery on the store: one poll for abandoned events, and the
+// delivery of n of them. If n is 0, no checkout must be found.
 func (s *suite) restart(t *testing.T, n int) {
 	t.Helper()
 	store := watched{s.Store, make(chan []ports.ExpiredLease, 100), make(chan string, 100)}
@@ -98,7 +98,7 @@ func TestContract6WhatACrashCutOffIsDeliveredAfterTheRestart(t *testing.T) {
 		store.beforeSend.Store(true)
 		created, confirmed := s.enrolled(t, "ORDER-1")
 		sameList(t, "sent before the restart", names(s.Receiver.Deliveries()))
-		s.restart(t, 0) // too early: the requests might still be at it
+		s.restart(t, 0) // too early: the requests may still be delivering
 		s.Clock.Forward(10 * time.Second)
 		s.restart(t, 3)
 
@@ -133,7 +133,7 @@ func TestContract6AnEventWhoseDeliveryWasNotRecordedComesAgainUnderTheSameID(t *
 		}
 		if !signedBy(kowhaiSecret, got[0]) || !signedBy(kowhaiSecret, got[1]) ||
 			got[0].Header.Get("X-Service-Timestamp") == got[1].Header.Get("X-Service-Timestamp") {
-			t.Error("the second run is not signed anew")
+			t.Error("the second run has no new signature")
 		}
 		sameList(t, "on record", s.outcomes(t, "ORDER-1"), "checkout.created delivered 1")
 	}, crashes)
@@ -233,7 +233,7 @@ func TestContract6EventsOfACheckoutArriveInOrder(t *testing.T) {
 		})
 		var requests sync.WaitGroup
 		requests.Go(func() { s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")) })
-		<-arrived // and its receiver thinks about it
+		<-arrived // and its receiver does not answer yet
 		replay := s.Replay(t, "ORDER-1")
 		s.SetUp(t, replay)
 		requests.Go(func() {

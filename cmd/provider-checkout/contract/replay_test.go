@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// replayed is what is answered to a create that was answered with r before.
+// replayed returns the answer to a replay of a create that was answered with r.
 func replayed(r response, key string) string {
 	return strings.Replace(r.Body, `"idempotent_replay":false,`, `"idempotent_replay":true,"idempotency_key":"`+key+`",`, 1)
 }
@@ -34,7 +34,7 @@ func TestContract4AReplayIsTheFirstAnswerWithItsKeyAndMakesNothing(t *testing.T)
 	})
 }
 
-// unchanged checks that everything on record is as it was.
+// unchanged checks that the record is the same as before.
 func unchanged(t *testing.T, s *suite, before []ports.CheckoutRecord) {
 	t.Helper()
 	if after := s.Records(t); !reflect.DeepEqual(after, before) {
@@ -224,7 +224,7 @@ func TestContract4ARetryAfterYearsIsStillAReplay(t *testing.T) {
 	})
 }
 
-// lifetime sets how long the setup page opens.
+// lifetime sets the lifetime of setup tokens.
 func lifetime(d time.Duration) func(*service.Config, *httpapi.Options) {
 	return func(c *service.Config, _ *httpapi.Options) { c.SetupLifetime = d }
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
-// Section 3: every call in every state, and what else happens on the way.
+// Section 3: every call in every state.
 
-// contractWith is contract with something put in another's place: swap puts it there.
+// contractWith is contract with one part of the configuration replaced by swap.
 func contractWith[T any](t *testing.T, swap func(*service.Config, *httpapi.Options) T, test func(*testing.T, *suite, T)) {
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {
@@ -31,7 +31,7 @@ func contractWith[T any](t *testing.T, swap func(*service.Config, *httpapi.Optio
 	}
 }
 
-// begin has the payer go on from the setup page to the processor.
+// begin sends the form of the setup page, which leads to the processor.
 func (s *suite) begin(t *testing.T, created response) response {
 	t.Helper()
 	form := url.Values{"token": {created.String("direct_debit.token")}}
@@ -42,7 +42,7 @@ func otherIntent(id string) string {
 	return strings.ReplaceAll(order(catalogueCreate, id), "2027-02-01", "2027-03-01")
 }
 
-// stateCalls are the columns of the table: each says in a few words what the call is answered.
+// stateCalls are the columns of the table: each makes a call and returns its answer in a few words.
 var stateCalls = []struct {
 	name string
 	call func(t *testing.T, s *suite, id string, created response) string
@@ -85,7 +85,7 @@ var stateCalls = []struct {
 	}},
 }
 
-// brief says an answer in a few words: its status, and its code or these values.
+// brief returns an answer in a few words: its status, and its code or these values.
 func brief(r response, paths ...string) string {
 	if code := r.String("error.code"); code != "" {
 		return fmt.Sprint(r.Status, " ", code)
@@ -99,8 +99,8 @@ func brief(r response, paths ...string) string {
 	return strings.Join(said, " ")
 }
 
-// stateRows are the rows of the table. reach brings an order there and returns its create's answer; says
-// has what each call is answered, with a star where the call changes the record.
+// stateRows are the rows of the table. reach brings an order to the state and returns the answer to its create;
+// says has the answer to each call, with a star if the call changes the record.
 var stateRows = []struct {
 	name  string
 	reach func(t *testing.T, s *suite, b *bank, id string) response
@@ -142,7 +142,7 @@ var stateRows = []struct {
 		s.Get(t, "KOWHAI", created.CheckoutPath())
 		return created
 	}, strings.Replace(living("active"), "200 true required", "200 true required *", 1)},
-	{"mandate in a status that nobody knows", mandate("on_hold"),
+	{"mandate in an unknown status", mandate("on_hold"),
 		`200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required true on_hold |
 		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 no form | 303 /api/dd-setup`},
 	{"mandate failed", mandate(checkout.MandateFailed), dead("failed")},
@@ -164,7 +164,7 @@ var stateRows = []struct {
 	}, over("cancelled")},
 }
 
-// nowhere returns the answer that a create of a checkout would have had that was never made.
+// nowhere returns the answer to a create as if it had been made, for a checkout that does not exist.
 func nowhere(t *testing.T, _ *suite, _ *bank, id string) response {
 	body, err := demo.ParseObject([]byte(`{"provider": {"provider_code": "KOWHAI", "provider_order_id": "` + id + `"},
 		"checkout": {"checkout_id": "KOWHAI-1-aaaaaaaaaaaaaaaa"}, "records": {"opportunity_id": "o"},
@@ -175,7 +175,7 @@ func nowhere(t *testing.T, _ *suite, _ *bank, id string) response {
 	return response{JSON: body}
 }
 
-// mandate brings an order to a completed setup whose mandate the processor reports so.
+// mandate brings an order to a completed setup whose mandate has this status at the processor.
 func mandate(status checkout.MandateStatus) func(*testing.T, *suite, *bank, string) response {
 	return func(t *testing.T, s *suite, b *bank, id string) response {
 		created := s.Ready(t, id)
@@ -213,9 +213,9 @@ func TestContract3EveryCallInEveryState(t *testing.T) {
 					b.say(nil)
 					id := fmt.Sprint("ORDER-", i)
 					created := row.reach(t, s, b, id)
-					before := s.dossier(t, id)
+					before := s.record(t, id)
 					got := column.call(t, s, id, created)
-					if !reflect.DeepEqual(s.dossier(t, id), before) {
+					if !reflect.DeepEqual(s.record(t, id), before) {
 						got += " *"
 					}
 					if want := strings.TrimSpace(says[i]); got != want {
@@ -243,7 +243,7 @@ func TestContract3ACreateMakesTheRecordsAndEmitsCheckoutCreated(t *testing.T) {
 	})
 }
 
-// emitted checks which events the receiver got so far, in order.
+// emitted checks the names of the events that the receiver got so far, in order.
 func (s *suite) emitted(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
@@ -276,11 +276,11 @@ func TestContract3AConfirmCompletesTheEnrolmentOnce(t *testing.T) {
 		if first != 1 {
 			t.Errorf("%d confirms say that they were the first", first)
 		}
-		once := s.dossier(t, "ORDER-1")
+		once := s.record(t, "ORDER-1")
 		if got := s.Confirm(t, created); got.At("already_confirmed") != true {
 			t.Errorf("a repeat answers %s", got.Body)
 		}
-		if again := s.dossier(t, "ORDER-1"); !reflect.DeepEqual(again, once) {
+		if again := s.record(t, "ORDER-1"); !reflect.DeepEqual(again, once) {
 			t.Errorf("a repeat changed the record:\n%+v\nwant\n%+v", again, once)
 		}
 		s.emitted(t, "checkout.created", "checkout.confirmed", "agreement.generated")

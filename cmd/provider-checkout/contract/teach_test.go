@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// Section 7: what a message says to the one who reads it.
+// Section 7: messages help an engineer to correct the request.
 
 func TestContract7AFieldThatLooksLikeTheMissingOneIsNamed(t *testing.T) {
 	for _, tt := range []struct{ name, old, new, field, want string }{

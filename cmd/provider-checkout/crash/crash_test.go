@@ -14,8 +14,8 @@ import (
 // suite is the program, with the tests of it as methods.
 type suite struct{ proc.Binary }
 
-// TestBinary holds the program that is shipped to what only a process can show: that it starts, stops
-// and is killed without harm. The other tests run its commands within their own process.
+// TestBinary tests what only a process of the program can show: that it starts, stops and is
+// killed without harm. The other tests run its commands within their own process.
 func TestBinary(t *testing.T) {
 	b := suite{proc.Build(t)}
 	t.Run("answers soon after its start", b.answersSoon)
@@ -26,7 +26,7 @@ func TestBinary(t *testing.T) {
 	t.Run("survives being killed at any moment", b.survivesKills)
 }
 
-// ownersAlone checks that nobody but the owner may open any file of the folder, and returns their names.
+// ownersAlone checks that only the owner may open the files of the folder, and returns their names.
 func ownersAlone(t testing.TB, dir string) string {
 	t.Helper()
 	var names []string
@@ -47,7 +47,7 @@ func ownersAlone(t testing.TB, dir string) string {
 	return strings.Join(names, " ")
 }
 
-// checkIntact has SQLite look for damage in a store that nobody has open.
+// checkIntact runs SQLite's integrity check on a store that is not open.
 func checkIntact(t *testing.T, store string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+store+"?mode=ro")

@@ -25,9 +25,9 @@ type crashRun struct {
 	hit int // kills that cut a request
 }
 
-// Servers are killed over one store, each at a random moment: in its start, under the load of 16
-// clients, in its shutdown. Then a last one is left in peace until every enrolment is
-// confirmed and no event is pending, and the record is held to all that anybody was ever told.
+// Servers on one store are killed, each at a random moment: during its start, under the load of 16
+// clients, or during its shutdown. Then a last one runs undisturbed until every enrolment is
+// confirmed and no event is pending, and the record is compared with every answer that a client got.
 func (b suite) survivesKills(t *testing.T) {
 	rounds := crashRounds
 	if testing.Short() {
@@ -38,7 +38,7 @@ func (b suite) survivesKills(t *testing.T) {
 	for n := range rounds {
 		r.round(t, n)
 	}
-	t.Logf("%d of %d kills cut a request that was under way; %d enrolments, %d of them undone",
+	t.Logf("%d of %d kills cut a request that was under way; %d enrolments, %d of them incomplete",
 		r.hit, rounds, len(r.Enrolments.All), len(r.Enrolments.Open))
 	if r.hit < rounds*2/5 {
 		t.Errorf("void: only %d of %d kills cut a request that was under way", r.hit, rounds)
@@ -58,7 +58,7 @@ func (b suite) survivesKills(t *testing.T) {
 	r.checkTakenUp(t, restarted)
 }
 
-// round starts a server and kills it: in every sixth round before it listens, in every other sixth
+// round starts a server and kills it: in one of six rounds before it listens, in another one of six
 // while it shuts down, otherwise under load.
 func (r *crashRun) round(t *testing.T, n int) {
 	t.Helper()
@@ -87,7 +87,7 @@ func (r *crashRun) round(t *testing.T, n int) {
 	ownersAlone(t, r.dir)
 }
 
-// client works on enrolments, new ones and those that crashes left undone, until it is cut off.
+// client works on enrolments, new ones and those that crashes left incomplete, until it is cut off.
 func (r *crashRun) client(t *testing.T, c *workload.Client, rng *rand.Rand) {
 	for {
 		e := r.Enrolments.Take(rng)
@@ -101,7 +101,7 @@ func (r *crashRun) client(t *testing.T, c *workload.Client, rng *rand.Rand) {
 	}
 }
 
-// checkTakenUp checks that what the kills cut off was taken up in time.
+// checkTakenUp checks that deliveries that a kill cut off were recovered in time.
 func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
 	t.Helper()
 	first := make(map[string]time.Duration) // delivery of each checkout's older events since
@@ -118,10 +118,10 @@ func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
 	var slowest time.Duration
 	for id, took := range first {
 		if slowest = max(slowest, took); took > 15*time.Second {
-			t.Errorf("the events of %s were taken up %v after the restart, want within 15 s", id, took)
+			t.Errorf("the events of %s were recovered %v after the restart, want within 15 s", id, took)
 		}
 	}
-	t.Logf("the events of %d checkouts were taken up, the last %v after the restart", len(first), slowest)
+	t.Logf("the events of %d checkouts were recovered, the last %v after the restart", len(first), slowest)
 	if len(first) == 0 {
 		t.Error("void: no kill cut a delivery off")
 	}

@@ -23,7 +23,7 @@ import (
 func (b suite) answersSoon(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
 	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t))
-	b.Serve(t, store).Listening(t) // stamps the store, and warms what the machine keeps in memory
+	b.Serve(t, store).Listening(t) // creates the store, and fills the system's page cache
 	began := time.Now()
 	base := b.Serve(t, store).Listening(t)
 	resp, err := http.Get(base + "/v1/environment")
@@ -33,13 +33,13 @@ func (b suite) answersSoon(t *testing.T) {
 	}
 	resp.Body.Close()
 	t.Logf("the first answer came %v after the start", took)
-	// It takes about 20 ms; a machine that is busy with other tests takes its time.
+	// It takes about 20 ms, and longer on a machine that is busy with other tests.
 	if resp.StatusCode != http.StatusOK || took > 5*time.Second {
 		t.Errorf("the first answer was %d and came after %v", resp.StatusCode, took)
 	}
 }
 
-// storeFiles are those of a store that nobody has open.
+// storeFiles are the files of a store that is not open.
 const storeFiles = "records.db records.db.secret"
 
 func (b suite) keepsItsFilesToTheirOwner(t *testing.T) {
@@ -59,8 +59,8 @@ func (b suite) keepsItsFilesToTheirOwner(t *testing.T) {
 	}
 }
 
-// The first start makes the store and its secret. It is killed soon after it made one of the files, when
-// the next step is half done.
+// The first start creates the store and its secret. It is killed soon after it created one of the files, in
+// the middle of the next step.
 func (b suite) finishesAKilledFirstStart(t *testing.T) {
 	const kills = 45
 	rng, half := workload.NewRand(t), 0
@@ -84,13 +84,13 @@ func (b suite) finishesAKilledFirstStart(t *testing.T) {
 		}
 		b.Run(t, "export", "--store", store)
 	}
-	t.Logf("%d of %d kills found a store half made", half, kills)
+	t.Logf("%d of %d kills left a store half created", half, kills)
 	if half == 0 {
-		t.Error("void: no kill found a store half made")
+		t.Error("void: no kill left a store half created")
 	}
 }
 
-// awaitFile waits until there is a file whose path begins like this.
+// awaitFile waits until there is a file whose path begins with path.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
 	for limit := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
@@ -103,9 +103,9 @@ func awaitFile(t *testing.T, path string) {
 	}
 }
 
-// Two requests are under way when the server is told to stop: the receiver of one answers late, that
-// of the other never. Both are answered. The event that nobody took is tried no more: it is on record
-// for the next server, which takes it up as it does what a kill cut off.
+// Two requests are in progress when the server gets SIGTERM: the receiver of one answers late, that of
+// the other never. Both requests are answered. The event that was not accepted is not attempted again: it
+// stays pending for the next server, which recovers it as it does after a kill.
 func (b suite) drains(t *testing.T) {
 	h := sandbox.NewReceiver(t)
 	arrived, late, never := make(chan string, 8), make(chan struct{}), make(chan struct{})
@@ -134,12 +134,12 @@ func (b suite) drains(t *testing.T) {
 	for range 2 {
 		<-arrived
 	}
-	told := time.Now()
+	stopped := time.Now()
 	p.Signal(t, syscall.SIGTERM)
 	p.Await(t, "draining")
 	close(late)
 	p.Wait(t)
-	took := time.Since(told)
+	took := time.Since(stopped)
 	t.Logf("the server stopped after %v", took)
 	if took > 15*time.Second {
 		t.Errorf("the server stopped after %v, want within 15 s", took)

@@ -1,6 +1,6 @@
-// Package apidoc holds what tests see of the API to its OpenAPI document: every answer and every event must be as the
-// document describes it. It also remembers what was seen, so that whatever the document describes and no test has
-// seen can be found.
+// Package apidoc checks what tests see of the API against its OpenAPI document: every answer and every event must match
+// the document. It also records what was seen, so that parts of the document that no test has seen can be
+// found.
 package apidoc
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
-// Document is the OpenAPI document, and what of it was seen.
+// Document is the OpenAPI document, and which parts of it were seen.
 type Document struct {
 	Spec  *openapi3.T
 	paths map[string]*regexp.Regexp // by path of the document
@@ -54,8 +54,8 @@ var Shared = sync.OnceValue(func() *Document {
 	return d
 })
 
-// forbidOtherFields has a schema allow no fields but those that it names. The document itself allows more, so that
-// an answer can get further fields; the tests are to notice when it does.
+// forbidOtherFields makes a schema allow only the fields that it names. The document itself allows more, so that
+// fields can be added to an answer; the tests must notice an added field.
 func forbidOtherFields(s *openapi3.Schema) {
 	if s.Type.Is("object") {
 		no := false
@@ -84,7 +84,7 @@ type Exchange struct {
 	JSON                  demo.Object // nil if the body is not JSON
 }
 
-// Check returns what the document does not allow of an exchange. It ignores pages and other servers.
+// Check returns an error if the document does not allow an exchange. It ignores pages and other servers.
 func (d *Document) Check(x Exchange) error {
 	u, err := url.Parse(x.Path)
 	if err != nil || u.IsAbs() || strings.HasPrefix(u.Path, "/api/dd-setup") || strings.HasPrefix(u.Path, "/sandbox/processor/") ||
@@ -100,7 +100,7 @@ func (d *Document) Check(x Exchange) error {
 	operation := d.operation(x.Method, u.EscapedPath())
 	switch {
 	case operation == nil && x.Method == http.MethodHead:
-		return nil // there is nothing to look at
+		return nil // there is nothing to check
 	case operation == nil:
 		if x.Status != http.StatusNotFound || code != "NOT_FOUND" {
 			return errors.New("the document has no such path")
@@ -150,7 +150,7 @@ func (d *Document) operation(method, path string) *openapi3.Operation {
 	return nil
 }
 
-// codes returns the error codes of the examples of an answer, "" for one that is no error.
+// codes returns the error codes in the examples of an answer, "" for an example that is no error.
 func codes(content *openapi3.MediaType) (all []string) {
 	for _, example := range content.Examples {
 		all = append(all, ErrorCode(example.Value.Value))
@@ -183,7 +183,7 @@ func withoutNulls(v any) any {
 	return v
 }
 
-// CheckEvent returns what the document does not allow of an event that was delivered.
+// CheckEvent returns an error if the document does not allow an event that was delivered.
 func (d *Document) CheckEvent(header http.Header, body []byte) error {
 	name := header.Get("X-Service-Event")
 	item := d.Spec.Webhooks[name]

@@ -1,8 +1,8 @@
-// Package cli runs a program that is a list of commands with flags. A mistake in how the program is called gets one
-// line on stderr and nothing on stdout; --help, of the program, of a group of commands ("keys --help") or of a
-// command, is a result and goes to stdout.
+// Package cli runs a program that consists of commands with flags. A usage error prints one line on stderr and nothing
+// on stdout; --help, of the program, of a group of commands ("keys --help") or of a command, is a result and goes to
+// stdout.
 //
-// A flag may stand before and after a command's other arguments, may be required, and may have an environment
+// A flag may be given before and after a command's other arguments, may be required, and may have an environment
 // variable: that of --rate-limit in the program some-server is SOME_SERVER_RATE_LIMIT.
 package cli
 
@@ -20,32 +20,32 @@ import (
 const (
 	ExitDone   = 0
 	ExitFailed = 1
-	ExitUsage  = 2 // it was called wrongly
+	ExitUsage  = 2 // usage error
 )
 
-// UsageError is a mistake in how the program was called.
+// UsageError is a mistake in the command line or the environment.
 type UsageError string
 
 func (e UsageError) Error() string { return string(e) }
 
-// Program is a program with its commands, in the order in which its help lists them.
+// Program is a program with its commands, in the order of its help.
 type Program struct {
 	Name     string
 	Commands []Command
 }
 
-// Command is one thing that a program can do.
+// Command is one command of a program.
 type Command struct {
 	Name  string   // as it is typed: "keys issue"
-	Args  []string // what it needs besides flags: "NUMBER"
+	Args  []string // arguments besides flags: "NUMBER"
 	About string   // one line for the program's help
 	More  string   // further lines for the command's own help
 	// Setup defines the command's flags, and returns the function that runs the command once they are set.
 	Setup func(*Flags) Action
 }
 
-// Action runs a command to its end. A UsageError that it returns ends the program with ExitUsage, any other error
-// with ExitFailed.
+// Action runs a command. If it returns a UsageError the program exits with ExitUsage, for any other error with
+// ExitFailed.
 type Action func(context.Context, *Call) error
 
 // Call is one run of a command.
@@ -56,8 +56,8 @@ type Call struct {
 	Stdout, Stderr io.Writer
 }
 
-// Run runs the command that args name to its end and returns the exit status. A long-running command ends when ctx
-// does, and that is not a failure.
+// Run runs the command that args name and returns the exit status. A long-running command ends when ctx does, which is
+// not a failure.
 func (p Program) Run(ctx context.Context, args []string, env func(string) string,
 	stdin io.Reader, stdout, stderr io.Writer) int {
 	name, err := p.dispatch(ctx, args, &Call{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr})

@@ -18,18 +18,18 @@ type Flags struct {
 // NewFlags returns the empty flag set of a command.
 func NewFlags(command string) *Flags {
 	fs := flag.NewFlagSet(command, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // a mistake gets one line, which Program.Run writes
+	fs.SetOutput(io.Discard) // Program.Run writes one line for an error
 	return &Flags{fs, map[string]bool{}, map[string]bool{}}
 }
 
-// Require has the command refused unless the named flag has a value.
+// Require makes the named flag required.
 func (fs *Flags) Require(name string) { fs.required[name] = true }
 
-// AllowVariable has the named flag take its value from its environment variable where it is not given.
+// AllowVariable makes the named flag default to its environment variable.
 func (fs *Flags) AllowVariable(name string) { fs.variables[name] = true }
 
 // Var defines a flag whose text is parsed by a function, and sets *at to its default. An empty default is not
-// parsed: it leaves *at as it is.
+// parsed and leaves *at unchanged.
 func Var[T any](fs *Flags, at *T, name, fallback string, parse func(text string) (T, error), usage string) {
 	value := &parsed[T]{at: at, parse: parse}
 	if fallback != "" {
@@ -63,8 +63,8 @@ func (p Program) variable(name string) string {
 	return strings.ToUpper(strings.ReplaceAll(p.Name+"_"+name, "-", "_"))
 }
 
-// parse sets the flags of cmd and returns its other arguments; flags may stand before and after those. It returns
-// flag.ErrHelp if help was asked for.
+// parse sets the flags of cmd and returns its other arguments. Flags may be given before and after those. It returns
+// flag.ErrHelp if help was requested.
 func (p Program) parse(cmd Command, fs *Flags, given []string, env func(string) string) (args []string, err error) {
 	for {
 		if err := fs.Parse(given); errors.Is(err, flag.ErrHelp) {

@@ -9,7 +9,7 @@ import (
 
 func isHelp(arg string) bool { return arg == "--help" || arg == "-help" || arg == "-h" }
 
-// overview lists the commands of a group, or all of them for "".
+// overview lists the commands of a group, or all commands for "".
 func (p Program) overview(w io.Writer, group string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: %s COMMAND [flags]\n\n", p.Name)
@@ -46,7 +46,7 @@ func (p Program) help(w io.Writer, cmd Command, fs *Flags) error {
 	return err
 }
 
-// fallback says what the value of a flag is when the flag is not given.
+// fallback returns the text about a flag's value when the flag is not given.
 func (p Program) fallback(fs *Flags, f *flag.Flag) string {
 	var parts []string
 	if f.DefValue != "" && f.DefValue != "false" {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// What the payer of the scenario types into the processor's form.
+// The payer's input to the processor's form.
 const (
 	AccountHolder = "Aroha Tāmati"
 	AccountNumber = "01-0902-0068389-00"
@@ -43,7 +43,7 @@ func (b *Browser) SetUp(ctx context.Context, setupURL string) error {
 	return err
 }
 
-// FillIn sets the fields that a payer types into. What is in the form already, boxes to tick included, stays.
+// FillIn sets the fields that a payer types into, and keeps the other values of the form, including its boxes.
 func FillIn(form url.Values) url.Values {
 	for name, typed := range map[string]string{"account_holder_name": AccountHolder, "account_number": AccountNumber} {
 		if form.Has(name) {
@@ -53,7 +53,7 @@ func FillIn(form url.Values) url.Values {
 	return form
 }
 
-// Open gets or posts a page, and returns the page that this leads to.
+// Open gets or posts a page, and returns the page at the end of all redirects.
 func (b *Browser) Open(ctx context.Context, method, address string, form url.Values) (Page, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *Browser) Open(ctx context.Context, method, address string, form url.Val
 	return p, nil
 }
 
-// Page is what a payer needs of a page to go on.
+// Page is the part of a page that a payer needs to go on.
 type Page struct {
 	Heading string
 	Action  string     // of its first form
@@ -118,7 +118,7 @@ func ParsePage(html []byte) (Page, error) {
 	}
 }
 
-// start takes what a payer needs from the beginning of an element.
+// start takes the parts of the page from the start of an element.
 func (p *Page) start(e xml.StartElement, inForm bool) {
 	attrs := map[string]string{}
 	for _, a := range e.Attr {

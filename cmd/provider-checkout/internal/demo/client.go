@@ -112,7 +112,7 @@ func (o Object) Text(path string) string {
 	return s
 }
 
-// check is something that must hold of an answer.
+// check is a condition on an answer.
 type check struct {
 	path string
 	want any // nil for any string but the empty one
@@ -121,7 +121,7 @@ type check struct {
 func expectEqual(path string, want any) check { return check{path, want} }
 func expectPresent(path string) check         { return check{path, nil} }
 
-// expectSame expects the value that the create was answered with.
+// expectSame expects the value in the answer to the create.
 func (s *scenario) expectSame(path string) check { return check{path, s.created.At(path)} }
 
 func (c check) verify(o Object) error {

@@ -1,6 +1,6 @@
-// Package demo demonstrates the service: it serves a sandbox with the demonstration's providers over a store in a
-// temporary folder, and receives their events. Then it prints a guide with keys and curl lines to paste, or goes
-// through the whole scenario itself: as the provider, the payer and the operator, over HTTP.
+// Package demo demonstrates the service: it serves a sandbox with the demonstration's providers on a store in a
+// temporary folder, and receives their events. Then it prints a guide with keys and curl lines to paste, or runs the
+// whole scenario itself as the provider, the payer and the operator, over HTTP.
 package demo
 
 import (
@@ -29,13 +29,13 @@ import (
 //go:embed guide.txt
 var guideText string
 
-// Config is what a demonstration runs with.
+// Config is the configuration of a demonstration.
 type Config struct {
 	Listener  net.Listener // of the sandbox
-	Site      site.Config  // but for Store, Secrets and Terms, which are the demonstration's own
+	Site      site.Config  // except Store, Secrets and Terms, which the demonstration sets
 	Providers []byte       // a provider file
 	Terms     []byte       // a file with the lender's terms
-	Walk      bool         // go through the scenario and end, rather than print the guide and serve
+	Walk      bool         // run the scenario and end, rather than print the guide and serve
 
 	// IssueKey stores a new key of a provider and returns its text.
 	IssueKey func(ctx context.Context, store ports.Admin, provider string) (string, error)
@@ -45,8 +45,8 @@ type Config struct {
 	Stdout, Stderr io.Writer
 }
 
-// Run runs a demonstration until ctx ends, or until the scenario has ended. Nothing of it stays but the agreement's
-// PDF that the scenario writes.
+// Run runs a demonstration until ctx ends, or until the scenario has ended. It leaves no files except the agreement's
+// PDF, which the scenario writes.
 func Run(ctx context.Context, cfg Config) error {
 	dir, err := os.MkdirTemp("", "provider-checkout-demo-")
 	if err != nil {
@@ -56,7 +56,7 @@ func Run(ctx context.Context, cfg Config) error {
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// demonstration is a running sandbox with all that is around it.
+// demonstration is a running sandbox with its keys and its configuration.
 type demonstration struct {
 	Base         string
 	Store        string
@@ -67,7 +67,7 @@ type demonstration struct {
 	events <-chan delivery
 }
 
-// run runs a demonstration over a new store at path.
+// run runs a demonstration on a new store at path.
 func run(ctx context.Context, cfg Config, path string) error {
 	log := slog.New(slog.NewJSONHandler(cfg.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	db, err := sqlite.Open(ctx, path, sqlite.Options{Environment: cfg.Site.Environment, Rand: rand.Reader})
@@ -108,7 +108,7 @@ func (d *demonstration) serve(ctx context.Context, s *site.Site, r *receiver, ho
 	var running sync.WaitGroup
 	defer running.Wait()
 	receiving, stopReceiving := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopReceiving() // after the site, which delivers to the end
+	defer stopReceiving() // after the site, which delivers events until it has stopped
 	running.Go(func() { r.serve(receiving, hooks, log) })
 
 	serving, stopServing := context.WithCancel(ctx)
@@ -127,7 +127,7 @@ func (d *demonstration) serve(ctx context.Context, s *site.Site, r *receiver, ho
 }
 
 // configure stores the demonstration's providers, each with a key, and returns the receiver
-// of their events, which will answer under base.
+// of their events, which answers under base.
 func (d *demonstration) configure(ctx context.Context, base string) (*receiver, error) {
 	configurations, err := providerfile.Parse(d.cfg.Providers)
 	if err != nil {
@@ -150,7 +150,7 @@ func (d *demonstration) configure(ctx context.Context, base string) (*receiver, 
 	return r, nil
 }
 
-// guide prints what to try, and then the events, until ctx ends.
+// guide prints the guide, and then the events that arrive, until ctx ends.
 func (d *demonstration) guide(ctx context.Context, out io.Writer) error {
 	guide, err := template.New("guide.txt").Parse(guideText)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// scenario goes through the whole flow as the provider, the payer and the operator do, and
-// stops at the first thing that is not as expected.
+// scenario runs the whole flow as the provider, the payer and the operator, and stops at the
+// first unexpected result.
 type scenario struct {
 	*demonstration
 	session
@@ -23,7 +23,7 @@ type scenario struct {
 	number  string // of the agreement
 }
 
-// walk walks the whole flow and prints it.
+// walk runs the scenario and prints it.
 func (d *demonstration) walk(ctx context.Context, out io.Writer) error {
 	s := &scenario{demonstration: d, session: session{&http.Client{Timeout: 15 * time.Second}, out}}
 	for _, step := range []struct {
@@ -108,7 +108,7 @@ func (s *scenario) poll(ctx context.Context) error {
 	return err
 }
 
-// path is that of the checkout.
+// path returns the path of the checkout.
 func (s *scenario) path() string {
 	return "/v1/provider-checkouts/" + s.created.Text("checkout.checkout_id")
 }
@@ -151,7 +151,7 @@ func (s *scenario) repeat(ctx context.Context) error {
 	return err
 }
 
-// exportPDF writes the agreement's PDF to a file that stays, and checks that no further event arrived.
+// exportPDF writes the agreement's PDF to a file that is kept, and checks that no further event arrived.
 func (s *scenario) exportPDF(ctx context.Context) error {
 	data, stored, err := s.cfg.AgreementPDF(ctx, s.cfg.Site.Store, s.number)
 	switch {
@@ -173,7 +173,7 @@ func (s *scenario) exportPDF(ctx context.Context) error {
 	s.note("  %s: %d bytes", f.Name(), len(data))
 	select {
 	case e := <-s.events:
-		return fmt.Errorf("there is one event too many: %v", e)
+		return fmt.Errorf("unexpected event: %v", e)
 	default:
 		return nil
 	}

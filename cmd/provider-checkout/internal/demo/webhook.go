@@ -25,7 +25,7 @@ type receiver struct {
 	processed map[string]bool
 }
 
-// delivery is an event that arrived, or why it was refused.
+// delivery is an event that arrived, or the reason for refusing it.
 type delivery struct {
 	name, id, order, attempt string
 	err                      error

@@ -1,4 +1,4 @@
-// Package proc builds the program and runs it in processes of their own, for tests of what only a process can show.
+// Package proc builds the program and runs it in separate processes, for tests that need a real process.
 package proc
 
 import (
@@ -14,7 +14,7 @@ import (
 // Binary is the path of the program.
 type Binary string
 
-// Build builds the program, with further flags of go build, wherever in the module the test runs.
+// Build builds the program with further flags of go build. The test may run anywhere in the module.
 func Build(t testing.TB, flags ...string) Binary {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "provider-checkout")

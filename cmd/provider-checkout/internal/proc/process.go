@@ -15,10 +15,10 @@ import (
 // Process is a running program.
 type Process struct {
 	cmd        *exec.Cmd
-	milestones chan Milestone // what it logs, except requests and failures
-	signalled  bool           // to end
-	ended      chan struct{}  // closed when it is gone
-	err        error          // how it ended; only once it has
+	milestones chan Milestone // log lines, except requests and failures
+	signalled  bool           // a signal to end was sent
+	ended      chan struct{}  // closed when it has ended
+	err        error          // of its end; set before ended is closed
 
 	mu   sync.Mutex
 	tail []string // the last lines of its log
@@ -57,7 +57,7 @@ func (p *Process) watch(stderr io.Reader) {
 		}
 		select {
 		case p.milestones <- m:
-		default: // nobody waits for the seventeenth
+		default: // no test waits for the seventeenth
 		}
 	}
 	p.err = p.cmd.Wait()
@@ -78,13 +78,13 @@ func (p *Process) Await(t testing.TB, msg string) Milestone {
 		select {
 		case m, alive := <-p.milestones:
 			if !alive {
-				t.Fatalf("the process ended before it said %q:\n%s", msg, p.Log())
+				t.Fatalf("the process ended before it logged %q:\n%s", msg, p.Log())
 			}
 			if m.Msg == msg {
 				return m
 			}
 		case <-limit:
-			t.Fatalf("the process did not say %q within 20 s:\n%s", msg, p.Log())
+			t.Fatalf("the process did not log %q within 20 s:\n%s", msg, p.Log())
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (p *Process) Listening(t testing.TB) string {
 	return "http://" + p.Await(t, "listening").Addr
 }
 
-// Kill kills the process. It must not have ended by itself, unless it was signalled and ended well.
+// Kill kills the process. It must not have ended by itself, unless it was signalled and ended with status 0.
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
 	select {

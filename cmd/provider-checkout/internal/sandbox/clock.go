@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Clock is the service's clock: the real one, or one that stands still. Either is moved forward by hand.
+// Clock is the service's clock: the real one, or one that is stopped. Tests move either forward.
 type Clock struct {
-	still time.Time // where it stands before it is moved; zero for the real clock
+	still time.Time // at which it is stopped before it is moved; zero for the real clock
 	mu    sync.Mutex
 	moved time.Duration
 }

@@ -49,7 +49,7 @@ func (s *Sandbox) SetUp(t testing.TB, created Response) {
 	}
 }
 
-// ConfirmBody returns the body of the confirm that fits a create's answer.
+// ConfirmBody returns the body of the valid confirm for a create's answer.
 func (r Response) ConfirmBody() string {
 	body, err := json.Marshal(map[string]any{
 		"provider": r.At("provider"),
@@ -72,7 +72,7 @@ func (r Response) CheckoutPath() string {
 	return "/v1/provider-checkouts/" + r.String("checkout.checkout_id")
 }
 
-// Confirm sends the confirm that fits a create's answer, with the key of its provider.
+// Confirm sends the valid confirm for a create's answer, with the key of its provider.
 func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 	t.Helper()
 	return s.Post(t, created.String("provider.provider_code"), created.CheckoutPath()+"/confirm", created.ConfirmBody())

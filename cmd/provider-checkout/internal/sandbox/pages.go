@@ -43,7 +43,7 @@ func (s *Sandbox) Submit(t testing.TB, path string, fields []string, headers ...
 		append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)...)
 }
 
-// ToBank sends the form of the setup page and returns the address of the bank's form, to which that leads.
+// ToBank sends the form of the setup page and returns the address of the bank's form, to which it redirects.
 func (s *Sandbox) ToBank(t testing.TB, created Response) string {
 	t.Helper()
 	r := s.Submit(t, SetupPagePath, []string{"token", created.String("direct_debit.token")})
@@ -53,7 +53,7 @@ func (s *Sandbox) ToBank(t testing.TB, created Response) string {
 	return r.Header.Get("Location")
 }
 
-// Element is one element of a page, with all of the text in it.
+// Element is one element of a page, with all text in it.
 type Element struct {
 	Name string
 	Attr map[string]string

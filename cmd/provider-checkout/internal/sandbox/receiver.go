@@ -63,7 +63,7 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status(got))
 }
 
-// AnswerWith has f choose the status of every answer.
+// AnswerWith makes f choose the status of every answer.
 func (h *Receiver) AnswerWith(f func(Delivery) int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

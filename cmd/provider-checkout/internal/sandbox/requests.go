@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
-// CatalogueCreate and LegacyCreate are the bodies of creates of KOWHAI and of TUI. ORDER stands for the order's id.
+// CatalogueCreate and LegacyCreate are the bodies of creates of KOWHAI and of TUI. Order replaces ORDER by an id.
 const (
 	CatalogueCreate = `{"provider": {"provider_code": "KOWHAI", "provider_order_id": "ORDER"},
 		"student": {"first_name": "Aroha", "last_name": "Ngata", "email": "aroha.ngata@students.example.ac.nz"},

@@ -1,6 +1,6 @@
-// Package sandbox runs the service for tests: in the test's own process, on a clock that the test moves, over a store
-// that the test gives, with two providers and a receiver of their events. It has the requests of a provider and the
-// pages of a payer as methods, and holds every answer and every event to the API's OpenAPI document.
+// Package sandbox runs the service for tests: in the test's own process, with a clock that the test advances, on a store
+// that the test opens, with two providers and a receiver of their events. It has methods for the requests of a provider
+// and the pages of a payer, and checks every answer and every event against the API's OpenAPI document.
 package sandbox
 
 import (
@@ -38,8 +38,8 @@ type Sandbox struct {
 	Keys     map[string]string // by provider code
 }
 
-// New runs a service over a store until the test ends, with the providers of Providers and a key for each. The changes
-// are made to its configuration before it starts.
+// New runs a service on a store until the test ends, with the providers of Providers and a key for each. The changes
+// are applied to its configuration before it starts.
 func New(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
 	s := run(t, store, [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, &Clock{}, changes)
@@ -56,7 +56,7 @@ type Used struct {
 	Store   site.Store
 	Secrets [][]byte          // of the operator, the newest first
 	Keys    map[string]string // by provider code
-	Now     time.Time         // where the clock stands until it is moved
+	Now     time.Time         // at which the clock is stopped until it is moved
 }
 
 // Resume runs a service over a used store until the test ends, with the providers that it has. The changes are made to
@@ -105,7 +105,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 	return s
 }
 
-// Providers is the provider file of a sandbox. HOOKS stands for the address of the receiver.
+// Providers is the provider file of a sandbox. Configure replaces HOOKS by the address of the receiver.
 const Providers = `{"providers": [{
 	"provider_code": "KOWHAI", "name": "Kōwhai Institute", "account_id": "acc-kowhai",
 	"environment": "sandbox", "active": true, "api_enabled": true,
@@ -126,7 +126,7 @@ const Providers = `{"providers": [{
 	"environment": "sandbox", "active": true, "api_enabled": true,
 	"webhook": {"url": "HOOKS/TUI", "signing_secret": "whsec_tui_0123456789abcdefgh"}}]}`
 
-// Configure replaces the providers by those of a provider file, in which HOOKS stands for the address of the receiver.
+// Configure replaces the providers by those of a provider file, in which HOOKS means the address of the receiver.
 func (s *Sandbox) Configure(t testing.TB, file string) {
 	t.Helper()
 	if len(s.Keys) > 0 {

@@ -50,7 +50,7 @@ func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
 
 	stop()
 	for began := time.Now(); sandbox.Fetch(t, url+"/readyz").Status == http.StatusOK && time.Since(began) < 5*time.Second; {
-		// the server learns of the stop at once, but not from this goroutine
+		// the server stops in another goroutine, a moment later
 	}
 	if got := sandbox.Fetch(t, url+"/readyz"); got.Status != http.StatusServiceUnavailable || got.At("checks.serving") != false {
 		t.Errorf("draining: /readyz = %d %s, want 503 that names serving", got.Status, got.Body)
@@ -62,14 +62,14 @@ func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
 	}
 	close(finish)
 	if got := <-answered; got != "done" {
-		t.Errorf("what was under way is answered %q", got)
+		t.Errorf("the request in progress is answered %q", got)
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("serve: %v", err)
 	}
 	if conn, err := net.Dial("tcp", private.Addr().String()); err == nil {
 		conn.Close()
-		t.Error("the operator's listener is open after the end")
+		t.Error("the operator's listener is open after the shutdown")
 	}
 }
 

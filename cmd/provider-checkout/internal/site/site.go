@@ -1,4 +1,4 @@
-// Package site puts the sandbox together as an embedding program would: the service, and everything that it answers.
+// Package site assembles the sandbox as an embedding program would: the service and all its handlers.
 package site
 
 import (
@@ -34,7 +34,7 @@ type Store interface {
 	fakeprocessor.Records
 }
 
-// Config is what a site is made of.
+// Config is the configuration of a site.
 type Config struct {
 	Store          Store
 	Secrets        [][]byte // of the operator, the newest first
@@ -50,7 +50,7 @@ type Config struct {
 	Log            *slog.Logger
 }
 
-// Site is the whole service over one store.
+// Site is the whole service on one store.
 type Site struct {
 	Service  *service.Service
 	Handler  http.Handler // of the public
@@ -58,7 +58,7 @@ type Site struct {
 	Log      *slog.Logger
 }
 
-// New puts a site together.
+// New assembles a site.
 func New(c Config) (*Site, error) {
 	keyring, err := checkout.NewKeyring(c.Secrets...)
 	if err != nil {
@@ -100,8 +100,8 @@ func New(c Config) (*Site, error) {
 	return &Site{svc, public, operator, c.Log}, nil
 }
 
-// Handler returns everything that a service answers to the outside: the API, its documentation, the payer's pages and
-// the fake processor's.
+// Handler returns the public handler of a service: the API, its documentation, the payer's pages and the fake
+// processor's.
 func Handler(svc *service.Service, bank *fakeprocessor.Processor, o httpapi.Options) http.Handler {
 	o.Mount = map[string]http.Handler{
 		hostedpages.Prefix:   hostedpages.New(svc, hostedpages.Options{Log: o.Log, RateLimit: o.RateLimit, Now: o.Now}),
@@ -110,8 +110,8 @@ func Handler(svc *service.Service, bank *fakeprocessor.Processor, o httpapi.Opti
 	return httpapi.New(svc, o)
 }
 
-// Serve answers on public, and to the operator on private unless that is nil, and does the background work until ctx
-// ends. Then it drains.
+// Serve answers on public, and to the operator on private unless that is nil. It does the background work until ctx
+// ends, and then drains.
 func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
 	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Service.Run,
 		OperatorListener: private, Operator: s.Operator, OnDrain: s.Operator.Drain, Log: s.Log})

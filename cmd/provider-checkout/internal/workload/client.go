@@ -21,7 +21,7 @@ type Client struct {
 	base string
 	keys map[string]string
 	HTTP *http.Client
-	Cut  atomic.Int64 // requests that were sent whole and never answered
+	Cut  atomic.Int64 // requests that were sent completely and never answered
 }
 
 // NewClient returns a client of the server at base, with a key for each provider.
@@ -31,7 +31,7 @@ func NewClient(base string, keys map[string]string) *Client {
 }
 
 // Call sends one request of the provider, once, and reads the answer. An error means that there was
-// none.
+// no answer.
 func (c *Client) Call(ctx context.Context, provider, method, path, body string, headers ...string) (sandbox.Response, error) {
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -40,7 +40,7 @@ func (c *Client) Call(ctx context.Context, provider, method, path, body string, 
 	if err != nil {
 		return sandbox.Response{}, err
 	}
-	req.GetBody = nil // an Idempotency-Key would have the transport send it again by itself
+	req.GetBody = nil // otherwise the transport retries a request with an Idempotency-Key by itself
 	req.Header.Set("Authorization", "Bearer "+c.keys[provider])
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {

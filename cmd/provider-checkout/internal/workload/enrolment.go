@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// Enrolment is one order as its provider knows it: what it asks for, and what was ever answered.
+// Enrolment is one order as its provider knows it: its requests, and the answers so far.
 type Enrolment struct {
 	Provider, Order, key string // the key of its creates; "" for none
 	create               string // the body
@@ -21,19 +21,19 @@ type Enrolment struct {
 	Created   sandbox.Response // the latest answer that had a setup pair
 	ids       [4]string        // as first answered: checkout, contact, opportunity, DDA
 	Opened    int              // creates that were answered as the first
-	setUp     bool             // the payer saw that it is done
+	setUp     bool             // the payer saw that the setup is done
 	agreement [2]string        // as first answered: id, number
 	Confirmed int              // confirms that were answered as the first
 }
 
-// Complete does all that is left to do for the enrolment, from whatever state a crash left it in: the retries
-// are the same requests again. It returns an error if a request has no answer, or a wrong one.
+// Complete does what is left to do for the enrolment, in whatever state a crash left it: it sends the same
+// requests again. It returns an error if a request has no answer, or a wrong one.
 func (e *Enrolment) Complete(ctx context.Context, c *Client, rng *rand.Rand) error {
 	if err := e.twice(rng, e.NoteCreate, func() (sandbox.Response, error) { return e.SendCreate(ctx, c) }); err != nil {
 		return err
 	}
 	if e.Created.Status == 0 {
-		return fmt.Errorf("%s %s has no setup pair, and nobody could have confirmed it", e.Provider, e.Order)
+		return fmt.Errorf("%s %s has no setup pair, though it cannot have been confirmed", e.Provider, e.Order)
 	}
 	if err := e.SetUp(ctx, c); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (e *Enrolment) Complete(ctx context.Context, c *Client, rng *rand.Rand) err
 	return err
 }
 
-// twice sends a request, and once more: at the same time or after it. It notes every answer; a wrong
-// one is the error, whatever else happened.
+// twice sends a request twice, at the same time or one after the other, and notes every answer. It
+// returns the error about a wrong answer, whatever else happened.
 func (e *Enrolment) twice(rng *rand.Rand, note func(sandbox.Response) error, send func() (sandbox.Response, error)) error {
 	var answers [2]sandbox.Response
 	var errs [2]error
@@ -109,8 +109,8 @@ func (e *Enrolment) NoteCreate(r sandbox.Response) error {
 	return nil
 }
 
-// ObservationLife is how old what a process knows of a setup may be: another process may have asked the processor
-// since.
+// ObservationLife is how long a process may cache what it knows of a setup. Another process may have asked the
+// processor since.
 const ObservationLife = 2 * time.Second
 
 // SetUp has the payer do the bank setup unless a poll says that it is done.
@@ -167,14 +167,14 @@ func (e *Enrolment) wrong(what string, r sandbox.Response) error {
 	return fmt.Errorf("%s %s: %s answers %d %s", e.Provider, e.Order, what, r.Status, r.Body)
 }
 
-// Enrolments are all enrolments that were begun, and those of them that are not complete and that no client works on.
+// Enrolments is all enrolments that were begun, and the open ones: those that are incomplete and without a client.
 type Enrolments struct {
 	mu   sync.Mutex
 	All  []*Enrolment
 	Open []*Enrolment
 }
 
-// Begin returns a new enrolment: of either kind of provider, with an idempotency key or without.
+// Begin returns a new enrolment of either kind of provider, with or without an idempotency key.
 func (es *Enrolments) Begin() *Enrolment {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -191,7 +191,7 @@ func (es *Enrolments) Begin() *Enrolment {
 	return e
 }
 
-// Resume returns one that a crash left open, or nil.
+// Resume returns an enrolment that a crash left open, or nil.
 func (es *Enrolments) Resume(rng *rand.Rand) *Enrolment {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -204,7 +204,7 @@ func (es *Enrolments) Resume(rng *rand.Rand) *Enrolment {
 	return e
 }
 
-// Take returns one that is open or, as often, a new one.
+// Take returns an open enrolment or, as often, a new one.
 func (es *Enrolments) Take(rng *rand.Rand) *Enrolment {
 	if rng.IntN(2) == 0 {
 		if e := es.Resume(rng); e != nil {
@@ -214,7 +214,7 @@ func (es *Enrolments) Take(rng *rand.Rand) *Enrolment {
 	return es.Begin()
 }
 
-// Leave gives back one that is not complete.
+// Leave gives an incomplete enrolment back.
 func (es *Enrolments) Leave(e *Enrolment) {
 	es.mu.Lock()
 	defer es.mu.Unlock()

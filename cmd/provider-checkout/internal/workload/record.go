@@ -15,7 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Record is what an export has of one checkout.
+// Record is the lines of an export about one checkout.
 type Record struct {
 	demo.Object                          // of kind checkout
 	Related     map[string][]demo.Object // the others, by kind
@@ -48,30 +48,30 @@ func ReadRecords(t *testing.T, export string) (all []*Record) {
 // order names the order of the checkout.
 func (r *Record) order() string { return r.Text("provider_code") + " " + r.Text("provider_order_id") }
 
-// check compares the record of a confirmed checkout with what its provider was told, and checks that it is consistent.
+// check compares the record of a confirmed checkout with the answers to its provider, and checks its consistency.
 func (r *Record) check(t *testing.T, e *Enrolment) {
 	t.Helper()
 	wrong := r.complain(t)
 	if ids := [4]string{r.Text("checkout_id"), r.Text("contact_id"), r.Text("opportunity_id"), r.Text("dda_id")}; ids != e.ids {
-		wrong("has the ids %q, its provider was told %q", ids, e.ids)
+		wrong("has the ids %q, its provider got %q", ids, e.ids)
 	}
 	if r.Text("status") != "confirmed" || r.Text("idempotency_key") != e.key {
 		wrong("is %s under the key %q, want confirmed under %q", r.Text("status"), r.Text("idempotency_key"), e.key)
 	}
 	for i, kind := range []string{"contact", "opportunity", "dda"} {
 		if got := r.all(kind, kind+"_id"); !slices.Equal(got, e.ids[i+1:i+2]) {
-			wrong("has the records %q of kind %s, its provider was told %q", got, kind, e.ids[i+1])
+			wrong("has the records %q of kind %s, its provider got %q", got, kind, e.ids[i+1])
 		}
 	}
 	if got := r.all("opportunity", "enrolment_status"); !slices.Equal(got, []string{"complete"}) {
 		wrong("has the enrolment %q, want it complete", got)
 	}
 	if got := r.all("agreement", "agreement_id"); !slices.Equal(got, e.agreement[:1]) {
-		wrong("has the agreements %q, its provider was told %q", got, e.agreement[0])
+		wrong("has the agreements %q, its provider got %q", got, e.agreement[0])
 	}
 	for _, kind := range []string{"agreement", "document"} {
 		if got := r.all(kind, "agreement_number"); !slices.Equal(got, e.agreement[1:]) {
-			wrong("has the numbers %q of kind %s, its provider was told %q", got, kind, e.agreement[1])
+			wrong("has the numbers %q of kind %s, its provider got %q", got, kind, e.agreement[1])
 		}
 	}
 	r.checkCharges(t)
@@ -81,7 +81,7 @@ func (r *Record) check(t *testing.T, e *Enrolment) {
 	}
 }
 
-// complain returns a function that says what is wrong with the checkout.
+// complain returns a function that reports a fault of the checkout.
 func (r *Record) complain(t *testing.T) func(format string, args ...any) {
 	return func(format string, args ...any) {
 		t.Helper()

@@ -1,5 +1,5 @@
-// Package workload has clients enrol students at servers that are killed, restarted and cut off, and then compares
-// everything that any client was told, and every event that was delivered, with what is on record.
+// Package workload makes clients enrol students at servers that are killed, restarted and cut off, and then compares
+// every answer and every delivered event with what is on record.
 package workload
 
 import (
@@ -20,7 +20,7 @@ import (
 // finishing is how many clients complete the enrolments at the end.
 const finishing = 16
 
-// Workload is the enrolments over one store, and everything that their clients and the receiver of events were told.
+// Workload is the enrolments on one store, with all answers to their clients and all deliveries to the receiver.
 type Workload struct {
 	proc.Binary
 	Rand       *rand.Rand
@@ -42,7 +42,7 @@ func New(t *testing.T, b proc.Binary, store string) *Workload {
 	return r
 }
 
-// Finish has clients complete every enrolment that is open. Nothing may interrupt the servers meanwhile.
+// Finish makes clients complete every open enrolment. Nothing may interrupt the servers meanwhile.
 func (r *Workload) Finish(t *testing.T, c *Client) {
 	t.Helper()
 	var clients sync.WaitGroup
@@ -51,7 +51,7 @@ func (r *Workload) Finish(t *testing.T, c *Client) {
 		clients.Go(func() {
 			for e := r.Enrolments.Resume(rng); e != nil; e = r.Enrolments.Resume(rng) {
 				if err := e.Complete(t.Context(), c, rng); err != nil {
-					t.Errorf("in peace, %v", err)
+					t.Errorf("without faults: %v", err)
 				}
 			}
 		})
@@ -59,8 +59,8 @@ func (r *Workload) Finish(t *testing.T, c *Client) {
 	clients.Wait()
 }
 
-// Settle waits until no event is pending: at most as long as the lease of a dead process lasts, recovery takes to
-// find the event, and its attempts take.
+// Settle waits until no event is pending: at most the lease of a dead process, plus the time until recovery finds the
+// event, plus its attempts.
 func (r *Workload) Settle(t *testing.T) {
 	t.Helper()
 	limit := time.Now().Add(30 * time.Second)
@@ -68,7 +68,7 @@ func (r *Workload) Settle(t *testing.T) {
 		if time.Now().After(limit) {
 			t.Fatal("events are still pending")
 		}
-		<-time.After(250 * time.Millisecond) // nothing tells when the last one is settled
+		<-time.After(250 * time.Millisecond) // there is no notification of the last one
 	}
 }
 
@@ -102,7 +102,7 @@ func (r *Workload) Check(t *testing.T) (lost int) {
 		lost += 2 - e.Opened - e.Confirmed
 	}
 	for order := range byOrder {
-		t.Errorf("%s is on record, and nobody asked for it", order)
+		t.Errorf("%s is on record, but no client created it", order)
 	}
 	t.Logf("%d commits had an answer that was lost", lost)
 	return lost
@@ -128,8 +128,8 @@ func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
 	t.Logf("%d deliveries of %d events", len(all), 3*len(byOrder))
 }
 
-// Verdicts are those of a receiver that is sometimes slow, sometimes fails, and never accepts some events, unless
-// AcceptAll is set.
+// Verdicts decides the answers of a receiver that is sometimes slow, sometimes fails, and never accepts some events,
+// unless AcceptAll is set.
 type Verdicts struct {
 	AcceptAll bool
 
@@ -144,14 +144,14 @@ func (v *Verdicts) answer(h sandbox.Delivery) int {
 	hash.Write([]byte(id))
 	v.mu.Lock()
 	status, delay := http.StatusNoContent, time.Duration(0)
-	switch draw := v.rng.IntN(100); {
+	switch percentile := v.rng.IntN(100); {
 	case v.AcceptAll:
 		v.accepted[id]++
-	case hash.Sum32()%64 == 0, draw < 5:
+	case hash.Sum32()%64 == 0, percentile < 5:
 		status = http.StatusInternalServerError
 		v.refused[id]++
 	default:
-		if draw < 20 {
+		if percentile < 20 {
 			delay = Within(v.rng, 0, 100*time.Millisecond)
 		}
 		v.accepted[id]++
@@ -168,8 +168,8 @@ func (v *Verdicts) of(id string) (accepted, refused int) {
 	return v.accepted[id], v.refused[id]
 }
 
-// Configure puts the sandbox's providers into a store, with their events sent to the receiver, and makes a key
-// for each, all by the operator's own commands.
+// Configure applies the sandbox's providers to a store, with the receiver as their destination, and issues a key
+// for each, all with the operator's commands.
 func Configure(t *testing.T, b proc.Binary, store string, h *sandbox.Receiver) (keys map[string]string) {
 	t.Helper()
 	b.Run(t, "apply", "-f", proc.TempFile(t, strings.ReplaceAll(sandbox.Providers, "HOOKS", h.URL)), "--store", store)
