@@ -12,18 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// purpose is what a request is for. The less urgent purposes leave some of the budget to the more urgent.
-type purpose int
-
-const (
-	purposeConfirm purpose = iota
-	purposeBegin
-	purposeReconcile
-	purposePoll
-)
-
 // reserved is the part of the budget, in percent, that each purpose leaves to those before it.
-var reserved = map[purpose]float64{purposeConfirm: 0, purposeBegin: 10, purposeReconcile: 25, purposePoll: 50}
+var reserved = map[ports.Purpose]float64{ports.ForConfirm: 0, ports.ForPayer: 10, ports.ForNotification: 25, ports.ForPoll: 50}
 
 // errBudget is what a call gets that would take more of the account's rate limit than its purpose may.
 var errBudget = fmt.Errorf("the request budget is used up: %w", ports.ErrBusy)
@@ -47,7 +37,7 @@ func newBudget(perMinute int, now func() time.Time) *budget {
 }
 
 // take takes a request out of the budget, and waits for one if ctx lasts until then.
-func (b *budget) take(ctx context.Context, p purpose) error {
+func (b *budget) take(ctx context.Context, p ports.Purpose) error {
 	for {
 		wait := b.tryTake(p)
 		if wait == 0 {
@@ -60,7 +50,7 @@ func (b *budget) take(ctx context.Context, p purpose) error {
 }
 
 // tryTake takes a request and returns 0, or returns after how long there may be one.
-func (b *budget) tryTake(p purpose) time.Duration {
+func (b *budget) tryTake(p ports.Purpose) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
@@ -68,7 +58,7 @@ func (b *budget) tryTake(p purpose) time.Duration {
 	b.at = now
 	// A confirm tries even while other calls are refused: the limit may have been another process's doing, and is over
 	// sooner than announced.
-	if p != purposeConfirm && now.Before(b.blocked) {
+	if p != ports.ForConfirm && now.Before(b.blocked) {
 		return b.blocked.Sub(now)
 	}
 	need := 1 + b.size*reserved[p]/100

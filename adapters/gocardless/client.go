@@ -58,7 +58,7 @@ func newClient(o Options) *client {
 
 // call is one call of the API. Each may be sent again: a read changes nothing, and a POST has an idempotency key.
 type call struct {
-	purpose purpose
+	purpose ports.Purpose
 	method  string
 	path    string
 	query   url.Values
@@ -183,17 +183,17 @@ func withoutText(err error) error {
 }
 
 func (c *client) createBillingRequest(ctx context.Context, start ports.SetupStart) (made billingRequestWire, err error) {
-	return made, c.send(ctx, call{purpose: purposeBegin, method: http.MethodPost, path: "/billing_requests", key: start.Key,
+	return made, c.send(ctx, call{purpose: ports.ForPayer, method: http.MethodPost, path: "/billing_requests", key: start.Key,
 		name: "billing_requests", body: toBillingRequestWire(start)}, &made)
 }
 
-func (c *client) billingRequest(ctx context.Context, p purpose, id string) (found billingRequestWire, err error) {
+func (c *client) billingRequest(ctx context.Context, p ports.Purpose, id string) (found billingRequestWire, err error) {
 	return found, c.send(ctx, call{purpose: p, method: http.MethodGet, path: "/billing_requests/" + url.PathEscape(id),
 		name: "billing_requests"}, &found)
 }
 
-func (c *client) mandate(ctx context.Context, id string) (found mandateWire, err error) {
-	return found, c.send(ctx, call{purpose: purposeConfirm, method: http.MethodGet, path: "/mandates/" + url.PathEscape(id),
+func (c *client) mandate(ctx context.Context, p ports.Purpose, id string) (found mandateWire, err error) {
+	return found, c.send(ctx, call{purpose: p, method: http.MethodGet, path: "/mandates/" + url.PathEscape(id),
 		name: "mandates"}, &found)
 }
 
@@ -205,7 +205,7 @@ func (c *client) createFlow(ctx context.Context, request string, start ports.Set
 		if err != nil {
 			return made, err
 		}
-		err = c.send(ctx, call{purpose: purposeBegin, method: http.MethodPost, path: "/billing_request_flows", key: key,
+		err = c.send(ctx, call{purpose: ports.ForPayer, method: http.MethodPost, path: "/billing_request_flows", key: key,
 			name: "billing_request_flows", body: toFlowWire(request, start)}, &made)
 		var conflict *apiError
 		if !errors.As(err, &conflict) || conflict.conflicting == "" {
@@ -225,9 +225,9 @@ func (c *client) newKey() (string, error) {
 }
 
 // fulfilledAt returns when a billing request was fulfilled by its events, or the zero time if none says so.
-func (c *client) fulfilledAt(ctx context.Context, request string) (time.Time, error) {
-	var found []eventWire
-	err := c.send(ctx, call{purpose: purposeConfirm, method: http.MethodGet, path: "/events", name: "events",
+func (c *client) fulfilledAt(ctx context.Context, p ports.Purpose, request string) (time.Time, error) {
+	var found []notifiedWire
+	err := c.send(ctx, call{purpose: p, method: http.MethodGet, path: "/events", name: "events",
 		query: url.Values{"resource_type": {"billing_requests"}, "action": {"fulfilled"}, "billing_request": {request},
 			"limit": {"1"}}}, &found)
 	if err != nil || len(found) == 0 {
@@ -237,7 +237,7 @@ func (c *client) fulfilledAt(ctx context.Context, request string) (time.Time, er
 }
 
 func (c *client) creditors(ctx context.Context) (all []creditorWire, err error) {
-	return all, c.send(ctx, call{purpose: purposeReconcile, method: http.MethodGet, path: "/creditors", name: "creditors"}, &all)
+	return all, c.send(ctx, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/creditors", name: "creditors"}, &all)
 }
 
 // pause waits, and reports whether ctx lasted as long.

@@ -52,23 +52,6 @@ type apiError struct {
 	retryAfter  time.Time
 }
 
-// errorWire is the body of an answer that is no success. Error is an object, or in one case a string.
-type errorWire struct {
-	Error json.RawMessage `json:"error"`
-}
-
-type errorDetailsWire struct {
-	Type      string `json:"type"`
-	RequestID string `json:"request_id"`
-	Errors    []struct {
-		Reason string `json:"reason"`
-		Field  string `json:"field"`
-		Links  struct {
-			Conflicting string `json:"conflicting_resource_id"`
-		} `json:"links"`
-	} `json:"errors"`
-}
-
 func newAPIError(resp *http.Response, body []byte) error {
 	e := &apiError{status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
 	var w errorWire
@@ -167,7 +150,7 @@ func (c *client) retry(call call, err error, attempt int) (wait time.Duration, a
 		return wait, true
 	case !errors.As(err, &refused):
 		return 0, false
-	case refused.status == http.StatusTooManyRequests && call.purpose != purposeConfirm:
+	case refused.status == http.StatusTooManyRequests && call.purpose != ports.ForConfirm:
 		return wait + max(0, refused.retryAfter.Sub(c.now())), true
 	case refused.status == http.StatusTooManyRequests:
 		return wait, true

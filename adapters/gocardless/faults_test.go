@@ -106,7 +106,8 @@ func TestBeginRefusesAPageOnAnOriginThatIsNotDeclared(t *testing.T) {
 // observe asks until the billing request is fulfilled.
 func (b *bench) observe(t *testing.T, id string, last checkout.Observation) checkout.Observation {
 	t.Helper()
-	seen, err := b.Observe(t.Context(), account, checkout.Setup{Try: 1, BillingRequestID: id, Observation: last})
+	seen, err := b.Observe(t.Context(), ports.SetupQuery{Account: account,
+		Setup: checkout.Setup{Try: 1, BillingRequestID: id, Observation: last}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func TestErrorsRepeatNoTextOfRequestOrAnswer(t *testing.T) {
 
 func TestUnknownResourceIsNotFound(t *testing.T) {
 	b := newBench(t)
-	_, err := b.Observe(t.Context(), account, checkout.Setup{BillingRequestID: "BRQ000000000000"})
+	_, err := b.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ000000000000"}})
 	if !errors.Is(err, ports.ErrNotFound) {
 		t.Errorf("Observe = %v, want ErrNotFound", err)
 	}

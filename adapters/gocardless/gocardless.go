@@ -65,7 +65,8 @@ func New(o Options) (*Processor, error) {
 		return nil, fmt.Errorf("gocardless: %w", err)
 	}
 	return &Processor{
-		info:   ports.ProcessorInfo{Name: "gocardless", Environment: o.Environment, PageOrigins: o.PageOrigins},
+		info: ports.ProcessorInfo{Name: "gocardless", Environment: o.Environment, PageOrigins: o.PageOrigins,
+			Notifies: true},
 		client: newClient(o),
 	}, nil
 }
@@ -175,7 +176,7 @@ func (p *Processor) billingRequest(ctx context.Context, start ports.SetupStart) 
 	made, err := p.client.createBillingRequest(ctx, start)
 	var conflict *apiError
 	if errors.As(err, &conflict) && conflict.conflicting != "" {
-		made, err = p.client.billingRequest(ctx, purposeBegin, conflict.conflicting)
+		made, err = p.client.billingRequest(ctx, ports.ForPayer, conflict.conflicting)
 	}
 	if err != nil {
 		return made, fmt.Errorf("make the billing request of %s: %w", start.CheckoutID, err)
@@ -200,10 +201,11 @@ func (p *Processor) flow(ctx context.Context, request string, start ports.SetupS
 }
 
 // Observe implements ports.Processor.
-func (p *Processor) Observe(ctx context.Context, _ ports.Account, setup checkout.Setup) (checkout.Observation, error) {
+func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+	setup := q.Setup
 	seen := setup.Observation
 	if !fulfilled(seen) {
-		request, err := p.client.billingRequest(ctx, purposeConfirm, setup.BillingRequestID)
+		request, err := p.client.billingRequest(ctx, q.Purpose, setup.BillingRequestID)
 		if err != nil {
 			return checkout.Observation{}, err
 		}
@@ -212,12 +214,12 @@ func (p *Processor) Observe(ctx context.Context, _ ports.Account, setup checkout
 			return seen, nil
 		}
 	}
-	mandate, err := p.mandate(ctx, seen.MandateID)
+	mandate, err := p.mandate(ctx, q.Purpose, seen.MandateID)
 	if err != nil {
 		return checkout.Observation{}, err
 	}
 	if seen.CompletedAt.IsZero() {
-		if seen.CompletedAt, err = p.completedAt(ctx, setup.BillingRequestID, mandate); err != nil {
+		if seen.CompletedAt, err = p.completedAt(ctx, q, mandate); err != nil {
 			return checkout.Observation{}, err
 		}
 	}
@@ -233,9 +235,9 @@ func fulfilled(seen checkout.Observation) bool {
 const maxReplacements = 5
 
 // mandate returns the mandate with this id, or the one that has replaced it.
-func (p *Processor) mandate(ctx context.Context, id string) (mandateWire, error) {
+func (p *Processor) mandate(ctx context.Context, purpose ports.Purpose, id string) (mandateWire, error) {
 	for range maxReplacements {
-		mandate, err := p.client.mandate(ctx, id)
+		mandate, err := p.client.mandate(ctx, purpose, id)
 		if err != nil || mandate.Links.NewMandate == "" {
 			return mandate, err
 		}
@@ -245,8 +247,8 @@ func (p *Processor) mandate(ctx context.Context, id string) (mandateWire, error)
 }
 
 // completedAt returns when a billing request was fulfilled: the time of the event that says so, or else of the mandate.
-func (p *Processor) completedAt(ctx context.Context, request string, mandate mandateWire) (time.Time, error) {
-	at, err := p.client.fulfilledAt(ctx, request)
+func (p *Processor) completedAt(ctx context.Context, q ports.SetupQuery, mandate mandateWire) (time.Time, error) {
+	at, err := p.client.fulfilledAt(ctx, q.Purpose, q.Setup.BillingRequestID)
 	if err != nil {
 		return time.Time{}, err
 	}

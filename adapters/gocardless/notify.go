@@ -129,22 +129,6 @@ func (r *Receiver) signed(body []byte, signature string) bool {
 	return valid
 }
 
-type notificationWire struct {
-	Events []notifiedWire `json:"events"`
-}
-
-// notifiedWire is an event, in a notification and in the list of events.
-type notifiedWire struct {
-	ID        string    `json:"id"`
-	CreatedAt time.Time `json:"created_at"`
-	Resource  string    `json:"resource_type"`
-	Action    string    `json:"action"`
-	Links     linksWire `json:"links"`
-	Details   struct {
-		ReasonCode string `json:"reason_code"`
-	} `json:"details"`
-}
-
 func (w notifiedWire) toDomain(received time.Time) ports.Notification {
 	n := ports.Notification{ID: w.ID, Received: received, Resource: plain(w.Resource), Action: plain(w.Action),
 		BillingRequestID: plain(w.Links.BillingRequest), MandateID: plain(w.Links.Mandate)}

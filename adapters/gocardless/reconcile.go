@@ -193,7 +193,7 @@ func (c *client) events(ctx context.Context, since time.Time, after string) (pag
 	if after != "" {
 		query.Set("after", after)
 	}
-	err = c.send(ctx, call{purpose: purposeReconcile, method: http.MethodGet, path: "/events", name: "events", query: query}, &page)
+	err = c.send(ctx, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/events", name: "events", query: query}, &page)
 	if err == nil && len(page) == eventsPage {
 		next = page[len(page)-1].ID
 	}

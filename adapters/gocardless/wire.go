@@ -1,6 +1,7 @@
 package gocardless
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -178,11 +179,6 @@ func (w mandateWire) onto(seen checkout.Observation) checkout.Observation {
 	return seen
 }
 
-type eventWire struct {
-	ID        string    `json:"id"`
-	CreatedAt time.Time `json:"created_at"`
-}
-
 type creditorWire struct {
 	ID      string `json:"id"`
 	Schemes []struct {
@@ -190,4 +186,37 @@ type creditorWire struct {
 		Status string `json:"status"`
 		Notice int    `json:"minimum_advance_notice"` // calendar days
 	} `json:"scheme_identifiers"`
+}
+
+type notificationWire struct {
+	Events []notifiedWire `json:"events"`
+}
+
+// notifiedWire is an event, in a notification and in the list of events.
+type notifiedWire struct {
+	ID        string    `json:"id"`
+	CreatedAt time.Time `json:"created_at"`
+	Resource  string    `json:"resource_type"`
+	Action    string    `json:"action"`
+	Links     linksWire `json:"links"`
+	Details   struct {
+		ReasonCode string `json:"reason_code"`
+	} `json:"details"`
+}
+
+// errorWire is the body of an answer that is no success. Error is an object, or in one case a string.
+type errorWire struct {
+	Error json.RawMessage `json:"error"`
+}
+
+type errorDetailsWire struct {
+	Type      string `json:"type"`
+	RequestID string `json:"request_id"`
+	Errors    []struct {
+		Reason string `json:"reason"`
+		Field  string `json:"field"`
+		Links  struct {
+			Conflicting string `json:"conflicting_resource_id"`
+		} `json:"links"`
+	} `json:"errors"`
 }

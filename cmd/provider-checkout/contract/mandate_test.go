@@ -30,14 +30,14 @@ func withBank(c *service.Config, _ *httpapi.Options) *bank {
 	return b
 }
 
-func (b *bank) Observe(ctx context.Context, account ports.Account, setup checkout.Setup) (checkout.Observation, error) {
+func (b *bank) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	says, mandate := b.says, b.mandate
 	b.mu.Unlock()
 	if says != nil {
 		return says(ctx)
 	}
-	seen, err := b.Processor.Observe(ctx, account, setup)
+	seen, err := b.Processor.Observe(ctx, q)
 	if mandate != "" {
 		seen.BillingRequest, seen.Mandate = checkout.BillingFulfilled, mandate
 	}
