@@ -117,7 +117,8 @@ func TestRowsOfEarlierVersions(t *testing.T) {
 			run(fmt.Sprintf(agreementRow, "after"))
 			for _, order := range []string{"before", "after"} {
 				c, err := db.CheckoutByKey(t.Context(), "KOWHAI", "KOWHAI:"+order)
-				if err != nil || c.OrderID != order || c.IdempotencyKey != "KOWHAI:"+order || !c.Setup.LookAgain.IsZero() {
+				if err != nil || c.OrderID != order || c.IdempotencyKey != "KOWHAI:"+order || !c.Setup.LookAgain.IsZero() ||
+					!c.Setup.MandateSince.IsZero() || c.Setup.MandateReason != "" {
 					t.Errorf("CheckoutByKey = %+v, %v; want the checkout of %s", c, err, order)
 				}
 				if a, err := db.Agreement(t.Context(), "PPA-"+order); err != nil || !a.Terms.IsZero() {

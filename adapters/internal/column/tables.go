@@ -54,6 +54,8 @@ var State = Columns[checkout.Checkout]{
 	{Name: "setup_try", Field: func(c *checkout.Checkout) any { return &c.Setup.Try }},
 	{Name: "billing_request_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.BillingRequest) }},
 	{Name: "mandate_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Mandate) }},
+	{Name: "mandate_since_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.MandateSince) }},
+	{Name: "mandate_reason", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateReason }},
 	{Name: "authorisation_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Authorisation) }},
 	{Name: "account_holder", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountHolder }},
 	{Name: "account_tail", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountTail }},
