@@ -133,7 +133,7 @@ func TestRowsOfEarlierVersions(t *testing.T) {
 func TestNoStatementReadsEveryCheckout(t *testing.T) {
 	db := openUntilEnd(t, filepath.Join(t.TempDir(), "store.db"))
 	statements := append(append(hotReads(), hotWrites()...), selectByBillingRequest, selectByMandate, selectDue, selectDefaultKey,
-		selectExpired, selectBacklog, selectAgreement, selectDocument, selectEvents)
+		selectExpired, selectBacklog, selectAgreement, selectDocument, selectEvents, selectUnsettled, selectTask, leaseTask, saveTask)
 	for _, statement := range statements {
 		if statement == begin || statement == commit || statement == rollback {
 			continue
@@ -143,7 +143,7 @@ func TestNoStatementReadsEveryCheckout(t *testing.T) {
 			t.Errorf("explain %s: %v", statement, err)
 		}
 		for _, step := range plan {
-			if slices.Contains([]string{"SCAN checkouts", "SCAN events", "SCAN agreements"}, step) {
+			if slices.Contains([]string{"SCAN checkouts", "SCAN events", "SCAN agreements", "SCAN notifications"}, step) {
 				t.Errorf("%s: %s", step, statement)
 			}
 		}
