@@ -1,6 +1,6 @@
 // Package storetest holds every store to what package ports promises: [Store] runs the whole suite, whose case names
-// are those promises. A failure that only one store shows is added here, not to that store. A store that outlives its
-// process is held to [Opening] too. [Same] compares two stores by random calls.
+// are those promises, and [Notifications] the suite of that port. A failure that only one store shows is added here, not to
+// that store. A store that outlives its process is held to [Opening] too. [Same] compares two stores by random calls.
 package storetest
 
 import (
