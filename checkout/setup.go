@@ -48,7 +48,7 @@ const (
 // Dead reports whether nothing can be collected under the mandate any more.
 func (m MandateStatus) Dead() bool {
 	switch m {
-	case MandateFailed, MandateCancelled, MandateExpired, MandateConsumed, MandateBlocked:
+	case MandateFailed, MandateCancelled, MandateExpired, MandateBlocked:
 		return true
 	}
 	return false
