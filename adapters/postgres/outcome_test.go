@@ -238,6 +238,20 @@ func TestUnknownOutcomeIsReported(t *testing.T) {
 	}
 }
 
+// A record that is kept may be kept again, so the caller need not know whether it was.
+func TestUnknownOutcomeOfASandboxRecordIsBusy(t *testing.T) {
+	wire, url := through(t, postgrestest.URL(t))
+	db := open(t, url, postgres.Options{})
+	keep := func() error { return db.KeepSandboxRecord(t.Context(), "a", []byte("kept")) }
+	if err := keep(); err != nil {
+		t.Fatal(err)
+	}
+	wire.fail(loseAll)
+	if err := keep(); !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("got error %v, want ErrBusy", err)
+	}
+}
+
 // A confirm that was stored must not be reported as not stored because a row is locked when its outcome is looked up.
 func TestLockDuringTheLookUpOfAnOutcome(t *testing.T) {
 	server := postgrestest.URL(t)

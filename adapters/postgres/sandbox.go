@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -18,7 +21,10 @@ func (db *DB) KeepSandboxRecord(ctx context.Context, name string, data []byte) e
 		_, err := t.exec(ctx, insertSandboxRecord, name, append([]byte{}, data...))
 		return err
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errCommitUnknown): // the same call may be made again: whatever is stored stays
+		return fmt.Errorf("%w: store sandbox record %s: %w", ports.ErrBusy, name, err)
+	case err != nil:
 		return fmt.Errorf("store sandbox record %s: %w", name, err)
 	}
 	return nil

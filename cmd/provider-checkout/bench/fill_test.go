@@ -3,6 +3,8 @@ package bench_test
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
 	"strings"
 	"sync"
@@ -116,7 +118,7 @@ func fill(b *testing.B, spec string, open, ready int) *benchStore {
 
 // setUpByNow completes the payer's bank setup, long enough ago that its state is final.
 func setUpByNow(c *checkout.Checkout) {
-	c.Setup = checkout.Setup{Try: 1, BillingRequestID: "BR" + c.OrderID, Observation: checkout.Observation{
+	c.Setup = checkout.Setup{Try: 1, BillingRequestID: billingRequestOf(c.OrderID), Observation: checkout.Observation{
 		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateActive, Authorisation: checkout.Authorised,
 		AccountHolder: "M Tūhoe-Wāhanga", AccountTail: "67", CompletedAt: c.CreatedAt.Add(-time.Hour),
 	}}
@@ -157,4 +159,10 @@ func opening(ring checkout.Keyring, order string, now time.Time) checkout.Change
 	cmd := benchCommand(order)
 	return cmd.Open(cmd.Intent(), checkout.Opening{ID: checkout.NewID("TUI", now, entropy), Now: now,
 		Environment: catalogue.Sandbox, Token: ring.Issue(1, now.Add(7*24*time.Hour))})
+}
+
+// billingRequestOf returns the id of a billing request as the fake processor makes them.
+func billingRequestOf(order string) string {
+	sum := sha256.Sum256([]byte(order))
+	return "BR" + base32.StdEncoding.EncodeToString(sum[:15])
 }

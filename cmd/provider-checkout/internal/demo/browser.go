@@ -24,6 +24,10 @@ type Browser struct{ session }
 // NewBrowser returns a browser over an HTTP client that prints nothing.
 func NewBrowser(client *http.Client) *Browser { return &Browser{session{http: client}} }
 
+// ErrThirdForm is what SetUp returns when the payer, who has sent both forms, is shown a form again: the service could
+// not ask the processor.
+var ErrThirdForm = errors.New("the setup page has a third form")
+
 // SetUp sets up a direct debit as a payer does: it opens the setup page, fills in and sends its form and the
 // processor's, and expects a page that asks for nothing more.
 func (b *Browser) SetUp(ctx context.Context, setupURL string) error {
@@ -38,7 +42,7 @@ func (b *Browser) SetUp(ctx context.Context, setupURL string) error {
 		p, err = b.Open(ctx, http.MethodPost, p.Action, FillIn(p.Form))
 	}
 	if err == nil && p.Form != nil {
-		return fmt.Errorf("page %q has a third form", p.Heading)
+		return ErrThirdForm
 	}
 	return err
 }

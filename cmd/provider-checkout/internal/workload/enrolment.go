@@ -113,27 +113,33 @@ func (e *Enrolment) NoteCreate(r sandbox.Response) error {
 // processor since.
 const ObservationLife = 2 * time.Second
 
-// SetUp has the payer do the bank setup unless a poll says that it is done.
+// setupSeenWithin is how long a setup may stay unseen while a process cannot ask the processor.
+const setupSeenWithin = 10 * time.Second
+
+// SetUp has the payer do the bank setup unless a poll says that it is done, and waits until one says so.
 func (e *Enrolment) SetUp(ctx context.Context, c *Client) error {
-	polled, err := e.poll(ctx, c)
-	if err == nil && e.setUp && polled.At("direct_debit.setup_complete") != true {
-		<-time.After(ObservationLife)
-		polled, err = e.poll(ctx, c)
-	}
-	if err != nil {
-		return err
-	}
-	if polled.At("direct_debit.setup_complete") != true {
-		if e.setUp {
+	for end := time.Now().Add(setupSeenWithin); ; <-time.After(ObservationLife) {
+		polled, err := e.poll(ctx, c)
+		switch {
+		case err != nil:
+			return err
+		case polled.At("direct_debit.setup_complete") == true:
+			e.setUp = true
+			return nil
+		case e.setUp && time.Now().After(end):
 			return e.wrong("was set up, and a poll", polled)
+		case e.setUp:
+			continue
 		}
-		payer := demo.NewBrowser(c.HTTP)
-		if err := payer.SetUp(ctx, e.Created.String("direct_debit.setup_url")); err != nil {
+		err = demo.NewBrowser(c.HTTP).SetUp(ctx, e.Created.String("direct_debit.setup_url"))
+		if err != nil && !errors.Is(err, demo.ErrThirdForm) {
 			return err
 		}
+		e.setUp = true
+		if err == nil {
+			return nil
+		}
 	}
-	e.setUp = true
-	return nil
 }
 
 func (e *Enrolment) poll(ctx context.Context, c *Client) (sandbox.Response, error) {
