@@ -187,7 +187,7 @@ func reset(w http.ResponseWriter) {
 }
 
 // floodSize is the size of an answer that is too large for anybody.
-const floodSize = 64 << 20
+const floodSize = 16 << 20
 
 // flood answers with JSON that goes on and on.
 func (s *Simulator) flood(w http.ResponseWriter, res response) {

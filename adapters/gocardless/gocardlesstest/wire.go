@@ -1,11 +1,6 @@
 package gocardlesstest
 
-import (
-	"maps"
-	"time"
-)
-
-// This file has the shapes of the API's JSON, and the converters to them.
+// This file has the shapes of the API's JSON; convert.go fills them.
 
 type errorWire struct {
 	Error errorBodyWire `json:"error"`
@@ -217,102 +212,92 @@ type webhookMetaWire struct {
 	WebhookID string `json:"webhook_id"`
 }
 
-// stamp writes a time as the API does.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// The shapes of the control path.
 
-// given returns nil for an empty text, which the API writes as null.
-func given(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
+type controlErrorWire struct {
+	Error string `json:"error"`
 }
 
-// withoutEmpty returns links without those that lead nowhere.
-func withoutEmpty(links map[string]string) map[string]string {
-	maps.DeleteFunc(links, func(_, id string) bool { return id == "" })
-	return links
+type clockWire struct {
+	Now string `json:"now"`
 }
 
-// copied returns a copy of metadata that is an object even where there is none.
-func copied(metadata map[string]string) map[string]string {
-	if metadata == nil {
-		return map[string]string{}
-	}
-	return maps.Clone(metadata)
+type clockMoveWire struct {
+	Advance string `json:"advance"`
 }
 
-func (b *billingRequest) toWire() billingRequestWire {
-	w := billingRequestWire{ID: b.id, CreatedAt: stamp(b.created), Status: b.status,
-		MandateRequest: mandateRequestWire{Scheme: b.scheme, Currency: b.currency, Description: given(b.description),
-			Metadata: copied(b.mandateMetadata), Verify: "when_available", AuthorisationSource: "web",
-			Links: withoutEmpty(map[string]string{"mandate": b.mandateID})},
-		FallbackEnabled: b.fallback, Metadata: copied(b.metadata), Actions: b.actions(),
-		Resources: resourcesWire{Customer: b.customer.toWire(b.created), CustomerBillingDetail: b.billingDetail()},
-		Links: withoutEmpty(map[string]string{"creditor": b.creditor, "customer": b.customer.id,
-			"customer_billing_detail": b.customer.detailID, "mandate_request": b.mandateRequestID,
-			"mandate_request_mandate": b.mandateID, "organisation": organisation}),
-	}
-	if b.account != nil {
-		w.Links["customer_bank_account"] = b.account.id
-		account := b.account.toWire(b.customer.id)
-		w.Resources.CustomerBankAccount = &account
-	}
-	return w
+type armWire struct {
+	Kind        string  `json:"kind"`
+	Method      string  `json:"method"`
+	Path        string  `json:"path"`
+	Times       int     `json:"times"`
+	Probability float64 `json:"probability"`
+	Hang        string  `json:"hang"`
+	Conflict    string  `json:"conflict"`
 }
 
-func (b *billingRequest) billingDetail() billingDetailWire {
-	c := b.customer
-	return billingDetailWire{ID: c.detailID, CreatedAt: stamp(b.created), AddressLine1: given(c.address), City: given(c.city),
-		PostalCode: given(c.postalCode), CountryCode: given(c.country), Schemes: []string{b.scheme}}
+type endpointWire struct {
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
 }
 
-func (c customer) toWire(created time.Time) customerWire {
-	return customerWire{ID: c.id, CreatedAt: stamp(created), GivenName: given(c.GivenName), FamilyName: given(c.FamilyName),
-		CompanyName: given(c.company), Email: given(c.Email), PhoneNumber: given(c.phone), Language: "en", Metadata: copied(c.metadata)}
+type webhookFaultsWire struct {
+	Drop      float64 `json:"drop"`
+	Duplicate float64 `json:"duplicate"`
+	Late      float64 `json:"late"`
+	Shuffle   bool    `json:"shuffle"`
+	Delay     string  `json:"delay"`
 }
 
-func (a *bankAccount) toWire(customerID string) customerBankAccountWire {
-	return customerBankAccountWire{ID: a.id, CreatedAt: stamp(a.created), AccountHolderName: a.holder, AccountNumberEnding: a.ending(),
-		BankName: a.number.BankName(), CountryCode: "NZ", Currency: "NZD", Enabled: true, Metadata: copied(a.metadata),
-		Links: map[string]string{"customer": customerID}}
+type mandateMoveWire struct {
+	Status     string `json:"status"`
+	ReasonCode string `json:"reason_code"`
 }
 
-func (f *flow) toWire() flowWire {
-	return flowWire{ID: f.id, AuthorisationURL: f.url, RedirectURI: given(f.redirectURI), ExitURI: given(f.exitURI),
-		CreatedAt: stamp(f.created), ExpiresAt: stamp(f.expires), AutoFulfil: f.autoFulfil, LockCurrency: f.lockCurrency,
-		LockCustomerDetails: f.lockCustomer, LockBankAccount: f.lockAccount, ShowRedirectButtons: f.showButtons,
-		ShowSuccessButton: f.successButton, SkipSuccessScreen: f.skipSuccess, Language: given(f.language),
-		PrefilledCustomer: f.prefilled, Links: map[string]string{"billing_request": f.request}}
+type submissionWire struct {
+	ID             string `json:"id"`
+	Status         string `json:"status"`
+	BillingRequest string `json:"billing_request"`
+	SubmittedName  string `json:"submitted_name"`
 }
 
-func (m *mandate) toWire() mandateWire {
-	w := mandateWire{ID: m.id, CreatedAt: stamp(m.created), Reference: m.reference, Status: m.status, Scheme: m.scheme,
-		Metadata: copied(m.metadata), AuthorisationSource: "web",
-		Links: withoutEmpty(map[string]string{"creditor": m.creditor, "customer": m.customer,
-			"customer_bank_account": m.account, "new_mandate": m.replacement})}
-	if !m.dead() {
-		w.NextPossibleChargeDate = given(m.nextCharge.Format(time.DateOnly))
-	}
-	return w
+type payerWire struct {
+	GivenName  string `json:"given_name"`
+	FamilyName string `json:"family_name"`
+	Email      string `json:"email"`
+	Holder     string `json:"account_holder_name"`
+	Account    string `json:"account_number"`
 }
 
-func (e *event) toWire() eventWire {
-	return eventWire{ID: e.id, CreatedAt: stamp(e.created), ResourceType: e.resource, Action: e.action, Details: e.details.toWire(),
-		Metadata: copied(e.metadata), ResourceMetadata: copied(e.resourceMetadata), Links: e.links}
+type redirectWire struct {
+	RedirectURI string `json:"redirect_uri"`
 }
 
-func (d details) toWire() detailsWire {
-	return detailsWire{Origin: d.origin, Cause: d.cause, Description: d.description, Scheme: d.scheme, ReasonCode: d.reason}
+type schemeMoveWire struct {
+	Status string `json:"scheme_status"`
+	Notice int    `json:"minimum_advance_notice"`
 }
 
-func (c Creditor) toWire(created time.Time) creditorWire {
-	w := creditorWire{ID: c.ID, CreatedAt: stamp(created), Name: c.Name, CountryCode: "NZ", VerificationStatus: "successful",
-		SchemeIdentifiers: []schemeIdentifierWire{}, Links: map[string]string{}}
-	if c.SchemeStatus != NoScheme {
-		w.SchemeIdentifiers = append(w.SchemeIdentifiers, schemeIdentifierWire{ID: "SU" + c.ID[2:], CreatedAt: stamp(created), Name: c.Name,
-			Scheme: scheme, Currency: currency, CountryCode: "NZ", Status: c.SchemeStatus, Reference: given(c.Reference),
-			MinimumAdvanceNotice: c.MinimumAdvanceNotice})
-	}
-	return w
+type statisticsWire struct {
+	Calls              map[string]int        `json:"calls"`
+	Answers            map[string]int        `json:"answers"`
+	Faults             map[FaultKind]int     `json:"faults"`
+	WithoutKey         int                   `json:"without_idempotency_key"`
+	BillingRequests    int                   `json:"billing_requests"`
+	Fulfilled          int                   `json:"fulfilled"`
+	Mandates           int                   `json:"mandates"`
+	Events             int                   `json:"events"`
+	RequestsByMetadata map[string]int        `json:"billing_requests_by_metadata"`
+	RequestsByKey      map[string]int        `json:"billing_requests_by_idempotency_key"`
+	MandatesByMetadata map[string]int        `json:"mandates_by_metadata"`
+	Webhooks           webhookStatisticsWire `json:"webhooks"`
+}
+
+type webhookStatisticsWire struct {
+	Sent      int `json:"sent"`
+	Accepted  int `json:"accepted"`
+	Refused   int `json:"refused"`
+	Failed    int `json:"failed"`
+	Abandoned int `json:"abandoned"`
+	Dropped   int `json:"dropped"`
 }
