@@ -44,7 +44,8 @@ type ReceiverOptions struct {
 // WebhookPath; Run is its background work.
 type Receiver struct {
 	ReceiverOptions
-	fresh chan []ports.Notification
+	fresh   chan []ports.Notification
+	reading chan struct{} // one for each body that is being read
 }
 
 // NewReceiver returns a receiver.
@@ -60,11 +61,13 @@ func NewReceiver(o ReceiverOptions) (*Receiver, error) {
 			return nil, fmt.Errorf("gocardless: a webhook secret has fewer than %d bytes", minSecret)
 		}
 	}
-	return &Receiver{ReceiverOptions: o, fresh: make(chan []ports.Notification, maxWaiting)}, nil
+	return &Receiver{ReceiverOptions: o, fresh: make(chan []ports.Notification, maxWaiting),
+		reading: make(chan struct{}, maxReading)}, nil
 }
 
 const (
 	minSecret  = 16
+	maxReading = 32  // bodies at once: they bound the memory that strangers can take
 	maxWaiting = 256 // notifications in memory that wait to be handled; the sweep finds the others on record
 )
 
@@ -77,6 +80,19 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
+	signature, ok := parseSignature(req.Header.Get("Webhook-Signature"))
+	if !ok {
+		w.WriteHeader(statusBadSignature)
+		return
+	}
+	select {
+	case r.reading <- struct{}{}:
+		defer func() { <-r.reading }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxNotification))
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -86,7 +102,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case err != nil:
 		w.WriteHeader(http.StatusBadRequest)
 		return
-	case !r.signed(body, req.Header.Get("Webhook-Signature")):
+	case !r.signed(body, signature):
 		w.WriteHeader(statusBadSignature)
 		return
 	}
@@ -114,17 +130,19 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func (r *Receiver) now() time.Time { return r.Now().UTC().Truncate(time.Millisecond) }
 
+// parseSignature reads the header of a signature. What cannot be one is refused before the body is read.
+func parseSignature(header string) (signature []byte, ok bool) {
+	signature, err := hex.DecodeString(header)
+	return signature, err == nil && len(signature) == sha256.Size
+}
+
 // signed reports whether the signature is that of the body under one of the secrets. Each is tried in the same time.
-func (r *Receiver) signed(body []byte, signature string) bool {
-	given, err := hex.DecodeString(signature)
-	if err != nil || len(given) != sha256.Size {
-		return false
-	}
+func (r *Receiver) signed(body, signature []byte) bool {
 	valid := false
 	for _, secret := range r.Secrets {
 		mac := hmac.New(sha256.New, secret)
 		mac.Write(body)
-		valid = hmac.Equal(mac.Sum(nil), given) || valid
+		valid = hmac.Equal(mac.Sum(nil), signature) || valid
 	}
 	return valid
 }

@@ -44,7 +44,7 @@ func (s *suite) beside(t *testing.T) *suite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(site.Handler(svc, s.Bank, s.Options))
+	server := httptest.NewServer(site.Handler(svc, s.Mounted, s.Options))
 	t.Cleanup(server.Close)
 	other := *s.Sandbox
 	other.URL = server.URL

@@ -6,6 +6,7 @@ package sandbox
 import (
 	"bytes"
 	"crypto/rand"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ type Sandbox struct {
 	Store    site.Store
 	Config   service.Config // of the running service; another may be run beside it or after it
 	Options  httpapi.Options
-	Bank     *fakeprocessor.Processor
+	Mounted  map[string]http.Handler // by the processor
 	Clock    *Clock
 	Receiver *Receiver
 	Log      *Log
@@ -85,9 +86,10 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 		t.Fatal(err)
 	}
 	log := httpserver.NewLog(s.Log)
-	s.Bank = fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: s.URL, Log: log, Now: s.Clock.Now})
+	bank := fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: s.URL, Log: log, Now: s.Clock.Now})
+	s.Mounted = map[string]http.Handler{fakeprocessor.Prefix: bank}
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: s.URL, Keyring: keyring, Store: store,
-		Processor: s.Bank, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
+		Processor: bank, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
 		Now: s.Clock.Now, Rand: rand.Reader,
 		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
@@ -99,7 +101,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Config.Handler = site.Handler(svc, s.Bank, o)
+	server.Config.Handler = site.Handler(svc, s.Mounted, o)
 	server.Start()
 	t.Cleanup(server.Close)
 	return s
