@@ -195,7 +195,7 @@ func (s *Simulator) controlComplete(r *http.Request, id string) (any, error) {
 	if err := readControl(r, &w); err != nil {
 		return nil, err
 	}
-	to, err := s.Complete(id, Payer{w.GivenName, w.FamilyName, w.Email, w.Holder, w.Account})
+	to, err := s.Complete(id, Payer(w))
 	return redirectWire{to}, err
 }
 

@@ -27,7 +27,6 @@ type bench struct {
 	*testing.T
 	sim    *gocardlesstest.Simulator
 	server *httptest.Server
-	keys   int
 }
 
 // newBench starts a simulator; change changes its options.

@@ -129,7 +129,6 @@ type flow struct {
 	successButton bool
 	skipSuccess   bool
 	visited       bool
-	exited        bool
 }
 
 // Statuses of a mandate that the simulator itself tells apart.
