@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
@@ -36,7 +38,10 @@ type Sandbox struct {
 	Clock    *Clock
 	Receiver *Receiver
 	Log      *Log
-	Keys     map[string]string // by provider code
+	Bank     *gocardlesstest.Simulator // where GoCardless is the processor
+	Keys     map[string]string         // by provider code
+
+	processor *gocardless.Processor
 }
 
 // New runs a service on a store until the test ends, with the providers of Providers and a key for each. The changes
@@ -93,6 +98,10 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 		Now: s.Clock.Now, Rand: rand.Reader,
 		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
+	over := overGoCardless()
+	if over {
+		s.simulate(t, &c)
+	}
 	for _, change := range changes {
 		change(&c, &o)
 	}
@@ -100,6 +109,9 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 	svc, err := service.New(c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if over {
+		s.receive(t, svc, store)
 	}
 	server.Config.Handler = site.Handler(svc, s.Mounted, o)
 	server.Start()
