@@ -57,7 +57,8 @@ func (b *Browser) SetUp(ctx context.Context, setupURL string) error {
 func FillIn(form url.Values) url.Values {
 	typed := map[string]string{"account_holder_name": AccountHolder, "account_number": AccountNumber}
 	if form.Has("bank_code") { // GoCardless' page has a field for each part, of which the first takes the whole
-		typed = map[string]string{"account_holder_name": AccountHolder, "bank_code": AccountNumber}
+		typed = map[string]string{"account_holder_name": AccountHolder, "bank_code": AccountNumber,
+			"branch_code": "", "account_number": "", "account_number_suffix": ""}
 	}
 	for name, typed := range typed {
 		if form.Has(name) {

@@ -18,7 +18,8 @@ import (
 // processorVariable names the processor of every sandbox: fake, or gocardless, which is simulated.
 const processorVariable = "PROVIDER_CHECKOUT_TEST_PROCESSOR"
 
-func overGoCardless() bool { return os.Getenv(processorVariable) == "gocardless" }
+// OverGoCardless reports whether the processor of every sandbox is GoCardless.
+func OverGoCardless() bool { return os.Getenv(processorVariable) == "gocardless" }
 
 const (
 	token  = "sandbox_token"
@@ -75,4 +76,21 @@ func (s *Sandbox) settle(t testing.TB) {
 		}
 		<-time.After(5 * time.Millisecond)
 	}
+}
+
+// MoveMandate moves the mandate of a checkout on to its next status: submitted, and then active.
+func (s *Sandbox) MoveMandate(t testing.TB, created Response, status string) {
+	t.Helper()
+	if s.Bank == nil {
+		s.Clock.Forward(time.Minute) // within which the fake processor's mandate has its next status
+		return
+	}
+	c, err := s.Store.Checkout(t.Context(), created.String("checkout.checkout_id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Bank.MoveMandate(c.Setup.BillingRequestID, status, ""); err != nil {
+		t.Fatal(err)
+	}
+	s.settle(t)
 }

@@ -98,7 +98,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 		Now: s.Clock.Now, Rand: rand.Reader,
 		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
-	over := overGoCardless()
+	over := OverGoCardless()
 	if over {
 		s.simulate(t, &c)
 	}
