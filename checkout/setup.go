@@ -18,19 +18,31 @@ const (
 	BillingCancelled     BillingRequestStatus = "cancelled"       // there will be none
 )
 
+// Known reports whether it is one of the words above.
+func (b BillingRequestStatus) Known() bool {
+	switch b {
+	case BillingPending, BillingReadyToFulfil, BillingFulfilling, BillingFulfilled, BillingCancelled:
+		return true
+	}
+	return false
+}
+
 // MandateStatus is the processor's word for the direct debit mandate. Other words are stored
 // unchanged; a checkout with such a mandate cannot be confirmed.
 type MandateStatus string
 
 const (
-	MandateNone              MandateStatus = "" // there is no mandate yet
-	MandatePendingSubmission MandateStatus = "pending_submission"
-	MandateSubmitted         MandateStatus = "submitted"
-	MandateActive            MandateStatus = "active"
-	MandateFailed            MandateStatus = "failed"
-	MandateCancelled         MandateStatus = "cancelled"
-	MandateExpired           MandateStatus = "expired"
-	MandateBlocked           MandateStatus = "blocked"
+	MandateNone                    MandateStatus = "" // there is no mandate yet
+	MandatePendingCustomerApproval MandateStatus = "pending_customer_approval"
+	MandatePendingSubmission       MandateStatus = "pending_submission"
+	MandateSubmitted               MandateStatus = "submitted"
+	MandateActive                  MandateStatus = "active"
+	MandateSuspendedByPayer        MandateStatus = "suspended_by_payer"
+	MandateFailed                  MandateStatus = "failed"
+	MandateCancelled               MandateStatus = "cancelled"
+	MandateExpired                 MandateStatus = "expired"
+	MandateConsumed                MandateStatus = "consumed"
+	MandateBlocked                 MandateStatus = "blocked"
 )
 
 // Dead reports whether nothing can be collected under the mandate any more.
@@ -81,7 +93,9 @@ type Setup struct {
 type Observation struct {
 	BillingRequest BillingRequestStatus
 	Mandate        MandateStatus
-	MandateID      string // the processor's; "" while there is no mandate
+	MandateID      string    // the processor's; "" while there is no mandate
+	MandateSince   time.Time // when the mandate reached its status, UTC to the millisecond; zero if the processor does not say
+	MandateReason  string    // the processor's code for why it did, such as DISHONOUR-AC05; "" if it gave none
 	Authorisation  AuthorisationStatus
 	AccountHolder  string
 	AccountTail    string    // last two digits of the account's base number; the rest is not kept

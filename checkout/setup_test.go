@@ -239,7 +239,10 @@ func TestStatusesOfMandates(t *testing.T) {
 		{checkout.MandateCancelled, true, false},
 		{checkout.MandateExpired, true, false},
 		{checkout.MandateBlocked, true, false},
-		{"consumed", false, false},
+		{checkout.MandatePendingCustomerApproval, false, false},
+		{checkout.MandateSuspendedByPayer, false, false},
+		{checkout.MandateConsumed, false, false},
+		{"another word", false, false},
 	} {
 		if tt.status.Dead() != tt.dead || tt.status.Confirmable() != tt.confirmable {
 			t.Errorf("%q: dead %v, confirmable %v; want %v, %v", tt.status, tt.status.Dead(), tt.status.Confirmable(), tt.dead, tt.confirmable)

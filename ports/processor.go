@@ -20,8 +20,8 @@ type Processor interface {
 	// back to the ReturnURL of its own start. Once the payer is done, the key gives the same billing request or an error.
 	Begin(ctx context.Context, start SetupStart) (BillingRequest, error)
 
-	// Observe returns what the processor says of a setup that was begun: of setup.BillingRequestID, and of the
-	// mandate that it led to. setup is what is on record, which may be behind. Before the payer is done the observation
+	// Observe returns what the processor says of a setup that was begun: of q.Setup.BillingRequestID, and of the
+	// mandate that it led to. Before the payer is done the observation
 	// has BillingPending, MandateNone and CustomerInProgress; while the processor makes the mandate, one of the words for
 	// what comes between BillingPending and BillingFulfilled. Once it has BillingFulfilled, all fields must be set, or the
 	// setup does not count as complete; from then on only Mandate and Authorisation change, neither goes back, and a dead
@@ -31,7 +31,7 @@ type Processor interface {
 	// It is called by polls and by the setup page, at most every two seconds by each for a billing request, before a
 	// confirm, and now and then for setups whose outcome is not final. After an error a poll is answered from the record,
 	// and a confirm is refused with BUSY.
-	Observe(ctx context.Context, account Account, setup checkout.Setup) (checkout.Observation, error)
+	Observe(ctx context.Context, q SetupQuery) (checkout.Observation, error)
 
 	// Ready returns nil if the processor can be reached and would take a Begin. It changes
 	// nothing there.
@@ -45,6 +45,9 @@ type ProcessorInfo struct {
 	// PageOrigins are the origins, scheme://host[:port], of the pages that Begin sends payers to, where they are not the
 	// service's own: a browser leaves the setup page for no other.
 	PageOrigins []string
+	// Notifies is set by a processor that has every change refreshed (Service.RefreshBillingRequest and RefreshMandate)
+	// within a minute at most. Polls then answer from the record, and do not ask.
+	Notifies bool
 }
 
 // Account is whose payments a processor handles.
@@ -69,6 +72,24 @@ type SetupStart struct {
 	Student      checkout.Student
 	Description  string // what the payer agrees to: the course's name
 }
+
+// SetupQuery asks a processor about a setup.
+type SetupQuery struct {
+	Account Account
+	Setup   checkout.Setup // what is on record, which may be behind
+	Purpose Purpose
+}
+
+// Purpose is what the answer to a query is for. A processor that may be called only so often serves the purposes in
+// this order.
+type Purpose int
+
+const (
+	ForConfirm      Purpose = iota // a confirm waits for it
+	ForPayer                       // a payer waits for it
+	ForNotification                // a notification came, or the setup has been silent for long
+	ForPoll                        // a provider polls; it gets the record if there is no answer
+)
 
 // BillingRequest is a bank setup that was begun.
 type BillingRequest struct {

@@ -126,7 +126,8 @@ func (p *Processor) completed(ctx context.Context, id string) (*completion, erro
 // Observe implements ports.Processor: a completed setup is submitted after one minute, and
 // active and authorised after two, unless the account holder's name says that it fails or is cancelled. Where an older
 // version of this program began the setup, nothing of it is kept: then the setup's own record is believed.
-func (p *Processor) Observe(ctx context.Context, _ ports.Account, setup checkout.Setup) (checkout.Observation, error) {
+func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+	setup := q.Setup
 	if !billingRequestID.MatchString(setup.BillingRequestID) {
 		return checkout.Observation{}, fmt.Errorf("billing request %q: %w", setup.BillingRequestID, ports.ErrNotFound)
 	}

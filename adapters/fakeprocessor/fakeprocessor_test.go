@@ -134,8 +134,8 @@ func TestObserveBelievesTheRecordOfAnOlderVersion(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.now = at.Add(time.Hour)
-			got, err := b.processor.Observe(t.Context(), account,
-				checkout.Setup{Try: 1, BillingRequestID: "BRAAAAAAAAAAAAAAAAAAAAAAAA", Observation: tt.record})
+			got, err := b.processor.Observe(t.Context(), ports.SetupQuery{Account: account,
+				Setup: checkout.Setup{Try: 1, BillingRequestID: "BRAAAAAAAAAAAAAAAAAAAAAAAA", Observation: tt.record}})
 			want := tt.record
 			want.Mandate, want.MandateID = tt.want, got.MandateID
 			if tt.want == checkout.MandateActive {
@@ -175,7 +175,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	if _, err := b.processor.Begin(ctx, ports.SetupStart{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Begin: %v, want %v", err, context.Canceled)
 	}
-	if _, err := b.processor.Observe(ctx, account, checkout.Setup{BillingRequestID: b.request.ID}); !errors.Is(err, context.Canceled) {
+	if _, err := b.processor.Observe(ctx, ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: b.request.ID}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Observe: %v, want %v", err, context.Canceled)
 	}
 }
@@ -194,7 +194,7 @@ func TestRecordsThatFailAreAnErrorAndAPageThatSaysNoMore(t *testing.T) {
 	if _, err := p.Begin(t.Context(), ports.SetupStart{Key: "a"}); !errors.Is(err, errDisk) {
 		t.Errorf("Begin: %v, want %v", err, errDisk)
 	}
-	if _, err := p.Observe(t.Context(), account, checkout.Setup{BillingRequestID: b.request.ID}); !errors.Is(err, errDisk) {
+	if _, err := p.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: b.request.ID}}); !errors.Is(err, errDisk) {
 		t.Errorf("Observe: %v, want %v", err, errDisk)
 	}
 	b.processor = p

@@ -51,7 +51,7 @@ func newBench(t *testing.T) *bench {
 // observe returns what the processor says of the billing request.
 func (b *bench) observe() checkout.Observation {
 	b.t.Helper()
-	seen, err := b.processor.Observe(b.t.Context(), account, checkout.Setup{Try: 1, BillingRequestID: b.request.ID})
+	seen, err := b.processor.Observe(b.t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{Try: 1, BillingRequestID: b.request.ID}})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (b *bank) Begin(_ context.Context, start ports.SetupStart) (ports.BillingRe
 	return ports.BillingRequest{ID: "BR-" + start.Key, URL: "https://pay.bank.example/flow/" + start.Key}, nil
 }
 
-func (b *bank) Observe(ctx context.Context, _ ports.Account, _ checkout.Setup) (checkout.Observation, error) {
+func (b *bank) Observe(ctx context.Context, _ ports.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	b.asked++
 	says, err := b.says, b.err

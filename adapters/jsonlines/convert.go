@@ -148,6 +148,8 @@ func toWireDDA(c checkout.Checkout) ddaWire {
 		BillingRequest:   string(c.Setup.BillingRequest),
 		Mandate:          string(c.Setup.Mandate),
 		MandateID:        c.Setup.MandateID,
+		MandateSince:     formatTimestamp(c.Setup.MandateSince),
+		MandateReason:    c.Setup.MandateReason,
 		Authorisation:    string(c.Setup.Authorisation),
 		Authorised:       c.Setup.Authorisation == checkout.Authorised,
 		AccountHolder:    c.Setup.AccountHolder,

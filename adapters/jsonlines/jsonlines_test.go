@@ -65,7 +65,7 @@ func openOnRecord() checkout.Checkout {
 	}
 }
 
-// confirmedOnRecord is everything that there can be of one checkout.
+// confirmedOnRecord is everything that there can be of one checkout. Its mandate died after the confirm.
 func confirmedOnRecord() ports.CheckoutRecord {
 	c := openOnRecord()
 	c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey, c.CourseCode = "KOWHAI-2-done", "KOWHAI", "ENROL-1", "try-1", "NZDIP"
@@ -78,7 +78,8 @@ func confirmedOnRecord() ports.CheckoutRecord {
 	c.Status = checkout.Confirmed
 	c.Setup = checkout.Setup{
 		Try: 1, BillingRequestID: "BR1",
-		Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateActive,
+		Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateFailed,
+			MandateID: "MD1", MandateSince: morning.Add(48 * time.Hour), MandateReason: "DISHONOUR-AC05",
 			Authorisation: checkout.Authorised, AccountHolder: "W Pātene", AccountTail: "89",
 			CompletedAt: morning.Add(time.Minute)},
 	}

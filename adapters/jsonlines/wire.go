@@ -134,6 +134,8 @@ type ddaWire struct {
 	BillingRequest   string      `json:"billing_request_status"`
 	Mandate          string      `json:"mandate_status,omitempty"`
 	MandateID        string      `json:"mandate_id,omitempty"`
+	MandateSince     string      `json:"mandate_since,omitempty"`
+	MandateReason    string      `json:"mandate_reason_code,omitempty"` // the processor's, such as DISHONOUR-AC05
 	Authorisation    string      `json:"authorisation_status"`
 	Authorised       bool        `json:"authorised"`
 	AccountHolder    string      `json:"account_holder_name,omitempty"`

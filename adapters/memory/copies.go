@@ -22,6 +22,7 @@ func copyCheckout(c checkout.Checkout) checkout.Checkout {
 	for i := range c.Tokens {
 		c.Tokens[i].Expires = stored(c.Tokens[i].Expires)
 	}
+	c.Setup.MandateSince = stored(c.Setup.MandateSince)
 	c.Setup.CompletedAt = stored(c.Setup.CompletedAt)
 	c.Setup.LookAgain = stored(c.Setup.LookAgain)
 	c.Setup.Consent.At = stored(c.Setup.Consent.At)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -30,6 +31,10 @@ type Store struct {
 	configurations []catalogue.Configuration // in the order of the codes
 	keys           []catalogue.Key           // in the order of their creation
 
+	notified map[string]ports.Notification
+	settled  map[string]time.Time // notification id → when it was settled first
+	tasks    map[string]task
+
 	sandbox map[string][]byte // what the fake processor keeps
 }
 
@@ -53,6 +58,9 @@ func New() *Store {
 		event:   map[string]entry{},
 
 		eventsOf: map[string][]string{},
+		notified: map[string]ports.Notification{},
+		settled:  map[string]time.Time{},
+		tasks:    map[string]task{},
 		sandbox:  map[string][]byte{},
 	}
 }

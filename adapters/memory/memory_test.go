@@ -12,6 +12,10 @@ func TestStore(t *testing.T) {
 	storetest.Store(t, func(*testing.T) ports.Admin { return memory.New() })
 }
 
+func TestNotifications(t *testing.T) {
+	storetest.Notifications(t, func(*testing.T) *memory.Store { return memory.New() })
+}
+
 func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, func(*testing.T) *memory.Store { return memory.New() })
 }

@@ -100,6 +100,10 @@ func TestNewKeepsEveryPromise(t *testing.T) {
 				empty(t)
 				return db
 			})
+			storetest.Notifications(t, func(t *testing.T) *postgres.DB {
+				empty(t)
+				return db
+			})
 		})
 	}
 }

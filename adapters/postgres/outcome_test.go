@@ -37,6 +37,19 @@ func insert(t *testing.T, db *postgres.DB, n int) {
 	}
 }
 
+// prepare stores a notification and a task for each of the calls 1 and 2.
+func prepare(t *testing.T, db *postgres.DB) {
+	t.Helper()
+	for n := 1; n <= 2; n++ {
+		if _, err := db.KeepNotifications(t.Context(), []ports.Notification{notification("old", n)}); err != nil {
+			t.Fatalf("KeepNotifications: %v", err)
+		}
+		if _, err := db.LeaseTask(t.Context(), fmt.Sprint("task", n), time.UnixMilli(0), time.UnixMilli(5)); err != nil {
+			t.Fatalf("LeaseTask: %v", err)
+		}
+	}
+}
+
 func key(n int) catalogue.Key {
 	return catalogue.Key{ID: fmt.Sprint("key", n), Provider: "KOWHAI", Hash: [32]byte{byte(n)}}
 }
@@ -104,6 +117,36 @@ func lease(ctx context.Context, db *postgres.DB, n int) error {
 	return err
 }
 
+func notification(id string, n int) ports.Notification {
+	return ports.Notification{ID: fmt.Sprint(id, n), Received: time.UnixMilli(int64(n)), Action: "a"}
+}
+
+// keep keeps two notifications, of which one comes twice, and returns an error unless both are returned as fresh.
+func keep(ctx context.Context, db *postgres.DB, n int) error {
+	given := []ports.Notification{notification("b", n), notification("a", n), notification("b", n)}
+	fresh, err := db.KeepNotifications(ctx, given)
+	if err == nil && (len(fresh) != 2 || fresh[0].ID != given[0].ID || fresh[1].ID != given[1].ID) {
+		return fmt.Errorf("fresh are %+v, want two of %+v", fresh, given)
+	}
+	return err
+}
+
+func settleNotification(ctx context.Context, db *postgres.DB, n int) error {
+	return db.SettleNotifications(ctx, []string{notification("old", n).ID}, time.UnixMilli(int64(n)))
+}
+
+func leaseTask(ctx context.Context, db *postgres.DB, n int) error {
+	task, err := db.LeaseTask(ctx, fmt.Sprint("task", n), time.UnixMilli(5), time.UnixMilli(10))
+	if err == nil && task.Epoch != 2 {
+		return fmt.Errorf("leased %+v, want epoch 2", task)
+	}
+	return err
+}
+
+func saveTask(ctx context.Context, db *postgres.DB, n int) error {
+	return db.SaveTask(ctx, fmt.Sprint("task", n), ports.Task{Epoch: 1, Cursor: "1"}, time.UnixMilli(10))
+}
+
 // Each write returns what became of it, although the connection is lost during the commit.
 func TestConnectionLostDuringCommit(t *testing.T) {
 	server := postgrestest.URL(t)
@@ -125,6 +168,10 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 		{"providers replaced", replace, `SELECT count(*) FROM providers`, 2, nil},
 		{"an event settled", simple(settle), `SELECT sum(attempts)::bigint FROM events`, 4, nil},
 		{"an event leased, to an unknown holder", simple(lease), `SELECT sum(epoch)::bigint FROM events`, 4, ports.ErrNotFound},
+		{"notifications kept", simple(keep), `SELECT count(*) FROM notifications WHERE id NOT LIKE 'old%'`, 4, nil},
+		{"a notification settled", simple(settleNotification), `SELECT sum(settled_ms)::bigint FROM notifications`, 3, nil},
+		{"a task leased, to an unknown holder", simple(leaseTask), `SELECT sum(epoch)::bigint FROM tasks`, 4, ports.ErrBusy},
+		{"a task saved", simple(saveTask), `SELECT sum(cursor::bigint)::bigint FROM tasks`, 2, nil},
 	} {
 		for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
 			t.Run(tt.name+", the "+name+" lost", func(t *testing.T) {
@@ -136,6 +183,7 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 				if err := db.AddKey(t.Context(), key(0)); err != nil {
 					t.Fatal(err)
 				}
+				prepare(t, db)
 				if err := tt.write(t.Context(), db, 1, func() {}); err != nil {
 					t.Fatalf("with a wire that works: %v", err)
 				}
@@ -171,6 +219,7 @@ func TestUnknownOutcomeIsReported(t *testing.T) {
 		{"a checkout inserted", simple(insertOnce)},
 		{"a checkout confirmed", confirm},
 		{"an event settled", simple(settle)},
+		{"notifications kept", simple(keep)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

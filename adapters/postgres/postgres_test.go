@@ -20,6 +20,14 @@ func TestStore(t *testing.T) {
 	storetest.Store(t, reopener[ports.Admin](t))
 }
 
+func TestNotifications(t *testing.T) {
+	storetest.Notifications(t, reopener[ports.Notifications](t))
+}
+
+func TestNotificationsSameAsMemory(t *testing.T) {
+	storetest.SameNotifications(t, reopener[ports.Notifications](t), func(*testing.T) *memory.Store { return memory.New() })
+}
+
 func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, reopener[storetest.SandboxStore](t))
 }

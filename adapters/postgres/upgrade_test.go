@@ -64,7 +64,8 @@ func TestRowsOfTheVersionBefore(t *testing.T) {
 		'', '', '', '', '', '', '', '', '')`)
 	key := checkout.DefaultKey("KOWHAI", "after")
 	c, err := db.CheckoutByKey(t.Context(), "KOWHAI", key)
-	if err != nil || c.OrderID != "after" || c.IdempotencyKey != key || !c.Setup.LookAgain.IsZero() {
+	if err != nil || c.OrderID != "after" || c.IdempotencyKey != key || !c.Setup.LookAgain.IsZero() ||
+		!c.Setup.MandateSince.IsZero() || c.Setup.MandateReason != "" {
 		t.Errorf("CheckoutByKey = %+v, %v; want the checkout under its default key", c, err)
 	}
 	err = db.UpdateCheckout(t.Context(), c.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {

@@ -138,7 +138,7 @@ func (b Bench) ask(t *testing.T, account ports.Account, setup checkout.Setup) (s
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	return b.Processor.Observe(t.Context(), account, setup)
+	return b.Processor.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: setup})
 }
 
 // steps is how often the suite lets time pass before it takes what it sees for the end.

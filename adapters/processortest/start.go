@@ -156,7 +156,7 @@ func endedContext(t *testing.T, b Bench) {
 	setup := checkout.Setup{Try: 1, BillingRequestID: request.ID, Observation: notBegun}
 	for _, ctx := range []context.Context{cancelled, overdue} {
 		_, begun := b.Processor.Begin(ctx, b.start(t, "b"))
-		_, observed := b.Processor.Observe(ctx, b.Account, setup)
+		_, observed := b.Processor.Observe(ctx, ports.SetupQuery{Account: b.Account, Setup: setup})
 		for call, err := range map[string]error{"Begin": begun, "Observe": observed, "Ready": b.Processor.Ready(ctx)} {
 			if !errors.Is(err, ctx.Err()) && !errors.Is(err, ports.ErrBusy) {
 				t.Errorf("%s with a context that has ended: %v, want %v or %v", call, err, ctx.Err(), ports.ErrBusy)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/adapters/storetest"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -44,4 +45,17 @@ func TestChargesAreReadBySQL(t *testing.T) {
 	if err := rows.Err(); err != nil || n != len(a.Schedule) {
 		t.Errorf("read %d charges, %v; want %d", n, err, len(a.Schedule))
 	}
+}
+
+// An auditor reads when a notification was settled.
+func TestFirstTimeOfSettlementStays(t *testing.T) {
+	path := file(t)
+	db := open(t, path, sqlite.Options{})
+	auditor := shell(t, path)
+	storetest.SettledTimes(t, db, func(id string) (ms int64) {
+		if err := auditor.QueryRow(`SELECT settled_ms FROM notifications WHERE id = ?`, id).Scan(&ms); err != nil {
+			t.Errorf("read settled_ms of %s: %v", id, err)
+		}
+		return ms
+	})
 }

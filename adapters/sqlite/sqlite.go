@@ -108,10 +108,11 @@ func (db *DB) Close() error {
 	return errors.Join(db.readers.close(), db.writer.close()) // the last connection checkpoints the log
 }
 
-// hotWrites and hotReads are the statements of every create, replay, poll and confirm. They are prepared once.
+// hotWrites and hotReads are the statements of every create, replay, poll and confirm, and those that run for each of
+// many notifications. They are prepared once.
 func hotWrites() []string {
 	return []string{begin, commit, rollback, insertCheckout, updateCheckout, updateLookups, selectCheckout, insertEvent,
-		insertAgreement, insertDocument, leaseEvent, settleEvent}
+		insertAgreement, insertDocument, leaseEvent, settleEvent, insertNotification, settleNotification}
 }
 
 func hotReads() []string {

@@ -22,6 +22,16 @@ func TestSameAsMemory(t *testing.T) {
 		func(*testing.T) ports.Admin { return memory.New() })
 }
 
+func TestNotifications(t *testing.T) {
+	storetest.Notifications(t, func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) })
+}
+
+func TestNotificationsSameAsMemory(t *testing.T) {
+	storetest.SameNotifications(t,
+		func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) },
+		func(*testing.T) *memory.Store { return memory.New() })
+}
+
 func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) })
 }

@@ -117,7 +117,8 @@ func TestRowsOfEarlierVersions(t *testing.T) {
 			run(fmt.Sprintf(agreementRow, "after"))
 			for _, order := range []string{"before", "after"} {
 				c, err := db.CheckoutByKey(t.Context(), "KOWHAI", "KOWHAI:"+order)
-				if err != nil || c.OrderID != order || c.IdempotencyKey != "KOWHAI:"+order || !c.Setup.LookAgain.IsZero() {
+				if err != nil || c.OrderID != order || c.IdempotencyKey != "KOWHAI:"+order || !c.Setup.LookAgain.IsZero() ||
+					!c.Setup.MandateSince.IsZero() || c.Setup.MandateReason != "" {
 					t.Errorf("CheckoutByKey = %+v, %v; want the checkout of %s", c, err, order)
 				}
 				if a, err := db.Agreement(t.Context(), "PPA-"+order); err != nil || !a.Terms.IsZero() {
@@ -132,7 +133,7 @@ func TestRowsOfEarlierVersions(t *testing.T) {
 func TestNoStatementReadsEveryCheckout(t *testing.T) {
 	db := openUntilEnd(t, filepath.Join(t.TempDir(), "store.db"))
 	statements := append(append(hotReads(), hotWrites()...), selectByBillingRequest, selectByMandate, selectDue, selectDefaultKey,
-		selectExpired, selectBacklog, selectAgreement, selectDocument, selectEvents)
+		selectExpired, selectBacklog, selectAgreement, selectDocument, selectEvents, selectUnsettled, selectTask, leaseTask, saveTask)
 	for _, statement := range statements {
 		if statement == begin || statement == commit || statement == rollback {
 			continue
@@ -142,7 +143,7 @@ func TestNoStatementReadsEveryCheckout(t *testing.T) {
 			t.Errorf("explain %s: %v", statement, err)
 		}
 		for _, step := range plan {
-			if slices.Contains([]string{"SCAN checkouts", "SCAN events", "SCAN agreements"}, step) {
+			if slices.Contains([]string{"SCAN checkouts", "SCAN events", "SCAN agreements", "SCAN notifications"}, step) {
 				t.Errorf("%s: %s", step, statement)
 			}
 		}

@@ -60,7 +60,7 @@ func textComesBack(t *testing.T, s ports.Admin) {
 		n.Student = checkout.Student{FirstName: text, LastName: text, Email: text}
 		n.CourseCode, n.Intent.CourseName = text, text
 		n.Records = checkout.Records{ContactID: text, OpportunityID: text, DDAID: text}
-		n.Setup.BillingRequestID, n.Setup.MandateID, n.Setup.AccountHolder = text, text, text
+		n.Setup.BillingRequestID, n.Setup.MandateID, n.Setup.MandateReason, n.Setup.AccountHolder = text, text, text, text
 		n.Setup.Mandate = checkout.MandateStatus(text) // any word of the processor is kept
 		c.Events[0].OrderID, c.Events[0].RequestID, c.Events[0].Body = text, text, []byte(text)
 		insert(t, s, c)
@@ -127,7 +127,7 @@ func timesComeBack(t *testing.T, s ports.Admin) {
 // setTimes sets every time of a completed checkout.
 func setTimes(c *checkout.Checkout, when time.Time) {
 	c.CreatedAt, c.Tokens[1].Expires, c.Confirmation.At = when, when, when
-	c.Setup.CompletedAt, c.Setup.LookAgain, c.Setup.Consent.At = when, when, when
+	c.Setup.MandateSince, c.Setup.CompletedAt, c.Setup.LookAgain, c.Setup.Consent.At = when, when, when, when
 }
 
 func zeroTimes(t *testing.T, s ports.Admin) {

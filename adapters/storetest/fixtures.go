@@ -81,6 +81,8 @@ func completed(c checkout.Checkout) checkout.Checkout {
 			BillingRequest: checkout.BillingFulfilled,
 			Mandate:        checkout.MandatePendingSubmission,
 			MandateID:      "MD-" + c.OrderID,
+			MandateSince:   at(6),
+			MandateReason:  "REASON-" + c.OrderID,
 			Authorisation:  checkout.CustomerInProgress,
 			AccountHolder:  "A O’NEILL",
 			AccountTail:    "89",

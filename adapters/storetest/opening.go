@@ -13,6 +13,7 @@ import (
 // OpenedStore is a store that outlives its process, once it is opened.
 type OpenedStore interface {
 	ports.Admin
+	ports.Notifications
 	Secrets() [][]byte // the operator's, or the store's own
 	Close() error
 }
@@ -44,6 +45,9 @@ func Opening(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"of inserts in two processes that make each other duplicates one succeeds", insertsOfTwoProcesses},
 		{"no update of two processes is lost", updatesOfTwoProcesses},
 		{"an event is leased to one of two processes", leasesOfTwoProcesses},
+		{"a notification that one process keeps or settles, another knows at once", notifiedAcross},
+		{"of two processes that keep the same notifications one gets each", notificationsOfTwoProcesses},
+		{"a task is leased to one of two processes, and fences the other off", taskOfTwoProcesses},
 	} {
 		t.Run(promise.name, func(t *testing.T) { promise.check(t, newPlace(t)) })
 	}
@@ -93,12 +97,20 @@ func opensAgain(t *testing.T, place Place) {
 	addKeys(t, first, key(1))
 	insert(t, first, opened(1), opened(2), withSetup(3, "BRQ3", "MD3", at(20)))
 	confirm(t, first, opened(1).Next.ID, 1)
+	keepAll(t, first, numbered(1, 3)...)
+	settle(t, first, at(30), notification(2).ID)
+	leaseTask(t, first, "task", at(0), at(10))
+	saveTask(t, first, "task", ports.Task{Epoch: 1, Cursor: "so far"}, at(20))
 	want := export(t, first)
 	must(t, "Close", first.Close())
 	again := place.open(t, "")
 	same(t, "record", export(t, again), want)
 	same(t, "pending events", len(pendingEvents(t, again, opened(1))), 3)
 	same(t, "due setups", due(t, again, at(20), many), ids(opened(1), opened(3)))
+	same(t, "fresh notifications", keepAll(t, again, numbered(1, 4)...), numbered(4, 1))
+	same(t, "pending notifications", notificationIDs(unsettled(t, again, at(59), many)), []string{"EV0001", "EV0003", "EV0004"})
+	isLeased(t, again, "task", at(19))
+	same(t, "task", leaseTask(t, again, "task", at(20), at(30)), ports.Task{Epoch: 2, Cursor: "so far"})
 }
 
 func openConcurrently(t *testing.T, place Place) {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -98,4 +99,54 @@ func leasesOfTwoProcesses(t *testing.T, place Place) {
 		oneWins(t, "LeaseEvent", errs, ports.ErrNotFound)
 	}
 	same(t, "epoch", pendingEvents(t, stores[1], opened(1))[0].Epoch, int64(6))
+}
+
+func notifiedAcross(t *testing.T, place Place) {
+	writer, reader := place.open(t, ""), place.open(t, "")
+	for n := range 10 {
+		keepAll(t, writer, notification(n))
+		same(t, "fresh", keepAll(t, reader, notification(n)), []ports.Notification{})
+		same(t, "pending", unsettled(t, reader, at(59), many), numbered(n, 1))
+		settle(t, writer, at(30), notification(n).ID)
+		same(t, "pending when it is settled", unsettled(t, reader, at(59), many), []ports.Notification{})
+		writer, reader = reader, writer
+	}
+}
+
+func notificationsOfTwoProcesses(t *testing.T, place Place) {
+	stores := []ports.Notifications{place.open(t, ""), place.open(t, "")}
+	const rounds, racers, size = 5, 4, 50
+	for round := range rounds {
+		returned := make([][]ports.Notification, racers)
+		for _, err := range concurrently(racers, func(i int) (err error) {
+			given := numbered(round*size, size)
+			if i%2 == 1 {
+				slices.Reverse(given)
+			}
+			returned[i], err = stores[i/2].KeepNotifications(t.Context(), given)
+			return err
+		}) {
+			must(t, "KeepNotifications", err)
+		}
+		ids := notificationIDs(slices.Concat(returned...))
+		slices.Sort(ids)
+		same(t, "returned by one of the calls", ids, notificationIDs(numbered(round*size, size)))
+	}
+}
+
+func taskOfTwoProcesses(t *testing.T, place Place) {
+	stores := []ports.Notifications{place.open(t, ""), place.open(t, "")}
+	for round := 1; round <= 5; round++ {
+		errs := concurrently(6, func(i int) error {
+			_, err := stores[i%2].LeaseTask(t.Context(), "task", at(round), at(round+1))
+			return err
+		})
+		winner := oneWins(t, "LeaseTask", errs, ports.ErrBusy) % 2
+		task := ports.Task{Epoch: int64(2*round - 1), Cursor: fmt.Sprint(round)}
+		saveTask(t, stores[winner], "task", task, at(round+1))
+		next := leaseTask(t, stores[1-winner], "task", at(round+1), at(round+1))
+		same(t, "the other's task", next, ports.Task{Epoch: task.Epoch + 1, Cursor: task.Cursor})
+		err := stores[winner].SaveTask(t.Context(), "task", task, at(59))
+		refused(t, "SaveTask of the one that is fenced off", err, ports.ErrNotFound)
+	}
 }

@@ -36,6 +36,20 @@ func Same(t *testing.T, open, other Open) {
 	})
 }
 
+// SameNotifications makes the same random calls of ports.Notifications on both stores, as [Same] does.
+func SameNotifications[A, B ports.Notifications](t *testing.T, open func(t *testing.T) A, other func(t *testing.T) B) {
+	rapid.Check(t, func(r *rapid.T) {
+		p := notifiedPair{t.Context(), open(t), other(t)}
+		r.Repeat(map[string]func(*rapid.T){
+			"keep":    p.keep,
+			"settle":  p.settle,
+			"pending": p.pending,
+			"lease":   p.lease,
+			"save":    p.save,
+		})
+	})
+}
+
 // pair is two stores that should not differ. There are so few ids, orders and keys that calls meet the records of
 // others.
 type pair struct {
@@ -49,8 +63,14 @@ var errNo = errors.New("no")
 // both compares what a call returns on the two stores.
 func (p pair) both(r *rapid.T, call string, f func(ports.Admin) (any, error)) {
 	r.Helper()
-	got, err := f(p.a)
-	want, wantErr := f(p.b)
+	compare(r, call, p.a, p.b, f)
+}
+
+// compare compares what a call returns on two stores.
+func compare[S any](r *rapid.T, call string, a, b S, f func(S) (any, error)) {
+	r.Helper()
+	got, err := f(a)
+	want, wantErr := f(b)
 	if kind(err) != kind(wantErr) || !reflect.DeepEqual(got, want) {
 		r.Fatalf("%s:\none   %+v, %v\nother %+v, %v", call, got, err, want, wantErr)
 	}
@@ -215,4 +235,58 @@ func (p pair) export(r *rapid.T) {
 		err := s.Export(p.ctx, all.collect())
 		return all, err
 	})
+}
+
+// notifiedPair is two stores that should not differ in what they know of notifications and tasks.
+type notifiedPair struct {
+	ctx context.Context
+	a   ports.Notifications
+	b   ports.Notifications
+}
+
+func (p notifiedPair) both(r *rapid.T, call string, f func(ports.Notifications) (any, error)) {
+	r.Helper()
+	compare(r, call, p.a, p.b, f)
+}
+
+// anyNotifications are up to five, of which some may have one id.
+func anyNotifications(r *rapid.T) []ports.Notification {
+	return rapid.SliceOfN(rapid.Custom(func(r *rapid.T) ports.Notification {
+		return notified(notification(rapid.IntRange(1, 9).Draw(r, "id")), at(few(r, "received")))
+	}), 0, 5).Draw(r, "notifications")
+}
+
+func (p notifiedPair) keep(r *rapid.T) {
+	given := anyNotifications(r)
+	p.both(r, "KeepNotifications", func(s ports.Notifications) (any, error) {
+		fresh, err := s.KeepNotifications(p.ctx, given)
+		return notificationIDs(fresh), err
+	})
+}
+
+func (p notifiedPair) settle(r *rapid.T) {
+	ids, when := notificationIDs(anyNotifications(r)), at(few(r, "settled"))
+	p.both(r, "SettleNotifications", func(s ports.Notifications) (any, error) {
+		return nil, s.SettleNotifications(p.ctx, ids, when)
+	})
+}
+
+func (p notifiedPair) pending(r *rapid.T) {
+	before, limit := at(few(r, "before")), few(r, "limit")
+	p.both(r, "PendingNotifications", func(s ports.Notifications) (any, error) {
+		return s.PendingNotifications(p.ctx, before, limit)
+	})
+}
+
+func anyTask(r *rapid.T) string { return rapid.SampledFrom([]string{"one", "two"}).Draw(r, "task") }
+
+func (p notifiedPair) lease(r *rapid.T) {
+	name, now, until := anyTask(r), at(few(r, "now")), at(few(r, "until"))
+	p.both(r, "LeaseTask", func(s ports.Notifications) (any, error) { return s.LeaseTask(p.ctx, name, now, until) })
+}
+
+func (p notifiedPair) save(r *rapid.T) {
+	name, until := anyTask(r), at(few(r, "until"))
+	task := ports.Task{Epoch: int64(few(r, "epoch")), Cursor: fmt.Sprint(few(r, "cursor"))}
+	p.both(r, "SaveTask", func(s ports.Notifications) (any, error) { return nil, s.SaveTask(p.ctx, name, task, until) })
 }

@@ -1,6 +1,6 @@
 // Package storetest tests every store against what package ports promises: [Store] runs the whole suite, whose case
-// names are those promises. A failure that only one store shows is added here, not to that store. [Opening] is for a
-// store that outlives its process. [Same] compares two stores by random calls.
+// names are those promises, and [Notifications] that of another port. A failure that only one store shows is added here,
+// not to that store. [Opening] is for a store that outlives its process. [Same] compares two stores by random calls.
 package storetest
 
 import (

@@ -142,7 +142,8 @@ func checkoutFields(c checkout.Checkout) fields {
 func setupFields(c checkout.Checkout) fields {
 	s := c.Setup
 	return fields{"dda_id": c.Records.DDAID, "try": fmt.Sprint(s.Try), "billing_request_id": s.BillingRequestID,
-		"billing_request_status": string(s.BillingRequest), "mandate_status": string(s.Mandate),
+		"billing_request_status": string(s.BillingRequest), "mandate_status": string(s.Mandate), "mandate_id": s.MandateID,
+		"mandate_since": timestamp(s.MandateSince), "mandate_reason_code": s.MandateReason,
 		"authorisation_status": string(s.Authorisation), "account_holder_name": s.AccountHolder,
 		"account_number_ending": s.AccountTail, "completed_at": timestamp(s.CompletedAt),
 		"setup_complete": fmt.Sprint(c.SetupComplete())}.addConsent(s.Consent)

@@ -102,7 +102,7 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 		return stored, checkout.Change{}, err
 	}
 	if stored.Setup.BillingRequestID != "" {
-		seen, err := s.observe(ctx, stored)
+		seen, err := s.observeFor(ports.ForConfirm)(ctx, stored)
 		if err != nil { // whether the mandate is alive is not known
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Error, CheckoutID: id, Err: err})
 			return stored, checkout.Change{}, checkout.Busy()

@@ -89,13 +89,13 @@ func (b *remoteBank) Begin(_ context.Context, start ports.SetupStart) (ports.Bil
 	return ports.BillingRequest{ID: id, URL: b.server.URL + "/" + id}, nil
 }
 
-func (b *remoteBank) Observe(_ context.Context, _ ports.Account, setup checkout.Setup) (checkout.Observation, error) {
+func (b *remoteBank) Observe(_ context.Context, q ports.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
-	if at, ok := b.done[setup.BillingRequestID]; ok {
+	if at, ok := b.done[q.Setup.BillingRequestID]; ok {
 		seen = checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
-			MandateID: "MD-" + setup.BillingRequestID, Authorisation: checkout.CustomerInProgress,
+			MandateID: "MD-" + q.Setup.BillingRequestID, Authorisation: checkout.CustomerInProgress,
 			AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: at}
 	}
 	return seen, nil

@@ -232,7 +232,8 @@ func (p *processor) Begin(ctx context.Context, s ports.SetupStart) (ports.Billin
 	return ports.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/" + s.Key}, p.err
 }
 
-func (p *processor) Observe(ctx context.Context, a ports.Account, s checkout.Setup) (checkout.Observation, error) {
+func (p *processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+	a, s := q.Account, q.Setup
 	p.mu.Lock()
 	p.asked++
 	p.asking++

@@ -27,8 +27,11 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c che
 }
 
 // refreshForPoll returns the checkout with its setup as fresh as the processor answers within Config.PollTimeout. A
-// stale answer is better than none.
+// stale answer is better than none. What a processor that notifies says is on record.
 func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) checkout.Checkout {
+	if s.processor.Notifies {
+		return stored
+	}
 	fresh, err := s.refresh(ctx, stored, s.observeForPoll)
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: stored.ID, Err: err})
@@ -73,18 +76,20 @@ func (s *Service) refreshFound(ctx context.Context,
 	case stored == nil:
 		return checkout.Checkout{}, checkout.CheckoutNotFound()
 	}
-	return s.refresh(ctx, *stored, s.observe)
+	return s.refresh(ctx, *stored, s.observeFor(ports.ForNotification))
 }
 
-// observe asks the processor about the setup of a checkout.
-func (s *Service) observe(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
-	return s.observeWithin(ctx, c, s.cfg.ProcessorTimeout)
+// observeFor returns a function that asks the processor about the setup of a checkout, for a purpose.
+func (s *Service) observeFor(purpose ports.Purpose) func(context.Context, checkout.Checkout) (checkout.Observation, error) {
+	return func(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
+		return s.observeWithin(ctx, c, purpose, s.cfg.ProcessorTimeout)
+	}
 }
 
 // observeForPoll returns what the processor said of the setup just now, or asks.
 func (s *Service) observeForPoll(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
 	return s.polled.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (checkout.Observation, error) {
-		return s.observeWithin(ctx, c, s.cfg.PollTimeout)
+		return s.observeWithin(ctx, c, ports.ForPoll, s.cfg.PollTimeout)
 	})
 }
 
@@ -92,7 +97,7 @@ func (s *Service) observeForPoll(ctx context.Context, c checkout.Checkout) (chec
 // that led to, even if a poll asked a moment before. Polls go by its answers too.
 func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
 	return s.viewed.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (checkout.Observation, error) {
-		seen, err := s.observeWithin(ctx, c, s.cfg.PollTimeout)
+		seen, err := s.observeWithin(ctx, c, ports.ForPayer, s.cfg.PollTimeout)
 		if err == nil {
 			s.polled.put(s.now(), c.Setup.BillingRequestID, seen)
 		}
@@ -100,7 +105,8 @@ func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (chec
 	})
 }
 
-func (s *Service) observeWithin(ctx context.Context, c checkout.Checkout, limit time.Duration) (seen checkout.Observation, err error) {
+func (s *Service) observeWithin(ctx context.Context, c checkout.Checkout, purpose ports.Purpose,
+	limit time.Duration) (seen checkout.Observation, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("observe the setup of %s: %w", c.ID, err)
@@ -113,7 +119,7 @@ func (s *Service) observeWithin(ctx context.Context, c checkout.Checkout, limit 
 	if err != nil {
 		return seen, err
 	}
-	return s.cfg.Processor.Observe(ctx, account, c.Setup)
+	return s.cfg.Processor.Observe(ctx, ports.SetupQuery{Account: account, Setup: c.Setup, Purpose: purpose})
 }
 
 // account returns the account of the provider whose setup the processor is asked about. A provider that was removed has

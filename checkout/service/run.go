@@ -155,7 +155,7 @@ func (s *Service) look(ctx context.Context, id string) (err error) {
 	if err != nil {
 		return fmt.Errorf("note that the setup is looked at: %w", err)
 	}
-	_, err = s.refresh(ctx, change.Next, s.observe)
+	_, err = s.refresh(ctx, change.Next, s.observeFor(ports.ForNotification))
 	return err
 }
 

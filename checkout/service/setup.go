@@ -118,7 +118,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 		return "", err
 	}
 	if page.State != checkout.PageNotEnabled { // the payer may have completed it at the bank and closed that page
-		fresh, err := s.refresh(ctx, page.Checkout, s.observe)
+		fresh, err := s.refresh(ctx, page.Checkout, s.observeFor(ports.ForPayer))
 		if err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: page.Checkout.ID, Err: err})
 		}

@@ -13,7 +13,7 @@ func commands() []cli.Command {
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
 		{Name: "serve", Setup: command(serveFlags, serve),
 			About: "Serve the API and the setup pages",
-			More:  secretHelp + "\n\n" + opsHelp},
+			More:  secretHelp + "\n\n" + processorHelp + "\n\n" + opsHelp},
 		{Name: "apply", Setup: command(applyFlags, apply),
 			About: "Create or update providers and their catalogues from a file",
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +
@@ -38,6 +38,11 @@ func commands() []cli.Command {
 		{Name: "export", Setup: command(storeFlag, export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},
+		{Name: "simulate gocardless", Setup: command(simulateFlags, simulateGoCardless),
+			About: "Serve a simulator of GoCardless, which moves no money",
+			More: "Everything is in memory. Prints how to serve with it. Names and accounts with a fixed fate, and the\n" +
+				"paths that move its clock and arm faults, are in the documentation of the package\n" +
+				"adapters/gocardless/gocardlesstest."},
 		{Name: "version", Setup: command(nil, version),
 			About: "Print the version, the commit and the version of Go"},
 	}

@@ -35,6 +35,7 @@ func demonstrate(ctx context.Context, c *call) error {
 		Providers: demoProviders,
 		Terms:     demoTerms,
 		Walk:      c.walk,
+		Simulate:  c.processor == gocardlessName,
 		IssueKey: func(ctx context.Context, store ports.Admin, provider string) (string, error) {
 			return newKey(ctx, store, provider, "")
 		},

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"math"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -19,16 +20,18 @@ import (
 type settings struct {
 	store string
 
-	addr           string
-	opsAddr        string
-	baseURL        string
-	environment    catalogue.Environment
-	processor      string
-	setupLifetime  time.Duration
-	rateLimit      float64
-	trustedProxies []netip.Prefix
-	allowPrivate   bool
-	terms          agreement.Terms
+	addr            string
+	opsAddr         string
+	baseURL         string
+	environment     catalogue.Environment
+	processor       string
+	gocardlessURL   string
+	gocardlessPages []string
+	setupLifetime   time.Duration
+	rateLimit       float64
+	trustedProxies  []netip.Prefix
+	allowPrivate    bool
+	terms           agreement.Terms
 
 	walk     bool
 	file     string
@@ -55,7 +58,10 @@ func serveFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.opsAddr, "ops-addr", "", "`HOST:PORT` to answer the operator's /healthz, /readyz and /metrics on; nowhere unless given")
 	fs.StringVar(&s.baseURL, "base-url", "", "`URL` under which this server is reached (default http://<addr>)")
 	cli.Var(fs, &s.environment, "environment", "sandbox", parseEnvironment, "`sandbox|production`")
-	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor, "`NAME` of the direct debit processor; there is only fake")
+	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor, "direct debit processor, `fake|gocardless`; production needs gocardless")
+	fs.StringVar(&s.gocardlessURL, "gocardless-url", "", "`URL` of GoCardless' API (default that of the environment; in the sandbox also a simulator's)")
+	cli.Var(fs, &s.gocardlessPages, "gocardless-pages", "", parseOrigins,
+		"`ORIGINS` of GoCardless' pages for payers, comma-separated, where they are not the usual")
 	cli.Var(fs, &s.setupLifetime, "setup-lifetime", "168h", parseLifetime, "how long a setup page opens, a `DURATION`")
 	cli.Var(fs, &s.rateLimit, "rate-limit", "100", parseRate,
 		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
@@ -72,6 +78,8 @@ func demoFlags(fs *cli.Flags, s *settings) {
 	serveFlags(cli.NewFlags(fs.Name()), s) // a demonstration serves as serve does
 	s.allowPrivate = true                  // its receiver is on loopback
 	addrFlag(fs, s)
+	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor,
+		"direct debit processor, `fake|gocardless`; gocardless is simulated, on a port of its own")
 	fs.BoolVar(&s.walk, "walk", false, "walk the whole flow on a free port, and end")
 }
 
@@ -103,10 +111,23 @@ func parseEnvironment(text string) (catalogue.Environment, error) {
 }
 
 func parseProcessor(text string) (string, error) {
-	if text != "fake" {
-		return "", errors.New("the only processor is fake")
+	if text != fakeName && text != gocardlessName {
+		return "", errors.New("must be fake or gocardless")
 	}
 	return text, nil
+}
+
+// parseOrigins parses origins of web pages: scheme://host[:port].
+func parseOrigins(text string) (origins []string, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		origin := strings.TrimSpace(part)
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || origin != u.Scheme+"://"+u.Host {
+			return nil, errors.New("must be origins such as https://pay.gocardless.com, comma-separated")
+		}
+		origins = append(origins, origin)
+	}
+	return origins, nil
 }
 
 func parseLifetime(text string) (time.Duration, error) {

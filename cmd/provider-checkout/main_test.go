@@ -56,7 +56,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"missing file to write", nil, []string{"agreements", "pdf", "PPA-2027-000001", store}, "--out FILE is missing"},
 		{"wrong environment", nil, []string{"serve", "--environment", "staging"}, "must be sandbox or production"},
 		{"wrong environment of a key", nil, []string{"keys", "issue", "--provider", "A", "--environment", "x"}, "must be sandbox or production"},
-		{"wrong processor", nil, []string{"serve", "--processor", "real"}, "the only processor is fake"},
+		{"wrong processor", nil, []string{"serve", "--processor", "real"}, "must be fake or gocardless"},
 		{"lifetime of nothing", nil, []string{"serve", "--setup-lifetime", "0s"}, "must be a duration above zero"},
 		{"lifetime in words", nil, []string{"serve", "--setup-lifetime", "a week"}, "must be a duration above zero"},
 		{"negative rate", nil, []string{"serve", "--rate-limit", "-1"}, "must be a number of requests a second"},

@@ -9,7 +9,6 @@ import (
 	"net"
 	"strings"
 
-	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
@@ -52,6 +51,9 @@ func serve(ctx context.Context, c *call) error {
 	defer db.Close()
 	base := c.base(ln)
 	cfg := c.site(base)
+	if cfg.GoCardless, err = c.gocardless(); err != nil {
+		return err
+	}
 	cfg.Store, cfg.Secrets = db, db.Secrets()
 	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
 	s, err := site.New(cfg)
@@ -104,15 +106,14 @@ func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 
 // mayServe checks that the flags fit together. Its error names every reason to refuse them.
 func (c *call) mayServe() error {
-	fake := (*fakeprocessor.Processor)(nil).Info()
-	var reasons []error
+	_, processor := c.gocardless()
 	if c.environment != catalogue.Production {
-		if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), fake); err != nil {
+		if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), c.processorInfo()); err != nil {
 			return cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
 		}
-		return nil
+		return processor
 	}
-	reasons = append(reasons, service.CheckDeployment(c.environment, c.baseURL, fake))
+	reasons := []error{service.CheckDeployment(c.environment, c.baseURL, c.processorInfo()), processor}
 	if secrets, err := c.secrets(); err != nil {
 		reasons = append(reasons, err)
 	} else if secrets == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // copied returns v as it is read back after its columns are written and read the way a driver does.
@@ -75,6 +76,8 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 	t.Run("checkout", func(t *testing.T) { everyFieldHasAColumn(t, column.Checkout) })
 	t.Run("agreement", func(t *testing.T) { everyFieldHasAColumn(t, column.Agreement) })
 	t.Run("event", func(t *testing.T) { everyFieldHasAColumn(t, column.Event) })
+	t.Run("notification", func(t *testing.T) { everyFieldHasAColumn(t, column.Notification) })
+	t.Run("task", func(t *testing.T) { everyFieldHasAColumn(t, column.Task) })
 	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, column.Key) })
 	t.Run("provider", func(t *testing.T) {
 		want := filled[catalogue.Provider]()
@@ -153,6 +156,10 @@ func TestRoundTrips(t *testing.T) {
 			return time.UnixMilli(rapid.Int64Range(-1e14, 1e14).Draw(r, "ms")).UTC()
 		})
 		day := rapid.Custom(func(r *rapid.T) money.Date { return money.DateOf(moment.Filter(inFourDigits).Draw(r, "day")) })
+		received := moment.Draw(r, "received").Add(time.Duration(rapid.IntRange(0, 999_999).Draw(r, "ns"))).In(time.FixedZone("NZDT", 13*60*60))
+		if got := copied(r, column.Notification, ports.Notification{Received: received}); got.Received != column.Stored(received) {
+			r.Fatalf("%v comes back as %v, not as Stored returns it: %v", received, got.Received, column.Stored(received))
+		}
 		c := checkout.Checkout{CreatedAt: moment.Draw(r, "created")}
 		c.Intent.Plan.First = day.Draw(r, "first payment")
 		c.Tokens = append(c.Tokens, rapid.SliceOf(rapid.Custom(func(r *rapid.T) checkout.Token {

@@ -8,6 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Identity is the columns of a checkout that never change. Earlier versions stored NULL for an idempotency_key that is
@@ -54,6 +55,8 @@ var State = Columns[checkout.Checkout]{
 	{Name: "setup_try", Field: func(c *checkout.Checkout) any { return &c.Setup.Try }},
 	{Name: "billing_request_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.BillingRequest) }},
 	{Name: "mandate_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Mandate) }},
+	{Name: "mandate_since_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.MandateSince) }},
+	{Name: "mandate_reason", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateReason }},
 	{Name: "authorisation_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Authorisation) }},
 	{Name: "account_holder", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountHolder }},
 	{Name: "account_tail", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountTail }},
@@ -124,6 +127,22 @@ var Event = Columns[events.Event]{
 	{Name: "request_id", Field: func(e *events.Event) any { return &e.RequestID }},
 	{Name: "created_ms", Field: func(e *events.Event) any { return (*Time)(&e.CreatedAt) }},
 	{Name: "body", Field: func(e *events.Event) any { return (*Text)(&e.Body) }},
+}
+
+// Notification is the columns of a notification. Beside them a store has when it was settled.
+var Notification = Columns[ports.Notification]{
+	{Name: "id", Field: func(n *ports.Notification) any { return &n.ID }},
+	{Name: "received_ms", Field: func(n *ports.Notification) any { return (*Time)(&n.Received) }},
+	{Name: "resource", Field: func(n *ports.Notification) any { return &n.Resource }},
+	{Name: "action", Field: func(n *ports.Notification) any { return &n.Action }},
+	{Name: "billing_request_id", Field: func(n *ports.Notification) any { return &n.BillingRequestID }},
+	{Name: "mandate_id", Field: func(n *ports.Notification) any { return &n.MandateID }},
+}
+
+// Task is the columns of a task that its holder knows. Beside them a store has its name and its lease.
+var Task = Columns[ports.Task]{
+	{Name: "epoch", Field: func(t *ports.Task) any { return &t.Epoch }},
+	{Name: "cursor", Field: func(t *ports.Task) any { return &t.Cursor }},
 }
 
 // Key is the columns of an API key.

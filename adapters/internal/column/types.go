@@ -25,6 +25,9 @@ func (t *Time) value() any {
 // Millis returns t as a column of type [Time] holds it.
 func Millis(t time.Time) any { return (*Time)(&t).value() }
 
+// Stored returns t as it comes back from a column of type [Time].
+func Stored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
 // Scan implements [database/sql.Scanner]. The time is in UTC.
 func (t *Time) Scan(v any) error {
 	switch v := v.(type) {

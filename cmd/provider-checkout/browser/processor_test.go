@@ -60,7 +60,7 @@ func (b *farBank) Begin(_ context.Context, start ports.SetupStart) (ports.Billin
 		URL: b.pages.URL + "/?back=" + url.QueryEscape(start.ReturnURL)}, nil
 }
 
-func (b *farBank) Observe(context.Context, ports.Account, checkout.Setup) (checkout.Observation, error) {
+func (b *farBank) Observe(context.Context, ports.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.done, nil

@@ -203,8 +203,8 @@ func (s *brokenStore) Checkout(ctx context.Context, id string) (checkout.Checkou
 // cancellingProcessor reports every setup as cancelled.
 type cancellingProcessor struct{ ports.Processor }
 
-func (p cancellingProcessor) Observe(ctx context.Context, a ports.Account, setup checkout.Setup) (checkout.Observation, error) {
-	seen, err := p.Processor.Observe(ctx, a, setup)
+func (p cancellingProcessor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+	seen, err := p.Processor.Observe(ctx, q)
 	seen.BillingRequest = checkout.BillingCancelled
 	return seen, err
 }

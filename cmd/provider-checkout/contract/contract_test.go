@@ -103,3 +103,12 @@ func refused(t *testing.T, r response, status int, code string, fields ...string
 		t.Errorf("answer %d %s\nwant %d %s in %q", r.Status, r.Body, status, code, fields)
 	}
 }
+
+// withTheFakesPages leaves out a test that fills in, or looks at, the fake processor's own pages where the processor is
+// another. GoCardless' pages are tested beside its simulator.
+func withTheFakesPages(t *testing.T) {
+	t.Helper()
+	if sandbox.OverGoCardless() {
+		t.Skip("the processor's pages are GoCardless'")
+	}
+}

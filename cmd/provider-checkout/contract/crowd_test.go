@@ -44,7 +44,7 @@ func (s *suite) beside(t *testing.T) *suite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(site.Handler(svc, s.Bank, s.Options))
+	server := httptest.NewServer(site.Handler(svc, s.Mounted, s.Options))
 	t.Cleanup(server.Close)
 	other := *s.Sandbox
 	other.URL = server.URL
@@ -237,7 +237,7 @@ func (s *suite) hurry(t *testing.T, created response) {
 	t.Helper()
 	payer := demo.NewBrowser(&http.Client{})
 	p, err := payer.Open(t.Context(), http.MethodGet, created.String("direct_debit.setup_url"), nil)
-	for tries := 0; err == nil && p.Form != nil && tries < 4; tries++ {
+	for tries := 0; err == nil && p.Form != nil && tries < 8; tries++ {
 		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, demo.FillIn(p.Form))
 	}
 	if err != nil || p.Form != nil {

@@ -37,7 +37,7 @@ func (s *suite) listening(t *testing.T) (address string) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var server sync.WaitGroup
 	server.Go(func() {
-		err := httpserver.Serve(ctx, httpserver.Config{Listener: ln, Handler: site.Handler(svc, s.Bank, s.Options),
+		err := httpserver.Serve(ctx, httpserver.Config{Listener: ln, Handler: site.Handler(svc, s.Mounted, s.Options),
 			Background: svc.Run, Log: s.Options.Log})
 		if err != nil {
 			t.Errorf("serve: %v", err)

@@ -3,7 +3,6 @@ package contract_test
 import (
 	"net/http"
 	"testing"
-	"time"
 )
 
 // The recommended flow of section 4, from create to a repeated confirm.
@@ -35,10 +34,11 @@ func TestContractFlow(t *testing.T) {
 			t.Errorf("a repeated confirm answers %d %s", repeated.Status, repeated.Body)
 		}
 
-		s.Clock.Forward(2 * time.Minute)
+		s.MoveMandate(t, created, "submitted")
+		s.MoveMandate(t, created, "active")
 		polled = s.Get(t, "KOWHAI", created.CheckoutPath())
 		if polled.String("direct_debit.mandate_status") != "active" || polled.At("direct_debit.authorised") != true {
-			t.Errorf("two minutes later a poll answers %s", polled.Body)
+			t.Errorf("once the mandate is active a poll answers %s", polled.Body)
 		}
 	})
 }

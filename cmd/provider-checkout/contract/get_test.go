@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // progress is the answer to a get, with STATUS and DIRECT_DEBIT to be replaced.
@@ -35,9 +35,9 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 			{"once the payer has gone on to the processor", func() { goOn(t, created) }, open, pending},
 			{"once the setup is complete, which is not the same as authorised", func() { s.SetUp(t, created) }, open,
 				strings.Replace(submitted, "submitted", "pending_submission", 1)},
-			{"a minute later", func() { s.Clock.Forward(time.Minute) }, open, submitted},
+			{"once the bank has the mandate", func() { s.MoveMandate(t, created, "submitted") }, open, submitted},
 			{"once it is confirmed", func() { s.Confirm(t, created) }, confirmed, submitted},
-			{"two minutes after the setup", func() { s.Clock.Forward(time.Minute) }, confirmed, active},
+			{"once the mandate is active", func() { s.MoveMandate(t, created, "active") }, confirmed, active},
 			{"years later", func() { s.Clock.Forward(1000 * day) }, confirmed, active},
 		} {
 			tt.do()
@@ -63,17 +63,20 @@ func goOn(t *testing.T, created response) {
 	if err == nil {
 		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, p.Form)
 	}
-	if err != nil || !p.Form.Has("account_number") {
+	if err != nil || p.Heading == sandbox.OpenTitle || p.Form == nil {
 		t.Fatalf("the way on leads to %q, %v; want the bank form", p.Heading, err)
 	}
 }
 
 func TestContract3AnUnauthorisedMandateCanBeConfirmed(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
-		for name, later := range map[string]time.Duration{"pending_submission": 0, "submitted": time.Minute, "active": 2 * time.Minute} {
+		moves := []string{"submitted", "active"}
+		for n, name := range append([]string{"pending_submission"}, moves...) {
 			created := s.Create(t, name)
 			s.SetUp(t, created)
-			s.Clock.Forward(later)
+			for _, status := range moves[:n] {
+				s.MoveMandate(t, created, status)
+			}
 			if r := s.Confirm(t, created); r.Status != http.StatusOK || r.String("direct_debit.mandate_status") != name {
 				t.Errorf("%s: %d %s", name, r.Status, r.Body)
 			}
@@ -130,12 +133,12 @@ func TestContract4AnybodyMayAskWhatTheServiceIs(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		for _, headers := range [][]string{nil, {"Authorization", "Bearer nobody's"}, {"Authorization", "Bearer " + s.Keys["TUI"]}} {
 			exactly(t, s.Send(t, http.MethodGet, "/v1", "", headers...), http.StatusOK, about, "BASE", s.URL)
-			exactly(t, s.Send(t, http.MethodGet, "/v1/environment", "", headers...), http.StatusOK, readiness, "BASE", s.URL, "HOOKED", "true")
+			exactly(t, s.Send(t, http.MethodGet, "/v1/environment", "", headers...), http.StatusOK, readiness, "PROCESSOR", s.Config.Processor.Info().Name, "BASE", s.URL, "HOOKED", "true")
 		}
 	})
 }
 
-const readiness = `{"success": true, "environment": "sandbox", "api_base_url": "BASE", "payment_processor": "fake",
+const readiness = `{"success": true, "environment": "sandbox", "api_base_url": "BASE", "payment_processor": "PROCESSOR",
 	"payment_processor_status": "configured",
 	"readiness": {"ready_for_api_calls": true, "webhook_destinations_configured": HOOKED}}`
 
@@ -163,7 +166,7 @@ func TestContract4WebhookDestinationsAreConfiguredOnceAUsableProviderHasOne(t *t
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				s.Configure(t, tt.file)
-				exactly(t, s.Send(t, http.MethodGet, "/v1/environment", ""), http.StatusOK, readiness, "BASE", s.URL, "HOOKED", tt.want)
+				exactly(t, s.Send(t, http.MethodGet, "/v1/environment", ""), http.StatusOK, readiness, "PROCESSOR", s.Config.Processor.Info().Name, "BASE", s.URL, "HOOKED", tt.want)
 			})
 		}
 		s.Configure(t, none)

@@ -15,7 +15,7 @@ func (p Program) overview(w io.Writer, group string) error {
 	fmt.Fprintf(&b, "usage: %s COMMAND [flags]\n\n", p.Name)
 	for _, cmd := range p.Commands {
 		if group == "" || strings.HasPrefix(cmd.Name, group+" ") {
-			fmt.Fprintf(&b, "  %-19s%s\n", cmd.Name, cmd.About)
+			fmt.Fprintf(&b, "  %-21s%s\n", cmd.Name, cmd.About)
 		}
 	}
 	fmt.Fprintf(&b, "\n%s COMMAND --help says more.\n", p.Name)

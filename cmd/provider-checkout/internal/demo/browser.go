@@ -24,32 +24,43 @@ type Browser struct{ session }
 // NewBrowser returns a browser over an HTTP client that prints nothing.
 func NewBrowser(client *http.Client) *Browser { return &Browser{session{http: client}} }
 
-// ErrThirdForm is what SetUp returns when the payer, who has sent both forms, is shown a form again: the service could
-// not ask the processor.
-var ErrThirdForm = errors.New("the setup page has a third form")
+// ErrOpenAgain is what SetUp returns when the payer, who has finished at the processor, is shown the setup page's form
+// again: the service could not ask the processor.
+var ErrOpenAgain = errors.New("the setup page is open again")
 
-// SetUp sets up a direct debit as a payer does: it opens the setup page, fills in and sends its form and the
-// processor's, and expects a page that asks for nothing more.
+// maxForms is how many forms a payer sends at most: the setup page's, and those of the processor.
+const maxForms = 8
+
+// SetUp sets up a direct debit as a payer does: it opens the setup page, fills in and sends each form that it is shown,
+// and expects a page of the service that asks for nothing more.
 func (b *Browser) SetUp(ctx context.Context, setupURL string) error {
 	p, err := b.Open(ctx, http.MethodGet, setupURL, nil)
-	for range 2 { // the setup page's form, and the processor's
-		if err != nil {
-			return err
-		}
-		if p.Form == nil {
+	first := p.Heading
+	for n := 0; n < maxForms && err == nil; n++ {
+		switch {
+		case p.Form == nil && n == 0:
 			return fmt.Errorf("page %q has no form", p.Heading)
+		case p.Form == nil:
+			return nil
+		case n > 1 && p.Heading == first:
+			return ErrOpenAgain
 		}
 		p, err = b.Open(ctx, http.MethodPost, p.Action, FillIn(p.Form))
 	}
-	if err == nil && p.Form != nil {
-		return ErrThirdForm
+	if err == nil {
+		err = fmt.Errorf("page %q is one form too many", p.Heading)
 	}
 	return err
 }
 
 // FillIn sets the fields that a payer types into, and keeps the other values of the form, including its boxes.
 func FillIn(form url.Values) url.Values {
-	for name, typed := range map[string]string{"account_holder_name": AccountHolder, "account_number": AccountNumber} {
+	typed := map[string]string{"account_holder_name": AccountHolder, "account_number": AccountNumber}
+	if form.Has("bank_code") { // GoCardless' page has a field for each part, of which the first takes the whole
+		typed = map[string]string{"account_holder_name": AccountHolder, "bank_code": AccountNumber,
+			"branch_code": "", "account_number": "", "account_number_suffix": ""}
+	}
+	for name, typed := range typed {
 		if form.Has(name) {
 			form.Set(name, typed)
 		}

@@ -18,10 +18,12 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/simulator"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -35,6 +37,7 @@ type Config struct {
 	Site      site.Config  // except Store, Secrets and Terms, which the demonstration sets
 	Providers []byte       // a provider file
 	Terms     []byte       // a file with the lender's terms
+	Simulate  bool         // GoCardless, and use it instead of the fake processor
 	Walk      bool         // run the scenario and end, rather than print the guide and serve
 
 	// IssueKey stores a new key of a provider and returns its text.
@@ -96,7 +99,30 @@ func run(ctx context.Context, cfg Config, path string) error {
 	}
 	cfg.Site.Registry, cfg.Site.Log = ops.NewRegistry(), log
 	cfg.Site.Metrics = ops.NewMetrics(cfg.Site.Registry)
-	s, err := site.New(cfg.Site)
+	if !cfg.Simulate {
+		return d.serveSite(ctx, cfg.Site, r, hooks, log)
+	}
+	gc, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	sim := simulator.Config{Listener: gc, BaseURL: cfg.Site.BaseURL, Log: log}
+	processor, err := gocardless.New(gocardless.Options{Environment: cfg.Site.Environment, Token: simulator.Token, URL: sim.URL()})
+	if err != nil {
+		return errors.Join(err, gc.Close())
+	}
+	cfg.Site.GoCardless = &site.GoCardless{Processor: processor, WebhookSecrets: [][]byte{[]byte(simulator.WebhookSecret)}}
+	simulating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- sim.Serve(simulating) }()
+	err = d.serveSite(ctx, cfg.Site, r, hooks, log)
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// serveSite puts the site together and serves it.
+func (d *demonstration) serveSite(ctx context.Context, c site.Config, r *receiver, hooks net.Listener, log *slog.Logger) error {
+	s, err := site.New(c)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,19 @@ func (s *scenario) setUp(ctx context.Context) error {
 	return (&Browser{s.session}).SetUp(ctx, s.created.Text("direct_debit.setup_url"))
 }
 
+// poll polls until the setup is complete: a processor that notifies does so in its own time.
 func (s *scenario) poll(ctx context.Context) error {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+		polled, err := s.call(ctx, http.MethodGet, s.path(), nil, http.StatusOK)
+		if err != nil || polled.At("direct_debit.setup_complete") == true {
+			break
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	_, err := s.call(ctx, http.MethodGet, s.path(), nil, http.StatusOK,
 		expectEqual("checkout.status", "direct_debit_setup_required"),
 		expectEqual("direct_debit.setup_complete", true),

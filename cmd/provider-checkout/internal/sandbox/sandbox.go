@@ -6,12 +6,15 @@ package sandbox
 import (
 	"bytes"
 	"crypto/rand"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
@@ -31,11 +34,14 @@ type Sandbox struct {
 	Store    site.Store
 	Config   service.Config // of the running service; another may be run beside it or after it
 	Options  httpapi.Options
-	Bank     *fakeprocessor.Processor
+	Mounted  map[string]http.Handler // by the processor
 	Clock    *Clock
 	Receiver *Receiver
 	Log      *Log
-	Keys     map[string]string // by provider code
+	Bank     *gocardlesstest.Simulator // where GoCardless is the processor
+	Keys     map[string]string         // by provider code
+
+	processor *gocardless.Processor
 }
 
 // New runs a service on a store until the test ends, with the providers of Providers and a key for each. The changes
@@ -85,12 +91,17 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 		t.Fatal(err)
 	}
 	log := httpserver.NewLog(s.Log)
-	s.Bank = fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: s.URL, Log: log, Now: s.Clock.Now})
+	bank := fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: s.URL, Log: log, Now: s.Clock.Now})
+	s.Mounted = map[string]http.Handler{fakeprocessor.Prefix: bank}
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: s.URL, Keyring: keyring, Store: store,
-		Processor: s.Bank, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
+		Processor: bank, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
 		Now: s.Clock.Now, Rand: rand.Reader,
 		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
+	over := OverGoCardless()
+	if over {
+		s.simulate(t, &c)
+	}
 	for _, change := range changes {
 		change(&c, &o)
 	}
@@ -99,7 +110,10 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Config.Handler = site.Handler(svc, s.Bank, o)
+	if over {
+		s.receive(t, svc, store)
+	}
+	server.Config.Handler = site.Handler(svc, s.Mounted, o)
 	server.Start()
 	t.Cleanup(server.Close)
 	return s

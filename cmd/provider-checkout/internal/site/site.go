@@ -6,15 +6,18 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/hostedpages"
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
@@ -31,6 +34,7 @@ import (
 // Store is what a site keeps its records in.
 type Store interface {
 	ports.Admin
+	ports.Notifications
 	fakeprocessor.Records
 }
 
@@ -40,6 +44,7 @@ type Config struct {
 	Secrets        [][]byte // of the operator, the newest first
 	Environment    catalogue.Environment
 	BaseURL        string
+	GoCardless     *GoCardless // the processor; the fake one if nil
 	SetupLifetime  time.Duration
 	Terms          agreement.Terms
 	AllowPrivate   bool // sends events to loopback and private addresses too
@@ -50,12 +55,20 @@ type Config struct {
 	Log            *slog.Logger
 }
 
+// GoCardless is the processor, and what verifies its notifications.
+type GoCardless struct {
+	Processor      *gocardless.Processor
+	WebhookSecrets [][]byte
+}
+
 // Site is the whole service on one store.
 type Site struct {
 	Service  *service.Service
 	Handler  http.Handler // of the public
 	Operator *ops.Handler
 	Log      *slog.Logger
+
+	background []func(context.Context)
 }
 
 // New assembles a site.
@@ -68,7 +81,14 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	bank := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: c.BaseURL, Log: c.Log, RateLimit: c.RateLimit})
+	mounted := make(map[string]http.Handler)
+	var processor ports.Processor
+	if c.GoCardless != nil {
+		processor = c.GoCardless.Processor
+	} else {
+		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: c.BaseURL, Log: c.Log, RateLimit: c.RateLimit})
+		processor, mounted[fakeprocessor.Prefix] = fake, fake
+	}
 	svc, err := service.New(service.Config{
 		Environment:   c.Environment,
 		BaseURL:       c.BaseURL,
@@ -76,7 +96,7 @@ func New(c Config) (*Site, error) {
 		Keyring:       keyring,
 		Terms:         c.Terms,
 		Store:         c.Store,
-		Processor:     bank,
+		Processor:     processor,
 		Printer:       printer,
 		Sender:        webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate}),
 		Now:           time.Now,
@@ -91,28 +111,59 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	public := Handler(svc, bank, httpapi.Options{
+	s := &Site{Service: svc, Operator: operator, Log: c.Log, background: []func(context.Context){svc.Run}}
+	if c.GoCardless != nil {
+		receiver, err := NewReceiver(svc, c.Store, *c.GoCardless, c.Log)
+		if err != nil {
+			return nil, err
+		}
+		mounted[gocardless.WebhookPath] = receiver
+		s.background = append(s.background, receiver.Run)
+	}
+	s.Handler = Handler(svc, mounted, httpapi.Options{
 		Log:            c.Log,
 		TrustedProxies: c.TrustedProxies,
 		RateLimit:      c.RateLimit,
 		Observe:        c.Metrics.ObserveRequest,
 	})
-	return &Site{svc, public, operator, c.Log}, nil
+	return s, nil
 }
 
-// Handler returns the public handler of a service: the API, its documentation, the payer's pages and the fake
-// processor's.
-func Handler(svc *service.Service, bank *fakeprocessor.Processor, o httpapi.Options) http.Handler {
-	o.Mount = map[string]http.Handler{
-		hostedpages.Prefix:   hostedpages.New(svc, hostedpages.Options{Log: o.Log, RateLimit: o.RateLimit, Now: o.Now}),
-		fakeprocessor.Prefix: bank,
-	}
+// NewReceiver returns the receiver of GoCardless' notifications for a service.
+func NewReceiver(svc *service.Service, records ports.Notifications, g GoCardless, log *slog.Logger) (*gocardless.Receiver, error) {
+	return gocardless.NewReceiver(gocardless.ReceiverOptions{
+		Processor:             g.Processor,
+		Secrets:               g.WebhookSecrets,
+		Records:               records,
+		RefreshBillingRequest: svc.RefreshBillingRequest,
+		RefreshMandate:        svc.RefreshMandate,
+		Report: func(ctx context.Context, err error) {
+			log.LogAttrs(ctx, slog.LevelWarn, "notification failed", slog.Any("error", err))
+		},
+		Now: time.Now,
+	})
+}
+
+// Handler returns everything that a service answers to the outside: the API, its documentation, the payer's pages and
+// what the processor has mounted.
+func Handler(svc *service.Service, mounted map[string]http.Handler, o httpapi.Options) http.Handler {
+	o.Mount = maps.Clone(mounted)
+	o.Mount[hostedpages.Prefix] = hostedpages.New(svc, hostedpages.Options{Log: o.Log, RateLimit: o.RateLimit, Now: o.Now})
 	return httpapi.New(svc, o)
 }
 
 // Serve answers on public, and to the operator on private unless that is nil. It does the background work until ctx
 // ends, and then drains.
 func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
-	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Service.Run,
+	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.run,
 		OperatorListener: private, Operator: s.Operator, OnDrain: s.Operator.Drain, Log: s.Log})
+}
+
+// run does the background work until ctx ends.
+func (s *Site) run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, work := range s.background {
+		all.Go(func() { work(ctx) })
+	}
+	all.Wait()
 }

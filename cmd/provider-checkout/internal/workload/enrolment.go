@@ -132,7 +132,7 @@ func (e *Enrolment) SetUp(ctx context.Context, c *Client) error {
 			continue
 		}
 		err = demo.NewBrowser(c.HTTP).SetUp(ctx, e.Created.String("direct_debit.setup_url"))
-		if err != nil && !errors.Is(err, demo.ErrThirdForm) {
+		if err != nil && !errors.Is(err, demo.ErrOpenAgain) {
 			return err
 		}
 		e.setUp = true

@@ -1,0 +1,85 @@
+package gocardless
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// reserved is the part of the budget, in percent, that each purpose leaves to those before it.
+var reserved = map[ports.Purpose]float64{ports.ForConfirm: 0, ports.ForPayer: 10, ports.ForNotification: 25, ports.ForPoll: 50}
+
+// errBudget is what a call gets that would take more of the account's rate limit than its purpose may.
+var errBudget = fmt.Errorf("the request budget is used up: %w", ports.ErrBusy)
+
+// budget keeps the process within the account's rate limit: a bucket that holds a sixth of a minute's requests, so that
+// a burst does not take what the rest of the minute needs.
+type budget struct {
+	now     func() time.Time
+	rate    float64 // tokens a second
+	size    float64
+	mu      sync.Mutex
+	tokens  float64
+	at      time.Time // of tokens
+	blocked time.Time // GoCardless has refused calls until then
+}
+
+func newBudget(perMinute int, now func() time.Time) *budget {
+	b := &budget{now: now, rate: float64(perMinute) / 60, size: max(float64(perMinute)/6, 1)}
+	b.tokens, b.at = b.size, now()
+	return b
+}
+
+// take takes a request out of the budget, and waits for one if ctx lasts until then.
+func (b *budget) take(ctx context.Context, p ports.Purpose) error {
+	for {
+		wait := b.tryTake(p)
+		if wait == 0 {
+			return nil
+		}
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !pause(ctx, wait) {
+			return errors.Join(errBudget, ctx.Err())
+		}
+	}
+}
+
+// tryTake takes a request and returns 0, or returns after how long there may be one.
+func (b *budget) tryTake(p ports.Purpose) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.now()
+	b.tokens = min(b.size, b.tokens+max(0, now.Sub(b.at).Seconds())*b.rate)
+	b.at = now
+	// A confirm tries even while other calls are refused: the limit may have been another process's doing, and is over
+	// sooner than announced.
+	if p != ports.ForConfirm && now.Before(b.blocked) {
+		return b.blocked.Sub(now)
+	}
+	need := 1 + b.size*reserved[p]/100
+	if b.tokens >= min(need, b.size) {
+		b.tokens--
+		return 0
+	}
+	return time.Duration((min(need, b.size) - b.tokens) / b.rate * float64(time.Second))
+}
+
+// observe learns from an answer how much of the account's limit is left, which other processes use too.
+func (b *budget) observe(h http.Header, status int, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if remaining, err := strconv.Atoi(h.Get("RateLimit-Remaining")); err == nil && remaining >= 0 {
+		b.tokens = min(b.tokens, float64(remaining))
+	}
+	if until := retryAfter(h); status == http.StatusTooManyRequests && until.After(now) {
+		b.blocked = until
+		if longest := now.Add(time.Minute); b.blocked.After(longest) {
+			b.blocked = longest
+		}
+	}
+}

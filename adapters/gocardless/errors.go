@@ -1,0 +1,172 @@
+package gocardless
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+var errNotURL = errors.New("the address is not a URL")
+
+// transportError is a call whose outcome is unknown: it may have taken effect.
+type transportError struct{ cause error }
+
+func (e *transportError) Error() string { return e.cause.Error() }
+func (e *transportError) Unwrap() error { return e.cause }
+
+// cause returns why a request failed, without the URL that the error of net/http repeats.
+func cause(ctx context.Context, err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	var dns *net.DNSError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &dns):
+		return errors.New("the host has no address")
+	}
+	return err
+}
+
+// apiError is an answer that is no success. It repeats GoCardless' own words for the kind of the error, never a message
+// or a value, which may be a payer's.
+type apiError struct {
+	status      int
+	kind        string   // "validation_failed", or the whole error where that is a string
+	reasons     []string // of its parts, with the field's name where there is one
+	requestID   string   // for GoCardless' support
+	conflicting string   // the id of the resource that the idempotency key made before
+	retryAfter  time.Time
+}
+
+func newAPIError(resp *http.Response, body []byte) error {
+	e := &apiError{status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
+	var w errorWire
+	if json.Unmarshal(body, &w) != nil {
+		return e
+	}
+	var word string
+	if json.Unmarshal(w.Error, &word) == nil {
+		e.kind = plain(word)
+		return e
+	}
+	var details errorDetailsWire
+	if json.Unmarshal(w.Error, &details) != nil {
+		return e
+	}
+	e.kind, e.requestID = plain(details.Type), plain(details.RequestID)
+	for _, part := range details.Errors {
+		if reason := strings.TrimSpace(plain(part.Field) + " " + plain(part.Reason)); reason != "" && len(e.reasons) < maxReasons {
+			e.reasons = append(e.reasons, reason)
+		}
+		if part.Reason == "idempotent_creation_conflict" {
+			e.conflicting = plain(part.Links.Conflicting)
+		}
+	}
+	return e
+}
+
+const maxReasons = 10
+
+// plain returns a text that is a word of an API, or "": what is logged is not for the sender to choose.
+func plain(text string) string {
+	const maxWord = 100
+	if len(text) > maxWord || strings.ContainsFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
+	}) {
+		return ""
+	}
+	return text
+}
+
+func (e *apiError) Error() string {
+	text := fmt.Sprintf("GoCardless answered %d", e.status)
+	if e.kind != "" {
+		text += " " + e.kind
+	}
+	if len(e.reasons) > 0 {
+		text += " (" + strings.Join(e.reasons, ", ") + ")"
+	}
+	if e.requestID != "" {
+		text += ", request " + e.requestID
+	}
+	return text
+}
+
+// Is reports whether the error means what a port's error means.
+func (e *apiError) Is(target error) bool {
+	switch target {
+	case ports.ErrNotFound:
+		return e.status == http.StatusNotFound
+	case ports.ErrBusy:
+		return e.status == http.StatusTooManyRequests
+	}
+	return false
+}
+
+// retryAfter returns when GoCardless wants to be asked again: Retry-After in seconds or as a date, or RateLimit-Reset,
+// which is a date.
+func retryAfter(h http.Header) time.Time {
+	date, _ := http.ParseTime(h.Get("Date"))
+	for _, name := range []string{"Retry-After", "RateLimit-Reset"} {
+		value := h.Get(name)
+		if at, err := http.ParseTime(value); err == nil {
+			return at
+		}
+		if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 && seconds <= 3600 && !date.IsZero() {
+			return date.Add(time.Duration(seconds) * time.Second)
+		}
+	}
+	return time.Time{}
+}
+
+// Pauses between the attempts of a call double from the first.
+const firstPause = 100 * time.Millisecond
+
+// retry returns how long to wait before a call is sent again, and whether it is. A confirm does not wait as long as a
+// refusal for the rate limit says: other processes' share of it may come back sooner.
+func (c *client) retry(call call, err error, attempt int) (wait time.Duration, again bool) {
+	if err == nil || attempt >= maxAttempts {
+		return 0, false
+	}
+	wait = jitter(c.rand, firstPause<<(attempt-1))
+	var refused *apiError
+	var lost *transportError
+	switch {
+	case errors.As(err, &lost):
+		return wait, true
+	case !errors.As(err, &refused):
+		return 0, false
+	case refused.status == http.StatusTooManyRequests && call.purpose != ports.ForConfirm:
+		return wait + max(0, refused.retryAfter.Sub(c.now())), true
+	case refused.status == http.StatusTooManyRequests:
+		return wait, true
+	}
+	return wait, refused.status >= 500
+}
+
+// jitter returns from half of d to the whole of it, so that processes which failed together do not come back together.
+func jitter(random io.Reader, d time.Duration) time.Duration {
+	var entropy [8]byte
+	if d <= 0 {
+		return 0
+	}
+	if _, err := io.ReadFull(random, entropy[:]); err != nil {
+		return d
+	}
+	half := d / 2
+	return half + time.Duration(binary.BigEndian.Uint64(entropy[:])%uint64(half+1))
+}

@@ -1,0 +1,259 @@
+// Package gocardless is the direct debit payment processor GoCardless (API 2015-07-06), for BECS NZ: a payer's setup is a
+// billing request with a mandate request, which the payer fulfils on GoCardless' own page. It uses no SDK.
+//
+// The idempotency key of a billing request is the natural key of the enrolment and its try, so a call whose answer was
+// lost finds what it made. What a notification says is never believed: the processor looks at the resource.
+package gocardless
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Hosts of the API, and origins of the pages that payers are sent to.
+const (
+	liveAPI      = "https://api.gocardless.com"
+	sandboxAPI   = "https://api-sandbox.gocardless.com"
+	livePages    = "https://pay.gocardless.com"
+	sandboxPages = "https://pay-sandbox.gocardless.com"
+)
+
+// Options is how the processor is reached. Environment and Token are required.
+type Options struct {
+	Environment catalogue.Environment
+	Token       string // the access token, which needs read and write access
+	// URL is the base of the API: that of GoCardless for the environment if empty. In the sandbox it may be a loopback
+	// address over plain http; the payer's pages are then expected on its origin.
+	URL string
+	// PageOrigins are the origins of the payer's pages, where they are others than GoCardless' usual.
+	PageOrigins []string
+	// RequestsPerMinute is the account's rate limit, which all processes that use it share; 1000 if 0. This process takes
+	// no more, and leaves room for confirms first.
+	RequestsPerMinute int
+
+	Transport http.RoundTripper // http.DefaultTransport's settings if nil
+	Now       func() time.Time  // time.Now if nil
+	Rand      io.Reader         // crypto/rand.Reader if nil
+}
+
+// Processor implements ports.Processor. It is safe for concurrent use.
+type Processor struct {
+	info      ports.ProcessorInfo
+	client    *client
+	creditors creditorCache
+}
+
+var _ ports.Processor = (*Processor)(nil)
+
+// New returns a processor. Its error names everything that is wrong with the options.
+func New(o Options) (*Processor, error) {
+	o = o.complete()
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("gocardless: %w", err)
+	}
+	return &Processor{
+		info: ports.ProcessorInfo{Name: "gocardless", Environment: o.Environment, PageOrigins: o.PageOrigins,
+			Notifies: true},
+		client: newClient(o),
+	}, nil
+}
+
+func (o Options) complete() Options {
+	if o.URL == "" {
+		o.URL = sandboxAPI
+		if o.Environment == catalogue.Production {
+			o.URL = liveAPI
+		}
+	}
+	o.URL = strings.TrimRight(o.URL, "/")
+	if len(o.PageOrigins) == 0 {
+		o.PageOrigins = []string{pagesOf(o.URL)}
+	}
+	if o.RequestsPerMinute == 0 {
+		o.RequestsPerMinute = 1000
+	}
+	if o.Transport == nil {
+		o.Transport = newTransport()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	return o
+}
+
+// pagesOf returns the origin of the payer's pages that belong to an API.
+func pagesOf(api string) string {
+	switch api {
+	case liveAPI:
+		return livePages
+	case sandboxAPI:
+		return sandboxPages
+	}
+	if u, err := url.Parse(api); err == nil {
+		return u.Scheme + "://" + u.Host
+	}
+	return api
+}
+
+// check returns everything that is wrong with complete options.
+func (o Options) check() error {
+	var reasons []error
+	if !o.Environment.Valid() {
+		reasons = append(reasons, fmt.Errorf("environment %q is neither sandbox nor production", o.Environment))
+	}
+	switch {
+	case o.Token == "":
+		reasons = append(reasons, errors.New("the access token is missing"))
+	case strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		reasons = append(reasons, errors.New("the access token has a character that no token has"))
+	}
+	if o.RequestsPerMinute < 0 {
+		reasons = append(reasons, fmt.Errorf("%d requests a minute are too few", o.RequestsPerMinute))
+	}
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		reasons = append(reasons, fmt.Errorf("the URL of the API, %q, is not a scheme and a host", o.URL))
+	case o.Environment == catalogue.Production && o.URL == sandboxAPI:
+		reasons = append(reasons, errors.New("production is refused on the sandbox host "+sandboxAPI))
+	case o.Environment == catalogue.Sandbox && o.URL == liveAPI:
+		reasons = append(reasons, errors.New("the sandbox is refused on the live host "+liveAPI))
+	case u.Scheme == "https", u.Scheme == "http" && o.Environment == catalogue.Sandbox && loopback(u.Hostname()):
+	default:
+		reasons = append(reasons, fmt.Errorf("the URL of the API, %q, must be https", o.URL))
+	}
+	return errors.Join(reasons...)
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// Info implements ports.Processor.
+func (p *Processor) Info() ports.ProcessorInfo {
+	info := p.info
+	info.PageOrigins = slices.Clone(info.PageOrigins)
+	return info
+}
+
+// Begin implements ports.Processor: it makes the billing request, or finds it by its key, and makes a new flow of it,
+// which opens for seven days. Where the payer has finished meanwhile there is no flow any more, and the payer goes back
+// to the return URL.
+func (p *Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
+	request, err := p.billingRequest(ctx, start)
+	if err != nil {
+		return ports.BillingRequest{}, err
+	}
+	if request.Status != checkout.BillingPending {
+		return ports.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
+	}
+	page, err := p.flow(ctx, request.ID, start)
+	if err != nil {
+		return ports.BillingRequest{}, fmt.Errorf("make a flow of billing request %s: %w", request.ID, err)
+	}
+	return ports.BillingRequest{ID: request.ID, URL: page}, nil
+}
+
+// billingRequest makes the billing request of a start, or finds the one with its key.
+func (p *Processor) billingRequest(ctx context.Context, start ports.SetupStart) (billingRequestWire, error) {
+	made, err := p.client.createBillingRequest(ctx, start)
+	var conflict *apiError
+	if errors.As(err, &conflict) && conflict.conflicting != "" {
+		made, err = p.client.billingRequest(ctx, ports.ForPayer, conflict.conflicting)
+	}
+	if err != nil {
+		return made, fmt.Errorf("make the billing request of %s: %w", start.CheckoutID, err)
+	}
+	if made.Metadata[metaCheckout] != start.CheckoutID || made.Metadata[metaKey] != start.Key {
+		return made, fmt.Errorf("billing request %s, found by the key of %s, is another's", made.ID, start.CheckoutID)
+	}
+	return made, nil
+}
+
+// flow returns the address of a new flow, on one of the origins that the setup page's form may lead to.
+func (p *Processor) flow(ctx context.Context, request string, start ports.SetupStart) (string, error) {
+	made, err := p.client.createFlow(ctx, request, start)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(made.AuthorisationURL)
+	if err != nil || !slices.Contains(p.info.PageOrigins, u.Scheme+"://"+u.Host) {
+		return "", fmt.Errorf("flow %s is on none of the origins %s", made.ID, strings.Join(p.info.PageOrigins, " "))
+	}
+	return made.AuthorisationURL, nil
+}
+
+// Observe implements ports.Processor.
+func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+	setup := q.Setup
+	seen := setup.Observation
+	if !fulfilled(seen) {
+		request, err := p.client.billingRequest(ctx, q.Purpose, setup.BillingRequestID)
+		if err != nil {
+			return checkout.Observation{}, err
+		}
+		seen = request.observation()
+		if seen.MandateID == "" {
+			return seen, nil
+		}
+	}
+	mandate, err := p.mandate(ctx, q.Purpose, seen.MandateID)
+	if err != nil {
+		return checkout.Observation{}, err
+	}
+	if seen.CompletedAt.IsZero() {
+		if seen.CompletedAt, err = p.completedAt(ctx, q, mandate); err != nil {
+			return checkout.Observation{}, err
+		}
+	}
+	return mandate.onto(seen), nil
+}
+
+// fulfilled reports whether everything is known of a setup but how its mandate stands now.
+func fulfilled(seen checkout.Observation) bool {
+	return seen.BillingRequest == checkout.BillingFulfilled && seen.MandateID != "" && seen.AccountHolder != "" && !seen.CompletedAt.IsZero()
+}
+
+// maxReplacements bounds how many mandates that replaced one another are followed.
+const maxReplacements = 5
+
+// mandate returns the mandate with this id, or the one that has replaced it.
+func (p *Processor) mandate(ctx context.Context, purpose ports.Purpose, id string) (mandateWire, error) {
+	for range maxReplacements {
+		mandate, err := p.client.mandate(ctx, purpose, id)
+		if err != nil || mandate.Links.NewMandate == "" {
+			return mandate, err
+		}
+		id = mandate.Links.NewMandate
+	}
+	return mandateWire{}, fmt.Errorf("mandate %s is one of more than %d that replaced each other", id, maxReplacements)
+}
+
+// completedAt returns when a billing request was fulfilled: the time of the event that says so, or else of the mandate.
+func (p *Processor) completedAt(ctx context.Context, q ports.SetupQuery, mandate mandateWire) (time.Time, error) {
+	at, err := p.client.fulfilledAt(ctx, q.Purpose, q.Setup.BillingRequestID)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if at.IsZero() {
+		at = mandate.CreatedAt
+	}
+	return at.UTC().Truncate(time.Millisecond), nil
+}

@@ -1,0 +1,214 @@
+package gocardlesstest_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// events returns one field of the events that a query finds.
+func (b *bench) events(query, field string) (values []string) {
+	b.Helper()
+	return eventFields(b.ok(200, "GET", "/events?"+query, ""), field)
+}
+
+func eventFields(got reply, field string) (values []string) {
+	entries, _ := got.at("events").([]any)
+	for _, e := range entries {
+		values = append(values, reply{body: e.(object)}.text(field))
+	}
+	return values
+}
+
+func TestEventsOfABillingRequestAreNewestFirst(t *testing.T) {
+	b := newBench(t)
+	id := b.fulfilled().text("billing_requests.id")
+	want := []string{"fulfilled", "payer_details_confirmed", "collect_bank_account", "collect_customer_details", "created"}
+	if got := b.events("billing_request="+id, "action"); !slices.Equal(got, want) {
+		t.Errorf("actions = %v, want %v", got, want)
+	}
+	if got := b.events("resource_type=mandates", "action"); !slices.Equal(got, []string{"created"}) {
+		t.Errorf("actions of mandates = %v, want created", got)
+	}
+}
+
+func TestEventSaysWhatHappenedToWhat(t *testing.T) {
+	b := newBench(t)
+	request := b.fulfilled()
+	id, mandate := request.text("billing_requests.id"), request.text("billing_requests.links.mandate_request_mandate")
+	if err := b.sim.MoveMandate(mandate, "failed", "DISHONOUR-AC04"); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]map[string]any{
+		"action=fulfilled": {"resource_type": "billing_requests", "links.billing_request": id, "links.mandate_request_mandate": mandate,
+			"links.customer":              request.at("billing_requests.links.customer"),
+			"links.customer_bank_account": request.at("billing_requests.links.customer_bank_account"),
+			"details.cause":               "billing_request_fulfilled", "resource_metadata.checkout_id": "CHK1"},
+		"action=failed": {"resource_type": "mandates", "links.mandate": mandate, "details.origin": "bank", "details.scheme": "becs_nz",
+			"details.cause": "bank_account_closed", "details.reason_code": "DISHONOUR-AC04", "resource_metadata.checkout_id": "CHK1"},
+		"resource_type=mandates&action=created": {"details.origin": "api", "details.reason_code": nil, "created_at": "2027-02-01T00:00:00.000Z"},
+	} {
+		got := b.ok(200, "GET", "/events?"+query, "")
+		for path, value := range want {
+			if at := got.at("events.0." + path); at != value {
+				t.Errorf("%s: %s = %v, want %v", query, path, at, value)
+			}
+		}
+		found := b.ok(200, "GET", "/events/"+got.text("events.0.id"), "")
+		if found.text("events.id") != got.text("events.0.id") || !strings.HasPrefix(found.text("events.id"), "EV") {
+			t.Errorf("GET of the event = %s, want it", found.raw)
+		}
+	}
+}
+
+func TestEventsArePaged(t *testing.T) {
+	b := newBench(t)
+	for range 3 {
+		b.fulfilled()
+	}
+	all := b.events("limit=500", "id")
+	if len(all) != 18 {
+		t.Fatalf("%d events, want 18", len(all))
+	}
+	for _, limit := range []string{"1", "5", "18"} {
+		var walked []string
+		for cursor := ""; ; {
+			got := b.ok(200, "GET", "/events?limit="+limit+"&after="+cursor, "")
+			walked = append(walked, eventFields(got, "id")...)
+			if cursor = got.text("meta.cursors.after"); cursor == "" {
+				break
+			}
+		}
+		if !slices.Equal(walked, all) {
+			t.Errorf("limit %s: walked back over %v, want %v", limit, walked, all)
+		}
+		walked = nil
+		for cursor := all[len(all)-1]; cursor != ""; {
+			got := b.ok(200, "GET", "/events?limit="+limit+"&before="+cursor, "")
+			walked = append(eventFields(got, "id"), walked...)
+			cursor = got.text("meta.cursors.before")
+		}
+		if want := all[:len(all)-1]; !slices.Equal(walked, want) {
+			t.Errorf("limit %s: walked forward over %v, want %v", limit, walked, want)
+		}
+	}
+	b.fulfilled()
+	if got := b.events("before="+all[0], "id"); len(got) != 6 || slices.Contains(got, all[0]) {
+		t.Errorf("newer than the newest of before: %v, want 6", got)
+	}
+	if got := b.events("limit=2&before="+all[17], "id"); !slices.Equal(got, all[15:17]) {
+		t.Errorf("just newer than the oldest: %v, want %v", got, all[15:17])
+	}
+}
+
+func TestFiftyEventsComeUnlessMoreAreAskedFor(t *testing.T) {
+	b := newBench(t)
+	for range 9 {
+		b.fulfilled() // 6 events each
+	}
+	for query, want := range map[string]int{"": 50, "limit=500": 54, "limit=51": 51} {
+		if got := b.events(query, "id"); len(got) != want {
+			t.Errorf("%q: %d events, want %d", query, len(got), want)
+		}
+	}
+}
+
+func TestEventsAreFoundByTime(t *testing.T) {
+	b := newBench(t)
+	b.newRequest()
+	b.sim.Advance(time.Minute)
+	b.newRequest()
+	at := url.QueryEscape("2027-02-01T00:01:00.000Z")
+	for query, want := range map[string]int{
+		"created_at[gt]=" + at: 0, "created_at[gte]=" + at: 1, "created_at[lt]=" + at: 1, "created_at[lte]=" + at: 2,
+		"created_at%5Bgte%5D=" + url.QueryEscape("2027-02-01T13:00:00+13:00"): 2,
+		"created_at[gte]=" + at + "&created_at[lt]=" + at:                     0,
+	} {
+		if got := b.events(query, "id"); len(got) != want {
+			t.Errorf("%s: %d events, want %d", query, len(got), want)
+		}
+	}
+}
+
+func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
+	b := newBench(t)
+	for _, tt := range []struct{ query, reason string }{
+		{"limit=0", "invalid_filters"}, {"limit=501", "invalid_filters"}, {"limit=x", "invalid_filters"},
+		{"limit=1&limit=2", "invalid_filters"}, {"colour=red", "invalid_filters"}, {"after=EV1", "invalid_cursor"},
+		{"before=EV1", "invalid_cursor"}, {"after=EV1&before=EV2", "invalid_filters"}, {"created_at[gt]=yesterday", "invalid_filters"},
+	} {
+		checkError(t, tt.query, b.call("GET", "/events?"+tt.query, ""), 400, "invalid_api_usage", tt.reason)
+	}
+}
+
+func TestACursorKeepsItsPlaceWhateverIsLookedFor(t *testing.T) {
+	b := newBench(t)
+	b.fulfilled()
+	newest := b.events("limit=1", "id")[0]
+	b.fulfilled()
+	got := b.events("resource_type=mandates&before="+newest, "action")
+	if !slices.Equal(got, []string{"created"}) {
+		t.Errorf("events of mandates since then = %v, want one", got)
+	}
+}
+
+func TestBillingRequestsAreListed(t *testing.T) {
+	b := newBench(t)
+	open, done := b.newRequest(), b.fulfilled().text("billing_requests.id")
+	for query, want := range map[string]string{"": done, "status=pending": open, "limit=1&after=" + done: open} {
+		if got := b.ok(200, "GET", "/billing_requests?"+query, ""); got.text("billing_requests.0.id") != want {
+			t.Errorf("%q: %s, want %s first", query, got.raw, want)
+		}
+	}
+}
+
+func TestScenarios(t *testing.T) {
+	run := func(b *bench, name, resource string) reply {
+		return b.call("POST", "/scenario_simulators/"+name+"/actions/run", `{"data":{"links":{"resource":"`+resource+`"}}}`)
+	}
+	for name, want := range map[string]string{
+		"mandate_activated": "active", "mandate_failed": "failed", "mandate_cancelled": "cancelled", "mandate_expired": "expired",
+		"mandate_blocked": "blocked", "mandate_suspended_by_payer": "suspended_by_payer", "mandate_transferred": "pending_submission",
+		"mandate_customer_approval_granted": "pending_submission",
+	} {
+		b := newBench(t)
+		id := b.fulfilled().text("billing_requests.links.mandate_request_mandate")
+		if got := run(b, name, id); got.status != 200 || got.text("scenario_simulators.id") != name {
+			t.Errorf("%s = %d %s", name, got.status, got.raw)
+		}
+		if got := b.ok(200, "GET", "/mandates/"+id, "").text("mandates.status"); got != want {
+			t.Errorf("%s: mandate is %s, want %s", name, got, want)
+		}
+	}
+	b := newBench(t)
+	id := b.newRequest()
+	if got := run(b, "billing_request_fulfilled", id); got.status != 200 {
+		t.Errorf("billing_request_fulfilled = %d %s", got.status, got.raw)
+	}
+	got := b.ok(200, "GET", "/billing_requests/"+id, "")
+	if got.text("billing_requests.status") != "fulfilled" || got.text("billing_requests.links.mandate_request_mandate") == "" {
+		t.Errorf("%s, want it fulfilled", got.raw)
+	}
+	checkError(t, "again", run(b, "billing_request_fulfilled", id), 422, "invalid_state", "resource_in_wrong_state")
+	checkError(t, "an unknown scenario", run(b, "rain", id), 404, "invalid_api_usage", "resource_not_found")
+	checkError(t, "an unknown mandate", run(b, "mandate_failed", "MD1"), 404, "invalid_api_usage", "resource_not_found")
+}
+
+func TestMandatesAreCancelledAndReinstated(t *testing.T) {
+	b := newBench(t)
+	id := b.fulfilled().text("billing_requests.links.mandate_request_mandate")
+	act := func(action string) reply { return b.call("POST", "/mandates/"+id+"/actions/"+action, `{"data":{}}`) }
+	checkError(t, "reinstate a living one", act("reinstate"), 422, "invalid_state", "mandate_not_reinstated")
+	if got := act("cancel"); got.text("mandates.status") != "cancelled" || got.at("mandates.next_possible_charge_date") != nil {
+		t.Errorf("cancel = %s", got.raw)
+	}
+	checkError(t, "cancel a dead one", act("cancel"), 422, "invalid_state", "mandate_not_cancelled")
+	if got := act("reinstate"); got.text("mandates.status") != "pending_submission" {
+		t.Errorf("reinstate = %s", got.raw)
+	}
+	if got := b.events("mandate="+id, "action"); !slices.Equal(got, []string{"reinstated", "cancelled", "created"}) {
+		t.Errorf("events = %v", got)
+	}
+}

@@ -1,0 +1,228 @@
+package gocardlesstest
+
+import (
+	"embed"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+)
+
+//go:embed *.html flow.css
+var files embed.FS
+
+// pages serves the hosted page of a flow: the payer's details, the account, a look at both, and the confirmation.
+type pages struct {
+	sim     *Simulator
+	site    *web.Site
+	handler http.Handler
+}
+
+func newPages(s *Simulator) pages {
+	shared := web.Options{Log: s.options.Log, BaseURL: s.options.PublicURL, Now: s.Now}.Complete()
+	p := pages{sim: s, site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files})}
+	p.handler = web.Wrap(shared, web.Compress(http.HandlerFunc(p.route)), p.site.Broken)
+	return p
+}
+
+// ServeHTTP implements http.Handler.
+func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+
+func (p pages) route(w http.ResponseWriter, r *http.Request) {
+	rest, ok := strings.CutPrefix(r.URL.Path, flowPath)
+	if !ok {
+		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.site.Asset})
+		return
+	}
+	id, step, _ := strings.Cut(rest, "/")
+	r.SetPathValue("flow", id)
+	handlers, ok := map[string]web.Handlers{
+		"":        {http.MethodGet: p.showDetails},
+		"details": {http.MethodGet: p.showDetails, http.MethodPost: p.takeDetails},
+		"account": {http.MethodGet: p.showAccount, http.MethodPost: p.takeAccount},
+		"check":   {http.MethodGet: p.showCheck, http.MethodPost: p.confirm},
+		"exit":    {http.MethodPost: p.exit},
+	}[step]
+	if !ok {
+		p.site.NotFound(w, r)
+		return
+	}
+	p.site.Serve(w, r, flowPath+"{id}/"+step, handlers)
+}
+
+// visit is a payer's request: copies of the flow and its billing request, as they were when it came.
+type visit struct {
+	flow    flow
+	request billingRequest
+	payee   string // the creditor's name
+	problem string // why there is nothing to fill in: one of the keys of closedPages, or ""
+}
+
+// at returns the address of a step.
+func (v visit) at(step string) string { return flowPath + v.flow.id + "/" + step }
+
+// formsTo lists the origins to which the page's forms lead in the end.
+func (v visit) formsTo() []string {
+	var origins []string
+	for _, address := range []string{v.flow.redirectURI, v.flow.exitURI} {
+		if origin := originOf(address); origin != "" && !slices.Contains(origins, origin) {
+			origins = append(origins, origin)
+		}
+	}
+	return origins
+}
+
+// originOf returns the origin of an address, or "" where there is none that a policy can name.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || strings.Trim(u.Host, hostCharacters) != "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// hostCharacters are those of host names, addresses and ports. Others might end a directive of the page's policy.
+const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]_"
+
+// open returns the flow that the address names. It answers the request itself, and ok is false, where there is none or
+// nothing is left to fill in.
+func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
+	v, found := p.sim.look(r.PathValue("flow"), r.Method == http.MethodGet)
+	switch {
+	case !found:
+		p.site.NotFound(w, r)
+	case v.problem != "":
+		p.closed(w, r, v)
+	default:
+		return v, true
+	}
+	return v, false
+}
+
+// look returns a flow as a payer finds it. The first visit of a page is an event.
+func (s *Simulator) look(id string, visited bool) (v visit, found bool) {
+	s.do(func(state *state, now time.Time) {
+		f, ok := state.flows[id]
+		if !ok {
+			return
+		}
+		found = true
+		b := state.requests[f.request]
+		if v.problem = problemOf(f, b, now); v.problem == "" && visited && !f.visited {
+			f.visited = true
+			state.happened(now, b, "flow_visited", cause{origin: byPayer, flow: f.id})
+		}
+		creditor, _ := state.creditor(b.creditor)
+		v.flow, v.request, v.payee = *f, *b, creditor.Name
+	})
+	return v, found
+}
+
+// change lets a payer change the billing request of a flow, and reports whether there was still something to change.
+func (s *Simulator) change(id string, how func(state *state, now time.Time, f *flow, b *billingRequest)) (problem string) {
+	s.do(func(state *state, now time.Time) {
+		f := state.flows[id]
+		b := state.requests[f.request]
+		if problem = problemOf(f, b, now); problem == "" {
+			how(state, now, f, b)
+		}
+	})
+	return problem
+}
+
+// Why a flow cannot be filled in.
+const (
+	flowDone      = "done"
+	flowCancelled = "cancelled"
+	flowExpired   = "expired"
+	flowBlocked   = "blocked"
+	flowLeft      = "left" // by the payer, who has no address to go to
+)
+
+// problemOf returns why a flow cannot be filled in, or "".
+func problemOf(f *flow, b *billingRequest, now time.Time) string {
+	switch {
+	case b.status == requestCancelled:
+		return flowCancelled
+	case b.status != requestPending:
+		return flowDone
+	case b.blocked:
+		return flowBlocked
+	case !now.Before(f.expires):
+		return flowExpired
+	}
+	return ""
+}
+
+// closedPage is what a payer reads where there is nothing to fill in.
+type closedPage struct {
+	status      int
+	Title, Text string
+}
+
+var closedPages = map[string]closedPage{
+	flowDone:      {http.StatusOK, "We have your details", "There is nothing more to do here."},
+	flowCancelled: {http.StatusGone, "This direct debit was cancelled", "It can no longer be set up. No money will be collected."},
+	flowExpired:   {http.StatusGone, "This page has expired", "Go back and start again to get a new one. No money will be collected."},
+	flowBlocked: {http.StatusForbidden, "This service is not available where you are",
+		"Direct debits can be set up from New Zealand only. Try again tomorrow, from a New Zealand connection."},
+	flowLeft: {http.StatusOK, "You have left the setup", "Nothing was set up. You can close this page."},
+}
+
+// closed shows the page of a flow that cannot be filled in, with the way back.
+func (p pages) closed(w http.ResponseWriter, r *http.Request, v visit) {
+	page := closedPages[v.problem]
+	back := v.flow.exitURI
+	if v.problem == flowDone && v.flow.redirectURI != "" {
+		back = v.flow.redirectURI
+	}
+	p.show(w, r, "closed.html", page.status, page.Title, v, struct {
+		closedPage
+		Payee, Back string
+	}{page, v.payee, back})
+}
+
+// show shows a page of a visit.
+func (p pages) show(w http.ResponseWriter, r *http.Request, name string, status int, title string, v visit, data any) {
+	p.site.Show(w, r, name, web.View{Status: status, Title: title, Brand: "GoCardless simulator", Sandbox: true,
+		Styles: []string{p.site.Path(assetsPath + "flow.css")}, FormsTo: v.formsTo(), Data: data})
+}
+
+// shown is what all pages with a form have in common.
+type shown struct {
+	Payee, Action, Exit string
+	Description         string
+}
+
+// shown returns what the page of a step shows; the exit is "" where there is no address to go to.
+func (v visit) shown(step string) shown {
+	s := shown{Payee: v.payee, Action: v.at(step), Description: v.request.description}
+	if v.flow.exitURI != "" {
+		s.Exit = v.at("exit")
+	}
+	return s
+}
+
+// exit lets the payer leave.
+func (p pages) exit(w http.ResponseWriter, r *http.Request) {
+	if _, ok := p.site.ReadForm(w, r); !ok {
+		return
+	}
+	v, found := p.sim.look(r.PathValue("flow"), false)
+	if !found {
+		p.site.NotFound(w, r)
+		return
+	}
+	p.sim.change(v.flow.id, func(state *state, now time.Time, f *flow, b *billingRequest) {
+		state.happened(now, b, "flow_exited", cause{origin: byPayer, flow: f.id})
+	})
+	if v.flow.exitURI == "" {
+		v.problem = flowLeft
+		p.closed(w, r, v)
+		return
+	}
+	p.site.Redirect(w, r, v.flow.exitURI)
+}

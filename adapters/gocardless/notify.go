@@ -1,0 +1,180 @@
+package gocardless
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// WebhookPath is where GoCardless sends its notifications, for httpapi.Options.Mount.
+const WebhookPath = "/processor/gocardless/webhooks"
+
+// The bounds of one notification.
+const (
+	maxNotification = 2 << 20 // bytes; 250 events are a quarter of it
+	maxEvents       = 1000
+	keepTimeout     = 5 * time.Second // GoCardless waits for ten
+
+	statusBadSignature = 498 // GoCardless' own
+)
+
+// ReceiverOptions is what a receiver of notifications needs. Every field is required.
+type ReceiverOptions struct {
+	Processor *Processor
+	Secrets   [][]byte // of the webhook endpoint; while it is rotated, the old one too
+	Records   ports.Notifications
+	// Refresh looks at the checkout with this billing request or mandate: Service.RefreshBillingRequest and
+	// Service.RefreshMandate.
+	RefreshBillingRequest, RefreshMandate func(ctx context.Context, id string) (checkout.Checkout, error)
+	Report                                func(ctx context.Context, err error) // called with what failed in the background
+	Now                                   func() time.Time
+}
+
+// Receiver takes GoCardless' notifications and has the checkouts looked at that they are about. It is the handler of
+// WebhookPath; Run is its background work.
+type Receiver struct {
+	ReceiverOptions
+	fresh   chan []ports.Notification
+	reading chan struct{} // one for each body that is being read
+}
+
+// NewReceiver returns a receiver.
+func NewReceiver(o ReceiverOptions) (*Receiver, error) {
+	switch {
+	case o.Processor == nil, o.Records == nil, o.RefreshBillingRequest == nil, o.RefreshMandate == nil, o.Report == nil, o.Now == nil:
+		return nil, errors.New("gocardless: a field of ReceiverOptions is missing")
+	case len(o.Secrets) == 0:
+		return nil, errors.New("gocardless: the webhook secret is missing")
+	}
+	for _, secret := range o.Secrets {
+		if len(secret) < minSecret {
+			return nil, fmt.Errorf("gocardless: a webhook secret has fewer than %d bytes", minSecret)
+		}
+	}
+	return &Receiver{ReceiverOptions: o, fresh: make(chan []ports.Notification, maxWaiting),
+		reading: make(chan struct{}, maxReading)}, nil
+}
+
+const (
+	minSecret  = 16
+	maxReading = 32  // bodies at once: they bound the memory that strangers can take
+	maxWaiting = 256 // notifications in memory that wait to be handled; the sweep finds the others on record
+)
+
+// ServeHTTP answers 204 once the notification's events are on record, 498 for a bad signature, and otherwise what makes
+// GoCardless send it again. It believes nothing in the body but which resources to look at.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	if req.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	signature, ok := parseSignature(req.Header.Get("Webhook-Signature"))
+	if !ok {
+		w.WriteHeader(statusBadSignature)
+		return
+	}
+	select {
+	case r.reading <- struct{}{}:
+		defer func() { <-r.reading }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxNotification))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	case err != nil:
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	case !r.signed(body, signature):
+		w.WriteHeader(statusBadSignature)
+		return
+	}
+	given, err := parseNotification(body, r.now())
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), keepTimeout)
+	defer cancel()
+	fresh, err := r.Records.KeepNotifications(ctx, given)
+	if err != nil {
+		r.Report(ctx, fmt.Errorf("keep a notification of %d events: %w", len(given), err))
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	if len(fresh) > 0 {
+		select {
+		case r.fresh <- fresh:
+		default: // the sweep finds them
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *Receiver) now() time.Time { return r.Now().UTC().Truncate(time.Millisecond) }
+
+// parseSignature reads the header of a signature. What cannot be one is refused before the body is read.
+func parseSignature(header string) (signature []byte, ok bool) {
+	signature, err := hex.DecodeString(header)
+	return signature, err == nil && len(signature) == sha256.Size
+}
+
+// signed reports whether the signature is that of the body under one of the secrets. Each is tried in the same time.
+func (r *Receiver) signed(body, signature []byte) bool {
+	valid := false
+	for _, secret := range r.Secrets {
+		mac := hmac.New(sha256.New, secret)
+		mac.Write(body)
+		valid = hmac.Equal(mac.Sum(nil), signature) || valid
+	}
+	return valid
+}
+
+func (w notifiedWire) toDomain(received time.Time) ports.Notification {
+	n := ports.Notification{ID: w.ID, Received: received, Resource: plain(w.Resource), Action: plain(w.Action),
+		BillingRequestID: plain(w.Links.BillingRequest), MandateID: plain(w.Links.Mandate)}
+	if n.MandateID == "" {
+		n.MandateID = plain(w.Links.MandateRequestMandate)
+	}
+	return n
+}
+
+// parseNotification reads the events of a notification.
+func parseNotification(body []byte, received time.Time) ([]ports.Notification, error) {
+	var w notificationWire
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, withoutText(err)
+	}
+	if len(w.Events) > maxEvents {
+		return nil, fmt.Errorf("%d events are too many", len(w.Events))
+	}
+	return toNotifications(w.Events, received)
+}
+
+func toNotifications(events []notifiedWire, received time.Time) ([]ports.Notification, error) {
+	all := make([]ports.Notification, 0, len(events))
+	for _, event := range events {
+		if plain(event.ID) == "" {
+			return nil, errors.New("an event has no id")
+		}
+		all = append(all, event.toDomain(received))
+	}
+	return all, nil
+}

@@ -1,0 +1,201 @@
+package gocardless
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	reconcileTask  = "gocardless events"
+	reconcileEvery = 20 * time.Second
+	reconcileLease = 2 * time.Minute
+	// overlap is how much of what was read before is read again: an event may be listed a little later than its time says.
+	overlap     = 2 * time.Minute
+	firstWindow = time.Hour // what the first reconciliation of a store reads
+	eventsPage  = 500
+
+	sweepAfter = 15 * time.Second // by then the process that took a notification has handled it, or ended
+	sweepBatch = 500
+	refreshers = 8
+)
+
+// Run handles the notifications that came, and reads the list of events for those that were lost, until ctx ends. It
+// returns when the work in progress is done. Every process runs it; one at a time reads the list.
+func (r *Receiver) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case fresh := <-r.fresh:
+				r.report(ctx, r.handle(ctx, fresh))
+			}
+		}
+	})
+	all.Go(func() {
+		tick := time.NewTicker(reconcileEvery)
+		defer tick.Stop()
+		for {
+			r.report(ctx, r.Reconcile(ctx))
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	all.Wait()
+}
+
+func (r *Receiver) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		r.Report(ctx, err)
+	}
+}
+
+// Reconcile reads the events since the last time and handles those that no notification brought, unless another process
+// does so now. Run calls it.
+func (r *Receiver) Reconcile(ctx context.Context) (err error) {
+	now := r.now()
+	task, err := r.Records.LeaseTask(ctx, reconcileTask, now, now.Add(reconcileLease))
+	if errors.Is(err, ports.ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("lease the reconciliation: %w", err)
+	}
+	defer func() { // the lease is given back, with the cursor where it got to
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+		defer cancel()
+		if saved := r.Records.SaveTask(ctx, reconcileTask, task, r.now()); saved != nil && !errors.Is(saved, ports.ErrNotFound) {
+			err = errors.Join(err, fmt.Errorf("save the reconciliation: %w", saved))
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, reconcileLease-10*time.Second)
+	defer cancel()
+	if err := r.readEvents(ctx, &task, now); err != nil {
+		return fmt.Errorf("read the events: %w", err)
+	}
+	return r.sweep(ctx)
+}
+
+// readEvents keeps every event since the task's cursor, and moves the cursor to now only when all are kept: the list is
+// newest first, so what is read last is what would be lost.
+func (r *Receiver) readEvents(ctx context.Context, task *ports.Task, now time.Time) error {
+	since, err := time.Parse(time.RFC3339Nano, task.Cursor)
+	if err != nil {
+		since = now.Add(-firstWindow)
+	}
+	for after := ""; ; {
+		page, next, err := r.Processor.client.events(ctx, since.Add(-overlap), after)
+		if err != nil {
+			return err
+		}
+		given, err := toNotifications(page, now)
+		if err != nil {
+			return err
+		}
+		fresh, err := r.Records.KeepNotifications(ctx, given)
+		if err != nil {
+			return err
+		}
+		r.report(ctx, r.handle(ctx, fresh)) // what fails stays pending
+		if next == "" {
+			break
+		}
+		after = next
+	}
+	task.Cursor = now.Format(time.RFC3339Nano)
+	return nil
+}
+
+// sweep handles what a process has kept and not handled.
+func (r *Receiver) sweep(ctx context.Context) error {
+	pending, err := r.Records.PendingNotifications(ctx, r.now().Add(-sweepAfter), sweepBatch)
+	if err != nil {
+		return fmt.Errorf("list the pending notifications: %w", err)
+	}
+	return r.handle(ctx, pending)
+}
+
+// handle has every checkout looked at that the notifications are about, once each, and settles those for which that
+// succeeded. The others stay pending.
+func (r *Receiver) handle(ctx context.Context, all []ports.Notification) error {
+	about := make(map[string][]string) // notification ids by resource
+	for _, n := range all {
+		resource := n.MandateID
+		if n.BillingRequestID != "" {
+			resource = n.BillingRequestID
+		}
+		about[resource] = append(about[resource], n.ID)
+	}
+	var (
+		mu      sync.Mutex
+		settled = about[""] // about neither: kept and ignored
+		failed  error
+		group   sync.WaitGroup
+		running = make(chan struct{}, refreshers)
+	)
+	delete(about, "")
+	for resource, ids := range about {
+		running <- struct{}{}
+		group.Go(func() {
+			defer func() { <-running }()
+			err := r.look(ctx, resource)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed = errors.Join(failed, err)
+				return
+			}
+			settled = append(settled, ids...)
+		})
+	}
+	group.Wait()
+	if len(settled) > 0 {
+		if err := r.Records.SettleNotifications(ctx, settled, r.now()); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("settle notifications: %w", err))
+		}
+	}
+	return failed
+}
+
+// look has the checkout of a billing request or mandate looked at. There may be none: the account may have other users.
+func (r *Receiver) look(ctx context.Context, resource string) error {
+	refresh := r.RefreshMandate
+	if resource[:min(len(resource), len(billingRequestPrefix))] == billingRequestPrefix {
+		refresh = r.RefreshBillingRequest
+	}
+	_, err := refresh(ctx, resource)
+	var refused *checkout.Error
+	if errors.As(err, &refused) && refused.Code == checkout.CodeCheckoutNotFound {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", resource, err)
+	}
+	return nil
+}
+
+// events returns a page of the events after a time, newest first, and the cursor of the next page, or "".
+func (c *client) events(ctx context.Context, since time.Time, after string) (page []notifiedWire, next string, err error) {
+	query := url.Values{"created_at[gt]": {since.UTC().Format(time.RFC3339Nano)}, "limit": {strconv.Itoa(eventsPage)}}
+	if after != "" {
+		query.Set("after", after)
+	}
+	err = c.send(ctx, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/events", name: "events", query: query}, &page)
+	if err == nil && len(page) == eventsPage {
+		next = page[len(page)-1].ID
+	}
+	return page, next, err
+}

@@ -1,0 +1,222 @@
+package gocardless
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Names of a billing request's metadata, by which it is known again.
+const (
+	metaCheckout = "checkout_id"
+	metaKey      = "key"
+	metaProvider = "provider_code"
+)
+
+// Prefixes of identifiers.
+const (
+	creditorPrefix       = "CR"
+	billingRequestPrefix = "BRQ"
+	mandatePrefix        = "MD"
+)
+
+type linksWire struct {
+	BillingRequest string `json:"billing_request,omitempty"`
+	Creditor       string `json:"creditor,omitempty"`
+	// Of a billing request; the second form is where GoCardless has it in an answer.
+	Mandate               string `json:"mandate,omitempty"`
+	MandateRequestMandate string `json:"mandate_request_mandate,omitempty"`
+	NewMandate            string `json:"new_mandate,omitempty"`
+}
+
+type mandateRequestWire struct {
+	Scheme      string    `json:"scheme"`
+	Currency    string    `json:"currency"`
+	Description string    `json:"description,omitempty"`
+	Links       linksWire `json:"links,omitzero"`
+}
+
+// createBillingRequestWire is the body that makes a billing request.
+type createBillingRequestWire struct {
+	MandateRequest mandateRequestWire `json:"mandate_request"`
+	Metadata       map[string]string  `json:"metadata"`
+	Links          *linksWire         `json:"links,omitempty"`
+}
+
+func toBillingRequestWire(start ports.SetupStart) createBillingRequestWire {
+	w := createBillingRequestWire{
+		MandateRequest: mandateRequestWire{Scheme: "becs_nz", Currency: "NZD", Description: start.Description},
+		Metadata:       map[string]string{metaCheckout: start.CheckoutID, metaKey: start.Key, metaProvider: start.Account.ProviderCode},
+	}
+	if strings.HasPrefix(start.Account.ID, creditorPrefix) {
+		w.Links = &linksWire{Creditor: start.Account.ID}
+	}
+	return w
+}
+
+// billingRequestWire is what is read of a billing request.
+type billingRequestWire struct {
+	ID             string                        `json:"id"`
+	Status         checkout.BillingRequestStatus `json:"status"`
+	MandateRequest mandateRequestWire            `json:"mandate_request"`
+	Metadata       map[string]string             `json:"metadata"`
+	Links          linksWire                     `json:"links"`
+	Resources      struct {
+		Account struct {
+			Holder string `json:"account_holder_name"`
+			Ending string `json:"account_number_ending"`
+		} `json:"customer_bank_account"`
+	} `json:"resources"`
+}
+
+func (w billingRequestWire) check() error {
+	switch {
+	case !strings.HasPrefix(w.ID, billingRequestPrefix):
+		return fmt.Errorf("billing request has the id %q", w.ID)
+	case !w.Status.Known():
+		return fmt.Errorf("billing request %s has the unknown status %q", w.ID, w.Status)
+	case w.MandateRequest.Scheme != "becs_nz":
+		return fmt.Errorf("billing request %s has the scheme %q, want becs_nz", w.ID, w.MandateRequest.Scheme)
+	}
+	return nil
+}
+
+// mandate returns the id of the mandate that the billing request led to, or "".
+func (w billingRequestWire) mandate() string {
+	for _, id := range []string{w.Links.MandateRequestMandate, w.MandateRequest.Links.Mandate} {
+		if id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// observation returns what the billing request alone says. One that is fulfilled without a mandate is not fulfilled yet.
+func (w billingRequestWire) observation() checkout.Observation {
+	seen := checkout.Observation{BillingRequest: w.Status, Authorisation: checkout.CustomerInProgress}
+	switch {
+	case w.Status != checkout.BillingFulfilled:
+	case w.mandate() == "":
+		seen.BillingRequest = checkout.BillingFulfilling
+	default:
+		seen.MandateID = w.mandate()
+		seen.AccountHolder, seen.AccountTail = w.Resources.Account.Holder, w.Resources.Account.Ending
+	}
+	return seen
+}
+
+// createFlowWire is the body that makes a flow.
+type createFlowWire struct {
+	RedirectURI       string        `json:"redirect_uri"`
+	ExitURI           string        `json:"exit_uri"`
+	Prefilled         prefilledWire `json:"prefilled_customer"`
+	LockCurrency      bool          `json:"lock_currency"`
+	ShowRedirectLinks bool          `json:"show_redirect_buttons"`
+	Language          string        `json:"language"`
+	Links             linksWire     `json:"links"`
+}
+
+type prefilledWire struct {
+	GivenName  string `json:"given_name"`
+	FamilyName string `json:"family_name"`
+	Email      string `json:"email"`
+}
+
+// toFlowWire leaves the payer's name and e-mail open: a parent may pay for the student whose details are filled in.
+func toFlowWire(request string, start ports.SetupStart) createFlowWire {
+	return createFlowWire{
+		RedirectURI:       start.ReturnURL,
+		ExitURI:           start.ReturnURL,
+		Prefilled:         prefilledWire{start.Student.FirstName, start.Student.LastName, start.Student.Email},
+		LockCurrency:      true,
+		ShowRedirectLinks: true,
+		Language:          "en",
+		Links:             linksWire{BillingRequest: request},
+	}
+}
+
+type flowWire struct {
+	ID               string `json:"id"`
+	AuthorisationURL string `json:"authorisation_url"`
+}
+
+func (w flowWire) check() error {
+	if w.ID == "" || w.AuthorisationURL == "" {
+		return errors.New("flow has no id or no authorisation_url")
+	}
+	return nil
+}
+
+type mandateWire struct {
+	ID        string                 `json:"id"`
+	CreatedAt time.Time              `json:"created_at"`
+	Status    checkout.MandateStatus `json:"status"`
+	Scheme    string                 `json:"scheme"`
+	Links     linksWire              `json:"links"`
+}
+
+func (w mandateWire) check() error {
+	switch {
+	case !strings.HasPrefix(w.ID, mandatePrefix), w.Status == "":
+		return fmt.Errorf("mandate has the id %q and the status %q", w.ID, w.Status)
+	case w.Scheme != "becs_nz":
+		return fmt.Errorf("mandate %s has the scheme %q, want becs_nz", w.ID, w.Scheme)
+	}
+	return nil
+}
+
+// onto returns the observation of a fulfilled billing request with the mandate as it stands.
+func (w mandateWire) onto(seen checkout.Observation) checkout.Observation {
+	seen.MandateID, seen.Mandate, seen.Authorisation = w.ID, w.Status, checkout.CustomerInProgress
+	if w.Status == checkout.MandateActive {
+		seen.Authorisation = checkout.Authorised
+	}
+	return seen
+}
+
+type creditorWire struct {
+	ID      string `json:"id"`
+	Schemes []struct {
+		Scheme string `json:"scheme"`
+		Status string `json:"status"`
+		Notice int    `json:"minimum_advance_notice"` // calendar days
+	} `json:"scheme_identifiers"`
+}
+
+type notificationWire struct {
+	Events []notifiedWire `json:"events"`
+}
+
+// notifiedWire is an event, in a notification and in the list of events.
+type notifiedWire struct {
+	ID        string    `json:"id"`
+	CreatedAt time.Time `json:"created_at"`
+	Resource  string    `json:"resource_type"`
+	Action    string    `json:"action"`
+	Links     linksWire `json:"links"`
+	Details   struct {
+		ReasonCode string `json:"reason_code"`
+	} `json:"details"`
+}
+
+// errorWire is the body of an answer that is no success. Error is an object, or in one case a string.
+type errorWire struct {
+	Error json.RawMessage `json:"error"`
+}
+
+type errorDetailsWire struct {
+	Type      string `json:"type"`
+	RequestID string `json:"request_id"`
+	Errors    []struct {
+		Reason string `json:"reason"`
+		Field  string `json:"field"`
+		Links  struct {
+			Conflicting string `json:"conflicting_resource_id"`
+		} `json:"links"`
+	} `json:"errors"`
+}

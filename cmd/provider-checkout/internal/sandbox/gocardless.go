@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// processorVariable names the processor of every sandbox: fake, or gocardless, which is simulated.
+const processorVariable = "PROVIDER_CHECKOUT_TEST_PROCESSOR"
+
+// OverGoCardless reports whether the processor of every sandbox is GoCardless.
+func OverGoCardless() bool { return os.Getenv(processorVariable) == "gocardless" }
+
+const (
+	token  = "sandbox_token"
+	secret = "sandbox_webhook_secret"
+)
+
+// simulate makes GoCardless the processor: a simulator on an origin of its own, on the sandbox's clock.
+func (s *Sandbox) simulate(t testing.TB, c *service.Config) {
+	t.Helper()
+	s.Bank = gocardlesstest.New(gocardlesstest.Options{Token: token, WebhookSecret: secret, RateLimit: -1,
+		WebhookURL: s.URL + gocardless.WebhookPath, Now: s.Clock.Now})
+	server := httptest.NewServer(s.Bank)
+	t.Cleanup(func() { s.Bank.Close(); server.Close() })
+	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: token, URL: server.URL, Now: s.Clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.processor, c.Processor = processor, processor
+}
+
+// receive has the service take the simulator's notifications until the test ends.
+func (s *Sandbox) receive(t testing.TB, svc *service.Service, records ports.Notifications) {
+	t.Helper()
+	receiver, err := site.NewReceiver(svc, records, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(secret)}}, s.Options.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() { defer close(done); receiver.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+	delete(s.Mounted, "/sandbox/processor")
+	s.Mounted[gocardless.WebhookPath] = receiver
+}
+
+// settle waits until the service has seen what the processor has notified.
+func (s *Sandbox) settle(t testing.TB) {
+	t.Helper()
+	if s.Bank == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Bank.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		pending, err := s.Store.PendingNotifications(ctx, s.Clock.Now().Add(time.Hour), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pending) == 0 {
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// MoveMandate moves the mandate of a checkout on to its next status: submitted, and then active.
+func (s *Sandbox) MoveMandate(t testing.TB, created Response, status string) {
+	t.Helper()
+	if s.Bank == nil {
+		s.Clock.Forward(time.Minute) // within which the fake processor's mandate has its next status
+		return
+	}
+	c, err := s.Store.Checkout(t.Context(), created.String("checkout.checkout_id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Bank.MoveMandate(c.Setup.BillingRequestID, status, ""); err != nil {
+		t.Fatal(err)
+	}
+	s.settle(t)
+}
