@@ -178,12 +178,11 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 	return true
 }
 
-// Observe returns the checkout with what the processor says of its setup now, if that was begun. An answer may be late:
-// a mandate never goes back to an earlier status, and a dead one does not come back. The account, once known, stays.
+// Observe returns the checkout with what the processor says of its setup now, if that was begun and is not older than
+// what is known. The account, once known, stays.
 func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	known := c.Setup.Observation
-	if c.Setup.BillingRequestID == "" || known.Mandate.Dead() || seen.Mandate.before(known.Mandate) ||
-		known.BillingRequest == BillingFulfilled && seen.BillingRequest != BillingFulfilled {
+	if c.Setup.BillingRequestID == "" || !seen.follows(known) {
 		return Change{Next: c}
 	}
 	if known.hasAccount() {
@@ -194,6 +193,19 @@ func (c Checkout) Observe(seen Observation, now time.Time) Change {
 		c.Setup.LookAgain = c.Setup.nextLook(now)
 	}
 	return Change{Next: c}
+}
+
+// follows reports whether an observation may come after a known one: answers may arrive late. Where the processor says
+// since when a mandate has its status, the later status counts, so that a mandate can be reinstated. Where it does not,
+// a mandate never goes back to an earlier status, and a dead one stays dead.
+func (o Observation) follows(known Observation) bool {
+	switch {
+	case known.BillingRequest == BillingFulfilled && o.BillingRequest != BillingFulfilled:
+		return false
+	case !known.MandateSince.IsZero() && !o.MandateSince.IsZero():
+		return !o.MandateSince.Before(known.MandateSince)
+	}
+	return !known.Mandate.Dead() && !o.Mandate.before(known.Mandate)
 }
 
 // How often the processor is asked about a setup without a caller: first after a minute, then less and less often.

@@ -89,6 +89,38 @@ func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 	}
 }
 
+// Where the processor says since when a mandate has its status, the order of the times counts, not that of the answers.
+func TestMandateIsReinstatedByALaterStatusOnly(t *testing.T) {
+	c, _ := ready(t)
+	since := func(m checkout.MandateStatus, at time.Time) checkout.Observation {
+		seen := c.Setup.Observation
+		seen.Mandate, seen.MandateSince = m, at
+		return seen
+	}
+	active, cancelled := since(checkout.MandateActive, noon), since(checkout.MandateCancelled, noon.Add(time.Hour))
+	reinstated := since(checkout.MandateActive, noon.Add(2*time.Hour))
+	unknown := since(checkout.MandateActive, time.Time{})
+	for _, tt := range []struct {
+		name string
+		seen []checkout.Observation
+		want checkout.Observation
+	}{
+		{"an answer from before the cancellation", []checkout.Observation{active, cancelled, active}, cancelled},
+		{"a reinstatement", []checkout.Observation{active, cancelled, reinstated}, reinstated},
+		{"an answer from before the reinstatement", []checkout.Observation{active, cancelled, reinstated, cancelled}, reinstated},
+		{"an answer without a time does not bring a dead mandate back", []checkout.Observation{active, cancelled, unknown}, cancelled},
+		{"the first answer with a time", []checkout.Observation{unknown, active}, active},
+	} {
+		next := c
+		for _, seen := range tt.seen {
+			next = next.Observe(seen, noon).Next
+		}
+		if got := next.Setup.Observation; got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 	at := time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC)
 	known := agreement.Consent{At: at, From: "192.0.2.1", Terms: "2026-11-21/2/0123456789abcdef", NoticeDays: 2}

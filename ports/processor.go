@@ -21,12 +21,12 @@ type Processor interface {
 	Begin(ctx context.Context, start SetupStart) (BillingRequest, error)
 
 	// Observe returns what the processor says of a setup that was begun: of q.Setup.BillingRequestID, and of the
-	// mandate that it led to. Before the payer is done the observation
-	// has BillingPending, MandateNone and CustomerInProgress; while the processor makes the mandate, one of the words for
-	// what comes between BillingPending and BillingFulfilled. Once it has BillingFulfilled, all fields must be set, or the
-	// setup does not count as complete; from then on only Mandate and Authorisation change, neither goes back, and a dead
-	// mandate stays dead. Authorised comes when money may be collected. A billing request that the processor never made
-	// is an error.
+	// mandate that it led to. Before the payer is done the observation has BillingPending, MandateNone and
+	// CustomerInProgress; while the processor makes the mandate, one of the words for what comes between BillingPending
+	// and BillingFulfilled. Once it has BillingFulfilled, all fields but MandateSince and MandateReason must be set, or
+	// the setup does not count as complete; from then on only Authorisation and what is said of the mandate change.
+	// Without MandateSince a mandate does not go back and a dead one stays dead; with it, the later status counts.
+	// Authorised comes when money may be collected. A billing request that the processor never made is an error.
 	//
 	// It is called by polls and by the setup page, at most every two seconds by each for a billing request, before a
 	// confirm, and now and then for setups whose outcome is not final. After an error a poll is answered from the record,

@@ -236,6 +236,18 @@ func (c *client) fulfilledAt(ctx context.Context, p ports.Purpose, request strin
 	return found[0].CreatedAt, nil
 }
 
+// mandateSince returns when a mandate reached its status, and the reason code, by its latest event. The time is zero
+// where that event is another's: the status has just changed again.
+func (c *client) mandateSince(ctx context.Context, p ports.Purpose, mandate mandateWire) (since time.Time, reason string, err error) {
+	var found []notifiedWire
+	err = c.send(ctx, call{purpose: p, method: http.MethodGet, path: "/events", name: "events",
+		query: url.Values{"resource_type": {"mandates"}, "mandate": {mandate.ID}, "limit": {"1"}}}, &found)
+	if err != nil || len(found) == 0 || !found[0].leadsTo(mandate.Status) {
+		return time.Time{}, "", err
+	}
+	return found[0].CreatedAt.UTC().Truncate(time.Millisecond), plain(found[0].Details.ReasonCode), nil
+}
+
 func (c *client) creditors(ctx context.Context) (all []creditorWire, err error) {
 	return all, c.send(ctx, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/creditors", name: "creditors"}, &all)
 }

@@ -223,7 +223,12 @@ func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.O
 			return checkout.Observation{}, err
 		}
 	}
-	return mandate.onto(seen), nil
+	seen = mandate.onto(seen)
+	if seen.MandateID == setup.MandateID && seen.Mandate == setup.Mandate && !setup.MandateSince.IsZero() {
+		return seen, nil // since when, and why, is on record
+	}
+	seen.MandateSince, seen.MandateReason, err = p.client.mandateSince(ctx, q.Purpose, mandate)
+	return seen, err
 }
 
 // fulfilled reports whether everything is known of a setup but how its mandate stands now.

@@ -156,6 +156,17 @@ func (w notifiedWire) toDomain(received time.Time) ports.Notification {
 	return n
 }
 
+// leadsTo reports whether a mandate has the status after this event.
+func (w notifiedWire) leadsTo(status checkout.MandateStatus) bool {
+	switch w.Action {
+	case "created":
+		return status == checkout.MandatePendingSubmission
+	case "reinstated", "transferred", "replaced": // which leave the mandate in one of several
+		return true
+	}
+	return w.Action == string(status)
+}
+
 // parseNotification reads the events of a notification.
 func parseNotification(body []byte, received time.Time) ([]ports.Notification, error) {
 	var w notificationWire

@@ -6,6 +6,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -112,6 +113,8 @@ type checkoutWire struct {
 		SetupComplete  bool                          `json:"setup_complete"`
 		BillingRequest checkout.BillingRequestStatus `json:"billing_request_status"`
 		Mandate        checkout.MandateStatus        `json:"mandate_status,omitempty"`
+		MandateSince   string                        `json:"mandate_since,omitempty"`
+		MandateReason  string                        `json:"mandate_reason_code,omitempty"`
 		Authorisation  checkout.AuthorisationStatus  `json:"authorisation_status"`
 		Authorised     bool                          `json:"authorised"`
 		DDAID          string                        `json:"dda_id"`
@@ -125,6 +128,10 @@ func toCheckoutWire(c checkout.Checkout) checkoutWire {
 	w.DirectDebit.SetupComplete = c.SetupComplete()
 	w.DirectDebit.BillingRequest = cmp.Or(c.Setup.BillingRequest, checkout.BillingPending)
 	w.DirectDebit.Mandate = c.Setup.Mandate
+	if since := c.Setup.MandateSince; !since.IsZero() {
+		w.DirectDebit.MandateSince = events.Timestamp(since)
+	}
+	w.DirectDebit.MandateReason = c.Setup.MandateReason
 	w.DirectDebit.Authorisation = cmp.Or(c.Setup.Authorisation, checkout.CustomerInProgress)
 	w.DirectDebit.Authorised = c.Setup.Authorisation == checkout.Authorised
 	w.DirectDebit.DDAID = c.Records.DDAID

@@ -1,0 +1,303 @@
+package gocardless_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const secret, oldSecret = "a webhook secret", "the webhook secret before"
+
+// receiving is a receiver, and the resources that it has had looked at.
+type receiving struct {
+	*gocardless.Receiver
+	store *memory.Store
+
+	mu     sync.Mutex
+	looked []string
+	failed []error // reports
+	err    error   // of each look
+}
+
+func newReceiving(t *testing.T, b *bench) *receiving {
+	t.Helper()
+	r := &receiving{store: memory.New()}
+	look := func(_ context.Context, id string) (checkout.Checkout, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.err == nil {
+			r.looked = append(r.looked, id)
+		}
+		return checkout.Checkout{}, r.err
+	}
+	receiver, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: b.Processor,
+		Secrets: [][]byte{[]byte(secret), []byte(oldSecret)}, Records: r.store, RefreshBillingRequest: look, RefreshMandate: look,
+		Report: func(_ context.Context, err error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.failed = append(r.failed, err)
+		}, Now: b.sim.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Receiver = receiver
+	return r
+}
+
+func (r *receiving) post(body, signature string) int {
+	w := httptest.NewRecorder()
+	req := httptest.NewRequest(http.MethodPost, gocardless.WebhookPath, bytes.NewReader([]byte(body)))
+	req.Header.Set("Webhook-Signature", signature)
+	r.ServeHTTP(w, req)
+	return w.Code
+}
+
+func (r *receiving) kept(t *testing.T) int {
+	t.Helper()
+	all, err := r.store.PendingNotifications(t.Context(), time.Now().Add(1000*time.Hour), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+func fulfilled(ids ...string) string {
+	var events []string
+	for _, id := range ids {
+		events = append(events, fmt.Sprintf(`{"id":%q,"resource_type":"billing_requests","action":"fulfilled","links":{"billing_request":"BRQ1"}}`, id))
+	}
+	return `{"events":[` + strings.Join(events, ",") + `],"meta":{"webhook_id":"WB1"}}`
+}
+
+func TestNotificationIsTakenWithASignatureOfOneOfTheSecretsOnly(t *testing.T) {
+	r := newReceiving(t, newBench(t))
+	body := fulfilled("EV1")
+	for _, tt := range []struct {
+		name, body, signature string
+		status                int
+	}{
+		{"the present secret", body, gocardlesstest.Sign([]byte(body), secret), http.StatusNoContent},
+		{"the secret before", body, gocardlesstest.Sign([]byte(body), oldSecret), http.StatusNoContent},
+		{"another secret", body, gocardlesstest.Sign([]byte(body), "another webhook secret"), 498},
+		{"the signature of another body", body + " ", gocardlesstest.Sign([]byte(body), secret), 498},
+		{"none", body, "", 498},
+		{"no hex", body, strings.Repeat("x", 64), 498},
+		{"a part of it", body, gocardlesstest.Sign([]byte(body), secret)[:62], 498},
+	} {
+		if got := r.post(tt.body, tt.signature); got != tt.status {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.status)
+		}
+	}
+	if got := r.kept(t); got != 1 {
+		t.Errorf("%d notifications are kept, want the one event that came twice", got)
+	}
+}
+
+func TestHostileNotificationsAreRefused(t *testing.T) {
+	r := newReceiving(t, newBench(t))
+	for name, tt := range map[string]struct {
+		body   string
+		status int
+	}{
+		"empty":               {"", http.StatusBadRequest},
+		"no JSON":             {"<xml>", http.StatusBadRequest},
+		"an array":            {"[]", http.StatusBadRequest},
+		"events of no shape":  {`{"events":[1]}`, http.StatusBadRequest},
+		"an event without id": {`{"events":[{"action":"fulfilled"}]}`, http.StatusBadRequest},
+		"an id of no kind":    {`{"events":[{"id":"EV\u0000"}]}`, http.StatusBadRequest},
+		"deep":                {strings.Repeat(`{"events":`, 20_000), http.StatusBadRequest},
+		"too large":           {`{"events":[],"x":"` + strings.Repeat("x", 2<<20) + `"}`, http.StatusRequestEntityTooLarge},
+		"too many":            {fulfilled(strings.Split(strings.Repeat("EV,", 1001)+"EV", ",")...), http.StatusBadRequest},
+		"no events":           {`{"events":[]}`, http.StatusNoContent},
+		"unknown resources":   {`{"events":[{"id":"EV9","resource_type":"payouts","action":"paid","links":{"payout":"PO1"}}]}`, http.StatusNoContent},
+	} {
+		if got := r.post(tt.body, gocardlesstest.Sign([]byte(tt.body), secret)); got != tt.status {
+			t.Errorf("%s: %d, want %d", name, got, tt.status)
+		}
+	}
+	if got := r.kept(t); got != 1 {
+		t.Errorf("%d notifications are kept, want that of unknown kind alone", got)
+	}
+}
+
+// run has the receiver work in the background until the test ends.
+func (r *receiving) run(t *testing.T) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() { defer close(done); r.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+}
+
+func (r *receiving) looks() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.looked, " ")
+}
+
+func awaitLooks(t *testing.T, r *receiving, want string) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); r.looks() != want; <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("looked at %q, want %q", r.looks(), want)
+		}
+	}
+}
+
+// Many events about one resource lead to one look, and one that comes again to none.
+func TestNotificationLeadsToOneLook(t *testing.T) {
+	r := newReceiving(t, newBench(t))
+	body := fulfilled("EV1", "EV2", "EV3")
+	for range 3 {
+		if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent {
+			t.Fatalf("answered %d", got)
+		}
+	}
+	r.run(t)
+	awaitLooks(t, r, "BRQ1")
+	for end := time.Now().Add(5 * time.Second); r.kept(t) > 0 && time.Now().Before(end); {
+		<-time.After(5 * time.Millisecond)
+	}
+	if got := r.kept(t); got != 0 || r.looks() != "BRQ1" {
+		t.Errorf("%d notifications are pending after %q", got, r.looks())
+	}
+}
+
+// A look that fails leaves the notification pending, and a later reconciliation makes it good.
+func TestNotificationWhoseLookFailsIsMadeGood(t *testing.T) {
+	b := newBench(t)
+	r := newReceiving(t, b)
+	r.err = errors.New("the store is out")
+	body := fulfilled("EV1")
+	if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent {
+		t.Fatalf("answered %d", got)
+	}
+	r.run(t)
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); <-time.After(5 * time.Millisecond) {
+		r.mu.Lock()
+		failed := len(r.failed)
+		r.mu.Unlock()
+		if failed > 0 {
+			break
+		}
+	}
+	if got := r.kept(t); got != 1 {
+		t.Fatalf("%d notifications are pending, want 1", got)
+	}
+	r.mu.Lock()
+	r.err = nil
+	r.mu.Unlock()
+	b.sim.Advance(time.Minute)
+	if err := r.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.kept(t); got != 0 || r.looks() != "BRQ1" {
+		t.Errorf("%d notifications are pending after looks at %q", got, r.looks())
+	}
+}
+
+// A checkout that is not ours needs no look: the account may have other users.
+func TestNotificationAboutAnUnknownResourceIsSettled(t *testing.T) {
+	r := newReceiving(t, newBench(t))
+	r.err = checkout.CheckoutNotFound()
+	body := fulfilled("EV1")
+	r.post(body, gocardlesstest.Sign([]byte(body), secret))
+	r.run(t)
+	for end := time.Now().Add(5 * time.Second); r.kept(t) > 0; <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the notification stays pending")
+		}
+	}
+}
+
+// Every notification is lost: the list of events brings them, newest first, over several pages.
+func TestReconcileMakesLostNotificationsGood(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options, _ *gocardless.Options) { o.RateLimit = -1 })
+	r := newReceiving(t, b)
+	if err := r.Reconcile(t.Context()); err != nil { // the first, of a new store
+		t.Fatal(err)
+	}
+	want := make(map[string]bool)
+	for n := range 120 { // with about nine events each, more than two pages
+		request, err := b.Begin(t.Context(), start(fmt.Sprintf("%03x", n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.complete(t, request.URL, "M O'BRIEN")
+		want[request.ID] = true
+	}
+	b.sim.Advance(30 * time.Second)
+	if err := r.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range r.looked {
+		delete(want, id)
+	}
+	if len(want) > 0 {
+		t.Errorf("%d of 120 billing requests were not looked at", len(want))
+	}
+	if len(r.failed) > 0 {
+		t.Errorf("reported %v", r.failed)
+	}
+	before := len(r.looked)
+	if err := r.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(r.looked) - before; got != 0 {
+		t.Errorf("%d looks for events that were read before", got)
+	}
+}
+
+// A failure in the middle of the list does not move the cursor: nothing is skipped.
+func TestReconcileThatFailsIsRepeatedFromTheSameCursor(t *testing.T) {
+	b := newBench(t)
+	r := newReceiving(t, b)
+	request, err := b.Begin(t.Context(), start("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultForbidden, Path: "/events"})
+	if err := r.Reconcile(t.Context()); err == nil {
+		t.Fatal("Reconcile succeeded")
+	}
+	b.sim.Disarm()
+	b.sim.Advance(50 * time.Minute)
+	if err := r.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.looks(), request.ID) {
+		t.Errorf("looked at %q, want %s", r.looks(), request.ID)
+	}
+}
+
+// One process at a time reads the list.
+func TestReconcileIsLeftToTheProcessThatHasIt(t *testing.T) {
+	b := newBench(t)
+	r := newReceiving(t, b)
+	now := b.sim.Now()
+	if _, err := r.store.LeaseTask(t.Context(), "gocardless events", now, now.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	before := b.sim.Statistics().Calls["GET /events"]
+	if err := r.Reconcile(t.Context()); err != nil || b.sim.Statistics().Calls["GET /events"] != before {
+		t.Errorf("Reconcile = %v, and it asked for events", err)
+	}
+	b.sim.Advance(2 * time.Minute) // that process died
+	if err := r.Reconcile(t.Context()); err != nil || b.sim.Statistics().Calls["GET /events"] != before+1 {
+		t.Errorf("Reconcile = %v, %d calls", err, b.sim.Statistics().Calls["GET /events"]-before)
+	}
+}
+
+var _ ports.Notifications = (*memory.Store)(nil)
