@@ -53,13 +53,9 @@ func NewReceiver(o ReceiverOptions) (*Receiver, error) {
 	switch {
 	case o.Processor == nil, o.Records == nil, o.RefreshBillingRequest == nil, o.RefreshMandate == nil, o.Report == nil, o.Now == nil:
 		return nil, errors.New("gocardless: a field of ReceiverOptions is missing")
-	case len(o.Secrets) == 0:
-		return nil, errors.New("gocardless: the webhook secret is missing")
 	}
-	for _, secret := range o.Secrets {
-		if len(secret) < minSecret {
-			return nil, fmt.Errorf("gocardless: a webhook secret has fewer than %d bytes", minSecret)
-		}
+	if err := CheckWebhookSecrets(o.Secrets); err != nil {
+		return nil, fmt.Errorf("gocardless: %w", err)
 	}
 	return &Receiver{ReceiverOptions: o, fresh: make(chan []ports.Notification, maxWaiting),
 		reading: make(chan struct{}, maxReading)}, nil
@@ -70,6 +66,19 @@ const (
 	maxReading = 32  // bodies at once: they bound the memory that strangers can take
 	maxWaiting = 256 // notifications in memory that wait to be handled; the sweep finds the others on record
 )
+
+// CheckWebhookSecrets returns nil if these can be the secrets of a receiver.
+func CheckWebhookSecrets(secrets [][]byte) error {
+	if len(secrets) == 0 {
+		return errors.New("the webhook secret is missing")
+	}
+	for _, secret := range secrets {
+		if len(secret) < minSecret {
+			return fmt.Errorf("a webhook secret has fewer than %d bytes", minSecret)
+		}
+	}
+	return nil
+}
 
 // ServeHTTP answers 204 once the notification's events are on record, 498 for a bad signature, and otherwise what makes
 // GoCardless send it again. It believes nothing in the body but which resources to look at.

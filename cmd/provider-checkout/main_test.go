@@ -69,6 +69,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"base URL with a fragment", nil, []string{"serve", "--base-url", "https://pay.example/x#a"}, "must be a scheme and a host"},
 		{"base URL without a host", nil, []string{"serve", "--base-url", "https://"}, "must be a scheme and a host"},
 		{"base URL with another scheme", nil, []string{"serve", "--base-url", "ftp://pay.example"}, "must be a scheme and a host"},
+		{"origins with a path", nil, []string{"serve", "--gocardless-pages", "https://pay.example/x"}, "must be origins"},
 		{"wrong value of a variable", []string{"PROVIDER_CHECKOUT_RATE_LIMIT=fast"}, []string{"serve"},
 			`invalid value "fast" of PROVIDER_CHECKOUT_RATE_LIMIT`},
 		{"store of another kind", nil, []string{"export", "--store", "mysql://u:hunter2@db/x"}, "--store must be sqlite:PATH"},
@@ -77,6 +78,8 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"store without a path", nil, []string{"export", "--store", "sqlite:"}, "--store must be sqlite:PATH"},
 		{"two sources of the secret", []string{secretVariable + "=a", secretFileVariable + "=b"}, []string{"serve", store, "--addr=127.0.0.1:0"},
 			"set only one of"},
+		{"two sources of the token", []string{tokenVariable + "=live_hunter2", tokenVariable + "_FILE=token", webhookVariable + "=0123456789abcdef"},
+			[]string{"serve", store, "--addr=127.0.0.1:0", "--processor", "gocardless"}, "set only one of " + tokenVariable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, tt.env, "", tt.args...)
@@ -230,6 +233,17 @@ func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 			[]string{"fake processor", `base URL "http://pay.example" is not https`}, []string{"secret", "--allow-private"}},
 		{"only the processor", []string{secret}, []string{"--base-url", "https://pay.example"},
 			[]string{"fake processor"}, []string{"base URL", "secret", ";"}},
+		{"GoCardless, and nothing else", nil, []string{"--processor", "gocardless"},
+			[]string{"no base URL", "operator's secret is missing", "access token is missing", tokenVariable,
+				"webhook endpoint is missing", webhookVariable}, []string{"fake"}},
+		{"GoCardless' sandbox", []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--gocardless-url", "https://api-sandbox.gocardless.com"},
+			[]string{"refused on the sandbox host"}, []string{"base URL", "missing", "hunter2"}},
+		{"GoCardless over http", []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--gocardless-url", "http://127.0.0.1:1"},
+			[]string{"must be https"}, []string{"missing", "hunter2"}},
+		{"a webhook secret that can be guessed", []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef,short"},
+			[]string{"--processor", "gocardless", "--base-url", "https://pay.example"}, []string{"secret has fewer than 16 bytes"}, []string{"hunter2", "short"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, tt.env, "", append([]string{"serve", "--environment", "production"}, tt.args...)...)

@@ -50,6 +50,8 @@ func (c *call) gocardless() (*site.GoCardless, error) {
 	secrets := parseList(list)
 	if len(secrets) == 0 && err == nil {
 		reasons = append(reasons, fmt.Errorf("the secret of GoCardless' webhook endpoint is missing (%s or %[1]s_FILE)", webhookVariable))
+	} else if err == nil {
+		reasons = append(reasons, gocardless.CheckWebhookSecrets(secrets))
 	}
 	if token == "" && reasons[0] == nil {
 		reasons = append(reasons, fmt.Errorf("GoCardless' access token is missing (%s or %[1]s_FILE)", tokenVariable))

@@ -31,6 +31,12 @@ type server struct {
 // started runs "serve" on a new store. stop ends it and returns its status and its output.
 func started(t *testing.T, args ...string) (s server) {
 	t.Helper()
+	return startedWith(t, nil, args...)
+}
+
+// startedWith is started with environment variables.
+func startedWith(t *testing.T, env map[string]string, args ...string) (s server) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
 	args = append([]string{"serve", "--addr", "127.0.0.1:0", "--store", store}, args...)
@@ -38,7 +44,7 @@ func started(t *testing.T, args ...string) (s server) {
 	ended := make(chan int, 1)
 	var stdout strings.Builder
 	go func() {
-		ended <- run(ctx, args, func(string) string { return "" }, nil, &stdout, in)
+		ended <- run(ctx, args, func(name string) string { return env[name] }, nil, &stdout, in)
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
+)
+
+// Production is served over GoCardless, which nothing is asked of here: its address leads nowhere.
+func TestServeProductionOverGoCardless(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "webhook.secret")
+	const older, newer = "the webhook secret before", "the present webhook secret"
+	if err := os.WriteFile(file, []byte(newer+"\n"+older+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{secretVariable: "0123456789abcdef0123456789abcdef", tokenVariable: "live_hunter2",
+		webhookVariable + "_FILE": file}
+	s := startedWith(t, env, "--environment", "production", "--processor", "gocardless", "--base-url", "https://pay.example",
+		"--gocardless-url", "https://127.0.0.1:1", "--gocardless-pages", "https://pay.gocardless.com", "--ops-addr", "127.0.0.1:0")
+	post := func(signature string) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+gocardless.WebhookPath, strings.NewReader(`{"events":[]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Webhook-Signature", signature)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	for signature, want := range map[string]int{
+		gocardlesstest.Sign([]byte(`{"events":[]}`), newer):   http.StatusNoContent,
+		gocardlesstest.Sign([]byte(`{"events":[]}`), older):   http.StatusNoContent,
+		gocardlesstest.Sign([]byte(`{"events":[]}`), "other"): 498,
+	} {
+		if got := post(signature); got != want {
+			t.Errorf("a notification is answered %d, want %d", got, want)
+		}
+	}
+	resp, err := http.Get(s.ops + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("without GoCardless /readyz answers %d, want 503", resp.StatusCode)
+	}
+	if resp, err = http.Get(s.base + "/sandbox/processor/billing-requests/BR1"); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusNotFound {
+		t.Errorf("the fake processor's pages answer %d in production, want 404", resp.StatusCode)
+	}
+	code, _, stderr := s.stop()
+	if code != 0 {
+		t.Errorf("status %d:\n%s", code, stderr)
+	}
+	for _, secret := range []string{"hunter2", older, newer, env[secretVariable]} {
+		if strings.Contains(stderr, secret) {
+			t.Errorf("the log has %q:\n%s", secret, stderr)
+		}
+	}
+}
+
+func TestSimulatorPrintsHowToServeWithIt(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out := make(lines, 16)
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"simulate", "gocardless", "--addr", "127.0.0.1:0"}, func(string) string { return "" }, nil, out, out)
+	}()
+	text := <-out
+	for _, want := range []string{"GoCardless is simulated at http://127.0.0.1:", tokenVariable + "=", webhookVariable + "=", "--processor gocardless --gocardless-url http://127.0.0.1:"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it prints %q, without %q", text, want)
+		}
+	}
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("status %d", code)
+	}
+}
+
+// lines has what is written sent, one write at a time.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
+}
