@@ -21,7 +21,7 @@ func TestObservationFollowsAMandateThroughItsLife(t *testing.T) {
 		stored = stored.Observe(b.observe(t, request.ID, stored.Setup.Observation), b.sim.Now()).Next
 		return stored.Setup
 	}
-	first := look().MandateID
+	look()
 	for _, tt := range []struct {
 		move, reason string
 		want         checkout.MandateStatus
@@ -52,7 +52,7 @@ func TestObservationFollowsAMandateThroughItsLife(t *testing.T) {
 	}
 	b.complete(t, request.URL, "M O'BRIEN")
 	stored = checkout.Checkout{Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID}}
-	first = look().MandateID
+	first := look().MandateID
 	b.sim.Advance(time.Hour)
 	if err := b.sim.MoveMandate(request.ID, "replaced", ""); err != nil {
 		t.Fatal(err)

@@ -15,11 +15,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// processorVariable names the processor of every sandbox: fake, or gocardless, which is simulated.
-const processorVariable = "PROVIDER_CHECKOUT_TEST_PROCESSOR"
+// ProcessorVariable names the processor of every sandbox: fake, or gocardless, which is simulated.
+const ProcessorVariable = "PROVIDER_CHECKOUT_TEST_PROCESSOR"
 
 // OverGoCardless reports whether the processor of every sandbox is GoCardless.
-func OverGoCardless() bool { return os.Getenv(processorVariable) == "gocardless" }
+func OverGoCardless() bool { return os.Getenv(ProcessorVariable) == "gocardless" }
 
 const (
 	token  = "sandbox_token"
