@@ -15,6 +15,10 @@ import (
 // reserved is the part of the budget, in percent, that each purpose leaves to those before it.
 var reserved = map[ports.Purpose]float64{ports.ForConfirm: 0, ports.ForPayer: 10, ports.ForNotification: 25, ports.ForPoll: 50}
 
+// longestBlock is how long background calls wait at most after one was refused: a notification that was lost must be
+// made good within a minute.
+const longestBlock = 20 * time.Second
+
 // errBudget is what a call gets that would take more of the account's rate limit than its purpose may.
 var errBudget = fmt.Errorf("the request budget is used up: %w", ports.ErrBusy)
 
@@ -56,9 +60,9 @@ func (b *budget) tryTake(p ports.Purpose) time.Duration {
 	now := b.now()
 	b.tokens = min(b.size, b.tokens+max(0, now.Sub(b.at).Seconds())*b.rate)
 	b.at = now
-	// A confirm tries even while other calls are refused: the limit may have been another process's doing, and is over
-	// sooner than announced.
-	if p != ports.ForConfirm && now.Before(b.blocked) {
+	// What a person waits for is tried even while GoCardless refuses calls: these are few, and other processes' share of
+	// the limit may come back sooner than announced.
+	if p > ports.ForPayer && now.Before(b.blocked) {
 		return b.blocked.Sub(now)
 	}
 	need := 1 + b.size*reserved[p]/100
@@ -78,7 +82,7 @@ func (b *budget) observe(h http.Header, status int, now time.Time) {
 	}
 	if until := retryAfter(h); status == http.StatusTooManyRequests && until.After(now) {
 		b.blocked = until
-		if longest := now.Add(time.Minute); b.blocked.After(longest) {
+		if longest := now.Add(longestBlock); b.blocked.After(longest) {
 			b.blocked = longest
 		}
 	}

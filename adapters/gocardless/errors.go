@@ -136,8 +136,8 @@ func retryAfter(h http.Header) time.Time {
 // Pauses between the attempts of a call double from the first.
 const firstPause = 100 * time.Millisecond
 
-// retry returns how long to wait before a call is sent again, and whether it is. A confirm does not wait as long as a
-// refusal for the rate limit says: other processes' share of it may come back sooner.
+// retry returns how long to wait before a call is sent again, and whether it is. What a person waits for does not wait as
+// long as a refusal for the rate limit says: see budget.
 func (c *client) retry(call call, err error, attempt int) (wait time.Duration, again bool) {
 	if err == nil || attempt >= maxAttempts {
 		return 0, false
@@ -150,7 +150,7 @@ func (c *client) retry(call call, err error, attempt int) (wait time.Duration, a
 		return wait, true
 	case !errors.As(err, &refused):
 		return 0, false
-	case refused.status == http.StatusTooManyRequests && call.purpose != ports.ForConfirm:
+	case refused.status == http.StatusTooManyRequests && call.purpose > ports.ForPayer:
 		return wait + max(0, refused.retryAfter.Sub(c.now())), true
 	case refused.status == http.StatusTooManyRequests:
 		return wait, true

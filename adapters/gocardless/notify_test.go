@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -208,6 +209,35 @@ func TestNotificationWhoseLookFailsIsMadeGood(t *testing.T) {
 	}
 }
 
+// Steps on the payer's way, and what is created with the setup, change nothing that is on record here.
+func TestNotificationThatChangesNothingIsKeptAndIgnored(t *testing.T) {
+	r := newReceiving(t, newBench(t))
+	var events []string
+	for n, e := range []string{
+		`"resource_type":"billing_requests","action":"created","links":{"billing_request":"BRQ1"}`,
+		`"resource_type":"billing_requests","action":"flow_visited","links":{"billing_request":"BRQ1"}`,
+		`"resource_type":"mandates","action":"created","links":{"mandate":"MD1"}`,
+		`"resource_type":"payments","action":"failed","links":{"payment":"PM1","mandate":"MD1"}`,
+		`"resource_type":"mandates","action":"cancelled","links":{"mandate":"MD2"}`,
+		`"resource_type":"billing_requests","action":"failed","links":{"billing_request":"BRQ2"}`,
+	} {
+		events = append(events, fmt.Sprintf(`{"id":"EV%d",%s}`, n, e))
+	}
+	body := `{"events":[` + strings.Join(events, ",") + `]}`
+	if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent {
+		t.Fatalf("answered %d", got)
+	}
+	r.run(t)
+	for end := time.Now().Add(5 * time.Second); r.kept(t) > 0 && time.Now().Before(end); {
+		<-time.After(5 * time.Millisecond)
+	}
+	looks := strings.Fields(r.looks())
+	slices.Sort(looks)
+	if got := strings.Join(looks, " "); got != "BRQ2 MD2" || r.kept(t) != 0 {
+		t.Errorf("looked at %q, %d pending; want BRQ2 and MD2 alone, and all settled", got, r.kept(t))
+	}
+}
+
 // A checkout that is not ours needs no look: the account may have other users.
 func TestNotificationAboutAnUnknownResourceIsSettled(t *testing.T) {
 	r := newReceiving(t, newBench(t))
@@ -268,6 +298,7 @@ func TestReconcileThatFailsIsRepeatedFromTheSameCursor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.complete(t, request.URL, "M O'BRIEN")
 	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultForbidden, Path: "/events"})
 	if err := r.Reconcile(t.Context()); err == nil {
 		t.Fatal("Reconcile succeeded")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -133,15 +134,12 @@ func (r *Receiver) sweep(ctx context.Context) error {
 func (r *Receiver) handle(ctx context.Context, all []ports.Notification) error {
 	about := make(map[string][]string) // notification ids by resource
 	for _, n := range all {
-		resource := n.MandateID
-		if n.BillingRequestID != "" {
-			resource = n.BillingRequestID
-		}
+		resource := concerns(n)
 		about[resource] = append(about[resource], n.ID)
 	}
 	var (
 		mu      sync.Mutex
-		settled = about[""] // about neither: kept and ignored
+		settled = about[""] // kept and ignored
 		failed  error
 		group   sync.WaitGroup
 		running = make(chan struct{}, refreshers)
@@ -168,6 +166,19 @@ func (r *Receiver) handle(ctx context.Context, all []ports.Notification) error {
 		}
 	}
 	return failed
+}
+
+// concerns returns the billing request or mandate that has to be looked at, or "" for a notification that changes nothing
+// here: of another resource, or of a step on the payer's way.
+func concerns(n ports.Notification) string {
+	switch {
+	case n.Resource == "billing_requests" && slices.Contains([]string{"fulfilled", "cancelled", "failed"}, n.Action),
+		n.Resource == "mandates" && n.BillingRequestID != "":
+		return n.BillingRequestID
+	case n.Resource == "mandates" && n.Action != "created": // which fulfilled brings
+		return n.MandateID
+	}
+	return ""
 }
 
 // look has the checkout of a billing request or mandate looked at. There may be none: the account may have other users.
