@@ -33,7 +33,8 @@ func (s *Sandbox) simulate(t testing.TB, c *service.Config) {
 		WebhookURL: s.URL + gocardless.WebhookPath, Now: s.Clock.Now})
 	server := httptest.NewServer(s.Bank)
 	t.Cleanup(func() { s.Bank.Close(); server.Close() })
-	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: token, URL: server.URL, Now: s.Clock.Now})
+	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: token, URL: server.URL,
+		RequestsPerMinute: 600_000, Now: s.Clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
