@@ -35,21 +35,22 @@ func (t DebitTerms) Name() string {
 		words.WriteString(r.Label + "\n" + r.Value + "\n")
 	}
 	sum := sha256.Sum256([]byte(words.String()))
-	return fmt.Sprintf("%s/%d/%s", Version, t.days(), hex.EncodeToString(sum[:8]))
+	return fmt.Sprintf("%s/%d/%s", Version, t.Days(), hex.EncodeToString(sum[:8]))
 }
 
 // Notice returns how long before a payment the account holder has notice of it: "10 calendar days".
 func (t DebitTerms) Notice() string {
-	if t.days() == 1 {
+	if t.Days() == 1 {
 		return "1 calendar day"
 	}
-	return fmt.Sprintf("%d calendar days", t.days())
+	return fmt.Sprintf("%d calendar days", t.Days())
 }
 
 // Earliest returns the first day on which a payment may be collected under an agreement of this day.
-func (t DebitTerms) Earliest(day money.Date) money.Date { return day.AddDays(t.days()) }
+func (t DebitTerms) Earliest(day money.Date) money.Date { return day.AddDays(t.Days()) }
 
-func (t DebitTerms) days() int { return cmp.Or(t.NoticeDays, UsualNotice) }
+// Days returns how many calendar days of notice the terms give.
+func (t DebitTerms) Days() int { return cmp.Or(t.NoticeDays, UsualNotice) }
 
 // Consent is the evidence that a payer accepted the direct debit terms. The zero Consent is none.
 type Consent struct {

@@ -283,7 +283,7 @@ func (t DebitTerms) notice() string {
 	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
 		"sooner than " + t.Notice() + " after the day of that notice. If the first payment is planned for an earlier day, the payments start on " +
 		"the first day that is late enough, with one payment period between each and the next."
-	if t.days() < UsualNotice {
+	if t.Days() < UsualNotice {
 		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d days.", UsualNotice)
 	}
 	return text

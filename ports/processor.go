@@ -38,6 +38,13 @@ type Processor interface {
 	Ready(ctx context.Context) error
 }
 
+// NoticeMinimum is implemented by a processor whose scheme needs a minimum notice of every payment. The service is not
+// ready while a provider that may be used gives less.
+type NoticeMinimum interface {
+	// MinimumNotice returns how many calendar days there must be at least between the notice and the payment.
+	MinimumNotice(ctx context.Context) (days int, err error)
+}
+
 // ProcessorInfo describes a processor.
 type ProcessorInfo struct {
 	Name        string // as providers see it: "gocardless"

@@ -56,7 +56,10 @@ type Processor struct {
 	creditors creditorCache
 }
 
-var _ ports.Processor = (*Processor)(nil)
+var (
+	_ ports.Processor     = (*Processor)(nil)
+	_ ports.NoticeMinimum = (*Processor)(nil)
+)
 
 // New returns a processor. Its error names everything that is wrong with the options.
 func New(o Options) (*Processor, error) {

@@ -23,8 +23,7 @@ func (p *Processor) Ready(ctx context.Context) error {
 	return err
 }
 
-// MinimumNotice returns how many calendar days GoCardless needs at least between the notice of a payment and the payment.
-// It fails if the account cannot collect by BECS NZ.
+// MinimumNotice implements ports.NoticeMinimum, by the largest minimum of the creditors. It fails if the account cannot collect by BECS NZ.
 func (p *Processor) MinimumNotice(ctx context.Context) (days int, err error) {
 	c := &p.creditors
 	c.mu.Lock()

@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -63,8 +65,36 @@ func (h Health) OK() bool { return h.Store == nil && h.Processor == nil }
 // at most once at a time and once a second; a failed check is reported once.
 func (s *Service) Health(ctx context.Context) Health {
 	store := s.storeReady.begin(s.cfg.Now, s.check("the store", s.cfg.Store.Ready))
-	processor := s.processorReady.begin(s.cfg.Now, s.check("the processor", s.cfg.Processor.Ready))
+	processor := s.processorReady.begin(s.cfg.Now, s.check("the processor", s.processorIsReady))
 	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
+}
+
+// processorIsReady returns nil if the processor can be reached, and no provider that may be used gives less notice of a
+// payment than it needs.
+func (s *Service) processorIsReady(ctx context.Context) error {
+	if err := s.cfg.Processor.Ready(ctx); err != nil {
+		return err
+	}
+	needs, ok := s.cfg.Processor.(ports.NoticeMinimum)
+	if !ok {
+		return nil
+	}
+	least, err := needs.MinimumNotice(ctx)
+	if err != nil {
+		return err
+	}
+	providers, err := s.cfg.Store.Providers(ctx)
+	if err != nil {
+		return err
+	}
+	var short []error
+	for _, p := range providers {
+		given := agreement.DebitTerms{NoticeDays: p.NoticeDays}.Days()
+		if given < least && p.Usable(s.cfg.Environment) == nil {
+			short = append(short, fmt.Errorf("provider %s gives %d days of notice, %s needs %d", p.Code, given, s.processor.Name, least))
+		}
+	}
+	return errors.Join(short...)
 }
 
 // Backlog returns how many events are pending, including those being delivered, and the age of the oldest, which is 0

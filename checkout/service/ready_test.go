@@ -180,3 +180,55 @@ func TestWhoHangsUpWaitsForNoCheck(t *testing.T) {
 		time.Sleep(time.Second) // the check itself has its second
 	})
 }
+
+// strictProcessor needs a minimum notice of every payment.
+type strictProcessor struct {
+	*processor
+	days int
+	err  error
+}
+
+func (p strictProcessor) MinimumNotice(context.Context) (int, error) { return p.days, p.err }
+
+func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		given  int // days; 0 for the usual 10
+		active bool
+		least  int
+		err    error
+		want   string
+	}{
+		{"enough", 3, true, 3, nil, ""},
+		{"the usual", 0, true, 10, nil, ""},
+		{"less than the processor needs", 2, true, 3, nil, "provider KOWHAI gives 2 days of notice"},
+		{"less than the usual is not enough", 0, true, 11, nil, "provider KOWHAI gives 10 days of notice"},
+		{"a provider that may not be used", 2, false, 3, nil, ""},
+		{"a processor that does not say", 3, true, 3, errors.New("connection reset"), "connection reset"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, func(c *service.Config) {
+				c.Processor = strictProcessor{c.Processor.(*processor), tt.least, tt.err}
+			})
+			err := w.store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+				for i := range all {
+					if all[i].Provider.NoticeDays = 0; all[i].Provider.Code == "KOWHAI" {
+						all[i].Provider.NoticeDays, all[i].Provider.Active = tt.given, tt.active
+					} else {
+						all[i].Provider.Active = false
+					}
+				}
+				return all, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch err := w.Health(t.Context()).Processor; {
+			case tt.want == "" && err != nil:
+				t.Errorf("not ready: %v", err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("ready: %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
