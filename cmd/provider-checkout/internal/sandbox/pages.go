@@ -43,12 +43,22 @@ func (s *Sandbox) Submit(t testing.TB, path string, fields []string, headers ...
 		append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)...)
 }
 
-// ToBank sends the form of the setup page and returns the address of the bank's form, to which it redirects.
+// ToBank sends the form of the setup page and returns the address of the fake processor's form, to which it redirects.
 func (s *Sandbox) ToBank(t testing.TB, created Response) string {
 	t.Helper()
+	page := s.ToProcessor(t, created)
+	if !strings.HasPrefix(page, s.URL+BankFormPath) {
+		t.Fatalf("begin: to %q", page)
+	}
+	return page
+}
+
+// ToProcessor sends the form of the setup page and returns the address of the processor's page, to which it redirects.
+func (s *Sandbox) ToProcessor(t testing.TB, created Response) string {
+	t.Helper()
 	r := s.Submit(t, SetupPagePath, []string{"token", created.String("direct_debit.token")})
-	if r.Status != http.StatusSeeOther || !strings.HasPrefix(r.Header.Get("Location"), s.URL+BankFormPath) {
-		t.Fatalf("begin: %d to %q", r.Status, r.Header.Get("Location"))
+	if page := r.Header.Get("Location"); r.Status != http.StatusSeeOther || strings.Contains(page, SetupPagePath) {
+		t.Fatalf("begin: %d to %q", r.Status, page)
 	}
 	return r.Header.Get("Location")
 }

@@ -1,0 +1,77 @@
+package storm_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// ready returns checkouts whose setup is complete.
+func ready(t *testing.T, s *sandbox.Sandbox, n int) (all []sandbox.Response) {
+	t.Helper()
+	for i := range n {
+		all = append(all, s.Ready(t, fmt.Sprint("READY-", i)))
+	}
+	return all
+}
+
+// calls returns how many calls have reached GoCardless, but for those of the reconciliation.
+func calls(s *sandbox.Sandbox) (n int) {
+	for route, count := range s.Bank.Statistics().Calls {
+		if route != "GET /events" {
+			n += count
+		}
+	}
+	return n
+}
+
+// However many providers poll, they cannot exhaust the account's limit: the record has what was notified.
+func TestPollsDoNotReachGoCardless(t *testing.T) {
+	t.Setenv(sandbox.ProcessorVariable, "gocardless")
+	s := sandbox.New(t, memory.New())
+	all := ready(t, s, 5)
+	for i := range 20 {
+		created := s.Create(t, fmt.Sprint("OPEN-", i))
+		s.ToProcessor(t, created)
+		all = append(all, created)
+	}
+	before := calls(s)
+	for range 40 {
+		for _, created := range all {
+			if r := s.Get(t, "KOWHAI", created.CheckoutPath()); r.Status != http.StatusOK {
+				t.Fatalf("poll: %d %s", r.Status, r.Body)
+			}
+		}
+		s.Clock.Forward(3 * time.Second)
+	}
+	if got := calls(s) - before; got != 0 {
+		t.Errorf("%d calls for 1,000 polls, want none", got)
+	}
+}
+
+// While GoCardless refuses half of all calls for its rate limit, confirms still pass: at once, or when they are sent again.
+func TestConfirmsPassWhileCallsAreRefused(t *testing.T) {
+	t.Setenv(sandbox.ProcessorVariable, "gocardless")
+	s := sandbox.New(t, memory.New())
+	all := ready(t, s, 20)
+	s.Bank.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultRateLimit, Probability: 0.5})
+	repeats := 0
+	for _, created := range all {
+		r := s.Confirm(t, created)
+		for tries := 0; r.Status == http.StatusServiceUnavailable && tries < 8; tries++ {
+			repeats++
+			r = s.Confirm(t, created)
+		}
+		if r.Status != http.StatusOK || r.String("agreement.number") == "" {
+			t.Errorf("confirm: %d %s", r.Status, r.Body)
+		}
+	}
+	if repeats > len(all)/2 {
+		t.Errorf("%d of %d confirms had to be sent again, want few", repeats, len(all))
+	}
+}
