@@ -202,8 +202,8 @@ func (o Observation) follows(known Observation) bool {
 	switch {
 	case known.BillingRequest == BillingFulfilled && o.BillingRequest != BillingFulfilled:
 		return false
-	case !known.MandateSince.IsZero() && !o.MandateSince.IsZero():
-		return !o.MandateSince.Before(known.MandateSince)
+	case !known.MandateSince.IsZero() && !o.MandateSince.IsZero() && !o.MandateSince.Equal(known.MandateSince):
+		return o.MandateSince.After(known.MandateSince)
 	}
 	return !known.Mandate.Dead() && !o.Mandate.before(known.Mandate)
 }

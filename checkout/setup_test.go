@@ -109,6 +109,7 @@ func TestMandateIsReinstatedByALaterStatusOnly(t *testing.T) {
 		{"a reinstatement", []checkout.Observation{active, cancelled, reinstated}, reinstated},
 		{"an answer from before the reinstatement", []checkout.Observation{active, cancelled, reinstated, cancelled}, reinstated},
 		{"an answer without a time does not bring a dead mandate back", []checkout.Observation{active, cancelled, unknown}, cancelled},
+		{"another status of the same moment", []checkout.Observation{cancelled, since(checkout.MandateActive, noon.Add(time.Hour))}, cancelled},
 		{"the first answer with a time", []checkout.Observation{unknown, active}, active},
 	} {
 		next := c

@@ -17,6 +17,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+// errInvalidState is a call that the resource's present state does not allow.
+var errInvalidState = errors.New("invalid_state")
+
 var errNotURL = errors.New("the address is not a URL")
 
 // transportError is a call whose outcome is unknown: it may have taken effect.
@@ -109,6 +112,8 @@ func (e *apiError) Error() string {
 // Is reports whether the error means what a port's error means.
 func (e *apiError) Is(target error) bool {
 	switch target {
+	case errInvalidState:
+		return e.kind == "invalid_state"
 	case ports.ErrNotFound:
 		return e.status == http.StatusNotFound
 	case ports.ErrBusy:

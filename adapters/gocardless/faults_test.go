@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,6 +80,35 @@ func TestBeginAfterThePayerIsDoneLeadsBack(t *testing.T) {
 		t.Errorf("Begin = %+v, %v; want %s and the return URL", again, err, first.ID)
 	}
 }
+
+// Two payers of one checkout: while one begins, the other finishes.
+func TestBeginWhileAnotherPayerFinishesLeadsBack(t *testing.T) {
+	b := newBench(t)
+	first, err := b.Begin(t.Context(), start("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish := sync.OnceFunc(func() { b.complete(t, first.URL, "M O'BRIEN") })
+	between := roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/billing_request_flows" {
+			finish()
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})
+	p, err := gocardless.New(gocardless.Options{Environment: account.Environment, Token: token, URL: b.server.URL,
+		Transport: between, Now: b.sim.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := p.Begin(t.Context(), start("a"))
+	if err != nil || again.ID != first.ID || again.URL != start("a").ReturnURL {
+		t.Errorf("Begin = %+v, %v; want %s and the return URL", again, err, first.ID)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // The flow of a billing request opens for seven days, the billing request for longer.
 func TestBeginMakesANewFlowWhenOneExpired(t *testing.T) {

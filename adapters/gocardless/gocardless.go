@@ -168,6 +168,12 @@ func (p *Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.Bi
 		return ports.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
 	}
 	page, err := p.flow(ctx, request.ID, start)
+	if errors.Is(err, errInvalidState) { // the payer, or another of the same checkout, has just finished
+		again, failed := p.client.billingRequest(ctx, ports.ForPayer, request.ID)
+		if failed == nil && again.Status != checkout.BillingPending {
+			return ports.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
+		}
+	}
 	if err != nil {
 		return ports.BillingRequest{}, fmt.Errorf("make a flow of billing request %s: %w", request.ID, err)
 	}

@@ -191,7 +191,7 @@ func (m *mine) failures(t *testing.T) {
 }
 
 func TestContract7NoSecretAndNothingAboutAPersonLeaks(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contractWith(t, withCanaries, func(t *testing.T, s *suite, m *mine) {
 		m.suite = s
 		s.Configure(t, canaryProviders)

@@ -36,7 +36,7 @@ func behindAProxy(_ *service.Config, o *httpapi.Options) {
 // By the contract the payer sets up the direct debit on the hosted page (section 1). The consent that is given there
 // is recorded: when, from where, and to which terms.
 func TestContract1TheConsentOfThePayerIsOnTheAgreement(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		s.Configure(t, noticeOf("2"))
 		created := s.Create(t, "order-1")

@@ -104,11 +104,11 @@ func refused(t *testing.T, r response, status int, code string, fields ...string
 	}
 }
 
-// withTheFakesPages leaves out a test that fills in, or looks at, the fake processor's own pages where the processor is
-// another. GoCardless' pages are tested beside its simulator.
-func withTheFakesPages(t *testing.T) {
+// withTheFake leaves out a test of what only the fake processor has, such as its own pages and its two minutes to an active
+// mandate, where the processor is another. GoCardless' pages are tested beside its simulator and in a browser.
+func withTheFake(t *testing.T) {
 	t.Helper()
 	if sandbox.OverGoCardless() {
-		t.Skip("the processor's pages are GoCardless'")
+		t.Skip("the processor is GoCardless")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -27,7 +28,11 @@ func exactly(t *testing.T, r response, status int, want string, names ...string)
 	if r.Status != status {
 		t.Errorf("status %d, want %d", r.Status, status)
 	}
-	for _, difference := range differences("", members(r.JSON), members(wanted)) {
+	got := members(r.JSON)
+	if debit, ok := got["direct_debit"].(members); ok && sandbox.OverGoCardless() {
+		delete(debit, "mandate_since") // which the fake processor does not say, and tests of the adapter hold
+	}
+	for _, difference := range differences("", got, members(wanted)) {
 		t.Errorf("%s\nin %s", difference, r.Body)
 	}
 }

@@ -88,6 +88,7 @@ func TestContract24ARepeatTakesAnyTokenAndAnyDate(t *testing.T) {
 
 // The sandbox is set up with the two forms that the reference names, field by field.
 func TestSandboxIsDrivenAsTheReferenceSays(t *testing.T) {
+	withTheFake(t)
 	for holder, want := range map[string]string{"Aroha Ngata": "active", "MANDATE FAILS": "failed", "MANDATE CANCELLED": "cancelled"} {
 		t.Run(holder, func(t *testing.T) {
 			s := newSuite(t, memory.New())

@@ -64,7 +64,7 @@ func TestContract5NoRequestHidesBehindAnother(t *testing.T) {
 }
 
 func TestContract4NoHeaderOfTheClientEntersALink(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		spoofed := []string{"X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https", "X-Forwarded-Prefix", "/evil",
 			"Forwarded", "host=evil.example;proto=https", "X-Original-URL", "/evil", "X-Rewrite-URL", "/evil", "X-Host", "evil.example",

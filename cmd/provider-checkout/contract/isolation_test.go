@@ -202,6 +202,7 @@ func TestContract21AFieldThatIsNotForProvidersToSetBindsNothing(t *testing.T) {
 }
 
 func TestContract23AGetIsAnsweredWithTheseFieldsAndNoOthers(t *testing.T) {
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "ORDER-1")
 		want := map[string]any{

@@ -30,6 +30,13 @@ func withBank(c *service.Config, _ *httpapi.Options) *bank {
 	return b
 }
 
+// Info implements ports.Processor: what this bank is made to say comes without a notification, so polls ask it.
+func (b *bank) Info() ports.ProcessorInfo {
+	info := b.Processor.Info()
+	info.Notifies = false
+	return info
+}
+
 func (b *bank) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	says, mandate := b.says, b.mandate

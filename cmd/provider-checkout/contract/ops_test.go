@@ -35,7 +35,7 @@ func operatorOf(t *testing.T, s *suite, o ops.Options) (url string) {
 }
 
 func TestMetricsMoveWithAWholeFlow(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()

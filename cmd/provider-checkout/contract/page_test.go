@@ -47,7 +47,7 @@ func shows(t *testing.T, what string, r response, status int, title string) {
 }
 
 func TestContract4OpeningTheSetupPageChangesNothing(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "ORDER-1")
 		setupURL := created.String("direct_debit.setup_url")
@@ -81,7 +81,7 @@ func TestContract4OpeningTheSetupPageChangesNothing(t *testing.T) {
 }
 
 func TestContract4APayerCompletesTheSetupWithoutScript(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "ORDER-1")
 		setupURL := created.String("direct_debit.setup_url")
@@ -125,7 +125,7 @@ func TestContract4APayerCompletesTheSetupWithoutScript(t *testing.T) {
 }
 
 func TestContract4AMistakeComesBackOnTheFormWithWhatWasTyped(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "ORDER-1")
 		form := s.ToBank(t, created)
@@ -213,7 +213,7 @@ func TestContract4AnExpiredLinkSaysSoAndASupersededOneStillOpens(t *testing.T) {
 }
 
 func TestContract5PagesOfAProviderThatCannotBeUsedAreClosed(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "ORDER-1")
 		setupURL := created.String("direct_debit.setup_url")

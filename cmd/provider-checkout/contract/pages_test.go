@@ -55,7 +55,7 @@ func forgeries(t *testing.T, s *suite, token string) map[string]string {
 }
 
 func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		token := s.Create(t, "ORDER-1").String("direct_debit.token")
 		forged := forgeries(t, s, token)
@@ -128,7 +128,7 @@ func TestContract5ASetupTokenIsNoAPIKey(t *testing.T) {
 }
 
 func TestContract5AFormFromAnotherWebsiteIsRefused(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "ORDER-1")
 		token := []string{"token", created.String("direct_debit.token")}
@@ -188,7 +188,7 @@ func everyPage(t *testing.T, s *suite) map[string]response {
 }
 
 func TestContract5EveryPageKeepsToItself(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "
 		framed := []string{"open", "terms", "done", "expired", "not enabled", "bank form", "bank form with mistakes"}
@@ -274,7 +274,7 @@ func TestContract5FramesAreThoseOfTheAllowlistedOrigins(t *testing.T) {
 }
 
 func TestContract4TheMessageAfterTheSetupIsAHintToTheAllowlistedOriginsOnly(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		pages := everyPage(t, s)
 		var script string
@@ -306,7 +306,7 @@ func TestContract4TheMessageAfterTheSetupIsAHintToTheAllowlistedOriginsOnly(t *t
 }
 
 func TestContract5SuccessAndCancelArePlainLinks(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		pages := everyPage(t, s)
 		for page, link := range map[string]string{"open": "cancelled", "expired": "cancelled", "done": "done"} {
@@ -324,7 +324,7 @@ func TestContract5SuccessAndCancelArePlainLinks(t *testing.T) {
 }
 
 func TestContract5NamesAreTextOnEveryPage(t *testing.T) {
-	withTheFakesPages(t)
+	withTheFake(t)
 	const first, last, course = `<script>alert('1')</script>`, `Tūhoe-Ōtāhuhu & "Sons"`, `<img src=x onerror=alert(1)> Tohu Mātauranga {{.Token}}`
 	contract(t, func(t *testing.T, s *suite) {
 		body := set(t, order(legacyCreate, "ORDER-1"), "student.first_name", fmt.Sprintf("%q", first))
