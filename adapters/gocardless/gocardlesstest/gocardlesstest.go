@@ -116,7 +116,7 @@ type Simulator struct {
 	counts   counts
 	webhooks webhooks
 
-	wake    chan struct{} // tells the goroutine to look again
+	wake    chan struct{} // makes the goroutine look again
 	closing context.Context
 	stop    context.CancelFunc
 	running sync.WaitGroup

@@ -131,7 +131,7 @@ type flow struct {
 	visited       bool
 }
 
-// Statuses of a mandate that the simulator itself tells apart.
+// Statuses of a mandate that the simulator itself distinguishes.
 const (
 	mandatePendingSubmission = "pending_submission"
 	mandateSubmitted         = "submitted"

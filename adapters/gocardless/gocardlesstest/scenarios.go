@@ -67,7 +67,7 @@ func (s *state) scenario(c *call, resource string, moves []move) *apiError {
 	return nil
 }
 
-// fulfilAtOnce fulfils a billing request that nobody has filled in, or that stopped on its way.
+// fulfilAtOnce fulfils a billing request that no payer has filled in, or that stopped on its way.
 func (s *state) fulfilAtOnce(now time.Time, b *billingRequest) {
 	by := cause{origin: byAPI}
 	if !b.collected {
