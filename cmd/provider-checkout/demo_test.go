@@ -32,8 +32,14 @@ func inEmptyTemp(t *testing.T) (left func() []string) {
 }
 
 func TestDemoWalkHoldsAndLeavesOnlyThePDF(t *testing.T) {
+	for _, processor := range []string{"fake", "gocardless"} {
+		t.Run(processor, func(t *testing.T) { demoWalkHolds(t, processor) })
+	}
+}
+
+func demoWalkHolds(t *testing.T, processor string) {
 	left := inEmptyTemp(t)
-	got := try(t, nil, "", "demo", "--walk")
+	got := try(t, nil, "", "demo", "--walk", "--processor", processor)
 	if got.code != cli.ExitDone || got.stderr != "" {
 		t.Fatalf("status %d, stderr %s\n%s", got.code, got.stderr, got.stdout)
 	}

@@ -20,6 +20,9 @@ const (
 	WebhookSecret = "simulated_webhook_secret"
 )
 
+// minimumNotice is in calendar days. Providers often agree on two days of notice, and so does the demonstration's.
+const minimumNotice = 2
+
 // Config is what a simulator is served with.
 type Config struct {
 	Listener net.Listener
@@ -34,6 +37,7 @@ func (c Config) URL() string { return "http://" + c.Listener.Addr().String() }
 func (c Config) Serve(ctx context.Context) error {
 	sim := gocardlesstest.New(gocardlesstest.Options{
 		Token:         Token,
+		Creditors:     []gocardlesstest.Creditor{{ID: "CRSIMULATED", Name: "Simulated creditor", MinimumAdvanceNotice: minimumNotice}},
 		WebhookURL:    c.BaseURL + gocardless.WebhookPath,
 		WebhookSecret: WebhookSecret,
 		Control:       true,
