@@ -3,7 +3,6 @@ package gocardless
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -67,39 +66,42 @@ type call struct {
 	body    any
 }
 
-// send makes a call, with retries, and decodes the resource in its answer into out. Its error is an *apiError if
-// GoCardless refused the call.
-func (c *client) send(ctx context.Context, call call, out any) error {
+// send makes a call, with retries, and returns the resource in its answer. Its error is an *apiError if GoCardless
+// refused the call.
+func send[T any](ctx context.Context, c *client, call call) (T, error) {
+	var none T
 	var body []byte
 	if call.body != nil {
 		var err error
 		if body, err = json.Marshal(map[string]any{call.name: call.body}); err != nil {
-			return fmt.Errorf("encode %s: %w", call.path, err)
+			return none, fmt.Errorf("encode %s: %w", call.path, err)
 		}
 	}
 	for attempt := 1; ; attempt++ {
-		err := c.attempt(ctx, call, body, out)
+		answer, err := c.attempt(ctx, call, body)
+		var resource T
+		if err == nil {
+			resource, err = decode[T](answer, call.name)
+		}
+		if err == nil {
+			return resource, nil
+		}
 		wait, again := c.retry(call, err, attempt)
+		if again {
+			if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !pause(ctx, wait) {
+				again, err = false, errors.Join(err, ctx.Err())
+			}
+		}
 		if !again {
-			return wrap(call, err)
-		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !pause(ctx, wait) {
-			return wrap(call, errors.Join(err, ctx.Err()))
+			return none, fmt.Errorf("%s %s: %w", call.method, call.path, err)
 		}
 	}
 }
 
-func wrap(call call, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %s: %w", call.method, call.path, err)
-}
-
-// attempt sends one request.
-func (c *client) attempt(ctx context.Context, call call, body []byte, out any) error {
+// attempt sends one request and returns the body of a successful answer.
+func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []byte, err error) {
 	if err := c.budget.take(ctx, call.purpose); err != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -109,7 +111,7 @@ func (c *client) attempt(ctx context.Context, call call, body []byte, out any) e
 	}
 	req, err := http.NewRequestWithContext(ctx, call.method, address, bytes.NewReader(body))
 	if err != nil {
-		return errNotURL
+		return nil, errNotURL
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("GoCardless-Version", "2015-07-06")
@@ -121,18 +123,18 @@ func (c *client) attempt(ctx context.Context, call call, body []byte, out any) e
 	}
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return &transportError{cause(ctx, err)}
+		return nil, &transportError{cause(ctx, err)}
 	}
 	defer resp.Body.Close()
-	answer, err := readBody(resp)
+	answer, err = readBody(resp)
 	if err != nil {
-		return &transportError{cause(ctx, err)}
+		return nil, &transportError{cause(ctx, err)}
 	}
 	c.budget.observe(resp.Header, resp.StatusCode, c.now())
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return newAPIError(resp, answer)
+		return nil, newAPIError(resp, answer)
 	}
-	return decode(answer, call.name, out)
+	return answer, nil
 }
 
 // readBody reads an answer, which must be JSON and of a bounded size.
@@ -150,23 +152,24 @@ func readBody(resp *http.Response) ([]byte, error) {
 	return data, nil
 }
 
-// decode reads the resource with that name from an answer, which has nothing after it.
-func decode(data []byte, name string, out any) error {
+// decode returns the resource with that name in an answer. An answer that was cut off, or has another shape, is as good as
+// lost.
+func decode[T any](data []byte, name string) (resource T, err error) {
 	var resources map[string]json.RawMessage
 	if err := json.Unmarshal(data, &resources); err != nil {
-		return &transportError{fmt.Errorf("the answer is not JSON: %w", withoutText(err))}
+		return resource, &transportError{fmt.Errorf("the answer is not JSON: %w", withoutText(err))}
 	}
-	resource, ok := resources[name]
-	if !ok || string(resource) == "null" {
-		return &transportError{fmt.Errorf("the answer has no %s", name)}
+	text, ok := resources[name]
+	if !ok || string(text) == "null" {
+		return resource, &transportError{fmt.Errorf("the answer has no %s", name)}
 	}
-	if err := json.Unmarshal(resource, out); err != nil {
-		return &transportError{fmt.Errorf("the answer's %s: %w", name, withoutText(err))}
+	if err := json.Unmarshal(text, &resource); err != nil {
+		return resource, &transportError{fmt.Errorf("the answer's %s: %w", name, withoutText(err))}
 	}
-	if checked, ok := out.(interface{ check() error }); ok {
-		return checked.check()
+	if checked, ok := any(resource).(interface{ check() error }); ok {
+		err = checked.check()
 	}
-	return nil
+	return resource, err
 }
 
 // withoutText returns an error of decoding that repeats nothing of what was decoded, which may be a payer's.
@@ -182,74 +185,70 @@ func withoutText(err error) error {
 	return errors.New("it does not have the right shape")
 }
 
-func (c *client) createBillingRequest(ctx context.Context, start ports.SetupStart) (made billingRequestWire, err error) {
-	return made, c.send(ctx, call{purpose: ports.ForPayer, method: http.MethodPost, path: "/billing_requests", key: start.Key,
-		name: "billing_requests", body: toBillingRequestWire(start)}, &made)
+func (c *client) createBillingRequest(ctx context.Context, start ports.SetupStart) (billingRequestWire, error) {
+	return send[billingRequestWire](ctx, c, call{purpose: ports.ForPayer, method: http.MethodPost, path: "/billing_requests",
+		key: start.Key, name: "billing_requests", body: toBillingRequestWire(start)})
 }
 
-func (c *client) billingRequest(ctx context.Context, p ports.Purpose, id string) (found billingRequestWire, err error) {
-	return found, c.send(ctx, call{purpose: p, method: http.MethodGet, path: "/billing_requests/" + url.PathEscape(id),
-		name: "billing_requests"}, &found)
+func (c *client) billingRequest(ctx context.Context, p ports.Purpose, id string) (billingRequestWire, error) {
+	return send[billingRequestWire](ctx, c, call{purpose: p, method: http.MethodGet,
+		path: "/billing_requests/" + url.PathEscape(id), name: "billing_requests"})
 }
 
-func (c *client) mandate(ctx context.Context, p ports.Purpose, id string) (found mandateWire, err error) {
-	return found, c.send(ctx, call{purpose: p, method: http.MethodGet, path: "/mandates/" + url.PathEscape(id),
-		name: "mandates"}, &found)
+func (c *client) mandate(ctx context.Context, p ports.Purpose, id string) (mandateWire, error) {
+	return send[mandateWire](ctx, c, call{purpose: p, method: http.MethodGet, path: "/mandates/" + url.PathEscape(id),
+		name: "mandates"})
 }
 
 // createFlow makes a flow of a billing request. There may be several, so its key is new each time: the answer to a flow
 // that was made before could not be had again.
-func (c *client) createFlow(ctx context.Context, request string, start ports.SetupStart) (made flowWire, err error) {
+func (c *client) createFlow(ctx context.Context, request string, start ports.SetupStart) (flowWire, error) {
 	for range maxAttempts {
-		key, err := c.newKey()
-		if err != nil {
-			return made, err
+		var key [16]byte
+		if _, err := io.ReadFull(c.rand, key[:]); err != nil {
+			return flowWire{}, fmt.Errorf("read random bytes: %w", err)
 		}
-		err = c.send(ctx, call{purpose: ports.ForPayer, method: http.MethodPost, path: "/billing_request_flows", key: key,
-			name: "billing_request_flows", body: toFlowWire(request, start)}, &made)
+		made, err := send[flowWire](ctx, c, call{purpose: ports.ForPayer, method: http.MethodPost,
+			path: "/billing_request_flows", key: hex.EncodeToString(key[:]), name: "billing_request_flows",
+			body: toFlowWire(request, start)})
 		var conflict *apiError
 		if !errors.As(err, &conflict) || conflict.conflicting == "" {
 			return made, err
 		}
 	}
-	return made, errors.New("every answer was lost")
+	return flowWire{}, errors.New("every answer was lost")
 }
 
-func (c *client) newKey() (string, error) {
-	var entropy [16]byte
-	if _, err := io.ReadFull(c.rand, entropy[:]); err != nil {
-		return "", fmt.Errorf("read random bytes: %w", err)
+// latestEvent returns the latest event that a query finds; ok is false if there is none.
+func (c *client) latestEvent(ctx context.Context, p ports.Purpose, query url.Values) (event notifiedWire, ok bool, err error) {
+	query.Set("limit", "1")
+	found, err := send[[]notifiedWire](ctx, c, call{purpose: p, method: http.MethodGet, path: "/events", name: "events", query: query})
+	if err != nil || len(found) == 0 {
+		return event, false, err
 	}
-	sum := sha256.Sum256(entropy[:])
-	return hex.EncodeToString(sum[:16]), nil
+	return found[0], true, nil
 }
 
 // fulfilledAt returns when a billing request was fulfilled by its events, or the zero time if none says so.
 func (c *client) fulfilledAt(ctx context.Context, p ports.Purpose, request string) (time.Time, error) {
-	var found []notifiedWire
-	err := c.send(ctx, call{purpose: p, method: http.MethodGet, path: "/events", name: "events",
-		query: url.Values{"resource_type": {"billing_requests"}, "action": {"fulfilled"}, "billing_request": {request},
-			"limit": {"1"}}}, &found)
-	if err != nil || len(found) == 0 {
-		return time.Time{}, err
-	}
-	return found[0].CreatedAt, nil
+	event, _, err := c.latestEvent(ctx, p,
+		url.Values{"resource_type": {"billing_requests"}, "action": {"fulfilled"}, "billing_request": {request}})
+	return event.CreatedAt, err
 }
 
 // mandateSince returns when a mandate reached its status, and the reason code, by its latest event. The time is zero
 // where that event is another's: the status has just changed again.
 func (c *client) mandateSince(ctx context.Context, p ports.Purpose, mandate mandateWire) (since time.Time, reason string, err error) {
-	var found []notifiedWire
-	err = c.send(ctx, call{purpose: p, method: http.MethodGet, path: "/events", name: "events",
-		query: url.Values{"resource_type": {"mandates"}, "mandate": {mandate.ID}, "limit": {"1"}}}, &found)
-	if err != nil || len(found) == 0 || !found[0].leadsTo(mandate.Status) {
+	event, ok, err := c.latestEvent(ctx, p, url.Values{"resource_type": {"mandates"}, "mandate": {mandate.ID}})
+	if err != nil || !ok || !event.leadsTo(mandate.Status) {
 		return time.Time{}, "", err
 	}
-	return found[0].CreatedAt.UTC().Truncate(time.Millisecond), plain(found[0].Details.ReasonCode), nil
+	return event.CreatedAt.UTC().Truncate(time.Millisecond), plain(event.Details.ReasonCode), nil
 }
 
-func (c *client) creditors(ctx context.Context) (all []creditorWire, err error) {
-	return all, c.send(ctx, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/creditors", name: "creditors"}, &all)
+func (c *client) creditors(ctx context.Context) ([]creditorWire, error) {
+	return send[[]creditorWire](ctx, c, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/creditors",
+		name: "creditors"})
 }
 
 // pause waits, and reports whether ctx lasted as long.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -84,10 +85,10 @@ func (r *Receiver) Reconcile(ctx context.Context) (err error) {
 	}()
 	ctx, cancel := context.WithTimeout(ctx, reconcileLease-10*time.Second)
 	defer cancel()
-	if err := r.readEvents(ctx, &task, now); err != nil {
-		return fmt.Errorf("read the events: %w", err)
+	if err = r.readEvents(ctx, &task, now); err != nil {
+		err = fmt.Errorf("read the events: %w", err)
 	}
-	return r.sweep(ctx)
+	return errors.Join(err, r.sweep(ctx)) // what is on record needs no list
 }
 
 // readEvents keeps every event since the task's cursor, and moves the cursor to now only when all are kept: the list is
@@ -184,7 +185,7 @@ func concerns(n ports.Notification) string {
 // look has the checkout of a billing request or mandate looked at. There may be none: the account may have other users.
 func (r *Receiver) look(ctx context.Context, resource string) error {
 	refresh := r.RefreshMandate
-	if resource[:min(len(resource), len(billingRequestPrefix))] == billingRequestPrefix {
+	if strings.HasPrefix(resource, billingRequestPrefix) {
 		refresh = r.RefreshBillingRequest
 	}
 	_, err := refresh(ctx, resource)
@@ -204,7 +205,8 @@ func (c *client) events(ctx context.Context, since time.Time, after string) (pag
 	if after != "" {
 		query.Set("after", after)
 	}
-	err = c.send(ctx, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/events", name: "events", query: query}, &page)
+	page, err = send[[]notifiedWire](ctx, c, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/events",
+		name: "events", query: query})
 	if err == nil && len(page) == eventsPage {
 		next = page[len(page)-1].ID
 	}

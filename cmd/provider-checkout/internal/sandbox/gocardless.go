@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -52,7 +53,7 @@ func (s *Sandbox) receive(t testing.TB, svc *service.Service, records ports.Noti
 	done := make(chan struct{})
 	go func() { defer close(done); receiver.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
-	delete(s.Mounted, "/sandbox/processor")
+	delete(s.Mounted, fakeprocessor.Prefix)
 	s.Mounted[gocardless.WebhookPath] = receiver
 }
 
