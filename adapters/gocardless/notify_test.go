@@ -313,6 +313,24 @@ func TestReconcileThatFailsIsRepeatedFromTheSameCursor(t *testing.T) {
 	}
 }
 
+// What was kept is handled also while the list of events cannot be read.
+func TestSweepGoesOnWithoutTheListOfEvents(t *testing.T) {
+	b := newBench(t)
+	r := newReceiving(t, b)
+	body := fulfilled("EV1")
+	if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent {
+		t.Fatalf("answered %d", got)
+	}
+	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultForbidden, Path: "/events"})
+	b.sim.Advance(time.Minute) // the process that took it has ended
+	if err := r.Reconcile(t.Context()); err == nil {
+		t.Error("Reconcile does not report that the list cannot be read")
+	}
+	if got := r.kept(t); got != 0 || r.looks() != "BRQ1" {
+		t.Errorf("%d notifications are pending after looks at %q", got, r.looks())
+	}
+}
+
 // One process at a time reads the list.
 func TestReconcileIsLeftToTheProcessThatHasIt(t *testing.T) {
 	b := newBench(t)

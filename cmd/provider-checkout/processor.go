@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -43,52 +41,33 @@ func (c *call) gocardless() (*site.GoCardless, error) {
 	if c.processor != gocardlessName {
 		return nil, nil
 	}
-	token, err := c.secretOf(tokenVariable)
-	reasons := []error{err}
-	list, err := c.secretOf(webhookVariable)
-	reasons = append(reasons, err)
-	secrets := parseList(list)
-	if len(secrets) == 0 && err == nil {
-		reasons = append(reasons, fmt.Errorf("the secret of GoCardless' webhook endpoint is missing (%s or %[1]s_FILE)", webhookVariable))
-	} else if err == nil {
-		reasons = append(reasons, gocardless.CheckWebhookSecrets(secrets))
+	token, noToken := c.required(tokenVariable, "GoCardless' access token")
+	list, noSecret := c.required(webhookVariable, "the secret of GoCardless' webhook endpoint")
+	reasons := []error{noToken, noSecret}
+	var g site.GoCardless
+	if noSecret == nil {
+		for part := range strings.SplitSeq(strings.TrimSpace(list.text), list.separator) {
+			g.WebhookSecrets = append(g.WebhookSecrets, []byte(strings.TrimSpace(part)))
+		}
+		reasons = append(reasons, gocardless.CheckWebhookSecrets(g.WebhookSecrets))
 	}
-	if token == "" && reasons[0] == nil {
-		reasons = append(reasons, fmt.Errorf("GoCardless' access token is missing (%s or %[1]s_FILE)", tokenVariable))
-	}
-	processor, err := gocardless.New(gocardless.Options{Environment: c.environment, Token: token, URL: c.gocardlessURL,
-		PageOrigins: c.gocardlessPages})
-	if token != "" { // otherwise it says again that the token is missing
+	if noToken == nil {
+		var err error
+		g.Processor, err = gocardless.New(gocardless.Options{Environment: c.environment, Token: strings.TrimSpace(token.text),
+			URL: c.gocardlessURL, PageOrigins: c.gocardlessPages})
 		reasons = append(reasons, err)
 	}
 	if err := errors.Join(reasons...); err != nil {
 		return nil, err
 	}
-	return &site.GoCardless{Processor: processor, WebhookSecrets: secrets}, nil
+	return &g, nil
 }
 
-// secretOf returns the value of a variable, or the content of the file that the variable with _FILE names; "" if neither is set.
-func (c *call) secretOf(variable string) (string, error) {
-	value, file := c.Env(variable), c.Env(variable+"_FILE")
-	switch {
-	case value != "" && file != "":
-		return "", cli.UsageError("set only one of " + variable + " and " + variable + "_FILE")
-	case file == "":
-		return value, nil
+// required returns what was given for a variable, or an error that says what is missing.
+func (c *call) required(variable, what string) (secretList, error) {
+	list, err := c.secretList(variable)
+	if err == nil && strings.TrimSpace(list.text) == "" {
+		err = fmt.Errorf("%s is missing (%s or %[2]s_FILE)", what, variable)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("read %s_FILE: %w", variable, err)
-	}
-	return strings.TrimSpace(string(text)), nil
-}
-
-// parseList returns the secrets of a list, separated by commas or lines.
-func parseList(text string) (secrets [][]byte) {
-	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' }) {
-		if secret := strings.TrimSpace(part); secret != "" {
-			secrets = append(secrets, []byte(secret))
-		}
-	}
-	return secrets
+	return list, err
 }

@@ -26,7 +26,8 @@ const opsHelp = "--ops-addr answers the operator, apart from the public: /health
 // serve runs the service until ctx ends.
 func serve(ctx context.Context, c *call) error {
 	c.baseURL = strings.TrimRight(c.baseURL, "/")
-	if err := c.mayServe(); err != nil {
+	processor, err := c.mayServe()
+	if err != nil {
 		return err
 	}
 	ln, err := listen(ctx, "--addr", c.addr)
@@ -51,10 +52,7 @@ func serve(ctx context.Context, c *call) error {
 	defer db.Close()
 	base := c.base(ln)
 	cfg := c.site(base)
-	if cfg.GoCardless, err = c.gocardless(); err != nil {
-		return err
-	}
-	cfg.Store, cfg.Secrets = db, db.Secrets()
+	cfg.GoCardless, cfg.Store, cfg.Secrets = processor, db, db.Secrets()
 	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
 	s, err := site.New(cfg)
 	if err != nil {
@@ -104,16 +102,17 @@ func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	return listen(ctx, "--ops-addr", c.opsAddr)
 }
 
-// mayServe checks that the flags fit together. Its error names every reason to refuse them.
-func (c *call) mayServe() error {
-	_, processor := c.gocardless()
+// mayServe checks that the flags fit together, and returns GoCardless if it is the processor. Its error names every
+// reason to refuse them.
+func (c *call) mayServe() (*site.GoCardless, error) {
+	processor, wrong := c.gocardless()
 	if c.environment != catalogue.Production {
 		if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), c.processorInfo()); err != nil {
-			return cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
+			return nil, cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
 		}
-		return processor
+		return processor, wrong
 	}
-	reasons := []error{service.CheckDeployment(c.environment, c.baseURL, c.processorInfo()), processor}
+	reasons := []error{service.CheckDeployment(c.environment, c.baseURL, c.processorInfo()), wrong}
 	if secrets, err := c.secrets(); err != nil {
 		reasons = append(reasons, err)
 	} else if secrets == nil {
@@ -123,9 +122,9 @@ func (c *call) mayServe() error {
 		reasons = append(reasons, errors.New("--allow-private-destinations is for the sandbox"))
 	}
 	if err := errors.Join(reasons...); err != nil {
-		return fmt.Errorf("production is refused: %w", err)
+		return nil, fmt.Errorf("production is refused: %w", err)
 	}
-	return nil
+	return processor, nil
 }
 
 // base returns the base URL of the server.

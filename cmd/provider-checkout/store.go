@@ -76,28 +76,39 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, 
 
 // secrets returns the operator's secrets, or nil if there are none.
 func (c *call) secrets() ([][]byte, error) {
-	list, file := c.Env(secretVariable), c.Env(secretFileVariable)
+	list, err := c.secretList(secretVariable)
+	if err != nil || list.source == "" {
+		return nil, err
+	}
+	secrets, err := checkout.ParseSecrets(list.text, list.separator)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", list.source, err)
+	}
+	return secrets, nil
+}
+
+// secretList is one or several secrets as an operator gave them. The zero secretList was not given.
+type secretList struct {
+	text      string
+	separator string // a comma in a variable, a line feed in a file
+	source    string // the variable or the file
+}
+
+// secretList returns what a variable holds, or the file that the variable with _FILE after its name names.
+func (c *call) secretList(variable string) (secretList, error) {
+	fileVariable := variable + "_FILE"
+	list, file := c.Env(variable), c.Env(fileVariable)
 	switch {
 	case list != "" && file != "":
-		return nil, cli.UsageError("set only one of " + secretVariable + " and " + secretFileVariable)
+		return secretList{}, cli.UsageError("set only one of " + variable + " and " + fileVariable)
 	case list != "":
-		secrets, err := checkout.ParseSecrets(list, ",")
-		return secrets, inSource(secretVariable, err)
+		return secretList{list, ",", variable}, nil
 	case file != "":
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", secretFileVariable, err)
+			return secretList{}, fmt.Errorf("read %s: %w", fileVariable, err)
 		}
-		secrets, err := checkout.ParseSecrets(string(text), "\n")
-		return secrets, inSource(file, err)
+		return secretList{string(text), "\n", file}, nil
 	}
-	return nil, nil
-}
-
-// inSource adds the source of the secrets to an error about them.
-func inSource(source string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", source, err)
-	}
-	return nil
+	return secretList{}, nil
 }
