@@ -1,10 +1,8 @@
 package fakeprocessor
 
 import (
-	"errors"
 	"net/url"
 	"strings"
-	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/bankaccount"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
@@ -18,7 +16,7 @@ type input struct {
 
 // Bank returns the name of the bank that the account number begins with; "" where there is none.
 func (in input) Bank() string {
-	if number := tidy(in.Account.Value); len(number) >= 2 {
+	if number := bankaccount.Tidy(in.Account.Value); len(number) >= 2 {
 		return bankaccount.Number{Bank: number[:2]}.BankName()
 	}
 	return ""
@@ -66,12 +64,12 @@ func read(values url.Values, provider string) (input, completion) {
 
 	holder := text.Normalize(strings.TrimSpace(in.Holder.Value))
 	in.Holder.Error = checkHolder(holder)
-	account, err := bankaccount.Parse(tidy(in.Account.Value))
+	account, err := bankaccount.Parse(bankaccount.Tidy(in.Account.Value))
 	switch {
-	case tidy(in.Account.Value) == "":
+	case bankaccount.Tidy(in.Account.Value) == "":
 		in.Account.Error = "Enter the account number."
 	case err != nil:
-		in.Account.Error = accountError(err)
+		in.Account.Error = bankaccount.Sentence(err)
 	default:
 		in.Account.Value = strings.Join([]string{account.Bank, account.Branch, account.Base, account.Suffix}, "-")
 	}
@@ -82,30 +80,6 @@ func read(values url.Values, provider string) (input, completion) {
 		return in, completion{}
 	}
 	return in, completion{holder: holder, tail: account.Tail()}
-}
-
-// tidy returns an account number with the separators that people copy from a statement or a message replaced by the
-// spaces and hyphens that bankaccount.Parse reads.
-func tidy(number string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == '.' || r == '/' || r == '\u2212' || unicode.Is(unicode.Pd, r):
-			return '-'
-		case unicode.Is(unicode.Cf, r): // marks of direction and soft hyphens, which are invisible
-			return -1
-		}
-		return r
-	}, number))
-}
-
-// accountError returns what the form says of a wrong account number.
-func accountError(err error) string {
-	if errors.Is(err, bankaccount.ErrCheckDigits) {
-		return "Check the account number: one of its digits is wrong." // payers know of no check digits
-	}
-	return "The account number " + err.Error() + "."
 }
 
 // checkHolder returns what is wrong with an account holder's name, or "".

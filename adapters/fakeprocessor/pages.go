@@ -142,7 +142,7 @@ func (p pages) form(w http.ResponseWriter, r *http.Request, status int, v visit,
 			Banks, FormatError, BankError  string        // for the script
 		}{in, v.start.ProviderName, v.start.Description, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL,
 			web.Isolate(in.Authority.Error, v.start.ProviderName),
-			banks(), accountError(bankaccount.ErrFormat), accountError(bankaccount.ErrBank)},
+			banks(), bankaccount.Sentence(bankaccount.ErrFormat), bankaccount.Sentence(bankaccount.ErrBank)},
 	})
 }
 

@@ -2,10 +2,8 @@ package gocardlesstest
 
 import (
 	"cmp"
-	"errors"
 	"net/url"
 	"strings"
-	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/bankaccount"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
@@ -138,7 +136,7 @@ func readAccount(values url.Values) (accountInput, bankaccount.Number) {
 	in.Holder.Error = checkName(in.Holder.Value, "name of the account holder")
 	var parts []string
 	for _, part := range in.Parts() {
-		part.Value = tidy(web.One(values, part.Name))
+		part.Value = strings.Trim(bankaccount.Tidy(web.One(values, part.Name)), " -")
 		if part.Value != "" {
 			parts = append(parts, part.Value)
 		}
@@ -147,10 +145,8 @@ func readAccount(values url.Values) (accountInput, bankaccount.Number) {
 	switch {
 	case len(parts) == 0:
 		in.NumberError = "Enter the account number."
-	case errors.Is(err, bankaccount.ErrCheckDigits):
-		in.NumberError = "Check the account number: one of its digits is wrong." // payers know of no check digits
 	case err != nil:
-		in.NumberError = "The account number " + err.Error() + "."
+		in.NumberError = bankaccount.Sentence(err)
 	default:
 		in.set(number)
 	}
@@ -159,19 +155,4 @@ func readAccount(values url.Values) (accountInput, bankaccount.Number) {
 		in.Authority.Error = "Tick this if no one else has to sign. If someone does, use another account."
 	}
 	return in, number
-}
-
-// tidy returns a part of an account number without the separators that people paste with it.
-func tidy(number string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == '.' || r == '/' || r == '\u2212' || unicode.Is(unicode.Pd, r):
-			return '-'
-		case unicode.Is(unicode.Cf, r): // marks of direction and soft hyphens, which are invisible
-			return -1
-		}
-		return r
-	}, number), " -")
 }

@@ -5,6 +5,7 @@ package bankaccount
 import (
 	"errors"
 	"strings"
+	"unicode"
 )
 
 // Number is a New Zealand bank account number whose bank is known and whose check digits are right.
@@ -41,6 +42,30 @@ func Parse(text string) (Number, error) {
 		return Number{}, ErrCheckDigits
 	}
 	return n, nil
+}
+
+// Tidy returns an account number with the separators that people copy from a statement or a message replaced by the
+// spaces and hyphens that Parse reads.
+func Tidy(number string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '.' || r == '/' || r == '\u2212' || unicode.Is(unicode.Pd, r):
+			return '-'
+		case unicode.Is(unicode.Cf, r): // marks of direction and soft hyphens, which are invisible
+			return -1
+		}
+		return r
+	}, number))
+}
+
+// Sentence returns what a form says of an account number that Parse has refused.
+func Sentence(err error) string {
+	if errors.Is(err, ErrCheckDigits) {
+		return "Check the account number: one of its digits is wrong." // payers know of no check digits
+	}
+	return "The account number " + err.Error() + "."
 }
 
 // Tail returns the last two digits of the base number: all that is kept of an account.
