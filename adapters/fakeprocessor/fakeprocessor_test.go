@@ -3,7 +3,9 @@ package fakeprocessor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -181,16 +183,19 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 }
 
 // broken are records that cannot be read or written.
-type broken struct{ *memory.Store }
+type broken struct {
+	*memory.Store
+	err error
+}
 
 var errDisk = errors.New("disk of the north rack is on fire")
 
-func (broken) KeepSandboxRecord(context.Context, string, []byte) error { return errDisk }
-func (broken) SandboxRecord(context.Context, string) ([]byte, error)   { return nil, errDisk }
+func (b broken) KeepSandboxRecord(context.Context, string, []byte) error { return b.err }
+func (b broken) SandboxRecord(context.Context, string) ([]byte, error)   { return nil, b.err }
 
 func TestRecordsThatFailAreAnErrorAndAPageThatSaysNoMore(t *testing.T) {
 	b := newBench(t)
-	p := fakeprocessor.New(fakeprocessor.Options{Records: broken{}, BaseURL: processortest.BaseURL})
+	p := fakeprocessor.New(fakeprocessor.Options{Records: broken{err: errDisk}, BaseURL: processortest.BaseURL})
 	if _, err := p.Begin(t.Context(), ports.SetupStart{Key: "a"}); !errors.Is(err, errDisk) {
 		t.Errorf("Begin: %v, want %v", err, errDisk)
 	}
@@ -205,5 +210,16 @@ func TestRecordsThatFailAreAnErrorAndAPageThatSaysNoMore(t *testing.T) {
 	}
 	if body := b.do(http.MethodGet, b.request.URL, nil).Body.String(); strings.Contains(body, "rack") {
 		t.Errorf("the page says why:\n%s", body)
+	}
+}
+
+func TestBusyRecordsAreAPageThatMayBeAskedForAgain(t *testing.T) {
+	b := newBench(t)
+	b.processor = fakeprocessor.New(fakeprocessor.Options{BaseURL: processortest.BaseURL,
+		Records: broken{err: fmt.Errorf("connect: %w", ports.ErrBusy)}})
+	for _, got := range []*httptest.ResponseRecorder{b.do(http.MethodGet, b.request.URL, nil), b.do(http.MethodPost, b.request.URL, b.filled())} {
+		if got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
+			t.Errorf("the page answers %d with Retry-After %q, want 503 with one", got.Code, got.Header().Get("Retry-After"))
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // problem is the text of an error page for the payer.
@@ -38,11 +39,15 @@ var problems = map[int]problem{
 		"Nothing is lost. Wait a few seconds, then try again."},
 }
 
-// Fail answers with the error page for an error of the service. An error that is no refusal is logged, and the page
-// shows only the request id.
+// Fail answers with the error page for an error of the service, or of a store that the page reads by itself. An error
+// that is no refusal is logged, and the page shows only the request id, unless the store was busy.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	refusal, _ := errors.AsType[*checkout.Error](err)
-	if refusal == nil || PageStatus(refusal.Code) == 0 {
+	switch {
+	case refusal == nil && errors.Is(err, ports.ErrBusy):
+		s.Log.WarnContext(r.Context(), "serve page", "path", loggedPath(r.URL), "error", err)
+		refusal = checkout.Busy()
+	case refusal == nil, PageStatus(refusal.Code) == 0:
 		s.Log.ErrorContext(r.Context(), "serve page", "path", loggedPath(r.URL), "error", err)
 		s.Broken(w, r)
 		return
