@@ -27,7 +27,7 @@ func (c Checkout) Page(p catalogue.Provider, env catalogue.Environment, epoch in
 		return PageNotEnabled
 	case c.SetupComplete():
 		return PageDone
-	case c.Setup.settling():
+	case c.Setup.Settling():
 		return PageSettling
 	case c.TokenExpired(epoch, now):
 		return PageExpired

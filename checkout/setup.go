@@ -124,9 +124,9 @@ func (s Setup) open() bool {
 	return s.BillingRequestID != "" && s.BillingRequest == BillingPending && !s.Mandate.Dead()
 }
 
-// settling reports whether the payer has finished and the processor has not. A second billing request would then be
+// Settling reports whether the payer has finished and the processor has not. A second billing request would then be
 // a second mandate.
-func (s Setup) settling() bool {
+func (s Setup) Settling() bool {
 	switch s.BillingRequest {
 	case BillingReadyToFulfil, BillingFulfilling:
 		return true
@@ -147,7 +147,7 @@ func (c Checkout) NextTry() int {
 // Begun returns the checkout with the billing request that was made for a try, and with the consent of the
 // payer who goes on to it. Nothing changes if the setup is complete or settling, or another try was begun meanwhile.
 func (c Checkout) Begun(try int, billingRequestID string, consent agreement.Consent) Change {
-	if c.SetupComplete() || c.Setup.settling() || try != c.NextTry() {
+	if c.SetupComplete() || c.Setup.Settling() || try != c.NextTry() {
 		return Change{Next: c}
 	}
 	if !c.Setup.open() || c.Setup.BillingRequestID != billingRequestID {

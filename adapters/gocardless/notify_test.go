@@ -31,6 +31,7 @@ type receiving struct {
 	looked []string
 	failed []error // reports
 	err    error   // of each look
+	seen   checkout.Checkout
 }
 
 func newReceiving(t *testing.T, b *bench) *receiving {
@@ -42,7 +43,7 @@ func newReceiving(t *testing.T, b *bench) *receiving {
 		if r.err == nil {
 			r.looked = append(r.looked, id)
 		}
-		return checkout.Checkout{}, r.err
+		return r.seen, r.err
 	}
 	receiver, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: b.Processor,
 		Secrets: [][]byte{[]byte(secret), []byte(oldSecret)}, Records: r.store, RefreshBillingRequest: look, RefreshMandate: look,
@@ -235,6 +236,43 @@ func TestNotificationThatChangesNothingIsKeptAndIgnored(t *testing.T) {
 	slices.Sort(looks)
 	if got := strings.Join(looks, " "); got != "BRQ2 MD2" || r.kept(t) != 0 {
 		t.Errorf("looked at %q, %d pending; want BRQ2 and MD2 alone, and all settled", got, r.kept(t))
+	}
+}
+
+// A billing request that was fulfilled before it has a mandate is looked at until it has one, but not for ever.
+func TestNotificationStaysPendingWhileItsBillingRequestIsSettling(t *testing.T) {
+	settling := checkout.Setup{BillingRequestID: "BRQ1", Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilling}}
+	done := settling
+	done.BillingRequest, done.AccountHolder, done.AccountTail, done.CompletedAt = checkout.BillingFulfilled, "A", "89", time.Now()
+	other := settling
+	other.BillingRequestID = "BRQ2" // the next try's
+	for _, tt := range []struct {
+		name    string
+		after   time.Duration
+		seen    checkout.Setup
+		pending int
+	}{
+		{"soon after", time.Minute, settling, 1},
+		{"when it has its mandate", time.Minute, done, 0},
+		{"when there is another try", time.Minute, other, 0},
+		{"hours after", 2 * time.Hour, settling, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			r := newReceiving(t, b)
+			body := fulfilled("EV1")
+			if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent {
+				t.Fatalf("answered %d", got)
+			}
+			r.seen.Setup = tt.seen
+			b.sim.Advance(tt.after)
+			if err := r.Reconcile(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := r.kept(t); got != tt.pending || r.looks() != "BRQ1" {
+				t.Errorf("%d notifications are pending after looks at %q, want %d after one", got, r.looks(), tt.pending)
+			}
+		})
 	}
 }
 

@@ -28,7 +28,15 @@ const (
 	sweepAfter = 15 * time.Second // by then the process that took a notification has handled it, or ended
 	sweepBatch = 500
 	refreshers = 8
+
+	// settlingFor is how long a notification stays pending because its billing request is settling. After that only the
+	// service's own sweep looks at it.
+	settlingFor = time.Hour
 )
+
+// errSettling: the payer has finished and GoCardless has not. The notification that ended this state may name only the
+// mandate, which is not known here, so the billing request is looked at until it has one.
+var errSettling = errors.New("the billing request is settling")
 
 // Run handles the notifications that came, and reads the list of events for those that were lost, until ctx ends. It
 // returns when the work in progress is done. Every process runs it; one at a time reads the list.
@@ -133,10 +141,14 @@ func (r *Receiver) sweep(ctx context.Context) error {
 // handle has every checkout looked at that the notifications are about, once each, and settles those for which that
 // succeeded. The others stay pending.
 func (r *Receiver) handle(ctx context.Context, all []ports.Notification) error {
-	about := make(map[string][]string) // notification ids by resource
+	var (
+		about = make(map[string][]string) // notification ids by resource
+		old   = make(map[string]bool)     // resources with a notification that waits no longer for a settling billing request
+	)
 	for _, n := range all {
 		resource := concerns(n)
 		about[resource] = append(about[resource], n.ID)
+		old[resource] = old[resource] || r.now().Sub(n.Received) > settlingFor
 	}
 	var (
 		mu      sync.Mutex
@@ -153,11 +165,12 @@ func (r *Receiver) handle(ctx context.Context, all []ports.Notification) error {
 			err := r.look(ctx, resource)
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil {
+			switch {
+			case err == nil, errors.Is(err, errSettling) && old[resource]:
+				settled = append(settled, ids...)
+			case !errors.Is(err, errSettling):
 				failed = errors.Join(failed, err)
-				return
 			}
-			settled = append(settled, ids...)
 		})
 	}
 	group.Wait()
@@ -183,18 +196,22 @@ func concerns(n ports.Notification) string {
 }
 
 // look has the checkout of a billing request or mandate looked at. There may be none: the account may have other users.
+// It returns errSettling if the billing request has to be looked at again.
 func (r *Receiver) look(ctx context.Context, resource string) error {
 	refresh := r.RefreshMandate
 	if strings.HasPrefix(resource, billingRequestPrefix) {
 		refresh = r.RefreshBillingRequest
 	}
-	_, err := refresh(ctx, resource)
+	c, err := refresh(ctx, resource)
 	var refused *checkout.Error
 	if errors.As(err, &refused) && refused.Code == checkout.CodeCheckoutNotFound {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", resource, err)
+	}
+	if c.Setup.BillingRequestID == resource && c.Setup.Settling() {
+		return errSettling
 	}
 	return nil
 }
