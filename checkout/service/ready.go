@@ -89,12 +89,19 @@ func (s *Service) processorIsReady(ctx context.Context) error {
 	}
 	var short []error
 	for _, p := range providers {
-		given := agreement.DebitTerms{NoticeDays: p.NoticeDays}.Days()
-		if given < least && p.Usable(s.cfg.Environment) == nil {
-			short = append(short, fmt.Errorf("provider %s gives %d days of notice, %s needs %d", p.Code, given, s.processor.Name, least))
+		if p.Usable(s.cfg.Environment) == nil {
+			short = append(short, CheckNotice(p, s.processor.Name, least))
 		}
 	}
 	return errors.Join(short...)
+}
+
+// CheckNotice returns an error if a provider gives less notice of a payment than a processor needs, in calendar days.
+func CheckNotice(p catalogue.Provider, processor string, least int) error {
+	if given := (agreement.DebitTerms{NoticeDays: p.NoticeDays}).Days(); given < least {
+		return fmt.Errorf("provider %s gives %d days of notice, %s needs %d", p.Code, given, processor, least)
+	}
+	return nil
 }
 
 // Backlog returns how many events are pending, including those being delivered, and the age of the oldest, which is 0

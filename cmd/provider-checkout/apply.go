@@ -8,10 +8,15 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
+
+// askTimeout bounds how long apply waits for the processor.
+const askTimeout = 10 * time.Second
 
 // apply stores the configuration of a provider file, and prints what that changes.
 func apply(ctx context.Context, c *call) error {
@@ -46,7 +51,32 @@ func apply(ctx context.Context, c *call) error {
 	for _, conf := range named {
 		warn(c.Stderr, conf.Provider)
 	}
+	c.warnOfNotice(ctx, named)
 	return nil
+}
+
+// warnOfNotice prints which providers give less notice of a payment than the GoCardless account needs, where that is the
+// processor.
+func (c *call) warnOfNotice(ctx context.Context, named []catalogue.Configuration) {
+	if c.processor != gocardlessName {
+		return
+	}
+	account, err := c.gocardlessAPI()
+	least := 0
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		least, err = account.MinimumNotice(ctx)
+	}
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "notice_days is not checked: %v\n", err)
+		return
+	}
+	for _, conf := range named {
+		if err := service.CheckNotice(conf.Provider, gocardlessName, least); err != nil && conf.Provider.Environment == c.environment {
+			fmt.Fprintf(c.Stderr, "%v: the server is not ready while it may be used\n", err)
+		}
+	}
 }
 
 // warn prints what is valid in a provider's configuration but prevents it from being served.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
@@ -46,6 +49,31 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 	linked := strings.NewReplacer(`"name"`, `"account_id": "acc", "name"`, "http://", "https://").Replace(provider)
 	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, linked)); said != "" {
 		t.Errorf("of a provider that can be served it says %q", said)
+	}
+}
+
+func TestApplyWarnsOfLessNoticeThanTheAccountNeeds(t *testing.T) {
+	const token = "sandbox_hunter2"
+	sim := gocardlesstest.New(gocardlesstest.Options{Token: token, Creditors: []gocardlesstest.Creditor{{ID: "CR1", MinimumAdvanceNotice: 5}}})
+	server := httptest.NewServer(sim)
+	t.Cleanup(func() { sim.Close(); server.Close() })
+	const provider = `{"provider_code": "CODE", "name": "A provider", "account_id": "CR1", "environment": "ENVIRONMENT",
+		"active": true, "api_enabled": true, "notice_days": DAYS}`
+	with := func(code, environment, days string) string {
+		return strings.NewReplacer("CODE", code, "ENVIRONMENT", environment, "DAYS", days).Replace(provider)
+	}
+	file := proc.TempFile(t, `{"providers": [`+with("SHORT", "sandbox", "4")+","+with("ENOUGH", "sandbox", "5")+","+with("LIVE", "production", "4")+`]}`)
+	account := []string{"PROVIDER_CHECKOUT_PROCESSOR=gocardless", "PROVIDER_CHECKOUT_GOCARDLESS_URL=" + server.URL}
+	for _, tt := range []struct{ name, token, want string }{
+		{"a short notice", token, "provider SHORT gives 4 days of notice, gocardless needs 5: the server is not ready while it may be used\n"},
+		{"a token that is refused", "other", "notice_days is not checked: "},
+		{"no token", "", "notice_days is not checked: GoCardless' access token is missing"},
+	} {
+		store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+		got := try(t, append(account, tokenVariable+"="+tt.token), "", "apply", "-f", file, "--store", store)
+		if got.code != cli.ExitDone || !strings.HasPrefix(got.stderr, tt.want) || !isLine(got.stderr) || strings.Contains(got.stderr, "hunter2") {
+			t.Errorf("%s: %+v, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 

@@ -17,7 +17,9 @@ func commands() []cli.Command {
 		{Name: "apply", Setup: command(applyFlags, apply),
 			About: "Create or update providers and their catalogues from a file",
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +
-				"stays, unless --prune is given. Prints what changed. A running server sees it within 5 s."},
+				"stays, unless --prune is given. Prints what changed. A running server sees it within 5 s.\n\n" +
+				"With --processor gocardless, and its access token in " + tokenVariable + ",\n" +
+				"it warns of providers that give less notice of a payment than the account needs."},
 		{Name: "keys issue", Setup: command(issueFlags, issueKey),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},

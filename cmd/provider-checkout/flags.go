@@ -57,9 +57,7 @@ func serveFlags(fs *cli.Flags, s *settings) {
 	addrFlag(fs, s)
 	fs.StringVar(&s.opsAddr, "ops-addr", "", "`HOST:PORT` to answer the operator's /healthz, /readyz and /metrics on; nowhere unless given")
 	fs.StringVar(&s.baseURL, "base-url", "", "`URL` under which this server is reached (default http://<addr>)")
-	cli.Var(fs, &s.environment, "environment", "sandbox", parseEnvironment, "`sandbox|production`")
-	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor, "direct debit processor, `fake|gocardless`; production needs gocardless")
-	fs.StringVar(&s.gocardlessURL, "gocardless-url", "", "`URL` of GoCardless' API (default that of the environment; in the sandbox also a simulator's)")
+	processorFlags(fs, s)
 	cli.Var(fs, &s.gocardlessPages, "gocardless-pages", "", parseOrigins,
 		"`ORIGINS` of GoCardless' pages for payers, comma-separated, where they are not the usual")
 	cli.Var(fs, &s.setupLifetime, "setup-lifetime", "168h", parseLifetime, "how long a setup page opens, a `DURATION`")
@@ -72,6 +70,13 @@ func serveFlags(fs *cli.Flags, s *settings) {
 	cli.Var(fs, &s.terms, "terms", "", readTerms,
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+}
+
+// processorFlags defines what says which processor there is, and where.
+func processorFlags(fs *cli.Flags, s *settings) {
+	cli.Var(fs, &s.environment, "environment", "sandbox", parseEnvironment, "`sandbox|production`")
+	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor, "direct debit processor, `fake|gocardless`; production needs gocardless")
+	fs.StringVar(&s.gocardlessURL, "gocardless-url", "", "`URL` of GoCardless' API (default that of the environment; in the sandbox also a simulator's)")
 }
 
 func demoFlags(fs *cli.Flags, s *settings) {
@@ -88,6 +93,10 @@ func applyFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.file, "f", "", "provider `FILE`; - is standard input")
 	fs.Require("f")
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the file does not name (their keys and checkouts stay)")
+	processorFlags(fs, s)
+	for _, name := range []string{"environment", "processor", "gocardless-url"} {
+		fs.AllowVariable(name)
+	}
 }
 
 func issueFlags(fs *cli.Flags, s *settings) {

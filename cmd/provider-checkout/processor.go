@@ -41,26 +41,30 @@ func (c *call) gocardless() (*site.GoCardless, error) {
 	if c.processor != gocardlessName {
 		return nil, nil
 	}
-	token, noToken := c.required(tokenVariable, "GoCardless' access token")
-	list, noSecret := c.required(webhookVariable, "the secret of GoCardless' webhook endpoint")
-	reasons := []error{noToken, noSecret}
 	var g site.GoCardless
+	var wrong error
+	g.Processor, wrong = c.gocardlessAPI()
+	list, noSecret := c.required(webhookVariable, "the secret of GoCardless' webhook endpoint")
 	if noSecret == nil {
 		for part := range strings.SplitSeq(strings.TrimSpace(list.text), list.separator) {
 			g.WebhookSecrets = append(g.WebhookSecrets, []byte(strings.TrimSpace(part)))
 		}
-		reasons = append(reasons, gocardless.CheckWebhookSecrets(g.WebhookSecrets))
+		noSecret = gocardless.CheckWebhookSecrets(g.WebhookSecrets)
 	}
-	if noToken == nil {
-		var err error
-		g.Processor, err = gocardless.New(gocardless.Options{Environment: c.environment, Token: strings.TrimSpace(token.text),
-			URL: c.gocardlessURL, PageOrigins: c.gocardlessPages})
-		reasons = append(reasons, err)
-	}
-	if err := errors.Join(reasons...); err != nil {
+	if err := errors.Join(wrong, noSecret); err != nil {
 		return nil, err
 	}
 	return &g, nil
+}
+
+// gocardlessAPI returns GoCardless for calls alone, without its notifications.
+func (c *call) gocardlessAPI() (*gocardless.Processor, error) {
+	token, err := c.required(tokenVariable, "GoCardless' access token")
+	if err != nil {
+		return nil, err
+	}
+	return gocardless.New(gocardless.Options{Environment: c.environment, Token: strings.TrimSpace(token.text),
+		URL: c.gocardlessURL, PageOrigins: c.gocardlessPages})
 }
 
 // required returns what was given for a variable, or an error that says what is missing.
