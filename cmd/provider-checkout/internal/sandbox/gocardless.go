@@ -22,19 +22,20 @@ const ProcessorVariable = "PROVIDER_CHECKOUT_TEST_PROCESSOR"
 // OverGoCardless reports whether the processor of every sandbox is GoCardless.
 func OverGoCardless() bool { return os.Getenv(ProcessorVariable) == "gocardless" }
 
+// Credentials at GoCardless.
 const (
-	token  = "sandbox_token"
-	secret = "sandbox_webhook_secret"
+	Token         = "sandbox_hunter2_token"
+	WebhookSecret = "sandbox_hunter2_webhook_secret"
 )
 
 // simulate makes GoCardless the processor: a simulator on an origin of its own, on the sandbox's clock.
 func (s *Sandbox) simulate(t testing.TB, c *service.Config) {
 	t.Helper()
-	s.Bank = gocardlesstest.New(gocardlesstest.Options{Token: token, WebhookSecret: secret, RateLimit: -1,
+	s.Bank = gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret, RateLimit: -1,
 		WebhookURL: s.URL + gocardless.WebhookPath, Now: s.Clock.Now})
 	server := httptest.NewServer(s.Bank)
 	t.Cleanup(func() { s.Bank.Close(); server.Close() })
-	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: token, URL: server.URL,
+	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: Token, URL: server.URL,
 		RequestsPerMinute: 600_000, Now: s.Clock.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func (s *Sandbox) simulate(t testing.TB, c *service.Config) {
 // receive has the service take the simulator's notifications until the test ends.
 func (s *Sandbox) receive(t testing.TB, svc *service.Service, records ports.Notifications) {
 	t.Helper()
-	receiver, err := site.NewReceiver(svc, records, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(secret)}}, s.Options.Log)
+	receiver, err := site.NewReceiver(svc, records, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
