@@ -15,9 +15,13 @@ import (
 // reserved is the part of the budget, in percent, that each purpose leaves to those before it.
 var reserved = map[ports.Purpose]float64{ports.ForConfirm: 0, ports.ForPayer: 10, ports.ForNotification: 25, ports.ForPoll: 50}
 
-// longestBlock is how long background calls wait at most after one was refused: a notification that was lost must be
-// made good within a minute.
-const longestBlock = 20 * time.Second
+const (
+	// longestBlock is how long background calls wait at most after one was refused: a notification that was lost must be
+	// made good within a minute.
+	longestBlock = 20 * time.Second
+	// nap is how soon a background call that waits sees that GoCardless takes calls again.
+	nap = time.Second
+)
 
 // errBudget is what a call gets that would take more of the account's rate limit than its purpose may.
 var errBudget = fmt.Errorf("the request budget is used up: %w", ports.ErrBusy)
@@ -31,7 +35,8 @@ type budget struct {
 	mu      sync.Mutex
 	tokens  float64
 	at      time.Time // of tokens
-	blocked time.Time // GoCardless has refused calls until then
+	refused time.Time // when GoCardless last refused a call,
+	blocked time.Time // and until when it said so
 }
 
 func newBudget(perMinute int, now func() time.Time) *budget {
@@ -47,7 +52,7 @@ func (b *budget) take(ctx context.Context, p ports.Purpose) error {
 		if wait == 0 {
 			return nil
 		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !pause(ctx, wait) {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !pause(ctx, min(wait, nap)) {
 			return errors.Join(errBudget, ctx.Err())
 		}
 	}
@@ -73,17 +78,21 @@ func (b *budget) tryTake(p ports.Purpose) time.Duration {
 	return time.Duration((min(need, b.size) - b.tokens) / b.rate * float64(time.Second))
 }
 
-// observe learns from an answer how much of the account's limit is left, which other processes use too.
-func (b *budget) observe(h http.Header, status int, now time.Time) {
+// observe learns from the answer to a call how much of the account's limit is left, which other processes use too. A call
+// that was taken after one was refused shows that the limit has room again.
+func (b *budget) observe(h http.Header, status int, sent, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if remaining, err := strconv.Atoi(h.Get("RateLimit-Remaining")); err == nil && remaining >= 0 {
-		b.tokens = min(b.tokens, float64(remaining))
-	}
-	if until := retryAfter(h); status == http.StatusTooManyRequests && until.After(now) {
-		b.blocked = until
+	switch until := retryAfter(h); {
+	case status == http.StatusTooManyRequests && until.After(now):
+		b.refused, b.blocked = now, until
 		if longest := now.Add(longestBlock); b.blocked.After(longest) {
 			b.blocked = longest
 		}
+	case status < 300 && !sent.Before(b.refused):
+		b.blocked = time.Time{}
+	}
+	if remaining, err := strconv.Atoi(h.Get("RateLimit-Remaining")); err == nil && remaining >= 0 && status != http.StatusTooManyRequests {
+		b.tokens = min(b.tokens, float64(remaining))
 	}
 }

@@ -86,7 +86,7 @@ func send[T any](ctx context.Context, c *client, call call) (T, error) {
 		if err == nil {
 			return resource, nil
 		}
-		wait, again := c.retry(call, err, attempt)
+		wait, again := c.retry(err, attempt)
 		if again {
 			if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !pause(ctx, wait) {
 				again, err = false, errors.Join(err, ctx.Err())
@@ -121,6 +121,7 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Idempotency-Key", call.key)
 	}
+	sent := c.now()
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return nil, &transportError{cause(ctx, err)}
@@ -130,7 +131,7 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	if err != nil {
 		return nil, &transportError{cause(ctx, err)}
 	}
-	c.budget.observe(resp.Header, resp.StatusCode, c.now())
+	c.budget.observe(resp.Header, resp.StatusCode, sent, c.now())
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, newAPIError(resp, answer)
 	}

@@ -141,26 +141,19 @@ func retryAfter(h http.Header) time.Time {
 // Pauses between the attempts of a call double from the first.
 const firstPause = 100 * time.Millisecond
 
-// retry returns how long to wait before a call is sent again, and whether it is. What a person waits for does not wait as
-// long as a refusal for the rate limit says: see budget.
-func (c *client) retry(call call, err error, attempt int) (wait time.Duration, again bool) {
-	if err == nil || attempt >= maxAttempts {
-		return 0, false
-	}
-	wait = jitter(c.rand, firstPause<<(attempt-1))
+// retry returns how long to wait before a call is sent again, and whether it is. After a refusal for the rate limit the
+// budget has it wait longer, unless a person waits for it.
+func (c *client) retry(err error, attempt int) (wait time.Duration, again bool) {
 	var refused *apiError
 	var lost *transportError
 	switch {
+	case attempt >= maxAttempts:
 	case errors.As(err, &lost):
-		return wait, true
-	case !errors.As(err, &refused):
-		return 0, false
-	case refused.status == http.StatusTooManyRequests && call.purpose > ports.ForPayer:
-		return wait + max(0, refused.retryAfter.Sub(c.now())), true
-	case refused.status == http.StatusTooManyRequests:
-		return wait, true
+		again = true
+	case errors.As(err, &refused):
+		again = refused.status >= 500 || refused.status == http.StatusTooManyRequests
 	}
-	return wait, refused.status >= 500
+	return jitter(c.rand, firstPause<<(attempt-1)), again
 }
 
 // jitter returns from half of d to the whole of it, so that processes which failed together do not come back together.

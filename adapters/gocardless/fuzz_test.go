@@ -76,7 +76,9 @@ func FuzzNotification(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		store := memory.New()
-		ignore := func(context.Context, string) (checkout.Checkout, error) { return checkout.Checkout{}, errors.ErrUnsupported }
+		ignore := func(context.Context, string) (checkout.Checkout, error) {
+			return checkout.Checkout{}, errors.ErrUnsupported
+		}
 		r, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: newAnswered(t, answering{404, nil}),
 			Secrets: [][]byte{[]byte(secret)}, Records: store, RefreshBillingRequest: ignore, RefreshMandate: ignore,
 			Report: func(context.Context, error) {}, Now: time.Now})

@@ -369,6 +369,29 @@ func TestSweepGoesOnWithoutTheListOfEvents(t *testing.T) {
 	}
 }
 
+// After an outage there may be any number of notifications.
+func TestSweepGoesOnUntilNothingIsPending(t *testing.T) {
+	b := newBench(t)
+	r := newReceiving(t, b)
+	const batches, each = 6, 250
+	for batch := range batches {
+		var ids []string
+		for n := range each {
+			ids = append(ids, fmt.Sprintf("EV%d", batch*each+n))
+		}
+		if body := fulfilled(ids...); r.post(body, gocardlesstest.Sign([]byte(body), secret)) != http.StatusNoContent {
+			t.Fatal("a notification is refused")
+		}
+	}
+	b.sim.Advance(time.Minute)
+	if err := r.Reconcile(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := r.kept(t); got != 0 {
+		t.Errorf("%d of %d notifications are pending", got, batches*each)
+	}
+}
+
 // One process at a time reads the list.
 func TestReconcileIsLeftToTheProcessThatHasIt(t *testing.T) {
 	b := newBench(t)

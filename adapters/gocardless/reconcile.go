@@ -1,6 +1,7 @@
 package gocardless
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ const (
 
 	sweepAfter = 15 * time.Second // by then the process that took a notification has handled it, or ended
 	sweepBatch = 500
-	refreshers = 8
+	handlers   = 4  // notifications that are handled at once, so that one which takes long does not hold up the others
+	refreshers = 12 // looks at once for each
 
 	// settlingFor is how long a notification stays pending because its billing request is settling. After that only the
 	// service's own sweep looks at it.
@@ -42,16 +44,19 @@ var errSettling = errors.New("the billing request is settling")
 // returns when the work in progress is done. Every process runs it; one at a time reads the list.
 func (r *Receiver) Run(ctx context.Context) {
 	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case fresh := <-r.fresh:
-				r.report(ctx, r.handle(ctx, fresh))
+	for range handlers {
+		all.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case fresh := <-r.fresh:
+					_, err := r.handle(ctx, fresh)
+					r.report(ctx, err)
+				}
 			}
-		}
-	})
+		})
+	}
 	all.Go(func() {
 		tick := time.NewTicker(reconcileEvery)
 		defer tick.Stop()
@@ -119,7 +124,8 @@ func (r *Receiver) readEvents(ctx context.Context, task *ports.Task, now time.Ti
 		if err != nil {
 			return err
 		}
-		r.report(ctx, r.handle(ctx, fresh)) // what fails stays pending
+		_, err = r.handle(ctx, fresh)
+		r.report(ctx, err) // what failed stays pending
 		if next == "" {
 			break
 		}
@@ -129,18 +135,24 @@ func (r *Receiver) readEvents(ctx context.Context, task *ports.Task, now time.Ti
 	return nil
 }
 
-// sweep handles what a process has kept and not handled.
-func (r *Receiver) sweep(ctx context.Context) error {
-	pending, err := r.Records.PendingNotifications(ctx, r.now().Add(-sweepAfter), sweepBatch)
-	if err != nil {
-		return fmt.Errorf("list the pending notifications: %w", err)
+// sweep handles what a process has kept and not handled, as long as there is more and it gets on.
+func (r *Receiver) sweep(ctx context.Context) (failed error) {
+	for {
+		pending, err := r.Records.PendingNotifications(ctx, r.now().Add(-sweepAfter), sweepBatch)
+		if err != nil {
+			return fmt.Errorf("list the pending notifications: %w", err)
+		}
+		settled, err := r.handle(ctx, pending)
+		failed = cmp.Or(failed, err)
+		if settled == 0 || len(pending) < sweepBatch {
+			return failed
+		}
 	}
-	return r.handle(ctx, pending)
 }
 
 // handle has every checkout looked at that the notifications are about, once each, and settles those for which that
 // succeeded. The others stay pending.
-func (r *Receiver) handle(ctx context.Context, all []ports.Notification) error {
+func (r *Receiver) handle(ctx context.Context, all []ports.Notification) (settled int, err error) {
 	var (
 		about = make(map[string][]string) // notification ids by resource
 		old   = make(map[string]bool)     // resources with a notification that waits no longer for a settling billing request
@@ -151,11 +163,12 @@ func (r *Receiver) handle(ctx context.Context, all []ports.Notification) error {
 		old[resource] = old[resource] || r.now().Sub(n.Received) > settlingFor
 	}
 	var (
-		mu      sync.Mutex
-		settled = about[""] // kept and ignored
-		failed  error
-		group   sync.WaitGroup
-		running = make(chan struct{}, refreshers)
+		mu       sync.Mutex
+		done     = about[""] // kept and ignored
+		failed   error       // the first
+		failures int
+		group    sync.WaitGroup
+		running  = make(chan struct{}, refreshers)
 	)
 	delete(about, "")
 	for resource, ids := range about {
@@ -167,19 +180,23 @@ func (r *Receiver) handle(ctx context.Context, all []ports.Notification) error {
 			defer mu.Unlock()
 			switch {
 			case err == nil, errors.Is(err, errSettling) && old[resource]:
-				settled = append(settled, ids...)
+				done = append(done, ids...)
 			case !errors.Is(err, errSettling):
-				failed = errors.Join(failed, err)
+				failures++
+				failed = cmp.Or(failed, err)
 			}
 		})
 	}
 	group.Wait()
-	if len(settled) > 0 {
-		if err := r.Records.SettleNotifications(ctx, settled, r.now()); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("settle notifications: %w", err))
+	if failures > 1 {
+		failed = fmt.Errorf("%w, and %d more", failed, failures-1)
+	}
+	if len(done) > 0 {
+		if err := r.Records.SettleNotifications(ctx, done, r.now()); err != nil {
+			return 0, errors.Join(failed, fmt.Errorf("settle notifications: %w", err))
 		}
 	}
-	return failed
+	return len(done), failed
 }
 
 // concerns returns the billing request or mandate that has to be looked at, or "" for a notification that changes nothing

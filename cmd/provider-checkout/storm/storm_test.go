@@ -60,10 +60,11 @@ func TestStormAtGoCardlessLosesAndDoublesNothing(t *testing.T) {
 		all[i] = &payer{created: s.Create(t, fmt.Sprint("ORDER-", i)), holder: fmt.Sprintf("PAYER NUMBER %d", i)}
 	}
 	for _, kind := range []gocardlesstest.FaultKind{gocardlesstest.FaultTimeoutAfter, gocardlesstest.FaultTimeout,
-		gocardlesstest.FaultConflict, gocardlesstest.FaultRateLimit, gocardlesstest.FaultError, gocardlesstest.FaultStringError,
+		gocardlesstest.FaultRateLimit, gocardlesstest.FaultError, gocardlesstest.FaultStringError,
 		gocardlesstest.FaultTornBody, gocardlesstest.FaultReset} {
 		s.Bank.Arm(gocardlesstest.Fault{Kind: kind, Probability: share, Hang: 300 * time.Millisecond})
 	}
+	s.Bank.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultConflict, Probability: share, Method: http.MethodPost}) // no other call has a key
 	s.Bank.SetWebhookFaults(gocardlesstest.WebhookFaults{Drop: share, Duplicate: share, Late: share, Shuffle: true})
 
 	began := time.Now()
