@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -29,9 +30,9 @@ type SetupPage struct {
 	epoch int // of the token
 }
 
-// SetupPage returns the page that a setup token opens; it stores nothing. If a setup was begun it shows what the
-// processor reported at most two seconds ago, or reports within Config.PollTimeout, and otherwise what is on record. The
-// refusals are SETUP_LINK_UNKNOWN, for a token that was not signed by one of our secrets, and BUSY.
+// SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reported at most
+// two seconds ago, or reports within Config.PollTimeout, and otherwise what is on record. It stores that only where polls
+// go by the record: the provider then learns it as soon as the payer, and not with the notification. The refusals are SETUP_LINK_UNKNOWN, for a token that was not signed by one of our secrets, and BUSY.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
@@ -46,7 +47,14 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 			Err: err})
 		return page, nil
 	}
-	return s.pageOf(page, page.Checkout.Observe(seen, s.now()).Next), nil
+	fresh := page.Checkout.Observe(seen, s.now()).Next
+	if s.processor.Notifies {
+		if _, err := s.storeObservation(ctx, page.Checkout, seen); err != nil {
+			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: fresh.ID,
+				Err: fmt.Errorf("store the setup of %s: %w", fresh.ID, err)})
+		}
+	}
+	return s.pageOf(page, fresh), nil
 }
 
 // readPage returns the page that a setup token opens by what is on record.

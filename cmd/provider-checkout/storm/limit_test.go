@@ -75,3 +75,18 @@ func TestConfirmsPassWhileCallsAreRefused(t *testing.T) {
 		t.Errorf("%d of %d confirms had to be sent again, want few", repeats, len(all))
 	}
 }
+
+// What a payer's page has learned is on record for the provider's next poll, whatever becomes of the notification.
+func TestPollsKnowWhatThePayerHasSeen(t *testing.T) {
+	t.Setenv(sandbox.ProcessorVariable, "gocardless")
+	s := sandbox.New(t, memory.New())
+	s.Bank.SetWebhookFaults(gocardlesstest.WebhookFaults{Drop: 1})
+	created := s.Create(t, "ORDER-1")
+	p := &payer{created: created, holder: "A PAYER"}
+	p.setUp(t, s) // who comes back at once
+	s.Clock.Forward(10 * time.Second)
+	s.Visit(t, created.String("direct_debit.setup_url"))
+	if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.setup_complete") != true {
+		t.Errorf("poll: %d %s", got.Status, got.Body)
+	}
+}
