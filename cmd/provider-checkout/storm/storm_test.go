@@ -82,7 +82,7 @@ func TestStormAtGoCardlessLosesAndDoublesNothing(t *testing.T) {
 				t.Errorf("%s is not seen as it is %v after the faults: done %v", p.holder, recovered, p.done)
 				return
 			}
-			<-time.After(100 * time.Millisecond)
+			<-time.After(time.Second) // a provider polls no more often
 		}
 		mu.Lock()
 		defer mu.Unlock()
