@@ -17,6 +17,7 @@ import (
 type SetupPage struct {
 	State       checkout.PageState
 	Token       string
+	LastTry     checkout.LastTry   // where the page is open
 	Superseded  bool               // a later token was issued
 	Provider    catalogue.Provider // only its code, also as its name, if the operator removed it
 	Checkout    checkout.Checkout
@@ -26,7 +27,8 @@ type SetupPage struct {
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms
 
-	epoch int // of the token
+	epoch int              // of the token
+	kept  checkout.Setback // what kept the payer from finishing
 }
 
 // SetupPage returns the page that a setup token opens; it stores nothing. If a setup was begun it shows what the
@@ -40,13 +42,15 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	if err != nil || page.Checkout.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled {
 		return page, err
 	}
-	seen, err := s.observeForPage(ctx, page.Checkout)
-	if err != nil {
+	answer := s.observeForPage(ctx, page.Checkout)
+	if answer.err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: page.Checkout.ID,
-			Err: err})
+			Err: answer.err})
+		page.LastTry = page.LastTry.Unanswered()
 		return page, nil
 	}
-	return s.pageOf(page, page.Checkout.Observe(seen, s.now()).Next), nil
+	page.kept = answer.kept
+	return s.pageOf(page, page.Checkout.Observe(answer.seen, s.now()).Next), nil
 }
 
 // readPage returns the page that a setup token opens by what is on record.
@@ -76,6 +80,10 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	page.Checkout = c
 	page.State = c.Page(page.Provider, s.cfg.Environment, page.epoch, s.now())
+	page.LastTry = checkout.TryNone
+	if page.State == checkout.PageOpen {
+		page.LastTry = c.Setup.LastTry(page.kept)
+	}
 	page.Superseded = page.epoch < c.Latest().Epoch
 	if at := c.Setup.CompletedAt; !at.IsZero() {
 		page.Completed = at.In(s.zone)
