@@ -148,7 +148,7 @@ func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testi
 			"fulfilled failed Customer In Progress false"},
 		{"the mandate was cancelled", finishBefore("MANDATE CANCELLED", time.Minute), open, "The direct debit was cancelled", []string{dead, "set it up again"}, otherTry,
 			"fulfilled cancelled Customer In Progress false"},
-		{"the mandate was blocked", finishBefore("MANDATE BLOCKED", time.Minute), open, "The direct debit was stopped", []string{dead, "Use another account", "ask Kōwhai Institute"}, otherTry,
+		{"the mandate was blocked", finishBefore("MANDATE BLOCKED", time.Minute), open, "The direct debit was stopped", []string{dead, "with another account", "ask Kōwhai Institute"}, otherTry,
 			"fulfilled blocked Customer In Progress false"},
 		{"the mandate expired", finishBefore("MANDATE EXPIRED", time.Minute), open, "The direct debit has ended", []string{dead, "set it up again"}, otherTry,
 			"fulfilled expired Customer In Progress false"},
