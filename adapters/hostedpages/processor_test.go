@@ -319,6 +319,21 @@ func TestPayerWhoCouldNotFinishIsToldSoAndMayGoOn(t *testing.T) {
 	}
 }
 
+func TestExpiredLinkClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
+	b, processor := atBank(t)
+	b.start()
+	b.now = b.now.Add(8 * 24 * time.Hour)
+	page := b.get(b.setupPath())
+	page.is(t, http.StatusGone)
+	page.wants(t, "This link has expired", "Your direct debit is not set up, and nothing was collected.")
+	b.now = b.now.Add(2 * time.Second)
+	processor.err, b.failing = errors.New("connection refused"), true
+	page = b.get(b.setupPath())
+	page.is(t, http.StatusGone)
+	page.wants(t, "This link has expired", "we cannot see whether", `<a href="">look again</a>`)
+	page.lacks(t, "is not set up")
+}
+
 func TestSetupThatThePayerFinishedAndTheProcessorDidNotIsSettling(t *testing.T) {
 	nameless := func(at time.Time) checkout.Observation {
 		o := done(at, checkout.MandatePendingSubmission)

@@ -39,6 +39,7 @@ type content struct {
 	Confirmed   bool
 	Agreement   string // its number; "" until the enrolment is confirmed
 	Superseded  bool   // there is a newer link
+	Unknown     bool   // the processor does not answer, and the payer may have finished
 	Notice      notice // what the payer reads first; zero for nothing
 	Deferred    string // the planned first date, where collection starts later; "" where it does not
 	AccountTail string // "" until the setup is done, as are the day and the time of that
@@ -90,6 +91,7 @@ func (p *pages) content(setup service.SetupPage) content {
 		Confirmed:    c.Status == checkout.Confirmed,
 		Agreement:    c.Confirmation.AgreementNumber,
 		Superseded:   setup.Superseded,
+		Unknown:      setup.LastTry == checkout.TryUnknown,
 		Notice:       notices[setup.LastTry],
 		AccountTail:  c.Setup.AccountTail,
 		planView:     viewPlan(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),

@@ -112,11 +112,23 @@ func TestTheSetupPageClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
 	w.reports.take()
 }
 
-func TestTheLastTryIsSaidOnlyWhereThereCanBeAnother(t *testing.T) {
+func TestTheLastTryIsSaidOfALinkThatExpiredAndNotOfAProviderThatIsOff(t *testing.T) {
 	w, _ := telling(t, checkout.NoSetback)
 	o := w.begun(t, "ORDER-1")
 	w.clock.forward(8 * 24 * time.Hour)
-	if page := w.page(t, o.Token); page.State != checkout.PageExpired || page.LastTry != checkout.TryNone {
-		t.Errorf("page %q, last try %q; want the expired link alone", page.State, page.LastTry)
+	if page := w.page(t, o.Token); page.State != checkout.PageExpired || page.LastTry != checkout.TryUnfinished {
+		t.Errorf("page %q, last try %q; want an expired link, and that the payer has not finished", page.State, page.LastTry)
+	}
+	w.clock.forward(2 * time.Second)
+	w.processor.err = errors.New("connection refused")
+	if page := w.page(t, o.Token); page.State != checkout.PageExpired || page.LastTry != checkout.TryUnknown {
+		t.Errorf("while the processor is down: page %q, last try %q; want %q", page.State, page.LastTry, checkout.TryUnknown)
+	}
+	w.reports.take()
+	off := kowhai()
+	off.Provider.Active = false
+	w.configure(t, off)
+	if page := w.page(t, o.Token); page.State != checkout.PageNotEnabled || page.LastTry != checkout.TryNone {
+		t.Errorf("of a provider that is off: page %q, last try %q; want none", page.State, page.LastTry)
 	}
 }

@@ -17,7 +17,7 @@ import (
 type SetupPage struct {
 	State       checkout.PageState
 	Token       string
-	LastTry     checkout.LastTry   // where the page is open
+	LastTry     checkout.LastTry   // what became of it, where the page is open or expired
 	Superseded  bool               // a later token was issued
 	Provider    catalogue.Provider // only its code, also as its name, if the operator removed it
 	Checkout    checkout.Checkout
@@ -81,7 +81,7 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	page.Checkout = c
 	page.State = c.Page(page.Provider, s.cfg.Environment, page.epoch, s.now())
 	page.LastTry = checkout.TryNone
-	if page.State == checkout.PageOpen {
+	if page.State == checkout.PageOpen || page.State == checkout.PageExpired {
 		page.LastTry = c.Setup.LastTry(page.kept)
 	}
 	page.Superseded = page.epoch < c.Latest().Epoch
