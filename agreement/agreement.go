@@ -41,7 +41,7 @@ type Party struct {
 	Colour       string // #rrggbb, of its branding; "" if there is none
 }
 
-// Student is who pays.
+// Student is who studies. Who pays is the holder of the account.
 type Student struct {
 	FirstName string
 	LastName  string

@@ -47,7 +47,7 @@ func ExampleAgreement_Text() {
 	//   Monday 31 May 2027  Final instalment  $697.52
 	// Who takes part
 	// What the course costs
-	// What the payer declared
+	// What the student declared
 	// Direct debit authority
 	// Direct debit terms
 	// Terms of the plan

@@ -13,7 +13,7 @@ import (
 
 // Version identifies the wording of the agreement (contract, section 9). Change it
 // whenever a sentence in this file changes.
-const Version = "2026-11-22"
+const Version = "2026-11-23"
 
 // Title returns the title of the document.
 func (a Agreement) Title() string { return title + " " + a.Number }
@@ -64,10 +64,11 @@ func (a Agreement) opening(zone *time.Location) Section {
 	}
 }
 
-// summary says in a few lines who pays what for what, and when.
+// summary says in a few lines who pays what for whom, and when.
 func (a Agreement) summary() Section {
 	rows := []Row{
 		{"Payer", a.payer()},
+		{"Student", a.student()},
 		{"Course", a.Course.Name},
 		{"Education provider", a.Provider.Name},
 		{"Total to pay", a.Pricing.Price.Dollars() + ", with no interest and no fees"},
@@ -101,7 +102,10 @@ func (a Agreement) instalments() string {
 	return fmt.Sprintf("%d %s of %s", a.Plan.Number, frequency, a.Plan.Regular.Dollars())
 }
 
-func (a Agreement) payer() string { return a.Student.FirstName + " " + a.Student.LastName }
+// payer is who pays: the holder of the account, who may be another than the student.
+func (a Agreement) payer() string { return a.DirectDebit.AccountHolder }
+
+func (a Agreement) student() string { return a.Student.FirstName + " " + a.Student.LastName }
 
 func (a Agreement) parties() Section {
 	rows := []Row{{"Education provider", a.Provider.Name}}
@@ -117,12 +121,14 @@ func (a Agreement) parties() Section {
 	return Section{
 		Title: "Who takes part",
 		Paragraphs: []string{
-			"The payer’s name and email came from " + a.Provider.Name + ".",
+			"The student’s name and email came from " + a.Provider.Name + ". The payer is the holder of the bank account, " +
+				"by the name that was given with the account.",
 		},
 		Rows: append(rows,
 			Row{"Payments collected by", "The " + collector(a.Provider.Name, a.Terms.Lender)},
 			Row{"Payer", a.payer()},
-			Row{"Payer’s email", a.Student.Email},
+			Row{"Student", a.student()},
+			Row{"Student’s email", a.Student.Email},
 		),
 	}
 }
@@ -184,16 +190,16 @@ func (a Agreement) payments() Section {
 func (a Agreement) declarations(zone *time.Location) Section {
 	accepted := " Accepted on " + formatTime(a.AcceptedAt, zone) + "."
 	return Section{
-		Title: "What the payer declared",
+		Title: "What the student declared",
 		Paragraphs: []string{
-			a.Provider.Name + " asked the payer for these declarations and passed them on; " +
+			a.Provider.Name + " asked the student for these declarations and passed them on; " +
 				"each was recorded at the time that stands with it.",
 		},
 		Rows: []Row{
-			{"Payment plan", "The payer accepts the payment plan." + accepted},
-			{"Information", "The payer confirms the information given for the enrolment and the plan." + accepted},
-			{"Privacy", "The payer consents to the use of personal information for the enrolment and the plan." + accepted},
-			{"First payment", "The payer confirms the deposit or first payment, which is payment 1 of the planned " +
+			{"Payment plan", "The student accepts the payment plan." + accepted},
+			{"Information", "The student confirms the information given for the enrolment and the plan." + accepted},
+			{"Privacy", "The student consents to the use of personal information for the enrolment and the plan." + accepted},
+			{"First payment", "The student confirms the deposit or first payment, which is payment 1 of the planned " +
 				"ones. Nothing had been collected by then." + accepted},
 		},
 	}
@@ -203,7 +209,7 @@ func (a Agreement) authority(zone *time.Location) Section {
 	return Section{
 		Title: "Direct debit authority",
 		Paragraphs: []string{
-			"The account holder has authorised that the planned payments be taken from this account.",
+			"The payer is the account holder, and has authorised that the planned payments be taken from this account.",
 		},
 		Rows: append([]Row{
 			{"Account holder", a.DirectDebit.AccountHolder},
@@ -220,7 +226,7 @@ func (a Agreement) consent(zone *time.Location) []Row {
 	if c.IsZero() {
 		return nil
 	}
-	text := "The direct debit terms were accepted on the setup page on " + formatTime(c.At, zone)
+	text := "The payer accepted the direct debit terms on the setup page on " + formatTime(c.At, zone)
 	if c.From != "" {
 		text += ", from the network address " + c.From
 	}

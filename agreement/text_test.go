@@ -83,6 +83,18 @@ func TestTextRows(t *testing.T) {
 		{"a lender is named",
 			func(a *agreement.Agreement) {},
 			"Who takes part", "Lender", "Pūtea Limited"},
+		{"the payer is the account holder",
+			func(a *agreement.Agreement) { a.DirectDebit.AccountHolder = "HANA & T NGATA" },
+			"At a glance", "Payer", "HANA & T NGATA"},
+		{"the student is named beside the payer",
+			func(a *agreement.Agreement) { a.DirectDebit.AccountHolder = "HANA & T NGATA" },
+			"At a glance", "Student", "Māia Ngāta"},
+		{"the payer takes part",
+			func(a *agreement.Agreement) { a.DirectDebit.AccountHolder = "HANA & T NGATA" },
+			"Who takes part", "Payer", "HANA & T NGATA"},
+		{"the email is the student’s",
+			func(*agreement.Agreement) {},
+			"Who takes part", "Student’s email", "maia@example.nz"},
 		{"at a glance, the first payment is the initial one",
 			func(a *agreement.Agreement) {},
 			"At a glance", "First payment", "$200.00 on Sunday 31 January 2027"},
@@ -114,17 +126,17 @@ func TestTextRows(t *testing.T) {
 			"What the course costs", "Initial payment", "$0.01"},
 		{"a consent says when, from where and to what",
 			func(a *agreement.Agreement) {},
-			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
+			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on the setup page on Friday 15 January 2027, " +
 				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below: " + diploma().DirectDebit.Consent.Terms + "."},
 		{"a consent says no more than is known",
 			func(a *agreement.Agreement) {
 				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", ""
 			},
-			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
+			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on the setup page on Friday 15 January 2027, " +
 				"3:59:00 pm NZDT. Which version the page showed is not on record."},
 		{"a consent to other words says so",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
-			"Direct debit authority", "Consent", "The direct debit terms were accepted on the setup page on Friday 15 January 2027, " +
+			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on the setup page on Friday 15 January 2027, " +
 				"3:59:00 pm NZDT, from the network address 203.0.113.7, in words that are not quite those below: 2026-01-01/2/0123456789abcdef."},
 		{"no consent on record is not claimed",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
@@ -286,7 +298,7 @@ func TestTextTakesPaymentsFromTheScheduleAlone(t *testing.T) {
 }
 
 func TestTextDeclaresEachAcceptanceWithItsTime(t *testing.T) {
-	rows := section(t, text(t, diploma()), "What the payer declared").Rows
+	rows := section(t, text(t, diploma()), "What the student declared").Rows
 	if len(rows) != 4 {
 		t.Errorf("%d declarations, want 4", len(rows))
 	}

@@ -45,6 +45,14 @@ type NoticeMinimum interface {
 	MinimumNotice(ctx context.Context) (days int, err error)
 }
 
+// SetbackFinder is implemented by a processor that knows why a payer could not finish where its statuses do not say it.
+type SetbackFinder interface {
+	// Setback returns what kept the payer from finishing a setup that Observe has just found unfinished or cancelled, as
+	// far as it is so still; NoSetback if nothing is known. It is called for the setup page, in what Observe left of
+	// its time, and changes no more than words there.
+	Setback(ctx context.Context, q SetupQuery) (checkout.Setback, error)
+}
+
 // ProcessorInfo describes a processor.
 type ProcessorInfo struct {
 	Name        string // as providers see it: "gocardless"

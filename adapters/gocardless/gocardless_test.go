@@ -82,7 +82,12 @@ func TestProcessor(t *testing.T) {
 			},
 			Complete: func(t *testing.T, url string) string { return b.complete(t, url, "MANDATE ACTIVE") },
 			Fail:     func(t *testing.T, url string) string { return b.complete(t, url, "MANDATE FAILS") },
-			Pass:     func(*testing.T) { b.sim.Advance(time.Minute) },
+			Refuse: func(t *testing.T, url string) {
+				if _, err := b.sim.Complete(url, gocardlesstest.Payer{FamilyName: "GEO BLOCKED"}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Pass: func(*testing.T) { b.sim.Advance(time.Minute) },
 		}
 	})
 }

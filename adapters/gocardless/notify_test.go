@@ -221,6 +221,7 @@ func TestNotificationThatChangesNothingIsKeptAndIgnored(t *testing.T) {
 		`"resource_type":"payments","action":"failed","links":{"payment":"PM1","mandate":"MD1"}`,
 		`"resource_type":"mandates","action":"cancelled","links":{"mandate":"MD2"}`,
 		`"resource_type":"billing_requests","action":"failed","links":{"billing_request":"BRQ2"}`,
+		`"resource_type":"billing_requests","action":"payer_details_confirmed","links":{"billing_request":"BRQ3"}`,
 	} {
 		events = append(events, fmt.Sprintf(`{"id":"EV%d",%s}`, n, e))
 	}
@@ -234,8 +235,8 @@ func TestNotificationThatChangesNothingIsKeptAndIgnored(t *testing.T) {
 	}
 	looks := strings.Fields(r.looks())
 	slices.Sort(looks)
-	if got := strings.Join(looks, " "); got != "BRQ2 MD2" || r.kept(t) != 0 {
-		t.Errorf("looked at %q, %d pending; want BRQ2 and MD2 alone, and all settled", got, r.kept(t))
+	if got := strings.Join(looks, " "); got != "BRQ2 BRQ3 MD2" || r.kept(t) != 0 {
+		t.Errorf("looked at %q, %d pending; want BRQ2, BRQ3 and MD2 alone, and all settled", got, r.kept(t))
 	}
 }
 

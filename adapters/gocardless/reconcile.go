@@ -203,7 +203,7 @@ func (r *Receiver) handle(ctx context.Context, all []ports.Notification) (settle
 // here: of another resource, or of a step on the payer's way.
 func concerns(n ports.Notification) string {
 	switch {
-	case n.Resource == "billing_requests" && slices.Contains([]string{"fulfilled", "cancelled", "failed"}, n.Action),
+	case n.Resource == "billing_requests" && slices.Contains([]string{"payer_details_confirmed", "fulfilled", "cancelled", "failed"}, n.Action),
 		n.Resource == "mandates" && n.BillingRequestID != "":
 		return n.BillingRequestID
 	case n.Resource == "mandates" && n.Action != "created": // which fulfilled brings

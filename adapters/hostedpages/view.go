@@ -39,6 +39,7 @@ type content struct {
 	Confirmed   bool
 	Agreement   string // its number; "" until the enrolment is confirmed
 	Superseded  bool   // there is a newer link
+	Unknown     bool   // the processor does not answer, and the payer may have finished
 	Notice      notice // what the payer reads first; zero for nothing
 	Deferred    string // the planned first date, where collection starts later; "" where it does not
 	AccountTail string // "" until the setup is done, as are the day and the time of that
@@ -90,14 +91,13 @@ func (p *pages) content(setup service.SetupPage) content {
 		Confirmed:    c.Status == checkout.Confirmed,
 		Agreement:    c.Confirmation.AgreementNumber,
 		Superseded:   setup.Superseded,
+		Unknown:      setup.LastTry == checkout.TryUnknown,
+		Notice:       notices[setup.LastTry],
 		AccountTail:  c.Setup.AccountTail,
 		planView:     viewPlan(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
 	}
 	if days := setup.DebitTerms.NoticeDays; 0 < days && days < agreement.UsualNotice {
 		page.UsualNotice = agreement.UsualNotice
-	}
-	if setup.State == checkout.PageOpen {
-		page.Notice = failureNotice(c.Setup)
 	}
 	if setup.Schedule[0].Due != setup.Planned {
 		page.Deferred = setup.Planned.Long()
@@ -128,29 +128,4 @@ func legalTitle(setup service.SetupPage) string {
 		return "Direct debit terms"
 	}
 	return "Direct debit and payment plan terms"
-}
-
-// notice is what a payer reads before anything else.
-type notice struct {
-	Title, Text string
-	Failure     bool // something went wrong
-}
-
-// failureNotice says why the setup has to be done again; zero where it has not.
-func failureNotice(setup checkout.Setup) notice {
-	const again = " Please set it up again; nothing was collected under it."
-	const invalid = "Your earlier bank setup is no longer valid."
-	switch {
-	case setup.Mandate == checkout.MandateFailed:
-		return notice{Title: "The bank setup failed", Text: invalid + " Your bank or the payment processor did not accept it. " +
-			"Check that the account takes direct debits, or use another one." + again, Failure: true}
-	case setup.Mandate == checkout.MandateCancelled:
-		return notice{Title: "The direct debit was cancelled", Text: invalid + again}
-	case setup.Mandate.Dead():
-		return notice{Title: "The direct debit has ended", Text: invalid + again}
-	case setup.BillingRequest == checkout.BillingCancelled:
-		return notice{Title: "The bank setup was cancelled",
-			Text: "It was not finished, and nothing is set up. You can start it again whenever you are ready."}
-	}
-	return notice{}
 }

@@ -98,7 +98,7 @@ func TestPrintNames(t *testing.T) {
 			a := plan(4)
 			a.Student = agreement.Student{FirstName: tt.given, LastName: "X", Email: "x@example.nz"}
 			text := squeeze(read(t, printed(t, a)).text())
-			if want := squeeze("Payer" + tt.drawn + " X" + "Payer’s email"); !strings.Contains(text, want) {
+			if want := squeeze("Student" + tt.drawn + " X" + "Student’s email"); !strings.Contains(text, want) {
 				t.Errorf("the pages do not show %q:\n%s", want, text)
 			}
 			const noted = "cannotshoweveryletter"
@@ -108,7 +108,7 @@ func TestPrintNames(t *testing.T) {
 				}
 				return
 			}
-			want := squeeze("Unicode numbers. Payer: " + tt.note + "." + "What the course costs")
+			want := squeeze("Unicode numbers. Student: " + tt.note + "." + "What the course costs")
 			if !strings.Contains(text, want) {
 				t.Errorf("no note %q below the names:\n%s", want, text)
 			}

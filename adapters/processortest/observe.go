@@ -145,6 +145,32 @@ func deadStaysDead(t *testing.T, b Bench) {
 	}
 }
 
+func refusedGoesOn(t *testing.T, b Bench) {
+	if b.Refuse == nil {
+		t.Skip("the bench has no payer who is refused")
+	}
+	start := b.start(t, "a")
+	request := b.begin(t, start)
+	setback := func(when string, want checkout.Setback) {
+		t.Helper()
+		kept, err := b.Processor.(ports.SetbackFinder).Setback(t.Context(), ports.SetupQuery{Account: b.Account,
+			Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID, Observation: notBegun}})
+		if err != nil || kept != want {
+			t.Errorf("%s: Setback = %q, %v; want %q", when, kept, err, want)
+		}
+	}
+	b.Visit(t, request.URL)
+	setback("before", checkout.NoSetback)
+	b.Refuse(t, request.URL)
+	setback("after", checkout.SetbackPlace)
+	if got := b.observe(t, b.Account, request.ID, notBegun); got != notBegun {
+		t.Errorf("%+v of a payer who was refused, want %+v", got, notBegun)
+	}
+	if again := b.begin(t, start); again.ID != request.ID {
+		t.Errorf("the next start made billing request %q, want %q", again.ID, request.ID)
+	}
+}
+
 func completedKey(t *testing.T, b Bench) {
 	start := b.start(t, "a")
 	request := b.begin(t, start)

@@ -33,6 +33,9 @@ type Bench struct {
 	// Fail is Complete with bank details whose mandate dies, at once or as time passes. Where it is nil, the case that
 	// needs it is skipped.
 	Fail func(t *testing.T, url string) (back string)
+	// Refuse keeps the payer of that page out for the place where the payer is. Where it is nil, the case that needs it is
+	// skipped: the processor serves every place, or cannot tell.
+	Refuse func(t *testing.T, url string)
 	// Pass lets time pass until the processor may say something new of the setups that are completed. Nil for one that
 	// says all it will ever say at once.
 	Pass func(t *testing.T)
@@ -59,6 +62,7 @@ func Processor(t *testing.T, open Open) {
 		{"once fulfilled it says who gave the authority, over which account and when", fulfilledIsComplete},
 		{"nothing goes backwards", nothingGoesBack},
 		{"a mandate that died stays dead", deadStaysDead},
+		{"a payer who is refused for the place may go on with the same billing request", refusedGoesOn},
 		{"a key whose setup is completed makes no second billing request", completedKey},
 		{"setups know nothing of each other", setupsApart},
 		{"each account's setups are its own", accountsApart},

@@ -21,6 +21,7 @@ type observations struct {
 // observed is an answer of the processor, or why there was none.
 type observed struct {
 	seen checkout.Observation
+	kept checkout.Setback // for the page only
 	err  error
 }
 
@@ -31,18 +32,18 @@ func newObservations() *observations {
 // get returns the answer about a billing request that is fresh, or else asks. A caller that hangs up does not end the
 // call, because others wait for its answer.
 func (o *observations) get(ctx context.Context, now func() time.Time, billingRequest string,
-	ask func(context.Context) (checkout.Observation, error)) (checkout.Observation, error) {
+	ask func(context.Context) observed) observed {
 	unlock, err := o.asking.lock(ctx, billingRequest)
 	if err != nil {
-		return checkout.Observation{}, err
+		return observed{err: err}
 	}
 	defer unlock()
 	answer, ok := o.latest.fresh(now(), billingRequest)
 	if !ok {
-		answer.seen, answer.err = ask(context.WithoutCancel(ctx))
+		answer = ask(context.WithoutCancel(ctx))
 		o.latest.put(now(), billingRequest, answer)
 	}
-	return answer.seen, answer.err
+	return answer
 }
 
 // forget has the next caller ask about a billing request.

@@ -88,21 +88,53 @@ func (s *Service) observeFor(purpose ports.Purpose) func(context.Context, checko
 
 // observeForPoll returns what the processor said of the setup just now, or asks.
 func (s *Service) observeForPoll(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
-	return s.polled.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (checkout.Observation, error) {
-		return s.observeWithin(ctx, c, ports.ForPoll, s.cfg.PollTimeout)
+	answer := s.polled.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (o observed) {
+		o.seen, o.err = s.observeWithin(ctx, c, ports.ForPoll, s.cfg.PollTimeout)
+		return o
 	})
+	return answer.seen, answer.err
 }
 
 // observeForPage is observeForPoll, but goes by no poll's answer: a payer who comes back from the processor must see what
-// that led to, even if a poll asked a moment before. Polls go by its answers too.
-func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
-	return s.viewed.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (checkout.Observation, error) {
-		seen, err := s.observeWithin(ctx, c, ports.ForPayer, s.cfg.PollTimeout)
-		if err == nil {
-			s.polled.put(s.now(), c.Setup.BillingRequestID, seen)
+// that led to, even if a poll asked a moment before. Polls go by its answers too. The page also says what kept the payer.
+func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) observed {
+	return s.viewed.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (o observed) {
+		ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
+		defer cancel()
+		o.seen, o.err = s.observeWithin(ctx, c, ports.ForPayer, s.cfg.PollTimeout)
+		if o.err == nil {
+			s.polled.put(s.now(), c.Setup.BillingRequestID, o.seen)
+			o.kept = s.setback(ctx, c.Observe(o.seen, s.now()).Next)
 		}
-		return seen, err
+		return o
 	})
+}
+
+// setback returns what kept the payer from finishing, if the processor knows it. Without it the page says less.
+func (s *Service) setback(ctx context.Context, c checkout.Checkout) checkout.Setback {
+	finder, ok := s.cfg.Processor.(ports.SetbackFinder)
+	if !ok || !c.Setup.Unexplained() {
+		return checkout.NoSetback
+	}
+	kept, err := s.askSetback(ctx, finder, c)
+	if err != nil {
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: c.ID, Err: err})
+	}
+	return kept
+}
+
+func (s *Service) askSetback(ctx context.Context, finder ports.SetbackFinder, c checkout.Checkout) (kept checkout.Setback, err error) {
+	defer func() {
+		if err != nil {
+			kept, err = checkout.NoSetback, fmt.Errorf("ask what kept the payer of %s: %w", c.ID, err)
+		}
+	}()
+	defer recovered(&err)
+	account, err := s.account(ctx, c.ProviderCode)
+	if err != nil {
+		return checkout.NoSetback, err
+	}
+	return finder.Setback(ctx, ports.SetupQuery{Account: account, Setup: c.Setup, Purpose: ports.ForPayer})
 }
 
 func (s *Service) observeWithin(ctx context.Context, c checkout.Checkout, purpose ports.Purpose,

@@ -18,6 +18,7 @@ import (
 type SetupPage struct {
 	State       checkout.PageState
 	Token       string
+	LastTry     checkout.LastTry   // what became of it, where the page is open or expired
 	Superseded  bool               // a later token was issued
 	Provider    catalogue.Provider // only its code, also as its name, if the operator removed it
 	Checkout    checkout.Checkout
@@ -27,12 +28,14 @@ type SetupPage struct {
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms
 
-	epoch int // of the token
+	epoch int              // of the token
+	kept  checkout.Setback // what kept the payer from finishing
 }
 
 // SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reported at most
 // two seconds ago, or reports within Config.PollTimeout, and otherwise what is on record. It stores that only where polls
-// go by the record: the provider then learns it as soon as the payer, and not with the notification. The refusals are SETUP_LINK_UNKNOWN, for a token that was not signed by one of our secrets, and BUSY.
+// go by the record: the provider then learns it as soon as the payer, and not with the notification. The refusals are
+// SETUP_LINK_UNKNOWN, for a token that was not signed by one of our secrets, and BUSY.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
@@ -41,19 +44,21 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	if err != nil || page.Checkout.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled {
 		return page, err
 	}
-	seen, err := s.observeForPage(ctx, page.Checkout)
-	if err != nil {
+	answer := s.observeForPage(ctx, page.Checkout)
+	if answer.err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: page.Checkout.ID,
-			Err: err})
+			Err: answer.err})
+		page.LastTry = page.LastTry.Unanswered()
 		return page, nil
 	}
-	fresh := page.Checkout.Observe(seen, s.now()).Next
+	fresh := page.Checkout.Observe(answer.seen, s.now()).Next
 	if s.processor.Notifies {
-		if _, err := s.storeObservation(ctx, page.Checkout, seen); err != nil {
+		if _, err := s.storeObservation(ctx, page.Checkout, answer.seen); err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: fresh.ID,
 				Err: fmt.Errorf("store the setup of %s: %w", fresh.ID, err)})
 		}
 	}
+	page.kept = answer.kept
 	return s.pageOf(page, fresh), nil
 }
 
@@ -84,6 +89,10 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	page.Checkout = c
 	page.State = c.Page(page.Provider, s.cfg.Environment, page.epoch, s.now())
+	page.LastTry = checkout.TryNone
+	if page.State == checkout.PageOpen || page.State == checkout.PageExpired {
+		page.LastTry = c.Setup.LastTry(page.kept)
+	}
 	page.Superseded = page.epoch < c.Latest().Epoch
 	if at := c.Setup.CompletedAt; !at.IsZero() {
 		page.Completed = at.In(s.zone)

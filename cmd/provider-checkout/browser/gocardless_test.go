@@ -15,7 +15,6 @@ import (
 
 // A payer goes from the setup page over GoCardless' pages, which are on an origin of their own, and back.
 func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
-	t.Setenv(sandbox.ProcessorVariable, "gocardless")
 	browser := startBrowser(t)
 	var axe string
 	if os.Getenv("PROVIDER_CHECKOUT_TEST_AXE") != "" {
@@ -24,7 +23,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 	for _, on := range []screen{lightPhone, darkDesktop} {
 		for _, script := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, script %v", on.name, script), func(t *testing.T) {
-				s := sandbox.New(t, memory.New())
+				s := sandbox.NewOverGoCardless(t, memory.New())
 				created := s.Create(t, "ORDER-1")
 				p := newTab(t, browser, on, script)
 				look := func(heading string) {
@@ -67,8 +66,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 
 // A payer who leaves GoCardless' page comes back to the setup page, and may go on from there.
 func TestBrowserAPayerWhoLeavesGoCardlessMayGoOn(t *testing.T) {
-	t.Setenv(sandbox.ProcessorVariable, "gocardless")
-	s := sandbox.New(t, memory.New())
+	s := sandbox.NewOverGoCardless(t, memory.New())
 	p := newTab(t, startBrowser(t), lightPhone, true)
 	p.open(setupURL(s.Create(t, "ORDER-1")))
 	p.click(onward)

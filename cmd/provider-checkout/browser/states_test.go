@@ -103,6 +103,12 @@ var pageStates = []pageState{
 			s.ToBank(t, created)
 			return setupURL(created)
 		}},
+	{name: "unfinished", heading: sandbox.OpenTitle, says: []string{"Your bank setup is not finished", "Go on at the end of this page"},
+		make: func(t *testing.T, s *sandbox.Sandbox) string {
+			created := s.Create(t, "ORDER-1")
+			s.ToBank(t, created)
+			return setupURL(created)
+		}},
 	{name: "terms changed", heading: sandbox.OpenTitle, says: []string{"The terms have changed", "read them again"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string { return setupURL(s.Create(t, "ORDER-1")) },
 		then: func(p *tab) {

@@ -62,7 +62,7 @@ func TestContract1TheConsentOfThePayerIsOnTheAgreement(t *testing.T) {
 			t.Errorf("the agreement's consent is %+v, the checkout's %+v", d.Agreement.DirectDebit.Consent, d.Checkout.Setup.Consent)
 		}
 		text := s.document(t, confirmed.String("agreement.number"))
-		for _, said := range []string{"accepted on the setup page", got.Terms, "203.0.113.7", "2 calendar days"} {
+		for _, said := range []string{"The payer accepted the direct debit terms on the setup page", got.Terms, "203.0.113.7", "2 calendar days"} {
 			if !strings.Contains(withoutSpace(text), withoutSpace(said)) {
 				t.Errorf("the PDF does not say %q:\n%s", said, text)
 			}

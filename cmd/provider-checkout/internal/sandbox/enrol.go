@@ -47,7 +47,7 @@ func (s *Sandbox) SetUp(t testing.TB, created Response) {
 	if err := payer.SetUp(t.Context(), created.String("direct_debit.setup_url")); err != nil {
 		t.Fatal(err)
 	}
-	s.settle(t)
+	s.Settle(t)
 }
 
 // ConfirmBody returns the body of the valid confirm for a create's answer.

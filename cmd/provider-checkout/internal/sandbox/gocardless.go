@@ -16,10 +16,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// ProcessorVariable names the processor of every sandbox: fake, or gocardless, which is simulated.
+// ProcessorVariable names the processor of every sandbox of New and Resume: fake, or gocardless, which is simulated.
 const ProcessorVariable = "PROVIDER_CHECKOUT_TEST_PROCESSOR"
 
-// OverGoCardless reports whether the processor of every sandbox is GoCardless.
+// OverGoCardless reports whether it names GoCardless.
 func OverGoCardless() bool { return os.Getenv(ProcessorVariable) == "gocardless" }
 
 // Credentials at GoCardless.
@@ -58,8 +58,8 @@ func (s *Sandbox) receive(t testing.TB, svc *service.Service, records ports.Noti
 	s.Mounted[gocardless.WebhookPath] = receiver
 }
 
-// settle waits until the service has seen what the processor has notified.
-func (s *Sandbox) settle(t testing.TB) {
+// Settle waits until the service has seen what the processor has notified.
+func (s *Sandbox) Settle(t testing.TB) {
 	t.Helper()
 	if s.Bank == nil {
 		return
@@ -95,5 +95,5 @@ func (s *Sandbox) MoveMandate(t testing.TB, created Response, status string) {
 	if err := s.Bank.MoveMandate(c.Setup.BillingRequestID, status, ""); err != nil {
 		t.Fatal(err)
 	}
-	s.settle(t)
+	s.Settle(t)
 }

@@ -48,7 +48,19 @@ type Sandbox struct {
 // are applied to its configuration before it starts.
 func New(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	s := run(t, store, [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, &Clock{}, changes)
+	return fresh(t, store, OverGoCardless(), changes)
+}
+
+// NewOverGoCardless is New with GoCardless as the processor, whatever ProcessorVariable says.
+func NewOverGoCardless(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
+	t.Helper()
+	return fresh(t, store, true, changes)
+}
+
+// fresh runs a service on a store that was not served before.
+func fresh(t testing.TB, store site.Store, simulated bool, changes []func(*service.Config, *httpapi.Options)) *Sandbox {
+	t.Helper()
+	s := run(t, store, [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, &Clock{}, simulated, changes)
 	s.Keys = make(map[string]string)
 	s.Configure(t, Providers)
 	for _, code := range []string{"KOWHAI", "TUI"} {
@@ -69,13 +81,13 @@ type Used struct {
 // the service's configuration before it starts.
 func Resume(t testing.TB, used Used, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	s := run(t, used.Store, used.Secrets, &Clock{still: used.Now}, changes)
+	s := run(t, used.Store, used.Secrets, &Clock{still: used.Now}, OverGoCardless(), changes)
 	s.Keys = used.Keys
 	return s
 }
 
 // run runs a service over a store as it is.
-func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
+func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, simulated bool,
 	changes []func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
 	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}}
@@ -98,8 +110,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 		Now: s.Clock.Now, Rand: rand.Reader,
 		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
-	over := OverGoCardless()
-	if over {
+	if simulated {
 		s.simulate(t, &c)
 	}
 	for _, change := range changes {
@@ -110,7 +121,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock,
 	if err != nil {
 		t.Fatal(err)
 	}
-	if over {
+	if simulated {
 		s.receive(t, svc, store)
 	}
 	server.Config.Handler = site.Handler(svc, s.Mounted, o)

@@ -1,0 +1,33 @@
+package gocardless
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// placeBlock is how long GoCardless refuses a payer who came from a place that it does not serve.
+const placeBlock = 24 * time.Hour
+
+// Setback implements ports.SetbackFinder. That a payer was refused for the place, or that a billing request failed, stands
+// in no status, only among the latest events.
+func (p *Processor) Setback(ctx context.Context, q ports.SetupQuery) (checkout.Setback, error) {
+	latest, err := send[[]notifiedWire](ctx, p.client, call{purpose: q.Purpose, method: http.MethodGet, path: "/events",
+		name: "events", query: url.Values{"resource_type": {"billing_requests"}, "billing_request": {q.Setup.BillingRequestID}}})
+	if err != nil {
+		return checkout.NoSetback, err
+	}
+	for _, event := range latest { // the newest first
+		switch {
+		case event.Action == "failed":
+			return checkout.SetbackFailure, nil
+		case event.Action == "payer_geo_blocked" && p.client.now().Sub(event.CreatedAt) < placeBlock:
+			return checkout.SetbackPlace, nil
+		}
+	}
+	return checkout.NoSetback, nil
+}
