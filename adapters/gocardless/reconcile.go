@@ -31,13 +31,13 @@ const (
 	handlers   = 4  // notifications that are handled at once, so that one which takes long does not hold up the others
 	refreshers = 12 // looks at once for each
 
-	// settlingFor is how long a notification stays pending because its billing request is settling. After that only the
-	// service's own sweep looks at it.
+	// settlingFor is how long a notification stays pending because its fulfilled billing request has no mandate. After that
+	// only the service's own sweep looks at it.
 	settlingFor = time.Hour
 )
 
-// errSettling: the payer has finished and GoCardless has not. The notification that ended this state may name only the
-// mandate, which is not known here, so the billing request is looked at until it has one.
+// errSettling: the payer has finished and GoCardless has not. If it says that the billing request is fulfilled, the
+// notification that ends this state may name only the mandate, which is not known here: so it is looked at again.
 var errSettling = errors.New("the billing request is settling")
 
 // Run handles the notifications that came, and reads the list of events for those that were lost, until ctx ends. It
@@ -155,12 +155,12 @@ func (r *Receiver) sweep(ctx context.Context) (failed error) {
 func (r *Receiver) handle(ctx context.Context, all []ports.Notification) (settled int, err error) {
 	var (
 		about = make(map[string][]string) // notification ids by resource
-		old   = make(map[string]bool)     // resources with a notification that waits no longer for a settling billing request
+		await = make(map[string]bool)     // billing requests that were fulfilled of late, and so must have a mandate soon
 	)
 	for _, n := range all {
 		resource := concerns(n)
 		about[resource] = append(about[resource], n.ID)
-		old[resource] = old[resource] || r.now().Sub(n.Received) > settlingFor
+		await[resource] = await[resource] || n.Action == "fulfilled" && r.now().Sub(n.Received) <= settlingFor
 	}
 	var (
 		mu       sync.Mutex
@@ -179,7 +179,7 @@ func (r *Receiver) handle(ctx context.Context, all []ports.Notification) (settle
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case err == nil, errors.Is(err, errSettling) && old[resource]:
+			case err == nil, errors.Is(err, errSettling) && !await[resource]:
 				done = append(done, ids...)
 			case !errors.Is(err, errSettling):
 				failures++
