@@ -55,13 +55,15 @@ func runQuery(g *org, c *call) (answer, *apiError) {
 	return answer{status: http.StatusOK, body: g.page(c, all, 0)}, nil
 }
 
-// page returns the part of a result that begins at a row, and keeps the rest.
+// page returns the part of a result that begins at a row, and keeps a result of several pages.
 func (g *org) page(c *call, from *cursor, at int) queryResultWire {
 	g.cursors.open = slices.DeleteFunc(g.cursors.open, func(other *cursor) bool { return other == from })
 	end := min(len(from.rows), at+g.cursors.size(c.header))
 	page := queryResultWire{TotalSize: from.total, Done: end == len(from.rows), Records: from.rows[at:end]}
 	if !page.Done {
 		page.NextRecordsURL = fmt.Sprintf("%s/query/%s-%d", c.version(), from.id, end)
+	}
+	if at > 0 || !page.Done { // a page whose answer was lost can be read again
 		g.cursors.open = append(g.cursors.open, from)
 		g.cursors.open = g.cursors.open[max(0, len(g.cursors.open)-maxCursors):]
 	}
