@@ -58,7 +58,7 @@ type answer struct {
 	location string
 }
 
-// handler carries out a call.
+// handler carries out a call. One that fails leaves nothing behind.
 type handler func(*org, *call) (answer, *apiError)
 
 // route is one call of the API, below a version.
@@ -235,7 +235,6 @@ func (s *Simulator) carryOut(c *call, f *Fault) response {
 	}
 	a, err := c.route.handle(s.org, c)
 	if err != nil {
-		c.tx.rollBack(mark{})
 		return failed(err)
 	}
 	lost := c.lost()

@@ -55,7 +55,8 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 
 func TestVersionsAndResources(t *testing.T) {
 	b := newBench(t)
-	if got := b.ok(200, "GET", "/services/data", "", with("Authorization", "")); got.text("0.version") != "61.0" || got.text("4.url") != "/services/data/v65.0" {
+	got := b.ok(200, "GET", "/services/data", "", with("Authorization", ""))
+	if got.text("0.version") != "61.0" || got.text("4.url") != "/services/data/v65.0" {
 		t.Errorf("versions = %s", got.raw)
 	}
 	if got := b.ok(200, "GET", "/services/data/v62.0/", ""); got.text("sobjects") != "/services/data/v62.0/sobjects" {

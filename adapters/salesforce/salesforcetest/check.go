@@ -109,7 +109,7 @@ func (t *transaction) check(r *record, values, before map[string]string) *apiErr
 	}
 	for i := range r.table.Fields {
 		f := &r.table.Fields[i]
-		if f.Type == TypeReference && !f.ReadOnly && values[f.Name] != "" && values[f.Name] != before[f.Name] {
+		if f.Type == TypeReference && !f.ReadOnly && values[f.Name] != "" {
 			if err := t.checkReference(f, values[f.Name]); err != nil {
 				return err
 			}

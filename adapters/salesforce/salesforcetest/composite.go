@@ -41,18 +41,19 @@ func composite(g *org, c *call) (answer, *apiError) {
 		if failed >= 0 && allOrNone {
 			break
 		}
-		before := c.tx.mark()
+		before := len(c.tx.entries)
 		a, err := c.carryOutPart(g, p, values)
 		switch {
 		case err != nil:
-			c.tx.rollBack(before)
 			a = answer{status: err.status, body: err.toWire()}
 			if failed < 0 {
 				failed = i
 			}
-		case lost < 0 && c.raced.fitsEntries(c.tx.entries[before.entries:]):
+		case lost < 0 && c.raced.fitsEntries(c.tx.entries[before:]):
 			lost = i
-			values[p.id] = a.body
+			if allOrNone { // the other client did all of it
+				values[p.id] = a.body
+			}
 		default:
 			values[p.id] = a.body
 		}
@@ -138,7 +139,8 @@ func readParts(body strictjson.Value) (parts []part, allOrNone bool, err *apiErr
 		}
 	}
 	if heavy > maxHeavyParts {
-		return nil, false, failure(http.StatusBadRequest, codeLimitExceeded, "A composite request has at most %d queries and collections", maxHeavyParts)
+		return nil, false, failure(http.StatusBadRequest, codeLimitExceeded, "A composite request has at most %d queries and collections",
+			maxHeavyParts)
 	}
 	return parts, strictjson.IsTrue(all), nil
 }

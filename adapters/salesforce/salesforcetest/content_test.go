@@ -31,10 +31,12 @@ func TestAFileBecomesADocumentThatIsLinked(t *testing.T) {
 	if string(content.raw) != "%PDF-1.7" || content.header.Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("content = %q %v", content.raw, content.header)
 	}
-	if got := b.ok(200, "GET", "sobjects/ContentDocument/"+document, ""); got.text("LatestPublishedVersionId") != id || !strings.HasPrefix(document, "069") {
+	got = b.ok(200, "GET", "sobjects/ContentDocument/"+document, "")
+	if got.text("LatestPublishedVersionId") != id || !strings.HasPrefix(document, "069") {
 		t.Errorf("document = %s", got.raw)
 	}
-	links := b.column("ShareType", "SELECT ShareType FROM ContentDocumentLink WHERE LinkedEntityId = '"+agreement+"' AND ContentDocumentId = '"+document+"'")
+	links := b.column("ShareType", "SELECT ShareType FROM ContentDocumentLink WHERE LinkedEntityId = '"+agreement+
+		"' AND ContentDocumentId = '"+document+"'")
 	if len(links) != 1 || links[0] != "V" {
 		t.Errorf("links = %v, want one for viewers", links)
 	}
@@ -116,9 +118,15 @@ func TestAFileMayComeAsAForm(t *testing.T) {
 			t.Errorf("%s: content = %q", name, content.raw)
 		}
 	}
-	for name, parts := range map[string][][4]string{"no JSON": {bytes}, "JSON twice": {entity, entity}, "no file name": {entity, {"VersionData", "", "text/plain", "x"}},
-		"an unknown field": {entity, {"Nothing", "a.pdf", "text/plain", "x"}}, "no file": {entity}, "torn JSON": {{"e", "", "application/json", "{"}, bytes},
-		"many parts": {entity, bytes, {"a", "a", "a", ""}, {"b", "b", "a", ""}, {"c", "c", "a", ""}}} {
+	for name, parts := range map[string][][4]string{
+		"no JSON":          {bytes},
+		"JSON twice":       {entity, entity},
+		"no file":          {entity},
+		"no file name":     {entity, {"VersionData", "", "text/plain", "x"}},
+		"an unknown field": {entity, {"Nothing", "a.pdf", "text/plain", "x"}},
+		"torn JSON":        {{"e", "", "application/json", "{"}, bytes},
+		"many parts":       {entity, bytes, {"a", "a", "a", ""}, {"b", "b", "a", ""}, {"c", "c", "a", ""}},
+	} {
 		if got := b.form(parts...); got.status != 400 {
 			t.Errorf("%s: %d %s, want 400", name, got.status, got.raw)
 		}

@@ -48,7 +48,7 @@ type Fault struct {
 	Kind        FaultKind
 	Method      string        // of the calls; any if empty
 	Path        string        // of the calls, a pattern as of path.Match ("/services/data/*/composite"); any if empty
-	Object      string        // that the call is about, or a part or record of it; any if empty
+	Object      string        // that the call is about, or a part or record of it; any if empty. A query is about none
 	Times       int           // for how many calls; any number if 0
 	Probability float64       // with which a call suffers it; always if 0
 	Hang        time.Duration // for a time-out: how long the client is kept waiting at most, 30 s if 0; for slow: 1 s if 0
@@ -148,9 +148,8 @@ const page = "<html><head><title>Down for Maintenance</title></head><body><h1>We
 
 // suffer answers a request as its fault has it.
 func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, f Fault, to sufferer) {
-	after := slices.Contains([]FaultKind{FaultTimeoutAfter, FaultResetAfter, FaultErrorAfter, FaultHTMLAfter, FaultTornBody, FaultHugeBody}, f.Kind)
 	var res response
-	if after {
+	if slices.Contains([]FaultKind{FaultTimeoutAfter, FaultResetAfter, FaultErrorAfter, FaultHTMLAfter, FaultTornBody, FaultHugeBody}, f.Kind) {
 		res = to.carryOut()
 	}
 	html := response{status: http.StatusServiceUnavailable, media: "text/html", body: []byte(page), header: http.Header{}}

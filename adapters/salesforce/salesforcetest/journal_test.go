@@ -42,8 +42,8 @@ func TestTheJournalHasEveryEffect(t *testing.T) {
 		t.Errorf("journal:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	first, second := entries[0], entries[1]
-	if first.Method != "PATCH" || first.Path != data+"sobjects/Contact/Provider_Checkout_Key__c/c1" || first.Fields["Email"] != "mere@example.nz" ||
-		first.ID != b.journalID(1) || !first.Time.Equal(started) || second.Fields["Phone"] != "1" {
+	if first.Method != "PATCH" || first.Path != data+"sobjects/Contact/Provider_Checkout_Key__c/c1" ||
+		first.Fields["Email"] != "mere@example.nz" || first.ID != b.journalID(1) || !first.Time.Equal(started) || second.Fields["Phone"] != "1" {
 		t.Errorf("%+v\n%+v", first, second)
 	}
 	if got := entries[4].Fields["VersionData"]; got != "4 bytes" || !entries[2].Time.Equal(started.Add(time.Minute)) {
@@ -72,7 +72,8 @@ func TestControlMovesTheSimulator(t *testing.T) {
 	if got := b.sim.Now(); got != started.Add(time.Hour) {
 		t.Errorf("it is %v", got)
 	}
-	b.control(200, "POST", "faults", `{"kind":"locked_row","method":"POST","path":"/services/data/*/sobjects/*","object":"Contact","times":1,"probability":1,"hang":"1s"}`)
+	b.control(200, "POST", "faults", `{"kind":"locked_row","method":"POST","path":"/services/data/*/sobjects/*","object":"Contact",
+		"times":1,"probability":1,"hang":"1s"}`)
 	b.refused(400, "UNABLE_TO_LOCK_ROW", "POST", "sobjects/Contact", contact("a@example.nz"))
 	b.create("Contact", contact("a@example.nz"))
 	b.control(200, "POST", "faults", `{"kind":"error"}`)
@@ -86,7 +87,8 @@ func TestControlMovesTheSimulator(t *testing.T) {
 		}
 	}
 	got = b.control(200, "GET", "journal", "")
-	if got.text("entries.0.type") != "Contact" || got.text("entries.0.fields.Email") != "a@example.nz" || got.text("entries.0.time") != "2027-02-01T01:00:00.000Z" {
+	if got.text("entries.0.type") != "Contact" || got.text("entries.0.fields.Email") != "a@example.nz" ||
+		got.text("entries.0.time") != "2027-02-01T01:00:00.000Z" {
 		t.Errorf("journal = %s", got.raw)
 	}
 	b.control(200, "DELETE", "tokens", "")

@@ -53,6 +53,8 @@ func TestQueries(t *testing.T) {
 		{"SELECT Name FROM Account LIMIT 0", nil},
 		{"SELECT Name FROM Contact WHERE Account.Name = 'kowhai'", []any{"Tau"}},
 		{"SELECT Name FROM Contact WHERE AccountId = '" + account + "' AND Id != null", []any{"Tau"}},
+		{"SELECT Name FROM Contact WHERE AccountId = null", []any{"Ana"}},
+		{"SELECT Name FROM Contact WHERE AccountId IN (null, '" + account + "')", []any{"Tau", "Ana"}},
 		{"SELECT Name FROM Opportunity WHERE Amount > 20.5", []any{"a"}},
 		{"SELECT Name FROM Opportunity WHERE Amount <= 100", []any{"a", "b"}},
 		{"SELECT Name FROM Opportunity WHERE Amount = 20.5", []any{"b"}},

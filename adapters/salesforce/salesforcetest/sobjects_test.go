@@ -10,7 +10,8 @@ func TestARecordIsCreatedReadUpdatedAndDeleted(t *testing.T) {
 	b := newBench(t)
 	made := b.ok(201, "POST", "sobjects/Contact", contact("mere@example.nz"))
 	id := made.text("id")
-	if !strings.HasPrefix(id, "003") || len(id) != 18 || made.at("success") != true || made.header.Get("Location") != data+"sobjects/Contact/"+id {
+	if !strings.HasPrefix(id, "003") || len(id) != 18 || made.at("success") != true ||
+		made.header.Get("Location") != data+"sobjects/Contact/"+id {
 		t.Errorf("created: %s %v", made.raw, made.header)
 	}
 	b.sim.Advance(90 * time.Second)
@@ -47,6 +48,7 @@ func TestAnUpsertMakesOneRecordAndThenUpdatesIt(t *testing.T) {
 	b.refused(404, "NOT_FOUND", "PATCH", "sobjects/Contact/Email/a@example.nz", `{"LastName":"Tau"}`)
 	b.refused(400, "INVALID_FIELD", "PATCH", path, `{"LastName":"Tau","Provider_Checkout_Key__c":"ab/12"}`)
 	b.refused(400, "REQUIRED_FIELD_MISSING", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/new", `{"FirstName":"Mere"}`)
+	b.ok(204, "PATCH", "sobjects/Contact/"+first.text("id"), `{"Provider_Checkout_Key__c":"Ab/12"}`) // still its own
 	b.ok(204, "DELETE", path, "")
 	b.ok(201, "PATCH", path, contact("a@example.nz"))
 }
@@ -73,7 +75,7 @@ func TestValuesAreChecked(t *testing.T) {
 		{"an id of another object", "Contact", `{"LastName":"Tau","AccountId":"` + taken + `"}`, "MALFORMED_ID", "AccountId"},
 		{"an id with another suffix", "Contact", `{"LastName":"Tau","AccountId":"` + account[:15] + `555"}`, "MALFORMED_ID", "AccountId"},
 		{"an id of no record", "Contact", `{"LastName":"Tau","AccountId":"001000000000000AAA"}`, "INVALID_CROSS_REFERENCE_KEY", ""},
-		{"an id of a deleted record", "OpportunityContactRole", `{"OpportunityId":"006000000000000AAA","ContactId":"` + gone + `"}`, "INVALID_CROSS_REFERENCE_KEY", ""},
+		{"an id of a deleted record", "Direct_Debit_Authority__c", `{"Contact__c":"` + gone + `"}`, "ENTITY_IS_DELETED", ""},
 		{"a day that is none", "Opportunity", `{"Name":"x","StageName":"x","CloseDate":"2027-02-30"}`, "JSON_PARSER_ERROR", ""},
 		{"a text for a number", "Opportunity", `{"Name":"x","StageName":"x","CloseDate":"2027-02-03","Amount":"much"}`, "JSON_PARSER_ERROR", ""},
 		{"a number too large", "Opportunity", `{"Name":"x","StageName":"x","CloseDate":"2027-02-03","Amount":1e16}`, "NUMBER_OUTSIDE_VALID_RANGE", "Amount"},
@@ -127,14 +129,15 @@ func TestNumbersAndTimesKeepTheirMeaning(t *testing.T) {
 
 func TestARecordIsNamedByItsExternalID(t *testing.T) {
 	b := newBench(t)
-	student := b.create("Contact", `{"LastName":"Tau","Provider_Checkout_Key__c":"k1"}`)
+	student := b.create("Contact", `{"LastName":"Tau","Email":"mere@example.nz","Provider_Checkout_Key__c":"k1"}`)
 	id := b.create("Direct_Debit_Authority__c", `{"Contact__r":{"attributes":{"type":"Contact"},"Provider_Checkout_Key__c":"k1"}}`)
 	if got := b.ok(200, "GET", "sobjects/Direct_Debit_Authority__c/"+id, ""); got.text("Contact__c") != student || got.text("Name") != "DDA-00001" {
 		t.Errorf("%s, want the contact of the key", got.raw)
 	}
-	b.refused(400, "INVALID_FIELD", "POST", "sobjects/Direct_Debit_Authority__c", `{"Contact__r":{"Provider_Checkout_Key__c":"k2"}}`)
-	b.refused(400, "INVALID_FIELD", "POST", "sobjects/Direct_Debit_Authority__c", `{"Contact__r":{"LastName":"Tau"}}`)
-	b.refused(400, "INVALID_FIELD", "POST", "sobjects/Direct_Debit_Authority__c", `{"Contact__r":"k1"}`)
+	for _, named := range []string{`{"Provider_Checkout_Key__c":"k2"}`, `{"Email":"mere@example.nz"}`, `{}`, `"k1"`,
+		`{"Provider_Checkout_Key__c":"k1","Email":"mere@example.nz"}`} {
+		b.refused(400, "INVALID_FIELD", "POST", "sobjects/Direct_Debit_Authority__c", `{"Contact__r":`+named+`}`)
+	}
 }
 
 func TestADeletedRecordLeavesNoReferenceBehind(t *testing.T) {
@@ -163,7 +166,8 @@ func TestTheStockDuplicateRule(t *testing.T) {
 		t.Errorf("%s, want the contact that is there", got.raw)
 	}
 	b.refused(400, "DUPLICATES_DETECTED", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/k2", contact("mere@example.nz"))
-	b.refused(400, "DUPLICATES_DETECTED", "POST", "sobjects/Contact", contact("mere@example.nz"), with("Sforce-Duplicate-Rule-Header", "allowSave=false"))
+	b.refused(400, "DUPLICATES_DETECTED", "POST", "sobjects/Contact", contact("mere@example.nz"),
+		with("Sforce-Duplicate-Rule-Header", "allowSave=false"))
 	second := b.create("Contact", contact("mere@example.nz"), allowSave)
 	b.ok(204, "PATCH", "sobjects/Contact/"+second, contact("mere@example.nz")) // what stays is no new duplicate
 	b.create("Contact", contact("other@example.nz"))
