@@ -47,6 +47,10 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 	} {
 		b.refused(tt.status, tt.code, "POST", "sobjects/Contact", tt.body, with("Content-Type", tt.media))
 	}
+	tooMuch := file("", `,"Title":"`+strings.Repeat("x", 51<<20)+`"`)
+	if w := ask(b.sim, b.token, "POST", data+"sobjects/ContentVersion", "application/json", tooMuch); w.Code != 413 {
+		t.Errorf("too much: %d %.200s", w.Code, w.Body)
+	}
 	b.create("Contact", contact("a@example.nz"), with("Content-Type", "application/json; charset=utf-8"))
 	if got := b.sim.Statistics().Records["Contact"]; got != 1 {
 		t.Errorf("%d contacts, want the last one alone", got)

@@ -177,7 +177,7 @@ func TestFaultsAreArmedForSomeCalls(t *testing.T) {
 	b.sim.Arm(
 		salesforcetest.Fault{Kind: salesforcetest.FaultError, Method: "POST", Object: "Contact", Times: 2},
 		salesforcetest.Fault{Kind: salesforcetest.FaultUnavailable, Path: "/services/data/*/limits"},
-		salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Contact"})
+		salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Contact", Times: 2})
 	const collection = `{"records":[{"attributes":{"type":"Contact"},"LastName":"Tau"}]}`
 	for range 2 {
 		b.refused(500, "UNKNOWN_EXCEPTION", "POST", "composite/sobjects", collection)
@@ -189,7 +189,7 @@ func TestFaultsAreArmedForSomeCalls(t *testing.T) {
 		b.refused(503, "SERVER_UNAVAILABLE", "GET", "limits", "")
 	}
 	b.create("Account", `{"Name":"x"}`)
-	b.ok(200, "GET", "query?q=SELECT+Id+FROM+Contact", "") // who reads waits for no lock
+	b.ok(200, "GET", "sobjects/Contact/describe", "") // who reads waits for no lock
 	b.refused(400, "UNABLE_TO_LOCK_ROW", "POST", "sobjects/Contact", contact("a@example.nz"))
 	b.sim.Disarm()
 	b.ok(200, "GET", "limits", "")
