@@ -23,7 +23,6 @@ type part struct {
 	method, url, id string
 	header          http.Header
 	body            strictjson.Value
-	hasBody         bool
 }
 
 var referenceID = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
@@ -102,9 +101,6 @@ func (c *call) carryOutPart(g *org, p part, values references) (answer, *apiErro
 	if inner.route.path == "composite" {
 		return answer{}, failure(http.StatusBadRequest, "INVALID_INPUT", "A composite request cannot hold another")
 	}
-	if writes := p.method == http.MethodPost || p.method == http.MethodPatch; writes && !p.hasBody {
-		return answer{}, badJSON("The HTTP entity body is required, but this request has no entity body.")
-	}
 	inner.query, inner.header, inner.body, inner.tx = address.Query(), p.header, body, c.tx
 	c.tx.method, c.tx.path = p.method, inner.path
 	c.tx.allowDuplicates = allowsDuplicates(p.header.Get(duplicateHeader))
@@ -152,7 +148,7 @@ func readPart(item strictjson.Value) (part, *apiError) {
 	id, _ := fields.Take("referenceId")
 	headers, _ := fields.Take("httpHeaders")
 	p := part{method: method.Text, url: address.Text, id: id.Text, header: http.Header{}}
-	p.body, p.hasBody = fields.Take("body")
+	p.body, _ = fields.Take("body")
 	switch unknown := fields.Unknown(1); {
 	case len(unknown) > 0:
 		return p, badJSON("Unrecognized field %q", unknown[0])

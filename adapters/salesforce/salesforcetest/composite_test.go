@@ -129,10 +129,11 @@ func TestPartsThatStandForThemselves(t *testing.T) {
 		part("lost", "POST", "sobjects/OpportunityContactRole", `{"ContactId":"@{bad.id}"}`),
 		part("found", "GET", "query?q=SELECT+Id+FROM+Contact+WHERE+Id='@{good.id}'", ""),
 		part("seen", "GET", "sobjects/Contact/@{found.records[0].Id}?fields=Phone", ""),
+		part("unseen", "GET", "sobjects/Contact/@{found.records[1].Id}", ""),
 		part("nothing", "GET", "nothing", ""),
 		part("inner", "POST", "composite", `{}`),
 		part("many", "POST", "composite/sobjects", `{"records":[{"attributes":{"type":"Account"},"Name":"@{good.id}"}]}`)))
-	if want := "201, 400 REQUIRED_FIELD_MISSING, 204, 400 PROCESSING_HALTED, 200, 200, 404 NOT_FOUND, 400 INVALID_INPUT, 200"; results != want {
+	if want := "201, 400 REQUIRED_FIELD_MISSING, 204, 400 PROCESSING_HALTED, 200, 200, 400 PROCESSING_HALTED, 404 NOT_FOUND, 400 INVALID_INPUT, 200"; results != want {
 		t.Errorf("%s\nwant %s\n%s", results, want, got.raw)
 	}
 	if message := got.text("compositeResponse.3.body.0.message"); message != "Invalid reference specified. No value for bad.id found in lost" {

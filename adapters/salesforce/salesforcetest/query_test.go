@@ -165,6 +165,7 @@ func TestQueriesThatAreNone(t *testing.T) {
 		"SELECT Nothing.Name FROM Contact":                                                              "INVALID_FIELD",
 		"SELECT Account.Owner.Name FROM Contact":                                                        "INVALID_FIELD",
 		"SELECT Id FROM Nothing__c":                                                                     "INVALID_TYPE",
+		"SELECT Id FROM Contact" + strings.Repeat(" ", 100_000):                                         "QUERY_TOO_COMPLICATED",
 		strings.Repeat("x", 9000):                                                                       "MALFORMED_QUERY",
 	} {
 		b.refused(400, code, "GET", "query?q="+url.QueryEscape(soql), "")

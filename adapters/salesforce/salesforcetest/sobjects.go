@@ -152,7 +152,7 @@ func getByKey(g *org, c *call) (answer, *apiError) {
 	if err != nil {
 		return answer{}, err
 	}
-	if f := t.field(c.params["value"]); f != nil && f.Type == TypeBase64 && t.field(c.params["field"]) == nil {
+	if f := t.field(c.params["value"]); f != nil && f.Type == TypeBase64 {
 		r, err := g.recordOf(t, c.params["field"])
 		if err != nil {
 			return answer{}, err

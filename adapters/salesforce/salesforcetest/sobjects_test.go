@@ -79,6 +79,9 @@ func TestValuesAreChecked(t *testing.T) {
 		{"a day that is none", "Opportunity", `{"Name":"x","StageName":"x","CloseDate":"2027-02-30"}`, "JSON_PARSER_ERROR", ""},
 		{"a text for a number", "Opportunity", `{"Name":"x","StageName":"x","CloseDate":"2027-02-03","Amount":"much"}`, "JSON_PARSER_ERROR", ""},
 		{"a number too large", "Opportunity", `{"Name":"x","StageName":"x","CloseDate":"2027-02-03","Amount":1e16}`, "NUMBER_OUTSIDE_VALID_RANGE", "Amount"},
+		{"an endless number", "Opportunity", `{"Name":"x","StageName":"x","CloseDate":"2027-02-03","Amount":1e999999}`, "JSON_PARSER_ERROR", ""},
+		{"a number of many digits", "Opportunity", `{"Name":"x","StageName":"x","CloseDate":"2027-02-03","Amount":0.` + strings.Repeat("0", 80) + `}`, "JSON_PARSER_ERROR", ""},
+		{"an address with a name", "Contact", `{"LastName":"Tau","Email":"Mere <mere@example.nz>"}`, "INVALID_EMAIL_ADDRESS", "Email"},
 		{"a text for a boolean", "Provider_Integration__c", `{"Name":"x","Provider_Code__c":"x","Active__c":"true"}`, "JSON_PARSER_ERROR", ""},
 		{"a list", "Contact", `[]`, "JSON_PARSER_ERROR", ""},
 	} {
