@@ -44,7 +44,11 @@ func TestAnUpsertMakesOneRecordAndThenUpdatesIt(t *testing.T) {
 	if got := b.ok(200, "GET", path, ""); got.text("LastName") != "Other" || got.text("Provider_Checkout_Key__c") != "ab/12" {
 		t.Errorf("by its key: %s", got.raw)
 	}
-	b.refused(404, "NOT_FOUND", "GET", "sobjects/Contact/Provider_Checkout_Key__c/other", "")
+	taken := b.refused(400, "DUPLICATE_VALUE", "POST", "sobjects/Contact", `{"LastName":"Tau","Provider_Checkout_Key__c":"ab/12"}`)
+	unknown := b.refused(404, "NOT_FOUND", "GET", "sobjects/Contact/Provider_Checkout_Key__c/other", "")
+	if !strings.Contains(string(taken.raw), `"fields":[]`) || strings.Contains(string(unknown.raw), "fields") {
+		t.Errorf("%s, %s: want fields where the error is of a record, and there alone", taken.raw, unknown.raw)
+	}
 	b.refused(404, "NOT_FOUND", "PATCH", "sobjects/Contact/Email/a@example.nz", `{"LastName":"Tau"}`)
 	b.refused(400, "INVALID_FIELD", "PATCH", path, `{"LastName":"Tau","Provider_Checkout_Key__c":"ab/12"}`)
 	b.refused(400, "REQUIRED_FIELD_MISSING", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/new", `{"FirstName":"Mere"}`)

@@ -5,7 +5,7 @@ package salesforcetest
 type errorWire struct {
 	Message         string               `json:"message"`
 	ErrorCode       string               `json:"errorCode"`
-	Fields          []string             `json:"fields,omitempty"`
+	Fields          []string             `json:"fields,omitzero"`
 	DuplicateResult *duplicateResultWire `json:"duplicateResult,omitempty"`
 }
 
