@@ -1,10 +1,8 @@
 package gocardlesstest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/control"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
@@ -200,18 +199,7 @@ func (a answer) json() []byte {
 	if l, ok := a.body.(list); ok {
 		body = map[string]any{a.envelope: l.entries, "meta": l.meta}
 	}
-	return encode(body)
-}
-
-// encode writes JSON as the API does, with <, > and & as they are.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		panic("gocardlesstest: " + err.Error()) // all of the shapes are ours
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return control.Encode(body)
 }
 
 // failed writes an error.
@@ -220,7 +208,7 @@ func (s *Simulator) failed(err *apiError, header http.Header) response {
 	id := s.state.newID("RQ")
 	s.mu.Unlock()
 	header.Set("X-Request-Id", id)
-	return response{err.status, encode(err.toWire(id)), header}
+	return response{err.status, control.Encode(err.toWire(id)), header}
 }
 
 // write sends a response, and counts it.

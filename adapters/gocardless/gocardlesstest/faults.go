@@ -2,13 +2,12 @@ package gocardlesstest
 
 import (
 	"cmp"
-	"encoding/binary"
-	"io"
-	"net"
 	"net/http"
-	"path"
 	"slices"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/control"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/faults"
 )
 
 // FaultKind is what goes wrong with a call.
@@ -49,20 +48,12 @@ type Fault struct {
 	Conflict    string        // for a conflict: the id to name; the newest resource of another call if empty
 }
 
-// armed is a fault with the number of calls that are left to it.
-type armed struct {
-	Fault
-	left int
-}
-
-type faults []*armed
-
 // Arm arms faults, behind those that are armed. The first one that fits a call is suffered.
 func (s *Simulator) Arm(list ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range list {
-		s.faults = append(s.faults, &armed{f, f.Times})
+		s.faults.Arm(f, faults.When{Method: f.Method, Path: f.Path, Times: f.Times, Probability: f.Probability})
 	}
 }
 
@@ -70,42 +61,18 @@ func (s *Simulator) Arm(list ...Fault) {
 func (s *Simulator) Disarm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = nil
+	s.faults.Disarm()
 }
 
 // pick returns the fault that a request suffers.
 func (s *Simulator) pick(r *http.Request) (Fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range s.faults {
-		if !f.fits(r) || f.Probability > 0 && s.chance() >= f.Probability {
-			continue
-		}
-		if f.Times > 0 {
-			f.left--
-		}
+	f, ok := s.faults.Pick(r.Method, r.URL.Path, s.options.Rand, nil)
+	if ok {
 		s.counts.faults[f.Kind]++
-		return f.Fault, true
 	}
-	return Fault{}, false
-}
-
-// chance returns a number from 0 to 1, without 1.
-func (s *Simulator) chance() float64 {
-	var b [8]byte
-	if _, err := io.ReadFull(s.options.Rand, b[:]); err != nil {
-		panic("gocardlesstest: Options.Rand: " + err.Error())
-	}
-	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)
-}
-
-// fits reports whether a fault is for a request.
-func (f *armed) fits(r *http.Request) bool {
-	if f.Times > 0 && f.left == 0 || f.Method != "" && f.Method != r.Method {
-		return false
-	}
-	ok, err := path.Match(f.Path, r.URL.Path)
-	return f.Path == "" || ok && err == nil
+	return f, ok
 }
 
 // suffer answers a call as its fault has it.
@@ -117,16 +84,16 @@ func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, c *call, f Fa
 	}
 	switch f.Kind {
 	case FaultTimeout, FaultTimeoutAfter:
-		s.hang(r, f.Hang)
+		faults.Hang(r, s.closing.Done(), f.Hang)
 	case FaultReset, FaultResetAfter:
-		reset(w)
+		faults.Reset(w)
 	case FaultTornBody:
 		res.body = res.body[:len(res.body)/2]
 		s.write(w, c.route, res)
 	case FaultHugeBody:
-		s.flood(w, res)
+		faults.Flood(w, res.status, res.body)
 	case FaultStringError:
-		s.write(w, c.route, response{http.StatusInternalServerError, encode(stringErrorWire{"bank_authorisation_expired"}), header})
+		s.write(w, c.route, response{http.StatusInternalServerError, control.Encode(stringErrorWire{"bank_authorisation_expired"}), header})
 	case FaultHTML:
 		s.write(w, c.route, response{http.StatusBadGateway, []byte("<html><body><h1>502 Bad Gateway</h1></body></html>"), header})
 	default:
@@ -160,47 +127,4 @@ func (s *Simulator) stranger(c *call) string {
 		}
 	}
 	return s.state.newID("BRQ")
-}
-
-// hang keeps the client waiting until it gives up, and breaks the connection.
-func (s *Simulator) hang(r *http.Request, most time.Duration) {
-	timer := time.NewTimer(cmp.Or(most, 30*time.Second))
-	defer timer.Stop()
-	select {
-	case <-r.Context().Done():
-	case <-s.closing.Done():
-	case <-timer.C:
-	}
-	panic(http.ErrAbortHandler)
-}
-
-// reset breaks the connection so that the client sees it reset, where the server lets it.
-func reset(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // closing then resets; if not, it closes
-	}
-	_ = conn.Close()
-}
-
-// floodSize is the size of an answer that is too large for anybody.
-const floodSize = 16 << 20
-
-// flood answers with JSON that goes on and on.
-func (s *Simulator) flood(w http.ResponseWriter, res response) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(res.status)
-	chunk := make([]byte, 64<<10)
-	for i := range chunk {
-		chunk[i] = ' '
-	}
-	for sent := 0; sent < floodSize; sent += len(chunk) {
-		if _, err := w.Write(chunk); err != nil {
-			return
-		}
-	}
-	_, _ = w.Write(res.body) // a client that went away is no fault
 }

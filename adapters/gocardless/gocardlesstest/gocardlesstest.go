@@ -58,6 +58,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/faults"
 )
 
 // Options is how a simulator is set up. Token is required.
@@ -106,12 +108,13 @@ func (o Options) complete() Options {
 // Simulator is one account at GoCardless, and the handler of its API and pages. It is safe for concurrent use.
 type Simulator struct {
 	options Options
+	control http.Handler
 	pages   pages
 
 	mu       sync.Mutex
 	offset   time.Duration // of the clock
 	state    *state
-	faults   faults
+	faults   faults.Armed[Fault]
 	limits   limits
 	counts   counts
 	webhooks webhooks
@@ -131,7 +134,7 @@ func New(o Options) *Simulator {
 	s := &Simulator{options: o, wake: make(chan struct{}, 1), limits: limits{}, counts: newCounts()}
 	s.closing, s.stop = context.WithCancel(context.Background())
 	s.state = newState(s.options.Now().UTC().Truncate(time.Millisecond), o)
-	s.pages = newPages(s)
+	s.control, s.pages = newControl(s), newPages(s)
 	s.SetWebhook(o.WebhookURL, o.WebhookSecret)
 	s.running.Go(s.run)
 	return s
@@ -157,7 +160,7 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.advance(0)
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, controlPath) && s.options.Control:
-		s.serveControl(w, r)
+		s.control.ServeHTTP(w, r)
 	case strings.HasPrefix(path, flowPath), strings.HasPrefix(path, assetsPath):
 		s.pages.ServeHTTP(w, r)
 	case strings.HasPrefix(path, pdfPath) && r.Method == http.MethodGet:

@@ -11,6 +11,9 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/control"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/faults"
 )
 
 const (
@@ -180,25 +183,25 @@ func (s *Simulator) pause(now time.Time) time.Duration {
 func (s *Simulator) batch() {
 	events := s.state.unsent
 	s.state.unsent = nil
-	faults := s.webhooks.faults
-	if faults.Shuffle {
+	wanted := s.webhooks.faults
+	if wanted.Shuffle {
 		s.shuffle(events)
 	}
 	for batch := range slices.Chunk(events, s.options.WebhookBatch) {
 		id := s.state.newID("WB")
-		body := encode(webhookWire{Events: toWires(batch), Meta: webhookMetaWire{WebhookID: id}})
+		body := control.Encode(webhookWire{Events: toWires(batch), Meta: webhookMetaWire{WebhookID: id}})
 		due := time.Now()
 		switch {
-		case s.chance() < faults.Drop:
+		case faults.Chance(s.options.Rand) < wanted.Drop:
 			s.webhooks.statistics.Dropped++
 			continue
-		case s.chance() < faults.Late:
-			due = due.Add(faults.Delay)
-		case faults.Shuffle:
-			due = due.Add(time.Duration(s.chance() * float64(faults.Delay)))
+		case faults.Chance(s.options.Rand) < wanted.Late:
+			due = due.Add(wanted.Delay)
+		case wanted.Shuffle:
+			due = due.Add(time.Duration(faults.Chance(s.options.Rand) * float64(wanted.Delay)))
 		}
 		s.webhooks.queue = append(s.webhooks.queue, &delivery{id: id, body: body, due: due})
-		if s.chance() < faults.Duplicate {
+		if faults.Chance(s.options.Rand) < wanted.Duplicate {
 			s.webhooks.queue = append(s.webhooks.queue, &delivery{id: id, body: body, due: due.Add(time.Millisecond)})
 		}
 	}
@@ -207,7 +210,7 @@ func (s *Simulator) batch() {
 // shuffle puts events into any order.
 func (s *Simulator) shuffle(events []*event) {
 	for i := len(events) - 1; i > 0; i-- {
-		j := int(s.chance() * float64(i+1))
+		j := int(faults.Chance(s.options.Rand) * float64(i+1))
 		events[i], events[j] = events[j], events[i]
 	}
 }

@@ -214,18 +214,6 @@ type webhookMetaWire struct {
 
 // The shapes of the control path.
 
-type controlErrorWire struct {
-	Error string `json:"error"`
-}
-
-type clockWire struct {
-	Now string `json:"now"`
-}
-
-type clockMoveWire struct {
-	Advance string `json:"advance"`
-}
-
 type armWire struct {
 	Kind        string  `json:"kind"`
 	Method      string  `json:"method"`

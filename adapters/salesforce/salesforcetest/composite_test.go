@@ -1,0 +1,249 @@
+package salesforcetest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// part is one subrequest.
+func part(id, method, path, body string) string {
+	if !strings.HasPrefix(path, "/") {
+		path = data + path
+	}
+	if body != "" {
+		body = `,"body":` + body
+	}
+	return fmt.Sprintf(`{"method":%q,"url":%q,"referenceId":%q%s}`, method, path, id, body)
+}
+
+// unit is a composite request of which all must succeed.
+func unit(parts ...string) string {
+	return `{"allOrNone":true,"compositeRequest":[` + strings.Join(parts, ",") + `]}`
+}
+
+// single is a composite request whose parts stand for themselves.
+func single(parts ...string) string {
+	return `{"compositeRequest":[` + strings.Join(parts, ",") + `]}`
+}
+
+// composite sends a composite request and returns the status, and the code of the error, of each part.
+func (b *bench) composite(body string, edits ...edit) (got reply, results string) {
+	b.Helper()
+	got = b.ok(200, "POST", "composite", body, edits...)
+	list, _ := got.at("compositeResponse").([]any)
+	var all []string
+	for _, p := range list {
+		p := reply{body: p}
+		all = append(all, strings.TrimSpace(fmt.Sprint(p.at("httpStatusCode"), " ", p.text("body.0.errorCode"))))
+	}
+	return got, strings.Join(all, ", ")
+}
+
+// opening are the parts that open an enrolment.
+func opening() []string {
+	return []string{
+		part("contact", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", contact("mere@example.nz")),
+		part("enrolment", "PATCH", "sobjects/Opportunity/Provider_Checkout_Key__c/o1", opportunityBody),
+		part("role", "PATCH", "sobjects/OpportunityContactRole/Provider_Checkout_Key__c/r1",
+			`{"ContactId":"@{contact.id}","OpportunityId":"@{enrolment.id}"}`),
+		part("authority", "PATCH", "sobjects/Direct_Debit_Authority__c/Provider_Checkout_Key__c/d1",
+			`{"Contact__c":"@{contact.id}","Opportunity__c":"@{enrolment.id}","Status__c":"Customer In Progress"}`),
+	}
+}
+
+// records are how many there are of the objects that are opened.
+func (b *bench) records() [4]int {
+	r := b.sim.Statistics().Records
+	return [4]int{r["Contact"], r["Opportunity"], r["OpportunityContactRole"], r["Direct_Debit_Authority__c"]}
+}
+
+func TestAUnitMakesItsRecordsOnce(t *testing.T) {
+	b := newBench(t)
+	roles := unit(opening()...)
+	first, results := b.composite(roles)
+	if results != "201, 201, 201, 201" || b.records() != [4]int{1, 1, 1, 1} {
+		t.Errorf("%s, %v records:\n%s", results, b.records(), first.raw)
+	}
+	location := data + "sobjects/Contact/" + first.text("compositeResponse.0.body.id")
+	if got := first.text("compositeResponse.0.httpHeaders.Location"); got != location || first.text("compositeResponse.0.referenceId") != "contact" {
+		t.Errorf("first part = %s", first.raw)
+	}
+	// A field that cannot be changed is refused even where its value stays, so a repeat leaves it out.
+	again, results := b.composite(unit(opening()[0], opening()[1], opening()[3]))
+	if results != "200, 200, 200" || b.records() != [4]int{1, 1, 1, 1} ||
+		again.text("compositeResponse.1.body.id") != first.text("compositeResponse.1.body.id") {
+		t.Errorf("again: %s, %v records", results, b.records())
+	}
+}
+
+func TestAUnitThatFailsLeavesNothingBehind(t *testing.T) {
+	b := newBench(t)
+	b.create("Contact", contact("mere@example.nz"))
+	parts := opening()
+	_, results := b.composite(unit(parts...))
+	if results != "400 DUPLICATES_DETECTED, 400 PROCESSING_HALTED, 400 PROCESSING_HALTED, 400 PROCESSING_HALTED" {
+		t.Errorf("the first part fails: %s", results)
+	}
+	if _, results = b.composite(unit(parts...), allowSave); !strings.HasPrefix(results, "400 DUPLICATES_DETECTED") {
+		t.Errorf("the header of the whole request counts for a part: %s", results)
+	}
+	parts[0] = strings.TrimSuffix(parts[0], "}") + `,"httpHeaders":{"Sforce-Duplicate-Rule-Header":"allowSave=true"}}`
+	parts[3] = strings.Replace(parts[3], "Customer In Progress", "Unknown", 1)
+	_, results = b.composite(unit(parts...))
+	if results != "400 PROCESSING_HALTED, 400 PROCESSING_HALTED, 400 PROCESSING_HALTED, 400 INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST" {
+		t.Errorf("the last part fails: %s", results)
+	}
+	if b.records() != [4]int{1, 0, 0, 0} || len(b.sim.Journal()) != 1 {
+		t.Errorf("%v records, %d entries of the journal; want the first contact alone", b.records(), len(b.sim.Journal()))
+	}
+	parts[3] = opening()[3]
+	if _, results = b.composite(unit(parts...)); results != "201, 201, 201, 201" {
+		t.Errorf("the header of the part does not count: %s", results)
+	}
+}
+
+func TestARolledBackUpdateIsUndone(t *testing.T) {
+	b := newBench(t)
+	b.ok(201, "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", `{"LastName":"Before","Email":"before@example.nz"}`)
+	b.composite(unit(
+		part("a", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", `{"LastName":"After","Email":"after@example.nz"}`),
+		part("b", "DELETE", "sobjects/Contact/Provider_Checkout_Key__c/c1", ""),
+		part("c", "POST", "sobjects/Contact", `{}`)))
+	got := b.ok(200, "GET", "sobjects/Contact/Provider_Checkout_Key__c/c1", "")
+	got = b.ok(200, "GET", "sobjects/Contact/"+got.text("Id"), "")
+	if got.text("LastName") != "Before" {
+		t.Errorf("%s, want it as it was", got.raw)
+	}
+	b.refused(400, "DUPLICATES_DETECTED", "POST", "sobjects/Contact", contact("before@example.nz"))
+	b.create("Contact", contact("after@example.nz"))
+}
+
+func TestPartsThatStandForThemselves(t *testing.T) {
+	b := newBench(t)
+	got, results := b.composite(single(
+		part("good", "POST", "sobjects/Contact", contact("a@example.nz")),
+		part("bad", "POST", "sobjects/Contact", `{}`),
+		part("after", "PATCH", "sobjects/Contact/@{good.id}", `{"Phone":"1"}`),
+		part("lost", "POST", "sobjects/OpportunityContactRole", `{"ContactId":"@{bad.id}"}`),
+		part("found", "GET", "query?q=SELECT+Id+FROM+Contact+WHERE+Id='@{good.id}'", ""),
+		part("seen", "GET", "sobjects/Contact/@{found.records[0].Id}?fields=Phone", ""),
+		part("unseen", "GET", "sobjects/Contact/@{found.records[1].Id}", ""),
+		part("nothing", "GET", "nothing", ""),
+		part("inner", "POST", "composite", `{}`),
+		part("many", "POST", "composite/sobjects", `{"records":[{"attributes":{"type":"Account"},"Name":"@{good.id}"}]}`)))
+	if want := "201, 400 REQUIRED_FIELD_MISSING, 204, 400 PROCESSING_HALTED, 200, 200, 400 PROCESSING_HALTED, 404 NOT_FOUND, 400 INVALID_INPUT, 200"; results != want {
+		t.Errorf("%s\nwant %s\n%s", results, want, got.raw)
+	}
+	if message := got.text("compositeResponse.3.body.0.message"); message != "Invalid reference specified. No value for bad.id found in lost" {
+		t.Errorf("message = %q", message)
+	}
+	if got.text("compositeResponse.5.body.Phone") != "1" || b.sim.Records("Account")[0]["Name"] != got.text("compositeResponse.0.body.id") {
+		t.Errorf("%s, want what the references lead to", got.raw)
+	}
+}
+
+func TestCompositeRequestsAreReadStrictly(t *testing.T) {
+	b := newBench(t)
+	ok := part("a", "GET", "limits", "")
+	many := func(n int, p func(i int) string) (all []string) {
+		for i := range n {
+			all = append(all, p(i))
+		}
+		return all
+	}
+	for name, body := range map[string]string{
+		"no parts":              `{"compositeRequest":[]}`,
+		"an unknown name":       `{"compositeRequest":[` + ok + `],"allOrNothing":true}`,
+		"an unknown name of it": single(strings.TrimSuffix(ok, "}") + `,"x":1}`),
+		"an id twice":           single(ok, ok),
+		"no id":                 single(`{"method":"GET","url":"` + data + `limits"}`),
+		"an id with a dash":     single(part("a-b", "GET", "limits", "")),
+		"its own authority":     single(strings.TrimSuffix(ok, "}") + `,"httpHeaders":{"authorization":"x"}}`),
+		"headers that are none": single(strings.TrimSuffix(ok, "}") + `,"httpHeaders":[]}`),
+	} {
+		if got := b.refused(400, "JSON_PARSER_ERROR", "POST", "composite", body); got.status != 400 {
+			t.Errorf("%s: %s", name, got.raw)
+		}
+	}
+	b.refused(400, "LIMIT_EXCEEDED", "POST", "composite", single(many(26, func(i int) string {
+		return part(fmt.Sprint("p", i), "GET", "limits", "")
+	})...))
+	b.refused(400, "LIMIT_EXCEEDED", "POST", "composite", single(many(6, func(i int) string {
+		return part(fmt.Sprint("p", i), "GET", "query?q=x", "")
+	})...))
+	_, results := b.composite(single(many(25, func(i int) string { return part(fmt.Sprint("p", i), "GET", "limits", "") })...))
+	if strings.Count(results, "200") != 25 {
+		t.Errorf("25 parts: %s", results)
+	}
+	_, results = b.composite(single(part("a", "POST", "sobjects/Contact", ""), part("b", "GET", "//other.example/services/data/v61.0/limits", "")))
+	if results != "400 JSON_PARSER_ERROR, 404 NOT_FOUND" {
+		t.Errorf("no body, and another host: %s", results)
+	}
+}
+
+func TestCollections(t *testing.T) {
+	b := newBench(t)
+	send := func(method, path, body string) (codes string) {
+		t.Helper()
+		got := b.ok(200, method, "composite/sobjects"+path, body)
+		var results []struct {
+			ID      string
+			Success bool
+			Created *bool
+			Errors  []struct{ StatusCode string }
+		}
+		if err := json.Unmarshal(got.raw, &results); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			switch {
+			case !r.Success:
+				codes += r.Errors[0].StatusCode + " "
+			case r.Created != nil:
+				codes += fmt.Sprint("created=", *r.Created, " ")
+			default:
+				codes += "ok "
+			}
+		}
+		return strings.TrimSpace(codes)
+	}
+	account := func(fields string) string { return `{"attributes":{"type":"Account"},` + fields + `}` }
+	list := func(allOrNone bool, records ...string) string {
+		return fmt.Sprintf(`{"allOrNone":%v,"records":[%s]}`, allOrNone, strings.Join(records, ","))
+	}
+	mixed := list(false, account(`"Name":"a"`), account(`"Phone":"1"`), `{"attributes":{"type":"X"}}`)
+	if got := send("POST", "", mixed); got != "ok REQUIRED_FIELD_MISSING INVALID_TYPE" {
+		t.Errorf("create: %s", got)
+	}
+	mixed = list(true, account(`"Name":"b"`), account(`"Phone":"1"`))
+	if got := send("POST", "", mixed); got != "ALL_OR_NONE_OPERATION_ROLLED_BACK REQUIRED_FIELD_MISSING" {
+		t.Errorf("create of all or none: %s", got)
+	}
+	id := b.sim.Records("Account")[0]["Id"]
+	if got := send("PATCH", "", list(false, account(`"id":"`+id+`","Phone":"2"`), account(`"Phone":"2"`))); got != "ok MALFORMED_ID" {
+		t.Errorf("update: %s", got)
+	}
+	course := func(code string) string {
+		return `{"attributes":{"type":"Course__c"},"Course_Code__c":"` + code + `","Name":"x"}`
+	}
+	for _, want := range []string{"created=true created=true", "created=false created=false"} {
+		if got := send("PATCH", "/Course__c/Course_Code__c", list(false, course("a"), course("b"))); got != want {
+			t.Errorf("upsert: %s, want %s", got, want)
+		}
+	}
+	if got := send("PATCH", "/Account/Course_Code__c", list(false, account(`"Name":"x"`))); got != "NOT_FOUND" {
+		t.Errorf("upsert by a field that is none: %s", got)
+	}
+	got := b.ok(200, "POST", "composite/sobjects/Account", `{"ids":["`+id+`","001000000000000AAA"],"fields":["Phone"]}`)
+	if got.text("0.Phone") != "2" || got.at("1") != nil {
+		t.Errorf("retrieve: %s", got.raw)
+	}
+	if got := send("DELETE", "?ids="+id+",x,001000000000000AAA", ""); got != "ok MALFORMED_ID ENTITY_IS_DELETED" || len(b.sim.Records("Account")) != 0 {
+		t.Errorf("delete: %s", got)
+	}
+	b.refused(400, "JSON_PARSER_ERROR", "POST", "composite/sobjects", `{"records":[],"x":1}`)
+	b.refused(400, "LIMIT_EXCEEDED", "POST", "composite/sobjects", `{"records":[`+strings.Repeat(`{},`, 200)+`{}]}`)
+	b.refused(400, "JSON_PARSER_ERROR", "POST", "composite/sobjects/Account", `{"ids":[],"fields":["Name"]}`)
+}

@@ -1,0 +1,137 @@
+package salesforcetest_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"mime/multipart"
+	"net/textproto"
+	"strings"
+	"testing"
+)
+
+// file is a body for a version of content.
+func file(content, more string) string {
+	return `{"Title":"Agreement","PathOnClient":"agreement.pdf","VersionData":"` + base64.StdEncoding.EncodeToString([]byte(content)) + `"` + more + `}`
+}
+
+func TestAFileBecomesADocumentThatIsLinked(t *testing.T) {
+	b := newBench(t)
+	agreement := b.create("Payment_Plan_Agreement__c", `{"Agreement_Number__c":"PPA-1"}`)
+	id := b.create("ContentVersion", file("%PDF-1.7", `,"FirstPublishLocationId":"`+agreement+`","PDF_SHA256__c":"ab"`))
+	got := b.ok(200, "GET", "sobjects/ContentVersion/"+id, "")
+	document := got.text("ContentDocumentId")
+	for path, want := range map[string]any{"Title": "Agreement", "FileExtension": "pdf", "FileType": "PDF", "ContentSize": 8.0,
+		"IsLatest": true, "VersionNumber": "1",
+		"VersionData": data + "sobjects/ContentVersion/" + id + "/VersionData"} {
+		if at := got.at(path); at != want {
+			t.Errorf("%s = %v, want %v", path, at, want)
+		}
+	}
+	content := b.ok(200, "GET", got.text("VersionData"), "")
+	if string(content.raw) != "%PDF-1.7" || content.header.Get("Content-Type") != "application/octet-stream" {
+		t.Errorf("content = %q %v", content.raw, content.header)
+	}
+	got = b.ok(200, "GET", "sobjects/ContentDocument/"+document, "")
+	if got.text("LatestPublishedVersionId") != id || !strings.HasPrefix(document, "069") {
+		t.Errorf("document = %s", got.raw)
+	}
+	links := b.column("ShareType", "SELECT ShareType FROM ContentDocumentLink WHERE LinkedEntityId = '"+agreement+
+		"' AND ContentDocumentId = '"+document+"'")
+	if len(links) != 1 || links[0] != "V" {
+		t.Errorf("links = %v, want one for viewers", links)
+	}
+	b.refused(400, "DUPLICATE_VALUE", "POST", "sobjects/ContentVersion", file("%PDF-1.7", `,"PDF_SHA256__c":"AB"`))
+	b.refused(404, "NOT_FOUND", "PATCH", "sobjects/ContentVersion/PDF_SHA256__c/ab", `{}`) // it is no external id
+	if got := b.sim.Statistics().Records; got["ContentVersion"] != 1 || got["ContentDocument"] != 1 || got["ContentDocumentLink"] != 2 {
+		t.Errorf("%v, want nothing of the file that was refused", got)
+	}
+}
+
+func TestAFurtherVersionBelongsToTheSameDocument(t *testing.T) {
+	b := newBench(t)
+	first := b.create("ContentVersion", file("1", ""))
+	document := b.ok(200, "GET", "sobjects/ContentVersion/"+first, "").text("ContentDocumentId")
+	second := b.create("ContentVersion", file("22", `,"ContentDocumentId":"`+document+`"`))
+	latest := b.column("Id", "SELECT Id FROM ContentVersion WHERE ContentDocumentId = '"+document+"' AND IsLatest = true")
+	if len(latest) != 1 || latest[0] != second {
+		t.Errorf("latest = %v, want the second", latest)
+	}
+	got := b.ok(200, "GET", "sobjects/ContentDocument/"+document, "")
+	if got.at("ContentSize") != 2.0 || b.sim.Statistics().Records["ContentDocument"] != 1 {
+		t.Errorf("document = %s", got.raw)
+	}
+	b.refused(400, "FIELD_INTEGRITY_EXCEPTION", "POST", "sobjects/ContentVersion", file("3", `,"ContentDocumentId":"`+document+
+		`","FirstPublishLocationId":"`+b.create("Contact", contact("a@example.nz"))+`"`))
+	b.ok(204, "DELETE", "sobjects/ContentDocument/"+document, "")
+	if got := b.sim.Statistics().Records; got["ContentVersion"] != 0 || got["ContentDocument"] != 0 || got["ContentDocumentLink"] != 0 {
+		t.Errorf("%v, want nothing left of a deleted document", got)
+	}
+}
+
+func TestAFileIsChecked(t *testing.T) {
+	b := newBench(t)
+	b.refused(400, "REQUIRED_FIELD_MISSING", "POST", "sobjects/ContentVersion", `{"PathOnClient":"a.pdf"}`)
+	b.refused(400, "REQUIRED_FIELD_MISSING", "POST", "sobjects/ContentVersion", `{"VersionData":"AAAA"}`)
+	b.refused(400, "JSON_PARSER_ERROR", "POST", "sobjects/ContentVersion", `{"PathOnClient":"a.pdf","VersionData":"%"}`)
+	b.refused(400, "INVALID_CROSS_REFERENCE_KEY", "POST", "sobjects/ContentVersion", file("x", `,"FirstPublishLocationId":"a01000000000000AAA"`))
+	id := b.create("ContentVersion", file("x", ""))
+	b.refused(400, "INVALID_FIELD_FOR_INSERT_UPDATE", "PATCH", "sobjects/ContentVersion/"+id, `{"VersionData":"AAAA"}`)
+	b.refused(404, "NOT_FOUND", "GET", "sobjects/ContentVersion/"+id+"/Title", "")
+}
+
+// form sends parts, each a name, a file's name, a media type and content, as a form.
+func (b *bench) form(parts ...[4]string) reply {
+	b.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for _, p := range parts {
+		h := textproto.MIMEHeader{"Content-Type": {p[2]}, "Content-Disposition": {`form-data; name="` + p[0] + `"`}}
+		if p[1] != "" {
+			h.Set("Content-Disposition", h.Get("Content-Disposition")+`; filename="`+p[1]+`"`)
+		}
+		part, err := w.CreatePart(h)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := part.Write([]byte(p[3])); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return b.call("POST", "sobjects/ContentVersion", body.String(), with("Content-Type", w.FormDataContentType()))
+}
+
+func TestAFileMayComeAsAForm(t *testing.T) {
+	b := newBench(t)
+	entity := [4]string{"entity_content", "", "application/json", `{"PathOnClient":"a.pdf"}`}
+	bytes := [4]string{"VersionData", "a.pdf", "application/pdf", "\x00\xff%PDF"}
+	for name, parts := range map[string][][4]string{"JSON first": {entity, bytes}, "file first": {bytes, entity}} {
+		got := b.form(parts...)
+		if got.status != 201 {
+			t.Errorf("%s: %d %s", name, got.status, got.raw)
+			continue
+		}
+		content := b.ok(200, "GET", "sobjects/ContentVersion/"+got.text("id")+"/VersionData", "")
+		if string(content.raw) != "\x00\xff%PDF" {
+			t.Errorf("%s: content = %q", name, content.raw)
+		}
+	}
+	for name, parts := range map[string][][4]string{
+		"no JSON":          {bytes},
+		"JSON twice":       {entity, entity},
+		"no file":          {entity},
+		"no file name":     {entity, {"VersionData", "", "text/plain", "x"}},
+		"an unknown field": {entity, {"Nothing", "a.pdf", "text/plain", "x"}},
+		"torn JSON":        {{"e", "", "application/json", "{"}, bytes},
+		"many parts":       {entity, bytes, {"a", "a", "a", ""}, {"b", "b", "a", ""}, {"c", "c", "a", ""}},
+	} {
+		if got := b.form(parts...); got.status != 400 {
+			t.Errorf("%s: %d %s, want 400", name, got.status, got.raw)
+		}
+	}
+	if got := b.sim.Statistics().Records["ContentVersion"]; got != 2 {
+		t.Errorf("%d files, want 2", got)
+	}
+}

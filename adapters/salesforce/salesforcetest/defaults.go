@@ -1,0 +1,158 @@
+package salesforcetest
+
+// Names of the objects that behave in a way of their own.
+const (
+	objectContact         = "Contact"
+	objectOpportunity     = "Opportunity"
+	objectContactRole     = "OpportunityContactRole"
+	objectContentVersion  = "ContentVersion"
+	objectContentDocument = "ContentDocument"
+	objectContentLink     = "ContentDocumentLink"
+	objectOrganization    = "Organization"
+	objectUser            = "User"
+)
+
+// Shorthands for the fields below.
+
+func text(name string, length int) Field { return Field{Name: name, Type: TypeString, Length: length} }
+
+func long(name string, length int) Field {
+	return Field{Name: name, Type: TypeTextArea, Length: length}
+}
+
+func plain(name string, kind FieldType) Field { return Field{Name: name, Type: kind} }
+
+func email(name string) Field { return Field{Name: name, Type: TypeEmail, Length: 80} }
+
+func link(name string) Field { return Field{Name: name, Type: TypeURL, Length: 255} }
+
+func amount(name string) Field { return Field{Name: name, Type: TypeCurrency, Precision: 18, Scale: 2} }
+
+func whole(name string, digits int) Field {
+	return Field{Name: name, Type: TypeDouble, Precision: digits}
+}
+
+func picklist(name string, values ...string) Field {
+	return Field{Name: name, Type: TypePicklist, Length: 255, Values: values}
+}
+
+func restricted(name string, values ...string) Field {
+	f := picklist(name, values...)
+	f.Restricted = true
+	return f
+}
+
+func reference(name string, to ...string) Field {
+	return Field{Name: name, Type: TypeReference, Length: 18, ReferenceTo: to}
+}
+
+func key(name string, length int) Field {
+	f := text(name, length)
+	f.Unique, f.ExternalID = true, true
+	return f
+}
+
+func numbered(before string) Field {
+	return Field{Name: "Name", Type: TypeString, Length: 80, AutoNumber: before}
+}
+
+func required(f Field) Field { f.Required = true; return f }
+
+func createOnly(f Field) Field { f.CreateOnly = true; return f }
+
+func readOnly(f Field) Field { f.ReadOnly = true; return f }
+
+// checkoutKey is the field by which a record that belongs to a checkout is upserted.
+func checkoutKey() Field { return key("Provider_Checkout_Key__c", 64) }
+
+func environment() Field { return restricted("Environment__c", "sandbox", "production") }
+
+// planFields are the figures of a payment plan.
+func planFields() []Field {
+	return []Field{
+		text("Course_Name__c", 255), amount("Course_Price__c"), amount("Upfront_Payment__c"), amount("Amount_To_Finance__c"),
+		restricted("Payment_Frequency__c", "Weekly", "Fortnightly", "Monthly"), whole("Number_Of_Instalments__c", 4),
+		amount("Instalment_Amount__c"), amount("Final_Instalment_Amount__c"), plain("First_Payment_Date__c", TypeDate),
+	}
+}
+
+// DefaultSchema returns the schema that the package comment describes.
+func DefaultSchema() Schema {
+	return Schema{append(standardObjects(), append(contentObjects(), customObjects()...)...)}
+}
+
+func standardObjects() []Object {
+	owner := reference("OwnerId", objectUser)
+	return []Object{
+		{Name: "Account", Prefix: "001", Fields: []Field{
+			required(text("Name", 255)), text("AccountNumber", 40), link("Website"), {Name: "Phone", Type: TypePhone, Length: 40},
+			long("Description", 32000), owner}},
+		{Name: objectContact, Prefix: "003", Fields: []Field{
+			text("FirstName", 40), required(text("LastName", 80)), readOnly(text("Name", 121)), email("Email"),
+			{Name: "Phone", Type: TypePhone, Length: 40}, reference("AccountId", "Account"), long("Description", 32000), owner,
+			checkoutKey(), environment()}},
+		{Name: objectOpportunity, Prefix: "006", Fields: append([]Field{
+			required(text("Name", 120)),
+			required(picklist("StageName", "Prospecting", "Qualification", "Needs Analysis", "Value Proposition", "Id. Decision Makers",
+				"Perception Analysis", "Proposal/Price Quote", "Negotiation/Review", "Closed Won", "Closed Lost")),
+			required(plain("CloseDate", TypeDate)), amount("Amount"), reference("AccountId", "Account"),
+			createOnly(reference("ContactId", objectContact)), picklist("Type", "Existing Business", "New Business"),
+			long("Description", 32000), owner, checkoutKey(), environment(), text("Checkout_Id__c", 80), text("Provider_Order_Id__c", 255),
+			reference("Provider_Integration__c", "Provider_Integration__c"), reference("Course__c", "Course__c")}, planFields()...)},
+		{Name: objectContactRole, Prefix: "00K", Fields: []Field{
+			required(createOnly(reference("OpportunityId", objectOpportunity))), required(reference("ContactId", objectContact)),
+			picklist("Role", "Business User", "Decision Maker", "Economic Buyer", "Evaluator", "Executive Sponsor", "Influencer", "Other"),
+			plain("IsPrimary", TypeBoolean), checkoutKey()}},
+		{Name: objectOrganization, Prefix: "00D", ReadOnly: true, Fields: []Field{
+			text("Name", 80), plain("IsSandbox", TypeBoolean), text("OrganizationType", 40)}},
+		{Name: objectUser, Prefix: "005", ReadOnly: true, Fields: []Field{
+			text("Username", 80), text("Name", 121), plain("IsActive", TypeBoolean)}},
+	}
+}
+
+func contentObjects() []Object {
+	owner := reference("OwnerId", objectUser)
+	digest := text("PDF_SHA256__c", 64)
+	digest.Unique = true
+	return []Object{
+		{Name: objectContentVersion, Prefix: "068", Fields: []Field{
+			text("Title", 255), required(createOnly(text("PathOnClient", 500))), required(createOnly(plain("VersionData", TypeBase64))),
+			createOnly(reference("FirstPublishLocationId")), createOnly(reference("ContentDocumentId", objectContentDocument)),
+			long("Description", 1000), readOnly(plain("IsLatest", TypeBoolean)), readOnly(text("VersionNumber", 20)),
+			readOnly(plain("ContentSize", TypeInt)), readOnly(text("FileType", 20)), readOnly(text("FileExtension", 40)),
+			readOnly(text("Checksum", 50)), owner, digest}},
+		{Name: objectContentDocument, Prefix: "069", Fields: []Field{
+			readOnly(text("Title", 255)), readOnly(reference("LatestPublishedVersionId", objectContentVersion)),
+			readOnly(plain("ContentSize", TypeInt)), readOnly(text("FileType", 20)), readOnly(text("FileExtension", 40)), owner}},
+		{Name: objectContentLink, Prefix: "06A", Fields: []Field{
+			required(createOnly(reference("ContentDocumentId", objectContentDocument))), required(createOnly(reference("LinkedEntityId"))),
+			restricted("ShareType", "V", "C", "I"), restricted("Visibility", "AllUsers", "InternalUsers", "SharedUsers")}},
+	}
+}
+
+func customObjects() []Object {
+	owner := reference("OwnerId", objectUser)
+	number := required(key("Agreement_Number__c", 40))
+	return []Object{
+		{Name: "Direct_Debit_Authority__c", Prefix: "a00", Fields: []Field{
+			numbered("DDA-"), owner, checkoutKey(), environment(), reference("Contact__c", objectContact),
+			reference("Opportunity__c", objectOpportunity),
+			restricted("Status__c", "Customer In Progress", "Authorised", "Failed", "Cancelled"), text("Billing_Request_Id__c", 80),
+			text("Mandate_Id__c", 80), text("Mandate_Status__c", 40), text("Account_Holder__c", 255), text("Account_Mask__c", 40),
+			plain("Authorised_At__c", TypeDateTime), plain("Consent_Given_At__c", TypeDateTime), text("Consent_Version__c", 40),
+			long("Consent_Text__c", 32768)}},
+		{Name: "Payment_Plan_Agreement__c", Prefix: "a01", Fields: append([]Field{
+			numbered("AGR-"), owner, number, environment(), reference("Opportunity__c", objectOpportunity),
+			reference("Contact__c", objectContact), reference("Direct_Debit_Authority__c", "Direct_Debit_Authority__c"),
+			text("Template_Version__c", 40), plain("Accepted_At__c", TypeDateTime), long("Declarations__c", 32768),
+			text("PDF_SHA256__c", 64), text("PDF_Content_Document_Id__c", 18)}, planFields()...)},
+		{Name: "Provider_Integration__c", Prefix: "a02", Fields: []Field{
+			required(text("Name", 80)), owner, required(key("Provider_Code__c", 32)), reference("Account__c", "Account"),
+			plain("Active__c", TypeBoolean), plain("API_Enabled__c", TypeBoolean), environment(), long("Enrolment_Origins__c", 32768),
+			link("Success_URL__c"), link("Cancel_URL__c"), link("Event_URL__c"), text("Display_Name__c", 255), text("Primary_Colour__c", 7),
+			link("Logo_URL__c"), email("Support_Email__c"), whole("Notice_Days__c", 3)}},
+		{Name: "Course__c", Prefix: "a03", Fields: []Field{
+			required(text("Name", 80)), owner, required(key("Course_Code__c", 255)), text("Course_Name__c", 255),
+			reference("Provider_Integration__c", "Provider_Integration__c"), amount("Price__c"), plain("Active__c", TypeBoolean), environment()}},
+	}
+}

@@ -1,0 +1,60 @@
+package salesforcetest
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Action is what a call did with a record.
+type Action string
+
+// The actions.
+const (
+	Created Action = "created"
+	Updated Action = "updated"
+	Deleted Action = "deleted"
+)
+
+// Entry is one effect of a call: a record that it created, updated or deleted.
+type Entry struct {
+	Time    time.Time
+	Call    int    // number of the call, from 1; the parts of a composite call share it
+	Method  string // of the call, or of the part of a composite call
+	Path    string
+	Action  Action
+	Type    string            // name of the object
+	Key     string            // value of the record's first unique field that has one; "" if none has
+	ID      string            // of the record
+	Fields  map[string]string // what was written, by name of the field; of content only the size
+	Changed []string          // names of those fields whose value became another, sorted; all of them in a new record
+}
+
+// Journal returns every effect that calls had so far, the first one first. What was rolled back had none.
+func (s *Simulator) Journal() []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entries := slices.Clone(s.org.journal)
+	for i := range entries {
+		entries[i].Fields, entries[i].Changed = maps.Clone(entries[i].Fields), slices.Clone(entries[i].Changed)
+	}
+	return entries
+}
+
+// note adds what was done with a record to the entries of the transaction.
+func (t *transaction) note(action Action, r *record, before, written map[string]string) {
+	e := Entry{Time: t.now, Call: t.call, Method: t.method, Path: t.path, Action: action, Type: r.table.Name, Key: r.key(), ID: r.id,
+		Fields: map[string]string{}}
+	for name, value := range written {
+		e.Fields[name] = value
+		if r.table.field(name).Type == TypeBase64 {
+			e.Fields[name] = strconv.Itoa(len(value)) + " bytes"
+		}
+		if before[name] != value {
+			e.Changed = append(e.Changed, name)
+		}
+	}
+	slices.Sort(e.Changed)
+	t.entries = append(t.entries, e)
+}

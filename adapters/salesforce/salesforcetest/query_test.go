@@ -1,0 +1,173 @@
+package salesforcetest_test
+
+import (
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// queried is a bench with three providers and a contact of one of them.
+func queried(t *testing.T, change ...func(*options)) *bench {
+	b := newBench(t, change...)
+	for _, body := range []string{`{"Name":"Kowhai","Phone":"1"}`, `{"Name":"rata_100%","Website":"https://rata.example"}`, `{"Name":"Totara's","Phone":"2"}`} {
+		b.create("Account", body)
+	}
+	account := b.sim.Records("Account")[0]["Id"]
+	b.create("Contact", `{"LastName":"Tau","AccountId":"`+account+`"}`)
+	b.create("Contact", `{"LastName":"Ana"}`)
+	b.create("Opportunity", `{"Name":"a","StageName":"x","CloseDate":"2027-02-01","Amount":100}`)
+	b.create("Opportunity", `{"Name":"b","StageName":"x","CloseDate":"2027-03-01","Amount":20.50}`)
+	b.create("Opportunity", `{"Name":"c","StageName":"x","CloseDate":"2027-04-01"}`)
+	b.create("Provider_Integration__c", `{"Name":"on","Provider_Code__c":"A","Active__c":true}`)
+	b.create("Provider_Integration__c", `{"Name":"off","Provider_Code__c":"B","Active__c":false}`)
+	return b
+}
+
+func TestQueries(t *testing.T) {
+	b := queried(t)
+	account := b.sim.Records("Account")[0]["Id"]
+	for _, tt := range []struct {
+		soql string
+		want []any // names
+	}{
+		{"SELECT Name FROM Account", []any{"Kowhai", "rata_100%", "Totara's"}},
+		{"select name from account where name = 'KOWHAI'", []any{"Kowhai"}},
+		{`SELECT Name FROM Account WHERE Name = 'totara\'s'`, []any{"Totara's"}},
+		{"SELECT Name FROM Account WHERE Id = '" + account[:15] + "'", []any{"Kowhai"}},
+		{"SELECT Name FROM Account WHERE Id IN ('" + account + "', '001000000000000AAA')", []any{"Kowhai"}},
+		{"SELECT Name FROM Account WHERE Id NOT IN ('" + account + "')", []any{"rata_100%", "Totara's"}},
+		{"SELECT Name FROM Account WHERE Phone != null", []any{"Kowhai", "Totara's"}},
+		{"SELECT Name FROM Account WHERE Phone = NULL", []any{"rata_100%"}},
+		{"SELECT Name FROM Account WHERE Phone <> '1'", []any{"rata_100%", "Totara's"}},
+		{"SELECT Name FROM Account WHERE Name LIKE 'k_w%'", []any{"Kowhai"}},
+		{`SELECT Name FROM Account WHERE Name LIKE '%\_100\%'`, []any{"rata_100%"}},
+		{"SELECT Name FROM Account WHERE Name LIKE '%a_'", []any{"Kowhai"}},
+		{"SELECT Name FROM Account WHERE (NOT Name LIKE 'k%') AND Phone != null", []any{"Totara's"}},
+		{"SELECT Name FROM Account WHERE Phone = '1' OR Website != null", []any{"Kowhai", "rata_100%"}},
+		{"SELECT Name FROM Account WHERE (Phone = '1' OR Phone = '2') AND Name > 'l'", []any{"Totara's"}},
+		{"SELECT Name FROM Account ORDER BY Name DESC LIMIT 2", []any{"Totara's", "rata_100%"}},
+		{"SELECT Name FROM Account ORDER BY Phone NULLS LAST, Name ASC OFFSET 1", []any{"Totara's", "rata_100%"}},
+		{"SELECT Name FROM Account ORDER BY Phone", []any{"rata_100%", "Kowhai", "Totara's"}},
+		{"SELECT Name FROM Account LIMIT 0", nil},
+		{"SELECT Name FROM Contact WHERE Account.Name = 'kowhai'", []any{"Tau"}},
+		{"SELECT Name FROM Contact WHERE AccountId = '" + account + "' AND Id != null", []any{"Tau"}},
+		{"SELECT Name FROM Contact WHERE AccountId = null", []any{"Ana"}},
+		{"SELECT Name FROM Contact WHERE AccountId IN (null, '" + account + "')", []any{"Tau", "Ana"}},
+		{"SELECT Name FROM Opportunity WHERE Amount > 20.5", []any{"a"}},
+		{"SELECT Name FROM Opportunity WHERE Amount <= 100", []any{"a", "b"}},
+		{"SELECT Name FROM Opportunity WHERE Amount = 20.5", []any{"b"}},
+		{"SELECT Name FROM Opportunity ORDER BY Amount DESC NULLS LAST", []any{"a", "b", "c"}},
+		{"SELECT Name FROM Opportunity WHERE CloseDate >= 2027-03-01", []any{"b", "c"}},
+		{"SELECT Name FROM Opportunity WHERE CreatedDate < 2027-02-01T13:00:01+13:00", []any{"a", "b", "c"}},
+		{"SELECT Name FROM Opportunity WHERE CreatedDate < 2027-02-01T00:00:00Z", nil},
+		{"SELECT Name FROM Provider_Integration__c WHERE Active__c = true", []any{"on"}},
+		{"SELECT Name FROM Provider_Integration__c WHERE Active__c = FALSE", []any{"off"}},
+		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c IN ('a', 'a', 'x')", []any{"on"}},
+	} {
+		if got := b.column("Name", tt.soql); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s\n = %v, want %v", tt.soql, got, tt.want)
+		}
+	}
+}
+
+func TestAQueryReadsFieldsOfAParent(t *testing.T) {
+	b := queried(t)
+	rows := b.rows("SELECT Id, account.name, Account.Phone, Owner.Username FROM Contact ORDER BY LastName DESC")
+	first, second := reply{body: rows[0]}, reply{body: rows[1]}
+	if first.text("Account.Name") != "Kowhai" || first.text("Account.Phone") != "1" || first.text("Account.attributes.type") != "Account" {
+		t.Errorf("%v, want two fields of the account", rows[0])
+	}
+	if second.at("Account") != nil || second.text("Owner.Username") == "" || second.text("attributes.type") != "Contact" {
+		t.Errorf("%v, want no account", rows[1])
+	}
+	if got := b.ok(200, "GET", "query?q=SELECT+COUNT()+FROM+Account", ""); got.at("totalSize") != 3.0 || len(got.at("records").([]any)) != 0 {
+		t.Errorf("count = %s", got.raw)
+	}
+}
+
+func TestAQueryIsReadInPages(t *testing.T) {
+	b := queried(t, func(o *options) { o.QueryPage = 2 })
+	first := b.ok(200, "GET", "query?q=SELECT+Name+FROM+Account", "")
+	next := first.text("nextRecordsUrl")
+	if first.at("done") != false || first.at("totalSize") != 3.0 || len(first.at("records").([]any)) != 2 || !strings.HasPrefix(next, data+"query/01g") {
+		t.Fatalf("first page = %s", first.raw)
+	}
+	b.create("Account", `{"Name":"later"}`)
+	for range 2 { // it can be read again, as by a client that lost the answer
+		last := b.ok(200, "GET", next, "")
+		if last.at("done") != true || last.text("records.0.Name") != "Totara's" || last.at("nextRecordsUrl") != nil {
+			t.Errorf("last page = %s", last.raw)
+		}
+	}
+	for _, locator := range []string{"01g", "01g5g0000004C93AAE", strings.TrimPrefix(next, data+"query/") + "9"} {
+		b.refused(400, "INVALID_QUERY_LOCATOR", "GET", "query/"+locator, "")
+	}
+	open := b.ok(200, "GET", "query?q=SELECT+Name+FROM+Account", "").text("nextRecordsUrl")
+	for range 10 {
+		b.ok(200, "GET", "query?q=SELECT+Name+FROM+Account", "")
+	}
+	b.refused(400, "INVALID_QUERY_LOCATOR", "GET", open, "") // ten later ones are open
+}
+
+func TestTheSizeOfAPageCanBeAskedFor(t *testing.T) {
+	b := newBench(t)
+	for i := range 201 {
+		if _, err := b.sim.Insert("Account", map[string]any{"Name": fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := b.ok(200, "GET", "query?q=SELECT+Id+FROM+Account", "", with("Sforce-Query-Options", "batchSize=5"))
+	if n := len(got.at("records").([]any)); n != 200 || got.at("done") != false {
+		t.Errorf("%d records, done %v; want 200, the least that there is", n, got.at("done"))
+	}
+	if got := b.ok(200, "GET", "query?q=SELECT+Id+FROM+Account", ""); got.at("done") != true {
+		t.Errorf("done = %v, want all of 201", got.at("done"))
+	}
+}
+
+func TestQueriesThatAreNone(t *testing.T) {
+	b := newBench(t)
+	for soql, code := range map[string]string{
+		"":                                                 "MALFORMED_QUERY",
+		"SELECT":                                           "MALFORMED_QUERY",
+		"SELECT FROM Contact":                              "MALFORMED_QUERY",
+		"SELECT Id":                                        "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE":                     "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Id":                  "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Id = ":               "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Id = x":              "MALFORMED_QUERY",
+		"SELECT Id FROM Contact LIMIT -1":                  "MALFORMED_QUERY",
+		"SELECT Id FROM Contact LIMIT 1 x":                 "MALFORMED_QUERY",
+		"SELECT Id FROM Contact ORDER Name":                "MALFORMED_QUERY",
+		"SELECT Id, FROM Contact":                          "MALFORMED_QUERY",
+		"SELECT Id FROM Contact; DELETE":                   "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Email IN":            "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Email IN ()":         "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName = 'x":       "MALFORMED_QUERY",
+		`SELECT Id FROM Contact WHERE LastName = '\x'`:     "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName = 1":        "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE IsDeleted = 'true'":  "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE IsDeleted LIKE true": "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName = 'a' AND LastName = 'b' OR LastName = 'c'":              "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE " + strings.Repeat("(", 30) + "Id=null" + strings.Repeat(")", 30): "MALFORMED_QUERY",
+		"SELECT Id FROM Opportunity WHERE Amount = '1'":                                                 "MALFORMED_QUERY",
+		"SELECT Id FROM Opportunity WHERE CloseDate = '2027-02-01'":                                     "MALFORMED_QUERY",
+		"SELECT Id FROM Opportunity WHERE CloseDate = 2027-02-30":                                       "MALFORMED_QUERY",
+		"SELECT Id FROM ContentDocumentLink":                                                            "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Id = 'x'":                                                         "INVALID_QUERY_FILTER_OPERATOR",
+		"SELECT Id FROM Contact WHERE Description = 'x'":                                                "INVALID_FIELD",
+		"SELECT Nothing FROM Contact":                                                                   "INVALID_FIELD",
+		"SELECT Id FROM Contact WHERE Nothing = 'x'":                                                    "INVALID_FIELD",
+		"SELECT Id FROM Contact ORDER BY Nothing":                                                       "INVALID_FIELD",
+		"SELECT Account.Nothing FROM Contact":                                                           "INVALID_FIELD",
+		"SELECT Nothing.Name FROM Contact":                                                              "INVALID_FIELD",
+		"SELECT Account.Owner.Name FROM Contact":                                                        "INVALID_FIELD",
+		"SELECT Id FROM Nothing__c":                                                                     "INVALID_TYPE",
+		"SELECT Id FROM Contact" + strings.Repeat(" ", 100_000):                                         "QUERY_TOO_COMPLICATED",
+		strings.Repeat("x", 9000):                                                                       "MALFORMED_QUERY",
+	} {
+		b.refused(400, code, "GET", "query?q="+url.QueryEscape(soql), "")
+	}
+}

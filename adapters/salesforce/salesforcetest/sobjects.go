@@ -1,0 +1,163 @@
+package salesforcetest
+
+import (
+	"net/http"
+	"strings"
+)
+
+// tableOf returns the object that a call is about.
+func (g *org) tableOf(c *call) (*table, *apiError) {
+	if t := g.table(c.params["type"]); t != nil {
+		return t, nil
+	}
+	return nil, notFound()
+}
+
+// recordOf returns the record of an id.
+func (g *org) recordOf(t *table, text string) (*record, *apiError) {
+	id, ok := parseID(text)
+	switch r := g.records[id]; {
+	case !ok:
+		return nil, failure(http.StatusBadRequest, codeMalformedID, "%s ID: id value of incorrect type: %s", t.Name, text)
+	case r == nil || r.table != t:
+		return nil, notFound()
+	case r.deleted:
+		return nil, failure(http.StatusNotFound, codeDeleted, "entity is deleted")
+	default:
+		return r, nil
+	}
+}
+
+// onRecord is a handler for a call that names a record by its id.
+func onRecord(handle func(*org, *call, *record) (answer, *apiError)) handler {
+	return func(g *org, c *call) (answer, *apiError) {
+		t, err := g.tableOf(c)
+		if err != nil {
+			return answer{}, err
+		}
+		r, err := g.recordOf(t, c.params["id"])
+		if err != nil {
+			return answer{}, err
+		}
+		return handle(g, c, r)
+	}
+}
+
+// onKey is a handler for a call that names a record by an external id.
+func onKey(handle func(*org, *call, *record) (answer, *apiError)) handler {
+	return func(g *org, c *call) (answer, *apiError) {
+		t, f, err := g.keyOf(c)
+		if err != nil {
+			return answer{}, err
+		}
+		found := t.with(f.Name, strings.TrimSpace(c.params["value"]))
+		switch len(found) {
+		case 0:
+			return answer{}, notFound()
+		case 1:
+			return handle(g, c, found[0])
+		}
+		return answer{}, multiple(c.path, f, found)
+	}
+}
+
+// keyOf returns the object and the external id that a call names.
+func (g *org) keyOf(c *call) (*table, *Field, *apiError) {
+	t, err := g.tableOf(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := t.field(c.params["field"])
+	if f == nil || !f.ExternalID {
+		return nil, nil, failure(http.StatusNotFound, codeNotFound,
+			"Provided external ID field does not exist or is not accessible: %s", c.params["field"])
+	}
+	return t, f, nil
+}
+
+// created is the answer of a call that made a record.
+func (c *call) created(r *record, created *bool) answer {
+	return answer{status: http.StatusCreated, location: r.url(c.version()),
+		body: saveResultWire{ID: r.id, Success: true, Errors: []saveErrorWire{}, Created: created}}
+}
+
+func createRecord(g *org, c *call) (answer, *apiError) {
+	t, err := g.tableOf(c)
+	if err != nil {
+		return answer{}, err
+	}
+	preset, err := c.preset(t)
+	if err != nil {
+		return answer{}, err
+	}
+	r, err := c.tx.create(t, c.body, preset)
+	if err != nil {
+		return answer{}, err
+	}
+	return c.created(r, nil), nil
+}
+
+func upsertRecord(g *org, c *call) (answer, *apiError) {
+	t, f, err := g.keyOf(c)
+	if err != nil {
+		return answer{}, err
+	}
+	r, created, err := c.tx.upsert(t, f, c.params["value"], c.body)
+	if err != nil {
+		return answer{}, err
+	}
+	a := c.created(r, &created)
+	if !created {
+		a.status, a.location = http.StatusOK, ""
+	}
+	return a, nil
+}
+
+func updateRecord(_ *org, c *call, r *record) (answer, *apiError) {
+	return answer{status: http.StatusNoContent}, c.tx.update(r, c.body)
+}
+
+func deleteRecord(_ *org, c *call, r *record) (answer, *apiError) {
+	return answer{status: http.StatusNoContent}, c.tx.attempt(func() *apiError { return c.tx.remove(r) })
+}
+
+func getRecord(_ *org, c *call, r *record) (answer, *apiError) {
+	names := []string{}
+	for i := range r.table.Fields {
+		names = append(names, r.table.Fields[i].Name)
+	}
+	if c.query.Has("fields") {
+		names = strings.Split(c.query.Get("fields"), ",")
+	}
+	body, err := r.toJSON(c.version(), names)
+	return answer{status: http.StatusOK, body: body}, err
+}
+
+// toJSON gives some fields of a record the form of an answer.
+func (r *record) toJSON(version string, names []string) (map[string]any, *apiError) {
+	body := map[string]any{attributes: attributesWire{Type: r.table.Name, URL: r.url(version)}}
+	for _, name := range names {
+		f := r.table.field(strings.TrimSpace(name))
+		if f == nil {
+			return nil, failure(http.StatusBadRequest, codeInvalidField, "No such column '%s' on entity '%s'", name, r.table.Name)
+		}
+		body[f.Name] = f.toJSON(r.values[f.Name], version, r)
+	}
+	return body, nil
+}
+
+// getByKey reads a record by an external id, or the content of a record, whose address has the same form.
+func getByKey(g *org, c *call) (answer, *apiError) {
+	t, err := g.tableOf(c)
+	if err != nil {
+		return answer{}, err
+	}
+	if f := t.field(c.params["value"]); f != nil && f.Type == TypeBase64 {
+		r, err := g.recordOf(t, c.params["field"])
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{status: http.StatusOK, content: r.values[f.Name]}, nil
+	}
+	return onKey(getRecord)(g, c)
+}
