@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -52,7 +53,7 @@ func (b *budget) take(ctx context.Context, p ports.Purpose) error {
 		if wait == 0 {
 			return nil
 		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !pause(ctx, min(wait, nap)) {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !outbound.Pause(ctx, min(wait, nap)) {
 			return errors.Join(errBudget, ctx.Err())
 		}
 	}

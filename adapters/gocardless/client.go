@@ -8,12 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -21,24 +20,8 @@ import (
 const (
 	attemptTimeout = 4 * time.Second
 	maxAttempts    = 4
-	maxHeader      = 32 << 10
 	maxBody        = 2 << 20 // a full page of events takes less than half of it
-	maxConns       = 64
 )
-
-// newTransport returns a transport with bounded connections, whose proxies are those of the environment.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: attemptTimeout}).DialContext,
-		TLSHandshakeTimeout:    attemptTimeout,
-		MaxResponseHeaderBytes: maxHeader,
-		MaxConnsPerHost:        maxConns,
-		MaxIdleConnsPerHost:    maxConns,
-		IdleConnTimeout:        30 * time.Second,
-		ForceAttemptHTTP2:      true,
-	}
-}
 
 // client makes the calls, each with its retries and within the budget.
 type client struct {
@@ -88,7 +71,7 @@ func send[T any](ctx context.Context, c *client, call call) (T, error) {
 		}
 		wait, again := c.retry(err, attempt)
 		if again {
-			if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !pause(ctx, wait) {
+			if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !outbound.Pause(ctx, wait) {
 				again, err = false, errors.Join(err, ctx.Err())
 			}
 		}
@@ -124,12 +107,12 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	sent := c.now()
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return nil, &transportError{cause(ctx, err)}
+		return nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
 	}
 	defer resp.Body.Close()
-	answer, err = readBody(resp)
+	answer, err = outbound.ReadBody(resp, maxBody)
 	if err != nil {
-		return nil, &transportError{cause(ctx, err)}
+		return nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
 	}
 	c.budget.observe(resp.Header, resp.StatusCode, sent, c.now())
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -138,52 +121,24 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	return answer, nil
 }
 
-// readBody reads an answer, which must be JSON and of a bounded size.
-func readBody(resp *http.Response) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(data) > maxBody:
-		return nil, fmt.Errorf("the answer is larger than %d bytes", maxBody)
-	}
-	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); resp.StatusCode < 300 && (err != nil || kind != "application/json") {
-		return nil, fmt.Errorf("the answer is %q, not JSON", kind)
-	}
-	return data, nil
-}
-
 // decode returns the resource with that name in an answer. An answer that was cut off, or has another shape, is as good as
 // lost.
 func decode[T any](data []byte, name string) (resource T, err error) {
 	var resources map[string]json.RawMessage
 	if err := json.Unmarshal(data, &resources); err != nil {
-		return resource, &transportError{fmt.Errorf("the answer is not JSON: %w", withoutText(err))}
+		return resource, &outbound.Lost{Cause: fmt.Errorf("the answer is not JSON: %w", outbound.WithoutText(err))}
 	}
 	text, ok := resources[name]
 	if !ok || string(text) == "null" {
-		return resource, &transportError{fmt.Errorf("the answer has no %s", name)}
+		return resource, &outbound.Lost{Cause: fmt.Errorf("the answer has no %s", name)}
 	}
 	if err := json.Unmarshal(text, &resource); err != nil {
-		return resource, &transportError{fmt.Errorf("the answer's %s: %w", name, withoutText(err))}
+		return resource, &outbound.Lost{Cause: fmt.Errorf("the answer's %s: %w", name, outbound.WithoutText(err))}
 	}
 	if checked, ok := any(resource).(interface{ check() error }); ok {
 		err = checked.check()
 	}
 	return resource, err
-}
-
-// withoutText returns an error of decoding that repeats nothing of what was decoded, which may be a payer's.
-func withoutText(err error) error {
-	var at *json.UnmarshalTypeError
-	if errors.As(err, &at) {
-		return fmt.Errorf("field %s is no %s", at.Field, at.Type)
-	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return fmt.Errorf("syntax error at byte %d", syntax.Offset)
-	}
-	return errors.New("it does not have the right shape")
 }
 
 func (c *client) createBillingRequest(ctx context.Context, start ports.SetupStart) (billingRequestWire, error) {
@@ -244,22 +199,10 @@ func (c *client) mandateSince(ctx context.Context, p ports.Purpose, mandate mand
 	if err != nil || !ok || !event.leadsTo(mandate.Status) {
 		return time.Time{}, "", err
 	}
-	return event.CreatedAt.UTC().Truncate(time.Millisecond), plain(event.Details.ReasonCode), nil
+	return event.CreatedAt.UTC().Truncate(time.Millisecond), outbound.Word(event.Details.ReasonCode), nil
 }
 
 func (c *client) creditors(ctx context.Context) ([]creditorWire, error) {
 	return send[[]creditorWire](ctx, c, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/creditors",
 		name: "creditors"})
-}
-
-// pause waits, and reports whether ctx lasted as long.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -1,19 +1,15 @@
 package gocardless
 
 import (
-	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -21,28 +17,6 @@ import (
 var errInvalidState = errors.New("invalid_state")
 
 var errNotURL = errors.New("the address is not a URL")
-
-// transportError is a call whose outcome is unknown: it may have taken effect.
-type transportError struct{ cause error }
-
-func (e *transportError) Error() string { return e.cause.Error() }
-func (e *transportError) Unwrap() error { return e.cause }
-
-// cause returns why a request failed, without the URL that the error of net/http repeats.
-func cause(ctx context.Context, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	var dns *net.DNSError
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &dns):
-		return errors.New("the host has no address")
-	}
-	return err
-}
 
 // apiError is an answer that is no success. It repeats GoCardless' own words for the kind of the error, never a message
 // or a value, which may be a payer's.
@@ -63,37 +37,26 @@ func newAPIError(resp *http.Response, body []byte) error {
 	}
 	var word string
 	if json.Unmarshal(w.Error, &word) == nil {
-		e.kind = plain(word)
+		e.kind = outbound.Word(word)
 		return e
 	}
 	var details errorDetailsWire
 	if json.Unmarshal(w.Error, &details) != nil {
 		return e
 	}
-	e.kind, e.requestID = plain(details.Type), plain(details.RequestID)
+	e.kind, e.requestID = outbound.Word(details.Type), outbound.Word(details.RequestID)
 	for _, part := range details.Errors {
-		if reason := strings.TrimSpace(plain(part.Field) + " " + plain(part.Reason)); reason != "" && len(e.reasons) < maxReasons {
+		if reason := strings.TrimSpace(outbound.Word(part.Field) + " " + outbound.Word(part.Reason)); reason != "" && len(e.reasons) < maxReasons {
 			e.reasons = append(e.reasons, reason)
 		}
 		if part.Reason == "idempotent_creation_conflict" {
-			e.conflicting = plain(part.Links.Conflicting)
+			e.conflicting = outbound.Word(part.Links.Conflicting)
 		}
 	}
 	return e
 }
 
 const maxReasons = 10
-
-// plain returns a text that is a word of an API, or "": what is logged is not for the sender to choose.
-func plain(text string) string {
-	const maxWord = 100
-	if len(text) > maxWord || strings.ContainsFunc(text, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
-	}) {
-		return ""
-	}
-	return text
-}
 
 func (e *apiError) Error() string {
 	text := fmt.Sprintf("GoCardless answered %d", e.status)
@@ -145,7 +108,7 @@ const firstPause = 100 * time.Millisecond
 // budget has it wait longer, unless a person waits for it.
 func (c *client) retry(err error, attempt int) (wait time.Duration, again bool) {
 	var refused *apiError
-	var lost *transportError
+	var lost *outbound.Lost
 	switch {
 	case attempt >= maxAttempts:
 	case errors.As(err, &lost):
@@ -153,18 +116,5 @@ func (c *client) retry(err error, attempt int) (wait time.Duration, again bool) 
 	case errors.As(err, &refused):
 		again = refused.status >= 500 || refused.status == http.StatusTooManyRequests
 	}
-	return jitter(c.rand, firstPause<<(attempt-1)), again
-}
-
-// jitter returns from half of d to the whole of it, so that processes which failed together do not come back together.
-func jitter(random io.Reader, d time.Duration) time.Duration {
-	var entropy [8]byte
-	if d <= 0 {
-		return 0
-	}
-	if _, err := io.ReadFull(random, entropy[:]); err != nil {
-		return d
-	}
-	half := d / 2
-	return half + time.Duration(binary.BigEndian.Uint64(entropy[:])%uint64(half+1))
+	return outbound.Jitter(c.rand, firstPause<<(attempt-1)), again
 }

@@ -12,12 +12,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -90,7 +90,7 @@ func (o Options) complete() Options {
 		o.RequestsPerMinute = 1000
 	}
 	if o.Transport == nil {
-		o.Transport = newTransport()
+		o.Transport = outbound.NewTransport(attemptTimeout)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -138,16 +138,11 @@ func (o Options) check() error {
 		reasons = append(reasons, errors.New("production is refused on the sandbox host "+sandboxAPI))
 	case o.Environment == catalogue.Sandbox && o.URL == liveAPI:
 		reasons = append(reasons, errors.New("the sandbox is refused on the live host "+liveAPI))
-	case u.Scheme == "https", u.Scheme == "http" && o.Environment == catalogue.Sandbox && loopback(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && o.Environment == catalogue.Sandbox && outbound.Loopback(u.Hostname()):
 	default:
 		reasons = append(reasons, fmt.Errorf("the URL of the API, %q, must be https", o.URL))
 	}
 	return errors.Join(reasons...)
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // Info implements ports.Processor.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -157,10 +158,10 @@ func (r *Receiver) signed(body, signature []byte) bool {
 }
 
 func (w notifiedWire) toDomain(received time.Time) ports.Notification {
-	n := ports.Notification{ID: w.ID, Received: received, Resource: plain(w.Resource), Action: plain(w.Action),
-		BillingRequestID: plain(w.Links.BillingRequest), MandateID: plain(w.Links.Mandate)}
+	n := ports.Notification{ID: w.ID, Received: received, Resource: outbound.Word(w.Resource), Action: outbound.Word(w.Action),
+		BillingRequestID: outbound.Word(w.Links.BillingRequest), MandateID: outbound.Word(w.Links.Mandate)}
 	if n.MandateID == "" {
-		n.MandateID = plain(w.Links.MandateRequestMandate)
+		n.MandateID = outbound.Word(w.Links.MandateRequestMandate)
 	}
 	return n
 }
@@ -180,7 +181,7 @@ func (w notifiedWire) leadsTo(status checkout.MandateStatus) bool {
 func parseNotification(body []byte, received time.Time) ([]ports.Notification, error) {
 	var w notificationWire
 	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, withoutText(err)
+		return nil, outbound.WithoutText(err)
 	}
 	if len(w.Events) > maxEvents {
 		return nil, fmt.Errorf("%d events are too many", len(w.Events))
@@ -191,7 +192,7 @@ func parseNotification(body []byte, received time.Time) ([]ports.Notification, e
 func toNotifications(events []notifiedWire, received time.Time) ([]ports.Notification, error) {
 	all := make([]ports.Notification, 0, len(events))
 	for _, event := range events {
-		if plain(event.ID) == "" {
+		if outbound.Word(event.ID) == "" {
 			return nil, errors.New("an event has no id")
 		}
 		all = append(all, event.toDomain(received))

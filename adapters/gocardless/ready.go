@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 )
 
 // creditorsLife is how long an answer about the creditors is kept.
@@ -50,7 +52,7 @@ func minimumNotice(creditors []creditorWire) (days int, err error) {
 				continue
 			}
 			if identifier.Status != "active" {
-				status = plain(identifier.Status)
+				status = outbound.Word(identifier.Status)
 				continue
 			}
 			status, days = "active", max(days, identifier.Notice)
