@@ -1,0 +1,101 @@
+package ports
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// CRM is a customer relationship management system outside of the store, which keeps the records of enrolments. Its calls
+// may go far away: callers bound them by ctx and make them outside any transaction.
+//
+// A record belongs to checkout.NaturalKey of the enrolment's environment, provider and order and of its kind: contact,
+// opportunity, dda, agreement or document. Both Open and Complete may be called at any time, again and by many processes
+// at once, and lead to one record under each key: after a call whose outcome is unknown the same call finds what that one
+// made. The CRM gives the records their ids, which never change.
+//
+// An error is one of three. A *CRMRefusal says that the CRM does not take this enrolment, and would not take it if it were
+// asked again. ErrBusy says that it takes no more calls now. After any other the outcome is unknown, and the call is to
+// be repeated. No error repeats personal data.
+type CRM interface {
+	// Info describes the CRM. It never changes.
+	Info() CRMInfo
+
+	// Open makes the records of an enrolment that is opened (contact, opportunity and a direct debit authority in
+	// progress), all of them or none, and returns their ids. Those that exist stay as they are, whatever the enrolment
+	// holds; where only some exist, the others are made. Two enrolments never share a record, even of one student.
+	Open(ctx context.Context, e Enrolment) (checkout.Records, error)
+
+	// Complete stores the agreement and its document, what the direct debit came to, and last that the enrolment is
+	// complete: the CRM then begins to move money. It returns the ids of the records that it made or found. Once the
+	// enrolment is complete it writes nothing more, and returns what there is: an agreement without a document never gets
+	// one. Of several calls at once more than one may make that last write, but only the first changes anything by it.
+	//
+	// Every call for an enrolment has the same agreement. One with another number than that on record is refused, as is
+	// an enrolment that was not opened, or whose records are others.
+	Complete(ctx context.Context, c Completion) (Completed, error)
+
+	// Ready returns nil if the CRM can be reached and would take an Open. It changes nothing there.
+	Ready(ctx context.Context) error
+}
+
+// CRMInfo describes a CRM.
+type CRMInfo struct {
+	Name        string // as operators see it: "salesforce"
+	Environment catalogue.Environment
+}
+
+// EnrolmentKey names one enrolment. The environment must be the CRM's.
+type EnrolmentKey struct {
+	Environment  catalogue.Environment
+	ProviderCode string
+	OrderID      string
+}
+
+// Enrolment is what a CRM is told of an enrolment that is opened.
+type Enrolment struct {
+	EnrolmentKey
+	CheckoutID string
+	Student    checkout.Student
+	CourseCode string // "" for a legacy provider
+	Intent     checkout.Intent
+}
+
+// Completion is what a CRM is told of an enrolment that was confirmed.
+type Completion struct {
+	EnrolmentKey
+	Records   checkout.Records    // that Open returned
+	Agreement agreement.Agreement // its ID is not the CRM's, and is not stored there
+	Document  *agreement.Document // nil if it could not be rendered; its ID is not stored either
+	Setup     checkout.Setup      // the direct debit
+}
+
+// Completed are the ids of the records that a completed enrolment has beside those that it was opened with.
+type Completed struct {
+	AgreementID string
+	DocumentID  string // "" if there is no document
+}
+
+// CRMRefusal is a definite no of a CRM: the call stored nothing of what it names, and the same call would be refused
+// again, until an administrator changes the CRM or what is to be stored. Its text has no personal data.
+type CRMRefusal struct {
+	Code string // the CRM's word: FIELD_CUSTOM_VALIDATION_EXCEPTION
+	// Faults are the fields that are meant, as far as they are known: by the contract's name where there is one
+	// ("student.last_name"), else by the CRM's.
+	Faults []checkout.Fault
+}
+
+func (e *CRMRefusal) Error() string {
+	var faults []string
+	for _, f := range e.Faults {
+		faults = append(faults, strings.TrimSpace(f.Field+" "+f.Message))
+	}
+	if len(faults) == 0 {
+		return "the CRM refuses the enrolment: " + e.Code
+	}
+	return fmt.Sprintf("the CRM refuses the enrolment: %s (%s)", e.Code, strings.Join(faults, ", "))
+}
