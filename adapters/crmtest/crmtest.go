@@ -1,0 +1,174 @@
+// Package crmtest tests every CRM outside of the store against what ports.CRM promises. The names of its cases are those
+// promises. A failure that only one CRM shows is added here, not to that CRM's own tests.
+//
+//	func TestCRM(t *testing.T) {
+//		crmtest.CRM(t, func(t *testing.T) crmtest.Bench {
+//			c := …
+//			return crmtest.Bench{CRM: c, Stored: …}
+//		})
+//	}
+package crmtest
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Bench is a CRM under test, with what only its implementer can do: look at what it has stored.
+type Bench struct {
+	CRM ports.CRM
+	// Stored returns what the CRM has of the enrolment whose opportunity has this id, and how many records in all.
+	Stored func(t *testing.T, opportunityID string) Stored
+
+	salt string // new in every case, for a CRM that remembers the runs before
+}
+
+// Stored is what a CRM has of one enrolment.
+type Stored struct {
+	Student      checkout.Student
+	CheckoutID   string
+	Intent       checkout.Intent
+	Agreement    string // its number; "" if there is none
+	Price        money.Cents
+	Document     []byte
+	MandateID    string
+	Complete     bool
+	Completions  int    // how often it became complete
+	ChangedAfter int    // writes that changed a record of the enrolment after it became complete
+	Counts       Counts // of all enrolments together
+}
+
+// Counts is how many records a CRM has.
+type Counts struct{ Contacts, Opportunities, Authorities, Agreements, Documents int }
+
+// Open returns a bench, which is closed by t.Cleanup. Each case has one of its own, and counts what it adds.
+type Open = func(t *testing.T) Bench
+
+// CRM runs the whole suite.
+func CRM(t *testing.T, open Open) {
+	for _, p := range []struct {
+		name  string
+		check func(t *testing.T, b Bench)
+	}{
+		{"its description is complete and never changes", infoIsConstant},
+		{"it is ready for an enrolment", readyForAnEnrolment},
+		{"an open makes one record of each kind", openMakesOneOfEach},
+		{"an open that is repeated finds its records", openRepeated},
+		{"a later open with other data changes nothing", openWithOtherData},
+		{"many opens at once make one set of records", concurrentOpens},
+		{"two enrolments of one student have records of their own", sameStudentTwice},
+		{"orders and providers are apart", keysApart},
+		{"it takes whatever a checkout may hold, or names what does not fit", anyText},
+		{"what goes in is not changed", inputUnchanged},
+		{"a completion stores the agreement, the document and the direct debit", completionStores},
+		{"a completion that is repeated finds its records and changes nothing", completionRepeated},
+		{"many completions at once make one set of records and complete once", concurrentCompletions},
+		{"an enrolment completes without a document", completionWithoutDocument},
+		{"an open after the completion changes nothing", openAfterCompletion},
+		{"an enrolment that was not opened is refused", completionOfNothing},
+		{"other records than those on record are refused", completionOfOtherRecords},
+		{"a second agreement of an enrolment is refused", secondAgreement},
+		{"an enrolment of the other environment is an error", otherEnvironment},
+		{"a call whose context has ended is an error that says so", endedContext},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			b := open(t)
+			b.salt = rand.Text()
+			if b.CRM == nil || b.Stored == nil {
+				t.Fatalf("bench %+v lacks its CRM or Stored", b)
+			}
+			p.check(t, b)
+		})
+	}
+}
+
+// enrolment returns an enrolment of its own for a case.
+func (b Bench) enrolment(order string) ports.Enrolment {
+	return ports.Enrolment{
+		EnrolmentKey: ports.EnrolmentKey{Environment: b.CRM.Info().Environment, ProviderCode: "KOWHAI", OrderID: order + " " + b.salt},
+		CheckoutID:   "KOWHAI-1800000000000-abcdefgh234567ab",
+		Student:      checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@students.example.ac.nz"},
+		CourseCode:   "NZDIP",
+		Intent: checkout.Intent{CourseName: "Diploma in Business",
+			Pricing: money.Pricing{Price: 2990_02, Upfront: 200_00, Principal: 2790_02},
+			Plan: money.Plan{Frequency: money.Monthly, Instalments: money.Instalments{Number: 4, Regular: 697_50, Final: 697_52},
+				First: money.Date{Year: 2027, Month: time.January, Day: 31}}},
+	}
+}
+
+// completion returns the completion of an enrolment that was opened.
+func (b Bench) completion(e ports.Enrolment, records checkout.Records) ports.Completion {
+	sum := sha256.Sum256([]byte(e.OrderID))
+	number := agreement.NewNumber(2027, [8]byte(sum[:8]))
+	at := time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC)
+	consent := agreement.Consent{At: at, From: "203.0.113.7", Terms: agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute"}.Name(),
+		NoticeDays: 2}
+	pdf := []byte("%PDF-1.7 " + number)
+	return ports.Completion{
+		EnrolmentKey: e.EnrolmentKey,
+		Records:      records,
+		Agreement: agreement.Agreement{ID: "agreement " + e.OrderID, Number: number, Version: agreement.Version, CheckoutID: e.CheckoutID,
+			OrderID: e.OrderID, AcceptedAt: at.Add(time.Hour),
+			Provider: agreement.Party{Code: e.ProviderCode, Name: "Kōwhai Institute"},
+			Student:  agreement.Student(e.Student), Course: agreement.Course{Code: e.CourseCode, Name: e.Intent.CourseName},
+			Pricing: e.Intent.Pricing, Plan: e.Intent.Plan, Schedule: money.Schedule(e.Intent.Pricing.Upfront, e.Intent.Plan),
+			DirectDebit: agreement.DirectDebit{AuthorityID: records.DDAID, AccountHolder: "M O'BRIEN", AccountTail: "23", AuthorisedAt: at,
+				Consent: consent},
+			Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 17}}},
+		Document: &agreement.Document{ID: "document " + e.OrderID, SHA256: sha256.Sum256(pdf), Bytes: pdf},
+		Setup: checkout.Setup{Try: 1, BillingRequestID: "BRQ1", Consent: consent, Observation: checkout.Observation{
+			BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission, MandateID: "MD1",
+			Authorisation: checkout.CustomerInProgress, AccountHolder: "M O'BRIEN", AccountTail: "23", CompletedAt: at}},
+	}
+}
+
+// open opens an enrolment, or ends the test.
+func (b Bench) open(t *testing.T, e ports.Enrolment) checkout.Records {
+	t.Helper()
+	records, err := b.CRM.Open(t.Context(), e)
+	if err != nil {
+		t.Fatalf("Open of order %q: %v", e.OrderID, err)
+	}
+	if records.ContactID == "" || records.OpportunityID == "" || records.DDAID == "" {
+		t.Fatalf("Open of order %q = %+v, want three ids", e.OrderID, records)
+	}
+	return records
+}
+
+// complete completes an enrolment, or ends the test.
+func (b Bench) complete(t *testing.T, c ports.Completion) ports.Completed {
+	t.Helper()
+	completed, err := b.CRM.Complete(t.Context(), c)
+	if err != nil {
+		t.Fatalf("Complete of order %q: %v", c.OrderID, err)
+	}
+	if completed.AgreementID == "" || (completed.DocumentID == "") != (c.Document == nil) {
+		t.Fatalf("Complete of order %q = %+v, with a document: %v", c.OrderID, completed, c.Document != nil)
+	}
+	return completed
+}
+
+// many is how many calls are made at once.
+const many = 16
+
+// together calls f many times at once.
+func together(f func(i int)) {
+	begin := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			<-begin
+			f(i)
+		})
+	}
+	close(begin)
+	all.Wait()
+}

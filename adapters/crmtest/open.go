@@ -1,0 +1,200 @@
+package crmtest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func infoIsConstant(t *testing.T, b Bench) {
+	first := b.CRM.Info()
+	if first.Name == "" || first.Name != strings.ToLower(first.Name) || !first.Environment.Valid() {
+		t.Errorf("Info() = %+v, want a word in lower case and an environment", first)
+	}
+	b.open(t, b.enrolment("a"))
+	if again := b.CRM.Info(); again != first {
+		t.Errorf("Info() = %+v, want %+v as before", again, first)
+	}
+}
+
+func readyForAnEnrolment(t *testing.T, b Bench) {
+	if err := b.CRM.Ready(t.Context()); err != nil {
+		t.Errorf("Ready: %v", err)
+	}
+	b.open(t, b.enrolment("a"))
+}
+
+func openMakesOneOfEach(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	got := b.Stored(t, b.open(t, e).OpportunityID)
+	want := Stored{Student: e.Student, CheckoutID: e.CheckoutID, Intent: e.Intent,
+		Counts: Counts{Contacts: 1, Opportunities: 1, Authorities: 1}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("stored %+v, want %+v", got, want)
+	}
+}
+
+func openRepeated(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	first := b.open(t, e)
+	for range 3 {
+		if again := b.open(t, e); again != first {
+			t.Errorf("Open again = %+v, want %+v", again, first)
+		}
+	}
+	if got, want := b.Stored(t, first.OpportunityID).Counts, (Counts{Contacts: 1, Opportunities: 1, Authorities: 1}); got != want {
+		t.Errorf("%+v records, want %+v", got, want)
+	}
+}
+
+// other returns an enrolment under the same key that has nothing else in common.
+func other(e ports.Enrolment) ports.Enrolment {
+	e.CheckoutID, e.CourseCode = "KOWHAI-1800000000001-bbbbbbbb23456777", "OTHER"
+	e.Student = checkout.Student{FirstName: "Nikau", LastName: "Tūī", Email: "nikau@example.nz"}
+	e.Intent = checkout.Intent{CourseName: "Another course", Pricing: money.Pricing{Price: 10_00, Principal: 10_00},
+		Plan: money.Plan{Frequency: money.Weekly, Instalments: money.Instalments{Number: 1, Regular: 10_00, Final: 10_00},
+			First: money.Date{Year: 2028, Month: time.March, Day: 1}}}
+	return e
+}
+
+func openWithOtherData(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	first := b.open(t, e)
+	before := b.Stored(t, first.OpportunityID)
+	for _, later := range []ports.Enrolment{other(e), {EnrolmentKey: e.EnrolmentKey}} {
+		if again := b.open(t, later); again != first {
+			t.Errorf("Open with other data = %+v, want %+v", again, first)
+		}
+	}
+	if after := b.Stored(t, first.OpportunityID); !reflect.DeepEqual(after, before) {
+		t.Errorf("stored %+v, want %+v as the first open left it", after, before)
+	}
+}
+
+func concurrentOpens(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	records, errs := make([]checkout.Records, many), make([]error, many)
+	together(func(i int) {
+		one := e
+		if i%2 == 1 {
+			one = other(e)
+		}
+		records[i], errs[i] = b.CRM.Open(t.Context(), one)
+	})
+	for i := range records {
+		if errs[i] != nil || records[i] != records[0] {
+			t.Errorf("open %d of %d at once: %+v, %v; want %+v as of the others", i, many, records[i], errs[i], records[0])
+		}
+	}
+	got := b.Stored(t, records[0].OpportunityID)
+	if want := (Counts{Contacts: 1, Opportunities: 1, Authorities: 1}); got.Counts != want {
+		t.Errorf("%+v records, want %+v", got.Counts, want)
+	}
+	if second := other(e); (got.Student != e.Student || !reflect.DeepEqual(got.Intent, e.Intent)) &&
+		(got.Student != second.Student || !reflect.DeepEqual(got.Intent, second.Intent)) {
+		t.Errorf("stored %+v, want all of one enrolment", got)
+	}
+}
+
+func sameStudentTwice(t *testing.T, b Bench) {
+	first, second := b.open(t, b.enrolment("a")), b.open(t, b.enrolment("b"))
+	if first.ContactID == second.ContactID || first.OpportunityID == second.OpportunityID || first.DDAID == second.DDAID {
+		t.Errorf("two enrolments share a record: %+v, %+v", first, second)
+	}
+}
+
+func keysApart(t *testing.T, b Bench) {
+	a := b.enrolment("a")
+	elsewhere := a
+	elsewhere.ProviderCode = "TUI"
+	if first, second := b.open(t, a), b.open(t, elsewhere); first.OpportunityID == second.OpportunityID {
+		t.Errorf("the orders of two providers are one opportunity, %s", first.OpportunityID)
+	}
+}
+
+func anyText(t *testing.T, b Bench) {
+	wide := strings.Repeat("ā", 255) // the longest that a checkout holds
+	for _, text := range []string{"x", wide, "Nguyễn Ωμέγα Жанна", "王小明", "👩‍🎓", `"<script>alert('1')</script>&amp;`,
+		"100 % {{.}} $1 \\n", "@{contact.id}", "@{", "' OR Name != '", "=cmd()", "null", "true"} {
+		e := b.enrolment(text)
+		e.Student.FirstName, e.Student.LastName, e.Intent.CourseName = text, text, text
+		records, err := b.CRM.Open(t.Context(), e)
+		if err == nil {
+			if got := b.Stored(t, records.OpportunityID); got.Student != e.Student || got.Intent.CourseName != text {
+				t.Errorf("stored %+v, want the names %q", got, text)
+			}
+			continue
+		}
+		var refused *ports.CRMRefusal
+		if !errors.As(err, &refused) || refused.Code == "" ||
+			!slices.ContainsFunc(refused.Faults, func(f checkout.Fault) bool {
+				return f.Field == "student.first_name" || f.Field == "student.last_name" || f.Field == "course.course_name"
+			}) {
+			t.Errorf("Open with the names %q: %v, want no error, or a refusal that says by its contract's name what does not fit", text, err)
+		}
+		if text != wide {
+			t.Errorf("Open with the names %q: %v", text, err)
+		}
+		if strings.Contains(err.Error(), text) {
+			t.Errorf("the refusal repeats a name: %v", err)
+		}
+	}
+}
+
+func inputUnchanged(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	c := b.completion(e, b.open(t, e))
+	if want := b.enrolment("a"); !reflect.DeepEqual(e, want) {
+		t.Errorf("Open made %+v of its argument, want %+v", e, want)
+	}
+	want := b.completion(e, c.Records)
+	b.complete(t, c)
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("Complete made %+v of its argument, want %+v", c, want)
+	}
+}
+
+func otherEnvironment(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	c := b.completion(e, b.open(t, e))
+	elsewhere := catalogue.Production
+	if e.Environment == elsewhere {
+		elsewhere = catalogue.Sandbox
+	}
+	e.Environment, c.Environment = elsewhere, elsewhere
+	if got, err := b.CRM.Open(t.Context(), e); err == nil {
+		t.Errorf("Open in %s = %+v, want an error", elsewhere, got)
+	}
+	if got, err := b.CRM.Complete(t.Context(), c); err == nil {
+		t.Errorf("Complete in %s = %+v, want an error", elsewhere, got)
+	}
+}
+
+func endedContext(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	c := b.completion(e, b.open(t, e))
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	overdue, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	for _, ctx := range []context.Context{cancelled, overdue} {
+		_, opened := b.CRM.Open(ctx, b.enrolment("b"))
+		_, completed := b.CRM.Complete(ctx, c)
+		for call, err := range map[string]error{"Open": opened, "Complete": completed, "Ready": b.CRM.Ready(ctx)} {
+			if !errors.Is(err, ctx.Err()) && !errors.Is(err, ports.ErrBusy) {
+				t.Errorf("%s with a context that has ended: %v, want %v or %v", call, err, ctx.Err(), ports.ErrBusy)
+			}
+		}
+	}
+	b.open(t, b.enrolment("b")) // the key is good as ever
+	b.complete(t, c)
+}

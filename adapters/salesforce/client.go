@@ -1,0 +1,176 @@
+package salesforce
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// The bounds of one call, and of how often a unit of work is tried.
+const (
+	callTimeout   = 5 * time.Second
+	uploadTimeout = 30 * time.Second
+	maxAttempts   = 4
+	firstPause    = 100 * time.Millisecond // it doubles from attempt to attempt
+	maxBody       = 4 << 20                // a describe of an object with 800 fields takes less than half of it
+)
+
+const (
+	apiVersion = "v61.0"
+	dataPath   = "/services/data/" + apiVersion
+)
+
+// client makes the calls.
+type client struct {
+	transport http.RoundTripper // used bare: an http.Client would follow redirects, and take the token along
+	session   session
+	now       func() time.Time
+	rand      io.Reader
+}
+
+func newClient(o Options) *client {
+	return &client{transport: o.Transport, session: newSession(o), now: o.Now, rand: o.Rand}
+}
+
+// call is one call of the API.
+type call struct {
+	method  string
+	path    string // below dataPath
+	query   url.Values
+	body    any
+	timeout time.Duration // callTimeout if 0
+	header  http.Header
+}
+
+// send makes a call once, with a new token where the one that it had has ended, and returns its answer. The error is an
+// *apiError for an answer that is no success, and an *outbound.Lost if the outcome is unknown.
+func send[T any](ctx context.Context, c *client, call call) (T, error) {
+	var answer T
+	data, err := c.send(ctx, call)
+	if err == nil && len(data) > 0 {
+		if err = json.Unmarshal(data, &answer); err != nil {
+			err = &outbound.Lost{Cause: fmt.Errorf("the answer: %w", outbound.WithoutText(err))}
+		}
+	}
+	if err != nil {
+		return answer, fmt.Errorf("%s %s: %w", call.method, call.path, err)
+	}
+	return answer, nil
+}
+
+func (c *client) send(ctx context.Context, call call) ([]byte, error) {
+	var body []byte
+	if call.body != nil {
+		var err error
+		if body, err = json.Marshal(call.body); err != nil {
+			return nil, outbound.WithoutText(err)
+		}
+	}
+	for again := false; ; again = true {
+		token, err := c.token(ctx)
+		if err != nil {
+			return nil, err
+		}
+		data, err := c.attempt(ctx, token, call, body)
+		var refused *apiError
+		if again || !errors.As(err, &refused) || !refused.has(codeInvalidSession) {
+			return data, err
+		}
+		c.session.drop(token)
+	}
+}
+
+// attempt sends one request with a token and returns the body of a successful answer.
+func (c *client) attempt(ctx context.Context, token accessToken, call call, body []byte) ([]byte, error) {
+	address := token.base + dataPath + call.path
+	if len(call.query) > 0 {
+		address += "?" + call.query.Encode()
+	}
+	timeout := call.timeout
+	if timeout == 0 {
+		timeout = callTimeout
+	}
+	header := call.header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("Authorization", "Bearer "+token.value)
+	if body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	resp, data, err := c.roundTrip(ctx, timeout, call.method, address, header, body)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, newAPIError(resp.StatusCode, data)
+	}
+	return data, nil
+}
+
+// roundTrip sends one request and reads its answer.
+func (c *client) roundTrip(ctx context.Context, timeout time.Duration, method, address string, header http.Header,
+	body []byte) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, errors.New("the address is not a URL")
+	}
+	req.Header = header
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "provider-checkout")
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return nil, nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
+	}
+	defer resp.Body.Close()
+	data, err := outbound.ReadBody(resp, maxBody)
+	if err != nil {
+		return nil, nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
+	}
+	return resp, data, nil
+}
+
+// repeatedly does something until it succeeds, is refused, or has been tried often enough. What it does must begin with
+// a look at what there is: an attempt may have taken effect though it failed.
+func (c *client) repeatedly(ctx context.Context, do func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		if attempt == maxAttempts || !temporary(err) {
+			return err
+		}
+		wait := outbound.Jitter(c.rand, firstPause<<(attempt-1))
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !outbound.Pause(ctx, wait) {
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// temporary reports whether what failed may succeed at once.
+func temporary(err error) bool {
+	var lost *outbound.Lost
+	var refused *apiError
+	switch {
+	case errors.As(err, &lost):
+		return true
+	case errors.As(err, &refused):
+		return refused.temporary()
+	}
+	return errors.Is(err, ports.ErrBusy)
+}

@@ -1,0 +1,205 @@
+package salesforce
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Codes of refusals of our own.
+const (
+	codeNotOpened      = "ENROLMENT_NOT_OPENED"
+	codeOtherRecords   = "OTHER_RECORDS"
+	codeOtherAgreement = "OTHER_AGREEMENT"
+)
+
+// Complete implements ports.CRM. An attempt begins with a look at what there is, so that one whose predecessor's answer
+// was lost does not complete the enrolment a second time.
+func (c *CRM) Complete(ctx context.Context, done ports.Completion) (ports.Completed, error) {
+	var completed ports.Completed
+	if err := c.checkEnvironment(done.EnrolmentKey); err != nil {
+		return completed, err
+	}
+	err := c.client.repeatedly(ctx, func() (err error) {
+		completed, err = c.complete(ctx, done)
+		return err
+	})
+	if err != nil {
+		return ports.Completed{}, fmt.Errorf("complete %s in Salesforce: %w", done.Agreement.CheckoutID, c.outcome(err))
+	}
+	return completed, nil
+}
+
+// complete does what is still to be done for an enrolment.
+func (c *CRM) complete(ctx context.Context, done ports.Completion) (ports.Completed, error) {
+	isComplete, err := c.opened(ctx, done)
+	if err != nil {
+		return ports.Completed{}, err
+	}
+	stored, err := c.agreement(ctx, done)
+	if err != nil {
+		return ports.Completed{}, err
+	}
+	completed := ports.Completed{AgreementID: stored.id, DocumentID: stored.values[fieldPDF]}
+	if isComplete {
+		if stored.id == "" {
+			return completed, refuse(codeOtherAgreement, "agreement", "is missing, though the enrolment is complete")
+		}
+		return completed, nil
+	}
+	if completed.AgreementID == "" {
+		made, err := c.writeAll(ctx, []write{c.agreementWrite(done)})
+		if err != nil {
+			return completed, err
+		}
+		completed.AgreementID = made[agreed]
+	}
+	var last []write
+	if completed.DocumentID == "" && done.Document != nil {
+		pdf, err := c.document(ctx, completed.AgreementID, done)
+		if err != nil {
+			return completed, err
+		}
+		completed.DocumentID = pdf.values["content_document"]
+		last = append(last, write{object: agreed, id: completed.AgreementID,
+			values: map[string]any{fieldPDF: completed.DocumentID, fieldDigest: pdf.values[fieldDigest]}})
+	}
+	last = append(last,
+		write{object: authority, id: done.Records.DDAID, values: authorityValues(done)},
+		write{object: opportunity, id: done.Records.OpportunityID, values: map[string]any{fieldStage: c.mapping.complete}})
+	_, err = c.writeAll(ctx, last)
+	return completed, err
+}
+
+// opened finds the records that the enrolment was opened with, and reports whether it is complete.
+func (c *CRM) opened(ctx context.Context, done ports.Completion) (isComplete bool, err error) {
+	want := map[string]string{contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID}
+	names := map[string][]string{opportunity: {fieldStage}}
+	var parts []partWire
+	for _, k := range kinds() {
+		parts = append(parts, c.byKey(k.object, fieldKey, keyOf(done.EnrolmentKey, k.kind), names[k.object]...))
+	}
+	answers, err := c.composite(ctx, parts, false)
+	if err != nil {
+		return false, err
+	}
+	for i, k := range kinds() {
+		if k.object == role {
+			continue
+		}
+		there, err := c.foundByKey(k.object, answers[i], names[k.object]...)
+		switch {
+		case err != nil:
+			return false, err
+		case there.id == "":
+			return false, refuse(codeNotOpened, k.object, "does not exist")
+		case there.id != want[k.object]:
+			return false, refuse(codeOtherRecords, k.object, "has another id than is on record")
+		}
+		isComplete = isComplete || there.values[fieldStage] == c.mapping.complete
+	}
+	return isComplete, nil
+}
+
+// agreement finds the agreement of an enrolment; its id is empty if there is none. A number that another enrolment has,
+// and an enrolment that has another number, are refused.
+func (c *CRM) agreement(ctx context.Context, done ports.Completion) (found, error) {
+	all, err := c.query(ctx, agreed, map[string]string{opportunity: done.Records.OpportunityID, fieldNumber: done.Agreement.Number},
+		fieldNumber, opportunity, fieldPDF)
+	if err != nil || len(all) == 0 {
+		return found{}, err
+	}
+	one := all[0]
+	if len(all) > 1 || one.values[fieldNumber] != done.Agreement.Number || one.values[opportunity] != done.Records.OpportunityID {
+		return found{}, refuse(codeOtherAgreement, "agreement "+outbound.Word(done.Agreement.Number), "is not the one on record there")
+	}
+	return one, nil
+}
+
+func (c *CRM) agreementWrite(done ports.Completion) write {
+	a := done.Agreement
+	values := map[string]any{
+		fieldNumber: a.Number, "environment": string(done.Environment),
+		contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID,
+		"version": a.Version, "accepted_at": instant(a.AcceptedAt), "declarations": declarations(a),
+	}
+	addFigures(values, a.Course.Name, a.Pricing, a.Plan)
+	return write{object: agreed, values: values}
+}
+
+// declarations says what was declared; the words are in the PDF.
+func declarations(a agreement.Agreement) string {
+	return "Payment plan, information, privacy, and deposit or first payment: each was accepted at " + instant(a.AcceptedAt) + "."
+}
+
+// document finds the PDF of an agreement, or stores it.
+func (c *CRM) document(ctx context.Context, agreementID string, done ports.Completion) (found, error) {
+	digest := hex.EncodeToString(done.Document.SHA256[:])
+	for range 2 {
+		all, err := c.query(ctx, document, map[string]string{fieldLocation: agreementID, fieldDigest: digest},
+			fieldLocation, fieldDigest, "content_document")
+		if err != nil {
+			return found{}, err
+		}
+		for _, one := range all {
+			switch {
+			case one.values[fieldLocation] != agreementID:
+				return found{}, refuse(codeOtherAgreement, "document", "belongs to another record")
+			case !idPattern.MatchString(one.values["content_document"]):
+				return found{}, &outbound.Lost{Cause: errNoID}
+			}
+			return one, nil // the first: a rendering that came later does not replace it
+		}
+		if err := c.upload(ctx, agreementID, digest, done); err != nil {
+			return found{}, err
+		}
+	}
+	return found{}, &outbound.Lost{Cause: fmt.Errorf("the document that was stored is not found")}
+}
+
+// upload stores the PDF. Its digest is unique, so that a repeat stores it once.
+func (c *CRM) upload(ctx context.Context, agreementID, digest string, done ports.Completion) error {
+	name := done.Agreement.Number + ".pdf"
+	body := c.mapping.body(document, map[string]any{"title": done.Agreement.Title(), "path": name, fieldLocation: agreementID,
+		fieldDigest: digest, "content": bytes.Clone(done.Document.Bytes)})
+	_, err := send[savedWire](ctx, c.client, call{method: http.MethodPost, path: "/sobjects/" + c.mapping.object(document),
+		body: body, timeout: uploadTimeout})
+	return inRecord(document, err)
+}
+
+// authorityValues is what the direct debit came to.
+func authorityValues(done ports.Completion) map[string]any {
+	s, consent := done.Setup, done.Setup.Consent
+	values := map[string]any{
+		"status": string(s.Authorisation), "billing_request_id": s.BillingRequestID,
+		"mandate_id": s.MandateID, "mandate_status": string(s.Mandate), "account_holder": s.AccountHolder,
+		"account": "ending in " + s.AccountTail, "authorised_at": instant(s.CompletedAt),
+		"consent_at": instant(consent.At), "consent_version": consent.Terms,
+	}
+	// The words are those that the payer saw only if their fingerprint says so.
+	terms := agreement.DebitTerms{NoticeDays: consent.NoticeDays, Provider: done.Agreement.Provider.Name, Lender: done.Agreement.Terms.Lender}
+	if consent.Terms != "" && terms.Name() == consent.Terms {
+		var text []string
+		for _, r := range terms.Rows() {
+			text = append(text, r.Label+": "+r.Value)
+		}
+		values["consent_text"] = strings.Join(text, "\n")
+	}
+	return values
+}
+
+// instant formats a time; the zero time is "".
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}

@@ -1,0 +1,111 @@
+package salesforce
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Codes of errors on which something depends.
+const (
+	codeInvalidSession = "INVALID_SESSION_ID"
+	codeDuplicateValue = "DUPLICATE_VALUE"
+	codeLockedRow      = "UNABLE_TO_LOCK_ROW"
+	codeRequestLimit   = "REQUEST_LIMIT_EXCEEDED"
+	codeHalted         = "PROCESSING_HALTED"
+	codeTooLong        = "STRING_TOO_LONG"
+)
+
+// apiError is an answer, or a part of one, that is no success. It repeats Salesforce's codes and names of fields, never a
+// message or a value, which may be a student's.
+type apiError struct {
+	status int
+	faults []fault
+}
+
+// fault is one thing that is wrong.
+type fault struct {
+	code   string
+	fields []string
+	length string // the most characters that the field takes, where the message says it
+}
+
+// maxFaults bounds how much of an error is kept.
+const maxFaults = 10
+
+var lengthPattern = regexp.MustCompile(`\(max length=([0-9]{1,6})\)$`)
+
+func newAPIError(status int, body []byte) *apiError {
+	e := &apiError{status: status}
+	var wires []errorWire
+	if json.Unmarshal(body, &wires) != nil {
+		return e
+	}
+	for _, w := range wires[:min(len(wires), maxFaults)] {
+		f := fault{code: outbound.Word(w.ErrorCode)}
+		for _, name := range w.Fields[:min(len(w.Fields), maxFaults)] {
+			f.fields = append(f.fields, outbound.Word(name))
+		}
+		if length := lengthPattern.FindStringSubmatch(w.Message); length != nil && f.code == codeTooLong {
+			f.length = length[1]
+		}
+		e.faults = append(e.faults, f)
+	}
+	return e
+}
+
+func (e *apiError) Error() string {
+	text := fmt.Sprintf("Salesforce answered %d", e.status)
+	for _, f := range e.faults {
+		text += strings.TrimRight(" "+f.code+" "+strings.Join(f.fields, " "), " ")
+	}
+	return text
+}
+
+func (e *apiError) has(code string) bool {
+	return slices.ContainsFunc(e.faults, func(f fault) bool { return f.code == code })
+}
+
+// temporary reports whether the same call may succeed at once, or finds then what another has made.
+func (e *apiError) temporary() bool {
+	return e.status >= 500 || e.status == http.StatusTooManyRequests || e.status == http.StatusRequestTimeout ||
+		e.has(codeLockedRow) || e.has(codeRequestLimit) || e.has(codeDuplicateValue)
+}
+
+// definite reports whether the same call would be refused again. Neither a part that failed with another nor a token that
+// is not taken says anything of what was to be stored.
+func (e *apiError) definite() bool {
+	return e.status >= 300 && !e.temporary() && len(e.faults) > 0 && !e.has(codeHalted) && e.status != http.StatusUnauthorized
+}
+
+// Is reports whether the error means what a port's error means.
+func (e *apiError) Is(target error) bool {
+	return target == ports.ErrBusy && (e.has(codeRequestLimit) || e.status == http.StatusTooManyRequests)
+}
+
+// signInError is a refusal of a token.
+type signInError struct {
+	status int
+	code   string
+}
+
+func newSignInError(status int, body []byte) error {
+	var w oauthErrorWire
+	if status >= 500 || status == http.StatusTooManyRequests {
+		return newAPIError(status, nil)
+	}
+	if json.Unmarshal(body, &w) != nil {
+		w.Error = ""
+	}
+	return &signInError{status, outbound.Word(w.Error)}
+}
+
+func (e *signInError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("Salesforce answered %d %s", e.status, e.code))
+}

@@ -1,0 +1,133 @@
+package salesforce
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// kinds are what records are called in their natural keys, in the order in which they are made.
+func kinds() []struct{ object, kind string } {
+	return []struct{ object, kind string }{
+		{contact, "contact"}, {opportunity, "opportunity"}, {role, "contact role"}, {authority, "dda"}}
+}
+
+func keyOf(k ports.EnrolmentKey, kind string) string {
+	return checkout.NaturalKey(k.Environment, k.ProviderCode, k.OrderID, kind)
+}
+
+// Open implements ports.CRM.
+func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, error) {
+	var records checkout.Records
+	if err := c.checkEnvironment(e.EnrolmentKey); err != nil {
+		return records, err
+	}
+	err := c.client.repeatedly(ctx, func() error {
+		ids, err := c.open(ctx, e)
+		records = checkout.Records{ContactID: ids[contact], OpportunityID: ids[opportunity], DDAID: ids[authority]}
+		return err
+	})
+	if err != nil {
+		return checkout.Records{}, fmt.Errorf("open %s in Salesforce: %w", e.CheckoutID, c.outcome(err))
+	}
+	return records, nil
+}
+
+// checkEnvironment refuses an enrolment of the other environment.
+func (c *CRM) checkEnvironment(k ports.EnrolmentKey) error {
+	if k.Environment != c.environment {
+		return fmt.Errorf("the environment of the enrolment is %q, that of the CRM %q", k.Environment, c.environment)
+	}
+	return nil
+}
+
+// open finds the records of an enrolment, makes those that are missing, and returns the ids of all by their object.
+func (c *CRM) open(ctx context.Context, e ports.Enrolment) (map[string]string, error) {
+	var parts []partWire
+	for _, k := range kinds() {
+		parts = append(parts, c.byKey(k.object, fieldKey, keyOf(e.EnrolmentKey, k.kind)))
+	}
+	answers, err := c.composite(ctx, parts, false)
+	if err != nil {
+		return nil, err
+	}
+	ids, missing := map[string]string{}, []write{}
+	for i, k := range kinds() {
+		there, err := c.foundByKey(k.object, answers[i])
+		if err != nil {
+			return nil, err
+		}
+		if there.id != "" {
+			ids[k.object] = there.id
+			continue
+		}
+		missing = append(missing, c.opening(e, k.object, keyOf(e.EnrolmentKey, k.kind), ids))
+	}
+	if len(missing) == 0 {
+		return ids, nil
+	}
+	made, err := c.writeAll(ctx, missing)
+	for object, id := range made {
+		ids[object] = id
+	}
+	return ids, err
+}
+
+// opening is the write of one record of an enrolment that is opened. known has the ids of the records that exist.
+func (c *CRM) opening(e ports.Enrolment, object, key string, known map[string]string) write {
+	id := func(of string) any {
+		if id, ok := known[of]; ok {
+			return id
+		}
+		return idOf(of)
+	}
+	w := write{object: object, values: map[string]any{fieldKey: key}}
+	if object != role {
+		w.values["environment"] = string(e.Environment)
+	}
+	switch object {
+	case contact:
+		w.values["first_name"], w.values["last_name"], w.values["email"] = e.Student.FirstName, e.Student.LastName, e.Student.Email
+	case opportunity:
+		w.values["name"] = opportunityName(e)
+		w.values[fieldStage] = c.mapping.open
+		w.values["close_date"] = e.Intent.Plan.First.String()
+		w.values["amount"] = amount(e.Intent.Pricing.Price)
+		w.values["checkout_id"], w.values["order_id"] = e.CheckoutID, e.OrderID
+		addFigures(w.values, e.Intent.CourseName, e.Intent.Pricing, e.Intent.Plan)
+	case role:
+		w.values[contact], w.values[opportunity], w.values["primary"] = id(contact), id(opportunity), true
+	case authority:
+		w.values[contact], w.values[opportunity] = id(contact), id(opportunity)
+		w.values["status"] = string(checkout.CustomerInProgress)
+	}
+	return w
+}
+
+// maxOpportunityName is the length of Salesforce's own field. What is cut off stands in full in other fields.
+const maxOpportunityName = 120
+
+// opportunityName is by which people find an enrolment.
+func opportunityName(e ports.Enrolment) string {
+	name := []rune(e.Intent.CourseName + ", " + e.Student.FirstName + " " + e.Student.LastName)
+	if len(name) > maxOpportunityName {
+		name = append(name[:maxOpportunityName-1], '…')
+	}
+	return string(name)
+}
+
+// addFigures adds the figures of a plan to values.
+func addFigures(values map[string]any, course string, p money.Pricing, plan money.Plan) {
+	values["course_name"] = course
+	values["course_price"], values["upfront_payment"], values["amount_to_finance"] = amount(p.Price), amount(p.Upfront), amount(p.Principal)
+	values["payment_frequency"], values["number_of_instalments"] = string(plan.Frequency), plan.Number
+	values["instalment_amount"], values["final_instalment_amount"] = amount(plan.Regular), amount(plan.Final)
+	values["first_payment_date"] = plan.First.String()
+}
+
+// amount is a number of dollars with its cents.
+func amount(c money.Cents) json.Number { return json.Number(c.String()) }

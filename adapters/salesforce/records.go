@@ -1,0 +1,277 @@
+package salesforce
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// reference begins what a composite request replaces by a value of an earlier part, in any text.
+const reference = "@{"
+
+// idOf stands for the id of the record that an earlier write makes.
+type idOf string
+
+// write is the creation of a record, or the change of one.
+type write struct {
+	object string
+	id     string // of the record that is changed; "" for a new one
+	values map[string]any
+}
+
+// recordError is an error of one write.
+type recordError struct {
+	object string
+	err    *apiError
+}
+
+func (e *recordError) Error() string { return e.object + ": " + e.err.Error() }
+func (e *recordError) Unwrap() error { return e.err }
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{15}(?:[A-Za-z0-9]{3})?$`)
+
+var errNoID = errors.New("the answer has no id of a record")
+
+// writeAll makes writes, in their order and all of them or none, and returns the ids of the new records by their object.
+func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, error) {
+	if slices.ContainsFunc(writes, write.hasReference) {
+		return c.writeEach(ctx, writes)
+	}
+	parts := make([]partWire, len(writes))
+	for i, w := range writes {
+		method, path := c.address(w)
+		values := map[string]any{}
+		for name, value := range w.values {
+			if id, ok := value.(idOf); ok {
+				value = reference + string(id) + ".id}"
+			}
+			values[name] = value
+		}
+		parts[i] = partWire{Method: method, URL: dataPath + path, ReferenceID: w.object, Headers: map[string]string{},
+			Body: c.mapping.body(w.object, values)}
+		for name, value := range saveHeader() {
+			parts[i].Headers[name] = value[0]
+		}
+	}
+	answers, err := c.composite(ctx, parts, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := failedPart(writes, answers); err != nil {
+		return nil, err
+	}
+	ids := map[string]string{}
+	for i, w := range writes {
+		if w.id == "" {
+			if ids[w.object], err = newID(answers[i].Body); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return ids, nil
+}
+
+// hasReference reports whether a text of a write would be taken for a reference, which cannot be escaped.
+func (w write) hasReference() bool {
+	for _, value := range w.values {
+		if text, ok := value.(string); ok && strings.Contains(text, reference) {
+			return true
+		}
+	}
+	return false
+}
+
+// writeEach makes writes by a call each. What was written when one fails stays, and is found by the next attempt.
+func (c *CRM) writeEach(ctx context.Context, writes []write) (map[string]string, error) {
+	ids := map[string]string{}
+	for _, w := range writes {
+		values := map[string]any{}
+		for name, value := range w.values {
+			if id, ok := value.(idOf); ok {
+				value = ids[string(id)]
+			}
+			values[name] = value
+		}
+		method, path := c.address(w)
+		answer, err := send[json.RawMessage](ctx, c.client, call{method: method, path: path, header: saveHeader(),
+			body: c.mapping.body(w.object, values)})
+		if err == nil && w.id == "" {
+			ids[w.object], err = newID(answer)
+		}
+		if err != nil {
+			return nil, inRecord(w.object, err)
+		}
+	}
+	return ids, nil
+}
+
+// address returns the method and path of a write.
+func (c *CRM) address(w write) (method, path string) {
+	path = "/sobjects/" + c.mapping.object(w.object)
+	if w.id == "" {
+		return http.MethodPost, path
+	}
+	return http.MethodPatch, path + "/" + w.id
+}
+
+// saveHeader has a record saved though a duplicate rule would refuse it.
+func saveHeader() http.Header {
+	return http.Header{"Sforce-Duplicate-Rule-Header": {"allowSave=true"}}
+}
+
+// newID returns the id in the answer to a creation.
+func newID(answer json.RawMessage) (string, error) {
+	var saved savedWire
+	if json.Unmarshal(answer, &saved) != nil || !saved.Success || !idPattern.MatchString(saved.ID) {
+		return "", &outbound.Lost{Cause: errNoID}
+	}
+	return saved.ID, nil
+}
+
+// composite sends parts in one request, and returns their answers in the same order.
+func (c *CRM) composite(ctx context.Context, parts []partWire, allOrNone bool) ([]partAnswerWire, error) {
+	answer, err := send[compositeAnswerWire](ctx, c.client, call{method: http.MethodPost, path: "/composite",
+		body: compositeWire{AllOrNone: allOrNone, Parts: parts}})
+	if err != nil {
+		return nil, err
+	}
+	if !slices.EqualFunc(parts, answer.Parts, func(p partWire, a partAnswerWire) bool { return p.ReferenceID == a.ReferenceID }) {
+		return nil, &outbound.Lost{Cause: errors.New("the answer does not have a result for each part")}
+	}
+	return answer.Parts, nil
+}
+
+// failedPart returns the error of the write that failed; of the others only that it did.
+func failedPart(writes []write, answers []partAnswerWire) error {
+	var failed error
+	for i, a := range answers {
+		if a.Status >= 200 && a.Status <= 299 {
+			continue
+		}
+		err := newAPIError(a.Status, a.Body)
+		if failed == nil || !err.has(codeHalted) {
+			failed = &recordError{writes[i].object, err}
+		}
+		if !err.has(codeHalted) {
+			break
+		}
+	}
+	return failed
+}
+
+// found is a record that was read: texts by the names of their fields. An empty id means that there is none.
+type found struct {
+	id     string
+	values map[string]string
+}
+
+// byKey is the part of a composite request that reads a record by a field.
+func (c *CRM) byKey(object, field, key string, names ...string) partWire {
+	fields := []string{"Id"}
+	for _, name := range names {
+		fields = append(fields, c.mapping.field(object, name))
+	}
+	return partWire{Method: http.MethodGet, ReferenceID: object, URL: dataPath + "/sobjects/" + c.mapping.object(object) + "/" +
+		c.mapping.field(object, field) + "/" + url.PathEscape(key) + "?fields=" + strings.Join(fields, ",")}
+}
+
+// foundByKey reads the answer to byKey.
+func (c *CRM) foundByKey(object string, answer partAnswerWire, names ...string) (found, error) {
+	if answer.Status == http.StatusNotFound {
+		return found{}, nil
+	}
+	if answer.Status != http.StatusOK {
+		return found{}, &recordError{object, newAPIError(answer.Status, answer.Body)}
+	}
+	var record map[string]any
+	if err := json.Unmarshal(answer.Body, &record); err != nil {
+		return found{}, &outbound.Lost{Cause: fmt.Errorf("the %s: %w", object, outbound.WithoutText(err))}
+	}
+	return c.found(object, record, names)
+}
+
+// found reads a record of an answer.
+func (c *CRM) found(object string, record map[string]any, names []string) (found, error) {
+	id, _ := record["Id"].(string)
+	if !idPattern.MatchString(id) {
+		return found{}, &outbound.Lost{Cause: errNoID}
+	}
+	f := found{id, map[string]string{}}
+	for _, name := range names {
+		value, ok := record[c.mapping.field(object, name)]
+		text, isText := value.(string)
+		if !ok || value != nil && !isText {
+			return f, &outbound.Lost{Cause: fmt.Errorf("the %s that was read has no %s", object, name)}
+		}
+		f.values[name] = text
+	}
+	return f, nil
+}
+
+// query returns the records of an object of which any of some fields has a value.
+func (c *CRM) query(ctx context.Context, object string, where map[string]string, names ...string) ([]found, error) {
+	fields, conditions := []string{"Id"}, []string{}
+	for _, name := range names {
+		fields = append(fields, c.mapping.field(object, name))
+	}
+	for name, value := range where {
+		conditions = append(conditions, c.mapping.field(object, name)+" = '"+soqlText.Replace(value)+"'")
+	}
+	slices.Sort(conditions)
+	q := "SELECT " + strings.Join(fields, ", ") + " FROM " + c.mapping.object(object) + " WHERE " + strings.Join(conditions, " OR ") +
+		" ORDER BY CreatedDate, Id LIMIT 10"
+	answer, err := send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query", query: url.Values{"q": {q}}})
+	if err != nil {
+		return nil, err
+	}
+	var all []found
+	for _, record := range answer.Records {
+		f, err := c.found(object, record, names)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// soqlText escapes a text between the quotes of a query.
+var soqlText = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+
+// outcome returns what an error means to who called: a refusal where it is definite.
+func (c *CRM) outcome(err error) error {
+	var refused *apiError
+	var record *recordError
+	if !errors.As(err, &refused) || !refused.definite() {
+		return err
+	}
+	object := ""
+	if errors.As(err, &record) {
+		object = record.object
+	}
+	return &ports.CRMRefusal{Code: refused.faults[0].code, Faults: c.mapping.faults(object, refused.faults)}
+}
+
+// refuse is a refusal of our own.
+func refuse(code, field, message string) error {
+	return &ports.CRMRefusal{Code: code, Faults: []checkout.Fault{{Field: field, Message: message}}}
+}
+
+// inRecord says which object an error of a call is about.
+func inRecord(object string, err error) error {
+	var refused *apiError
+	if errors.As(err, &refused) {
+		return &recordError{object, refused}
+	}
+	return err
+}

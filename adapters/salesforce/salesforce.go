@@ -1,0 +1,142 @@
+// Package salesforce is the CRM Salesforce (REST API, version 61.0): an enrolment is a contact, an opportunity with its
+// contact role, and a direct debit authority; when it completes there are a payment plan agreement and its PDF too. It
+// uses no SDK.
+//
+// Every record has a unique field, so that it is made once however often and by however many processes it is asked for.
+// What exists is read first and what is missing is created: nothing is upserted, so nothing is replaced. A client that
+// was not quick enough gets DUPLICATE_VALUE, and reads again.
+//
+// Each enrolment has a contact of its own. An organisation's duplicate rule would refuse the second contact of a student,
+// so contacts are saved with Sforce-Duplicate-Rule-Header: allowSave=true.
+//
+// The folder metadata has what an organisation needs, as source that the Salesforce CLI deploys; Check says what one lacks.
+package salesforce
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Options is how the CRM is reached. Environment, URL and ClientID are required, and ClientSecret or JWTKey and User.
+type Options struct {
+	Environment catalogue.Environment
+	// URL is that of the organisation (https://NAME.my.salesforce.com), where tokens are asked for. In the sandbox it may
+	// be a loopback address over plain http.
+	URL          string
+	ClientID     string
+	ClientSecret string          // for client credentials
+	JWTKey       *rsa.PrivateKey // for JWT bearer, of which the organisation has the certificate
+	User         string          // as whom JWT bearer signs in
+	// Audience is that of JWT bearer: Salesforce's login page for the environment if empty, and for a loopback address
+	// that address.
+	Audience string
+	Mapping  Mapping // DefaultMapping if it is zero
+
+	Transport http.RoundTripper // http.DefaultTransport's settings if nil
+	Now       func() time.Time  // time.Now if nil
+	Rand      io.Reader         // crypto/rand.Reader if nil
+}
+
+// CRM implements ports.CRM. It is safe for concurrent use.
+type CRM struct {
+	environment catalogue.Environment
+	mapping     Mapping
+	client      *client
+	ready       readiness
+}
+
+var _ ports.CRM = (*CRM)(nil)
+
+// New returns a CRM. Its error names everything that is wrong with the options.
+func New(o Options) (*CRM, error) {
+	o = o.complete()
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("salesforce: %w", err)
+	}
+	return &CRM{environment: o.Environment, mapping: o.Mapping, client: newClient(o)}, nil
+}
+
+// Info implements ports.CRM.
+func (c *CRM) Info() ports.CRMInfo {
+	return ports.CRMInfo{Name: "salesforce", Environment: c.environment}
+}
+
+func (o Options) complete() Options {
+	o.URL = strings.TrimRight(o.URL, "/")
+	if o.Mapping.isZero() {
+		o.Mapping = DefaultMapping()
+	}
+	if o.Transport == nil {
+		o.Transport = outbound.NewTransport(callTimeout)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	o.Audience = cmp.Or(o.Audience, o.audience())
+	return o
+}
+
+// audience returns whom an assertion is for, where the operator does not say it.
+func (o Options) audience() string {
+	u, err := url.Parse(o.URL)
+	switch {
+	case err == nil && outbound.Loopback(u.Hostname()):
+		return o.URL
+	case o.Environment == catalogue.Production:
+		return "https://login.salesforce.com"
+	}
+	return "https://test.salesforce.com"
+}
+
+// check returns everything that is wrong with complete options.
+func (o Options) check() error {
+	var reasons []error
+	wrong := func(format string, args ...any) { reasons = append(reasons, fmt.Errorf(format, args...)) }
+	if !o.Environment.Valid() {
+		wrong("environment %q is neither sandbox nor production", o.Environment)
+	}
+	if _, err := baseURL(o.URL, o.Environment == catalogue.Sandbox); err != nil {
+		wrong("the URL of the organisation %w", err)
+	}
+	if o.ClientID == "" {
+		wrong("the client id is missing")
+	}
+	switch {
+	case o.ClientSecret == "" && o.JWTKey == nil:
+		wrong("the client secret is missing, and so is a JWT key")
+	case o.ClientSecret != "" && o.JWTKey != nil:
+		wrong("there are a client secret and a JWT key: give one of them")
+	case o.JWTKey != nil && o.User == "":
+		wrong("the user as whom the JWT key signs in is missing")
+	case o.JWTKey != nil && o.JWTKey.N.BitLen() < 2048:
+		wrong("the JWT key has %d bits, which is less than 2048", o.JWTKey.N.BitLen())
+	}
+	return errors.Join(reasons...)
+}
+
+// baseURL returns the origin that an address is, which must be https, or a loopback address where that may be.
+func baseURL(address string, loopback bool) (string, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+		return "", errors.New("is not a scheme and a host")
+	case u.Scheme == "https", u.Scheme == "http" && loopback && outbound.Loopback(u.Hostname()):
+		return u.Scheme + "://" + u.Host, nil
+	}
+	return "", errors.New("must be https")
+}
