@@ -3,9 +3,15 @@ package salesforce
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -35,7 +41,7 @@ func (c *CRM) Ready(ctx context.Context) error {
 	if now := c.client.now(); ctx.Err() == nil && c.ready.recent(now) {
 		return nil
 	}
-	limits, err := send[limitsWire](ctx, c.client, call{method: "GET", path: "/limits"})
+	limits, err := send[limitsWire](ctx, c.client, call{method: http.MethodGet, path: "/limits"})
 	switch {
 	case err != nil:
 		return err
@@ -44,4 +50,106 @@ func (c *CRM) Ready(ctx context.Context) error {
 	}
 	c.ready.set(c.client.now())
 	return nil
+}
+
+// Check compares the mapping with the organisation, and returns everything that keeps enrolments from being stored there,
+// in words on which an administrator can act. The error means that the organisation could not be asked.
+func (c *CRM) Check(ctx context.Context) (lacks []string, err error) {
+	lacks, err = c.checkOrganisation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects() {
+		api := c.mapping.object(o.name)
+		d, err := send[describeWire](ctx, c.client, call{method: http.MethodGet, path: "/sobjects/" + api + "/describe"})
+		var refused *apiError
+		switch {
+		case errors.As(err, &refused) && refused.status == http.StatusNotFound:
+			lacks = append(lacks, fmt.Sprintf("object %s is missing, or the user may not see it", api))
+		case err != nil:
+			return nil, err
+		default:
+			lacks = append(lacks, c.mapping.compare(o, d)...)
+		}
+	}
+	return lacks, nil
+}
+
+// checkOrganisation looks whether the organisation is for the environment.
+func (c *CRM) checkOrganisation(ctx context.Context) (lacks []string, err error) {
+	answer, err := send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
+		query: url.Values{"q": {"SELECT IsSandbox, OrganizationType FROM Organization LIMIT 1"}}})
+	if err != nil {
+		return nil, err
+	}
+	if len(answer.Records) != 1 {
+		return nil, errors.New("the organisation does not describe itself")
+	}
+	sandbox, _ := answer.Records[0]["IsSandbox"].(bool)
+	edition, _ := answer.Records[0]["OrganizationType"].(string)
+	switch {
+	case sandbox && c.environment == catalogue.Production:
+		lacks = append(lacks, "the organisation is a sandbox, and the environment is production")
+	case !sandbox && edition != "Developer Edition" && c.environment == catalogue.Sandbox:
+		lacks = append(lacks, "the organisation is neither a sandbox nor a Developer Edition, and the environment is sandbox")
+	}
+	return lacks, nil
+}
+
+// compare returns what an object of the organisation lacks.
+func (m Mapping) compare(o object, d describeWire) (lacks []string) {
+	api := m.object(o.name)
+	if !d.Createable || !d.Updateable {
+		lacks = append(lacks, fmt.Sprintf("the user may not create and edit records of %s", api))
+	}
+	for _, f := range o.fields {
+		name := m.field(o.name, f.name)
+		path := api + "." + name
+		at := slices.IndexFunc(d.Fields, func(w describeFieldWire) bool { return strings.EqualFold(w.Name, name) })
+		if at < 0 {
+			lacks = append(lacks, fmt.Sprintf("field %s is missing, or the user may not see it", path))
+			continue
+		}
+		for _, problem := range m.compareField(f, d.Fields[at]) {
+			lacks = append(lacks, "field "+path+" "+problem)
+		}
+	}
+	return lacks
+}
+
+// compareField returns why a field of the organisation does not do; each reads on from its name.
+func (m Mapping) compareField(f field, w describeFieldWire) (problems []string) {
+	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	if !slices.Contains(f.kind.types(), w.Type) {
+		add("has the type %s; it must be one of %s", w.Type, strings.Join(f.kind.types(), ", "))
+		return problems
+	}
+	if !f.readOnly && (!w.Createable || f.updated && !w.Updateable) {
+		add("cannot be written by the user: give the permission set write access to it")
+	}
+	if f.kind == kindText && w.Length < f.length {
+		add("holds %d characters; it must hold %d", w.Length, f.length)
+	}
+	if f.kind == kindAmount && (w.Scale < 2 || w.Precision-w.Scale < 7) {
+		add("holds %d digits, %d of them after the point; it must hold 9999999.99", w.Precision, w.Scale)
+	}
+	if f.unique && !w.Unique {
+		add("is not unique: records would be made twice")
+	}
+	if f.external && !w.ExternalID {
+		add("is no external id")
+	}
+	if w.Type != "picklist" || !w.Restricted && f.name != fieldStage {
+		return problems
+	}
+	wanted := f.values
+	if f.name == fieldStage {
+		wanted = []string{m.open, m.complete}
+	}
+	for _, value := range wanted {
+		if !slices.Contains(w.Values, picklistWire{Active: true, Value: value}) {
+			add("does not have the value %q", value)
+		}
+	}
+	return problems
 }
