@@ -1,0 +1,205 @@
+package salesforce_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+var key = ports.EnrolmentKey{Environment: catalogue.Sandbox, ProviderCode: "KOWHAI", OrderID: "ENR-1"}
+
+func enrolment() ports.Enrolment {
+	return ports.Enrolment{EnrolmentKey: key, CheckoutID: "KOWHAI-1-a",
+		Student: checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@example.nz"},
+		Intent: checkout.Intent{CourseName: "Diploma in Business", Pricing: money.Pricing{Price: 100_00, Principal: 100_00},
+			Plan: money.Plan{Frequency: money.Weekly, Instalments: money.Instalments{Number: 3, Regular: 33_33, Final: 33_34},
+				First: money.Date{Year: 2027, Month: time.February, Day: 1}}}}
+}
+
+func completion(records checkout.Records) ports.Completion {
+	e, pdf := enrolment(), []byte("%PDF-1.7")
+	return ports.Completion{EnrolmentKey: key, Records: records,
+		Agreement: agreement.Agreement{Number: "PPA-2027-000000001A5", Version: agreement.Version, CheckoutID: e.CheckoutID,
+			AcceptedAt: time.Date(2027, 1, 15, 3, 12, 5, 0, time.UTC), Student: agreement.Student(e.Student),
+			Course: agreement.Course{Name: e.Intent.CourseName}, Pricing: e.Intent.Pricing, Plan: e.Intent.Plan},
+		Document: &agreement.Document{SHA256: sha256.Sum256(pdf), Bytes: pdf},
+		Setup: checkout.Setup{BillingRequestID: "BRQ1", Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
+			Mandate: checkout.MandateActive, MandateID: "MD1", Authorisation: checkout.Authorised, AccountHolder: "M O'BRIEN", AccountTail: "23"}}}
+}
+
+// calls are those that the adapter makes, as a fault names them.
+var calls = []salesforcetest.Fault{
+	{Path: "/services/oauth2/token"},
+	{Path: "/services/data/*/composite"},
+	{Path: "/services/data/*/composite", Object: "Contact"},
+	{Path: "/services/data/*/composite", Object: "Payment_Plan_Agreement__c"},
+	{Path: "/services/data/*/composite", Object: "Direct_Debit_Authority__c"},
+	{Path: "/services/data/*/composite", Object: "Opportunity"},
+	{Path: "/services/data/*/query"},
+	{Method: "POST", Path: "/services/data/*/sobjects/ContentVersion"},
+}
+
+// complain fails the test for an error that says more than what went wrong.
+func complain(t *testing.T, err error, more ...string) {
+	t.Helper()
+	for _, secret := range append(more, clientSecret, "Māia", "O'Brien", "O'BRIEN", "maia@", "Diploma", "<html", "00D", "MD1") {
+		if err != nil && strings.Contains(err.Error(), secret) {
+			t.Errorf("the error repeats %q: %v", secret, err)
+		}
+	}
+}
+
+// until repeats a call as its caller does after an outcome that is unknown.
+func until[T any](t *testing.T, f func(context.Context) (T, error)) T {
+	t.Helper()
+	for range 12 {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		result, err := f(ctx)
+		cancel()
+		if err == nil {
+			return result
+		}
+		complain(t, err)
+	}
+	t.Error("the call never succeeds")
+	var none T
+	return none
+}
+
+// Whatever happens to any call there is one set of records in the end, and the write that completes the enrolment is made
+// once and last.
+func TestOneSetOfRecordsUnderEveryFaultOfEveryCall(t *testing.T) {
+	for _, kind := range salesforcetest.FaultKinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			var all sync.WaitGroup
+			for _, on := range calls {
+				on.Kind, on.Times, on.Hang = kind, 1, 20*time.Millisecond
+				all.Go(func() { oneSetUnder(t, newBench(t), on) })
+			}
+			all.Wait()
+		})
+	}
+}
+
+// A call that fails more often than the adapter tries again is repeated by its caller.
+func TestOneSetOfRecordsUnderFaultsThatLast(t *testing.T) {
+	for _, kind := range []salesforcetest.FaultKind{salesforcetest.FaultResetAfter, salesforcetest.FaultLockedRow, salesforcetest.FaultDuplicateValue} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			var all sync.WaitGroup
+			for _, on := range calls {
+				on.Kind, on.Times = kind, 5
+				all.Go(func() { oneSetUnder(t, newBench(t), on) })
+			}
+			all.Wait()
+		})
+	}
+}
+
+// oneSetUnder opens and completes an enrolment under a fault, each twice.
+func oneSetUnder(t *testing.T, b *bench, on salesforcetest.Fault) {
+	t.Helper()
+	open := func(ctx context.Context) (checkout.Records, error) { return b.Open(ctx, enrolment()) }
+	b.sim.Arm(on)
+	records := until(t, open)
+	complete := func(ctx context.Context) (ports.Completed, error) { return b.Complete(ctx, completion(records)) }
+	b.sim.Arm(on)
+	first := until(t, complete)
+	b.sim.Disarm()
+	b.wantOneSet(t, on)
+	written := len(b.sim.Journal())
+	if again, reopened := until(t, complete), until(t, open); again != first || reopened != records {
+		t.Errorf("%+v: again %+v and %+v, want %+v and %+v", on, reopened, again, records, first)
+	}
+	if now := len(b.sim.Journal()); now != written {
+		t.Errorf("%+v: a repeat wrote %d records", on, now-written)
+	}
+}
+
+func (b *bench) wantOneSet(t *testing.T, on salesforcetest.Fault) {
+	t.Helper()
+	records := b.sim.Statistics().Records
+	for _, object := range []string{"Contact", "Opportunity", "OpportunityContactRole", "Direct_Debit_Authority__c", "Payment_Plan_Agreement__c",
+		"ContentVersion", "ContentDocument"} {
+		if records[object] != 1 {
+			t.Errorf("%+v: %d records of %s, want 1", on, records[object], object)
+		}
+	}
+	journal := b.sim.Journal()
+	completing := func(e salesforcetest.Entry) bool {
+		return e.Type == "Opportunity" && e.Fields["StageName"] == "Closed Won"
+	}
+	if at := slices.IndexFunc(journal, completing); at != len(journal)-1 {
+		t.Errorf("%+v: the write that completes is %d of %d, want it once and last: %+v", on, at+1, len(journal), journal)
+	}
+}
+
+func TestARuleOfTheOrganisationIsADefiniteRefusal(t *testing.T) {
+	b := newBench(t)
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultValidation, Object: "Opportunity"})
+	_, err := b.Open(t.Context(), enrolment())
+	var refused *ports.CRMRefusal
+	if !errors.As(err, &refused) || refused.Code != "FIELD_CUSTOM_VALIDATION_EXCEPTION" {
+		t.Errorf("Open = %v, want a refusal", err)
+	}
+	if n := b.sim.Statistics().Calls["POST /composite"]; n != 2 {
+		t.Errorf("%d composite requests, want a look and one try", n)
+	}
+	if len(b.sim.Journal()) != 0 {
+		t.Errorf("a refused open wrote %+v", b.sim.Journal())
+	}
+}
+
+func TestALongNameIsRefusedByTheContractsName(t *testing.T) {
+	b := newBench(t)
+	e := enrolment()
+	e.Student.FirstName, e.Student.LastName = strings.Repeat("ā", 41), strings.Repeat("b", 81)
+	_, err := b.Open(t.Context(), e)
+	var refused *ports.CRMRefusal
+	want := []checkout.Fault{{Field: "student.first_name", Message: "must have at most 40 characters"},
+		{Field: "student.last_name", Message: "must have at most 80 characters"}}
+	if !errors.As(err, &refused) || refused.Code != "STRING_TOO_LONG" {
+		t.Fatalf("Open = %v, want a refusal", err)
+	}
+	slices.SortFunc(refused.Faults, func(a, b checkout.Fault) int { return strings.Compare(a.Field, b.Field) })
+	if !slices.Equal(refused.Faults, want) {
+		t.Errorf("faults %+v, want %+v", refused.Faults, want)
+	}
+	complain(t, err, e.Student.FirstName, e.Student.LastName)
+}
+
+func TestALimitThatIsUsedUpIsBusy(t *testing.T) {
+	b := newBench(t)
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultRequestLimit})
+	_, err := b.Open(t.Context(), enrolment())
+	if ready := b.Ready(t.Context()); !errors.Is(err, ports.ErrBusy) || !errors.Is(ready, ports.ErrBusy) {
+		t.Errorf("Open = %v, Ready = %v; want ErrBusy", err, ready)
+	}
+}
+
+// A call that hangs ends, however long its caller would wait.
+func TestACallThatHangsEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a time-out")
+	}
+	t.Parallel()
+	b := newBench(t)
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultTimeout, Times: 1})
+	began := time.Now()
+	if _, err := b.Open(t.Context(), enrolment()); err != nil || time.Since(began) > 20*time.Second {
+		t.Errorf("Open = %v after %s, want it made good after one time-out", err, time.Since(began))
+	}
+}
