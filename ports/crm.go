@@ -26,12 +26,12 @@ type CRM interface {
 	Info() CRMInfo
 
 	// Open makes the records of an enrolment that is opened (contact, opportunity and a direct debit authority in
-	// progress), all of them or none, and returns their ids. Those that exist stay as they are, whatever the enrolment
-	// holds; where only some exist, the others are made. Two enrolments never share a record, even of one student.
+	// progress) and returns their ids. Those that exist stay as they are, whatever the enrolment holds; where only some
+	// exist, the others are made. Two enrolments never share a record, even of one student.
 	Open(ctx context.Context, e Enrolment) (checkout.Records, error)
 
 	// Complete stores the agreement and its document, what the direct debit came to, and last that the enrolment is
-	// complete: the CRM then begins to move money. It returns the ids of the records that it made or found. Once the
+	// complete, upon which the CRM begins to move money. It returns the ids of the records that it made or found. Once the
 	// enrolment is complete it writes nothing more, and returns what there is: an agreement without a document never gets
 	// one. Of several calls at once more than one may make that last write, but only the first changes anything by it.
 	//
@@ -71,7 +71,7 @@ type Completion struct {
 	Records   checkout.Records    // that Open returned
 	Agreement agreement.Agreement // its ID is not the CRM's, and is not stored there
 	Document  *agreement.Document // nil if it could not be rendered; its ID is not stored either
-	Setup     checkout.Setup      // the direct debit
+	Setup     checkout.Setup      // the direct debit; it has a mandate
 }
 
 // Completed are the ids of the records that a completed enrolment has beside those that it was opened with.
@@ -80,8 +80,8 @@ type Completed struct {
 	DocumentID  string // "" if there is no document
 }
 
-// CRMRefusal is a definite no of a CRM: the call stored nothing of what it names, and the same call would be refused
-// again, until an administrator changes the CRM or what is to be stored. Its text has no personal data.
+// CRMRefusal is a definite no of a CRM: what it names is not stored, and the same call would be refused again, until an
+// administrator changes the CRM or what is to be stored. Its text has no personal data.
 type CRMRefusal struct {
 	Code string // the CRM's word: FIELD_CUSTOM_VALIDATION_EXCEPTION
 	// Faults are the fields that are meant, as far as they are known: by the contract's name where there is one

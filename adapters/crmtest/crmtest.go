@@ -33,17 +33,18 @@ type Bench struct {
 
 // Stored is what a CRM has of one enrolment.
 type Stored struct {
-	Student      checkout.Student
-	CheckoutID   string
-	Intent       checkout.Intent
-	Agreement    string // its number; "" if there is none
-	Price        money.Cents
-	Document     []byte
-	MandateID    string
-	Complete     bool
-	Completions  int    // how often it became complete
-	ChangedAfter int    // writes that changed a record of the enrolment after it became complete
-	Counts       Counts // of all enrolments together
+	Student       checkout.Student
+	CheckoutID    string
+	Intent        checkout.Intent
+	Agreement     string // its number; "" if there is none
+	Price         money.Cents
+	Document      []byte
+	MandateID     string
+	AccountHolder string
+	Complete      bool
+	Completions   int    // how often it became complete
+	ChangedAfter  int    // writes that changed a record of the enrolment after it became complete
+	Counts        Counts // of all enrolments together
 }
 
 // Counts is how many records a CRM has.

@@ -132,6 +132,12 @@ func anyText(t *testing.T, b Bench) {
 			if got := b.Stored(t, records.OpportunityID); got.Student != e.Student || got.Intent.CourseName != text {
 				t.Errorf("stored %+v, want the names %q", got, text)
 			}
+			c := b.completion(e, records)
+			c.Setup.AccountHolder = text
+			b.complete(t, c)
+			if got := b.Stored(t, records.OpportunityID); got.AccountHolder != text || !got.Complete || got.Completions != 1 || got.ChangedAfter != 0 {
+				t.Errorf("stored %+v, want the account holder %q, and the enrolment complete", got, text)
+			}
 			continue
 		}
 		var refused *ports.CRMRefusal

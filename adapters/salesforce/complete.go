@@ -19,6 +19,7 @@ const (
 	codeNotOpened      = "ENROLMENT_NOT_OPENED"
 	codeOtherRecords   = "OTHER_RECORDS"
 	codeOtherAgreement = "OTHER_AGREEMENT"
+	codeNoMandate      = "NO_MANDATE"
 )
 
 // Complete implements ports.CRM. An attempt begins with a look at what there is, so that one whose predecessor's answer
@@ -27,6 +28,9 @@ func (c *CRM) Complete(ctx context.Context, done ports.Completion) (ports.Comple
 	var completed ports.Completed
 	if err := c.checkEnvironment(done.EnrolmentKey); err != nil {
 		return completed, err
+	}
+	if done.Setup.MandateID == "" {
+		return completed, refuse(codeNoMandate, "setup", "has no mandate")
 	}
 	err := c.client.repeatedly(ctx, func() (err error) {
 		completed, err = c.complete(ctx, done)
@@ -79,10 +83,11 @@ func (c *CRM) complete(ctx context.Context, done ports.Completion) (ports.Comple
 	return completed, err
 }
 
-// opened finds the records that the enrolment was opened with, and reports whether it is complete.
+// opened finds the records that the enrolment was opened with, and reports whether it is complete: the mandate is written
+// together with the stage. The stage itself does not tell, for the organisation may have moved on from it.
 func (c *CRM) opened(ctx context.Context, done ports.Completion) (isComplete bool, err error) {
 	want := map[string]string{contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID}
-	names := map[string][]string{opportunity: {fieldStage}}
+	names := map[string][]string{authority: {fieldMandate}}
 	var parts []partWire
 	for _, k := range kinds() {
 		parts = append(parts, c.byKey(k.object, fieldKey, keyOf(done.EnrolmentKey, k.kind), names[k.object]...))
@@ -104,7 +109,7 @@ func (c *CRM) opened(ctx context.Context, done ports.Completion) (isComplete boo
 		case there.id != want[k.object]:
 			return false, refuse(codeOtherRecords, k.object, "has another id than is on record")
 		}
-		isComplete = isComplete || there.values[fieldStage] == c.mapping.complete
+		isComplete = isComplete || there.values[fieldMandate] != ""
 	}
 	return isComplete, nil
 }
@@ -180,8 +185,8 @@ func authorityValues(done ports.Completion) map[string]any {
 	s, consent := done.Setup, done.Setup.Consent
 	values := map[string]any{
 		"status": string(s.Authorisation), "billing_request_id": s.BillingRequestID,
-		"mandate_id": s.MandateID, "mandate_status": string(s.Mandate), "account_holder": s.AccountHolder,
-		"account": "ending in " + s.AccountTail, "authorised_at": instant(s.CompletedAt),
+		fieldMandate: s.MandateID, "mandate_status": string(s.Mandate), "account_holder": s.AccountHolder,
+		"account": s.AccountTail, "authorised_at": instant(s.CompletedAt),
 		"consent_at": instant(consent.At), "consent_version": consent.Terms,
 	}
 	// The words are those that the payer saw only if their fingerprint says so.

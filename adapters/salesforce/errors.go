@@ -20,6 +20,7 @@ const (
 	codeRequestLimit   = "REQUEST_LIMIT_EXCEEDED"
 	codeHalted         = "PROCESSING_HALTED"
 	codeTooLong        = "STRING_TOO_LONG"
+	codeSeveral        = "DUPLICATE_EXTERNAL_ID" // as Salesforce calls it elsewhere
 )
 
 // apiError is an answer, or a part of one, that is no success. It repeats Salesforce's codes and names of fields, never a
@@ -43,6 +44,10 @@ var lengthPattern = regexp.MustCompile(`\(max length=([0-9]{1,6})\)$`)
 
 func newAPIError(status int, body []byte) *apiError {
 	e := &apiError{status: status}
+	if status == http.StatusMultipleChoices {
+		e.faults = []fault{{code: codeSeveral}} // the answer has the addresses of the records
+		return e
+	}
 	var wires []errorWire
 	if json.Unmarshal(body, &wires) != nil {
 		return e

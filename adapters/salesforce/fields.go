@@ -76,6 +76,7 @@ const (
 	fieldDigest   = "pdf_sha256"
 	fieldPDF      = "pdf_document_id"
 	fieldLocation = "location"
+	fieldMandate  = "mandate_id"
 )
 
 // Shorthands for the fields below.
@@ -159,7 +160,7 @@ func objects() []object {
 			ours(opportunity, "Opportunity__c", kindRelation, ""),
 			updated(oursChoice("status", "Status__c", "", "Customer In Progress", "Authorised")),
 			updated(oursText("billing_request_id", "Billing_Request_Id__c", 80, "")),
-			updated(oursText("mandate_id", "Mandate_Id__c", 80, "")),
+			updated(oursText(fieldMandate, "Mandate_Id__c", 80, "")),
 			updated(oursText("mandate_status", "Mandate_Status__c", 40, "")),
 			updated(oursText("account_holder", "Account_Holder__c", 255, "")),
 			updated(oursText("account", "Account_Mask__c", 40, "")),

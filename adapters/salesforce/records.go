@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -44,8 +45,12 @@ var errNoID = errors.New("the answer has no id of a record")
 
 // writeAll makes writes, in their order and all of them or none, and returns the ids of the new records by their object.
 func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, error) {
-	if slices.ContainsFunc(writes, write.hasReference) {
+	if slices.ContainsFunc(writes, func(w write) bool { return w.id == "" && len(w.references()) > 0 }) {
 		return c.writeEach(ctx, writes)
+	}
+	writes, err := c.writeReferences(ctx, writes)
+	if err != nil {
+		return nil, err
 	}
 	parts := make([]partWire, len(writes))
 	for i, w := range writes {
@@ -81,14 +86,30 @@ func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, 
 	return ids, nil
 }
 
-// hasReference reports whether a text of a write would be taken for a reference, which cannot be escaped.
-func (w write) hasReference() bool {
-	for _, value := range w.values {
+// references returns the values of a write that would be taken for references, which cannot be escaped.
+func (w write) references() map[string]any {
+	texts := map[string]any{}
+	for name, value := range w.values {
 		if text, ok := value.(string); ok && strings.Contains(text, reference) {
-			return true
+			texts[name] = text
 		}
 	}
-	return false
+	return texts
+}
+
+// writeReferences changes what would be taken for references by calls of their own, and returns the rest of the writes.
+func (c *CRM) writeReferences(ctx context.Context, writes []write) (rest []write, err error) {
+	for _, w := range writes {
+		if texts := w.references(); len(texts) > 0 {
+			if _, err := c.writeEach(ctx, []write{{w.object, w.id, texts}}); err != nil {
+				return nil, err
+			}
+			w.values = maps.Clone(w.values)
+			maps.DeleteFunc(w.values, func(name string, _ any) bool { return texts[name] != nil })
+		}
+		rest = append(rest, w)
+	}
+	return rest, nil
 }
 
 // writeEach makes writes by a call each. What was written when one fails stays, and is found by the next attempt.

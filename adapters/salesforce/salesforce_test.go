@@ -84,7 +84,7 @@ func (b *bench) stored(t *testing.T, id string) crmtest.Stored {
 			Plan: money.Plan{Frequency: money.Frequency(o["Payment_Frequency__c"]), First: date(t, o["First_Payment_Date__c"]),
 				Instalments: money.Instalments{Number: number, Regular: cents(t, o["Instalment_Amount__c"]),
 					Final: cents(t, o["Final_Instalment_Amount__c"])}}},
-		Agreement: agreed["Agreement_Number__c"], MandateID: authority["Mandate_Id__c"],
+		Agreement: agreed["Agreement_Number__c"], MandateID: authority["Mandate_Id__c"], AccountHolder: authority["Account_Holder__c"],
 		Complete: o["StageName"] == "Closed Won",
 		Counts: crmtest.Counts{Contacts: records["Contact"], Opportunities: records["Opportunity"], Authorities: records["Direct_Debit_Authority__c"],
 			Agreements: records["Payment_Plan_Agreement__c"], Documents: records["ContentDocument"]},

@@ -1,0 +1,81 @@
+package salesforce_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// newAnswered returns a CRM that always gets the same answer, but for a token.
+func newAnswered(t testing.TB, status int, body []byte) *salesforce.CRM {
+	t.Helper()
+	transport := roundTripper(func(r *http.Request) (*http.Response, error) {
+		status, body := status, body
+		if strings.HasSuffix(r.URL.Path, "/token") {
+			status, body = http.StatusOK, []byte(`{"access_token":"t","instance_url":"https://kowhai.example"}`)
+		}
+		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: io.NopCloser(bytes.NewReader(body))}, nil
+	})
+	c, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "https://kowhai.example", ClientID: clientID,
+		ClientSecret: clientSecret, Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{15}([A-Za-z0-9]{3})?$`)
+
+// Whatever an answer holds, what comes of it is an error, or ids that have the form of ids.
+func FuzzAnswer(f *testing.F) {
+	const four = `{"compositeResponse":[
+		{"referenceId":"contact","httpStatusCode":200,"body":{"Id":"003000000000001AAA"}},
+		{"referenceId":"opportunity","httpStatusCode":200,"body":{"Id":"006000000000001AAA","StageName":"Closed Won"}},
+		{"referenceId":"contact_role","httpStatusCode":200,"body":{"Id":"00K000000000001AAA"}},
+		{"referenceId":"authority","httpStatusCode":200,"body":{"Id":"a00000000000001AAA"}}],
+		"records":[{"Id":"a01000000000001AAA","Agreement_Number__c":"PPA-2027-000000001A5","Opportunity__c":"006000000000001AAA",
+		"PDF_Content_Document_Id__c":"069000000000001AAA"}]}`
+	f.Add(200, []byte(four))
+	f.Add(200, []byte(strings.ReplaceAll(four, "200", "404")))
+	f.Add(200, []byte(strings.ReplaceAll(four, "200", "300")))
+	f.Add(200, []byte(strings.ReplaceAll(four, "AAA", "/..")))
+	f.Add(200, []byte(`{"compositeResponse":null,"records":[null]}`))
+	f.Add(204, []byte(``))
+	f.Add(307, []byte(`{}`))
+	f.Add(400, []byte(`[{"message":"Last Name: data value too large: O'Brien (max length=80)","errorCode":"STRING_TOO_LONG","fields":["LastName"]}]`))
+	f.Add(404, []byte(`<html>`))
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		if status < 200 || status > 499 {
+			return // those are asked again, after a pause
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		c := newAnswered(t, status, body)
+		opened, err := c.Open(ctx, enrolment())
+		if err == nil && !(idPattern.MatchString(opened.ContactID) && idPattern.MatchString(opened.OpportunityID) && idPattern.MatchString(opened.DDAID)) {
+			t.Errorf("Open = %+v", opened)
+		}
+		complain(t, err)
+		done, err := c.Complete(ctx, completion(checkout.Records{ContactID: "003000000000001AAA", OpportunityID: "006000000000001AAA",
+			DDAID: "a00000000000001AAA"}))
+		if err == nil && !(idPattern.MatchString(done.AgreementID) && (done.DocumentID == "" || idPattern.MatchString(done.DocumentID))) {
+			t.Errorf("Complete = %+v", done)
+		}
+		complain(t, err)
+		lacks, err := c.Check(ctx)
+		if err == nil && len(lacks) == 0 {
+			t.Errorf("Check finds nothing in %s", body)
+		}
+		_ = c.Ready(ctx)
+	})
+}
