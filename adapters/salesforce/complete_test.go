@@ -1,6 +1,7 @@
 package salesforce_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -135,5 +136,22 @@ func TestAKeyOnSeveralRecordsIsRefused(t *testing.T) {
 	var refused *ports.CRMRefusal
 	if _, err := b.Open(t.Context(), enrolment()); !errors.As(err, &refused) || refused.Code != "DUPLICATE_EXTERNAL_ID" {
 		t.Errorf("Open = %v, want a refusal", err)
+	}
+}
+
+func TestADocumentOfAnotherRecordIsNotTaken(t *testing.T) {
+	b := newBench(t)
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := completion(records)
+	if _, err := b.sim.Insert("ContentVersion", map[string]any{"PathOnClient": "a.pdf", "VersionData": "AAAA",
+		"FirstPublishLocationId": records.ContactID, "PDF_SHA256__c": hex.EncodeToString(c.Document.SHA256[:])}); err != nil {
+		t.Fatal(err)
+	}
+	var refused *ports.CRMRefusal
+	if _, err := b.Complete(t.Context(), c); !errors.As(err, &refused) || refused.Code != "OTHER_AGREEMENT" {
+		t.Errorf("Complete = %v, want a refusal", err)
 	}
 }

@@ -62,7 +62,7 @@ func complain(t *testing.T, err error, more ...string) {
 }
 
 // until repeats a call as its caller does after an outcome that is unknown.
-func until[T any](t *testing.T, f func(context.Context) (T, error)) T {
+func until[T any](t *testing.T, on salesforcetest.Fault, f func(context.Context) (T, error)) T {
 	t.Helper()
 	for range 12 {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -72,6 +72,10 @@ func until[T any](t *testing.T, f func(context.Context) (T, error)) T {
 			return result
 		}
 		complain(t, err)
+		var refused *ports.CRMRefusal
+		if errors.As(err, &refused) != (on.Kind == salesforcetest.FaultValidation) {
+			t.Errorf("%+v: %v; only a rule of the organisation is a refusal", on, err)
+		}
 	}
 	t.Error("the call never succeeds")
 	var none T
@@ -114,14 +118,14 @@ func oneSetUnder(t *testing.T, b *bench, on salesforcetest.Fault) {
 	t.Helper()
 	open := func(ctx context.Context) (checkout.Records, error) { return b.Open(ctx, enrolment()) }
 	b.sim.Arm(on)
-	records := until(t, open)
+	records := until(t, on, open)
 	complete := func(ctx context.Context) (ports.Completed, error) { return b.Complete(ctx, completion(records)) }
 	b.sim.Arm(on)
-	first := until(t, complete)
+	first := until(t, on, complete)
 	b.sim.Disarm()
 	b.wantOneSet(t, on)
 	written := len(b.sim.Journal())
-	if again, reopened := until(t, complete), until(t, open); again != first || reopened != records {
+	if again, reopened := until(t, on, complete), until(t, on, open); again != first || reopened != records {
 		t.Errorf("%+v: again %+v and %+v, want %+v and %+v", on, reopened, again, records, first)
 	}
 	if now := len(b.sim.Journal()); now != written {
