@@ -31,10 +31,11 @@ type Workload struct {
 	Enrolments Enrolments
 }
 
-// New configures the store, which --store names, and returns a workload without enrolments.
-func New(t *testing.T, b proc.Binary, store string) *Workload {
+// New configures the store, which --store names, and returns a workload without enrolments. The deliveries to its
+// receiver pass through the handlers that each of between makes.
+func New(t *testing.T, b proc.Binary, store string, between ...func(http.Handler) http.Handler) *Workload {
 	t.Helper()
-	r := &Workload{Binary: b, Rand: NewRand(t), Store: store, Receiver: sandbox.NewReceiver(t)}
+	r := &Workload{Binary: b, Rand: NewRand(t), Store: store, Receiver: sandbox.NewReceiver(t, between...)}
 	r.Verdicts = &Verdicts{rng: rand.New(rand.NewPCG(r.Rand.Uint64(), 0)),
 		accepted: make(map[string]int), refused: make(map[string]int)}
 	r.Receiver.AnswerWith(r.Verdicts.answer)

@@ -1,0 +1,279 @@
+// Package points_test ends or stops a process of the program at every point of a payer's way where something is on its way
+// between it and the outside, and looks whether anything was done twice or lost.
+package points_test
+
+import (
+	"cmp"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+// manner is what happens at a point, and after it.
+type manner struct {
+	name  string
+	stops bool // the process is stopped while another takes its place, and then goes on; else it is killed and started again
+	alone bool // nobody asks for anything until the other process has caught up; else everybody repeats what had no answer
+}
+
+var (
+	killed       = manner{name: "killed"}
+	killedAlone  = manner{name: "killed, nobody repeats", alone: true}
+	stopped      = manner{name: "stopped", stops: true}
+	stoppedAlone = manner{name: "stopped, nobody repeats", stops: true, alone: true}
+)
+
+// suite is the program over one kind of store, and what the runs of it met.
+type suite struct {
+	proc.Binary
+	store func(*testing.T) string // a new store
+
+	lost, conflicts atomic.Int64 // commits whose answer was lost, and creates that found a billing request
+}
+
+// atOnce is how many runs there are at a time. They mostly wait for leases to end.
+const atOnce = 8
+
+// TestNoPointOfThePayersWayDoublesOrLosesAnything takes a sample of the points, which a seed chooses, and a kill at each
+// call of GoCardless; or every point in every manner where PROVIDER_CHECKOUT_TEST_FULL is set:
+//
+//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -timeout 1h -v ./cmd/provider-checkout/points
+func TestNoPointOfThePayersWayDoublesOrLosesAnything(t *testing.T) {
+	b := proc.Build(t)
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		s := &suite{Binary: b, store: func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "records.db") }}
+		s.run(t, map[manner]int{killed: 3, killedAlone: 7})
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		server := postgrestest.New(t)
+		s := &suite{Binary: b, store: func(t *testing.T) string { return server.URL(t) }}
+		s.run(t, map[manner]int{killed: 5, killedAlone: 15, stopped: 7, stoppedAlone: 17})
+	})
+}
+
+// run has each manner happen at every nth point, as sample says, and at all points of a full run.
+func (s *suite) run(t *testing.T, sample map[manner]int) {
+	all, rng := s.points(t), workload.NewRand(t)
+	var group sync.WaitGroup
+	running := make(chan struct{}, atOnce)
+	began, runs := time.Now(), 0
+	for m, nth := range sample { // in any order
+		from := rng.IntN(nth)
+		for i, at := range all {
+			if i%nth != from && !(m == killed && at.atGoCardless()) && os.Getenv("PROVIDER_CHECKOUT_TEST_FULL") == "" {
+				continue
+			}
+			running <- struct{}{}
+			runs++
+			group.Go(func() {
+				defer func() { <-running }()
+				t.Run(m.name+" at "+at.String(), func(t *testing.T) { s.strike(t, m, at) })
+			})
+		}
+	}
+	group.Wait()
+	t.Logf("%d runs at %d points in %v; %d commits had an answer that was lost, %d creates found the billing request of an earlier one",
+		runs, len(all), time.Since(began).Round(time.Second), s.lost.Load(), s.conflicts.Load())
+	if s.lost.Load() == 0 || s.conflicts.Load() == 0 {
+		t.Error("void: no answer was lost after a commit, or after a billing request was made")
+	}
+}
+
+// points returns every point of the way, in order: an undisturbed walk shows them. Two walks must show the same.
+func (s *suite) points(t *testing.T) (all []point) {
+	t.Helper()
+	var latest []exchange
+	for range attempts {
+		w := newWorld(t, s.Binary, s.store(t), point{})
+		p := newPayer(w)
+		process := w.begin(t)
+		p.walk(t)
+		w.delivered(t)
+		process.Stop(t, syscall.SIGTERM)
+		p.check(t)
+		was := latest
+		latest = w.gate.exchanges()
+		if !slices.Equal(sorted(was), sorted(latest)) {
+			continue
+		}
+		for _, e := range latest {
+			all = append(all, point{e, before}, point{e, after})
+		}
+		t.Logf("%d points; no point is %s", len(all), strings.Join(w.gate.background(), " | "))
+		for _, e := range latest {
+			t.Log(e)
+		}
+		return all
+	}
+	t.Fatalf("void: no two of %d walks had the same points", attempts)
+	return nil
+}
+
+func sorted(all []exchange) []exchange {
+	return slices.SortedFunc(slices.Values(all), func(a, b exchange) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// attempts is how often something is tried that the machine's load may prevent.
+const attempts = 4
+
+// strike has m happen at a point. The process may have passed it in another order than in the walk that showed it; then
+// there is another walk.
+func (s *suite) strike(t *testing.T, m manner, at point) {
+	for range attempts {
+		w := newWorld(t, s.Binary, s.store(t), at)
+		p := newPayer(w)
+		if w.suffer(t, p, m) {
+			s.lost.Add(int64(p.check(t)))
+			s.conflicts.Add(int64(w.bank.Statistics().Answers["POST /billing_requests 409"]))
+			return
+		}
+	}
+	t.Errorf("void: none of %d walks had this point", attempts)
+}
+
+// begin starts the process that is to be struck, and learns what it does by itself.
+func (w *world) begin(t *testing.T) *proc.Process {
+	t.Helper()
+	w.gate.learn()
+	process := w.start(t, w.struck)
+	w.gate.quiet(t, nil)
+	w.gate.enter("")
+	return process
+}
+
+// suffer walks the way until the gate strikes, and then to the end. It reports whether the gate has struck.
+func (w *world) suffer(t *testing.T, p *payer, m manner) bool {
+	t.Helper()
+	first := w.begin(t)
+	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free)
+	w.gate.arm(func() bool {
+		if !m.stops {
+			first.Kill(t)
+			close(w.gate.struck)
+			return false
+		}
+		first.Suspend(t)
+		close(w.gate.struck)
+		<-release
+		return true
+	})
+	under := p.walk(t)
+	if !w.gate.hasStruck() {
+		first.Stop(t, syscall.SIGTERM)
+		return false
+	}
+	if !m.stops {
+		p.noteLate(t, under)
+	}
+	second := w.start(t, w.Store)
+	if m.alone {
+		p.awaitBackground(t)
+	}
+	p.finish(t)
+	w.delivered(t)
+	if m.stops {
+		if w.gate.target.side == after { // the answer is there when the process goes on
+			free()
+		}
+		first.Resume(t)
+		free()
+		p.noteLate(t, under)
+		w.gate.quiet(t, nil)
+		w.delivered(t)
+		first.Stop(t, syscall.SIGTERM)
+	}
+	second.Stop(t, syscall.SIGTERM)
+	return true
+}
+
+// noteLate notes the answer to the request that was under way, if there was one and it got one.
+func (p *payer) noteLate(t *testing.T, under late) {
+	t.Helper()
+	if under == nil {
+		return
+	}
+	got := <-under
+	if err := got.settle(); err != nil && !again(err) {
+		t.Error(err)
+	}
+}
+
+// awaitBackground waits until the process has caught up with what the one before it left.
+func (p *payer) awaitBackground(t *testing.T) {
+	t.Helper()
+	if p.done {
+		p.take(t, step{"poll", p.poll}, func(answer late) (sent, bool) { return <-answer, true })
+	}
+	p.delivered(t)
+}
+
+// check checks what is on record and at GoCardless. It returns how many commits had an answer that was lost.
+func (p *payer) check(t *testing.T) (lost int) {
+	t.Helper()
+	for _, page := range p.pages {
+		if _, err := p.bank.Complete(page, gocardlesstest.Payer{}); err == nil {
+			t.Errorf("a payer could finish once more at %s", page)
+		}
+	}
+	id := "checkout_id=" + p.enrolment.Created.String("checkout.checkout_id")
+	stats := p.bank.Statistics()
+	if all, own := stats.BillingRequests, stats.RequestsByMetadata[id]; all != 1 || own != 1 {
+		t.Errorf("there are %d billing requests, %d of them the checkout's, want one", all, own)
+	}
+	if all, own := stats.Mandates, stats.MandatesByMetadata[id]; all != 1 || own != 1 {
+		t.Errorf("there are %d mandates, %d of them the checkout's, want one", all, own)
+	}
+	if stats.WithoutKey != 0 {
+		t.Errorf("%d calls came without an idempotency key", stats.WithoutKey)
+	}
+	request := p.onlyRequest(t)
+	for _, r := range workload.ReadRecords(t, p.Run(t, "export", "--store", p.Store)) {
+		for _, dda := range r.Related["dda"] {
+			if got, want := dda.Text("billing_request_id"), request.Text("id"); got != want {
+				t.Errorf("the billing request on record is %s, want %s", got, want)
+			}
+			if got, want := dda.Text("mandate_id"), request.Text("links.mandate_request_mandate"); got != want {
+				t.Errorf("the mandate on record is %s, want %s", got, want)
+			}
+		}
+	}
+	return p.Check(t)
+}
+
+// onlyRequest returns the only billing request, as GoCardless' API has it.
+func (p *payer) onlyRequest(t *testing.T) demo.Object {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.api+"/billing_requests", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("GoCardless-Version", "2015-07-06")
+	r, err := workload.Send(p.browser, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _ := r.At("billing_requests").([]any)
+	if len(list) != 1 {
+		t.Fatalf("GoCardless lists %d %s, want one billing request", r.Status, r.Body)
+	}
+	only, _ := list[0].(map[string]any)
+	return only
+}
