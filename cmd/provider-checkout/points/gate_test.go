@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -44,24 +45,28 @@ func (p point) String() string { return p.exchange.String() + ", " + string(p.si
 
 func (p point) atGoCardless() bool { return strings.HasPrefix(p.what, "GoCardless: ") }
 
+// configuration is what the process reads when it needs it first, and later at times of its own.
+var configuration = regexp.MustCompile(`FROM (api_keys|providers|courses)\b`)
+
 // gate is where everything passes that the process sends or is sent, and their answers. It strikes at one point.
 type gate struct {
 	struck chan struct{} // closed once it has struck
 
-	mu       sync.Mutex
-	step     string          // where the payer is; what passes without a step is no point
-	learning bool            // what passes now is background work
-	aside    map[string]bool // background work, which has its own times and is no point
-	count    map[exchange]int
-	seen     []exchange
-	open     int       // exchanges under way
-	moved    time.Time // when one began or ended
-	target   point
-	strike   func() (goesOn bool)
+	mu      sync.Mutex
+	step    string          // where the payer is; what passes without a step is no point
+	aside   map[string]bool // what the process does at times of its own, which is no point
+	unasked map[string]bool // what has passed without a step
+	count   map[exchange]int
+	seen    []exchange
+	open    int       // exchanges under way
+	moved   time.Time // when one began or ended
+	target  point
+	strike  func() (goesOn bool)
 }
 
-func newGate(target point) *gate {
-	return &gate{struck: make(chan struct{}), target: target, aside: make(map[string]bool), count: make(map[exchange]int)}
+func newGate(target point, aside map[string]bool) *gate {
+	return &gate{struck: make(chan struct{}), target: target, aside: maps.Clone(aside), unasked: make(map[string]bool),
+		count: make(map[exchange]int)}
 }
 
 // arm says what happens at the target: strike reports whether the message goes on then, or is lost.
@@ -71,18 +76,11 @@ func (g *gate) arm(strike func() (goesOn bool)) {
 	g.strike = strike
 }
 
-// learn takes everything that passes until the first step for background work.
-func (g *gate) learn() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.learning, g.moved = true, time.Now()
-}
-
 // enter says that the payer is at a step, or at none.
 func (g *gate) enter(step string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.step, g.learning, g.moved = step, false, time.Now()
+	g.step, g.moved = step, time.Now()
 }
 
 // cross has an exchange pass. carry takes it to the other side, where it takes effect, and comes back with the answer.
@@ -104,10 +102,11 @@ func (g *gate) cross(what string, carry func()) bool {
 func (g *gate) begin(what string) (at exchange, tracked bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.learning {
-		g.aside[what] = true
-	} else if g.aside[what] {
+	if g.aside[what] {
 		return at, false
+	}
+	if configuration.MatchString(what) {
+		g.aside[what] = true
 	}
 	g.open++
 	g.moved = time.Now()
@@ -116,6 +115,8 @@ func (g *gate) begin(what string) (at exchange, tracked bool) {
 		g.count[at]++
 		at.n = g.count[at]
 		g.seen = append(g.seen, at)
+	} else {
+		g.unasked[what] = true
 	}
 	return at, true
 }
@@ -156,11 +157,11 @@ func (g *gate) exchanges() []exchange {
 	return slices.Clone(g.seen)
 }
 
-// background returns what is no point because the process does it at times of its own.
-func (g *gate) background() []string {
+// background returns what has passed without a step.
+func (g *gate) background() map[string]bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Sorted(maps.Keys(g.aside))
+	return maps.Clone(g.unasked)
 }
 
 // calm is how long nothing passes before the process is taken to have finished what it was doing.

@@ -22,12 +22,14 @@ type payer struct {
 	enrolment *workload.Enrolment
 	backend   *workload.Client
 	browser   *http.Client
+	tries     int      // the payer needs; the mandates of all but the last are cancelled
 	pages     []string // at GoCardless, to which the browser was led; the latest is the one that is open
-	done      bool     // the payer has finished there
+	done      int      // tries that the payer has finished there
+	dead      int      // tries whose mandate was cancelled
 }
 
-func newPayer(w *world) *payer {
-	p := &payer{world: w, enrolment: w.Enrolments.Begin(), backend: workload.NewClient(w.front.URL, w.Keys)}
+func newPayer(w *world, tries int) *payer {
+	p := &payer{world: w, tries: tries, enrolment: w.Enrolments.Begin(), backend: workload.NewClient(w.front.URL, w.Keys)}
 	p.browser = &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	p.backend.HTTP.Transport = p.browser.Transport
@@ -43,13 +45,29 @@ type step struct {
 
 // way is the whole of a payer's way.
 func (p *payer) way() []step {
-	return []step{{"create", p.create}, {"begin", p.begin}, {"notify", p.complete}, {"poll", p.poll}, {"return", p.comeBack},
-		{"confirm", p.confirm}}
+	way := []step{{"create", p.create}}
+	for try := 1; try <= p.tries; try++ {
+		suffix := ""
+		if try > 1 {
+			suffix = fmt.Sprint(" try ", try)
+		}
+		if try > 1 {
+			way = append(way, step{"cancel", here(func() error { return p.cancel(try - 1) })}, step{"poll before" + suffix, p.poll})
+		}
+		way = append(way, step{"begin" + suffix, p.begin}, step{"notify" + suffix, here(func() error { return p.complete(try) })},
+			step{"poll" + suffix, p.poll}, step{"return" + suffix, p.comeBack})
+	}
+	return append(way, step{"confirm", p.confirm})
+}
+
+// here returns the sending of a step that sends the process nothing.
+func here(happens func() error) func(context.Context) (func() error, error) {
+	return func(context.Context) (func() error, error) { return happens, nil }
 }
 
 var (
 	errBusy   = errors.New("the service is busy")
-	errNotYet = errors.New("the setup is not complete yet")
+	errNotYet = errors.New("the service has not seen yet what is so at GoCardless")
 )
 
 // again reports whether a step is to be taken again after this error.
@@ -81,33 +99,49 @@ func (p *payer) begin(ctx context.Context) (func() error, error) {
 			return fmt.Errorf("begin answers %d to %q: %s", r.Status, page, r.Body)
 		case strings.HasPrefix(page, p.api):
 			p.pages = append(p.pages, page)
-		case !p.done:
-			return fmt.Errorf("begin leads to %q before the payer was at GoCardless", page)
+		case p.done == p.dead:
+			return fmt.Errorf("begin leads to %q, though there is no mandate that lives", page)
 		}
 		return nil
 	}), err
 }
 
-// complete has the payer finish at GoCardless, which notifies the service.
-func (p *payer) complete(context.Context) (func() error, error) {
-	return func() error {
-		if p.done {
-			return nil
-		}
-		p.bank.SetWebhook(p.front.URL+gocardless.WebhookPath, secret)
-		_, err := p.bank.Complete(p.pages[len(p.pages)-1], gocardlesstest.Payer{})
-		p.done = err == nil
-		return err
-	}, nil
+// complete has the payer finish a try at GoCardless, which notifies the service.
+func (p *payer) complete(try int) error {
+	if p.done >= try {
+		return nil
+	}
+	p.bank.SetWebhook(p.front.URL+gocardless.WebhookPath, secret)
+	_, err := p.bank.Complete(p.pages[len(p.pages)-1], gocardlesstest.Payer{})
+	if err == nil {
+		p.done = try
+	}
+	return err
 }
 
+// cancel has the payer's bank cancel the mandate of a try, which GoCardless notifies too.
+func (p *payer) cancel(try int) error {
+	if p.dead >= try {
+		return nil
+	}
+	request, err := p.latestRequest()
+	if err == nil {
+		err = p.bank.MoveMandate(request.Text("id"), "cancelled", "DISHONOUR-AG01")
+	}
+	if err == nil {
+		p.dead = try
+	}
+	return err
+}
+
+// poll asks for the checkout, which must say what is so.
 func (p *payer) poll(ctx context.Context) (func() error, error) {
 	r, err := p.backend.Call(ctx, p.enrolment.Provider, http.MethodGet, p.enrolment.Created.CheckoutPath(), "")
 	return unlessBusy(r, func() error {
 		switch {
 		case r.Status != http.StatusOK:
 			return fmt.Errorf("poll answers %d %s", r.Status, r.Body)
-		case r.At("direct_debit.setup_complete") != true:
+		case r.At("direct_debit.setup_complete") != (p.done > p.dead):
 			return errNotYet
 		}
 		return nil

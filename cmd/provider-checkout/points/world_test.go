@@ -38,11 +38,12 @@ type world struct {
 	ops    string // URL at which the latest process answers its operator
 }
 
-// newWorld returns a world around a store, whose gate strikes at a point.
-func newWorld(t *testing.T, b proc.Binary, store string, target point) *world {
+// newWorld returns a world around a new store, whose gate strikes at a point.
+func (s *suite) newWorld(t *testing.T, target point) *world {
 	t.Helper()
-	w := &world{gate: newGate(target), struck: store}
-	w.Workload = workload.New(t, b, store, func(next http.Handler) http.Handler {
+	store := s.store(t)
+	w := &world{gate: newGate(target, s.aside), struck: store}
+	w.Workload = workload.New(t, s.Binary, store, func(next http.Handler) http.Handler {
 		return w.gate.around(func(r *http.Request) string { return "event: " + r.URL.Path }, next)
 	})
 	w.Verdicts.AcceptAll = true
