@@ -62,6 +62,7 @@ type gate struct {
 	moved   time.Time // when one began or ended
 	target  point
 	strike  func() (goesOn bool)
+	held    <-chan struct{} // closed when what is held at the target goes on
 }
 
 func newGate(target point, aside map[string]bool) *gate {
@@ -69,11 +70,12 @@ func newGate(target point, aside map[string]bool) *gate {
 		count: make(map[exchange]int)}
 }
 
-// arm says what happens at the target: strike reports whether the message goes on then, or is lost.
-func (g *gate) arm(strike func() (goesOn bool)) {
+// arm says what happens at the target: strike reports whether the message goes on, which it does once held is closed, or
+// is lost.
+func (g *gate) arm(strike func() (goesOn bool), held <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.strike = strike
+	g.strike, g.held = strike, held
 }
 
 // enter says that the payer is at a step, or at none.
@@ -131,14 +133,18 @@ func (g *gate) end() {
 // pass strikes if this is the target.
 func (g *gate) pass(at point) (goesOn bool) {
 	g.mu.Lock()
-	strike := g.strike
+	strike, held := g.strike, g.held
 	if at != g.target || strike == nil {
 		g.mu.Unlock()
 		return true
 	}
 	g.strike, g.step = nil, ""
 	g.mu.Unlock()
-	return strike()
+	if !strike() {
+		return false
+	}
+	<-held
+	return true
 }
 
 func (g *gate) hasStruck() bool {

@@ -185,47 +185,58 @@ func (w *world) begin(t *testing.T) *proc.Process {
 func (w *world) suffer(t *testing.T, p *payer, m manner) bool {
 	t.Helper()
 	first := w.begin(t)
-	release := make(chan struct{})
-	free := sync.OnceFunc(func() { close(release) })
-	t.Cleanup(free)
-	w.gate.arm(func() bool {
-		if !m.stops {
-			first.Kill(t)
-			close(w.gate.struck)
-			return false
-		}
-		first.Suspend(t)
-		close(w.gate.struck)
-		<-release
-		return true
-	})
+	release := w.aim(t, first, m)
 	under := p.walk(t)
 	if !w.gate.hasStruck() {
 		first.Stop(t, syscall.SIGTERM)
 		return false
 	}
-	if !m.stops {
+	halfway, goOn := "", func() {
+		if w.gate.target.side == after { // the answer is there when the process goes on
+			release()
+		}
+		first.Resume(t)
+		release()
+		p.noteLate(t, under)
+		w.gate.quiet(t, nil)
+	}
+	if m.stops {
+		halfway = p.takenBack(w.gate.target.step)
+	} else {
 		p.noteLate(t, under)
 	}
 	second := w.start(t, w.Store)
 	if m.alone {
 		p.awaitBackground(t)
 	}
-	p.finish(t)
+	p.finish(t, halfway, goOn)
 	w.delivered(t)
-	if m.stops {
-		if w.gate.target.side == after { // the answer is there when the process goes on
-			free()
-		}
-		first.Resume(t)
-		free()
-		p.noteLate(t, under)
-		w.gate.quiet(t, nil)
+	if m.stops && halfway == "" {
+		goOn()
 		w.delivered(t)
+	}
+	if m.stops {
 		first.Stop(t, syscall.SIGTERM)
 	}
 	second.Stop(t, syscall.SIGTERM)
 	return true
+}
+
+// aim has the gate strike a process. The message that a stopped process sent or is sent goes on once it is released.
+func (w *world) aim(t *testing.T, process *proc.Process, m manner) (release func()) {
+	held := make(chan struct{})
+	release = sync.OnceFunc(func() { close(held) })
+	t.Cleanup(release) // before the servers are closed, which wait for it
+	w.gate.arm(func() (goesOn bool) {
+		defer close(w.gate.struck)
+		if m.stops {
+			process.Suspend(t)
+		} else {
+			process.Kill(t)
+		}
+		return m.stops
+	}, held)
+	return release
 }
 
 // noteLate notes the answer to the request that was under way, if there was one and it got one.
@@ -238,6 +249,18 @@ func (p *payer) noteLate(t *testing.T, under late) {
 	if err := got.settle(); err != nil && !again(err) {
 		t.Error(err)
 	}
+}
+
+// takenBack returns the step after the first one's mandate has ended, if that is yet to come at a step: what a stopped
+// process knows has then been true, and is no more.
+func (p *payer) takenBack(from string) string {
+	way := p.way()
+	here := slices.IndexFunc(way, func(s step) bool { return s.name == from })
+	end := slices.IndexFunc(way, func(s step) bool { return s.name == cancelled })
+	if end < here {
+		return ""
+	}
+	return way[end+2].name
 }
 
 // awaitBackground waits until the process has caught up with what the one before it left.
