@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,11 +98,13 @@ func (p *payer) begin(ctx context.Context) (func() error, error) {
 	r, err := p.browse(ctx, http.MethodPost, p.front.URL+sandbox.SetupPagePath, form)
 	return unlessBusy(r, func() error {
 		page := r.Header.Get("Location")
-		if r.Status != http.StatusSeeOther {
+		switch {
+		case r.Status != http.StatusSeeOther:
 			return fmt.Errorf("begin answers %d to %q: %s", r.Status, page, r.Body)
-		}
-		if strings.HasPrefix(page, p.api) {
+		case strings.HasPrefix(page, p.api):
 			p.pages = append(p.pages, page)
+		case p.done == p.dead: // the store was busy, and what it had before said that there is a mandate
+			return errNotYet
 		}
 		return nil
 	}), err
@@ -112,13 +115,13 @@ func (p *payer) complete(try int) error {
 	if p.done >= try {
 		return nil
 	}
-	if len(p.pages) < try {
-		return errors.New("begin has led to no page of GoCardless")
-	}
 	p.bank.SetWebhook(p.front.URL+gocardless.WebhookPath, secret)
-	_, err := p.bank.Complete(p.pages[len(p.pages)-1], gocardlesstest.Payer{})
-	if err == nil {
-		p.done = try
+	err := errors.New("begin has led to no page of GoCardless")
+	for _, page := range slices.Backward(p.pages) {
+		if _, err = p.bank.Complete(page, gocardlesstest.Payer{}); err == nil {
+			p.done = try
+			break
+		}
 	}
 	return err
 }

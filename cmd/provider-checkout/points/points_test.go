@@ -251,8 +251,8 @@ func (p *payer) noteLate(t *testing.T, under late) {
 	}
 }
 
-// takenBack returns the step after the first one's mandate has ended, if that is yet to come at a step: what a stopped
-// process knows has then been true, and is no more.
+// takenBack returns the step in which the payer finishes the second try, if the end of the first one's mandate is yet to
+// come at a step: what a stopped process knows has then been true, and is no more.
 func (p *payer) takenBack(from string) string {
 	way := p.way()
 	here := slices.IndexFunc(way, func(s step) bool { return s.name == from })
@@ -260,7 +260,8 @@ func (p *payer) takenBack(from string) string {
 	if end < here {
 		return ""
 	}
-	return way[end+2].name
+	notify := slices.IndexFunc(way[end:], func(s step) bool { return strings.HasPrefix(s.name, "notify") })
+	return way[end+notify].name
 }
 
 // awaitBackground waits until the process has caught up with what the one before it left.
