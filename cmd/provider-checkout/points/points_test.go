@@ -3,7 +3,6 @@
 package points_test
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -120,38 +119,36 @@ func (s *suite) learn(t *testing.T) {
 	t.Logf("no point is %s", strings.Join(slices.Sorted(maps.Keys(s.aside)), " | "))
 }
 
-// points returns every point of the way, in order: an undisturbed walk shows them. Two walks must show the same.
+// points returns every point of the way, in order: those that two undisturbed walks show. What only one of them shows came
+// by chance: a poll that was a little early, or a connection that was new.
 func (s *suite) points(t *testing.T) (all []point) {
 	t.Helper()
-	var latest []exchange
-	for range attempts {
-		w := s.newWorld(t, point{})
-		p := newPayer(w, s.tries)
-		process := w.begin(t)
-		p.walk(t)
-		w.delivered(t)
-		process.Stop(t, syscall.SIGTERM)
-		p.check(t)
-		was := latest
-		latest = w.gate.exchanges()
-		if !slices.Equal(sorted(was), sorted(latest)) {
-			continue
-		}
-		for _, e := range latest {
+	first, second := s.exchanges(t), s.exchanges(t)
+	for _, e := range first {
+		if slices.Contains(second, e) {
 			all = append(all, point{e, before}, point{e, after})
-		}
-		t.Logf("%d points", len(all))
-		for _, e := range latest {
 			t.Log(e)
+		} else {
+			t.Log("not again: ", e)
 		}
-		return all
 	}
-	t.Fatalf("void: no two of %d walks had the same points", attempts)
-	return nil
+	if longest := 2 * max(len(first), len(second)); longest == 0 || len(all) < longest*9/10 {
+		t.Fatalf("void: of %d points only %d were met twice", longest, len(all))
+	}
+	return all
 }
 
-func sorted(all []exchange) []exchange {
-	return slices.SortedFunc(slices.Values(all), func(a, b exchange) int { return cmp.Compare(a.String(), b.String()) })
+// exchanges returns what passes in an undisturbed walk.
+func (s *suite) exchanges(t *testing.T) []exchange {
+	t.Helper()
+	w := s.newWorld(t, point{})
+	p := newPayer(w, s.tries)
+	process := w.begin(t)
+	p.walk(t)
+	w.delivered(t)
+	process.Stop(t, syscall.SIGTERM)
+	p.check(t)
+	return w.gate.exchanges()
 }
 
 // attempts is how often something is tried that the machine's load may prevent.

@@ -100,13 +100,16 @@ func (w *wire) serve(conn net.Conn) {
 	r.answer()
 	for r.reply() {
 		said := r.request()
-		if len(said) == 0 { // a preparation, which has no effect, or an error
+		if len(said) == 0 || said[0] == ping { // which has no effect
 			r.answer()
 		} else if !w.gate.cross("PostgreSQL: "+brief(said), r.answer) {
 			return
 		}
 	}
 }
+
+// ping is what a pool says to find out whether a connection lives.
+const ping = "-- ping"
 
 // relay is the two ends of a connection that is relayed.
 type relay struct {
