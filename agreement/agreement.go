@@ -58,7 +58,7 @@ type Course struct {
 type DirectDebit struct {
 	AuthorityID   string // dda_id
 	AccountHolder string
-	AccountTail   string // last two digits of the account's base number
+	AccountMask   AccountMask
 	AuthorisedAt  time.Time
 	Consent       Consent // to the direct debit terms
 }

@@ -45,7 +45,7 @@ func diploma() agreement.Agreement {
 		DirectDebit: agreement.DirectDebit{
 			AuthorityID:   "dda-9",
 			AccountHolder: "M NGATA",
-			AccountTail:   "23",
+			AccountMask:   "12-3140-•••••23-50",
 			AuthorisedAt:  time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
 			Consent: agreement.Consent{At: time.Date(2027, time.January, 15, 2, 59, 0, 0, time.UTC), From: "203.0.113.7",
 				Terms: agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute", Lender: terms().Lender}.Name(), NoticeDays: 2},

@@ -39,8 +39,8 @@ func (a Agreement) Check() error {
 }
 
 // Figures returns what every rendering of the agreement shows, in this order and with other text in between: its
-// number, each charge with its number, date and amount, the total, and in the wording of Version the consent with its
-// time in zone and the terms that were consented to.
+// number, each charge with its number, date and amount, the total, and in the wording of Version the account, the consent
+// with its time in zone and the terms that were consented to.
 func (a Agreement) Figures(zone *time.Location) []string {
 	figures := []string{a.Number}
 	for i, c := range a.Schedule {
@@ -54,6 +54,7 @@ func (a Agreement) Figures(zone *time.Location) []string {
 	if a.Version != Version {
 		return figures
 	}
+	figures = append(figures, a.DirectDebit.AccountMask.Words())
 	for _, r := range slices.Concat(a.consent(zone), a.debitTerms().Rows()) {
 		figures = append(figures, r.Value)
 	}

@@ -65,7 +65,7 @@ func TestFiguresAreInTheTextInTheirOrder(t *testing.T) {
 	a := diploma()
 	rest := plain(text(t, a))
 	figures := a.Figures(nzTime(t))
-	if want := 2 + 3*len(a.Schedule) + 1 + 5; len(figures) != want { // the consent, and the terms that it is to
+	if want := 2 + 3*len(a.Schedule) + 1 + 1 + 5; len(figures) != want { // the account, the consent, and the terms that it is to
 		t.Errorf("%d figures for %d charges, want %d", len(figures), len(a.Schedule), want)
 	}
 	for _, figure := range figures {
@@ -90,7 +90,7 @@ func TestFiguresOfAnOlderWording(t *testing.T) {
 		t.Errorf("figures of version %s\n%q, want\n%q", a.Version, got, want)
 	}
 	a.Version = agreement.Version
-	if spaced := a.Figures(nzTime(t)); spaced[2] != "Friday 9 April 2027" || spaced[5] != "Sunday 9 May 2027" || len(spaced) != len(want)+6 {
-		t.Errorf("figures of version %s: %q; want the dates on which payments are collected, and the consent", a.Version, spaced)
+	if spaced := a.Figures(nzTime(t)); spaced[2] != "Friday 9 April 2027" || spaced[5] != "Sunday 9 May 2027" || len(spaced) != len(want)+7 {
+		t.Errorf("figures of version %s: %q; want the dates on which payments are collected, the account and the consent", a.Version, spaced)
 	}
 }

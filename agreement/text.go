@@ -213,7 +213,7 @@ func (a Agreement) authority(zone *time.Location) Section {
 		},
 		Rows: append([]Row{
 			{"Account holder", a.DirectDebit.AccountHolder},
-			{"Account", "Ending in " + a.DirectDebit.AccountTail + " before the suffix"},
+			{"Account", a.DirectDebit.AccountMask.Words()},
 			{"Authority", a.DirectDebit.AuthorityID},
 			{"Authorised on", formatTime(a.DirectDebit.AuthorisedAt, zone)},
 		}, a.consent(zone)...),

@@ -138,6 +138,9 @@ func TestTextRows(t *testing.T) {
 			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
 			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on the setup page on Friday 15 January 2027, " +
 				"3:59:00 pm NZDT, from the network address 203.0.113.7, in words that are not quite those below: 2026-01-01/2/0123456789abcdef."},
+		{"the account of a payer who set it up under an earlier version",
+			func(a *agreement.Agreement) { a.DirectDebit.AccountMask = "23" },
+			"Direct debit authority", "Account", "ending in 23 before the suffix"},
 		{"no consent on record is not claimed",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
 			"Direct debit authority", "Consent", missing},

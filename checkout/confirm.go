@@ -167,5 +167,5 @@ func (c Confirm) Agreement(stored Checkout, with Agreed) agreement.Agreement {
 
 func (c Checkout) authority() agreement.DirectDebit {
 	return agreement.DirectDebit{AuthorityID: c.Records.DDAID, AccountHolder: c.Setup.AccountHolder,
-		AccountTail: c.Setup.AccountTail, AuthorisedAt: c.Setup.CompletedAt, Consent: c.Setup.Consent}
+		AccountMask: c.Setup.AccountMask, AuthorisedAt: c.Setup.CompletedAt, Consent: c.Setup.Consent}
 }

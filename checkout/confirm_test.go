@@ -26,7 +26,7 @@ func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 	c = c.Begun(1, "BR1", agreement.Consent{}).Next
 	c = c.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandatePendingSubmission, MandateID: "MD1", Authorisation: checkout.CustomerInProgress,
-		AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: noon}, noon).Next
+		AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: noon}, noon).Next
 	text := checkout.Some[string]
 	return c, checkout.Confirm{
 		RequestID: "req_2", CheckoutID: text(c.ID),
@@ -131,7 +131,7 @@ func TestAgreement(t *testing.T) {
 		Pricing:    money.Pricing{Price: 1250_00, Upfront: 250_00, Principal: 1000_00},
 		Plan:       plan,
 		Schedule:   money.Schedule(250_00, plan),
-		DirectDebit: agreement.DirectDebit{AuthorityID: stored.Records.DDAID, AccountHolder: "A NGATA", AccountTail: "89",
+		DirectDebit: agreement.DirectDebit{AuthorityID: stored.Records.DDAID, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: noon, Consent: stored.Setup.Consent},
 		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms:  with.Terms,
@@ -190,7 +190,7 @@ func TestATokenThatCannotBeDerivedMatchesNothing(t *testing.T) {
 func TestAnAgreementPreparedForAnotherAccountIsOutdated(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
-	stored.Setup.AccountTail = "11" // the payer set up another account meanwhile
+	stored.Setup.AccountMask = "12-3140-•••••11-00" // the payer set up another account meanwhile
 	if _, err := cmd.Decide(stored, latest, done); !errors.Is(err, checkout.ErrOutdated) {
 		t.Errorf("Decide = %v, want ErrOutdated", err)
 	}

@@ -167,7 +167,7 @@ func TestDecideConfirm(t *testing.T) {
 	notSetUp := func(s *checkout.Checkout, _ *checkout.Confirm) { s.Setup = checkout.Setup{} }
 	otherOrder := func(_ *checkout.Checkout, c *checkout.Confirm) { c.OrderID = other }
 	otherToken := func(_ *checkout.Checkout, c *checkout.Confirm) { c.Token = other }
-	otherAccount := func(s *checkout.Checkout, _ *checkout.Confirm) { s.Setup.AccountTail = "11" }
+	otherAccount := func(s *checkout.Checkout, _ *checkout.Confirm) { s.Setup.AccountMask = "12-3140-•••••11-00" }
 	repeat := checkout.ErrAlreadyConfirmed
 
 	for _, tt := range []struct {
@@ -307,7 +307,7 @@ func TestDecideSetup(t *testing.T) {
 	create := parseCreate(t, legacyBody)
 	opened := create.Open(intentOf(t, create), opening(t)).Next
 	done := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
-		MandateID: "MD1", Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: noon}
+		MandateID: "MD1", Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: noon}
 	without := func(change func(*checkout.Observation)) checkout.Observation { o := done; change(&o); return o }
 	begun := opened.Begun(1, "BR1", agreement.Consent{At: noon}).Next
 	for _, tt := range []struct {
@@ -325,7 +325,7 @@ func TestDecideSetup(t *testing.T) {
 			o.BillingRequest, o.Mandate = checkout.BillingReadyToFulfil, checkout.MandateNone
 		}), false, 2},
 		{"account holder not known", begun, without(func(o *checkout.Observation) { o.AccountHolder = "" }), false, 2},
-		{"account not known", begun, without(func(o *checkout.Observation) { o.AccountTail = "" }), false, 2},
+		{"account not known", begun, without(func(o *checkout.Observation) { o.AccountMask = "" }), false, 2},
 		{"time of completion not known", begun, without(func(o *checkout.Observation) { o.CompletedAt = time.Time{} }), false, 2},
 		{"the mandate died at once", begun, without(func(o *checkout.Observation) { o.Mandate = checkout.MandateFailed }), false, 2},
 		{"the billing request was cancelled", begun, checkout.Observation{BillingRequest: checkout.BillingCancelled}, false, 2},

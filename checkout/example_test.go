@@ -52,7 +52,7 @@ func ExampleConfirm_Decide() {
 		ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa", ProviderCode: "TUI", OrderID: "ORDER-1", Status: checkout.SetupRequired,
 		Setup: checkout.Setup{BillingRequestID: "BR1", Observation: checkout.Observation{
 			BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
-			AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: time.Date(2027, 1, 15, 3, 2, 1, 0, time.UTC)}},
+			AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: time.Date(2027, 1, 15, 3, 2, 1, 0, time.UTC)}},
 	}
 	cmd := checkout.Confirm{CheckoutID: checkout.Some(stored.ID), OrderID: checkout.Some("ORDER-1"), Token: checkout.Some("the latest"),
 		FirstPayment: checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1})}
@@ -60,7 +60,7 @@ func ExampleConfirm_Decide() {
 	fmt.Println("may be prepared:", cmd.Ready(stored, "the latest") == nil)
 
 	prepared := checkout.Prepared{Agreement: agreement.Agreement{Number: "PPA-2027-000000001A5", DirectDebit: agreement.DirectDebit{
-		AccountHolder: "A NGATA", AccountTail: "89", AuthorisedAt: stored.Setup.CompletedAt}}}
+		AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", AuthorisedAt: stored.Setup.CompletedAt}}}
 	change, err := cmd.Decide(stored, "the latest", prepared)
 	fmt.Println(change.Next.Status, len(change.Events), err)
 

@@ -10,7 +10,7 @@ import (
 func TestLastTrySaysWhatBecameOfIt(t *testing.T) {
 	const pending, fulfilled, cancelled = checkout.BillingPending, checkout.BillingFulfilled, checkout.BillingCancelled
 	set := observed(fulfilled, checkout.MandateSubmitted)
-	set.AccountHolder, set.AccountTail, set.CompletedAt = "A NGATA", "89", time.Unix(1, 0)
+	set.AccountHolder, set.AccountMask, set.CompletedAt = "A NGATA", "01-0902-•••••89-00", time.Unix(1, 0)
 	for _, tt := range []struct {
 		name        string
 		seen        checkout.Observation

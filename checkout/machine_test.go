@@ -32,7 +32,7 @@ func anyObservation(t *rapid.T) checkout.Observation {
 		Authorisation: checkout.CustomerInProgress,
 	}
 	if rapid.Bool().Draw(t, "account is known") {
-		o.AccountHolder, o.AccountTail, o.CompletedAt = rapid.SampledFrom([]string{"A NGATA", "B"}).Draw(t, "holder"), "89", noon
+		o.AccountHolder, o.AccountMask, o.CompletedAt = rapid.SampledFrom([]string{"A NGATA", "B"}).Draw(t, "holder"), "01-0902-•••••89-00", noon
 	}
 	return o
 }

@@ -98,7 +98,7 @@ type Observation struct {
 	MandateReason  string    // the processor's code for why it did, such as DISHONOUR-AC05; "" if it gave none
 	Authorisation  AuthorisationStatus
 	AccountHolder  string
-	AccountTail    string    // last two digits of the account's base number; the rest is not kept
+	AccountMask    agreement.AccountMask
 	CompletedAt    time.Time // when the payer completed the setup, UTC to the millisecond
 }
 
@@ -107,7 +107,7 @@ var notBegun = Observation{BillingRequest: BillingPending, Authorisation: Custom
 
 // hasAccount reports whether the processor said who gave the authority, over which account and when.
 func (o Observation) hasAccount() bool {
-	return o.AccountHolder != "" && o.AccountTail != "" && !o.CompletedAt.IsZero()
+	return o.AccountHolder != "" && o.AccountMask != "" && !o.CompletedAt.IsZero()
 }
 
 // complete reports whether there is a living mandate on a known account.
@@ -186,7 +186,7 @@ func (c Checkout) Observe(seen Observation, now time.Time) Change {
 		return Change{Next: c}
 	}
 	if known.hasAccount() {
-		seen.AccountHolder, seen.AccountTail, seen.CompletedAt = known.AccountHolder, known.AccountTail, known.CompletedAt
+		seen.AccountHolder, seen.AccountMask, seen.CompletedAt = known.AccountHolder, known.AccountMask, known.CompletedAt
 	}
 	if seen != known {
 		c.Setup.Observation = seen

@@ -56,7 +56,7 @@ func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 			t.Errorf("%s: complete %v, next try %d; want false, 2", m, dead.SetupComplete(), dead.NextTry())
 		}
 		again := dead.Begun(2, "BR2", agreement.Consent{}).Next
-		if again.Setup.AccountTail != "" || again.NextTry() != 2 || again.Setup.Mandate.Dead() {
+		if again.Setup.AccountMask != "" || again.NextTry() != 2 || again.Setup.Mandate.Dead() {
 			t.Errorf("%s: the second try starts with %+v", m, again.Setup)
 		}
 		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m), noon).Next.SetupComplete() {
@@ -71,7 +71,7 @@ func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 		t.Errorf("beginning a complete setup: %+v", got)
 	}
 	other := c.Setup.Observation
-	other.AccountHolder, other.AccountTail, other.CompletedAt = "B", "11", noon.Add(day)
+	other.AccountHolder, other.AccountMask, other.CompletedAt = "B", "12-3140-•••••11-00", noon.Add(day)
 	if got := c.Observe(other, noon.Add(day)).Next.Setup; got != c.Setup {
 		t.Errorf("completing a complete setup: %+v", got)
 	}

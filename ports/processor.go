@@ -24,7 +24,10 @@ type Processor interface {
 	// mandate that it led to. Before the payer is done the observation has BillingPending, MandateNone and
 	// CustomerInProgress; while the processor makes the mandate, one of the words for what comes between BillingPending
 	// and BillingFulfilled. Once it has BillingFulfilled, all fields but MandateSince and MandateReason must be set, or
-	// the setup does not count as complete; from then on only Authorisation and what is said of the mandate change.
+	// the setup does not count as complete. AccountMask is the account as the processor masks it, with
+	// agreement.HiddenDigit for what is hidden: at most 32 characters, and no digits but those of bank and branch, the last
+	// two of the base and the suffix; or, where bank and branch are hidden, the last four. From then on only Authorisation
+	// and what is said of the mandate change.
 	// Without MandateSince a mandate does not go back and a dead one stays dead; with it, the later status counts.
 	// Authorised comes when money may be collected. A billing request that the processor never made is an error.
 	//

@@ -234,7 +234,7 @@ func diploma(n int) agreement.Agreement {
 		Plan:     plan,
 		Schedule: money.Schedule(pricing.Upfront, plan),
 		DirectDebit: agreement.DirectDebit{
-			AuthorityID: "dda-9", AccountHolder: "M NGATA", AccountTail: "23",
+			AuthorityID: "dda-9", AccountHolder: "M NGATA", AccountMask: "12-3140-•••••23-50",
 			AuthorisedAt: time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
 		},
 		Terms: agreement.Terms{

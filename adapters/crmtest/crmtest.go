@@ -121,13 +121,13 @@ func (b Bench) completion(e ports.Enrolment, records checkout.Records) ports.Com
 			Provider: agreement.Party{Code: e.ProviderCode, Name: "Kōwhai Institute"},
 			Student:  agreement.Student(e.Student), Course: agreement.Course{Code: e.CourseCode, Name: e.Intent.CourseName},
 			Pricing: e.Intent.Pricing, Plan: e.Intent.Plan, Schedule: money.Schedule(e.Intent.Pricing.Upfront, e.Intent.Plan),
-			DirectDebit: agreement.DirectDebit{AuthorityID: records.DDAID, AccountHolder: "M O'BRIEN", AccountTail: "23", AuthorisedAt: at,
+			DirectDebit: agreement.DirectDebit{AuthorityID: records.DDAID, AccountHolder: "M O'BRIEN", AccountMask: "01-0902-•••••23-00", AuthorisedAt: at,
 				Consent: consent},
 			Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 17}}},
 		Document: &agreement.Document{ID: "document " + e.OrderID, SHA256: sha256.Sum256(pdf), Bytes: pdf},
 		Setup: checkout.Setup{Try: 1, BillingRequestID: "BRQ1", Consent: consent, Observation: checkout.Observation{
 			BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission, MandateID: "MD1",
-			Authorisation: checkout.CustomerInProgress, AccountHolder: "M O'BRIEN", AccountTail: "23", CompletedAt: at}},
+			Authorisation: checkout.CustomerInProgress, AccountHolder: "M O'BRIEN", AccountMask: "01-0902-•••••23-00", CompletedAt: at}},
 	}
 }
 

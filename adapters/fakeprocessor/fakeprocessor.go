@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -99,7 +100,7 @@ func identifier(text string) string {
 // completion is what a payer's form said, and when.
 type completion struct {
 	holder string
-	tail   string // of the account's base number
+	mask   agreement.AccountMask
 	at     time.Time
 }
 
@@ -139,7 +140,7 @@ func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.O
 		return setup.Observation, nil
 	}
 	if done == nil && !setup.CompletedAt.IsZero() {
-		done = &completion{setup.AccountHolder, setup.AccountTail, setup.CompletedAt}
+		done = &completion{setup.AccountHolder, setup.AccountMask, setup.CompletedAt}
 	}
 	if done == nil {
 		return checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}, nil
@@ -151,7 +152,7 @@ func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.O
 		MandateID:      "MD" + identifier(setup.BillingRequestID),
 		Authorisation:  authorisation,
 		AccountHolder:  done.holder,
-		AccountTail:    done.tail,
+		AccountMask:    done.mask,
 		CompletedAt:    done.at,
 	}, nil
 }

@@ -75,7 +75,7 @@ func TestObserve(t *testing.T) {
 	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
 	seen := func(m checkout.MandateStatus, a checkout.AuthorisationStatus) checkout.Observation {
 		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: m, Authorisation: a,
-			AccountHolder: "Ana Tau", AccountTail: "23", CompletedAt: at}
+			AccountHolder: "Ana Tau", AccountMask: "12-3140-•••••23-50", CompletedAt: at}
 	}
 	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	const progress = checkout.CustomerInProgress
@@ -117,7 +117,7 @@ func TestObserveBelievesTheRecordOfAnOlderVersion(t *testing.T) {
 	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
 	onRecord := func(mandate checkout.MandateStatus, holder string, completed time.Time) checkout.Observation {
 		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: mandate,
-			Authorisation: checkout.CustomerInProgress, AccountHolder: holder, AccountTail: "89", CompletedAt: completed}
+			Authorisation: checkout.CustomerInProgress, AccountHolder: holder, AccountMask: "89", CompletedAt: completed}
 	}
 	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	for _, tt := range []struct {
@@ -147,6 +147,22 @@ func TestObserveBelievesTheRecordOfAnOlderVersion(t *testing.T) {
 				t.Errorf("Observe = %+v, %v; want %+v", got, err, want)
 			}
 		})
+	}
+}
+
+// An earlier version kept the last two digits of the account of a completed setup.
+func TestObserveReadsACompletionOfAnEarlierVersion(t *testing.T) {
+	b := newBench(t)
+	if err := b.store.KeepSandboxRecord(t.Context(), "done/"+b.request.ID,
+		[]byte(`{"account_holder_name":"A NGATA","account_number_ending":"89","completed_at":"2027-01-20T20:59:59.123Z"}`)); err != nil {
+		t.Fatal(err)
+	}
+	got := b.observe()
+	want := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
+		MandateID: got.MandateID, Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountMask: "89",
+		CompletedAt: time.Date(2027, 1, 20, 20, 59, 59, 123_000_000, time.UTC)}
+	if got != want {
+		t.Errorf("Observe = %+v, want %+v", got, want)
 	}
 }
 

@@ -79,7 +79,7 @@ func read(values url.Values, provider string) (input, completion) {
 	if in.faulty() {
 		return in, completion{}
 	}
-	return in, completion{holder: holder, tail: account.Tail()}
+	return in, completion{holder: holder, mask: account.Mask()}
 }
 
 // checkHolder returns what is wrong with an account holder's name, or "".

@@ -233,8 +233,8 @@ func TestAccountNumberIsReadAsPeoplePasteItAndWrittenAsBanksDo(t *testing.T) {
 			t.Errorf("%s: the form came back with %q:\n%s", name, written, got)
 		}
 		form.Set("authority_confirmed", "yes")
-		if got := b.do(http.MethodPost, b.request.URL, form); got.Code != http.StatusSeeOther || b.observe().AccountTail != "23" {
-			t.Errorf("%s: %d, and the setup is %+v; want 303 and the account that ends in 23", name, got.Code, b.observe())
+		if got := b.do(http.MethodPost, b.request.URL, form); got.Code != http.StatusSeeOther || b.observe().AccountMask != "12-3140-•••••23-50" {
+			t.Errorf("%s: %d, and the setup is %+v; want 303 and its mask", name, got.Code, b.observe())
 		}
 	}
 }
@@ -251,7 +251,7 @@ func TestCompletedFormSetsUpTheMandate(t *testing.T) {
 	got := b.observe()
 	want := checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandatePendingSubmission, MandateID: got.MandateID, Authorisation: checkout.CustomerInProgress,
-		AccountHolder: "Māui", AccountTail: "23", CompletedAt: b.now}
+		AccountHolder: "Māui", AccountMask: "12-3140-•••••23-050", CompletedAt: b.now}
 	if got != want || got.MandateID == "" {
 		t.Errorf("setup = %+v, want %+v and the id of a mandate", got, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -29,16 +30,18 @@ func toStartWire(s ports.SetupStart) startWire {
 	return startWire{s.ProviderName, s.Description, s.FrameOrigins}
 }
 
+// doneWire is a completion. The mask is under the name of what earlier versions kept: the last two digits. They read it
+// while they run beside this one.
 type doneWire struct {
-	AccountHolder string    `json:"account_holder_name"`
-	AccountTail   string    `json:"account_number_ending"`
-	CompletedAt   time.Time `json:"completed_at"`
+	AccountHolder string                `json:"account_holder_name"`
+	AccountMask   agreement.AccountMask `json:"account_number_ending"`
+	CompletedAt   time.Time             `json:"completed_at"`
 }
 
-func toDoneWire(c completion) doneWire { return doneWire{c.holder, c.tail, c.at} }
+func toDoneWire(c completion) doneWire { return doneWire{c.holder, c.mask, c.at} }
 
 func (w doneWire) toDomain() completion {
-	return completion{w.AccountHolder, w.AccountTail, w.CompletedAt.UTC()}
+	return completion{w.AccountHolder, w.AccountMask, w.CompletedAt.UTC()}
 }
 
 func (p *Processor) keep(ctx context.Context, name string, v any) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -159,9 +160,23 @@ func TestObservationNamesHolderAccountAndTime(t *testing.T) {
 	}
 	got.CompletedAt, got.MandateSince = time.Time{}, time.Time{}
 	want := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
-		MandateID: got.MandateID, Authorisation: checkout.CustomerInProgress, AccountHolder: "M O'Brien", AccountTail: "8389"}
+		MandateID: got.MandateID, Authorisation: checkout.CustomerInProgress, AccountHolder: "M O'Brien", AccountMask: "••••8389"}
 	if got != want {
 		t.Errorf("Observe = %+v, want %+v", got, want)
+	}
+}
+
+// A fulfilled setup whose account is not known yet is not complete: no mask is made up for it.
+func TestObservationOfAnUnnamedAccountHasNoMask(t *testing.T) {
+	for ending, want := range map[string]agreement.AccountMask{`"8389"`: "••••8389", `""`: "", `null`: ""} {
+		p := newAnswered(t, answering{http.StatusOK, []byte(`{"billing_requests":{"id":"BRQ1","status":"fulfilled",
+			"mandate_request":{"scheme":"becs_nz"},"links":{"mandate_request_mandate":"MD1"},
+			"resources":{"customer_bank_account":{"account_holder_name":"A","account_number_ending":` + ending + `}}},
+			"mandates":{"id":"MD1","status":"active","scheme":"becs_nz"},"events":[]}`)})
+		got, err := p.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ1"}})
+		if err != nil || got.AccountMask != want {
+			t.Errorf("account_number_ending %s: %+v, %v; want the mask %q", ending, got, err, want)
+		}
 	}
 }
 

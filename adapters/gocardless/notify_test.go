@@ -244,7 +244,7 @@ func TestNotificationThatChangesNothingIsKeptAndIgnored(t *testing.T) {
 func TestNotificationStaysPendingWhileItsBillingRequestIsSettling(t *testing.T) {
 	settling := checkout.Setup{BillingRequestID: "BRQ1", Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilling}}
 	done := settling
-	done.BillingRequest, done.AccountHolder, done.AccountTail, done.CompletedAt = checkout.BillingFulfilled, "A", "89", time.Now()
+	done.BillingRequest, done.AccountHolder, done.AccountMask, done.CompletedAt = checkout.BillingFulfilled, "A", "••••8389", time.Now()
 	other := settling
 	other.BillingRequestID = "BRQ2" // the next try's
 	for _, tt := range []struct {

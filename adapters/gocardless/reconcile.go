@@ -20,7 +20,8 @@ import (
 const (
 	reconcileTask  = "gocardless events"
 	reconcileEvery = 20 * time.Second
-	reconcileLease = 2 * time.Minute
+	reconcileLease = 30 * time.Second // renewed while it goes on, and short because a process that was killed keeps its own
+	reconcileLimit = 2 * time.Minute
 	// overlap is how much of what was read before is read again: an event may be listed a little later than its time says.
 	overlap     = 2 * time.Minute
 	firstWindow = time.Hour // what the first reconciliation of a store reads
@@ -96,12 +97,38 @@ func (r *Receiver) Reconcile(ctx context.Context) (err error) {
 			err = errors.Join(err, fmt.Errorf("save the reconciliation: %w", saved))
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, reconcileLease-10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, reconcileLimit)
 	defer cancel()
+	defer r.renew(ctx, cancel, task)()
 	if err = r.readEvents(ctx, &task, now); err != nil {
 		err = fmt.Errorf("read the events: %w", err)
 	}
 	return errors.Join(err, r.sweep(ctx)) // what is on record needs no list
+}
+
+// renew extends the lease of a task until the returned function is called, and cancels the work if another process has it.
+func (r *Receiver) renew(ctx context.Context, cancel context.CancelFunc, task ports.Task) (stop func()) {
+	ctx, end := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(reconcileLease / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			err := r.Records.SaveTask(ctx, reconcileTask, task, r.now().Add(reconcileLease))
+			if errors.Is(err, ports.ErrNotFound) {
+				cancel()
+				return
+			}
+			r.report(ctx, err)
+		}
+	}()
+	return func() { end(); <-done }
 }
 
 // readEvents keeps every event since the task's cursor, and moves the cursor to now only when all are kept: the list is

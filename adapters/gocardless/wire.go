@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -67,11 +68,23 @@ type billingRequestWire struct {
 	Metadata       map[string]string             `json:"metadata"`
 	Links          linksWire                     `json:"links"`
 	Resources      struct {
-		Account struct {
-			Holder string `json:"account_holder_name"`
-			Ending string `json:"account_number_ending"`
-		} `json:"customer_bank_account"`
+		Account accountWire `json:"customer_bank_account"`
 	} `json:"resources"`
+}
+
+// accountWire is what GoCardless says of an account: of an account in NZD, the last four digits of its base number.
+type accountWire struct {
+	Holder string `json:"account_holder_name"`
+	Ending string `json:"account_number_ending"`
+}
+
+// mask returns the account as it is shown, such as ••••8389; "" where GoCardless does not name it. The hidden places
+// stand for everything before the ending, however long that is.
+func (w accountWire) mask() agreement.AccountMask {
+	if w.Ending == "" {
+		return ""
+	}
+	return agreement.AccountMask(strings.Repeat(agreement.HiddenDigit, 4) + w.Ending)
 }
 
 func (w billingRequestWire) check() error {
@@ -105,7 +118,7 @@ func (w billingRequestWire) observation() checkout.Observation {
 		seen.BillingRequest = checkout.BillingFulfilling
 	default:
 		seen.MandateID = w.mandate()
-		seen.AccountHolder, seen.AccountTail = w.Resources.Account.Holder, w.Resources.Account.Ending
+		seen.AccountHolder, seen.AccountMask = w.Resources.Account.Holder, w.Resources.Account.mask()
 	}
 	return seen
 }

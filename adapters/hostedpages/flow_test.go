@@ -74,7 +74,7 @@ func TestPayerSetsUpADirectDebit(t *testing.T) {
 
 	b.poll()
 	setup := b.stored().Setup
-	if !b.stored().SetupComplete() || setup.AccountHolder != "Hēmi O'Brien" || setup.AccountTail != "89" ||
+	if !b.stored().SetupComplete() || setup.AccountHolder != "Hēmi O'Brien" || setup.AccountMask != "01-0902-•••••89-00" ||
 		setup.Mandate != checkout.MandatePendingSubmission || !setup.CompletedAt.Equal(b.now) {
 		t.Errorf("setup = %+v", setup)
 	}

@@ -228,7 +228,7 @@ func TestDonePage(t *testing.T) {
 		`data-notify="https://enrol.kowhai.example https://www.kowhai.example"`,
 		`<script src="/api/dd-setup/assets/setup.js?v=`,
 		`<a class="button" href="https://enrol.kowhai.example/done?from=bank" target="_top">`,
-		"<strong>89</strong>", "Kōwhai Institute tells you how you get your copy", "Continue to Kōwhai Institute",
+		`<strong class="whole">01-0902-•••••89-00.</strong>`, "Kōwhai Institute tells you how you get your copy", "Continue to Kōwhai Institute",
 		"on which banks do not process payments is taken on a later day")
 	page.lacks(t, "<form", "enrol.kowhai.example/cancelled")
 
@@ -257,6 +257,20 @@ func TestConfirmedPage(t *testing.T) {
 		`<a class="button" href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`,
 		"on which banks do not process payments is taken on a later day")
 	page.lacks(t, "What happens next", "Continue to")
+}
+
+func TestDonePageOfASetupOfAnEarlierVersion(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	b.setUp()
+	b.poll()
+	err := b.store.UpdateCheckout(t.Context(), b.id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+		c.Setup.AccountMask = "89"
+		return checkout.Change{Next: c}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.get(b.setupPath()).reads(t, "Payments come from the bank account ending in 89 before the suffix.")
 }
 
 func TestMandateThatDiedOpensThePageAgain(t *testing.T) {

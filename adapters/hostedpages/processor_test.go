@@ -82,7 +82,7 @@ func (b *bank) calls() int {
 // done is what a processor says of a setup that was completed at a time.
 func done(at time.Time, mandate checkout.MandateStatus) checkout.Observation {
 	return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: mandate, MandateID: "MD-1",
-		Authorisation: checkout.CustomerInProgress, AccountHolder: "H O'BRIEN", AccountTail: "89", CompletedAt: at}
+		Authorisation: checkout.CustomerInProgress, AccountHolder: "H O'BRIEN", AccountMask: "01-0902-•••••89-00", CompletedAt: at}
 }
 
 // atBank returns a bench whose processor is on another origin.
@@ -337,7 +337,7 @@ func TestExpiredLinkClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
 func TestSetupThatThePayerFinishedAndTheProcessorDidNotIsSettling(t *testing.T) {
 	nameless := func(at time.Time) checkout.Observation {
 		o := done(at, checkout.MandatePendingSubmission)
-		o.AccountHolder, o.AccountTail, o.CompletedAt = "", "", time.Time{}
+		o.AccountHolder, o.AccountMask, o.CompletedAt = "", "", time.Time{}
 		return o
 	}
 	for _, says := range []checkout.Observation{

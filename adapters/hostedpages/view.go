@@ -42,7 +42,7 @@ type content struct {
 	Unknown     bool   // the processor does not answer, and the payer may have finished
 	Notice      notice // what the payer reads first; zero for nothing
 	Deferred    string // the planned first date, where collection starts later; "" where it does not
-	AccountTail string // "" until the setup is done, as are the day and the time of that
+	Account     string // in words; "" until the setup is done, as are the day and the time of that
 	Completed   string
 	CompletedAt string
 
@@ -93,7 +93,7 @@ func (p *pages) content(setup service.SetupPage) content {
 		Superseded:   setup.Superseded,
 		Unknown:      setup.LastTry == checkout.TryUnknown,
 		Notice:       notices[setup.LastTry],
-		AccountTail:  c.Setup.AccountTail,
+		Account:      c.Setup.AccountMask.Words(),
 		planView:     viewPlan(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
 	}
 	if days := setup.DebitTerms.NoticeDays; 0 < days && days < agreement.UsualNotice {

@@ -80,7 +80,7 @@ func confirmedOnRecord() ports.CheckoutRecord {
 		Try: 1, BillingRequestID: "BR1",
 		Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateFailed,
 			MandateID: "MD1", MandateSince: morning.Add(48 * time.Hour), MandateReason: "DISHONOUR-AC05",
-			Authorisation: checkout.Authorised, AccountHolder: "W Pātene", AccountTail: "89",
+			Authorisation: checkout.Authorised, AccountHolder: "W Pātene", AccountMask: "01-0902-•••••89-00",
 			CompletedAt: morning.Add(time.Minute)},
 	}
 	c.Confirmation = checkout.Confirmation{At: morning.Add(time.Hour), RequestID: "req_2", FirstPayment: c.Intent.Plan.First,
@@ -93,7 +93,7 @@ func confirmedOnRecord() ports.CheckoutRecord {
 		Course:     agreement.Course{Code: "NZDIP", Name: "Diploma in Business"},
 		Pricing:    c.Intent.Pricing, Plan: c.Intent.Plan,
 		Schedule: money.Schedule(c.Intent.Pricing.Upfront, c.Intent.Plan),
-		DirectDebit: agreement.DirectDebit{AuthorityID: "dda_1", AccountHolder: "W Pātene", AccountTail: "89",
+		DirectDebit: agreement.DirectDebit{AuthorityID: "dda_1", AccountHolder: "W Pātene", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: c.Setup.CompletedAt},
 	}
 	return ports.CheckoutRecord{
@@ -132,6 +132,18 @@ func TestExportIsTheDocumentedShape(t *testing.T) {
 	}
 	if strings.Contains(out.String(), secretCanary) || strings.Contains(out.String(), `"hash"`) {
 		t.Errorf("the export reveals a secret:\n%s", out.String())
+	}
+}
+
+func TestExportOfAnEarlierVersionsAccountHasItsEnding(t *testing.T) {
+	r := confirmedOnRecord()
+	r.Checkout.Setup.AccountMask, r.Agreement.DirectDebit.AccountMask = "89", "89"
+	var out bytes.Buffer
+	if err := NewVisitor(&out, nil).Checkout(r); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), `"account_number_ending":"89"`); n != 2 || strings.Contains(out.String(), "account_mask") {
+		t.Errorf("the ending is there %d times, want it with the authority and the agreement, and no mask:\n%s", n, out.String())
 	}
 }
 

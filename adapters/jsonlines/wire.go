@@ -123,25 +123,31 @@ type opportunityWire struct {
 }
 
 type ddaWire struct {
-	Kind             string      `json:"kind"`
-	DDAID            string      `json:"dda_id"`
-	CheckoutID       string      `json:"checkout_id"`
-	OpportunityID    string      `json:"opportunity_id"`
-	ContactID        string      `json:"contact_id"`
-	SetupComplete    bool        `json:"setup_complete"`
-	Try              int         `json:"try,omitzero"`
-	BillingRequestID string      `json:"billing_request_id,omitempty"`
-	BillingRequest   string      `json:"billing_request_status"`
-	Mandate          string      `json:"mandate_status,omitempty"`
-	MandateID        string      `json:"mandate_id,omitempty"`
-	MandateSince     string      `json:"mandate_since,omitempty"`
-	MandateReason    string      `json:"mandate_reason_code,omitempty"` // the processor's, such as DISHONOUR-AC05
-	Authorisation    string      `json:"authorisation_status"`
-	Authorised       bool        `json:"authorised"`
-	AccountHolder    string      `json:"account_holder_name,omitempty"`
-	AccountTail      string      `json:"account_number_ending,omitempty"`
-	CompletedAt      string      `json:"completed_at,omitempty"`
-	Consent          consentWire `json:"consent,omitzero"`
+	Kind             string `json:"kind"`
+	DDAID            string `json:"dda_id"`
+	CheckoutID       string `json:"checkout_id"`
+	OpportunityID    string `json:"opportunity_id"`
+	ContactID        string `json:"contact_id"`
+	SetupComplete    bool   `json:"setup_complete"`
+	Try              int    `json:"try,omitzero"`
+	BillingRequestID string `json:"billing_request_id,omitempty"`
+	BillingRequest   string `json:"billing_request_status"`
+	Mandate          string `json:"mandate_status,omitempty"`
+	MandateID        string `json:"mandate_id,omitempty"`
+	MandateSince     string `json:"mandate_since,omitempty"`
+	MandateReason    string `json:"mandate_reason_code,omitempty"` // the processor's, such as DISHONOUR-AC05
+	Authorisation    string `json:"authorisation_status"`
+	Authorised       bool   `json:"authorised"`
+	AccountHolder    string `json:"account_holder_name,omitempty"`
+	accountWire
+	CompletedAt string      `json:"completed_at,omitempty"`
+	Consent     consentWire `json:"consent,omitzero"`
+}
+
+// accountWire is the payer's account: its mask, or its last digits where an earlier version kept no more.
+type accountWire struct {
+	Mask   string `json:"account_mask,omitempty"`
+	Ending string `json:"account_number_ending,omitempty"`
 }
 
 // consentWire is the evidence that the payer accepted the direct debit terms.
@@ -173,12 +179,12 @@ type agreementWire struct {
 	Pricing       pricingWire `json:"pricing"`
 	Plan          planWire    `json:"plan"`
 	AccountHolder string      `json:"account_holder_name"`
-	AccountTail   string      `json:"account_number_ending"`
-	AuthorisedAt  string      `json:"authorised_at"`
-	Consent       consentWire `json:"consent,omitzero"`
-	NoticeDays    int         `json:"notice_days,omitzero"`
-	Lender        lenderWire  `json:"lender,omitzero"`
-	Terms         []blockWire `json:"terms,omitempty"`
+	accountWire
+	AuthorisedAt string      `json:"authorised_at"`
+	Consent      consentWire `json:"consent,omitzero"`
+	NoticeDays   int         `json:"notice_days,omitzero"`
+	Lender       lenderWire  `json:"lender,omitzero"`
+	Terms        []blockWire `json:"terms,omitempty"`
 }
 
 type lenderWire struct {

@@ -319,7 +319,7 @@ func plan(n int) agreement.Agreement {
 		DirectDebit: agreement.DirectDebit{
 			AuthorityID:   "dda-9",
 			AccountHolder: "M NGATA",
-			AccountTail:   "23",
+			AccountMask:   "12-3140-•••••23-50",
 			AuthorisedAt:  time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
 		},
 		Terms: terms,

@@ -1,11 +1,15 @@
 package processortest
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -68,8 +72,8 @@ func fulfilledIsComplete(t *testing.T, b Bench) {
 		t.Errorf("MandateID is missing: %+v", got)
 	case got.AccountHolder == "":
 		t.Errorf("AccountHolder is missing: %+v", got)
-	case got.AccountTail == "", len(got.AccountTail) > 4:
-		t.Errorf("AccountTail = %q, want the last digits of the account and no more: %+v", got.AccountTail, got)
+	case maskFault(got.AccountMask) != "":
+		t.Errorf("AccountMask = %q, which %s: %+v", got.AccountMask, maskFault(got.AccountMask), got)
 	case got.CompletedAt.IsZero(), got.CompletedAt != got.CompletedAt.UTC().Truncate(time.Millisecond):
 		t.Errorf("CompletedAt = %v, want a time in UTC to the millisecond: %+v", got.CompletedAt, got)
 	case got.Authorisation != checkout.CustomerInProgress && got.Authorisation != checkout.Authorised:
@@ -78,6 +82,31 @@ func fulfilledIsComplete(t *testing.T, b Bench) {
 	if next := (checkout.Checkout{Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID, Observation: got}}); !next.SetupComplete() {
 		t.Errorf("a setup of %+v is not complete by the rules of package checkout", got)
 	}
+}
+
+// A mask may show this much, and no more.
+const (
+	longestMask  = 32 // characters
+	mostDigits   = 11 // of bank, branch, the base's last two and a suffix
+	mostTogether = 4  // digits with nothing between them
+)
+
+// maskFault returns what is wrong with the mask of an account, or "".
+func maskFault(mask agreement.AccountMask) string {
+	shown := strings.FieldsFunc(string(mask), func(r rune) bool { return r < '0' || r > '9' })
+	switch {
+	case mask == "":
+		return "is empty"
+	case utf8.RuneCountInString(string(mask)) > longestMask:
+		return fmt.Sprintf("is longer than %d characters", longestMask)
+	case !strings.Contains(string(mask), agreement.HiddenDigit):
+		return "hides no digit"
+	case len(strings.Join(shown, "")) > mostDigits:
+		return fmt.Sprintf("shows more than %d digits", mostDigits)
+	case slices.ContainsFunc(shown, func(digits string) bool { return len(digits) > mostTogether }):
+		return fmt.Sprintf("shows more than %d digits together", mostTogether)
+	}
+	return ""
 }
 
 // rank returns how far a setup is by what was observed of it: later observations rank no lower.

@@ -186,7 +186,7 @@ func authorityValues(done ports.Completion) map[string]any {
 	values := map[string]any{
 		"status": string(s.Authorisation), "billing_request_id": s.BillingRequestID,
 		fieldMandate: s.MandateID, "mandate_status": string(s.Mandate), "account_holder": s.AccountHolder,
-		"account": s.AccountTail, "authorised_at": instant(s.CompletedAt),
+		"account": string(s.AccountMask), "authorised_at": instant(s.CompletedAt),
 		"consent_at": instant(consent.At), "consent_version": consent.Terms,
 	}
 	// The words are those that the payer saw only if their fingerprint says so.

@@ -36,7 +36,7 @@ func completion(records checkout.Records) ports.Completion {
 			Course: agreement.Course{Name: e.Intent.CourseName}, Pricing: e.Intent.Pricing, Plan: e.Intent.Plan},
 		Document: &agreement.Document{SHA256: sha256.Sum256(pdf), Bytes: pdf},
 		Setup: checkout.Setup{BillingRequestID: "BRQ1", Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
-			Mandate: checkout.MandateActive, MandateID: "MD1", Authorisation: checkout.Authorised, AccountHolder: "M O'BRIEN", AccountTail: "23"}}}
+			Mandate: checkout.MandateActive, MandateID: "MD1", Authorisation: checkout.Authorised, AccountHolder: "M O'BRIEN", AccountMask: "01-0902-•••••23-00"}}}
 }
 
 // calls are those that the adapter makes, as a fault names them.

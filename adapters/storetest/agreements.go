@@ -50,7 +50,8 @@ func agreementComesBack(t *testing.T, s ports.Admin) {
 			Blocks: []agreement.Block{{Title: text, Text: text}, {Title: text + text, Text: text}}}
 		a.Student = agreement.Student{FirstName: text, LastName: text, Email: text}
 		a.Course = agreement.Course{Code: text, Name: text}
-		a.DirectDebit.AuthorityID, a.DirectDebit.AccountHolder, a.DirectDebit.AccountTail = text, text, text
+		a.DirectDebit.AuthorityID, a.DirectDebit.AccountHolder = text, text
+		a.DirectDebit.AccountMask = agreement.AccountMask(text)
 		a.Pricing = money.Pricing{Price: math.MaxInt64, Upfront: 1<<53 + 1, Principal: math.MinInt64}
 		a.Plan.Instalments = money.Instalments{Number: i, Regular: math.MaxInt64, Final: 1<<53 + 1}
 		zone := time.FixedZone("NZST", 12*60*60)

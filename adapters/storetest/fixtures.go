@@ -85,7 +85,7 @@ func completed(c checkout.Checkout) checkout.Checkout {
 			MandateReason:  "REASON-" + c.OrderID,
 			Authorisation:  checkout.CustomerInProgress,
 			AccountHolder:  "A O’NEILL",
-			AccountTail:    "89",
+			AccountMask:    "01-0902-•••••89-00",
 			CompletedAt:    at(5),
 		},
 	}
@@ -129,7 +129,7 @@ func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
 		Pricing: c.Intent.Pricing,
 		Plan:    c.Intent.Plan,
 		DirectDebit: agreement.DirectDebit{
-			AuthorityID: c.Records.DDAID, AccountHolder: "A O’NEILL", AccountTail: "89", AuthorisedAt: at(5), Consent: consent(),
+			AuthorityID: c.Records.DDAID, AccountHolder: "A O’NEILL", AccountMask: "01-0902-•••••89-00", AuthorisedAt: at(5), Consent: consent(),
 		},
 		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms: agreement.Terms{

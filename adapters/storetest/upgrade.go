@@ -145,8 +145,17 @@ func setupFields(c checkout.Checkout) fields {
 		"billing_request_status": string(s.BillingRequest), "mandate_status": string(s.Mandate), "mandate_id": s.MandateID,
 		"mandate_since": timestamp(s.MandateSince), "mandate_reason_code": s.MandateReason,
 		"authorisation_status": string(s.Authorisation), "account_holder_name": s.AccountHolder,
-		"account_number_ending": s.AccountTail, "completed_at": timestamp(s.CompletedAt),
-		"setup_complete": fmt.Sprint(c.SetupComplete())}.addConsent(s.Consent)
+		"completed_at": timestamp(s.CompletedAt), "setup_complete": fmt.Sprint(c.SetupComplete())}.addConsent(s.Consent).addAccount(s.AccountMask)
+}
+
+// addAccount adds the account: a mask, or the last digits where an earlier version kept no more.
+func (f fields) addAccount(m agreement.AccountMask) fields {
+	if ending := m.Ending(); ending != "" {
+		f["account_number_ending"] = ending
+	} else {
+		f["account_mask"] = string(m)
+	}
+	return f
 }
 
 func (f fields) addConsent(c agreement.Consent) fields {
@@ -167,9 +176,9 @@ func agreementFields(a agreement.Agreement) fields {
 		"accepted_at": timestamp(a.AcceptedAt), "sandbox": fmt.Sprint(a.Sandbox), "provider_name": a.Provider.Name,
 		"first_name": a.Student.FirstName, "last_name": a.Student.LastName, "email": a.Student.Email,
 		"course_code": a.Course.Code, "course_name": a.Course.Name, "dda_id": a.DirectDebit.AuthorityID,
-		"account_holder_name": a.DirectDebit.AccountHolder, "account_number_ending": a.DirectDebit.AccountTail,
-		"authorised_at": timestamp(a.DirectDebit.AuthorisedAt), "notice_days": fmt.Sprint(a.Notice.Days)}
-	return f.addMoney(a.Pricing, a.Plan).addConsent(a.DirectDebit.Consent)
+		"account_holder_name": a.DirectDebit.AccountHolder, "authorised_at": timestamp(a.DirectDebit.AuthorisedAt),
+		"notice_days": fmt.Sprint(a.Notice.Days)}
+	return f.addMoney(a.Pricing, a.Plan).addConsent(a.DirectDebit.Consent).addAccount(a.DirectDebit.AccountMask)
 }
 
 func documentFields(t *testing.T, s ports.Admin, a agreement.Agreement, info ports.DocumentInfo) fields {

@@ -190,7 +190,7 @@ func TestASetupThatOnlyTheProcessorSawIsAgreedInFull(t *testing.T) {
 	if _, err := w.confirm(t, confirm(o)); err != nil {
 		t.Fatal(err)
 	}
-	want := agreement.DirectDebit{AuthorityID: o.Checkout.Records.DDAID, AccountHolder: "A NGATA", AccountTail: "89",
+	want := agreement.DirectDebit{AuthorityID: o.Checkout.Records.DDAID, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
 		AuthorisedAt: seen.CompletedAt, Consent: consent}
 	if got := w.records(t)["ORDER-1"].Agreement.DirectDebit; got != want || got.Consent.From != "192.0.2.1" {
 		t.Errorf("agreed on %+v, want %+v", got, want)

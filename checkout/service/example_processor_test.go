@@ -96,7 +96,7 @@ func (b *remoteBank) Observe(_ context.Context, q ports.SetupQuery) (checkout.Ob
 	if at, ok := b.done[q.Setup.BillingRequestID]; ok {
 		seen = checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
 			MandateID: "MD-" + q.Setup.BillingRequestID, Authorisation: checkout.CustomerInProgress,
-			AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: at}
+			AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: at}
 	}
 	return seen, nil
 }

@@ -172,7 +172,7 @@ var (
 	notBegun  = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	fulfilled = checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandatePendingSubmission, MandateID: "MD-1", Authorisation: checkout.CustomerInProgress,
-		AccountHolder: "A NGATA", AccountTail: "89", CompletedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
+		AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
 )
 
 // processor is a fake whose answers the test sets.

@@ -194,7 +194,7 @@ func TestASweepObservesSetupsWithoutPolls(t *testing.T) {
 			t.Error("a setup is looked at before a minute is over")
 		}
 		w.runFor(t, 31*time.Second)
-		if s := w.setup(t, "ORDER-1"); s.BillingRequest != checkout.BillingFulfilled || s.AccountTail != "89" || changed.Load() != 1 {
+		if s := w.setup(t, "ORDER-1"); s.BillingRequest != checkout.BillingFulfilled || s.AccountMask != "01-0902-•••••89-00" || changed.Load() != 1 {
 			t.Errorf("after a minute and a half: %+v, %d hooks called; want it fulfilled, and one", s, changed.Load())
 		}
 	})

@@ -70,11 +70,13 @@ func TestThePayerSetsUpAnotherAccountMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.ready(t, "ORDER-1")
 	w.meanwhile(func() {
-		w.change(t, "ORDER-1", func(c *checkout.Checkout) { c.Setup.AccountHolder, c.Setup.AccountTail = "M NGATA", "23" })
+		w.change(t, "ORDER-1", func(c *checkout.Checkout) {
+			c.Setup.AccountHolder, c.Setup.AccountMask = "M NGATA", "12-3140-•••••23-50"
+		})
 	})
 	done, err := w.confirm(t, cmd)
 	agreed := w.records(t)["ORDER-1"].Agreement
-	if err != nil || done.Already || agreed.DirectDebit.AccountHolder != "M NGATA" || agreed.DirectDebit.AccountTail != "23" || w.printer.printed != 2 {
+	if err != nil || done.Already || agreed.DirectDebit.AccountHolder != "M NGATA" || agreed.DirectDebit.AccountMask != "12-3140-•••••23-50" || w.printer.printed != 2 {
 		t.Errorf("%v; agreed on %+v after %d renderings; want the new account, and two", err, agreed.DirectDebit, w.printer.printed)
 	}
 }

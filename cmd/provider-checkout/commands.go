@@ -40,11 +40,16 @@ func commands() []cli.Command {
 		{Name: "export", Setup: command(storeFlag, export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},
-		{Name: "simulate gocardless", Setup: command(simulateFlags, simulateGoCardless),
+		{Name: "simulate gocardless", Setup: command(simulateGoCardlessFlags, simulateGoCardless),
 			About: "Serve a simulator of GoCardless, which moves no money",
 			More: "Everything is in memory. Prints how to serve with it. Names and accounts with a fixed fate, and the\n" +
 				"paths that move its clock and arm faults, are in the documentation of the package\n" +
 				"adapters/gocardless/gocardlesstest."},
+		{Name: "simulate salesforce", Setup: command(simulateSalesforceFlags, simulateSalesforce),
+			About: "Serve a simulator of a Salesforce organisation",
+			More: "Everything is in memory. Prints how to sign in to it. Its objects, and the paths that move its clock,\n" +
+				"arm faults and show what was written, are in the documentation of the package\n" +
+				"adapters/salesforce/salesforcetest. The service itself keeps its CRM records in its store."},
 		{Name: "version", Setup: command(nil, version),
 			About: "Print the version, the commit and the version of Go"},
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +87,43 @@ func TestSimulatorPrintsHowToServeWithIt(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("it prints %q, without %q", text, want)
 		}
+	}
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("status %d", code)
+	}
+}
+
+// What the simulator of Salesforce prints signs a client in.
+func TestSimulateSalesforcePrintsHowToSignIn(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out := make(lines, 16)
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"simulate", "salesforce", "--addr", "127.0.0.1:0"}, func(string) string { return "" }, nil, out, out)
+	}()
+	text := <-out
+	form := url.Values{}
+	var address string
+	for word := range strings.FieldsSeq(text) {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			form.Set(name, value)
+		}
+		if strings.HasSuffix(word, "/services/oauth2/token") {
+			address = word
+		}
+	}
+	resp, err := http.PostForm(address, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var token struct {
+		Instance string `json:"instance_url"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&token); err != nil || resp.StatusCode != http.StatusOK || token.Instance+"/services/oauth2/token" != address {
+		t.Errorf("the command that is printed gets %d, %+v, %v:\n%s", resp.StatusCode, token, err, text)
 	}
 	stop()
 	if code := <-ended; code != 0 {

@@ -22,7 +22,7 @@ func TestAgreementIsVerified(t *testing.T) {
 ok    they are the schedule of the plan: 52 Weekly instalments
 ok    checkout KOWHAI-\d+-[a-z2-7]{16} was confirmed with this agreement
 ok    the PDF, \d+ bytes, has the SHA-256 on record, [0-9a-f]{64}
-ok    the text of the PDF has all 167 figures in their order
+ok    the text of the PDF has all 168 figures in their order
 \z`)
 	if !want.MatchString(out) || stderr != "" {
 		t.Errorf("stdout %q, stderr %q; want on stdout alone\n%s", out, stderr, want)
@@ -83,6 +83,8 @@ func TestVerifyFindsChangedRecords(t *testing.T) {
 			"has another consent to the direct debit terms"},
 		{"the address of the consent, in every record", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1');
 			UPDATE agreements SET particulars = replace(particulars, '127.0.0.1', '192.0.2.1')`, "FAIL  the text of the PDF lacks "},
+		{"the account", `UPDATE agreements SET account_tail = replace(account_tail, '89', '98')`,
+			`FAIL  the text of the PDF lacks "01-0902-•••••98-00" in its place`},
 		{"the notice that was agreed", `UPDATE agreements SET particulars = replace(particulars, '"days":10', '"days":9')`,
 			"FAIL  the text of the PDF lacks "},
 		{"that it was confirmed in the sandbox", `UPDATE agreements SET particulars = replace(particulars, '"sandbox":true', '"sandbox":false')`,

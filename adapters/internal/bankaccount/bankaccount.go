@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"unicode"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
 // Number is a New Zealand bank account number whose bank is known and whose check digits are right.
@@ -68,8 +70,12 @@ func Sentence(err error) string {
 	return "The account number " + err.Error() + "."
 }
 
-// Tail returns the last two digits of the base number: all that is kept of an account.
-func (n Number) Tail() string { return n.Base[len(n.Base)-2:] }
+// Mask returns the number as it is kept and shown: as banks write it, with all but the last two digits of the base hidden.
+func (n Number) Mask() agreement.AccountMask {
+	hidden := len(n.Base) - 2
+	base := strings.Repeat(agreement.HiddenDigit, hidden) + n.Base[hidden:]
+	return agreement.AccountMask(strings.Join([]string{n.Bank, n.Branch, base, n.Suffix}, "-"))
+}
 
 // BankName returns the name of the bank that now owns the number; "Bank 26" where its name is not on public record; ""
 // if there is no such bank.

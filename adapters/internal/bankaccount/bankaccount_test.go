@@ -31,7 +31,7 @@ type accountVectors struct {
 		Branch    string `json:"branch"`
 		Base      string `json:"base"`
 		Suffix    string `json:"suffix"`
-		Tail      string `json:"tail"`
+		Mask      string `json:"mask"`
 		BankName  string `json:"bank_name"`
 		Algorithm string `json:"algorithm"`
 	} `json:"valid"`
@@ -94,8 +94,8 @@ func TestParseAgreesWithVectors(t *testing.T) {
 			if err != nil || got != want {
 				t.Fatalf("Parse(%q) = %+v, %v; want %+v", tt.Text, got, err, want)
 			}
-			if got.Tail() != tt.Tail {
-				t.Errorf("Tail of %q = %q, want %q", tt.Text, got.Tail(), tt.Tail)
+			if got := string(got.Mask()); got != tt.Mask {
+				t.Errorf("Mask of %q = %q, want %q", tt.Text, got, tt.Mask)
 			}
 			if got.BankName() != tt.BankName {
 				t.Errorf("BankName of %q = %q, want %q", tt.Text, got.BankName(), tt.BankName)
@@ -238,19 +238,20 @@ func FuzzParse(f *testing.F) {
 		if again, err := bankaccount.Parse(plain); err != nil || again != a {
 			t.Errorf("Parse(%q) = %+v, but of %q = %+v, %v", text, a, plain, again, err)
 		}
-		if a.BankName() == "" || len(a.Tail()) != 2 {
-			t.Errorf("Parse(%q): bank %q, tail %q", text, a.BankName(), a.Tail())
+		hidden := a.Bank + "-" + a.Branch + "-•••••" + a.Base[5:] + "-" + a.Suffix
+		if a.BankName() == "" || string(a.Mask()) != hidden {
+			t.Errorf("Parse(%q): bank %q, mask %q, want %q", text, a.BankName(), a.Mask(), hidden)
 		}
 	})
 }
 
 func ExampleParse() {
 	account, err := bankaccount.Parse("12 3140 0171323 50")
-	fmt.Println(account.BankName(), account.Tail(), err)
+	fmt.Println(account.BankName(), account.Mask(), err)
 
 	_, err = bankaccount.Parse("12-3140-0171332-50") // two digits swapped
 	fmt.Println("account_number", err)
 	// Output:
-	// ASB 23 <nil>
+	// ASB 12-3140-•••••23-50 <nil>
 	// account_number has a mistake in it: its check digits do not match
 }

@@ -26,7 +26,8 @@ func DefaultKeyOrder(provider, key string) (order string, ok bool) {
 	return strings.CutPrefix(key, checkout.DefaultKey(provider, ""))
 }
 
-// State is the columns of a checkout that may change, without Lookups.
+// State is the columns of a checkout that may change, without Lookups. The account's mask is in account_tail, here and in
+// Agreement: earlier versions kept a tail there, and read and write the column while they run beside this one.
 var State = Columns[checkout.Checkout]{
 	{Name: "request_id", Field: func(c *checkout.Checkout) any { return &c.RequestID }},
 	{Name: "created_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.CreatedAt) }},
@@ -59,7 +60,7 @@ var State = Columns[checkout.Checkout]{
 	{Name: "mandate_reason", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateReason }},
 	{Name: "authorisation_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Authorisation) }},
 	{Name: "account_holder", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountHolder }},
-	{Name: "account_tail", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountTail }},
+	{Name: "account_tail", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.AccountMask) }},
 	{Name: "setup_completed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.CompletedAt) }},
 	{Name: "consent", Field: func(c *checkout.Checkout) any { return (*Consent)(&c.Setup.Consent) }},
 
@@ -111,7 +112,7 @@ var Agreement = Columns[agreement.Agreement]{
 
 	{Name: "dda_id", Field: func(a *agreement.Agreement) any { return &a.DirectDebit.AuthorityID }},
 	{Name: "account_holder", Field: func(a *agreement.Agreement) any { return &a.DirectDebit.AccountHolder }},
-	{Name: "account_tail", Field: func(a *agreement.Agreement) any { return &a.DirectDebit.AccountTail }},
+	{Name: "account_tail", Field: func(a *agreement.Agreement) any { return (*string)(&a.DirectDebit.AccountMask) }},
 	{Name: "authorised_ms", Field: func(a *agreement.Agreement) any { return (*Time)(&a.DirectDebit.AuthorisedAt) }},
 	{Name: "particulars", Field: func(a *agreement.Agreement) any { return (*Details)(a) }},
 }

@@ -120,7 +120,7 @@ func fill(b *testing.B, spec string, open, ready int) *benchStore {
 func setUpByNow(c *checkout.Checkout) {
 	c.Setup = checkout.Setup{Try: 1, BillingRequestID: billingRequestOf(c.OrderID), Observation: checkout.Observation{
 		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateActive, Authorisation: checkout.Authorised,
-		AccountHolder: "M Tūhoe-Wāhanga", AccountTail: "67", CompletedAt: c.CreatedAt.Add(-time.Hour),
+		AccountHolder: "M Tūhoe-Wāhanga", AccountMask: "12-3140-•••••67-00", CompletedAt: c.CreatedAt.Add(-time.Hour),
 	}}
 }
 

@@ -118,13 +118,16 @@ func (p *tab) begin(t *testing.T) {
 	p.t, p.requests, p.faults = t, nil, nil
 }
 
-// hear records the page's requests and the browser's complaints. A page with a status like 404 is no fault.
+// hear records the page's requests and the browser's complaints. A page with a status like 404 is no fault. For an icon
+// the browser asks by itself, sometimes long after the page.
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		p.requests = append(p.requests, e.Request.URL)
+		if !strings.HasSuffix(e.Request.URL, "/favicon.ico") {
+			p.requests = append(p.requests, e.Request.URL)
+		}
 	case *runtime.EventExceptionThrown:
 		p.faults = append(p.faults, e.ExceptionDetails.Text)
 	case *log.EventEntryAdded:

@@ -53,7 +53,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 				look("Check your details")
 				p.click(onward)
 				look(sandbox.DoneTitle)
-				if got := p.text("main"); !strings.Contains(got, "ends in 8389") {
+				if got := p.text("main"); !strings.Contains(got, "••••8389") {
 					t.Errorf("the page does not name the account:\n%s", got)
 				}
 				for _, fault := range p.faults {

@@ -34,7 +34,7 @@ func TestBrowserAPayerSetsUpADirectDebit(t *testing.T) {
 				form := evaluate[string](p, "location.href")
 				p.givesAccount(s)
 				p.shows(sandbox.DoneTitle)
-				if got := p.text("main"); !strings.Contains(got, "ends in 89") {
+				if got := p.text("main"); !strings.Contains(got, "01-0902-•••••89-00") {
 					t.Errorf("the page does not show which account it is:\n%s", got)
 				}
 				p.fits(s.URL)

@@ -72,7 +72,7 @@ func (b *farBank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer b.mu.Unlock()
 	if r.Method == http.MethodPost {
 		b.done = checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
-			MandateID: "MD-1", Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountTail: "89",
+			MandateID: "MD-1", Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
 			CompletedAt: time.Now()}
 		http.Redirect(w, r, r.URL.Query().Get("back"), http.StatusSeeOther)
 		return
@@ -91,7 +91,7 @@ func TestBrowserAPayerFinishesAtAProcessorOnAnotherOrigin(t *testing.T) {
 	p.shows("A bank far away")
 	p.click(onward)
 	p.shows(sandbox.DoneTitle)
-	if got := p.text("main"); !strings.Contains(got, "ends in 89") {
+	if got := p.text("main"); !strings.Contains(got, "01-0902-•••••89-00") {
 		t.Errorf("the page does not name the account:\n%s", got)
 	}
 }

@@ -41,8 +41,14 @@ const (
 
 var canaryProviders = strings.Replace(providers, "whsec_kowhai_0123456789abcdef", signingSecret, 1)
 
+// canaryBase is what is secret of the account number, demo.AccountNumber; canaryMask is what its payer sees.
+const (
+	canaryBase = "0068389"
+	canaryMask = "01-0902-•••••89-00"
+)
+
 // person is the personal data, each value as a whole or its most identifying part.
-var person = []string{canaryFirst, canaryLast, canaryEmail, "canary.email", canaryHolder, "0068389", "01-0902", "010902"}
+var person = []string{canaryFirst, canaryLast, canaryEmail, "canary.email", canaryHolder, canaryBase, "01-0902", "010902", "•"}
 
 // mine is a sandbox full of canaries, all of whose parts can fail, and its answers.
 type mine struct {
@@ -223,10 +229,21 @@ func (m *mine) search(t *testing.T) {
 			t.Errorf("an answer other than a create's has a token: %d %s %v", r.Status, r.Body, r.Header)
 		}
 	}
+	masked := 0
 	for _, r := range m.pages {
 		if leaks(r, m.secrets...) || leaks(r, canaryEmail) {
 			t.Errorf("a page leaks: %d %s %v", r.Status, r.Body, r.Header)
 		}
+		form := strings.Contains(r.Body, `name="account_number"`) // which has the number as an example
+		if !form && leaks(r, canaryBase) {
+			t.Errorf("a page shows the account number: %d %s", r.Status, r.Body)
+		}
+		if strings.Contains(r.Body, canaryMask) {
+			masked++
+		}
+	}
+	if masked == 0 {
+		t.Errorf("no page shows the payer %q", canaryMask)
 	}
 	for _, hook := range m.Receiver.Deliveries() {
 		event := response{Body: string(hook.Body), Header: hook.Header}
@@ -304,7 +321,7 @@ func TestContract5NoKeyTokenOrSecretIsInTheStoresFiles(t *testing.T) {
 	key, token := s.Keys["KOWHAI"], m.tokens[0]
 	for what, text := range map[string]string{
 		"an API key": strings.Split(key, "_")[3], "a setup token": token[strings.LastIndex(token, ".")+1:],
-		"the signing secret": signingSecret, "the operator's secret": operatorSecret, "the account number": "0068389",
+		"the signing secret": signingSecret, "the operator's secret": operatorSecret, "the account number": canaryBase,
 	} {
 		if strings.Contains(kept.String(), text) {
 			t.Errorf("%s is in the store's files", what)

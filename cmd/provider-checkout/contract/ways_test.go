@@ -169,7 +169,7 @@ func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testi
 					t.Errorf("the page does not say %q:\n%s", want, text)
 				}
 			}
-			j.Bank.Advance(0) // what is due happens
+			j.Bank.Advance(0)        // what is due happens
 			if tt.wayOn != noWayOn { // while it is settling a notification may stay pending
 				j.Settle(t)
 			}

@@ -90,7 +90,7 @@ func TestLinkOpensItsPage(t *testing.T) {
 			{"open, without a catalogue", "LEGACY-OPEN", sandbox.OpenTitle, "Carpentry, Level 4"},
 			{"begun", "BEGUN-1", sandbox.OpenTitle, "Continue to bank details"},
 			{"whose mandate failed", "DEAD-1", sandbox.OpenTitle, "Continue to bank details"},
-			{"set up", "SETUP-1", sandbox.DoneTitle, "Nothing has been collected"},
+			{"set up", "SETUP-1", sandbox.DoneTitle, "ending in 89 before the suffix"},
 			{"confirmed", "CONFIRMED-1", sandbox.DoneTitle, "PPA-2026-000001"},
 			{"confirmed, without a catalogue", "LEGACY-CONFIRMED", sandbox.DoneTitle, "PPA-2026-000002"},
 		} {

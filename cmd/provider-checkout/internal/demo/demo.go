@@ -106,7 +106,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err != nil {
 		return err
 	}
-	sim := simulator.Config{Listener: gc, BaseURL: cfg.Site.BaseURL, Log: log}
+	sim := simulator.GoCardless{Listener: gc, BaseURL: cfg.Site.BaseURL, Log: log}
 	processor, err := gocardless.New(gocardless.Options{Environment: cfg.Site.Environment, Token: simulator.Token, URL: sim.URL()})
 	if err != nil {
 		return errors.Join(err, gc.Close())

@@ -4,6 +4,7 @@ package proc
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ type Binary string
 // Build builds the program with further flags of go build. The test may run anywhere in the module.
 func Build(t testing.TB, flags ...string) Binary {
 	t.Helper()
+	depend(t)
 	path := filepath.Join(t.TempDir(), "provider-checkout")
 	args := append(append([]string{"build", "-o", path}, flags...),
 		"github.com/provider-checkout/provider-checkout/cmd/provider-checkout")
@@ -24,6 +26,33 @@ func Build(t testing.TB, flags ...string) Binary {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return Binary(path)
+}
+
+// depend has the test's result depend on every file of the module: go test would otherwise answer from its cache, for it
+// does not see what go build reads.
+func depend(t testing.TB) {
+	t.Helper()
+	root, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil {
+			break
+		}
+		if root == filepath.Dir(root) {
+			err = errors.New("there is no go.mod above the test")
+		}
+		root = filepath.Dir(root)
+	}
+	if err == nil {
+		err = filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+			if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
+				return filepath.SkipDir
+			}
+			return err // a folder that is read is an input of the test, with the size and time of its files
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Command returns a command that runs the program, without any environment variable.

@@ -113,9 +113,26 @@ func (p *Process) Kill(t testing.TB) {
 func (p *Process) Signal(t testing.TB, signal syscall.Signal) {
 	t.Helper()
 	p.signalled = true
+	p.send(t, signal)
+}
+
+func (p *Process) send(t testing.TB, signal syscall.Signal) {
+	t.Helper()
 	if err := p.cmd.Process.Signal(signal); err != nil {
-		t.Fatalf("%v: %v\n%s", signal, err, p.Log())
+		t.Errorf("%v: %v\n%s", signal, err, p.Log())
 	}
+}
+
+// Suspend keeps the process from running, without its knowledge, until Resume.
+func (p *Process) Suspend(t testing.TB) {
+	t.Helper()
+	p.send(t, syscall.SIGSTOP)
+}
+
+// Resume lets a suspended process run again.
+func (p *Process) Resume(t testing.TB) {
+	t.Helper()
+	p.send(t, syscall.SIGCONT)
 }
 
 // Stop sends the process a signal to end, and waits until it has ended, with status 0.

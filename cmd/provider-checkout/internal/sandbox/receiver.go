@@ -33,11 +33,16 @@ type Delivery struct {
 	JSON     demo.Object
 }
 
-// NewReceiver runs a receiver until the test ends.
-func NewReceiver(t testing.TB) *Receiver {
+// NewReceiver runs a receiver until the test ends. Its requests pass through the handlers that each of between makes, the
+// last one first.
+func NewReceiver(t testing.TB, between ...func(http.Handler) http.Handler) *Receiver {
 	t.Helper()
 	h := &Receiver{t: t, status: func(Delivery) int { return http.StatusNoContent }}
-	server := httptest.NewServer(h)
+	handler := http.Handler(h)
+	for _, wrap := range between {
+		handler = wrap(handler)
+	}
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	h.URL = server.URL
 	return h

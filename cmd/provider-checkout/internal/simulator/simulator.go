@@ -1,4 +1,5 @@
-// Package simulator serves the simulator of GoCardless, for the command simulate and the demonstration.
+// Package simulator serves the simulators of GoCardless and of Salesforce, for the command simulate and the
+// demonstration.
 package simulator
 
 import (
@@ -12,29 +13,32 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 )
 
-// The credentials of every simulated account. They protect nothing.
+// The credentials of every simulated account and organisation. They protect nothing.
 const (
 	Token         = "simulated_access_token"
 	WebhookSecret = "simulated_webhook_secret"
+	ClientID      = "simulated_client_id"
+	ClientSecret  = "simulated_client_secret"
 )
 
 // minimumNotice is in calendar days. Providers often agree on two days of notice, and so does the demonstration's.
 const minimumNotice = 2
 
-// Config is what a simulator is served with.
-type Config struct {
+// GoCardless is what the simulator of GoCardless is served with.
+type GoCardless struct {
 	Listener net.Listener
 	BaseURL  string // of the service that gets the notifications
 	Log      *slog.Logger
 }
 
 // URL returns the base URL of the simulated API, on whose origin the payer's pages are too.
-func (c Config) URL() string { return "http://" + c.Listener.Addr().String() }
+func (c GoCardless) URL() string { return "http://" + c.Listener.Addr().String() }
 
 // Serve serves the simulator until ctx ends.
-func (c Config) Serve(ctx context.Context) error {
+func (c GoCardless) Serve(ctx context.Context) error {
 	sim := gocardlesstest.New(gocardlesstest.Options{
 		Token:         Token,
 		Creditors:     []gocardlesstest.Creditor{{ID: "CRSIMULATED", Name: "Simulated creditor", MinimumAdvanceNotice: minimumNotice}},
@@ -44,9 +48,21 @@ func (c Config) Serve(ctx context.Context) error {
 		Log:           c.Log,
 	})
 	defer sim.Close()
-	server := httpserver.New(sim, c.Log)
+	return serve(ctx, c.Listener, sim, c.Log)
+}
+
+// Salesforce serves a simulated Salesforce organisation until ctx ends.
+func Salesforce(ctx context.Context, ln net.Listener, log *slog.Logger) error {
+	sim := salesforcetest.New(salesforcetest.Options{ClientID: ClientID, ClientSecret: ClientSecret, Sandbox: true, Control: true})
+	defer sim.Close()
+	return serve(ctx, ln, sim, log)
+}
+
+// serve serves a simulator until ctx ends.
+func serve(ctx context.Context, ln net.Listener, sim http.Handler, log *slog.Logger) error {
+	server := httpserver.New(sim, log)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(c.Listener) }()
+	go func() { ended <- server.Serve(ln) }()
 	select {
 	case err := <-ended:
 		return err

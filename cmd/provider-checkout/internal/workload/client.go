@@ -46,15 +46,16 @@ func (c *Client) Call(ctx context.Context, provider, method, path, body string, 
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	r, err := c.answer(req)
+	r, err := Send(c.HTTP, req)
 	if err != nil && sent.Load() {
 		c.Cut.Add(1)
 	}
 	return r, err
 }
 
-func (c *Client) answer(req *http.Request) (sandbox.Response, error) {
-	resp, err := c.HTTP.Do(req)
+// Send sends a request once and reads the answer. An error means that there was no answer.
+func Send(client *http.Client, req *http.Request) (sandbox.Response, error) {
+	resp, err := client.Do(req)
 	if err != nil {
 		return sandbox.Response{}, err
 	}

@@ -29,12 +29,14 @@ type Workload struct {
 	Receiver   *sandbox.Receiver
 	Verdicts   *Verdicts
 	Enrolments Enrolments
+	HeldUp     bool // deliveries may arrive long after they were sent
 }
 
-// New configures the store, which --store names, and returns a workload without enrolments.
-func New(t *testing.T, b proc.Binary, store string) *Workload {
+// New configures the store, which --store names, and returns a workload without enrolments. The deliveries to its
+// receiver pass through the handlers that each of between makes.
+func New(t *testing.T, b proc.Binary, store string, between ...func(http.Handler) http.Handler) *Workload {
 	t.Helper()
-	r := &Workload{Binary: b, Rand: NewRand(t), Store: store, Receiver: sandbox.NewReceiver(t)}
+	r := &Workload{Binary: b, Rand: NewRand(t), Store: store, Receiver: sandbox.NewReceiver(t, between...)}
 	r.Verdicts = &Verdicts{rng: rand.New(rand.NewPCG(r.Rand.Uint64(), 0)),
 		accepted: make(map[string]int), refused: make(map[string]int)}
 	r.Receiver.AnswerWith(r.Verdicts.answer)
@@ -119,7 +121,7 @@ func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
 		byCheckout[id] = append(byCheckout[id], h)
 	}
 	for _, on := range byOrder {
-		on.checkDeliveries(t, byCheckout[on.Text("checkout_id")], r.Verdicts)
+		on.checkDeliveries(t, byCheckout[on.Text("checkout_id")], r.Verdicts, r.HeldUp)
 		delete(byCheckout, on.Text("checkout_id"))
 	}
 	for id := range byCheckout {
