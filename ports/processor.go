@@ -41,11 +41,12 @@ type Processor interface {
 	Ready(ctx context.Context) error
 }
 
-// NoticeMinimum is implemented by a processor whose scheme needs a minimum notice of every payment. The service is not
-// ready while a provider that may be used gives less.
-type NoticeMinimum interface {
-	// MinimumNotice returns how many calendar days there must be at least between the notice and the payment.
-	MinimumNotice(ctx context.Context) (days int, err error)
+// AccountChecker is implemented by a processor that can say whether payments may be collected for an account. The service
+// is not ready while they may not for a provider that may be used, or while that gives too little notice of them.
+type AccountChecker interface {
+	// CheckAccount returns how many calendar days there must be at least between the notice of a payment and the payment,
+	// or why none can be collected for the account.
+	CheckAccount(ctx context.Context, a Account) (notice int, err error)
 }
 
 // SetbackFinder is implemented by a processor that knows why a payer could not finish where its statuses do not say it.

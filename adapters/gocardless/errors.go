@@ -60,6 +60,9 @@ const maxReasons = 10
 
 func (e *apiError) Error() string {
 	text := fmt.Sprintf("GoCardless answered %d", e.status)
+	if e.status == http.StatusUnauthorized {
+		text = "GoCardless refuses the access token: 401"
+	}
 	if e.kind != "" {
 		text += " " + e.kind
 	}

@@ -57,9 +57,9 @@ type Processor struct {
 }
 
 var (
-	_ ports.Processor     = (*Processor)(nil)
-	_ ports.NoticeMinimum = (*Processor)(nil)
-	_ ports.SetbackFinder = (*Processor)(nil)
+	_ ports.Processor      = (*Processor)(nil)
+	_ ports.AccountChecker = (*Processor)(nil)
+	_ ports.SetbackFinder  = (*Processor)(nil)
 )
 
 // New returns a processor. Its error names everything that is wrong with the options.

@@ -3,10 +3,14 @@ package gocardless
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // creditorsLife is how long an answer about the creditors is kept.
@@ -14,51 +18,68 @@ const creditorsLife = time.Minute
 
 // creditorCache keeps what GoCardless said of the account's creditors.
 type creditorCache struct {
-	mu     sync.Mutex
-	at     time.Time
-	notice int
+	mu  sync.Mutex
+	at  time.Time
+	all []creditorWire
 }
 
 // Ready implements ports.Processor: a creditor of the account may collect by BECS NZ.
 func (p *Processor) Ready(ctx context.Context) error {
-	_, err := p.MinimumNotice(ctx)
+	all, err := p.allCreditors(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = minimumNotice(all)
 	return err
 }
 
-// MinimumNotice implements ports.NoticeMinimum, by the largest minimum of the creditors. It fails if the account cannot collect by BECS NZ.
-func (p *Processor) MinimumNotice(ctx context.Context) (days int, err error) {
+// CheckAccount implements ports.AccountChecker. An account that is no creditor's uses any of them: then the largest of
+// their minima counts.
+func (p *Processor) CheckAccount(ctx context.Context, a ports.Account) (notice int, err error) {
+	all, err := p.allCreditors(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if strings.HasPrefix(a.ID, creditorPrefix) {
+		at := slices.IndexFunc(all, func(c creditorWire) bool { return c.ID == a.ID })
+		if at < 0 {
+			return 0, fmt.Errorf("the GoCardless account has no creditor %s", a.ID)
+		}
+		all = all[at : at+1]
+	}
+	return minimumNotice(all)
+}
+
+// allCreditors returns the creditors of the account as they were within the last minute.
+func (p *Processor) allCreditors(ctx context.Context) ([]creditorWire, error) {
 	c := &p.creditors
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := p.client.now(); c.at.IsZero() || now.Sub(c.at) >= creditorsLife {
 		all, err := p.client.creditors(ctx)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if c.notice, err = minimumNotice(all); err != nil {
-			return 0, err
-		}
-		c.at = now
+		c.all, c.at = all, now
 	}
-	return c.notice, nil
+	return c.all, nil
 }
 
-// minimumNotice returns the largest of the minimum notices of the creditors that may collect by BECS NZ.
+// minimumNotice returns the largest minimum notice of those creditors that may collect by BECS NZ, in calendar days.
 func minimumNotice(creditors []creditorWire) (days int, err error) {
-	status := "missing"
+	active, status := false, "missing"
 	for _, creditor := range creditors {
 		for _, identifier := range creditor.Schemes {
-			if identifier.Scheme != "becs_nz" {
-				continue
-			}
-			if identifier.Status != "active" {
+			switch {
+			case identifier.Scheme != "becs_nz":
+			case identifier.Status == "active":
+				active, days = true, max(days, identifier.Notice)
+			default:
 				status = outbound.Word(identifier.Status)
-				continue
 			}
-			status, days = "active", max(days, identifier.Notice)
 		}
 	}
-	if status != "active" {
+	if !active {
 		return 0, errors.New("no creditor of the GoCardless account can collect by BECS NZ: its becs_nz scheme identifier is " + status)
 	}
 	return days, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 func TestReadinessIsThatOfTheScheme(t *testing.T) {
@@ -28,10 +29,29 @@ func TestReadinessIsThatOfTheScheme(t *testing.T) {
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Fatalf("Ready = %v, want %q", err, tt.want)
 			}
-			if days, err := b.MinimumNotice(t.Context()); tt.want == "" && (err != nil || days != 3) {
-				t.Errorf("MinimumNotice = %d, %v; want 3", days, err)
+			if days, err := b.CheckAccount(t.Context(), account); tt.want == "" && (err != nil || days != 3) {
+				t.Errorf("CheckAccount = %d, %v; want 3", days, err)
 			}
 		})
+	}
+}
+
+func TestAccountIsCheckedByItsCreditor(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options, _ *gocardless.Options) {
+		o.Creditors = []gocardlesstest.Creditor{{ID: "CR1", MinimumAdvanceNotice: 3}, {ID: "CR2", MinimumAdvanceNotice: 5},
+			{ID: "CR3", SchemeStatus: "pending"}}
+	})
+	for _, tt := range []struct {
+		id    string
+		days  int
+		error string
+	}{
+		{"CR1", 3, ""}, {"CR2", 5, ""}, {"any", 5, ""}, {"CR3", 0, "is pending"}, {"CR4", 0, "has no creditor CR4"},
+	} {
+		days, err := b.CheckAccount(t.Context(), ports.Account{ID: tt.id})
+		if tt.error == "" && err != nil || tt.error != "" && (err == nil || !strings.Contains(err.Error(), tt.error)) || days != tt.days {
+			t.Errorf("CheckAccount(%s) = %d, %v; want %d, %q", tt.id, days, err, tt.days, tt.error)
+		}
 	}
 }
 

@@ -69,37 +69,37 @@ func (s *Service) Health(ctx context.Context) Health {
 	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
 }
 
-// processorIsReady returns nil if the processor can be reached, and no provider that may be used gives less notice of a
-// payment than it needs.
+// processorIsReady returns nil if the processor can be reached, and payments can be collected for every provider that may
+// be used.
 func (s *Service) processorIsReady(ctx context.Context) error {
 	if err := s.cfg.Processor.Ready(ctx); err != nil {
 		return err
 	}
-	needs, ok := s.cfg.Processor.(ports.NoticeMinimum)
+	checker, ok := s.cfg.Processor.(ports.AccountChecker)
 	if !ok {
 		return nil
-	}
-	least, err := needs.MinimumNotice(ctx)
-	if err != nil {
-		return err
 	}
 	providers, err := s.cfg.Store.Providers(ctx)
 	if err != nil {
 		return err
 	}
-	var short []error
+	var wrong []error
 	for _, p := range providers {
 		if p.Usable(s.cfg.Environment) == nil {
-			short = append(short, CheckNotice(p, s.processor.Name, least))
+			wrong = append(wrong, CheckAccount(ctx, checker, p))
 		}
 	}
-	return errors.Join(short...)
+	return errors.Join(wrong...)
 }
 
-// CheckNotice returns an error if a provider gives less notice of a payment than a processor needs, in calendar days.
-func CheckNotice(p catalogue.Provider, processor string, least int) error {
+// CheckAccount returns why payments cannot be collected for a provider, or that it gives too little notice of them.
+func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) error {
+	least, err := checker.CheckAccount(ctx, ports.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment})
+	if err != nil {
+		return fmt.Errorf("provider %s: %w", p.Code, err)
+	}
 	if given := (agreement.DebitTerms{NoticeDays: p.NoticeDays}).Days(); given < least {
-		return fmt.Errorf("provider %s gives %d days of notice, %s needs %d", p.Code, given, processor, least)
+		return fmt.Errorf("provider %s: its notice_days are %d, and its account needs %d at least", p.Code, given, least)
 	}
 	return nil
 }

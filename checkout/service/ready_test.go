@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // asked is a store that counts its readiness checks, and answers them with says.
@@ -188,7 +189,9 @@ type strictProcessor struct {
 	err  error
 }
 
-func (p strictProcessor) MinimumNotice(context.Context) (int, error) { return p.days, p.err }
+func (p strictProcessor) CheckAccount(context.Context, ports.Account) (int, error) {
+	return p.days, p.err
+}
 
 func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
 	for _, tt := range []struct {
@@ -201,8 +204,8 @@ func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
 	}{
 		{"enough", 3, true, 3, nil, ""},
 		{"the usual", 0, true, 10, nil, ""},
-		{"less than the processor needs", 2, true, 3, nil, "provider KOWHAI gives 2 days of notice"},
-		{"less than the usual is not enough", 0, true, 11, nil, "provider KOWHAI gives 10 days of notice"},
+		{"less than the processor needs", 2, true, 3, nil, "provider KOWHAI: its notice_days are 2, and its account needs 3"},
+		{"less than the usual is not enough", 0, true, 11, nil, "provider KOWHAI: its notice_days are 10"},
 		{"a provider that may not be used", 2, false, 3, nil, ""},
 		{"a processor that does not say", 3, true, 3, errors.New("connection reset"), "connection reset"},
 	} {

@@ -51,29 +51,30 @@ func apply(ctx context.Context, c *call) error {
 	for _, conf := range named {
 		warn(c.Stderr, conf.Provider)
 	}
-	c.warnOfNotice(ctx, named)
+	c.warnOfAccounts(ctx, named)
 	return nil
 }
 
-// warnOfNotice prints which providers give less notice of a payment than the GoCardless account needs, where that is the
-// processor.
-func (c *call) warnOfNotice(ctx context.Context, named []catalogue.Configuration) {
+// warnOfAccounts prints for which providers no payments can be collected, where GoCardless is the processor.
+func (c *call) warnOfAccounts(ctx context.Context, named []catalogue.Configuration) {
 	if c.processor != gocardlessName {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
 	account, err := c.gocardlessAPI()
-	least := 0
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
-		defer cancel()
-		least, err = account.MinimumNotice(ctx)
+		err = account.Ready(ctx)
 	}
 	if err != nil {
-		fmt.Fprintf(c.Stderr, "notice_days is not checked: %v\n", err)
+		fmt.Fprintf(c.Stderr, "the providers' accounts are not checked: %v\n", err)
 		return
 	}
 	for _, conf := range named {
-		if err := service.CheckNotice(conf.Provider, gocardlessName, least); err != nil && conf.Provider.Environment == c.environment {
+		if conf.Provider.Environment != c.environment {
+			continue
+		}
+		if err := service.CheckAccount(ctx, account, conf.Provider); err != nil {
 			fmt.Fprintf(c.Stderr, "%v: the server is not ready while it may be used\n", err)
 		}
 	}

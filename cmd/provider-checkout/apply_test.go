@@ -52,26 +52,28 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 	}
 }
 
-func TestApplyWarnsOfLessNoticeThanTheAccountNeeds(t *testing.T) {
+func TestApplyWarnsOfAccountsThatCannotCollect(t *testing.T) {
 	const token = "sandbox_hunter2"
 	sim := gocardlesstest.New(gocardlesstest.Options{Token: token, Creditors: []gocardlesstest.Creditor{{ID: "CR1", MinimumAdvanceNotice: 5}}})
 	server := httptest.NewServer(sim)
 	t.Cleanup(func() { sim.Close(); server.Close() })
-	const provider = `{"provider_code": "CODE", "name": "A provider", "account_id": "CR1", "environment": "ENVIRONMENT",
+	const provider = `{"provider_code": "CODE", "name": "A provider", "account_id": "ACCOUNT", "environment": "ENVIRONMENT",
 		"active": true, "api_enabled": true, "notice_days": DAYS}`
-	with := func(code, environment, days string) string {
-		return strings.NewReplacer("CODE", code, "ENVIRONMENT", environment, "DAYS", days).Replace(provider)
+	with := func(code, account, environment, days string) string {
+		return strings.NewReplacer("CODE", code, "ACCOUNT", account, "ENVIRONMENT", environment, "DAYS", days).Replace(provider)
 	}
-	file := proc.TempFile(t, `{"providers": [`+with("SHORT", "sandbox", "4")+","+with("ENOUGH", "sandbox", "5")+","+with("LIVE", "production", "4")+`]}`)
+	file := proc.TempFile(t, `{"providers": [`+with("SHORT", "CR1", "sandbox", "4")+","+with("ENOUGH", "CR1", "sandbox", "5")+
+		","+with("ANY", "the main one", "sandbox", "5")+","+with("LIVE", "CR1", "production", "4")+","+with("UNKNOWN", "CR2", "sandbox", "5")+`]}`)
 	account := []string{"PROVIDER_CHECKOUT_PROCESSOR=gocardless", "PROVIDER_CHECKOUT_GOCARDLESS_URL=" + server.URL}
 	for _, tt := range []struct{ name, token, want string }{
-		{"a short notice", token, "provider SHORT gives 4 days of notice, gocardless needs 5: the server is not ready while it may be used\n"},
-		{"a token that is refused", "other", "notice_days is not checked: "},
-		{"no token", "", "notice_days is not checked: GoCardless' access token is missing"},
+		{"a short notice", token, "provider SHORT: its notice_days are 4, and its account needs 5 at least: the server is not ready while it may be used\n" +
+			"provider UNKNOWN: the GoCardless account has no creditor CR2: the server is not ready while it may be used\n"},
+		{"a token that is refused", "other", "the providers' accounts are not checked: GET /creditors: GoCardless refuses the access token"},
+		{"no token", "", "the providers' accounts are not checked: GoCardless' access token is missing"},
 	} {
 		store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
 		got := try(t, append(account, tokenVariable+"="+tt.token), "", "apply", "-f", file, "--store", store)
-		if got.code != cli.ExitDone || !strings.HasPrefix(got.stderr, tt.want) || !isLine(got.stderr) || strings.Contains(got.stderr, "hunter2") {
+		if got.code != cli.ExitDone || !strings.HasPrefix(got.stderr, tt.want) || strings.Count(got.stderr, "\n") != max(1, strings.Count(tt.want, "\n")) || strings.Contains(got.stderr, "hunter2") {
 			t.Errorf("%s: %+v, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -19,7 +19,7 @@ func commands() []cli.Command {
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +
 				"stays, unless --prune is given. Prints what changed. A running server sees it within 5 s.\n\n" +
 				"With --processor gocardless, and its access token in " + tokenVariable + ",\n" +
-				"it warns of providers that give less notice of a payment than the account needs."},
+				"it warns of providers whose account is unknown there, or needs more notice of a payment."},
 		{Name: "keys issue", Setup: command(issueFlags, issueKey),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},
