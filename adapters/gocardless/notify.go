@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
@@ -47,6 +48,7 @@ type Receiver struct {
 	ReceiverOptions
 	fresh   chan []ports.Notification
 	reading chan struct{} // one for each body that is being read
+	warned  atomic.Int64  // when a bad signature was last reported, in milliseconds
 }
 
 // NewReceiver returns a receiver.
@@ -113,6 +115,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	case !r.signed(body, signature):
+		r.warnOfSignature(req.Context())
 		w.WriteHeader(statusBadSignature)
 		return
 	}
@@ -136,6 +139,19 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// errSignature is reported once in a while: strangers could fill the log with it.
+var errSignature = errors.New("the signature of a notification is not valid: if this comes again, compare the webhook secret " +
+	"with that of the endpoint at GoCardless")
+
+const warnEvery = time.Minute
+
+func (r *Receiver) warnOfSignature(ctx context.Context) {
+	last, now := r.warned.Load(), r.now().UnixMilli()
+	if now-last >= warnEvery.Milliseconds() && r.warned.CompareAndSwap(last, now) {
+		r.Report(ctx, errSignature)
+	}
 }
 
 func (r *Receiver) now() time.Time { return r.Now().UTC().Truncate(time.Millisecond) }

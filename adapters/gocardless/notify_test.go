@@ -106,6 +106,9 @@ func TestNotificationIsTakenWithASignatureOfOneOfTheSecretsOnly(t *testing.T) {
 	if got := r.kept(t); got != 1 {
 		t.Errorf("%d notifications are kept, want the one event that came twice", got)
 	}
+	if len(r.failed) != 1 || !strings.Contains(r.failed[0].Error(), "compare the webhook secret") {
+		t.Errorf("reported %v, want the bad signatures once", r.failed)
+	}
 }
 
 func TestHostileNotificationsAreRefused(t *testing.T) {

@@ -22,8 +22,8 @@ const (
 	webhookVariable = "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET"
 
 	processorHelp = "With --processor gocardless the access token comes from " + tokenVariable + "\n" +
-		"and the secret of the webhook endpoint from " + webhookVariable + " (a\n" +
-		"comma-separated list while it is rotated), or each from the file that the same name with _FILE names.\n" +
+		"and the secret of the webhook endpoint from " + webhookVariable + " (both\n" +
+		"while it is rotated, with a comma or a line feed between them), or each from the file that the same name with _FILE names.\n" +
 		"GoCardless sends its notifications to <base-url>" + gocardless.WebhookPath + "."
 )
 
@@ -46,10 +46,15 @@ func (c *call) gocardless() (*site.GoCardless, error) {
 	g.Processor, wrong = c.gocardlessAPI()
 	list, noSecret := c.required(webhookVariable, "the secret of GoCardless' webhook endpoint")
 	if noSecret == nil {
-		for part := range strings.SplitSeq(strings.TrimSpace(list.text), list.separator) {
-			g.WebhookSecrets = append(g.WebhookSecrets, []byte(strings.TrimSpace(part)))
+		// GoCardless' own secrets have neither of these in them.
+		for part := range strings.FieldsFuncSeq(list.text, func(r rune) bool { return r == ',' || r == '\n' }) {
+			if secret := strings.TrimSpace(part); secret != "" {
+				g.WebhookSecrets = append(g.WebhookSecrets, []byte(secret))
+			}
 		}
-		noSecret = gocardless.CheckWebhookSecrets(g.WebhookSecrets)
+		if noSecret = gocardless.CheckWebhookSecrets(g.WebhookSecrets); noSecret != nil {
+			noSecret = fmt.Errorf("%s: %w", list.source, noSecret)
+		}
 	}
 	if err := errors.Join(wrong, noSecret); err != nil {
 		return nil, err

@@ -138,7 +138,7 @@ func NewReceiver(svc *service.Service, records ports.Notifications, g GoCardless
 		RefreshBillingRequest: svc.RefreshBillingRequest,
 		RefreshMandate:        svc.RefreshMandate,
 		Report: func(ctx context.Context, err error) {
-			log.LogAttrs(ctx, slog.LevelWarn, "notification failed", slog.Any("error", err))
+			log.LogAttrs(ctx, slog.LevelWarn, "handle notifications", slog.Any("error", err))
 		},
 		Now: time.Now,
 	})
