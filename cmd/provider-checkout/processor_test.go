@@ -17,8 +17,8 @@ import (
 // Production is served over GoCardless, which nothing is asked of here: its address leads nowhere.
 func TestServeProductionOverGoCardless(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "webhook.secret")
-	const older, newer = "the webhook secret before", "the present webhook secret"
-	if err := os.WriteFile(file, []byte(newer+"\n"+older+"\n"), 0o600); err != nil {
+	const oldest, older, newer = "the first webhook secret", "the webhook secret before", "the present webhook secret"
+	if err := os.WriteFile(file, []byte(newer+"\n"+older+", "+oldest+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := map[string]string{secretVariable: "0123456789abcdef0123456789abcdef", tokenVariable: "live_hunter2",
@@ -42,6 +42,7 @@ func TestServeProductionOverGoCardless(t *testing.T) {
 	for signature, want := range map[string]int{
 		gocardlesstest.Sign([]byte(`{"events":[]}`), newer):   http.StatusNoContent,
 		gocardlesstest.Sign([]byte(`{"events":[]}`), older):   http.StatusNoContent,
+		gocardlesstest.Sign([]byte(`{"events":[]}`), oldest):  http.StatusNoContent,
 		gocardlesstest.Sign([]byte(`{"events":[]}`), "other"): 498,
 	} {
 		if got := post(signature); got != want {
@@ -67,7 +68,7 @@ func TestServeProductionOverGoCardless(t *testing.T) {
 	if code != 0 {
 		t.Errorf("status %d:\n%s", code, stderr)
 	}
-	for _, secret := range []string{"hunter2", older, newer, env[secretVariable]} {
+	for _, secret := range []string{"hunter2", oldest, older, newer, env[secretVariable]} {
 		if strings.Contains(stderr, secret) {
 			t.Errorf("the log has %q:\n%s", secret, stderr)
 		}
@@ -80,10 +81,11 @@ func TestSimulatorPrintsHowToServeWithIt(t *testing.T) {
 	out := make(lines, 16)
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"simulate", "gocardless", "--addr", "127.0.0.1:0"}, func(string) string { return "" }, nil, out, out)
+		ended <- run(ctx, []string{"simulate", "gocardless", "--addr", "127.0.0.1:0", "--base-url", "http://127.0.0.1:8180"}, func(string) string { return "" }, nil, out, out)
 	}()
 	text := <-out
-	for _, want := range []string{"GoCardless is simulated at http://127.0.0.1:", tokenVariable + "=", webhookVariable + "=", "--processor gocardless --gocardless-url http://127.0.0.1:"} {
+	for _, want := range []string{"GoCardless is simulated at http://127.0.0.1:", tokenVariable + "=", webhookVariable + "=", "PROVIDER_CHECKOUT_GOCARDLESS_URL=http://127.0.0.1:",
+		"\n./provider-checkout serve --addr 127.0.0.1:8180 --processor gocardless", "\n./provider-checkout apply --processor gocardless", "/simulator/mandates/"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it prints %q, without %q", text, want)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
@@ -22,12 +23,21 @@ func simulateGoCardless(ctx context.Context, c *call) error {
 		return err
 	}
 	defer ln.Close()
+	service, err := url.Parse(c.baseURL)
+	if err != nil || service.Host == "" {
+		return cli.UsageError(fmt.Sprintf("--base-url %q must be a URL such as http://127.0.0.1:8080", c.baseURL))
+	}
 	sim := simulator.GoCardless{Listener: ln, BaseURL: c.baseURL, Log: httpserver.NewLog(c.Stderr)}
 	fmt.Fprintf(c.Stdout, "GoCardless is simulated at %s, which sends notifications to %s%s. Serve with it:\n\n"+
-		"%s=%s %s=%s \\\n  %s serve --processor gocardless --gocardless-url %s --allow-private-destinations\n\n"+
-		"POST %[1]s/simulator/… moves its clock and mandates, and arms faults.\n",
+		"export %s=%s %s=%s PROVIDER_CHECKOUT_GOCARDLESS_URL=%[1]s\n"+
+		"./%[8]s apply --processor gocardless -f providers.json\n"+
+		"./%[8]s serve --addr %[9]s --processor gocardless --allow-private-destinations\n\n"+
+		"Move its clock, and a mandate by its id or that of its billing request, which export has:\n\n"+
+		"curl -H Content-Type:application/json -d '{\"advance\":\"1h\"}' %[1]s/simulator/clock\n"+
+		"curl -H Content-Type:application/json -d '{\"status\":\"failed\",\"reason_code\":\"DISHONOUR-AC04\"}' %[1]s/simulator/mandates/BRQ…\n\n"+
+		"go doc ./adapters/gocardless/gocardlesstest lists what else can be moved, and the names that have a fate.\n",
 		sim.URL(), c.baseURL, gocardless.WebhookPath, tokenVariable, simulator.Token, webhookVariable, simulator.WebhookSecret,
-		program, sim.URL())
+		program, service.Host)
 	return sim.Serve(ctx)
 }
 

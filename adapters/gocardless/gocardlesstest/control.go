@@ -11,20 +11,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/control"
 )
 
-// The control path (see package control) moves everything that the methods of Simulator move.
-//
-//	GET    /simulator/clock                              {"now":"2027-02-01T00:00:00.000Z"}
-//	POST   /simulator/clock                              {"advance":"1m30s"}
-//	GET    /simulator/statistics
-//	POST   /simulator/faults                             {"kind":"timeout_after","method":"POST","path":"/billing_requests","times":1}
-//	DELETE /simulator/faults
-//	POST   /simulator/webhooks                           {"url":"…","secret":"…"}
-//	POST   /simulator/webhooks/faults                    {"drop":0.1,"duplicate":0.1,"late":0.1,"shuffle":true,"delay":"1s"}
-//	POST   /simulator/mandates/{id}                      {"status":"failed","reason_code":"DISHONOUR-AC04"}
-//	GET    /simulator/mandates/{id}                      what the bank gets of it
-//	POST   /simulator/billing_requests/{id}/cancel       also /fulfil and /block
-//	POST   /simulator/flows/{id}/complete                {"given_name":"Ana",…,"account_number":"01-0902-0068389-00"}
-//	POST   /simulator/creditors/{id}                     {"scheme_status":"pending","minimum_advance_notice":10}
+// newControl returns the handler of the control path, which moves everything that the methods of Simulator move; its
+// paths are in the documentation of the package.
 func newControl(s *Simulator) http.Handler {
 	return control.New(controlPath, map[string]control.Handle{
 		"GET clock":                         control.Time(s),

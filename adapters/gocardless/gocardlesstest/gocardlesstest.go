@@ -41,6 +41,24 @@
 //	04 cancelled DISHONOUR-AC04               09 cancelled DISHONOUR-MS01
 //	05 cancelled DISHONOUR-AC05               10 blocked, 11 expired
 //
+// # The control path
+//
+// With Options.Control everything can be moved over HTTP too. A POST has Content-Type: application/json. The id of a
+// mandate is in the service's export, or that of its billing request will do:
+//
+//	GET    /simulator/clock                              {"now":"2027-02-01T00:00:00.000Z"}
+//	POST   /simulator/clock                              {"advance":"1m30s"}
+//	GET    /simulator/statistics
+//	POST   /simulator/faults                             {"kind":"timeout_after","method":"POST","path":"/billing_requests","times":1}
+//	DELETE /simulator/faults
+//	POST   /simulator/webhooks                           {"url":"…","secret":"…"}
+//	POST   /simulator/webhooks/faults                    {"drop":0.1,"duplicate":0.1,"late":0.1,"shuffle":true,"delay":"1s"}
+//	POST   /simulator/mandates/{id}                      {"status":"failed","reason_code":"DISHONOUR-AC04"}
+//	GET    /simulator/mandates/{id}                      what the bank gets of it
+//	POST   /simulator/billing_requests/{id}/cancel       also /fulfil and /block
+//	POST   /simulator/flows/{id}/complete                {"given_name":"Ana",…,"account_number":"01-0902-0068389-00"}
+//	POST   /simulator/creditors/{id}                     {"scheme_status":"pending","minimum_advance_notice":10}
+//
 // # Where it differs
 //
 // It knows one scheme, becs_nz, and billing requests for a mandate alone. Fields that the API does not have are refused.
