@@ -132,6 +132,8 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, token string, again
 		return
 	case setup.State == checkout.PageSettling:
 		p.site.Show(w, r, "settling.html", p.view(setup, "Your direct debit is being set up"))
+	case setup.State == checkout.PageDone && setup.Checkout.Setup.Mandate.Dead(): // after the confirm
+		p.site.Show(w, r, "ended.html", p.view(setup, "Your direct debit has ended"))
 	case setup.State == checkout.PageDone:
 		v := p.view(setup, "Your direct debit is set up")
 		v.Script, v.Notify = "setup.js", setup.Provider.EnrolmentOrigins

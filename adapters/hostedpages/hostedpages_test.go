@@ -259,6 +259,25 @@ func TestConfirmedPage(t *testing.T) {
 	page.lacks(t, "What happens next", "Continue to")
 }
 
+func TestPageOfAConfirmedSetupWhoseMandateDied(t *testing.T) {
+	b := newBench(t, kowhai(), order(), 0)
+	b.setUp()
+	b.confirm(order().First)
+	b.poll()
+	err := b.store.UpdateCheckout(t.Context(), b.id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+		c.Setup.Mandate = checkout.MandateCancelled
+		return checkout.Change{Next: c}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := b.get(b.setupPath())
+	page.is(t, http.StatusOK)
+	page.wants(t, "<title>Your direct debit has ended", "No payment can be collected under it.", b.stored().Confirmation.AgreementNumber,
+		"ask Kōwhai Institute how to go on")
+	page.lacks(t, "is set up</h1>", "There is nothing more to do here", "<form", "data-notify")
+}
+
 func TestDonePageOfASetupOfAnEarlierVersion(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	b.setUp()

@@ -123,6 +123,13 @@ var pageStates = []pageState{
 			s.Confirm(t, created)
 			return setupURL(created)
 		}},
+	{name: "confirmed, and the mandate died", heading: "Your direct debit has ended", says: []string{"No payment can be collected", "PPA-", "ask Kōwhai Institute", "Go back to Kōwhai Institute"},
+		make: func(t *testing.T, s *sandbox.Sandbox) string {
+			created := s.Ready(t, "ORDER-1")
+			s.Confirm(t, created)
+			alter(t, s, created, func(setup *checkout.Setup) { setup.Mandate = checkout.MandateCancelled })
+			return setupURL(created)
+		}},
 	{name: "provider switched off", heading: sandbox.DisabledTitle, says: []string{"Nothing was collected", "Ask Kōwhai Institute", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")
