@@ -56,7 +56,7 @@ type EnrolmentKey struct {
 	OrderID      string
 }
 
-// Enrolment is what a CRM is told of an enrolment that is opened.
+// Enrolment is what a CRM gets of an enrolment that is opened.
 type Enrolment struct {
 	EnrolmentKey
 	CheckoutID string
@@ -65,7 +65,7 @@ type Enrolment struct {
 	Intent     checkout.Intent
 }
 
-// Completion is what a CRM is told of an enrolment that was confirmed.
+// Completion is what a CRM gets of an enrolment that was confirmed.
 type Completion struct {
 	EnrolmentKey
 	Records   checkout.Records    // that Open returned

@@ -15,7 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// change changes a record as somebody in the organisation does.
+// change changes a record as a user of the organisation does.
 func (b *bench) change(t *testing.T, object, id, body string) {
 	t.Helper()
 	answer, err := http.PostForm(b.server.URL+"/services/oauth2/token",
@@ -119,7 +119,7 @@ func TestAnEnrolmentWithoutAMandateIsRefused(t *testing.T) {
 	}
 }
 
-// An organisation whose key is not unique may have a key on two records: which is meant, nobody can say.
+// An organisation whose key is not unique may have a key on two records, and nothing says which one is meant.
 func TestAKeyOnSeveralRecordsIsRefused(t *testing.T) {
 	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
 		schema := salesforcetest.DefaultSchema()

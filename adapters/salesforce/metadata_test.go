@@ -90,7 +90,7 @@ func TestMetadataAreTheFieldsOfTheDefaultMapping(t *testing.T) {
 	}
 	err := fs.WalkDir(os.DirFS(deployed), "objects", func(name string, entry fs.DirEntry, err error) error {
 		if strings.HasSuffix(name, ".field-meta.xml") && !want[name] {
-			t.Errorf("%s is written by nobody", name)
+			t.Errorf("%s is never written", name)
 		}
 		return err
 	})

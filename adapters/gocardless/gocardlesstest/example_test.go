@@ -9,7 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
 )
 
-// A client that repeats a create whose answer was lost is told so, and nothing is created twice.
+// A client that repeats a create whose answer was lost learns that, and nothing is created twice.
 func Example() {
 	sim := gocardlesstest.New(gocardlesstest.Options{Token: "token"})
 	defer sim.Close()

@@ -99,12 +99,12 @@ type Clock interface {
 // stamp is how the control path writes a time.
 const stamp = "2006-01-02T15:04:05.000Z"
 
-// Time returns the handle that tells a clock's time: {"now":"2027-02-01T00:00:00.000Z"}.
+// Time returns the handle that answers with a clock's time: {"now":"2027-02-01T00:00:00.000Z"}.
 func Time(clock Clock) Handle {
 	return func(*http.Request, string) (any, error) { return clockWire{clock.Now().UTC().Format(stamp)}, nil }
 }
 
-// Advance returns the handle that moves a clock on, by {"advance":"1m30s"}, and tells its time.
+// Advance returns the handle that moves a clock on, by {"advance":"1m30s"}, and answers with its time.
 func Advance(clock Clock) Handle {
 	return func(r *http.Request, id string) (any, error) {
 		var w moveWire

@@ -14,7 +14,7 @@ import (
 
 const parent = "HANA & T NGATA"
 
-// Section 1 tells the payer from the student: a parent may pay. Nothing on the way is locked to the student's name, and
+// Section 1 distinguishes the payer from the student: a parent may pay. Nothing on the way is locked to the student's name, and
 // the agreement says who pays, who studies, and whose consent it is.
 func TestContract1TheAgreementNamesThePayerAndTheStudent(t *testing.T) {
 	for _, tt := range []struct {

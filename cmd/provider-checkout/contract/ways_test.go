@@ -248,7 +248,7 @@ func TestContract4APayerWhoseGoCardlessPageExpiredGoesOnWithTheSameBillingReques
 	j.goesOn(t, sameTry)
 }
 
-// While GoCardless is down nobody knows whether the payer has finished: the page claims neither.
+// While GoCardless is down it is not known whether the payer has finished, and the page claims neither.
 func TestContract4APayerWhoComesBackWhileGoCardlessIsDown(t *testing.T) {
 	j := setOut(t)
 	j.Bank.SetWebhook("", "")

@@ -28,14 +28,14 @@ import (
 type manner struct {
 	name  string
 	stops bool // the process is stopped while another takes its place, and then goes on; else it is killed and started again
-	alone bool // nobody asks for anything until the other process has caught up; else everybody repeats what had no answer
+	alone bool // no client asks for anything until the other process has caught up; otherwise each repeats what had no answer
 }
 
 var (
 	killed       = manner{name: "killed"}
-	killedAlone  = manner{name: "killed, nobody repeats", alone: true}
+	killedAlone  = manner{name: "killed, no client repeats", alone: true}
 	stopped      = manner{name: "stopped", stops: true}
-	stoppedAlone = manner{name: "stopped, nobody repeats", stops: true, alone: true}
+	stoppedAlone = manner{name: "stopped, no client repeats", stops: true, alone: true}
 )
 
 // suite is the program over one kind of store, and what the runs of it met.
