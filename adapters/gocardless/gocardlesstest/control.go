@@ -18,7 +18,7 @@ func newControl(s *Simulator) http.Handler {
 		"GET clock":                         control.Time(s),
 		"POST clock":                        control.Advance(s),
 		"GET statistics":                    s.controlStatistics,
-		"POST faults":                       s.controlFaults,
+		"POST faults":                       control.Arm(armWire.toFault, s.Arm),
 		"DELETE faults":                     s.controlDisarm,
 		"POST webhooks":                     s.controlWebhook,
 		"POST webhooks/faults":              s.controlWebhookFaults,
@@ -34,19 +34,6 @@ func newControl(s *Simulator) http.Handler {
 
 func (s *Simulator) controlStatistics(*http.Request, string) (any, error) {
 	return s.Statistics().toWire(), nil
-}
-
-func (s *Simulator) controlFaults(r *http.Request, _ string) (any, error) {
-	var w armWire
-	if err := control.Read(r, &w); err != nil {
-		return nil, err
-	}
-	f, err := w.toFault()
-	if err != nil {
-		return nil, err
-	}
-	s.Arm(f)
-	return nil, nil
 }
 
 func (w armWire) toFault() (Fault, error) {

@@ -119,3 +119,19 @@ func Advance(clock Clock) Handle {
 		return Time(clock)(r, id)
 	}
 }
+
+// Arm returns the handle that reads a fault as it is on the wire, and arms it.
+func Arm[W, F any](read func(W) (F, error), arm func(...F)) Handle {
+	return func(r *http.Request, _ string) (any, error) {
+		var w W
+		if err := Read(r, &w); err != nil {
+			return nil, err
+		}
+		f, err := read(w)
+		if err != nil {
+			return nil, err
+		}
+		arm(f)
+		return nil, nil
+	}
+}

@@ -24,7 +24,7 @@ func newControl(s *Simulator) http.Handler {
 		"POST clock":     control.Advance(s),
 		"GET statistics": func(*http.Request, string) (any, error) { return statisticsWire(s.Statistics()), nil },
 		"GET journal":    s.controlJournal,
-		"POST faults":    s.controlFaults,
+		"POST faults":    control.Arm(armWire.toFault, s.Arm),
 		"DELETE faults":  control.Do(func(string) error { s.Disarm(); return nil }),
 		"DELETE tokens":  control.Do(func(string) error { s.ExpireTokens(); return nil }),
 	})
@@ -41,19 +41,6 @@ func (s *Simulator) controlJournal(*http.Request, string) (any, error) {
 func (e Entry) toWire() entryWire {
 	return entryWire{Time: e.Time.Format(storedTime), Call: e.Call, Method: e.Method, Path: e.Path, Action: e.Action, Type: e.Type,
 		Key: e.Key, ID: e.ID, Fields: e.Fields, Changed: append([]string{}, e.Changed...)}
-}
-
-func (s *Simulator) controlFaults(r *http.Request, _ string) (any, error) {
-	var w armWire
-	if err := control.Read(r, &w); err != nil {
-		return nil, err
-	}
-	f, err := w.toFault()
-	if err != nil {
-		return nil, err
-	}
-	s.Arm(f)
-	return nil, nil
 }
 
 func (w armWire) toFault() (Fault, error) {
