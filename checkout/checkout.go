@@ -18,9 +18,13 @@ type Status string
 const (
 	SetupRequired Status = "direct_debit_setup_required"
 	Confirmed     Status = "confirmed"
+
+	// Reserved is the state of a checkout of which a CRM outside of the store has yet to make the records. For its
+	// provider and its payer it does not exist, but its order and its key are taken.
+	Reserved Status = "reserved"
 )
 
-// Checkout is one enrolment from create to confirm, with the records of it that the embedded CRM keeps.
+// Checkout is one enrolment from create to confirm.
 type Checkout struct {
 	ID             string // <provider_code>-<unix milliseconds>-<16 characters of a-z2-7>
 	ProviderCode   string
@@ -35,7 +39,8 @@ type Checkout struct {
 	Records        Records
 	Tokens         []Token // every setup token that may still be valid, oldest first; the last is the latest
 	Setup          Setup
-	Confirmation   Confirmation // zero until confirmed
+	Confirmation   Confirmation // zero until a confirm was decided
+	Step           Step         // what a CRM outside of the store has to do; always zero if the store is the CRM
 }
 
 // Student is who enrols, as the first create said.
@@ -57,7 +62,7 @@ type Confirmation struct {
 	At              time.Time
 	RequestID       string
 	FirstPayment    money.Date // as agreed; the create's date was a preference
-	AgreementID     string
+	AgreementID     string     // the CRM's, like DocumentID; "" until the CRM has completed the enrolment
 	AgreementNumber string
 	DocumentID      string // "" if the PDF could not be rendered
 }
@@ -65,11 +70,11 @@ type Confirmation struct {
 // PDFGenerated reports whether the agreement's PDF is on record.
 func (c Confirmation) PDFGenerated() bool { return c.DocumentID != "" }
 
-// Schedule returns the charges of the checkout: as agreed once it is confirmed, before that as the
+// Schedule returns the charges of the checkout: as agreed once a confirm was decided, before that as the
 // provider prefers.
 func (c Checkout) Schedule() []money.Charge {
 	plan := c.Intent.Plan
-	if c.Status == Confirmed {
+	if c.concluded() {
 		plan.First = c.Confirmation.FirstPayment
 	}
 	return money.Schedule(c.Intent.Pricing.Upfront, plan)
@@ -78,6 +83,7 @@ func (c Checkout) Schedule() []money.Charge {
 // Change is what a decision wants stored: all of it or nothing.
 type Change struct {
 	Next      Checkout
+	Remove    bool                 // the checkout is removed instead, with nothing else
 	Events    []events.Event       // in the order of their delivery
 	Agreement *agreement.Agreement // nil unless the decision concluded one
 	Document  *agreement.Document  // nil unless the agreement was rendered

@@ -7,7 +7,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -39,6 +38,9 @@ var (
 	// ErrAlreadyConfirmed: the confirm is a repeat. It is answered as the first was, and changes nothing.
 	ErrAlreadyConfirmed = errors.New("checkout is already confirmed")
 
+	// ErrCompleting: a confirm was decided, and the CRM has not completed the enrolment yet. The confirm waits for it.
+	ErrCompleting = errors.New("the CRM has yet to complete the enrolment")
+
 	// ErrOutdated: the direct debit has changed since the agreement was prepared. It must be prepared again.
 	ErrOutdated = errors.New("checkout changed since its agreement was prepared")
 )
@@ -46,6 +48,8 @@ var (
 // Prepared is what a confirm concludes, made before it is decided for good because rendering takes time.
 type Prepared struct {
 	Environment catalogue.Environment
+	Now         time.Time
+	Until       time.Time // with a CRM outside of the store, until when who decides has the step leased; else zero
 	Agreement   agreement.Agreement
 	Document    *agreement.Document // nil if it could not be rendered
 }
@@ -56,13 +60,15 @@ type Prepared struct {
 
 // Match decides the rows that do not depend on the setup: it returns nil if a checked confirm is about this checkout,
 // whose agreement is not concluded yet. A repeat may carry any token, so that a lost one does not block a safe retry. The
-// errors are CONFLICT and ErrAlreadyConfirmed.
+// errors are CONFLICT, ErrAlreadyConfirmed and ErrCompleting.
 func (c Confirm) Match(stored Checkout, latest string) error {
 	switch differing := c.differs(stored); {
 	case len(differing) > 0:
 		return refuseIdentifiers(differing)
 	case stored.Status == Confirmed:
 		return ErrAlreadyConfirmed
+	case stored.concluded():
+		return ErrCompleting
 	case !sameToken(c.Token.Value, latest):
 		return refuseToken()
 	}
@@ -113,20 +119,22 @@ func sameToken(sent, latest string) bool {
 	return latest != "" && subtle.ConstantTimeCompare([]byte(sent), []byte(latest)) == 1
 }
 
-// conclude returns the confirmed checkout with its agreement, checkout.confirmed and, if it was
-// rendered, agreement.generated.
+// conclude returns the checkout with its agreement: confirmed, with the events, where the store is the CRM, and otherwise
+// with the step that completes the enrolment. From here there is no way back.
 func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 	a, next := p.Agreement, stored
-	next.Status = Confirmed
-	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First,
-		AgreementID: a.ID, AgreementNumber: a.Number}
-	o, s := stored.origin(c.RequestID, p.Environment, a.AcceptedAt), stored.subject()
-	out := []events.Event{events.Confirmed(o, s, stored.Records.DDAID, a.ID)}
-	if d := p.Document; d != nil {
-		next.Confirmation.DocumentID = d.ID
-		out = append(out, events.Generated(o, s, a.ID, a.Number, d.ID, a.Version))
+	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First, AgreementNumber: a.Number}
+	next.Step = Step{Kind: StepComplete, Epoch: 1, Until: p.Until, Since: p.Now}
+	change := Change{Next: next}
+	if p.Until.IsZero() {
+		documentID := ""
+		if p.Document != nil {
+			documentID = p.Document.ID
+		}
+		change = next.completed(a, a.ID, documentID, p.Environment, a.AcceptedAt)
 	}
-	return Change{Next: next, Events: out, Agreement: &a, Document: p.Document}
+	change.Agreement, change.Document = &a, p.Document
+	return change
 }
 
 // Agreed is what an agreement takes from outside.

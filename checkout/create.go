@@ -63,8 +63,9 @@ type Facts struct {
 
 // Decision is what a create leads to.
 type Decision struct {
-	Action Action
-	Intent Intent // of the new checkout
+	Action   Action
+	Intent   Intent    // of the new checkout
+	Awaiting *Checkout // that is waited for
 }
 
 // Action is what is done for a create that is not refused.
@@ -74,15 +75,18 @@ const (
 	Open         Action = iota + 1 // a new checkout
 	Replay                         // the checkout that the order opened before, as it is
 	ReplayRenews                   // the same, with a next setup token
+	Wait                           // for the CRM: the order or the key is reserved
 )
 
 // Decide decides a checked create: the first rows of the contract's table (section 3) in their order, after those of
 // requests that are refused whatever their intent is.
 func (c Create) Decide(f Facts) (Decision, error) {
 	want, unresolved := c.resolve(f)
-	switch differing := f.differing(want); {
+	switch differing, reserved := f.differing(want), f.reserved(); {
 	case f.excludedByMode(c):
 		return Decision{}, c.Check(f.Mode)
+	case reserved != nil: // what it will be decides about this create, and a 409 would be final
+		return Decision{Action: Wait, Awaiting: reserved}, nil
 	case f.keyTaken(c):
 		return Decision{}, refuseKeyTaken()
 	case unresolved != nil:
@@ -105,6 +109,16 @@ func (c Create) NeedsCourse(f Facts) bool {
 	return c.mode() == catalogue.Authoritative && !f.excludedByMode(c) && !f.keyTaken(c) && !c.resolvedBy(f.ByOrder)
 }
 
+// reserved returns the checkout of the order or of the key of which the CRM has yet to make the records, or nil.
+func (f Facts) reserved() *Checkout {
+	for _, c := range []*Checkout{f.ByOrder, f.ByKey} {
+		if c != nil && c.Status == Reserved {
+			return c
+		}
+	}
+	return nil
+}
+
 // excludedByMode reports whether the provider's pricing mode does not allow the create, and neither does the mode in
 // which its order on record was opened: a provider that gets a catalogue, or loses it, has open checkouts.
 func (f Facts) excludedByMode(c Create) bool {
@@ -118,7 +132,7 @@ func (f Facts) keyTaken(c Create) bool {
 		(f.ByOrder == nil || f.ByOrder.IdempotencyKey != c.Key())
 }
 
-// Opening is what a new checkout takes from outside.
+// Opening is what a checkout takes from outside when it is opened.
 type Opening struct {
 	ID          string
 	Now         time.Time
@@ -126,26 +140,33 @@ type Opening struct {
 	Token       Token // the first
 }
 
-// Open returns the checkout that a create opens with its resolved intent, and checkout.created.
+// Open returns the checkout that a create opens with its resolved intent, and checkout.created, where the store is the CRM.
 func (c Create) Open(intent Intent, o Opening) Change {
-	opened := Checkout{
-		ID:             o.ID,
+	return c.reserved(intent, o.ID, o.Now).opened(recordIDs(o.Environment, c.ProviderCode.Value, c.OrderID.Value), o)
+}
+
+// Reserve returns the checkout that a create reserves with its resolved intent, for a CRM outside of the store. The step
+// to open it is leased until a time to who reserves it.
+func (c Create) Reserve(intent Intent, id string, now, until time.Time) Change {
+	next := c.reserved(intent, id, now)
+	next.Step = Step{Kind: StepOpen, Epoch: 1, Until: until, Since: now}
+	return Change{Next: next}
+}
+
+func (c Create) reserved(intent Intent, id string, now time.Time) Checkout {
+	return Checkout{
+		ID:             id,
 		ProviderCode:   c.ProviderCode.Value,
 		OrderID:        c.OrderID.Value,
 		IdempotencyKey: c.Key(),
 		RequestID:      c.RequestID,
-		CreatedAt:      o.Now,
-		Status:         SetupRequired,
+		CreatedAt:      now,
+		Status:         Reserved,
 		Student:        Student{c.FirstName.Value, c.LastName.Value, c.Email.Value},
 		CourseCode:     c.CourseCode.Value,
 		Intent:         intent,
-		Records:        recordIDs(o.Environment, c.ProviderCode.Value, c.OrderID.Value),
-		Tokens:         []Token{o.Token},
 		Setup:          Setup{Observation: notBegun},
 	}
-	created := events.Created(opened.origin(c.RequestID, o.Environment, o.Now), opened.subject(),
-		opened.Records.DDAID, opened.Records.ContactID)
-	return Change{Next: opened, Events: []events.Event{created}}
 }
 
 func (c Checkout) origin(requestID string, env catalogue.Environment, now time.Time) events.Origin {

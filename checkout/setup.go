@@ -116,8 +116,8 @@ func (o Observation) complete() bool {
 }
 
 // SetupComplete reports whether the direct debit is set up, on an account that the processor named. If the mandate
-// dies before the confirm it is false again, so that the payer can try again; after the confirm it stays true.
-func (c Checkout) SetupComplete() bool { return c.Status == Confirmed || c.Setup.complete() }
+// dies before the confirm it is false again, so that the payer can try again; once a confirm was decided it stays true.
+func (c Checkout) SetupComplete() bool { return c.concluded() || c.Setup.complete() }
 
 // open reports whether there is a billing request that the payer can still fulfil.
 func (s Setup) open() bool {

@@ -13,19 +13,8 @@ import (
 // Admin is what the operator's commands need of a store.
 type Admin interface {
 	Store
-	Agreements
 	Configurer
 	Exporter
-}
-
-// Agreements reads what was agreed. Agreements and documents enter the store with a Change.
-type Agreements interface {
-	// Agreement returns the agreement with this number (PPA-…), or ErrNotFound.
-	Agreement(ctx context.Context, number string) (agreement.Agreement, error)
-
-	// Document returns the PDF of the agreement with this number. ErrNotFound if there is no
-	// such agreement or it was never rendered.
-	Document(ctx context.Context, number string) (agreement.Document, error)
 }
 
 // Configurer changes what the operator configured.

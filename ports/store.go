@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -16,6 +17,7 @@ import (
 // millisecond.
 type Store interface {
 	Checkouts
+	Agreements
 	Outbox
 	Configuration
 
@@ -55,14 +57,33 @@ type Checkouts interface {
 	// (checkout.Setup.LookAgain), those that have been due for longest first.
 	DueSetups(ctx context.Context, now time.Time, limit int) ([]string, error)
 
+	// DueSteps returns the ids of at most limit checkouts whose step is due (checkout.Step), those that have been due for
+	// longest first.
+	DueSteps(ctx context.Context, now time.Time, limit int) ([]string, error)
+
+	// StepBacklog returns how many checkouts have a step, leased or not, and since when the oldest of them has: the zero
+	// time if there is none.
+	StepBacklog(ctx context.Context) (waiting int, oldest time.Time, err error)
+
 	// UpdateCheckout passes the checkout as it is now to decide and stores the change that comes back, all of it
 	// or nothing, atomically: no other update of the checkout happens in between. An error of decide is returned as it
 	// is, and a panic of decide reaches the caller; nothing is stored then. decide may run more than once, must not
 	// block and must not call the store. The identity of a checkout (id, provider, order, key) never changes.
 	// ErrNotFound if there is no such checkout; ErrDuplicate if the agreement's number or an event is on record, or the
-	// checkout has an agreement or document already; another error for a document without an agreement.
+	// checkout has an agreement or document already; another error for a document without an agreement. A change that
+	// removes the checkout, which has no agreement and no events, leaves its order, its key and its id free.
 	UpdateCheckout(ctx context.Context, id string, enqueue Enqueue,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
+}
+
+// Agreements reads what was agreed. Agreements and documents enter the store with a Change.
+type Agreements interface {
+	// Agreement returns the agreement with this number (PPA-…), or ErrNotFound.
+	Agreement(ctx context.Context, number string) (agreement.Agreement, error)
+
+	// Document returns the PDF of the agreement with this number. ErrNotFound if there is no
+	// such agreement or it was never rendered.
+	Document(ctx context.Context, number string) (agreement.Document, error)
 }
 
 // Enqueue says how the events of a change enter the outbox: at epoch 1, leased to the request that commits them.

@@ -107,6 +107,41 @@ func (s *Store) DueSetups(ctx context.Context, now time.Time, limit int) (ids []
 	return ids, err
 }
 
+// DueSteps implements [ports.Checkouts].
+func (s *Store) DueSteps(ctx context.Context, now time.Time, limit int) (ids []string, err error) {
+	err = s.locked(ctx, func() error {
+		for _, id := range s.created {
+			if s.rows[id].checkout.Step.Due(stored(now)) {
+				ids = append(ids, id)
+			}
+		}
+		slices.SortStableFunc(ids, func(a, b string) int {
+			return s.rows[a].checkout.Step.Until.Compare(s.rows[b].checkout.Step.Until)
+		})
+		ids = ids[:min(len(ids), limit)]
+		return nil
+	})
+	return ids, err
+}
+
+// StepBacklog implements [ports.Checkouts].
+func (s *Store) StepBacklog(ctx context.Context) (waiting int, oldest time.Time, err error) {
+	err = s.locked(ctx, func() error {
+		for _, r := range s.rows {
+			step := r.checkout.Step
+			if step.Kind == checkout.StepNone {
+				continue
+			}
+			waiting++
+			if oldest.IsZero() || step.Since.Before(oldest) {
+				oldest = step.Since
+			}
+		}
+		return nil
+	})
+	return waiting, oldest, err
+}
+
 // UpdateCheckout implements [ports.Checkouts].
 func (s *Store) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
@@ -119,11 +154,22 @@ func (s *Store) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 		if err != nil {
 			return err
 		}
+		if change.Remove {
+			s.remove(r.checkout)
+			return nil
+		}
 		was, next := r.checkout, &change.Next
 		next.ID, next.ProviderCode = was.ID, was.ProviderCode
 		next.OrderID, next.IdempotencyKey = was.OrderID, was.IdempotencyKey
 		return s.store(id, change, q)
 	})
+}
+
+func (s *Store) remove(c checkout.Checkout) {
+	s.created = slices.DeleteFunc(s.created, func(id string) bool { return id == c.ID })
+	delete(s.orders, name{c.ProviderCode, c.OrderID})
+	delete(s.keyed, name{c.ProviderCode, c.IdempotencyKey})
+	delete(s.rows, c.ID)
 }
 
 // store puts the change on record, or returns an error and changes nothing.

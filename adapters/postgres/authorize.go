@@ -19,16 +19,16 @@ type stamp struct {
 }
 
 const (
-	lockStore = `SELECT environment, secret_fingerprint, coalesce(own_secret, '') FROM @.store WHERE id = 1 FOR UPDATE`
+	lockStore = `SELECT environment, crm, secret_fingerprint, coalesce(own_secret, '') FROM @.store WHERE id = 1 FOR UPDATE`
 
-	updateStamp = `UPDATE @.store SET environment = $1, secret_fingerprint = $2, own_secret = nullif($3, '') WHERE id = 1`
+	updateStamp = `UPDATE @.store SET environment = $1, crm = $2, secret_fingerprint = $3, own_secret = nullif($4, '') WHERE id = 1`
 
 	selectWebhookSecrets = `SELECT code, webhook_secret FROM @.providers WHERE webhook_secret IS NOT NULL`
 	updateWebhookSecret  = `UPDATE @.providers SET webhook_secret = $1 WHERE code = $2`
 )
 
 func (s *stamp) read(r pgx.Row) error {
-	return r.Scan((*string)(&s.Environment), &s.Fingerprint, &s.ownSecret)
+	return r.Scan((*string)(&s.Environment), &s.CRM, &s.Fingerprint, &s.ownSecret)
 }
 
 // authorize opens the store for the request, or returns why it may not be. It stamps a new store, and re-encrypts the
@@ -61,7 +61,7 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 		if next == was {
 			return nil
 		}
-		b.queue(updateStamp, string(next.Environment), next.Fingerprint, next.ownSecret)
+		b.queue(updateStamp, string(next.Environment), next.CRM, next.Fingerprint, next.ownSecret)
 		return t.commit(ctx, b)
 	})
 }

@@ -41,6 +41,11 @@ var (
 const (
 	selectDefaultKey = `SELECT id FROM @.checkouts
 		WHERE provider_code = $1 AND provider_order_id = $2 AND idempotency_key IS NULL`
+	deleteCheckout = `DELETE FROM @.checkouts WHERE id = $1`
+	selectDueSteps = `SELECT id FROM @.checkouts WHERE step_due_ms <= $1 ORDER BY step_due_ms, seq LIMIT $2`
+	// The index of what is due has nothing but checkouts with a step.
+	selectStepBacklog = `SELECT count(*), min(step_since_ms) FROM @.checkouts WHERE step_due_ms IS NOT NULL`
+
 	selectDue = `SELECT id FROM @.checkouts WHERE look_again_ms <= $1 ORDER BY look_again_ms, seq LIMIT $2`
 )
 
@@ -159,6 +164,26 @@ func (db *DB) DueSetups(ctx context.Context, now time.Time, limit int) ([]string
 	return ids, nil
 }
 
+// DueSteps implements [ports.Checkouts].
+func (db *DB) DueSteps(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	ids, err := all(ctx, db, pgx.RowTo[string], selectDueSteps, now.UnixMilli(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read due steps: %w", err)
+	}
+	return ids, nil
+}
+
+// StepBacklog implements [ports.Checkouts].
+func (db *DB) StepBacklog(ctx context.Context) (waiting int, oldest time.Time, err error) {
+	_, err = one(ctx, db, func(r pgx.CollectableRow) (struct{}, error) {
+		return struct{}{}, r.Scan(&waiting, (*column.Time)(&oldest))
+	}, selectStepBacklog)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("count steps: %w", err)
+	}
+	return waiting, oldest, nil
+}
+
 // UpdateCheckout implements [ports.Checkouts]. It takes two round trips: one locks the row, the other writes and
 // commits.
 func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
@@ -182,6 +207,10 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 		change.Next.ID, change.Next.ProviderCode = c.ID, c.ProviderCode
 		change.Next.OrderID, change.Next.IdempotencyKey = c.OrderID, c.IdempotencyKey
 		b := t.batch()
+		if change.Remove {
+			b.queue(deleteCheckout, id)
+			return t.commit(ctx, b)
+		}
 		b.queue(updateCheckout, changing.Values(&change.Next, id)...)
 		b.queueAgreement(change)
 		for _, e := range change.Events {

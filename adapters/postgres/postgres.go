@@ -33,6 +33,9 @@ type Options struct {
 	// Environment is what the store is opened for. The first one is recorded; a store of the other one is refused. It is
 	// empty for operator's commands, which record and refuse nothing.
 	Environment catalogue.Environment
+	// CRM is the name of the CRM outside of the store, which is recorded with the environment; empty where the store is
+	// the CRM. A store that was opened with another CRM is refused: the records of its checkouts are there.
+	CRM string
 	// MustExist fails instead of making a store.
 	MustExist bool
 	// Rand is the source of secrets and nonces; crypto/rand if nil.
@@ -96,7 +99,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*DB, error) {
 func newDB(o Options) *DB { return &DB{schema: &schema{name: o.Schema}, opened: time.Now()} }
 
 func (o Options) request() secrets.Request {
-	r := secrets.Request{Environment: o.Environment, Secrets: o.Secrets, Rand: o.Rand}
+	r := secrets.Request{Environment: o.Environment, CRM: o.CRM, Secrets: o.Secrets, Rand: o.Rand}
 	if r.Rand == nil {
 		r.Rand = rand.Reader
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func scanStamp(r row) (s secrets.Stamp, err error) {
-	err = r.Scan((*string)(&s.Environment), &s.Fingerprint)
+	err = r.Scan((*string)(&s.Environment), &s.CRM, &s.Fingerprint)
 	return s, err
 }
 
@@ -23,7 +23,7 @@ func scanStamp(r row) (s secrets.Stamp, err error) {
 // webhook secrets if the first secret is new.
 func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		stamp, err := one(ctx, tx, scanStamp, `SELECT environment, secret_fingerprint FROM store`)
+		stamp, err := one(ctx, tx, scanStamp, `SELECT environment, crm, secret_fingerprint FROM store`)
 		if err != nil {
 			return fmt.Errorf("read stamp: %w", err)
 		}
@@ -42,8 +42,8 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 		if grant.Stamp == stamp {
 			return nil
 		}
-		return tx.execOne(ctx, `UPDATE store SET environment = ?, secret_fingerprint = ?`,
-			string(grant.Stamp.Environment), grant.Stamp.Fingerprint)
+		return tx.execOne(ctx, `UPDATE store SET environment = ?, crm = ?, secret_fingerprint = ?`,
+			string(grant.Stamp.Environment), grant.Stamp.CRM, grant.Stamp.Fingerprint)
 	})
 }
 

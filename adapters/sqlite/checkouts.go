@@ -39,6 +39,13 @@ var (
 
 const selectDefaultKey = `SELECT id FROM checkouts WHERE provider_code = ? AND provider_order_id = ? AND idempotency_key IS NULL`
 
+const (
+	deleteCheckout = `DELETE FROM checkouts WHERE id = ?`
+	selectDueSteps = `SELECT id FROM checkouts WHERE step_due_ms <= ? ORDER BY step_due_ms, seq LIMIT ?`
+	// The index of what is due has nothing but checkouts with a step.
+	selectStepBacklog = `SELECT count(*), min(step_since_ms) FROM checkouts WHERE step_due_ms IS NOT NULL`
+)
+
 const selectDue = `SELECT id FROM checkouts WHERE look_again_ms <= ? ORDER BY look_again_ms, seq LIMIT ?`
 
 func scanCheckout(r row) (c checkout.Checkout, err error) {
@@ -155,6 +162,26 @@ func (db *DB) DueSetups(ctx context.Context, now time.Time, limit int) ([]string
 	return ids, nil
 }
 
+// DueSteps implements [ports.Checkouts].
+func (db *DB) DueSteps(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	ids, err := all(ctx, &db.readers, scanValue[string], selectDueSteps, now.UnixMilli(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read due steps: %w", err)
+	}
+	return ids, nil
+}
+
+// StepBacklog implements [ports.Checkouts].
+func (db *DB) StepBacklog(ctx context.Context) (waiting int, oldest time.Time, err error) {
+	_, err = one(ctx, &db.readers, func(r row) (struct{}, error) {
+		return struct{}{}, r.Scan(&waiting, (*column.Time)(&oldest))
+	}, selectStepBacklog)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("count steps: %w", err)
+	}
+	return waiting, oldest, nil
+}
+
 // UpdateCheckout implements [ports.Checkouts].
 func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
@@ -167,6 +194,9 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 		if err != nil {
 			return err
 		}
+		if change.Remove {
+			return tx.remove(ctx, id)
+		}
 		change.Next.ID = id
 		if err := tx.update(ctx, c, change.Next); err != nil {
 			return fmt.Errorf("update checkout %s: %w", id, err)
@@ -176,6 +206,13 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 		}
 		return nil
 	})
+}
+
+func (tx *tx) remove(ctx context.Context, id string) error {
+	if err := tx.execOne(ctx, deleteCheckout, id); err != nil {
+		return fmt.Errorf("remove checkout %s: %w", id, err)
+	}
+	return nil
 }
 
 // update stores the next state of a checkout.

@@ -32,6 +32,9 @@ type Options struct {
 	// Environment is what the store is opened for. The first one is recorded; a store of the other one is refused. It is
 	// empty for operator's commands, which record and refuse nothing.
 	Environment catalogue.Environment
+	// CRM is the name of the CRM outside of the store, which is recorded with the environment; empty where the store is
+	// the CRM. A store that was opened with another CRM is refused: the records of its checkouts are there.
+	CRM string
 	// Rand is the source of secrets and nonces; crypto/rand if nil.
 	Rand io.Reader
 	// OnCommit is called after each commit with the number of writes that it held. It may be nil, and must not block.
@@ -71,7 +74,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 }
 
 func (db *DB) open(ctx context.Context, o Options) error {
-	request := secrets.Request{Environment: o.Environment, Secrets: o.Secrets, Rand: o.Rand}
+	request := secrets.Request{Environment: o.Environment, CRM: o.CRM, Secrets: o.Secrets, Rand: o.Rand}
 	if err := request.Check(); err != nil {
 		return err
 	}

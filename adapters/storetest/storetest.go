@@ -21,6 +21,7 @@ func Store(t *testing.T, open Open) {
 	t.Run("updates", func(t *testing.T) { Updates(t, open) })
 	t.Run("idempotency", func(t *testing.T) { Idempotency(t, open) })
 	t.Run("setups", func(t *testing.T) { Setups(t, open) })
+	t.Run("steps", func(t *testing.T) { Steps(t, open) })
 	t.Run("agreements", func(t *testing.T) { Agreements(t, open) })
 	t.Run("outbox", func(t *testing.T) { Outbox(t, open) })
 	t.Run("providers", func(t *testing.T) { Providers(t, open) })

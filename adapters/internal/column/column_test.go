@@ -228,6 +228,7 @@ func TestMalformedValuesAreErrors(t *testing.T) {
 		{"a charge whose amount is text", new(column.Schedule), `[[1,"instalment","2027-01-01","1"]]`, "charge"},
 		{"a charge with a malformed date", new(column.Schedule), `[[1,"instalment","x",1]]`, "charge"},
 		{"a consent that is not JSON", new(column.Consent), `{"at_ms":`, "consent"},
+		{"a step that is not JSON", new(column.Step), `{"kind":`, "step"},
 		{"NULL as a consent", new(column.Consent), nil, "consent"},
 		{"details that are not JSON", new(column.Details), "x", "details"},
 		{"a notice with a malformed date", new(column.Details), `{"notice":{"days":2,"not_before":"2027-02-30"}}`, "notice"},

@@ -70,6 +70,9 @@ var State = Columns[checkout.Checkout]{
 	{Name: "agreement_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementID }},
 	{Name: "agreement_number", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementNumber }},
 	{Name: "document_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.DocumentID }},
+
+	{Name: "step", Field: func(c *checkout.Checkout) any { return (*Step)(&c.Step) }},
+	{Name: "step_since_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Step.Since) }},
 }
 
 // Lookups is the columns of a checkout that may change and that have an index. They change a few times in a checkout's life.
@@ -77,6 +80,7 @@ var Lookups = Columns[checkout.Checkout]{
 	{Name: "billing_request_id", Field: func(c *checkout.Checkout) any { return &c.Setup.BillingRequestID }},
 	{Name: "mandate_id", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateID }},
 	{Name: "look_again_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.LookAgain) }},
+	{Name: "step_due_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Step.Until) }},
 }
 
 // Checkout is all columns of a checkout.

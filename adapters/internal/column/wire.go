@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // jsonText returns v as JSON. The values of this file contain texts, numbers and booleans, which always marshal.
@@ -56,6 +57,32 @@ func (c *Consent) Scan(v any) error {
 		return fmt.Errorf("consent: %w", err)
 	}
 	*c = Consent(w.toDomain())
+	return nil
+}
+
+type stepWire struct {
+	Kind    string `json:"kind"`
+	Epoch   int64  `json:"epoch"`
+	Failure string `json:"failure,omitempty"`
+}
+
+// Step is what a CRM has to do for a checkout, in a column of text as JSON, without its times. Nothing is "".
+type Step checkout.Step
+
+func (s *Step) value() any {
+	if s.Kind == checkout.StepNone {
+		return ""
+	}
+	return jsonText(stepWire{string(s.Kind), s.Epoch, s.Failure})
+}
+
+// Scan implements [database/sql.Scanner].
+func (s *Step) Scan(v any) error {
+	var w stepWire
+	if err := unmarshalText(v, &w); err != nil {
+		return fmt.Errorf("step: %w", err)
+	}
+	s.Kind, s.Epoch, s.Failure = checkout.StepKind(w.Kind), w.Epoch, w.Failure
 	return nil
 }
 

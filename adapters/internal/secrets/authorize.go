@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -17,12 +18,14 @@ var ErrNoSecret = errors.New("production needs the operator's secret: none was g
 // Stamp is what a store records about who may open it. The zero Stamp is that of a new store.
 type Stamp struct {
 	Environment catalogue.Environment // of the first server; "" before
+	CRM         string                // of the first server; "" before
 	Fingerprint string                // of the secret that encrypts; "" before there is one
 }
 
 // Request is how a store is to be opened.
 type Request struct {
 	Environment catalogue.Environment // "" for an operator's command
+	CRM         string                // outside of the store; "" where the store is the CRM
 	Secrets     [][]byte              // the operator's; none for the store's own
 	Rand        io.Reader
 }
@@ -56,6 +59,9 @@ func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g
 	if g.Stamp.Environment, err = CheckEnvironment(stamp.Environment, r.Environment); err != nil {
 		return g, err
 	}
+	if g.Stamp.CRM, err = r.checkCRM(stamp.CRM); err != nil {
+		return g, err
+	}
 	g.Secrets = r.Secrets
 	if len(g.Secrets) == 0 {
 		if g.Stamp.Environment == catalogue.Production {
@@ -84,6 +90,22 @@ func CheckEnvironment(recorded, requested catalogue.Environment) (catalogue.Envi
 		return "", fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", recorded, requested)
 	}
 	return recorded, nil
+}
+
+// Embedded is the CRM of a store that is the CRM itself.
+const Embedded = "embedded"
+
+// checkCRM returns the CRM to record in a store. A new store is bound to the first CRM that it is served with: the
+// records of its checkouts are there.
+func (r Request) checkCRM(recorded string) (string, error) {
+	requested := cmp.Or(r.CRM, Embedded)
+	switch {
+	case r.Environment == "":
+		return recorded, nil
+	case recorded != "" && recorded != requested:
+		return "", fmt.Errorf("its records are in the %s CRM, and it cannot be opened with %s", recorded, requested)
+	}
+	return requested, nil
 }
 
 // MatchKey returns the fingerprint to record in a store whose recorded one is given ("" for none), and whether what
