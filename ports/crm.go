@@ -35,8 +35,8 @@ type CRM interface {
 	// enrolment is complete it writes nothing more, and returns what there is: an agreement without a document never gets
 	// one. Of several calls at once more than one may make that last write, but only the first changes anything by it.
 	//
-	// Every call for an enrolment has the same agreement. One with another number than that on record is refused, as is
-	// an enrolment that was not opened, or whose records are others.
+	// Every call for an enrolment has the same agreement. One with another number than that on record is refused, even where
+	// both are made at once, as is an enrolment that was not opened, or whose records are others.
 	Complete(ctx context.Context, c Completion) (Completed, error)
 
 	// Ready returns nil if the CRM can be reached and would take an Open. It changes nothing there.

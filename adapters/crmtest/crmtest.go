@@ -72,6 +72,7 @@ func CRM(t *testing.T, open Open) {
 		{"a completion stores the agreement, the document and the direct debit", completionStores},
 		{"a completion that is repeated finds its records and changes nothing", completionRepeated},
 		{"many completions at once make one set of records and complete once", concurrentCompletions},
+		{"of many agreements of an enrolment at once one is stored", concurrentAgreements},
 		{"an enrolment completes without a document", completionWithoutDocument},
 		{"an open after the completion changes nothing", openAfterCompletion},
 		{"an enrolment that was not opened is refused", completionOfNothing},

@@ -115,10 +115,10 @@ func (c *CRM) opened(ctx context.Context, done ports.Completion) (isComplete boo
 }
 
 // agreement finds the agreement of an enrolment; its id is empty if there is none. A number that another enrolment has,
-// and an enrolment that has another number, are refused.
+// and an enrolment that has another number, are refused. Of two numbers at once the unique key lets one be stored.
 func (c *CRM) agreement(ctx context.Context, done ports.Completion) (found, error) {
-	all, err := c.query(ctx, agreed, map[string]string{opportunity: done.Records.OpportunityID, fieldNumber: done.Agreement.Number},
-		fieldNumber, opportunity, fieldPDF)
+	all, err := c.query(ctx, agreed, map[string]string{opportunity: done.Records.OpportunityID, fieldNumber: done.Agreement.Number,
+		fieldKey: agreementKey(done.EnrolmentKey)}, fieldNumber, opportunity, fieldPDF)
 	if err != nil || len(all) == 0 {
 		return found{}, err
 	}
@@ -129,10 +129,12 @@ func (c *CRM) agreement(ctx context.Context, done ports.Completion) (found, erro
 	return one, nil
 }
 
+func agreementKey(k ports.EnrolmentKey) string { return keyOf(k, "agreement") }
+
 func (c *CRM) agreementWrite(done ports.Completion) write {
 	a := done.Agreement
 	values := map[string]any{
-		fieldNumber: a.Number, "environment": string(done.Environment),
+		fieldNumber: a.Number, fieldKey: agreementKey(done.EnrolmentKey), "environment": string(done.Environment),
 		contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID,
 		"version": a.Version, "accepted_at": instant(a.AcceptedAt), "declarations": declarations(a),
 	}

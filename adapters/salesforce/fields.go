@@ -171,7 +171,7 @@ func objects() []object {
 		}},
 		{agreed, "Payment_Plan_Agreement__c", append([]field{
 			ourKey(fieldNumber, "Agreement_Number__c", 40),
-			environment(),
+			checkoutKey(), environment(),
 			ours(opportunity, "Opportunity__c", kindRelation, ""),
 			ours(contact, "Contact__c", kindRelation, ""),
 			ours(authority, "Direct_Debit_Authority__c", kindRelation, ""),
