@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // CRM is a customer relationship management system outside of the store, which keeps the records of enrolments. Its calls
@@ -35,9 +37,16 @@ type CRM interface {
 	// enrolment is complete it writes nothing more, and returns what there is: an agreement without a document never gets
 	// one. Of several calls at once more than one may make that last write, but only the first changes anything by it.
 	//
-	// Every call for an enrolment has the same agreement. One with another number than that on record is refused, as is
-	// an enrolment that was not opened, or whose records are others.
+	// Every call for an enrolment has the same agreement. One with another number than that on record is refused, even where
+	// both are made at once, as is an enrolment that was not opened, or whose records are others.
 	Complete(ctx context.Context, c Completion) (Completed, error)
+
+	// Agreed returns what is on record of the agreement of an enrolment, from the moment at which Complete has stored it,
+	// whether or not the enrolment is complete. The error is ErrNotFound if there is none.
+	//
+	// It is for a store that was restored to an earlier moment than the CRM. Before an agreement is concluded it is asked
+	// whether one is on record already, which is then concluded again, under its number.
+	Agreed(ctx context.Context, k EnrolmentKey) (Agreed, error)
 
 	// Ready returns nil if the CRM can be reached and would take an Open. It changes nothing there.
 	Ready(ctx context.Context) error
@@ -78,6 +87,13 @@ type Completion struct {
 type Completed struct {
 	AgreementID string
 	DocumentID  string // "" if there is no document
+}
+
+// Agreed is what a CRM has on record of an agreement.
+type Agreed struct {
+	Number       string
+	AcceptedAt   time.Time // UTC, to the second or more exactly
+	FirstPayment money.Date
 }
 
 // CRMRefusal is a definite no of a CRM: what it names is not stored, and the same call would be refused again, until an

@@ -61,6 +61,32 @@ func concurrentCompletions(t *testing.T, b Bench) {
 	}
 }
 
+func concurrentAgreements(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	records := b.open(t, e)
+	completions, errs := make([]ports.Completion, many), make([]error, many)
+	for i := range completions {
+		completions[i] = b.completion(e, records)
+		completions[i].Agreement.Number = agreement.NewNumber(2027, [8]byte{7: byte(i)})
+		pdf := []byte("%PDF-1.7 " + completions[i].Agreement.Number)
+		completions[i].Document = &agreement.Document{Bytes: pdf, SHA256: sha256.Sum256(pdf)}
+	}
+	together(func(i int) { _, errs[i] = b.CRM.Complete(t.Context(), completions[i]) })
+	got := b.Stored(t, records.OpportunityID)
+	for i, c := range completions {
+		var refused *ports.CRMRefusal
+		switch stored := c.Agreement.Number == got.Agreement; {
+		case stored && (errs[i] != nil || !bytes.Equal(got.Document, c.Document.Bytes)):
+			t.Errorf("the completion whose agreement is stored: %v, with the document %q", errs[i], got.Document)
+		case !stored && !errors.As(errs[i], &refused):
+			t.Errorf("completion %d of %d at once with other agreements: %v, want a refusal", i, many, errs[i])
+		}
+	}
+	if got.Agreement == "" || !got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != full {
+		t.Errorf("stored %+v; want it complete once and last, and %+v", got, full)
+	}
+}
+
 func completionWithoutDocument(t *testing.T, b Bench) {
 	e := b.enrolment("a")
 	c := b.completion(e, b.open(t, e))

@@ -27,9 +27,20 @@ type Bench struct {
 	CRM ports.CRM
 	// Stored returns what the CRM has of the enrolment whose opportunity has this id, and how many records in all.
 	Stored func(t *testing.T, opportunityID string) Stored
+	// Stop makes a completion that fails once it has done a step, and nothing after it.
+	Stop func(t *testing.T, c ports.Completion, after Step)
 
 	salt string // new in every case, for a CRM that remembers the runs before
 }
+
+// Step is one of the steps of a completion.
+type Step string
+
+// The steps after which a completion can be stopped.
+const (
+	StepAgreement Step = "agreement" // the agreement is stored, its document is not
+	StepDocument  Step = "document"  // the document is stored too, and the agreement does not name it yet
+)
 
 // Stored is what a CRM has of one enrolment.
 type Stored struct {
@@ -64,6 +75,7 @@ func CRM(t *testing.T, open Open) {
 		{"an open makes one record of each kind", openMakesOneOfEach},
 		{"an open that is repeated finds its records", openRepeated},
 		{"a later open with other data changes nothing", openWithOtherData},
+		{"an open with the id of another checkout finds the records that there are", openOfAnotherCheckout},
 		{"many opens at once make one set of records", concurrentOpens},
 		{"two enrolments of one student have records of their own", sameStudentTwice},
 		{"orders and providers are apart", keysApart},
@@ -72,19 +84,22 @@ func CRM(t *testing.T, open Open) {
 		{"a completion stores the agreement, the document and the direct debit", completionStores},
 		{"a completion that is repeated finds its records and changes nothing", completionRepeated},
 		{"many completions at once make one set of records and complete once", concurrentCompletions},
+		{"of many agreements of an enrolment at once one is stored", concurrentAgreements},
 		{"an enrolment completes without a document", completionWithoutDocument},
 		{"an open after the completion changes nothing", openAfterCompletion},
 		{"an enrolment that was not opened is refused", completionOfNothing},
 		{"other records than those on record are refused", completionOfOtherRecords},
 		{"a second agreement of an enrolment is refused", secondAgreement},
+		{"an agreement is on record once it is stored", agreedOnRecord},
+		{"an agreement is on record though its completion was stopped", agreedThoughStopped},
 		{"an enrolment of the other environment is an error", otherEnvironment},
 		{"a call whose context has ended is an error that says so", endedContext},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			b := open(t)
 			b.salt = rand.Text()
-			if b.CRM == nil || b.Stored == nil {
-				t.Fatalf("bench %+v lacks its CRM or Stored", b)
+			if b.CRM == nil || b.Stored == nil || b.Stop == nil {
+				t.Fatalf("bench %+v lacks its CRM, Stored or Stop", b)
 			}
 			p.check(t, b)
 		})

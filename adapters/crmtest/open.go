@@ -80,6 +80,20 @@ func openWithOtherData(t *testing.T, b Bench) {
 	}
 }
 
+// A store that was restored to an earlier moment gives an order's checkout another id than the CRM has on record.
+func openOfAnotherCheckout(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	first := b.open(t, e)
+	restored := e
+	restored.CheckoutID = other(e).CheckoutID
+	if again := b.open(t, restored); again != first {
+		t.Errorf("Open of %s = %+v, want %+v as of %s", restored.CheckoutID, again, first, e.CheckoutID)
+	}
+	if got := b.Stored(t, first.OpportunityID); got.CheckoutID != e.CheckoutID || got.Counts != (Counts{Contacts: 1, Opportunities: 1, Authorities: 1}) {
+		t.Errorf("stored %+v, want one of each record, of %s", got, e.CheckoutID)
+	}
+}
+
 func concurrentOpens(t *testing.T, b Bench) {
 	e := b.enrolment("a")
 	records, errs := make([]checkout.Records, many), make([]error, many)
@@ -183,6 +197,9 @@ func otherEnvironment(t *testing.T, b Bench) {
 	if got, err := b.CRM.Complete(t.Context(), c); err == nil {
 		t.Errorf("Complete in %s = %+v, want an error", elsewhere, got)
 	}
+	if got, err := b.CRM.Agreed(t.Context(), e.EnrolmentKey); err == nil || errors.Is(err, ports.ErrNotFound) {
+		t.Errorf("Agreed in %s = %+v, %v; want an error that is not ErrNotFound", elsewhere, got, err)
+	}
 }
 
 func endedContext(t *testing.T, b Bench) {
@@ -195,7 +212,8 @@ func endedContext(t *testing.T, b Bench) {
 	for _, ctx := range []context.Context{cancelled, overdue} {
 		_, opened := b.CRM.Open(ctx, b.enrolment("b"))
 		_, completed := b.CRM.Complete(ctx, c)
-		for call, err := range map[string]error{"Open": opened, "Complete": completed, "Ready": b.CRM.Ready(ctx)} {
+		_, agreed := b.CRM.Agreed(ctx, c.EnrolmentKey)
+		for call, err := range map[string]error{"Open": opened, "Complete": completed, "Agreed": agreed, "Ready": b.CRM.Ready(ctx)} {
 			if !errors.Is(err, ctx.Err()) && !errors.Is(err, ports.ErrBusy) {
 				t.Errorf("%s with a context that has ended: %v, want %v or %v", call, err, ctx.Err(), ports.ErrBusy)
 			}

@@ -115,10 +115,11 @@ func (c *CRM) opened(ctx context.Context, done ports.Completion) (isComplete boo
 }
 
 // agreement finds the agreement of an enrolment; its id is empty if there is none. A number that another enrolment has,
-// and an enrolment that has another number, are refused.
+// and an enrolment that has another number, are refused. Of two numbers at once the unique key lets one be stored.
 func (c *CRM) agreement(ctx context.Context, done ports.Completion) (found, error) {
-	all, err := c.query(ctx, agreed, map[string]string{opportunity: done.Records.OpportunityID, fieldNumber: done.Agreement.Number},
-		fieldNumber, opportunity, fieldPDF)
+	field := func(name string) string { return c.mapping.field(agreed, name) }
+	all, err := c.query(ctx, agreed, map[string]string{field(opportunity): done.Records.OpportunityID, field(fieldNumber): done.Agreement.Number,
+		field(fieldKey): agreementKey(done.EnrolmentKey)}, fieldNumber, opportunity, fieldPDF)
 	if err != nil || len(all) == 0 {
 		return found{}, err
 	}
@@ -129,12 +130,14 @@ func (c *CRM) agreement(ctx context.Context, done ports.Completion) (found, erro
 	return one, nil
 }
 
+func agreementKey(k ports.EnrolmentKey) string { return keyOf(k, "agreement") }
+
 func (c *CRM) agreementWrite(done ports.Completion) write {
 	a := done.Agreement
 	values := map[string]any{
-		fieldNumber: a.Number, "environment": string(done.Environment),
+		fieldNumber: a.Number, fieldKey: agreementKey(done.EnrolmentKey), "environment": string(done.Environment),
 		contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID,
-		"version": a.Version, "accepted_at": instant(a.AcceptedAt), "declarations": declarations(a),
+		"version": a.Version, fieldAcceptedAt: instant(a.AcceptedAt), "declarations": declarations(a),
 	}
 	addFigures(values, a.Course.Name, a.Pricing, a.Plan)
 	return write{object: agreed, values: values}
@@ -149,7 +152,7 @@ func declarations(a agreement.Agreement) string {
 func (c *CRM) document(ctx context.Context, agreementID string, done ports.Completion) (found, error) {
 	digest := hex.EncodeToString(done.Document.SHA256[:])
 	for range 2 {
-		all, err := c.query(ctx, document, map[string]string{fieldLocation: agreementID, fieldDigest: digest},
+		all, err := c.query(ctx, document, map[string]string{c.mapping.field(document, fieldLocation): agreementID, c.mapping.field(document, fieldDigest): digest},
 			fieldLocation, fieldDigest, "content_document")
 		if err != nil {
 			return found{}, err

@@ -12,6 +12,7 @@ const (
 	kindTime     kind = "date and time"
 	kindTruth    kind = "checkbox"
 	kindRelation kind = "reference"
+	kindLookup   kind = "lookup" // a reference that a query follows
 	kindFile     kind = "file"
 )
 
@@ -35,6 +36,8 @@ func (k kind) types() []string {
 	case kindRelation:
 		// An id may also be kept as a text.
 		return []string{"reference", "string"}
+	case kindLookup:
+		return []string{"reference"}
 	}
 	return []string{"base64"}
 }
@@ -70,13 +73,15 @@ const (
 	agreed      = "agreement"
 	document    = "document"
 
-	fieldKey      = "key"
-	fieldStage    = "stage"
-	fieldNumber   = "number"
-	fieldDigest   = "pdf_sha256"
-	fieldPDF      = "pdf_document_id"
-	fieldLocation = "location"
-	fieldMandate  = "mandate_id"
+	fieldKey          = "key"
+	fieldStage        = "stage"
+	fieldNumber       = "number"
+	fieldAcceptedAt   = "accepted_at"
+	fieldFirstPayment = "first_payment_date"
+	fieldDigest       = "pdf_sha256"
+	fieldPDF          = "pdf_document_id"
+	fieldLocation     = "location"
+	fieldMandate      = "mandate_id"
 )
 
 // Shorthands for the fields below.
@@ -126,7 +131,7 @@ func figures() []field {
 		ours("number_of_instalments", "Number_Of_Instalments__c", kindWhole, "plan.number_of_instalments"),
 		ours("instalment_amount", "Instalment_Amount__c", kindAmount, "plan.instalment_amount"),
 		ours("final_instalment_amount", "Final_Instalment_Amount__c", kindAmount, "plan.final_instalment_amount"),
-		ours("first_payment_date", "First_Payment_Date__c", kindDate, "plan.first_payment_date"),
+		ours(fieldFirstPayment, "First_Payment_Date__c", kindDate, "plan.first_payment_date"),
 	}
 }
 
@@ -171,12 +176,12 @@ func objects() []object {
 		}},
 		{agreed, "Payment_Plan_Agreement__c", append([]field{
 			ourKey(fieldNumber, "Agreement_Number__c", 40),
-			environment(),
-			ours(opportunity, "Opportunity__c", kindRelation, ""),
+			checkoutKey(), environment(),
+			ours(opportunity, "Opportunity__c", kindLookup, ""),
 			ours(contact, "Contact__c", kindRelation, ""),
 			ours(authority, "Direct_Debit_Authority__c", kindRelation, ""),
 			oursText("version", "Template_Version__c", 40, ""),
-			ours("accepted_at", "Accepted_At__c", kindTime, ""),
+			ours(fieldAcceptedAt, "Accepted_At__c", kindTime, ""),
 			oursText("declarations", "Declarations__c", 32768, ""),
 			updated(oursText(fieldDigest, "PDF_SHA256__c", 64, "")),
 			updated(oursText(fieldPDF, "PDF_Content_Document_Id__c", 18, "")),

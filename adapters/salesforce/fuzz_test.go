@@ -44,7 +44,7 @@ func FuzzAnswer(f *testing.F) {
 		{"referenceId":"contact_role","httpStatusCode":200,"body":{"Id":"00K000000000001AAA"}},
 		{"referenceId":"authority","httpStatusCode":200,"body":{"Id":"a00000000000001AAA"}}],
 		"records":[{"Id":"a01000000000001AAA","Agreement_Number__c":"PPA-2027-000000001A5","Opportunity__c":"006000000000001AAA",
-		"PDF_Content_Document_Id__c":"069000000000001AAA"}]}`
+		"PDF_Content_Document_Id__c":"069000000000001AAA","Accepted_At__c":"2027-01-15T03:12:05.000+0000","First_Payment_Date__c":"2027-02-01"}]}`
 	f.Add(200, []byte(four))
 	f.Add(200, []byte(strings.ReplaceAll(four, "200", "404")))
 	f.Add(200, []byte(strings.ReplaceAll(four, "200", "300")))
@@ -70,6 +70,11 @@ func FuzzAnswer(f *testing.F) {
 			DDAID: "a00000000000001AAA"}))
 		if err == nil && !(idPattern.MatchString(done.AgreementID) && (done.DocumentID == "" || idPattern.MatchString(done.DocumentID))) {
 			t.Errorf("Complete = %+v", done)
+		}
+		complain(t, err)
+		on, err := c.Agreed(ctx, key)
+		if err == nil && (on.Number == "" || strings.ContainsAny(on.Number, " <\n") || !on.FirstPayment.Valid()) {
+			t.Errorf("Agreed = %+v", on)
 		}
 		complain(t, err)
 		lacks, err := c.Check(ctx)

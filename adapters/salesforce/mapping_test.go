@@ -11,7 +11,7 @@ import (
 )
 
 const mapping = `{"contact": {"fields": {"key": "Our_Key__c"}}, "authority": {"object": "Debit__c", "fields": {"status": "State__c"}},
-	"agreement": {"fields": {"authority": "Debit__c"}}, "stages": {"open": "Application", "complete": "Enrolled"}}`
+	"agreement": {"fields": {"authority": "Debit__c", "opportunity": "Enrolment__c"}}, "stages": {"open": "Application", "complete": "Enrolled"}}`
 
 // renamed is an organisation that names things as the mapping says.
 func renamed(sim *salesforcetest.Options, _ *salesforce.Options) {
@@ -19,6 +19,7 @@ func renamed(sim *salesforcetest.Options, _ *salesforce.Options) {
 	schema.Rename("Contact.Provider_Checkout_Key__c", "Our_Key__c")
 	schema.Rename("Direct_Debit_Authority__c.Status__c", "State__c")
 	schema.Rename("Payment_Plan_Agreement__c.Direct_Debit_Authority__c", "Debit__c")
+	schema.Rename("Payment_Plan_Agreement__c.Opportunity__c", "Enrolment__c")
 	schema.Rename("Direct_Debit_Authority__c", "Debit__c")
 	stage := schema.Field("Opportunity.StageName")
 	stage.Values, stage.Restricted = []string{"Application", "Enrolled"}, true
@@ -44,6 +45,9 @@ func TestAnOrganisationWithOtherNamesIsMapped(t *testing.T) {
 	}
 	if _, err := b.Complete(t.Context(), completion(records)); err != nil {
 		t.Fatal(err)
+	}
+	if got, err := b.Agreed(t.Context(), key); err != nil || got.Number != completion(records).Agreement.Number {
+		t.Errorf("Agreed = %+v, %v; want the agreement", got, err)
 	}
 	if o := b.sim.Records("Opportunity")[0]; o["StageName"] != "Enrolled" {
 		t.Errorf("stage %q, want Enrolled", o["StageName"])

@@ -126,7 +126,7 @@ func addFigures(values map[string]any, course string, p money.Pricing, plan mone
 	values["course_price"], values["upfront_payment"], values["amount_to_finance"] = amount(p.Price), amount(p.Upfront), amount(p.Principal)
 	values["payment_frequency"], values["number_of_instalments"] = string(plan.Frequency), plan.Number
 	values["instalment_amount"], values["final_instalment_amount"] = amount(plan.Regular), amount(plan.Final)
-	values["first_payment_date"] = plan.First.String()
+	values[fieldFirstPayment] = plan.First.String()
 }
 
 // amount is a number of dollars with its cents.

@@ -239,14 +239,15 @@ func (c *CRM) found(object string, record map[string]any, names []string) (found
 	return f, nil
 }
 
-// query returns the records of an object of which any of some fields has a value.
+// query returns the records of an object of which any of some fields has a value. where has the fields as the organisation
+// names them, which may be a parent's.
 func (c *CRM) query(ctx context.Context, object string, where map[string]string, names ...string) ([]found, error) {
 	fields, conditions := []string{"Id"}, []string{}
 	for _, name := range names {
 		fields = append(fields, c.mapping.field(object, name))
 	}
-	for name, value := range where {
-		conditions = append(conditions, c.mapping.field(object, name)+" = '"+soqlText.Replace(value)+"'")
+	for field, value := range where {
+		conditions = append(conditions, field+" = '"+soqlText.Replace(value)+"'")
 	}
 	slices.Sort(conditions)
 	q := "SELECT " + strings.Join(fields, ", ") + " FROM " + c.mapping.object(object) + " WHERE " + strings.Join(conditions, " OR ") +

@@ -14,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -52,8 +53,19 @@ func newBench(t testing.TB, change ...func(*salesforcetest.Options, *salesforce.
 func TestCRM(t *testing.T) {
 	crmtest.CRM(t, func(t *testing.T) crmtest.Bench {
 		b := newBench(t)
-		return crmtest.Bench{CRM: b.CRM, Stored: b.stored}
+		return crmtest.Bench{CRM: b.CRM, Stored: b.stored, Stop: b.stop}
 	})
+}
+
+// stop has a rule of the organisation refuse the step that follows.
+func (b *bench) stop(t *testing.T, c ports.Completion, after crmtest.Step) {
+	t.Helper()
+	refused := map[crmtest.Step]string{crmtest.StepAgreement: "ContentVersion", crmtest.StepDocument: "Direct_Debit_Authority__c"}
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultValidation, Object: refused[after]})
+	defer b.sim.Disarm()
+	if got, err := b.Complete(t.Context(), c); err == nil {
+		t.Fatalf("Complete = %+v, though it was to be stopped after the %s", got, after)
+	}
 }
 
 // with returns the record of an object whose field has a value.

@@ -142,7 +142,7 @@ func customObjects() []Object {
 			plain("Authorised_At__c", TypeDateTime), plain("Consent_Given_At__c", TypeDateTime), text("Consent_Version__c", 40),
 			long("Consent_Text__c", 32768)}},
 		{Name: "Payment_Plan_Agreement__c", Prefix: "a01", Fields: append([]Field{
-			numbered("AGR-"), owner, number, environment(), reference("Opportunity__c", objectOpportunity),
+			numbered("AGR-"), owner, number, checkoutKey(), environment(), reference("Opportunity__c", objectOpportunity),
 			reference("Contact__c", objectContact), reference("Direct_Debit_Authority__c", "Direct_Debit_Authority__c"),
 			text("Template_Version__c", 40), plain("Accepted_At__c", TypeDateTime), long("Declarations__c", 32768),
 			text("PDF_SHA256__c", 64), text("PDF_Content_Document_Id__c", 18)}, planFields()...)},

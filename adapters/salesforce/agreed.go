@@ -1,0 +1,66 @@
+package salesforce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Agreed implements ports.CRM by one query: the agreement has the enrolment's key, or belongs to the opportunity that has
+// it. Complete finds an agreement in the same two ways, so that it is never refused for one that Agreed does not see.
+func (c *CRM) Agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, error) {
+	var on ports.Agreed
+	if err := c.checkEnvironment(k); err != nil {
+		return on, err
+	}
+	err := c.client.repeatedly(ctx, func() (err error) {
+		on, err = c.agreed(ctx, k)
+		return err
+	})
+	if err != nil {
+		return ports.Agreed{}, fmt.Errorf("look for the agreement in Salesforce: %w", c.outcome(err))
+	}
+	return on, nil
+}
+
+func (c *CRM) agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, error) {
+	parent := relationship(c.mapping.field(agreed, opportunity)) + "." + c.mapping.field(opportunity, fieldKey)
+	all, err := c.query(ctx, agreed, map[string]string{c.mapping.field(agreed, fieldKey): agreementKey(k), parent: keyOf(k, opportunity)},
+		fieldNumber, fieldAcceptedAt, fieldFirstPayment)
+	switch {
+	case err != nil:
+		return ports.Agreed{}, err
+	case len(all) == 0:
+		return ports.Agreed{}, ports.ErrNotFound
+	case len(all) > 1:
+		return ports.Agreed{}, refuse(codeOtherAgreement, "agreement", "is on record more than once")
+	}
+	on := ports.Agreed{Number: all[0].values[fieldNumber]}
+	if on.AcceptedAt, err = time.Parse(answeredInstant, all[0].values[fieldAcceptedAt]); err == nil {
+		on.AcceptedAt = on.AcceptedAt.UTC()
+		on.FirstPayment, err = money.ParseDate(all[0].values[fieldFirstPayment])
+	}
+	if err != nil || outbound.Word(on.Number) == "" || agreement.Mistyped(on.Number) {
+		return ports.Agreed{}, errors.New("the agreement on record lacks its number, its time or the date of the first payment")
+	}
+	return on, nil
+}
+
+// answeredInstant is the form of the times in answers.
+const answeredInstant = "2006-01-02T15:04:05.000Z0700"
+
+// relationship returns the name by which a query reaches the record that a lookup field names: Opportunity__r for
+// Opportunity__c, and Account for AccountId.
+func relationship(field string) string {
+	if custom, ok := strings.CutSuffix(field, "__c"); ok {
+		return custom + "__r"
+	}
+	return strings.TrimSuffix(field, "Id")
+}
