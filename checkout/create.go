@@ -49,6 +49,15 @@ func (c Create) Key() string {
 // DefaultKey returns the idempotency key of a create without the header.
 func DefaultKey(provider, order string) string { return provider + ":" + order }
 
+// gave reports whether the create has a value for a field, by its path, that a CRM may refuse.
+func (c Create) gave(field string) bool {
+	given := map[string]bool{FieldOrderID: c.OrderID.Given, FieldFirstName: c.FirstName.Given, FieldLastName: c.LastName.Given,
+		FieldEmail: c.Email.Given, FieldCourseName: c.CourseName.Given, FieldPrice: c.Price.Given, FieldUpfront: c.Upfront.Given,
+		FieldPrincipal: c.Principal.Given, FieldFrequency: c.Frequency.Given, FieldNumber: c.Number.Given,
+		FieldRegular: c.Regular.Given, FieldFinal: c.Final.Given, FieldFirstPayment: c.First.Given}
+	return given[field]
+}
+
 // Facts is what a create is decided by, besides its own fields. A pointer is nil if there is nothing.
 type Facts struct {
 	Mode        catalogue.Mode // the provider's

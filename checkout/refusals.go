@@ -1,6 +1,9 @@
 package checkout
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Code says why a request is refused: the contract's word if it has one (sections 5 and 7), and otherwise a word of the
 // same kind.
@@ -140,6 +143,15 @@ func refuseSetupIncomplete() *Error {
 func refuseMandate() *Error {
 	return refuse(CodeSetupIncomplete, "the direct debit mandate cannot be confirmed in its present status; "+
 		"poll the checkout until it is pending_submission, submitted or active")
+}
+
+// RefusedByCRM returns the refusal of a create of which the CRM does not take these fields, if all of them are the create's,
+// and otherwise nil: then it is the operator who can do something about it.
+func (c Create) RefusedByCRM(faults []Fault) error {
+	if len(faults) == 0 || slices.ContainsFunc(faults, func(f Fault) bool { return !c.gave(f.Field) }) {
+		return nil
+	}
+	return refuse(CodeValidation, "the CRM that keeps the enrolments does not take these values; details says which", faults...)
 }
 
 // LinkUnknown refuses a setup token that was not signed by one of our secrets, or whose checkout does not exist.

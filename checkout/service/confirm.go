@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -42,91 +43,106 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd che
 	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
 		return Confirmed{}, err
 	}
-	storing, cancel := detached(ctx, waitLimit+printAttempts*printTimeout)
+	limit := s.requestLimit()
+	if s.cfg.CRM == nil {
+		limit += printAttempts * printTimeout
+	}
+	storing, cancel := detached(ctx, limit)
 	defer cancel()
-	confirmed, change, err := s.confirm(storing, caller, provider, id, cmd)
-	s.countConfirm(confirmed, err)
-	if err != nil {
-		return Confirmed{}, err
-	}
-	if !confirmed.Already {
-		if hook := s.cfg.Hooks.Confirmed; hook != nil {
-			s.call(ctx, id, func() { hook(ctx, change.Next, *change.Agreement) })
-		}
-		s.deliver(ctx, provider, change.Events)
-	}
-	return confirmed, nil
+	confirmed, done, err := s.confirm(storing, caller, provider, id, cmd)
+	s.countConfirm(len(done.change.Events) > 0, err)
+	s.announce(ctx, done)
+	return confirmed, err
 }
 
 // confirm answers a repeat at once. Otherwise it holds a lock on the checkout while it confirms it, so
-// that its agreement is rendered once.
+// that its agreement is rendered once. What it returns beside the answer is what this call has committed.
 func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue.Provider, id string,
-	cmd checkout.Confirm) (Confirmed, checkout.Change, error) {
-	already := func(c checkout.Checkout) (Confirmed, checkout.Change, error) {
-		return Confirmed{Checkout: c, Already: true}, checkout.Change{}, nil
-	}
-	if stored, err := s.matching(ctx, caller, id, cmd); errors.Is(err, checkout.ErrAlreadyConfirmed) {
-		return already(stored)
-	} else if err != nil {
-		return Confirmed{}, checkout.Change{}, err
+	cmd checkout.Confirm) (Confirmed, advanced, error) {
+	stored, err := s.matching(ctx, caller, id, cmd)
+	if errors.Is(err, checkout.ErrAlreadyConfirmed) {
+		return Confirmed{Checkout: stored, Already: true}, advanced{}, nil
+	} else if err != nil && !errors.Is(err, checkout.ErrCompleting) {
+		return Confirmed{}, advanced{}, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	unlock, err := s.confirming.lock(waiting, id)
 	if err != nil {
-		return Confirmed{}, checkout.Change{}, checkout.Busy()
+		return Confirmed{}, advanced{}, checkout.Busy()
 	}
 	defer unlock()
+	concluded := "" // the number of the agreement that this call has concluded
 	for range attempts(ctx) {
-		stored, change, err := s.conclude(ctx, caller, provider, id, cmd)
+		stored, done, err := s.conclude(ctx, caller, provider, id, cmd)
+		if a := done.change.Agreement; a != nil {
+			concluded = a.Number
+		}
+		switch {
+		case err == nil && s.cfg.CRM != nil:
+			done, err = s.attemptStep(ctx, done.change.Next)
+		case errors.Is(err, checkout.ErrCompleting):
+			done, err = s.await(ctx, stored)
+		}
 		switch {
 		case err == nil:
-			return Confirmed{Checkout: change.Next}, change, nil
-		case errors.Is(err, checkout.ErrAlreadyConfirmed):
-			return already(stored)
+			c := done.change.Next
+			return Confirmed{Checkout: c, Already: c.Confirmation.AgreementNumber != concluded}, done, nil
+		case errors.Is(err, checkout.ErrAlreadyConfirmed): // whoever completed it: no other call has answered that it is new
+			return Confirmed{Checkout: stored, Already: stored.Confirmation.AgreementNumber != concluded}, advanced{}, nil
 		case errors.Is(err, checkout.ErrOutdated): // prepare it again, with the direct debit as it is now
 		case errors.Is(err, ports.ErrDuplicate): // or with another number
+		case errors.Is(err, errAwaiting): // the CRM
 		default:
-			return Confirmed{}, checkout.Change{}, err
+			return Confirmed{}, advanced{}, err
 		}
 	}
-	return Confirmed{}, checkout.Change{}, checkout.Busy()
+	return Confirmed{}, advanced{}, checkout.Busy()
 }
 
 // conclude makes one attempt at a confirm: it reads the checkout, asks the processor about its setup, prepares the
-// agreement, decides for good, and stores the change.
+// agreement, decides for good, and stores the change. With a CRM outside of the store, that has yet to complete the
+// enrolment then.
 func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogue.Provider, id string,
-	cmd checkout.Confirm) (checkout.Checkout, checkout.Change, error) {
+	cmd checkout.Confirm) (checkout.Checkout, advanced, error) {
 	stored, err := s.matching(ctx, caller, id, cmd)
 	if err != nil {
-		return stored, checkout.Change{}, err
+		return stored, advanced{}, err
 	}
 	if stored.Setup.BillingRequestID != "" {
 		seen, err := s.observeFor(ports.ForConfirm)(ctx, stored)
 		if err != nil { // whether the mandate is alive is not known
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Error, CheckoutID: id, Err: err})
-			return stored, checkout.Change{}, checkout.Busy()
+			return stored, advanced{}, checkout.Busy()
 		}
 		if stored, err = s.storeObservation(ctx, stored, seen); err != nil {
-			return stored, checkout.Change{}, err
+			return stored, advanced{}, err
 		}
 	}
 	if err := cmd.Ready(stored, s.cfg.Keyring.LatestText(stored)); err != nil {
-		return stored, checkout.Change{}, err
+		return stored, advanced{}, err
 	}
-	prepared, err := s.prepare(ctx, provider, stored, cmd)
+	agreed, err := s.agreed(ctx, stored, cmd)
 	if err != nil {
-		return stored, checkout.Change{}, err
+		return stored, advanced{}, err
+	}
+	prepared, err := s.prepare(ctx, provider, stored, cmd, agreed)
+	if err != nil {
+		return stored, advanced{}, err
 	}
 	latest := stored
 	change, err := s.update(ctx, id, enqueue(provider, s.now()), func(c checkout.Checkout) (checkout.Change, error) {
 		latest = c
 		return cmd.Decide(c, s.cfg.Keyring.LatestText(c), prepared)
 	})
-	return latest, change, err
+	if err != nil {
+		return latest, advanced{}, err
+	}
+	return latest, advanced{change, change.Agreement, provider}, nil
 }
 
-// matching returns the caller's checkout if this confirm is for it. The error is checkout.ErrAlreadyConfirmed for a repeat.
+// matching returns the caller's checkout if this confirm is for it. The error is checkout.ErrAlreadyConfirmed for a repeat,
+// and checkout.ErrCompleting while the CRM has to complete the enrolment.
 func (s *Service) matching(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (checkout.Checkout, error) {
 	stored, err := s.owned(ctx, caller, id)
 	if err != nil {
@@ -139,17 +155,17 @@ func (s *Service) matching(ctx context.Context, caller Caller, id string, cmd ch
 // with a character that no font has must not block a payer. If the printer is busy the confirm is refused instead, and
 // the same request may be sent again.
 func (s *Service) prepare(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
-	cmd checkout.Confirm) (checkout.Prepared, error) {
-	now := s.now()
-	today := money.DateOf(now.In(s.zone))
-	number, err := s.agreementNumber(today.Year)
-	if err != nil {
-		return checkout.Prepared{}, err
-	}
+	cmd checkout.Confirm, agreed ports.Agreed) (checkout.Prepared, error) {
+	number := agreed.Number
+	cmd.FirstPayment = checkout.Some(agreed.FirstPayment)
 	prepared := checkout.Prepared{
 		Environment: s.cfg.Environment,
-		Agreement: cmd.Agreement(stored, checkout.Agreed{Environment: s.cfg.Environment, Provider: provider,
-			Terms: s.cfg.Terms, Number: number, Now: now, Today: today}),
+		Now:         s.now(),
+		Agreement: cmd.Agreement(stored, checkout.Agreed{Environment: s.cfg.Environment, Provider: provider, Terms: s.cfg.Terms,
+			Number: number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(s.zone))}),
+	}
+	if s.cfg.CRM != nil {
+		prepared.Until = prepared.Now.Add(stepLease)
 	}
 	for attempt := 1; attempt <= printAttempts; attempt++ {
 		pdf, err := s.print(ctx, prepared.Agreement)
@@ -170,12 +186,22 @@ func (s *Service) prepare(ctx context.Context, provider catalogue.Provider, stor
 	return prepared, nil
 }
 
-func (s *Service) agreementNumber(year int) (string, error) {
+// agreed returns what the agreement is concluded as: with a new number now; or, where the store was restored to an earlier
+// moment than the CRM outside of it, as the CRM has it on record.
+func (s *Service) agreed(ctx context.Context, stored checkout.Checkout, cmd checkout.Confirm) (ports.Agreed, error) {
+	if s.cfg.CRM != nil {
+		before, err := s.agreedInCRM(ctx, stored)
+		if err != nil || before != nil {
+			return *cmp.Or(before, &ports.Agreed{}), err
+		}
+	}
 	var entropy [8]byte
 	if _, err := io.ReadFull(s.cfg.Rand, entropy[:]); err != nil {
-		return "", fmt.Errorf("generate an agreement number: %w", err)
+		return ports.Agreed{}, fmt.Errorf("generate an agreement number: %w", err)
 	}
-	return agreement.NewNumber(year, entropy), nil
+	now := s.now()
+	return ports.Agreed{Number: agreement.NewNumber(now.In(s.zone).Year(), entropy), AcceptedAt: now,
+		FirstPayment: cmd.FirstPayment.Value}, nil
 }
 
 // print makes one attempt.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,45 +43,54 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
 		return Opened{}, err
 	}
-	storing, cancel := detached(ctx, waitLimit)
+	storing, cancel := detached(ctx, s.requestLimit())
 	defer cancel()
-	opened, change, err := s.create(storing, provider, cmd)
-	s.countCreate(opened, err)
+	opened, committed, err := s.create(storing, provider, cmd)
+	s.countCreate(len(committed.Events) > 0, err)
+	s.announce(ctx, advanced{change: committed, provider: provider})
 	if err != nil {
 		return Opened{}, err
-	}
-	if !opened.Replay {
-		if hook := s.cfg.Hooks.Created; hook != nil {
-			s.call(ctx, opened.Checkout.ID, func() { hook(ctx, opened.Checkout) })
-		}
-		s.deliver(ctx, provider, change.Events)
 	}
 	return opened, nil
 }
 
 // create replays the order's checkout, or opens one. An order that this process has not seen recently is most likely
 // new, so the first attempt inserts its checkout without looking: the order is looked up only if it was seen recently,
-// or if the first attempt failed for any reason.
-func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (Opened, checkout.Change, error) {
+// or if the first attempt failed for any reason. The change is what opened the checkout, if this call committed it.
+func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (_ Opened, committed checkout.Change, _ error) {
+	reserved := "" // the id of the checkout that this call has reserved
 	name := checkout.DefaultKey(provider.Code, cmd.OrderID.Value)
 	_, seen := s.recent.Get(name)
 	s.recent.Put(name, struct{}{})
 	for n := range attempts(ctx) {
 		look := seen || n > 0
 		opened, change, err := s.attempt(ctx, provider, cmd, look)
+		if change.Next.Status == checkout.Reserved {
+			reserved = change.Next.ID
+		} else if len(change.Events) > 0 {
+			committed = change
+		}
+		refusal, refused := errors.AsType[*ports.CRMRefusal](err)
 		switch {
 		case errors.Is(err, ports.ErrDuplicate): // the order or the key was taken meanwhile
+		case errors.Is(err, errAwaiting): // what the CRM does decides
+		case err == nil && opened.Checkout.ID == reserved: // whoever has opened it: no other call has answered that it is new
+			opened.Replay, opened.IdempotencyKey = false, ""
+			return opened, committed, nil
+		case refused:
+			return Opened{}, committed, cmp.Or(cmd.RefusedByCRM(refusal.Faults), err)
 		case err == nil, look:
-			return opened, change, err
+			return opened, committed, err
 		default: // the record may answer it
 			s.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
 		}
 	}
-	return Opened{}, checkout.Change{}, checkout.Busy()
+	return Opened{}, committed, checkout.Busy()
 }
 
 // attempt makes one attempt at a create: it reads what the create is decided by, decides it, and stores the outcome. It
-// returns ports.ErrDuplicate if the order or the key was taken meanwhile.
+// returns ports.ErrDuplicate if the order or the key was taken meanwhile, and errAwaiting if the CRM has still to make the
+// records.
 func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, look bool) (Opened, checkout.Change, error) {
 	facts, err := s.facts(ctx, provider, cmd, look)
 	if err != nil {
@@ -90,8 +100,18 @@ func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd 
 	switch {
 	case err != nil:
 		return Opened{}, checkout.Change{}, err
+	case decision.Action == checkout.Open && s.cfg.CRM != nil:
+		return s.reserve(ctx, provider, cmd, decision.Intent, facts.Now)
 	case decision.Action == checkout.Open:
 		return s.open(ctx, provider, cmd, decision.Intent, facts.Now)
+	case decision.Action == checkout.Wait && decision.Awaiting != facts.ByOrder: // another order has the key
+		return Opened{}, checkout.Change{}, errAwaiting
+	case decision.Action == checkout.Wait:
+		done, err := s.await(ctx, *facts.ByOrder)
+		if err == nil || errors.As(err, new(*ports.CRMRefusal)) {
+			err = errAwaiting // what it has come to decides next about this create
+		}
+		return Opened{}, done.change, err
 	}
 	opened, err := s.replay(ctx, cmd, *facts.ByOrder, decision.Action == checkout.ReplayRenews, facts.Now)
 	return opened, checkout.Change{}, err
@@ -142,24 +162,59 @@ func (s *Service) replay(ctx context.Context, cmd checkout.Create, stored checko
 // open stores a new checkout. It returns ports.ErrDuplicate if the order or the key has one.
 func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, intent checkout.Intent,
 	now time.Time) (Opened, checkout.Change, error) {
-	var entropy [10]byte
-	if _, err := io.ReadFull(s.cfg.Rand, entropy[:]); err != nil {
-		return Opened{}, checkout.Change{}, fmt.Errorf("generate a checkout id: %w", err)
+	id, err := s.newID(provider, now)
+	if err != nil {
+		return Opened{}, checkout.Change{}, err
 	}
 	change := cmd.Open(intent, checkout.Opening{
-		ID:          checkout.NewID(provider.Code, now, entropy),
+		ID:          id,
 		Now:         now,
 		Environment: s.cfg.Environment,
 		Token:       s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime)),
 	})
-	err := s.cfg.Store.InsertCheckout(ctx, change, enqueue(provider, now))
-	if err != nil && !errors.Is(err, ports.ErrDuplicate) {
-		err = s.fail(ctx, "store checkout "+change.Next.ID, err)
-	}
-	if err != nil {
+	if err := s.insert(ctx, change, enqueue(provider, now)); err != nil {
 		return Opened{}, checkout.Change{}, err
 	}
 	return s.answer(change.Next, cmd, false), change, nil
+}
+
+// reserve stores a reserved checkout, and makes the first attempt to have the CRM make its records. While the CRM does not
+// answer nothing is reserved.
+func (s *Service) reserve(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, intent checkout.Intent,
+	now time.Time) (Opened, checkout.Change, error) {
+	if !s.crm.Allow(now) {
+		return Opened{}, checkout.Change{}, checkout.Busy()
+	}
+	id, err := s.newID(provider, now)
+	if err != nil {
+		return Opened{}, checkout.Change{}, err
+	}
+	reserved := cmd.Reserve(intent, id, now, now.Add(stepLease))
+	if err := s.insert(ctx, reserved, ports.Enqueue{}); err != nil {
+		return Opened{}, checkout.Change{}, err
+	}
+	done, err := s.attemptStep(ctx, reserved.Next)
+	if err != nil {
+		return Opened{}, reserved, err
+	}
+	return s.answer(done.change.Next, cmd, false), done.change, nil
+}
+
+func (s *Service) newID(provider catalogue.Provider, now time.Time) (string, error) {
+	var entropy [10]byte
+	if _, err := io.ReadFull(s.cfg.Rand, entropy[:]); err != nil {
+		return "", fmt.Errorf("generate a checkout id: %w", err)
+	}
+	return checkout.NewID(provider.Code, now, entropy), nil
+}
+
+// insert stores a new checkout. It returns ports.ErrDuplicate if the order or the key has one.
+func (s *Service) insert(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+	err := s.cfg.Store.InsertCheckout(ctx, change, q)
+	if err != nil && !errors.Is(err, ports.ErrDuplicate) {
+		err = s.fail(ctx, "store checkout "+change.Next.ID, err)
+	}
+	return err
 }
 
 // answer returns the answer to a create, with the setup pair unless the checkout is confirmed.

@@ -14,16 +14,18 @@ import (
 type Operation string
 
 const (
-	OperationServe   Operation = "serve request"       // the caller was answered BUSY, or another attempt followed
-	OperationPrint   Operation = "render agreement"    // the confirm goes on; after two such it has no PDF
-	OperationObserve Operation = "observe setup"       // the processor did not answer; the record does
-	OperationSweep   Operation = "look for due setups" // setups are looked at later
-	OperationSend    Operation = "send event"          // one attempt of several at a provider's receiver
-	OperationGiveUp  Operation = "give up event"       // every attempt failed: the event is not sent again
-	OperationDeliver Operation = "deliver events"      // the events are delivered later, by recovery
-	OperationRecover Operation = "recover events"      // they are delivered later
-	OperationReady   Operation = "check readiness"     // what was checked is not ready
-	OperationHook    Operation = "call hook"           // a hook of the embedding program panicked
+	OperationServe    Operation = "serve request"       // the caller was answered BUSY, or another attempt followed
+	OperationPrint    Operation = "render agreement"    // the confirm goes on; after two such it has no PDF
+	OperationObserve  Operation = "observe setup"       // the processor did not answer; the record does
+	OperationSweep    Operation = "look for due setups" // setups are looked at later
+	OperationSend     Operation = "send event"          // one attempt of several at a provider's receiver
+	OperationGiveUp   Operation = "give up event"       // every attempt failed: the event is not sent again
+	OperationDeliver  Operation = "deliver events"      // the events are delivered later, by recovery
+	OperationRecover  Operation = "recover events"      // they are delivered later
+	OperationReady    Operation = "check readiness"     // what was checked is not ready
+	OperationCRM      Operation = "call CRM"            // the step is attempted again, or the create was refused
+	OperationComplete Operation = "complete steps"      // what waits for the CRM is attempted later
+	OperationHook     Operation = "call hook"           // a hook of the embedding program panicked
 )
 
 // Severity says how much of an operator's attention a Failure needs.
@@ -40,7 +42,7 @@ type Failure struct {
 	Severity   Severity
 	CheckoutID string // "" if the failure is of none, like EventID
 	EventID    string
-	Attempt    int // of OperationSend and OperationPrint, from 1; 0 otherwise
+	Attempt    int // of OperationSend, OperationPrint and OperationCRM, from 1; 0 otherwise
 	Err        error
 }
 

@@ -21,35 +21,63 @@ const (
 	OutcomeFailed        Outcome = "event failed"         // the attempts to deliver an event are used up
 	OutcomeNotConfigured Outcome = "event not configured" // an event had no destination
 	OutcomeRecovery      Outcome = "recovery"             // an event that its request left behind was settled
+
+	OutcomeStepDone    Outcome = "CRM step done"    // a CRM outside of the store did what a checkout waited for
+	OutcomeStepUnknown Outcome = "CRM step unknown" // it may have, and is asked again
+	OutcomeStepRefused Outcome = "CRM step refused" // it does not take it
 )
 
 // Outcomes lists every outcome, for tables that must be complete.
 func Outcomes() []Outcome {
 	return []Outcome{OutcomeCreate, OutcomeReplay, OutcomeConflict, OutcomeConfirm, OutcomeRepeatedConfirm,
-		OutcomeDelivered, OutcomeFailed, OutcomeNotConfigured, OutcomeRecovery}
+		OutcomeDelivered, OutcomeFailed, OutcomeNotConfigured, OutcomeRecovery,
+		OutcomeStepDone, OutcomeStepUnknown, OutcomeStepRefused}
 }
 
-func (s *Service) countCreate(opened Opened, err error) {
+// countCreate counts a create, which committed the opening of the checkout or not.
+func (s *Service) countCreate(committed bool, err error) {
 	switch {
+	case committed:
+		s.cfg.Count(OutcomeCreate)
 	case refusedWith(err, checkout.CodeIntentConflict):
 		s.cfg.Count(OutcomeConflict)
 	case err != nil:
-	case opened.Replay:
-		s.cfg.Count(OutcomeReplay)
 	default:
-		s.cfg.Count(OutcomeCreate)
+		s.cfg.Count(OutcomeReplay)
 	}
 }
 
-func (s *Service) countConfirm(confirmed Confirmed, err error) {
+// countConfirm counts a confirm, which committed that the checkout is confirmed or not.
+func (s *Service) countConfirm(committed bool, err error) {
 	switch {
+	case committed:
+		s.cfg.Count(OutcomeConfirm)
 	case refusedWith(err, checkout.CodeConflict):
 		s.cfg.Count(OutcomeConflict)
 	case err != nil:
-	case confirmed.Already:
-		s.cfg.Count(OutcomeRepeatedConfirm)
 	default:
+		s.cfg.Count(OutcomeRepeatedConfirm)
+	}
+}
+
+// countAdvanced counts a step that was done without a caller.
+func (s *Service) countAdvanced(done advanced) {
+	if done.agreement == nil {
+		s.cfg.Count(OutcomeCreate)
+	} else {
 		s.cfg.Count(OutcomeConfirm)
+	}
+}
+
+// countStep counts an attempt at a step by how it ended.
+func (s *Service) countStep(err error) {
+	switch {
+	case err == nil:
+		s.cfg.Count(OutcomeStepDone)
+	case answered(err):
+		s.cfg.Count(OutcomeStepRefused)
+	default:
+		s.cfg.Count(OutcomeStepUnknown)
 	}
 }
 

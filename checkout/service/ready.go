@@ -56,17 +56,22 @@ func (s *Service) lookForDestinations(ctx context.Context) error {
 type Health struct {
 	Store     error // nil if it takes writes and its schema is current; the embedded CRM is part of it
 	Processor error // nil if it can be reached
+	CRM       error // nil if it can be reached, or the store is the CRM
 }
 
 // OK reports whether nothing is wrong.
-func (h Health) OK() bool { return h.Store == nil && h.Processor == nil }
+func (h Health) OK() bool { return h.Store == nil && h.Processor == nil && h.CRM == nil }
 
 // Health checks what the service depends on, within a second. However many callers there are, each check runs
 // at most once at a time and once a second; a failed check is reported once.
 func (s *Service) Health(ctx context.Context) Health {
 	store := s.storeReady.begin(s.cfg.Now, s.check("the store", s.cfg.Store.Ready))
 	processor := s.processorReady.begin(s.cfg.Now, s.check("the processor", s.processorIsReady))
-	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
+	if s.cfg.CRM == nil {
+		return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
+	}
+	crm := s.crmReady.begin(s.cfg.Now, s.check("the CRM", s.cfg.CRM.Ready))
+	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx), CRM: crm.wait(ctx)}
 }
 
 // processorIsReady returns nil if the processor can be reached, and payments can be collected for every provider that may

@@ -23,7 +23,8 @@ const (
 
 // Run does the background work until ctx ends, and returns when the work in progress is done. Every process runs it. It
 // takes over the deliveries that a crash cut off, now and every second, and asks the processor about setups that were
-// begun and whose outcome is not final, less and less often the older they are. Once ctx has ended, requests in
+// begun and whose outcome is not final, less and less often the older they are. With a CRM outside of the store it does what
+// that has still to do for checkouts, however often the CRM must be asked. Once ctx has ended, requests in
 // progress make no second attempt at a delivery, so that a server drains quickly; the next process takes over what they
 // leave.
 func (s *Service) Run(ctx context.Context) {
@@ -32,6 +33,9 @@ func (s *Service) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { every(ctx, recoverEvery, r.poll) })
 	all.Go(func() { every(ctx, sweepEvery, s.sweep) })
+	if s.cfg.CRM != nil {
+		all.Go(func() { every(ctx, completeEvery, s.completeSteps) })
+	}
 	all.Wait()
 	r.deliveries.Wait()
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
+	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -57,6 +58,7 @@ type Config struct {
 
 	Store     ports.Store
 	Processor ports.Processor // of the same environment
+	CRM       ports.CRM       // outside of the store, of the same environment; nil where the store is the CRM
 	Printer   ports.Printer
 	Sender    ports.Sender
 
@@ -92,10 +94,11 @@ type Service struct {
 	zone       *time.Location                 // of due dates and agreement numbers
 	recent     *bounded.Map[string, struct{}] // orders that a create named
 	confirming locks                          // at most one confirm of a checkout renders its agreement at a time
+	crm        breaker.Breaker                // of the CRM outside of the store
 	stopping   atomic.Bool                    // Run is ending
 
-	storeReady, processorReady, configurationReady probe
-	destinations                                   atomic.Bool // a provider that may be used has one
+	storeReady, processorReady, crmReady, configurationReady probe
+	destinations                                             atomic.Bool // a provider that may be used has one
 }
 
 // New checks c and returns a service. It starts nothing: see Run.
@@ -136,6 +139,8 @@ func (c Config) check() error {
 		return errors.New("field Store, Processor, Printer or Sender is missing")
 	case c.Now == nil, c.Rand == nil, c.Report == nil:
 		return errors.New("field Now, Rand or Report is missing")
+	case c.CRM != nil && c.CRM.Info().Environment != c.Environment:
+		return fmt.Errorf("field CRM: it is of %s", c.CRM.Info().Environment)
 	}
 	if err := c.Terms.Check(); err != nil {
 		return fmt.Errorf("field Terms: %w", err)
@@ -203,6 +208,15 @@ func (s *Service) requestID(given string) (string, error) {
 // withTimeout is the context of a call that only reads: it ends with the caller, or when waitLimit is over.
 func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, waitLimit)
+}
+
+// requestLimit is how long a request that changes something may take before what it waits for is left to the background
+// work: with a CRM outside of the store it must be stored then how far the call was.
+func (s *Service) requestLimit() time.Duration {
+	if s.cfg.CRM != nil {
+		return waitLimit - settleLimit
+	}
+	return waitLimit
 }
 
 // detached is the context of a call that changes something: it continues when the caller hangs up, so

@@ -29,7 +29,7 @@ func (s *Service) update(ctx context.Context, id string, q ports.Enqueue,
 	return change, s.fail(ctx, "update checkout "+id, err)
 }
 
-// owned returns the caller's checkout. Another provider's does not exist.
+// owned returns the caller's checkout. Another provider's does not exist, and neither does one that is only reserved.
 func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
 	if !checkout.PlausibleID(id) {
 		return checkout.Checkout{}, checkout.CheckoutNotFound()
@@ -38,7 +38,7 @@ func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout
 	switch {
 	case err != nil:
 		return checkout.Checkout{}, s.fail(ctx, "read checkout", err)
-	case stored == nil, stored.ProviderCode != caller.ProviderCode:
+	case stored == nil, stored.ProviderCode != caller.ProviderCode, stored.Status == checkout.Reserved:
 		return checkout.Checkout{}, checkout.CheckoutNotFound()
 	}
 	return *stored, nil

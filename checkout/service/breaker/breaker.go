@@ -1,0 +1,56 @@
+// Package breaker holds a circuit breaker: while something outside does not answer, it is left alone but for a call now
+// and then that finds out whether it answers again.
+package breaker
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// threshold is how many calls in a row must fail before it opens.
+	threshold = 5
+	// probeEvery is how often one call is let through while it is open.
+	probeEvery = time.Second
+)
+
+// Breaker is closed at first. It is safe for concurrent use, and the zero value is ready.
+type Breaker struct {
+	mu       sync.Mutex
+	failures int       // in a row
+	probe    time.Time // when the next call is let through, while it is open
+}
+
+// Allow reports whether a call may be made now. Who is allowed must make one, and say with Done how it ended.
+func (b *Breaker) Allow(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.failures < threshold:
+		return true
+	case now.Before(b.probe):
+		return false
+	}
+	b.probe = now.Add(probeEvery)
+	return true
+}
+
+// Open reports whether calls are not let through, but for some.
+func (b *Breaker) Open() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failures >= threshold
+}
+
+// Done says whether a call was answered. An answer closes the breaker.
+func (b *Breaker) Done(answered bool, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if answered {
+		b.failures = 0
+		return
+	}
+	if b.failures++; b.failures == threshold {
+		b.probe = now.Add(probeEvery)
+	}
+}

@@ -1,0 +1,292 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// This file makes the calls of a CRM outside of the store. What a call is for is stored before it is made, as the
+// checkout's step (checkout.Step), and what came of it after; a request makes the first attempt, and the completer of any
+// process those that follow.
+
+const (
+	// stepLease is how long a step is leased: stepLimit for the call, and the rest to store what came of it.
+	stepLease = 20 * time.Second
+	stepLimit = 15 * time.Second
+	// settleLimit is how long storing that may take, also when the time of a request is over.
+	settleLimit = 2 * time.Second
+	// agreedLimit is how long a confirm asks for an agreement that is on record in the CRM.
+	agreedLimit = 4 * time.Second
+
+	completeEvery = time.Second
+	completeBatch = 200 // steps at a time
+	completers    = 8
+)
+
+// errAwaiting: the CRM has not done yet what the call waits for.
+var errAwaiting = errors.New("the CRM has not answered yet")
+
+// advanced is a step that was done, with what its hook and its events need. The zero advanced is none.
+type advanced struct {
+	change    checkout.Change
+	agreement *agreement.Agreement // of a checkout that was confirmed
+	provider  catalogue.Provider
+}
+
+// announce calls the hook and delivers the events of a checkout that was opened or confirmed, after its commit.
+func (s *Service) announce(ctx context.Context, done advanced) {
+	c := done.change.Next
+	switch created, confirmed := s.cfg.Hooks.Created, s.cfg.Hooks.Confirmed; {
+	case len(done.change.Events) == 0:
+		return
+	case done.agreement == nil && created != nil:
+		s.call(ctx, c.ID, func() { created(ctx, c) })
+	case done.agreement != nil && confirmed != nil:
+		s.call(ctx, c.ID, func() { confirmed(ctx, c, *done.agreement) })
+	}
+	s.deliver(ctx, done.provider, done.change.Events)
+}
+
+// await does the step that a request waits for, if it is due, as nobody else does it then. It returns errAwaiting if it
+// is not done, and BUSY if the CRM does not answer at all.
+func (s *Service) await(ctx context.Context, stored checkout.Checkout) (advanced, error) {
+	if stored.Step.Due(s.now()) && s.crm.Allow(s.now()) {
+		return s.advance(ctx, stored.ID)
+	}
+	if s.crm.Open() {
+		return advanced{}, checkout.Busy()
+	}
+	return advanced{}, errAwaiting
+}
+
+// advance leases the step of a checkout that is due, and makes one attempt at it.
+func (s *Service) advance(ctx context.Context, id string) (advanced, error) {
+	now := s.now()
+	leased, err := s.update(ctx, id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+		return c.Lease(now, now.Add(stepLease))
+	})
+	switch {
+	case errors.Is(err, checkout.ErrNotDue), errors.Is(err, ports.ErrNotFound): // another was quicker
+		return advanced{}, errAwaiting
+	case err != nil:
+		return advanced{}, fmt.Errorf("lease the step: %w", err)
+	}
+	return s.attemptStep(ctx, leased.Next)
+}
+
+// attemptStep makes one attempt at the step of a checkout, which the caller has leased, and stores what came of it. It
+// returns errAwaiting if the step is to be attempted again, and a *ports.CRMRefusal if the CRM refused an open: then the
+// reservation is gone.
+func (s *Service) attemptStep(ctx context.Context, leased checkout.Checkout) (advanced, error) {
+	provider, err := s.providerOf(ctx, leased)
+	if err != nil {
+		return advanced{}, err
+	}
+	// A call ends well before the lease, so that it is known by then what came of it.
+	calling, cancel := context.WithTimeout(ctx, min(stepLimit, leased.Step.Until.Sub(s.now())-settleLimit))
+	defer cancel()
+	done := advanced{provider: provider}
+	var decide func(checkout.Checkout) (checkout.Change, error)
+	if leased.Step.Kind == checkout.StepOpen {
+		decide, err = s.openRecords(calling, leased)
+	} else {
+		done.agreement, decide, err = s.completeEnrolment(calling, leased)
+	}
+	s.crm.Done(answered(err), s.now())
+	s.countStep(err)
+	settling, cancel := detached(ctx, settleLimit)
+	defer cancel()
+	if err != nil {
+		return advanced{}, s.settleFailure(settling, leased, err)
+	}
+	done.change, err = s.update(settling, leased.ID, enqueue(provider, s.now()), decide)
+	if lost(err) {
+		return advanced{}, errAwaiting
+	}
+	return done, err
+}
+
+// lost reports whether an error says that another has the step, or that it is done.
+func lost(err error) bool {
+	return errors.Is(err, checkout.ErrLeaseLost) || errors.Is(err, ports.ErrNotFound)
+}
+
+// answered reports whether the CRM answered a call, if only to refuse it.
+func answered(err error) bool {
+	_, refused := errors.AsType[*ports.CRMRefusal](err)
+	return err == nil || refused
+}
+
+// openRecords has the CRM make the records of a reserved checkout, and returns how it is opened with them.
+func (s *Service) openRecords(ctx context.Context, c checkout.Checkout) (_ func(checkout.Checkout) (checkout.Change, error), err error) {
+	defer recovered(&err)
+	records, err := s.cfg.CRM.Open(ctx, ports.Enrolment{EnrolmentKey: s.enrolmentKey(c), CheckoutID: c.ID, Student: c.Student,
+		CourseCode: c.CourseCode, Intent: c.Intent})
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	opening := checkout.Opening{ID: c.ID, Now: now, Environment: s.cfg.Environment,
+		Token: s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime))}
+	return func(stored checkout.Checkout) (checkout.Change, error) {
+		return stored.Opened(c.Step, records, opening)
+	}, nil
+}
+
+// completeEnrolment has the CRM store the agreement of a checkout and complete its enrolment, and returns the agreement
+// and how the checkout is confirmed.
+func (s *Service) completeEnrolment(ctx context.Context, c checkout.Checkout) (a *agreement.Agreement,
+	_ func(checkout.Checkout) (checkout.Change, error), err error) {
+	defer recovered(&err)
+	number := c.Confirmation.AgreementNumber
+	agreed, err := s.cfg.Store.Agreement(ctx, number)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read agreement %s: %w", number, err)
+	}
+	document, err := found(s.cfg.Store.Document(ctx, number))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the document of agreement %s: %w", number, err)
+	}
+	completed, err := s.cfg.CRM.Complete(ctx, ports.Completion{EnrolmentKey: s.enrolmentKey(c), Records: c.Records,
+		Agreement: agreed, Document: document, Setup: c.Setup})
+	if err != nil {
+		return nil, nil, err
+	}
+	now := s.now()
+	return &agreed, func(stored checkout.Checkout) (checkout.Change, error) {
+		return stored.Completed(c.Step, agreed, completed.AgreementID, completed.DocumentID, s.cfg.Environment, now)
+	}, nil
+}
+
+// settleFailure stores that an attempt failed, and reports it. A refusal to open releases the reservation.
+func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, failure error) error {
+	refusal, refused := errors.AsType[*ports.CRMRefusal](failure)
+	severity, outcome := Warning, checkout.StepUnknown
+	if refused {
+		severity, outcome = Error, checkout.StepRefused
+	}
+	s.report(ctx, Failure{Operation: OperationCRM, Severity: severity, CheckoutID: leased.ID, Attempt: int(leased.Step.Epoch),
+		Err: fmt.Errorf("%s in the CRM: %w", leased.Step.Kind, failure)})
+	now := s.now()
+	_, err := s.update(ctx, leased.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+		if refused && leased.Step.Kind == checkout.StepOpen {
+			return c.Release(leased.Step)
+		}
+		return c.Postpone(leased.Step, outcome, failureText(failure), now)
+	})
+	switch {
+	case lost(err):
+		return errAwaiting
+	case err != nil:
+		return err
+	case refused && leased.Step.Kind == checkout.StepOpen:
+		return refusal
+	}
+	return errAwaiting
+}
+
+// maxFailure is how many bytes of a failure are stored.
+const maxFailure = 300
+
+func failureText(err error) string {
+	text := err.Error()
+	return text[:min(len(text), maxFailure)]
+}
+
+func (s *Service) enrolmentKey(c checkout.Checkout) ports.EnrolmentKey {
+	return ports.EnrolmentKey{Environment: s.cfg.Environment, ProviderCode: c.ProviderCode, OrderID: c.OrderID}
+}
+
+// providerOf returns the provider of a checkout: only its code if the operator removed it.
+func (s *Service) providerOf(ctx context.Context, c checkout.Checkout) (catalogue.Provider, error) {
+	p, err := found(s.configured.provider(ctx, s.now(), c.ProviderCode))
+	switch {
+	case err != nil:
+		return catalogue.Provider{}, s.fail(ctx, "read provider "+c.ProviderCode, err)
+	case p == nil:
+		return catalogue.Provider{Code: c.ProviderCode}, nil
+	}
+	return *p, nil
+}
+
+// agreedInCRM returns what the CRM has on record of the agreement of a checkout that has none here, or nil.
+func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed *ports.Agreed, err error) {
+	if !s.crm.Allow(s.now()) {
+		return nil, checkout.Busy()
+	}
+	ctx, cancel := context.WithTimeout(ctx, agreedLimit)
+	defer cancel()
+	func() {
+		defer recovered(&err)
+		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
+	}()
+	s.crm.Done(err == nil, s.now())
+	if err != nil { // whether there is an agreement is not known
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, CheckoutID: c.ID, Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
+		return nil, checkout.Busy()
+	}
+	return agreed, nil
+}
+
+// completeSteps attempts the steps that are due: those that a crash cut off, and those that were put off.
+func (s *Service) completeSteps(ctx context.Context) {
+	ids, err := s.dueSteps(ctx)
+	if err != nil {
+		s.failed(ctx, Failure{Operation: OperationComplete, Severity: Error, Err: err})
+		return
+	}
+	inParallel(completers, ids, func(id string) {
+		if ctx.Err() != nil || !s.crm.Allow(s.now()) {
+			return
+		}
+		if err := s.completeStep(ctx, id); err != nil {
+			s.failed(ctx, Failure{Operation: OperationComplete, Severity: Error, CheckoutID: id, Err: err})
+		}
+	})
+}
+
+func (s *Service) dueSteps(ctx context.Context) (ids []string, err error) {
+	defer recovered(&err)
+	ids, err = s.cfg.Store.DueSteps(ctx, s.now(), completeBatch)
+	if err != nil {
+		return nil, fmt.Errorf("list the due steps: %w", err)
+	}
+	return ids, nil
+}
+
+// completeStep makes one attempt at a step that is due. A failure of the CRM is reported by the attempt.
+func (s *Service) completeStep(ctx context.Context, id string) (err error) {
+	defer recovered(&err)
+	done, err := s.advance(ctx, id)
+	_, refused := errors.AsType[*ports.CRMRefusal](err)
+	if errors.Is(err, errAwaiting) || refused {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.countAdvanced(done)
+	s.announce(ctx, done)
+	return nil
+}
+
+// Steps returns how many checkouts wait for the CRM outside of the store, and for how long the oldest has, which is 0 if
+// there is none.
+func (s *Service) Steps(ctx context.Context) (waiting int, age time.Duration, err error) {
+	defer recovered(&err)
+	waiting, oldest, err := s.cfg.Store.StepBacklog(ctx)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the steps: %w", err)
+	}
+	if waiting > 0 {
+		age = max(0, s.now().Sub(oldest))
+	}
+	return waiting, age, nil
+}
