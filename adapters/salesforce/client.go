@@ -117,18 +117,23 @@ func (c *client) attempt(ctx context.Context, token accessToken, call call, body
 	return data, nil
 }
 
-// roundTrip sends one request and reads its answer.
+// roundTrip sends one request and reads its answer. Nothing is sent once the deadline has passed.
 func (c *client) roundTrip(ctx context.Context, timeout time.Duration, method, address string, header http.Header,
 	body []byte) (*http.Response, []byte, error) {
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, errors.New("the address is not a URL")
 	}
+	guard(caller, req)
 	req.Header = header
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "provider-checkout")
+	if err := inTime(caller); err != nil {
+		return nil, nil, err
+	}
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return nil, nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
