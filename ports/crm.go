@@ -21,8 +21,8 @@ import (
 // made. The CRM gives the records their ids, which never change.
 //
 // An error is one of three. A *CRMRefusal says that the CRM does not take this enrolment, and would not take it if it were
-// asked again. ErrBusy says that it takes no more calls now. After any other the outcome is unknown, and the call is to
-// be repeated. No error repeats personal data.
+// asked again. ErrBusy says that it takes no more calls now; while it has few left it may refuse Open alone, because money
+// waits on Complete. After any other the outcome is unknown, and the call is to be repeated. No error repeats personal data.
 type CRM interface {
 	// Info describes the CRM. It never changes.
 	Info() CRMInfo
