@@ -13,6 +13,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -146,9 +147,16 @@ func (c *CRM) agreementWrite(done ports.Completion) write {
 	return write{object: agreed, values: values}
 }
 
-// declarations says what was declared; the words are in the PDF.
+// declarations says what was declared and when, by the contract's names; the words are in the PDF. That all are true is
+// no guess: a confirm that lacks one is refused before there is an agreement. Under which request they came is kept with
+// the checkout, and not in a Completion.
 func declarations(a agreement.Agreement) string {
-	return "Payment plan, information, privacy, and deposit or first payment: each was accepted at " + instant(a.AcceptedAt) + "."
+	var lines []string
+	for _, field := range []string{checkout.FieldPlanAccepted, checkout.FieldInformationConfirmed, checkout.FieldPrivacyAccepted,
+		checkout.FieldDepositConfirmed} {
+		lines = append(lines, field+": true")
+	}
+	return strings.Join(append(lines, "accepted at "+instant(a.AcceptedAt)), "\n")
 }
 
 // document finds the PDF of an agreement, or stores it; without one to store it only looks.
