@@ -21,8 +21,8 @@ import (
 // made. The CRM gives the records their ids, which never change.
 //
 // An error is one of three. A *CRMRefusal says that the CRM does not take this enrolment, and would not take it if it were
-// asked again. ErrBusy says that it takes no more calls now. After any other the outcome is unknown, and the call is to
-// be repeated. No error repeats personal data.
+// asked again. ErrBusy says that it takes no more calls now; while it has few left it may refuse Open alone, because money
+// waits on Complete. After any other the outcome is unknown, and the call is to be repeated. No error repeats personal data.
 type CRM interface {
 	// Info describes the CRM. It never changes.
 	Info() CRMInfo
@@ -35,7 +35,8 @@ type CRM interface {
 	// Complete stores the agreement and its document, what the direct debit came to, and last that the enrolment is
 	// complete, upon which the CRM begins to move money. It returns the ids of the records that it made or found. Once the
 	// enrolment is complete it writes nothing more, and returns what there is: an agreement without a document never gets
-	// one. Of several calls at once more than one may make that last write, but only the first changes anything by it.
+	// one. A document that is stored stays the only one, also before the enrolment is complete: a call with other bytes, or
+	// with none, takes it. Of several calls at once more than one may make that last write, but only the first changes anything by it.
 	//
 	// Every call for an enrolment has the same agreement. One with another number than that on record is refused, even where
 	// both are made at once, as is an enrolment that was not opened, or whose records are others.

@@ -1,10 +1,14 @@
 package crmtest
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -35,6 +39,71 @@ func agreedThoughStopped(t *testing.T, b Bench) {
 		b.wantAgreed(t, c)
 		b.complete(t, c)
 		b.wantAgreed(t, c)
+	}
+}
+
+// rendered is a document of these bytes.
+func rendered(text string) *agreement.Document {
+	return &agreement.Document{Bytes: []byte(text), SHA256: sha256.Sum256([]byte(text))}
+}
+
+// A store that was restored has lost what was rendered, and a later version of the program renders other bytes.
+func agreementConcludedAgain(t *testing.T, b Bench) {
+	for i, step := range []Step{StepAgreement, StepDocument} {
+		e := b.enrolment(string(step))
+		c := b.completion(e, b.open(t, e))
+		b.Stop(t, c, step)
+		again := c
+		again.Document = rendered("%PDF-1.7 again " + string(step))
+		want := again.Document.Bytes
+		if step == StepDocument {
+			want = c.Document.Bytes
+		}
+		first := b.complete(t, again)
+		if second := b.complete(t, c); second != first {
+			t.Errorf("stopped after the %s: Complete = %+v and then %+v", step, first, second)
+		}
+		got := b.Stored(t, c.Records.OpportunityID)
+		n := i + 1
+		if counts := (Counts{Contacts: n, Opportunities: n, Authorities: n, Agreements: n, Documents: n}); !bytes.Equal(got.Document, want) ||
+			!got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != counts {
+			t.Errorf("stopped after the %s: stored %+v; want it complete with the document %q, and %+v", step, got, want, counts)
+		}
+	}
+}
+
+func concurrentDocuments(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	c := b.completion(e, b.open(t, e))
+	b.Stop(t, c, StepAgreement)
+	completed, errs := make([]ports.Completed, many), make([]error, many)
+	together(func(i int) {
+		one := c
+		one.Document = rendered("%PDF-1.7 " + strconv.Itoa(i))
+		completed[i], errs[i] = b.CRM.Complete(t.Context(), one)
+	})
+	for i := range completed {
+		if errs[i] != nil || completed[i] != completed[0] || completed[i].DocumentID == "" {
+			t.Errorf("completion %d of %d at once: %+v, %v; want %+v as of the others", i, many, completed[i], errs[i], completed[0])
+		}
+	}
+	if got := b.Stored(t, c.Records.OpportunityID); !got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != full {
+		t.Errorf("stored %+v; want it complete once and last, and %+v", got, full)
+	}
+}
+
+func documentKept(t *testing.T, b Bench) {
+	e := b.enrolment("a")
+	c := b.completion(e, b.open(t, e))
+	b.Stop(t, c, StepDocument)
+	without := c
+	without.Document = nil
+	completed, err := b.CRM.Complete(t.Context(), without)
+	if err != nil || completed.DocumentID == "" {
+		t.Errorf("Complete = %+v, %v; want the document that is stored", completed, err)
+	}
+	if got := b.Stored(t, c.Records.OpportunityID); !got.Complete || !bytes.Equal(got.Document, c.Document.Bytes) || got.Counts != full {
+		t.Errorf("stored %+v; want it complete with the document %q, and %+v", got, c.Document.Bytes, full)
 	}
 }
 

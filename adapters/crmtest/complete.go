@@ -2,7 +2,6 @@ package crmtest
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"reflect"
 	"strings"
@@ -33,7 +32,7 @@ func completionRepeated(t *testing.T, b Bench) {
 	first := b.complete(t, c)
 	before := b.Stored(t, c.Records.OpportunityID)
 	redrawn := c
-	redrawn.Document = &agreement.Document{Bytes: []byte("%PDF-1.7 other"), SHA256: sha256.Sum256([]byte("%PDF-1.7 other"))}
+	redrawn.Document = rendered("%PDF-1.7 other")
 	redrawn.Setup.MandateID = "MD2"
 	for _, later := range []ports.Completion{c, redrawn, c} {
 		if again := b.complete(t, later); again != first {
@@ -68,8 +67,7 @@ func concurrentAgreements(t *testing.T, b Bench) {
 	for i := range completions {
 		completions[i] = b.completion(e, records)
 		completions[i].Agreement.Number = agreement.NewNumber(2027, [8]byte{7: byte(i)})
-		pdf := []byte("%PDF-1.7 " + completions[i].Agreement.Number)
-		completions[i].Document = &agreement.Document{Bytes: pdf, SHA256: sha256.Sum256(pdf)}
+		completions[i].Document = rendered("%PDF-1.7 " + completions[i].Agreement.Number)
 	}
 	together(func(i int) { _, errs[i] = b.CRM.Complete(t.Context(), completions[i]) })
 	got := b.Stored(t, records.OpportunityID)

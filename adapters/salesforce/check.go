@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // readyLife is how long it is remembered that the CRM was ready: each look is a call that counts for the daily limit.
@@ -36,19 +35,19 @@ func (r *readiness) set(now time.Time) {
 	r.at = now
 }
 
-// Ready implements ports.CRM: the client can sign in, and the organisation has calls left.
+// Ready implements ports.CRM: the client can sign in, and the organisation has calls left for an Open.
 func (c *CRM) Ready(ctx context.Context) error {
-	if now := c.client.now(); ctx.Err() == nil && c.ready.recent(now) {
+	now, few := c.client.now(), c.client.limit.few()
+	switch {
+	case few != nil && !c.client.limit.turn(now):
+		return few
+	case few == nil && ctx.Err() == nil && c.ready.recent(now):
 		return nil
 	}
-	limits, err := send[limitsWire](ctx, c.client, call{method: http.MethodGet, path: "/limits"})
-	switch {
-	case err != nil:
+	if err := c.look(ctx); err != nil {
 		return err
-	case limits.Requests.Remaining <= 0:
-		return errors.Join(errors.New("the organisation's daily limit of calls is used up"), ports.ErrBusy)
 	}
-	c.ready.set(c.client.now())
+	c.ready.set(now)
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // The bounds of one call, and of how often a unit of work is tried.
@@ -33,12 +32,16 @@ const (
 type client struct {
 	transport http.RoundTripper // used bare: an http.Client would follow redirects, and take the token along
 	session   session
+	slots     chan struct{} // holds a value for each call that is under way
+	limit     dailyLimit
+	retried   func(Retry)
 	now       func() time.Time
 	rand      io.Reader
 }
 
 func newClient(o Options) *client {
-	return &client{transport: o.Transport, session: newSession(o), now: o.Now, rand: o.Rand}
+	return &client{transport: o.Transport, session: newSession(o), slots: make(chan struct{}, maxCalls), retried: o.Retried,
+		now: o.Now, rand: o.Rand}
 }
 
 // call is one call of the API.
@@ -86,10 +89,12 @@ func (c *client) send(ctx context.Context, call call) ([]byte, error) {
 			return data, err
 		}
 		c.session.drop(token)
+		c.retried(RetryExpiredToken)
 	}
 }
 
-// attempt sends one request with a token and returns the body of a successful answer.
+// attempt sends one request with a token, once fewer than maxCalls are under way, and returns the body of a successful
+// answer.
 func (c *client) attempt(ctx context.Context, token accessToken, call call, body []byte) ([]byte, error) {
 	address := token.base + dataPath + call.path
 	if len(call.query) > 0 {
@@ -107,28 +112,40 @@ func (c *client) attempt(ctx context.Context, token accessToken, call call, body
 	if body != nil {
 		header.Set("Content-Type", "application/json")
 	}
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	resp, data, err := c.roundTrip(ctx, timeout, call.method, address, header, body)
 	if err != nil {
 		return nil, err
 	}
+	c.limit.read(resp.Header, c.now())
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, newAPIError(resp.StatusCode, data)
 	}
 	return data, nil
 }
 
-// roundTrip sends one request and reads its answer.
+// roundTrip sends one request and reads its answer. Nothing is sent once the deadline has passed.
 func (c *client) roundTrip(ctx context.Context, timeout time.Duration, method, address string, header http.Header,
 	body []byte) (*http.Response, []byte, error) {
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, errors.New("the address is not a URL")
 	}
+	guard(caller, req)
 	req.Header = header
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "provider-checkout")
+	if err := inTime(caller); err != nil {
+		return nil, nil, err
+	}
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return nil, nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
@@ -139,38 +156,4 @@ func (c *client) roundTrip(ctx context.Context, timeout time.Duration, method, a
 		return nil, nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
 	}
 	return resp, data, nil
-}
-
-// repeatedly does something until it succeeds, is refused, or has been tried often enough. What it does must begin with
-// a look at what there is: an attempt may have taken effect though it failed.
-func (c *client) repeatedly(ctx context.Context, do func() error) error {
-	for attempt := 1; ; attempt++ {
-		err := do()
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
-		}
-		if attempt == maxAttempts || !temporary(err) {
-			return err
-		}
-		wait := outbound.Jitter(c.rand, firstPause<<(attempt-1))
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !outbound.Pause(ctx, wait) {
-			return errors.Join(err, ctx.Err())
-		}
-	}
-}
-
-// temporary reports whether what failed may succeed at once.
-func temporary(err error) bool {
-	var lost *outbound.Lost
-	var refused *apiError
-	switch {
-	case errors.As(err, &lost):
-		return true
-	case errors.As(err, &refused):
-		return refused.temporary()
-	}
-	return errors.Is(err, ports.ErrBusy)
 }

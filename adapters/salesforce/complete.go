@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -67,14 +70,15 @@ func (c *CRM) complete(ctx context.Context, done ports.Completion) (ports.Comple
 		completed.AgreementID = made[agreed]
 	}
 	var last []write
-	if completed.DocumentID == "" && done.Document != nil {
+	if completed.DocumentID == "" {
 		pdf, err := c.document(ctx, completed.AgreementID, done)
 		if err != nil {
 			return completed, err
 		}
-		completed.DocumentID = pdf.values["content_document"]
-		last = append(last, write{object: agreed, id: completed.AgreementID,
-			values: map[string]any{fieldPDF: completed.DocumentID, fieldDigest: pdf.values[fieldDigest]}})
+		if completed.DocumentID = pdf.values[fieldContent]; completed.DocumentID != "" {
+			last = append(last, write{object: agreed, id: completed.AgreementID,
+				values: map[string]any{fieldPDF: completed.DocumentID, fieldDigest: pdf.values[fieldDigest]}})
+		}
 	}
 	last = append(last,
 		write{object: authority, id: done.Records.DDAID, values: authorityValues(done)},
@@ -143,41 +147,63 @@ func (c *CRM) agreementWrite(done ports.Completion) write {
 	return write{object: agreed, values: values}
 }
 
-// declarations says what was declared; the words are in the PDF.
+// declarations says what was declared and when, by the contract's names; the words are in the PDF. That all are true is
+// no guess: a confirm that lacks one is refused before there is an agreement. Under which request they came is kept with
+// the checkout, and not in a Completion.
 func declarations(a agreement.Agreement) string {
-	return "Payment plan, information, privacy, and deposit or first payment: each was accepted at " + instant(a.AcceptedAt) + "."
+	var lines []string
+	for _, field := range []string{checkout.FieldPlanAccepted, checkout.FieldInformationConfirmed, checkout.FieldPrivacyAccepted,
+		checkout.FieldDepositConfirmed} {
+		lines = append(lines, field+": true")
+	}
+	return strings.Join(append(lines, "accepted at "+instant(a.AcceptedAt)), "\n")
 }
 
-// document finds the PDF of an agreement, or stores it.
+// document finds the PDF of an agreement, or stores it; without one to store it only looks.
 func (c *CRM) document(ctx context.Context, agreementID string, done ports.Completion) (found, error) {
-	digest := hex.EncodeToString(done.Document.SHA256[:])
-	for range 2 {
-		all, err := c.query(ctx, document, map[string]string{c.mapping.field(document, fieldLocation): agreementID, c.mapping.field(document, fieldDigest): digest},
-			fieldLocation, fieldDigest, "content_document")
-		if err != nil {
-			return found{}, err
+	for uploaded := false; ; uploaded = true {
+		pdf, err := c.findDocument(ctx, agreementID, done)
+		switch {
+		case err != nil || pdf.id != "" || done.Document == nil:
+			return pdf, err
+		case uploaded:
+			return found{}, &outbound.Lost{Cause: errors.New("the document that was stored is not found")}
 		}
-		for _, one := range all {
-			switch {
-			case one.values[fieldLocation] != agreementID:
-				return found{}, refuse(codeOtherAgreement, "document", "belongs to another record")
-			case !idPattern.MatchString(one.values["content_document"]):
-				return found{}, &outbound.Lost{Cause: errNoID}
-			}
-			return one, nil // the first: a rendering that came later does not replace it
-		}
-		if err := c.upload(ctx, agreementID, digest, done); err != nil {
+		if err := c.upload(ctx, agreementID, done); err != nil {
 			return found{}, err
 		}
 	}
-	return found{}, &outbound.Lost{Cause: fmt.Errorf("the document that was stored is not found")}
 }
 
-// upload stores the PDF. Its digest is unique, so that a repeat stores it once.
-func (c *CRM) upload(ctx context.Context, agreementID, digest string, done ports.Completion) error {
+// findDocument finds the PDF of an agreement, whichever rendering it is: one that comes later does not replace it. The id
+// is empty if there is none. A document whose key or content another record has is refused.
+func (c *CRM) findDocument(ctx context.Context, agreementID string, done ports.Completion) (found, error) {
+	field := func(name string) string { return c.mapping.field(document, name) }
+	where := map[string]string{field(fieldLocation): agreementID, field(fieldKey): keyOf(done.EnrolmentKey, document)}
+	if done.Document != nil {
+		where[field(fieldDigest)] = digest(done.Document)
+	}
+	all, err := c.query(ctx, document, where, fieldLocation, fieldDigest, fieldContent)
+	if err != nil || len(all) == 0 {
+		return found{}, err
+	}
+	at := slices.IndexFunc(all, func(f found) bool { return f.values[fieldLocation] == agreementID })
+	switch {
+	case at < 0:
+		return found{}, refuse(codeOtherAgreement, "document", "belongs to another record")
+	case !idPattern.MatchString(all[at].values[fieldContent]):
+		return found{}, &outbound.Lost{Cause: errNoID}
+	}
+	return all[at], nil
+}
+
+func digest(d *agreement.Document) string { return hex.EncodeToString(d.SHA256[:]) }
+
+// upload stores the PDF. Its key is unique, so that a repeat, or another rendering at the same time, does not store a second.
+func (c *CRM) upload(ctx context.Context, agreementID string, done ports.Completion) error {
 	name := done.Agreement.Number + ".pdf"
 	body := c.mapping.body(document, map[string]any{"title": done.Agreement.Title(), "path": name, fieldLocation: agreementID,
-		fieldDigest: digest, "content": bytes.Clone(done.Document.Bytes)})
+		fieldKey: keyOf(done.EnrolmentKey, document), fieldDigest: digest(done.Document), "content": bytes.Clone(done.Document.Bytes)})
 	_, err := send[savedWire](ctx, c.client, call{method: http.MethodPost, path: "/sobjects/" + c.mapping.object(document),
 		body: body, timeout: uploadTimeout})
 	return inRecord(document, err)

@@ -105,6 +105,25 @@ func TestTheConsentsWordsAreStoredOnlyWhereTheyAreKnown(t *testing.T) {
 	}
 }
 
+func TestTheDeclarationsAreStoredWithTheirTime(t *testing.T) {
+	b := newBench(t)
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Complete(t.Context(), completion(records)); err != nil {
+		t.Fatal(err)
+	}
+	const want = `declarations.payment_plan_accepted: true
+declarations.information_confirmed: true
+declarations.privacy_consent_accepted: true
+payment.deposit_confirmed: true
+accepted at 2027-01-15T03:12:05.000Z`
+	if got := b.sim.Records("Payment_Plan_Agreement__c")[0]["Declarations__c"]; got != want {
+		t.Errorf("declarations %q, want %q", got, want)
+	}
+}
+
 func TestAnEnrolmentWithoutAMandateIsRefused(t *testing.T) {
 	b := newBench(t)
 	records, err := b.Open(t.Context(), enrolment())

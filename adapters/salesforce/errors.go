@@ -35,6 +35,7 @@ type fault struct {
 	code   string
 	fields []string
 	length string // the most characters that the field takes, where the message says it
+	atOnce bool   // of codeRequestLimit: there are too many calls at once
 }
 
 // maxFaults bounds how much of an error is kept.
@@ -53,7 +54,7 @@ func newAPIError(status int, body []byte) *apiError {
 		return e
 	}
 	for _, w := range wires[:min(len(wires), maxFaults)] {
-		f := fault{code: outbound.Word(w.ErrorCode)}
+		f := fault{code: outbound.Word(w.ErrorCode), atOnce: strings.HasPrefix(w.Message, "Concurrent")}
 		for _, name := range w.Fields[:min(len(w.Fields), maxFaults)] {
 			f.fields = append(f.fields, outbound.Word(name))
 		}
@@ -77,16 +78,17 @@ func (e *apiError) has(code string) bool {
 	return slices.ContainsFunc(e.faults, func(f fault) bool { return f.code == code })
 }
 
-// temporary reports whether the same call may succeed at once, or finds then what another has made.
-func (e *apiError) temporary() bool {
-	return e.status >= 500 || e.status == http.StatusTooManyRequests || e.status == http.StatusRequestTimeout ||
-		e.has(codeLockedRow) || e.has(codeRequestLimit) || e.has(codeDuplicateValue)
+// usedUp reports whether the organisation's daily limit of calls is used up. That too many calls were made at once has the
+// same code, and another message.
+func (e *apiError) usedUp() bool {
+	return slices.ContainsFunc(e.faults, func(f fault) bool { return f.code == codeRequestLimit && !f.atOnce })
 }
 
 // definite reports whether the same call would be refused again. Neither a part that failed with another nor a token that
 // is not taken says anything of what was to be stored.
 func (e *apiError) definite() bool {
-	return e.status >= 300 && !e.temporary() && len(e.faults) > 0 && !e.has(codeHalted) && e.status != http.StatusUnauthorized
+	_, again := e.retry()
+	return e.status >= 300 && !again && !e.usedUp() && len(e.faults) > 0 && !e.has(codeHalted) && e.status != http.StatusUnauthorized
 }
 
 // Is reports whether the error means what a port's error means.

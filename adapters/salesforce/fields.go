@@ -81,6 +81,7 @@ const (
 	fieldDigest       = "pdf_sha256"
 	fieldPDF          = "pdf_document_id"
 	fieldLocation     = "location"
+	fieldContent      = "content_document"
 	fieldMandate      = "mandate_id"
 )
 
@@ -187,12 +188,13 @@ func objects() []object {
 			updated(oursText(fieldPDF, "PDF_Content_Document_Id__c", 18, "")),
 		}, figures()...)},
 		{document, "ContentVersion", []field{
+			{name: fieldKey, api: "Provider_Checkout_Key__c", kind: kindText, length: 32, unique: true, ours: true},
 			{name: fieldDigest, api: "PDF_SHA256__c", kind: kindText, length: 64, unique: true, ours: true},
 			standard("title", "Title", kindText, ""),
 			standard("path", "PathOnClient", kindText, ""),
 			standard("content", "VersionData", kindFile, ""),
 			standard(fieldLocation, "FirstPublishLocationId", kindRelation, ""),
-			{name: "content_document", api: "ContentDocumentId", kind: kindRelation, readOnly: true},
+			{name: fieldContent, api: "ContentDocumentId", kind: kindRelation, readOnly: true},
 		}},
 	}
 }

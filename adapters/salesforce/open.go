@@ -26,6 +26,9 @@ func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, er
 	if err := c.checkEnvironment(e.EnrolmentKey); err != nil {
 		return records, err
 	}
+	if err := c.spare(ctx); err != nil {
+		return records, fmt.Errorf("open %s in Salesforce: %w", e.CheckoutID, err)
+	}
 	err := c.client.repeatedly(ctx, func() error {
 		ids, err := c.open(ctx, e)
 		records = checkout.Records{ContactID: ids[contact], OpportunityID: ids[opportunity], DDAID: ids[authority]}

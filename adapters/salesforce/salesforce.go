@@ -45,6 +45,7 @@ type Options struct {
 	Mapping  Mapping // DefaultMapping if it is zero
 
 	Transport http.RoundTripper // http.DefaultTransport's settings if nil
+	Retried   func(Retry)       // called with each retry, by several goroutines at once, for a metric; may be nil
 	Now       func() time.Time  // time.Now if nil
 	Rand      io.Reader         // crypto/rand.Reader if nil
 }
@@ -80,6 +81,9 @@ func (o Options) complete() Options {
 	}
 	if o.Transport == nil {
 		o.Transport = outbound.NewTransport(callTimeout)
+	}
+	if o.Retried == nil {
+		o.Retried = func(Retry) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

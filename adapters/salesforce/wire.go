@@ -60,6 +60,7 @@ type queryAnswerWire struct {
 
 type limitsWire struct {
 	Requests struct {
+		Max       int `json:"Max"`
 		Remaining int `json:"Remaining"`
 	} `json:"DailyApiRequests"`
 }

@@ -112,15 +112,15 @@ func standardObjects() []Object {
 
 func contentObjects() []Object {
 	owner := reference("OwnerId", objectUser)
-	digest := text("PDF_SHA256__c", 64)
-	digest.Unique = true
+	digest, owned := text("PDF_SHA256__c", 64), text("Provider_Checkout_Key__c", 64)
+	digest.Unique, owned.Unique = true, true
 	return []Object{
 		{Name: objectContentVersion, Prefix: "068", Fields: []Field{
 			text("Title", 255), required(createOnly(text("PathOnClient", 500))), required(createOnly(plain("VersionData", TypeBase64))),
 			createOnly(reference("FirstPublishLocationId")), createOnly(reference("ContentDocumentId", objectContentDocument)),
 			long("Description", 1000), readOnly(plain("IsLatest", TypeBoolean)), readOnly(text("VersionNumber", 20)),
 			readOnly(plain("ContentSize", TypeInt)), readOnly(text("FileType", 20)), readOnly(text("FileExtension", 40)),
-			readOnly(text("Checksum", 50)), owner, digest}},
+			readOnly(text("Checksum", 50)), owner, digest, owned}},
 		{Name: objectContentDocument, Prefix: "069", Fields: []Field{
 			readOnly(text("Title", 255)), readOnly(reference("LatestPublishedVersionId", objectContentVersion)),
 			readOnly(plain("ContentSize", TypeInt)), readOnly(text("FileType", 20)), readOnly(text("FileExtension", 40)), owner}},

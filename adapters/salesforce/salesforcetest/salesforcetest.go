@@ -41,8 +41,8 @@
 //	                                 Enrolment_Origins__c Success_URL__c Cancel_URL__c Event_URL__c Display_Name__c
 //	                                 Primary_Colour__c Logo_URL__c Support_Email__c Notice_Days__c
 //	Course__c (a03)                  Name! Course_Code__c+! Course_Name__c Provider_Integration__c Price__c Active__c Environment__c
-//	ContentVersion (068)             Title PathOnClient! VersionData! FirstPublishLocationId ContentDocumentId and PDF_SHA256__c,
-//	                                 which is unique but no external id
+//	ContentVersion (068)             Title PathOnClient! VersionData! FirstPublishLocationId ContentDocumentId, and
+//	                                 PDF_SHA256__c and Provider_Checkout_Key__c, which are unique but no external ids
 //	ContentDocument (069)            made with the first ContentVersion
 //	ContentDocumentLink (06A)        ContentDocumentId! LinkedEntityId! ShareType Visibility
 //	Organization (00D), User (005)   one record each, which can only be read

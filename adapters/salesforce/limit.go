@@ -1,0 +1,99 @@
+package salesforce
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// maxCalls is how many calls are under way at once. An organisation lets 25 run that take long, and has other clients.
+const maxCalls = 20
+
+// lookAgain is how old the latest figure may be when few calls were left, before a call is spent on a new one: that is 144
+// calls a day at most.
+const lookAgain = 10 * time.Minute
+
+// reserve returns how many of a day's calls are kept for completions, upon which money waits: one in a hundred and at least
+// 100, but never more than one in ten.
+func reserve(of int) int { return max(of/100, min(100, of/10)) }
+
+// dailyLimit is the organisation's limit of calls in a day, as its latest answer has it.
+type dailyLimit struct {
+	mu       sync.Mutex
+	left, of int
+	known    bool
+	at       time.Time // of the answer, or of the latest look
+}
+
+// Limit returns how many calls the organisation has left of its daily limit, which its other clients use too, as its
+// latest answer says. It is not known before the first answer.
+func (c *CRM) Limit() (left, of int, known bool) {
+	l := &c.client.limit
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.left, l.of, l.known
+}
+
+func (l *dailyLimit) set(left, of int, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left, l.of, l.known, l.at = left, of, true, now
+}
+
+// read takes the figure from the header of an answer, if it has one: api-usage=18/15000, and others after it.
+func (l *dailyLimit) read(header http.Header, now time.Time) {
+	for part := range strings.SplitSeq(header.Get("Sforce-Limit-Info"), ";") {
+		usage, ok := strings.CutPrefix(strings.TrimSpace(part), "api-usage=")
+		used, of, _ := strings.Cut(usage, "/")
+		n, wrong := strconv.Atoi(used)
+		m, alsoWrong := strconv.Atoi(of)
+		if ok && wrong == nil && alsoWrong == nil && n >= 0 && m > 0 {
+			l.set(max(0, m-n), m, now)
+		}
+	}
+}
+
+// few returns an ErrBusy if no more calls are left than are kept for completions.
+func (l *dailyLimit) few() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.known || l.left > reserve(l.of) {
+		return nil
+	}
+	return fmt.Errorf("%w: %d of the organisation's %d calls of the day are left, which are kept for completions", ports.ErrBusy, l.left, l.of)
+}
+
+// turn reports whether the caller is to ask for a new figure, because the latest is old. Of several callers one is.
+func (l *dailyLimit) turn(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if age := now.Sub(l.at); age >= 0 && age < lookAgain {
+		return false
+	}
+	l.at = now
+	return true
+}
+
+// spare returns an ErrBusy if an Open is not to be sent.
+func (c *CRM) spare(ctx context.Context) error {
+	if few := c.client.limit.few(); few == nil || !c.client.limit.turn(c.client.now()) {
+		return few
+	}
+	return c.look(ctx)
+}
+
+// look asks how many calls are left. The error is an ErrBusy if they are few.
+func (c *CRM) look(ctx context.Context) error {
+	limits, err := send[limitsWire](ctx, c.client, call{method: http.MethodGet, path: "/limits"})
+	if err != nil {
+		return err
+	}
+	c.client.limit.set(limits.Requests.Remaining, limits.Requests.Max, c.client.now())
+	return c.client.limit.few()
+}

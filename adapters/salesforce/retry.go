@@ -1,0 +1,81 @@
+package salesforce
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+)
+
+// Retry is why something is tried again.
+type Retry string
+
+// The kinds of Retry, as a metric names them.
+const (
+	RetryLostAnswer     Retry = "lost_answer"     // no answer, or none that could be read: the outcome is unknown
+	RetryServerError    Retry = "server_error"    // an answer of 500 or above, or 408
+	RetryLimit          Retry = "limit"           // too many calls at once
+	RetryLockedRow      Retry = "locked_row"      // somebody else changes a record
+	RetryDuplicateValue Retry = "duplicate_value" // another client was quicker to make a record, which is then found
+	RetryExpiredToken   Retry = "expired_token"   // the call is sent again with a new token
+)
+
+// Retries returns all kinds.
+func Retries() []Retry {
+	return []Retry{RetryLostAnswer, RetryServerError, RetryLimit, RetryLockedRow, RetryDuplicateValue, RetryExpiredToken}
+}
+
+// repeatedly does something until it succeeds, is refused, or has been tried often enough. What it does must begin with
+// a look at what there is: an attempt may have taken effect though it failed.
+func (c *client) repeatedly(ctx context.Context, do func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		kind, again := retry(err)
+		if attempt == maxAttempts || !again {
+			return err
+		}
+		wait := outbound.Jitter(c.rand, firstPause<<(attempt-1))
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !outbound.Pause(ctx, wait) {
+			return errors.Join(err, ctx.Err())
+		}
+		c.retried(kind)
+	}
+}
+
+// retry reports whether what failed may succeed at once, and why it failed.
+func retry(err error) (kind Retry, again bool) {
+	var lost *outbound.Lost
+	var refused *apiError
+	switch {
+	case errors.As(err, &lost):
+		return RetryLostAnswer, true
+	case errors.As(err, &refused):
+		return refused.retry()
+	}
+	return "", false
+}
+
+// retry reports whether the same call may succeed at once, or finds then what another has made.
+func (e *apiError) retry() (kind Retry, again bool) {
+	switch {
+	case e.has(codeLockedRow):
+		return RetryLockedRow, true
+	case e.has(codeDuplicateValue):
+		return RetryDuplicateValue, true
+	case e.usedUp():
+		return "", false // until the day is over
+	case e.has(codeRequestLimit), e.status == http.StatusTooManyRequests:
+		return RetryLimit, true
+	case e.status >= 500, e.status == http.StatusRequestTimeout:
+		return RetryServerError, true
+	}
+	return "", false
+}
