@@ -90,7 +90,7 @@ func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (records checkout.Rec
 // Complete implements [ports.CRM].
 func (c *CRM) Complete(ctx context.Context, done ports.Completion) (completed ports.Completed, err error) {
 	err = c.locked(ctx, done.EnrolmentKey, func(stored *CRMEnrolment) error {
-		if err := stored.mayComplete(done); err != nil {
+		if err := c.mayComplete(stored, done); err != nil {
 			return err
 		}
 		c.storeAgreement(stored, done)
@@ -117,7 +117,12 @@ func (c *CRM) CompleteInPart(ctx context.Context, done ports.Completion, documen
 }
 
 // mayComplete refuses a completion of what was not opened, or opened or agreed otherwise.
-func (e *CRMEnrolment) mayComplete(done ports.Completion) error {
+func (c *CRM) mayComplete(e *CRMEnrolment, done ports.Completion) error {
+	for _, other := range c.enrolments {
+		if other != e && other.Agreement != nil && other.Agreement.Number == done.Agreement.Number {
+			return refuse("OTHER_AGREEMENT")
+		}
+	}
 	switch {
 	case e == nil:
 		return refuse("ENROLMENT_NOT_OPENED")

@@ -38,10 +38,10 @@ func stored(crm *memory.CRM, opportunityID string) (s crmtest.Stored) {
 			continue
 		}
 		s = crmtest.Stored{Student: e.Enrolment.Student, CheckoutID: e.Enrolment.CheckoutID, Intent: e.Enrolment.Intent,
-			Price: e.Enrolment.Intent.Pricing.Price, Document: e.Document, MandateID: e.Setup.MandateID,
+			Document: e.Document, MandateID: e.Setup.MandateID,
 			AccountHolder: e.Setup.AccountHolder, Complete: e.Completions > 0, Completions: e.Completions}
 		if e.Agreement != nil {
-			s.Agreement = e.Agreement.Number
+			s.Agreement, s.Price = e.Agreement.Number, e.Agreement.Pricing.Price
 		}
 	}
 	s.Counts = n
