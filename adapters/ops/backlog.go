@@ -13,8 +13,9 @@ import (
 // backlogLimit is how long the store may take to count its outbox.
 const backlogLimit = time.Second
 
-// backlog collects the state of the outbox whenever metrics are collected. If the store cannot count it, backlog logs
-// why and collects nothing, because an error could make a host's handler drop all other metrics too.
+// backlog collects the state of the outbox, and of what waits for the CRM, whenever metrics are collected. If the store
+// cannot count it, backlog logs why and collects nothing, because an error could make a host's handler drop all other
+// metrics too.
 type backlog struct {
 	service *service.Service
 	log     *slog.Logger
@@ -24,19 +25,27 @@ type backlog struct {
 func (b backlog) Describe(to chan<- *prometheus.Desc) {
 	to <- pendingEvents()
 	to <- oldestAge()
+	to <- waitingSteps()
+	to <- oldestStepAge()
 }
 
 // Collect implements [prometheus.Collector].
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
 	defer cancel()
-	pending, age, err := b.service.Backlog(ctx)
+	b.collect(ctx, to, "the outbox", b.service.Backlog, pendingEvents(), oldestAge())
+	b.collect(ctx, to, "the CRM's steps", b.service.Steps, waitingSteps(), oldestStepAge())
+}
+
+func (b backlog) collect(ctx context.Context, to chan<- prometheus.Metric, what string,
+	count func(context.Context) (int, time.Duration, error), number, oldest *prometheus.Desc) {
+	n, age, err := count(ctx)
 	if err != nil {
-		b.log.ErrorContext(ctx, "collect metrics of the outbox", "error", err)
+		b.log.ErrorContext(ctx, "collect metrics of "+what, "error", err)
 		return
 	}
-	to <- prometheus.MustNewConstMetric(pendingEvents(), prometheus.GaugeValue, float64(pending))
-	to <- prometheus.MustNewConstMetric(oldestAge(), prometheus.GaugeValue, age.Seconds())
+	to <- prometheus.MustNewConstMetric(number, prometheus.GaugeValue, float64(n))
+	to <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, age.Seconds())
 }
 
 func pendingEvents() *prometheus.Desc {
@@ -47,4 +56,14 @@ func pendingEvents() *prometheus.Desc {
 func oldestAge() *prometheus.Desc {
 	return prometheus.NewDesc(namespace+"_outbox_oldest_pending_age_seconds",
 		"Age of the oldest pending event; 0 if there is none.", nil, nil)
+}
+
+func waitingSteps() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_crm_steps_waiting",
+		"Checkouts that wait for a CRM outside of the store, those under way included.", nil, nil)
+}
+
+func oldestStepAge() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_crm_steps_oldest_age_seconds",
+		"How long the oldest of them has waited; 0 if there is none.", nil, nil)
 }

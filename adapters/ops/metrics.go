@@ -58,6 +58,7 @@ func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter
 	}
 	confirms := countBy("confirm", "confirms_total", "Confirms that were answered with success.")
 	deliveries := countBy("outcome", "deliveries_total", "Events by their outcome.")
+	steps := countBy("outcome", "crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.")
 	return map[service.Outcome]prometheus.Counter{
 		service.OutcomeCreate:   count("creates_total", "Checkouts that were opened."),
 		service.OutcomeReplay:   count("replays_total", "Creates that found the checkout that they opened before."),
@@ -69,6 +70,10 @@ func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter
 		service.OutcomeDelivered:     deliveries.WithLabelValues("delivered"),
 		service.OutcomeFailed:        deliveries.WithLabelValues("failed"),
 		service.OutcomeNotConfigured: deliveries.WithLabelValues("not_configured"),
+
+		service.OutcomeStepDone:    steps.WithLabelValues("done"),
+		service.OutcomeStepUnknown: steps.WithLabelValues("unknown"),
+		service.OutcomeStepRefused: steps.WithLabelValues("refused"),
 
 		service.OutcomeRecovery: count("recoveries_total", "Events that their request left and that were settled after all."),
 	}

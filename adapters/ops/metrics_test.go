@@ -10,7 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
@@ -24,6 +26,9 @@ func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 		service.OutcomeFailed:          `provider_checkout_deliveries_total{outcome="failed"}`,
 		service.OutcomeNotConfigured:   `provider_checkout_deliveries_total{outcome="not_configured"}`,
 		service.OutcomeRecovery:        "provider_checkout_recoveries_total",
+		service.OutcomeStepDone:        `provider_checkout_crm_steps_total{outcome="done"}`,
+		service.OutcomeStepUnknown:     `provider_checkout_crm_steps_total{outcome="unknown"}`,
+		service.OutcomeStepRefused:     `provider_checkout_crm_steps_total{outcome="refused"}`,
 	}
 	for _, counted := range service.Outcomes() {
 		handler, metrics, _ := newHandler(t, &outside{})
@@ -101,6 +106,22 @@ func TestOutboxIsCountedWhenItIsAskedFor(t *testing.T) {
 				t.Errorf("want %s%s and %s%s in\n%s", pending, tt.pending, age, tt.age, strings.Join(samples, "\n"))
 			}
 		})
+	}
+}
+
+func TestWhatWaitsForTheCRMIsCountedWhenItIsAskedFor(t *testing.T) {
+	o := &outside{}
+	handler, _, _ := newHandler(t, o)
+	reserved := checkout.Checkout{ID: "KOWHAI-1", ProviderCode: "KOWHAI", OrderID: "1", IdempotencyKey: "k", Status: checkout.Reserved,
+		Step: checkout.Step{Kind: checkout.StepOpen, Epoch: 1, Since: now.Add(-40 * time.Second), Until: now}}
+	if err := o.InsertCheckout(t.Context(), checkout.Change{Next: reserved}, ports.Enqueue{}); err != nil {
+		t.Fatal(err)
+	}
+	samples := lines(t, handler)
+	for _, want := range []string{"provider_checkout_crm_steps_waiting 1", "provider_checkout_crm_steps_oldest_age_seconds 40"} {
+		if !slices.Contains(samples, want) {
+			t.Errorf("there is no %q in\n%s", want, strings.Join(samples, "\n"))
+		}
 	}
 }
 

@@ -27,7 +27,8 @@ import (
 // Handler answers the operator at these paths:
 //
 //	/healthz   200 as long as the process answers at all
-//	/readyz    200 if it should be sent requests, else 503; the body names the check that failed
+//	/readyz    200 if it should be sent requests, else 503; the body names the check that failed. While only a CRM
+//	           outside of the store is away it is 200: polls and payers' pages are served, and creates are answered 503
 //	/metrics   all metrics, in Prometheus' text format; only with Options.Gatherer
 //
 // The cause of a failed check is in the log and not in the answer, because it might contain secrets.

@@ -32,7 +32,7 @@ var now = time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC)
 // outside is what the service of a test depends on. With the zero value all checks succeed.
 type outside struct {
 	*memory.Store
-	storeErr, processorErr error
+	storeErr, processorErr, crmErr error
 
 	pending    int
 	oldest     time.Time
@@ -53,6 +53,14 @@ type processor struct {
 
 func (p processor) Ready(context.Context) error { return p.err }
 
+// crm is a CRM whose state the test sets.
+type crm struct {
+	*memory.CRM
+	err error
+}
+
+func (c crm) Ready(context.Context) error { return c.err }
+
 type printer struct{}
 
 func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
@@ -70,7 +78,7 @@ func newService(t *testing.T, o *outside, metrics *ops.Metrics) *service.Service
 	const baseURL = "https://pay.example"
 	fake := fakeprocessor.New(fakeprocessor.Options{Records: o, BaseURL: baseURL})
 	svc, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
-		Store: o, Processor: processor{fake, o.processorErr}, Printer: printer{}, Sender: webhook.New(webhook.Options{}),
+		Store: o, Processor: processor{fake, o.processorErr}, CRM: crm{memory.NewCRM(catalogue.Sandbox), o.crmErr}, Printer: printer{}, Sender: webhook.New(webhook.Options{}),
 		Now: func() time.Time { return now }, Rand: rand.Reader,
 		Report: func(context.Context, service.Failure) {}, Count: metrics.Count})
 	if err != nil {
@@ -108,13 +116,15 @@ func TestReadyNamesEachCheck(t *testing.T) {
 		status  int
 		body    string
 	}{
-		{"all is well", &outside{}, false, 200, `{"ready":true,"checks":{"serving":true,"store":true,"processor":true}}`},
+		{"all is well", &outside{}, false, 200, `{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":true}}`},
 		{"the store is down", &outside{storeErr: down}, false, 503,
-			`{"ready":false,"checks":{"serving":true,"store":false,"processor":true}}`},
+			`{"ready":false,"checks":{"serving":true,"store":false,"processor":true,"crm":true}}`},
 		{"the processor is down", &outside{processorErr: down}, false, 503,
-			`{"ready":false,"checks":{"serving":true,"store":true,"processor":false}}`},
+			`{"ready":false,"checks":{"serving":true,"store":true,"processor":false,"crm":true}}`},
+		{"the CRM is down", &outside{crmErr: down}, false, 200,
+			`{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":false}}`},
 		{"the service drains", &outside{}, true, 503,
-			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true}}`},
+			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true,"crm":true}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			handler, _, _ := newHandler(t, tt.outside)

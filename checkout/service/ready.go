@@ -59,7 +59,11 @@ type Health struct {
 	CRM       error // nil if it can be reached, or the store is the CRM
 }
 
-// OK reports whether nothing is wrong.
+// Serving reports whether requests should be sent here. While only the CRM is away, everything but creates and first
+// confirms goes on.
+func (h Health) Serving() bool { return h.Store == nil && h.Processor == nil }
+
+// OK reports whether nothing is wrong: every call may succeed.
 func (h Health) OK() bool { return h.Store == nil && h.Processor == nil && h.CRM == nil }
 
 // Health checks what the service depends on, within a second. However many callers there are, each check runs

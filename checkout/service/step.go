@@ -168,15 +168,19 @@ func (s *Service) completeEnrolment(ctx context.Context, c checkout.Checkout) (a
 // settleFailure stores that an attempt failed, and reports it. A refusal to open releases the reservation.
 func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, failure error) error {
 	refusal, refused := errors.AsType[*ports.CRMRefusal](failure)
+	opening := leased.Step.Kind == checkout.StepOpen
 	severity, outcome := Warning, checkout.StepUnknown
 	if refused {
-		severity, outcome = Error, checkout.StepRefused
+		outcome = checkout.StepRefused
+	}
+	if refused && !opening { // no caller can do anything about it
+		severity = Error
 	}
 	s.report(ctx, Failure{Operation: OperationCRM, Severity: severity, CheckoutID: leased.ID, Attempt: int(leased.Step.Epoch),
 		Err: fmt.Errorf("%s in the CRM: %w", leased.Step.Kind, failure)})
 	now := s.now()
 	_, err := s.update(ctx, leased.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
-		if refused && leased.Step.Kind == checkout.StepOpen {
+		if refused && opening {
 			return c.Release(leased.Step)
 		}
 		return c.Postpone(leased.Step, outcome, failureText(failure), now)
@@ -186,7 +190,7 @@ func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, f
 		return errAwaiting
 	case err != nil:
 		return err
-	case refused && leased.Step.Kind == checkout.StepOpen:
+	case refused && opening:
 		return refusal
 	}
 	return errAwaiting

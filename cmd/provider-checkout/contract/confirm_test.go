@@ -354,8 +354,8 @@ func TestContract25TheAnswerIsWhatIsOnRecord(t *testing.T) {
 		created := s.Ready(t, "ORDER-1")
 		confirmed := s.Confirm(t, created)
 		d := s.record(t, "ORDER-1")
-		if d.Agreement.ID != confirmed.String("agreement.id") || d.Agreement.Number != confirmed.String("agreement.number") {
-			t.Errorf("on record is agreement %s %s; the answer says %s", d.Agreement.ID, d.Agreement.Number, confirmed.Body)
+		if d.Checkout.Confirmation.AgreementID != confirmed.String("agreement.id") || d.Agreement.Number != confirmed.String("agreement.number") {
+			t.Errorf("on record is agreement %s %s; the answer says %s", d.Checkout.Confirmation.AgreementID, d.Agreement.Number, confirmed.Body)
 		}
 		if d.Checkout.Confirmation.RequestID != confirmed.Header.Get("X-Request-Id") {
 			t.Errorf("the evidence names request %s, want %s",

@@ -223,7 +223,7 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 		}
 		stored := s.lone(t)
 		if first != 1 || repeats != crowd-1 || stored.Agreement == nil || stored.Document == nil ||
-			stored.Agreement.Number != all[0].String("agreement.number") || stored.Agreement.ID != all[0].String("agreement.id") {
+			stored.Agreement.Number != all[0].String("agreement.number") || stored.Checkout.Confirmation.AgreementID != all[0].String("agreement.id") {
 			t.Errorf("%d first and %d repeats of %s; on record %+v and %+v", first, repeats, all[0].Body, stored.Agreement, stored.Document)
 		}
 		if got := s.delivered(t); got != "checkout.created checkout.confirmed agreement.generated" {

@@ -96,7 +96,7 @@ func TestContract6TheEnvelopeAndTheDataHoldExactlyTheirFields(t *testing.T) {
 				"payment_plan_agreement_id": confirmed.At("agreement.id")})},
 			{confirmed, data(members{"payment_plan_agreement_id": confirmed.At("agreement.id"),
 				"payment_plan_agreement_number": confirmed.At("agreement.number"),
-				"pdf_content_document_id":       record.Document.ID, "agreement_version": record.Agreement.Version})},
+				"pdf_content_document_id":       record.Checkout.Confirmation.DocumentID, "agreement_version": record.Agreement.Version})},
 		} {
 			body := members(got[i].JSON)
 			if wants := (members{"event_id": body["event_id"], "event": body["event"], "created_at": body["created_at"],

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"testing"
+	"unicode/utf16"
 
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -49,6 +51,15 @@ func randomName(r *rand.Rand) string {
 	return string(name)
 }
 
+// randomStudent generates a name of a student.
+func randomStudent(r *rand.Rand, field string) string {
+	for {
+		if name := randomName(r); len(utf16.Encode([]rune(name))) <= sandbox.LongestName(field) {
+			return name
+		}
+	}
+}
+
 // randomCents generates an amount of up to limit, small ones as often as large ones.
 func randomCents(r *rand.Rand, limit money.Cents) money.Cents {
 	bound := money.Cents(1)
@@ -76,8 +87,9 @@ func randomCreate(r *rand.Rand, id string) string {
 	number := func(c money.Cents) json.Number { return json.Number(c.String()) }
 	body, err := json.Marshal(members{
 		"provider": members{"provider_code": "TUI", "provider_order_id": id},
-		"student":  members{"first_name": randomName(r), "last_name": randomName(r), "email": "student@example.nz"},
-		"course":   members{"course_name": randomName(r)},
+		"student": members{"first_name": randomStudent(r, "student.first_name"), "last_name": randomStudent(r, "student.last_name"),
+			"email": "student@example.nz"},
+		"course": members{"course_name": randomName(r)},
 		"pricing": members{"course_price": number(upfront + plan.Principal()), "upfront_payment": number(upfront),
 			"amount_to_finance": number(plan.Principal())},
 		"plan": members{"payment_type": "interest_free_payment_plan", "number_of_instalments": plan.Number,

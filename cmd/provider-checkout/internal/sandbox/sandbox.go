@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -39,6 +40,7 @@ type Sandbox struct {
 	Receiver *Receiver
 	Log      *Log
 	Bank     *gocardlesstest.Simulator // where GoCardless is the processor
+	Org      *salesforcetest.Simulator // where Salesforce is the CRM
 	Keys     map[string]string         // by provider code
 
 	processor *gocardless.Processor
@@ -115,6 +117,9 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, simulat
 	}
 	for _, change := range changes {
 		change(&c, &o)
+	}
+	if OverSalesforce() && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
+		c.CRM = s.simulateCRM(t)
 	}
 	s.Config, s.Options = c, o
 	svc, err := service.New(c)

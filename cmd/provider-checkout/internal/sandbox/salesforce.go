@@ -1,0 +1,53 @@
+package sandbox
+
+import (
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// CRMVariable names the CRM of every sandbox of New and Resume: embedded, or salesforce, which is simulated.
+const CRMVariable = "PROVIDER_CHECKOUT_TEST_CRM"
+
+// OverSalesforce reports whether it names Salesforce.
+func OverSalesforce() bool { return os.Getenv(CRMVariable) == "salesforce" }
+
+// LongestName returns how many characters a name of a student may have: as many as the contract allows, or as Salesforce's
+// own fields hold.
+func LongestName(field string) int {
+	switch {
+	case !OverSalesforce():
+		return 255
+	case field == checkout.FieldFirstName:
+		return 40
+	case field == checkout.FieldLastName:
+		return 80
+	}
+	return 255
+}
+
+// Credentials at Salesforce.
+const (
+	ClientID     = "sandbox_hunter2_client"
+	ClientSecret = "sandbox_hunter2_client_secret"
+)
+
+// simulateCRM makes Salesforce the CRM: a simulator on an origin of its own.
+func (s *Sandbox) simulateCRM(t testing.TB) ports.CRM {
+	t.Helper()
+	s.Org = salesforcetest.New(salesforcetest.Options{ClientID: ClientID, ClientSecret: ClientSecret, Sandbox: true})
+	server := httptest.NewServer(s.Org)
+	t.Cleanup(func() { s.Org.Close(); server.Close() })
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: ClientID,
+		ClientSecret: ClientSecret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crm
+}
