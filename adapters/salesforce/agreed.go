@@ -13,8 +13,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Agreed implements ports.CRM by one query: the agreement has the enrolment's key, or belongs to the opportunity that has
-// it. Complete finds an agreement in the same two ways, so that it is never refused for one that Agreed does not see.
+// Agreed implements ports.CRM by one query. Complete finds an agreement in the same ways, so that it is not refused for one
+// of the enrolment that Agreed does not see.
 func (c *CRM) Agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, error) {
 	var on ports.Agreed
 	if err := c.checkEnvironment(k); err != nil {
@@ -31,9 +31,7 @@ func (c *CRM) Agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, e
 }
 
 func (c *CRM) agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, error) {
-	parent := relationship(c.mapping.field(agreed, opportunity)) + "." + c.mapping.field(opportunity, fieldKey)
-	all, err := c.query(ctx, agreed, map[string]string{c.mapping.field(agreed, fieldKey): agreementKey(k), parent: keyOf(k, opportunity)},
-		fieldNumber, fieldAcceptedAt, fieldFirstPayment)
+	all, err := c.query(ctx, agreed, c.agreementOf(k), fieldNumber, fieldAcceptedAt, fieldFirstPayment)
 	switch {
 	case err != nil:
 		return ports.Agreed{}, err
@@ -51,6 +49,13 @@ func (c *CRM) agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, e
 		return ports.Agreed{}, errors.New("the agreement on record lacks its number, its time or the date of the first payment")
 	}
 	return on, nil
+}
+
+// agreementOf is the condition of a query for the agreement of an enrolment: it has the enrolment's key, or belongs to the
+// opportunity that has one.
+func (c *CRM) agreementOf(k ports.EnrolmentKey) map[string]string {
+	parent := relationship(c.mapping.field(agreed, opportunity)) + "." + c.mapping.field(opportunity, fieldKey)
+	return map[string]string{c.mapping.field(agreed, fieldKey): keyOf(k, agreed), parent: keyOf(k, opportunity)}
 }
 
 // answeredInstant is the form of the times in answers.

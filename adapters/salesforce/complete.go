@@ -47,11 +47,7 @@ func (c *CRM) Complete(ctx context.Context, done ports.Completion) (ports.Comple
 
 // complete does what is still to be done for an enrolment.
 func (c *CRM) complete(ctx context.Context, done ports.Completion) (ports.Completed, error) {
-	isComplete, err := c.opened(ctx, done)
-	if err != nil {
-		return ports.Completed{}, err
-	}
-	stored, err := c.agreement(ctx, done)
+	stored, isComplete, err := c.lookup(ctx, done)
 	if err != nil {
 		return ports.Completed{}, err
 	}
@@ -71,7 +67,7 @@ func (c *CRM) complete(ctx context.Context, done ports.Completion) (ports.Comple
 	}
 	var last []write
 	if completed.DocumentID == "" {
-		pdf, err := c.document(ctx, completed.AgreementID, done)
+		pdf, err := c.document(ctx, completed.AgreementID, stored.id == "", done)
 		if err != nil {
 			return completed, err
 		}
@@ -87,18 +83,22 @@ func (c *CRM) complete(ctx context.Context, done ports.Completion) (ports.Comple
 	return completed, err
 }
 
-// opened finds the records that the enrolment was opened with, and reports whether it is complete: the mandate is written
-// together with the stage. The stage itself does not tell, for the organisation may have moved on from it.
-func (c *CRM) opened(ctx context.Context, done ports.Completion) (isComplete bool, err error) {
+// lookup finds in one call what there is of an enrolment: the records that it was opened with, which must be those of the
+// completion, and the agreement. It reports whether the enrolment is complete: the mandate is written together with the
+// stage. The stage itself does not tell, for the organisation may have moved on from it.
+func (c *CRM) lookup(ctx context.Context, done ports.Completion) (stored found, isComplete bool, err error) {
 	want := map[string]string{contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID}
 	names := map[string][]string{authority: {fieldMandate}}
 	var parts []partWire
 	for _, k := range kinds() {
 		parts = append(parts, c.byKey(k.object, fieldKey, keyOf(done.EnrolmentKey, k.kind), names[k.object]...))
 	}
-	answers, err := c.composite(ctx, parts, false)
+	agreements := c.agreementOf(done.EnrolmentKey)
+	agreements[c.mapping.field(agreed, fieldNumber)] = done.Agreement.Number
+	names[agreed] = []string{fieldNumber, opportunity, fieldPDF}
+	answers, err := c.composite(ctx, append(parts, c.byQuery(agreed, agreements, names[agreed]...)), false)
 	if err != nil {
-		return false, err
+		return found{}, false, err
 	}
 	for i, k := range kinds() {
 		if k.object == role {
@@ -107,25 +107,26 @@ func (c *CRM) opened(ctx context.Context, done ports.Completion) (isComplete boo
 		there, err := c.foundByKey(k.object, answers[i], names[k.object]...)
 		switch {
 		case err != nil:
-			return false, err
+			return found{}, false, err
 		case there.id == "":
-			return false, refuse(codeNotOpened, k.object, "does not exist")
+			return found{}, false, refuse(codeNotOpened, k.object, "does not exist")
 		case there.id != want[k.object]:
-			return false, refuse(codeOtherRecords, k.object, "has another id than is on record")
+			return found{}, false, refuse(codeOtherRecords, k.object, "has another id than is on record")
 		}
 		isComplete = isComplete || there.values[fieldMandate] != ""
 	}
-	return isComplete, nil
+	all, err := c.foundByQuery(agreed, answers[len(parts)], names[agreed]...)
+	if err == nil {
+		stored, err = oneAgreement(all, done)
+	}
+	return stored, isComplete, err
 }
 
-// agreement finds the agreement of an enrolment; its id is empty if there is none. A number that another enrolment has,
-// and an enrolment that has another number, are refused. Of two numbers at once the unique key lets one be stored.
-func (c *CRM) agreement(ctx context.Context, done ports.Completion) (found, error) {
-	field := func(name string) string { return c.mapping.field(agreed, name) }
-	all, err := c.query(ctx, agreed, map[string]string{field(opportunity): done.Records.OpportunityID, field(fieldNumber): done.Agreement.Number,
-		field(fieldKey): agreementKey(done.EnrolmentKey)}, fieldNumber, opportunity, fieldPDF)
-	if err != nil || len(all) == 0 {
-		return found{}, err
+// oneAgreement returns the agreement of an enrolment; its id is empty if there is none. A number that another enrolment
+// has, and an enrolment that has another number, are refused. Of two numbers at once the unique key lets one be stored.
+func oneAgreement(all []found, done ports.Completion) (found, error) {
+	if len(all) == 0 {
+		return found{}, nil
 	}
 	one := all[0]
 	if len(all) > 1 || one.values[fieldNumber] != done.Agreement.Number || one.values[opportunity] != done.Records.OpportunityID {
@@ -134,12 +135,10 @@ func (c *CRM) agreement(ctx context.Context, done ports.Completion) (found, erro
 	return one, nil
 }
 
-func agreementKey(k ports.EnrolmentKey) string { return keyOf(k, "agreement") }
-
 func (c *CRM) agreementWrite(done ports.Completion) write {
 	a := done.Agreement
 	values := map[string]any{
-		fieldNumber: a.Number, fieldKey: agreementKey(done.EnrolmentKey), "environment": string(done.Environment),
+		fieldNumber: a.Number, fieldKey: keyOf(done.EnrolmentKey, agreed), "environment": string(done.Environment),
 		contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID,
 		"version": a.Version, fieldAcceptedAt: instant(a.AcceptedAt), "declarations": declarations(a),
 	}
@@ -159,20 +158,26 @@ func declarations(a agreement.Agreement) string {
 	return strings.Join(append(lines, "accepted at "+instant(a.AcceptedAt)), "\n")
 }
 
-// document finds the PDF of an agreement, or stores it; without one to store it only looks.
-func (c *CRM) document(ctx context.Context, agreementID string, done ports.Completion) (found, error) {
-	for uploaded := false; ; uploaded = true {
+// document finds the PDF of an agreement, or stores it; without one to store it only looks. Of an agreement that was just
+// made there is none to be found, unless another client is quicker: then the key is taken, and the next attempt finds it.
+func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, done ports.Completion) (found, error) {
+	if !justMade {
 		pdf, err := c.findDocument(ctx, agreementID, done)
-		switch {
-		case err != nil || pdf.id != "" || done.Document == nil:
+		if err != nil || pdf.id != "" {
 			return pdf, err
-		case uploaded:
-			return found{}, &outbound.Lost{Cause: errors.New("the document that was stored is not found")}
-		}
-		if err := c.upload(ctx, agreementID, done); err != nil {
-			return found{}, err
 		}
 	}
+	if done.Document == nil {
+		return found{}, nil
+	}
+	if err := c.upload(ctx, agreementID, done); err != nil {
+		return found{}, err
+	}
+	pdf, err := c.findDocument(ctx, agreementID, done)
+	if err == nil && pdf.id == "" {
+		err = &outbound.Lost{Cause: errors.New("the document that was stored is not found")}
+	}
+	return pdf, err
 }
 
 // findDocument finds the PDF of an agreement, whichever rendering it is: one that comes later does not replace it. The id

@@ -38,14 +38,17 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{15}([A-Za-z0-9]{3})?$`)
 
 // Whatever an answer holds, what comes of it is an error, or ids that have the form of ids.
 func FuzzAnswer(f *testing.F) {
+	const agreements = `"records":[{"Id":"a01000000000001AAA","Agreement_Number__c":"PPA-2027-000000001A5","Opportunity__c":"006000000000001AAA",
+		"PDF_Content_Document_Id__c":"069000000000001AAA","Accepted_At__c":"2027-01-15T03:12:05.000+0000","First_Payment_Date__c":"2027-02-01"}]`
 	const four = `{"compositeResponse":[
 		{"referenceId":"contact","httpStatusCode":200,"body":{"Id":"003000000000001AAA"}},
 		{"referenceId":"opportunity","httpStatusCode":200,"body":{"Id":"006000000000001AAA","StageName":"Closed Won"}},
 		{"referenceId":"contact_role","httpStatusCode":200,"body":{"Id":"00K000000000001AAA"}},
-		{"referenceId":"authority","httpStatusCode":200,"body":{"Id":"a00000000000001AAA"}}],
-		"records":[{"Id":"a01000000000001AAA","Agreement_Number__c":"PPA-2027-000000001A5","Opportunity__c":"006000000000001AAA",
-		"PDF_Content_Document_Id__c":"069000000000001AAA","Accepted_At__c":"2027-01-15T03:12:05.000+0000","First_Payment_Date__c":"2027-02-01"}]}`
+		{"referenceId":"authority","httpStatusCode":200,"body":{"Id":"a00000000000001AAA","Mandate_Id__c":null}}],` + agreements + `}`
+	five := strings.Replace(four, "]", `,{"referenceId":"agreement","httpStatusCode":200,"body":{`+agreements+`}}]`, 1)
 	f.Add(200, []byte(four))
+	f.Add(200, []byte(five))
+	f.Add(200, []byte(strings.ReplaceAll(five, "null", `"MD9"`)))
 	f.Add(200, []byte(strings.ReplaceAll(four, "200", "404")))
 	f.Add(200, []byte(strings.ReplaceAll(four, "200", "300")))
 	f.Add(200, []byte(strings.ReplaceAll(four, "AAA", "/..")))

@@ -242,6 +242,32 @@ func (c *CRM) found(object string, record map[string]any, names []string) (found
 // query returns the records of an object of which any of some fields has a value. where has the fields as the organisation
 // names them, which may be a parent's.
 func (c *CRM) query(ctx context.Context, object string, where map[string]string, names ...string) ([]found, error) {
+	answer, err := send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query", query: c.soql(object, where, names)})
+	if err != nil {
+		return nil, err
+	}
+	return c.foundAll(object, answer, names)
+}
+
+// byQuery is the part of a composite request that makes a query.
+func (c *CRM) byQuery(object string, where map[string]string, names ...string) partWire {
+	return partWire{Method: http.MethodGet, ReferenceID: object, URL: dataPath + "/query?" + c.soql(object, where, names).Encode()}
+}
+
+// foundByQuery reads the answer to byQuery.
+func (c *CRM) foundByQuery(object string, answer partAnswerWire, names ...string) ([]found, error) {
+	if answer.Status != http.StatusOK {
+		return nil, &recordError{object, newAPIError(answer.Status, answer.Body)}
+	}
+	var records queryAnswerWire
+	if err := json.Unmarshal(answer.Body, &records); err != nil {
+		return nil, &outbound.Lost{Cause: fmt.Errorf("the %s: %w", object, outbound.WithoutText(err))}
+	}
+	return c.foundAll(object, records, names)
+}
+
+// soql is the parameter of a query.
+func (c *CRM) soql(object string, where map[string]string, names []string) url.Values {
 	fields, conditions := []string{"Id"}, []string{}
 	for _, name := range names {
 		fields = append(fields, c.mapping.field(object, name))
@@ -250,13 +276,12 @@ func (c *CRM) query(ctx context.Context, object string, where map[string]string,
 		conditions = append(conditions, field+" = '"+soqlText.Replace(value)+"'")
 	}
 	slices.Sort(conditions)
-	q := "SELECT " + strings.Join(fields, ", ") + " FROM " + c.mapping.object(object) + " WHERE " + strings.Join(conditions, " OR ") +
-		" ORDER BY CreatedDate, Id LIMIT 10"
-	answer, err := send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query", query: url.Values{"q": {q}}})
-	if err != nil {
-		return nil, err
-	}
-	var all []found
+	return url.Values{"q": {"SELECT " + strings.Join(fields, ", ") + " FROM " + c.mapping.object(object) + " WHERE " +
+		strings.Join(conditions, " OR ") + " ORDER BY CreatedDate, Id LIMIT 10"}}
+}
+
+// foundAll reads the records that a query found.
+func (c *CRM) foundAll(object string, answer queryAnswerWire, names []string) (all []found, err error) {
 	for _, record := range answer.Records {
 		f, err := c.found(object, record, names)
 		if err != nil {

@@ -57,6 +57,31 @@ func TestCRM(t *testing.T) {
 	})
 }
 
+// The calls count for the organisation's daily limit, which its other clients need too.
+func TestAnEnrolmentTakesSevenCalls(t *testing.T) {
+	b := newBench(t)
+	calls := func(what string, want int, do func() error) {
+		t.Helper()
+		before := b.sim.Statistics().Usage
+		if err := do(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if n := b.sim.Statistics().Usage - before; n != want {
+			t.Errorf("%s takes %d calls, want %d", what, n, want)
+		}
+	}
+	var records checkout.Records
+	open := func() (err error) { records, err = b.Open(t.Context(), enrolment()); return err }
+	complete := func() error { _, err := b.Complete(t.Context(), completion(records)); return err }
+	calls("the first open", 2, open)
+	calls("an open that is repeated", 1, open)
+	calls("the first completion", 5, complete)
+	calls("a completion that is repeated", 1, complete)
+	if n := b.sim.Statistics().Tokens; n != 1 {
+		t.Errorf("%d tokens, want 1", n)
+	}
+}
+
 // stop has a rule of the organisation refuse the step that follows.
 func (b *bench) stop(t *testing.T, c ports.Completion, after crmtest.Step) {
 	t.Helper()
