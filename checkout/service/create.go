@@ -182,7 +182,7 @@ func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd che
 // answer nothing is reserved.
 func (s *Service) reserve(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, intent checkout.Intent,
 	now time.Time) (Opened, checkout.Change, error) {
-	if !s.crm.Allow(now) {
+	if s.crm.Open() {
 		return Opened{}, checkout.Change{}, checkout.Busy()
 	}
 	id, err := s.newID(provider, now)

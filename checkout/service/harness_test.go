@@ -25,6 +25,7 @@ type world struct {
 	*service.Service
 	store     *memory.Store
 	processor *processor
+	crm       *crm // if the test has one
 	printer   *printer
 	receiver  *receiver
 	reports   *reports

@@ -73,7 +73,7 @@ func (s *Service) refreshFound(ctx context.Context,
 	switch {
 	case err != nil:
 		return checkout.Checkout{}, s.fail(ctx, "read checkout", err)
-	case stored == nil:
+	case stored == nil, stored.Status == checkout.Reserved:
 		return checkout.Checkout{}, checkout.CheckoutNotFound()
 	}
 	return s.refresh(ctx, *stored, s.observeFor(ports.ForNotification))

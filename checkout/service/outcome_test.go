@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -102,11 +103,32 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.crashed(t, "ORDER-1")
 			w.runFor(t, 15*time.Second)
 		}, map[service.Outcome]int{service.OutcomeDelivered: 1, service.OutcomeRecovery: 1}},
+		{"steps in a CRM that answers, fails and refuses", func(t *testing.T, w *world) {
+			nowhere(t, w)
+			w.opened(t, "ORDER-1")
+			w.crm.disturb(nil, once(fails))
+			w.opened(t, "ORDER-2")
+			w.crm.disturb(once(refuses()), nil)
+			if _, err := w.Create(t.Context(), caller, create("ORDER-3")); err == nil {
+				t.Error("a create that the CRM refuses succeeds")
+			}
+			w.crm.disturb(nil, nth(1, ends))
+			dies(func() { w.Create(t.Context(), caller, create("ORDER-4")) })
+			w.runFor(t, 30*time.Second)
+		}, map[service.Outcome]int{service.OutcomeCreate: 3, service.OutcomeNotConfigured: 3, service.OutcomeStepDone: 3,
+			service.OutcomeStepUnknown: 1, service.OutcomeStepRefused: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n, count := counted()
-				tt.happen(t, newWorld(t, count))
+				var outside []func(*service.Config)
+				c, change := withCRM()
+				if strings.Contains(tt.name, "CRM") {
+					outside = append(outside, change)
+				}
+				w := newWorld(t, append(outside, count)...)
+				w.crm = c
+				tt.happen(t, w)
 				if !maps.Equal(n.all, tt.want) {
 					t.Errorf("counted %v, want %v", n.all, tt.want)
 				}

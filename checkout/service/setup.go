@@ -72,7 +72,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	switch {
 	case err != nil:
 		return SetupPage{}, s.fail(ctx, "read checkout "+id, err)
-	case c == nil, epoch > c.Latest().Epoch:
+	case c == nil, c.Status == checkout.Reserved, epoch > c.Latest().Epoch:
 		return SetupPage{}, checkout.LinkUnknown()
 	}
 	p, err := found(s.configured.provider(ctx, s.now(), c.ProviderCode))

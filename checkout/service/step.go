@@ -18,8 +18,8 @@ import (
 
 const (
 	// stepLease is how long a step is leased: stepLimit for the call, and the rest to store what came of it.
-	stepLease = 20 * time.Second
-	stepLimit = 15 * time.Second
+	stepLease = 15 * time.Second
+	stepLimit = 12 * time.Second
 	// settleLimit is how long storing that may take, also when the time of a request is over.
 	settleLimit = 2 * time.Second
 	// agreedLimit is how long a confirm asks for an agreement that is on record in the CRM.
@@ -54,14 +54,14 @@ func (s *Service) announce(ctx context.Context, done advanced) {
 	s.deliver(ctx, done.provider, done.change.Events)
 }
 
-// await does the step that a request waits for, if it is due, as nobody else does it then. It returns errAwaiting if it
+// await does the step that a request waits for, if it is due. It returns errAwaiting if it
 // is not done, and BUSY if the CRM does not answer at all.
 func (s *Service) await(ctx context.Context, stored checkout.Checkout) (advanced, error) {
-	if stored.Step.Due(s.now()) && s.crm.Allow(s.now()) {
-		return s.advance(ctx, stored.ID)
-	}
-	if s.crm.Open() {
+	switch {
+	case s.crm.Open():
 		return advanced{}, checkout.Busy()
+	case stored.Step.Due(s.now()):
+		return s.advance(ctx, stored.ID)
 	}
 	return advanced{}, errAwaiting
 }
@@ -222,7 +222,7 @@ func (s *Service) providerOf(ctx context.Context, c checkout.Checkout) (catalogu
 
 // agreedInCRM returns what the CRM has on record of the agreement of a checkout that has none here, or nil.
 func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed *ports.Agreed, err error) {
-	if !s.crm.Allow(s.now()) {
+	if s.crm.Open() {
 		return nil, checkout.Busy()
 	}
 	ctx, cancel := context.WithTimeout(ctx, agreedLimit)
@@ -239,15 +239,25 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 	return agreed, nil
 }
 
-// completeSteps attempts the steps that are due: those that a crash cut off, and those that were put off.
+// completeSteps attempts the steps that are due: those that a crash cut off, and those that were put off. While the CRM
+// does not answer it makes one call a second, to find out whether it does again.
 func (s *Service) completeSteps(ctx context.Context) {
 	ids, err := s.dueSteps(ctx)
 	if err != nil {
 		s.failed(ctx, Failure{Operation: OperationComplete, Severity: Error, Err: err})
 		return
 	}
+	switch probe := s.crm.Probe(s.now()); {
+	case probe && len(ids) == 0:
+		s.crm.Done(s.check("the CRM", s.cfg.CRM.Ready)(ctx) == nil, s.now())
+		return
+	case probe:
+		ids = ids[:1]
+	case s.crm.Open():
+		return
+	}
 	inParallel(completers, ids, func(id string) {
-		if ctx.Err() != nil || !s.crm.Allow(s.now()) {
+		if ctx.Err() != nil || len(ids) > 1 && s.crm.Open() {
 			return
 		}
 		if err := s.completeStep(ctx, id); err != nil {

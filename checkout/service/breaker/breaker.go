@@ -10,7 +10,7 @@ import (
 const (
 	// threshold is how many calls in a row must fail before it opens.
 	threshold = 5
-	// probeEvery is how often one call is let through while it is open.
+	// probeEvery is how often one call is made while it is open.
 	probeEvery = time.Second
 )
 
@@ -18,28 +18,25 @@ const (
 type Breaker struct {
 	mu       sync.Mutex
 	failures int       // in a row
-	probe    time.Time // when the next call is let through, while it is open
+	next     time.Time // when the next probe is due, while it is open
 }
 
-// Allow reports whether a call may be made now. Who is allowed must make one, and say with Done how it ended.
-func (b *Breaker) Allow(now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.failures < threshold:
-		return true
-	case now.Before(b.probe):
-		return false
-	}
-	b.probe = now.Add(probeEvery)
-	return true
-}
-
-// Open reports whether calls are not let through, but for some.
+// Open reports whether no calls are to be made, but for probes.
 func (b *Breaker) Open() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.failures >= threshold
+}
+
+// Probe reports whether the caller is to make a call though the breaker is open, and to say with Done how it ended.
+func (b *Breaker) Probe(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failures < threshold || now.Before(b.next) {
+		return false
+	}
+	b.next = now.Add(probeEvery)
+	return true
 }
 
 // Done says whether a call was answered. An answer closes the breaker.
@@ -51,6 +48,6 @@ func (b *Breaker) Done(answered bool, now time.Time) {
 		return
 	}
 	if b.failures++; b.failures == threshold {
-		b.probe = now.Add(probeEvery)
+		b.next = now.Add(probeEvery)
 	}
 }

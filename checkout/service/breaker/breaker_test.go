@@ -13,7 +13,7 @@ func opened(t *testing.T) *breaker.Breaker {
 	t.Helper()
 	var b breaker.Breaker
 	for n := range 5 {
-		if !b.Allow(start) || b.Open() {
+		if b.Open() || b.Probe(start.Add(time.Hour)) {
 			t.Fatalf("open after %d failures", n)
 		}
 		b.Done(false, start)
@@ -22,7 +22,7 @@ func opened(t *testing.T) *breaker.Breaker {
 }
 
 func TestOpensAfterFiveFailuresInARow(t *testing.T) {
-	if b := opened(t); b.Allow(start) || !b.Open() {
+	if b := opened(t); !b.Open() {
 		t.Error("closed after 5 failures")
 	}
 }
@@ -32,34 +32,34 @@ func TestAnAnswerInBetweenKeepsItClosed(t *testing.T) {
 	for n := range 100 {
 		b.Done(n%5 == 4, start)
 	}
-	if !b.Allow(start) || b.Open() {
+	if b.Open() {
 		t.Error("open, though every fifth call was answered")
 	}
 }
 
-func TestOneCallASecondIsLetThroughWhileItIsOpen(t *testing.T) {
+func TestOneProbeASecondIsMadeWhileItIsOpen(t *testing.T) {
 	b := opened(t)
-	allowed := 0
+	probes := 0
 	for ms := range 10_000 {
 		now := start.Add(time.Duration(ms+1) * time.Millisecond)
-		if b.Allow(now) {
-			allowed++
+		if b.Probe(now) {
+			probes++
 			b.Done(false, now)
 		}
 	}
-	if allowed != 10 {
-		t.Errorf("%d calls were let through in 10 seconds, want 10", allowed)
+	if probes != 10 {
+		t.Errorf("%d probes in 10 seconds, want 10", probes)
 	}
 }
 
 func TestAnAnswerClosesIt(t *testing.T) {
 	b := opened(t)
 	now := start.Add(time.Second)
-	if !b.Allow(now) {
-		t.Fatal("no call is let through after a second")
+	if !b.Probe(now) {
+		t.Fatal("no probe after a second")
 	}
 	b.Done(true, now)
-	if b.Open() || !b.Allow(now) || !b.Allow(now) {
+	if b.Open() {
 		t.Error("still open after an answer")
 	}
 }

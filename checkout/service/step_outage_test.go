@@ -1,0 +1,93 @@
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+func TestWhileTheCRMIsAwayEverythingElseGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		opened := w.opened(t, "OPEN")
+		cmd := w.ready(t, "READY")
+		w.sent(t, cmd, false)
+		waiting := w.ready(t, "WAITING")
+		stop := w.background(t)
+		c.disturb(fails, nil)
+		for n := range 600 { // ten minutes
+			if h := w.Health(t.Context()); n > 0 && (h.CRM == nil || !h.Serving()) {
+				t.Fatalf("health %+v", h)
+			}
+			var err error
+			d := took(func() { _, err = w.Create(t.Context(), caller, create(fmt.Sprint("NEW-", n))) })
+			expect(t, err, checkout.CodeBusy)
+			if d > 10*time.Second || n > 10 && d > time.Second {
+				t.Fatalf("create %d took %v", n, d)
+			}
+			if _, err := w.confirm(t, waiting); err == nil {
+				t.Fatal("a confirm succeeds without the CRM")
+			}
+			if _, err := w.Checkout(t.Context(), caller, opened.Checkout.ID); err != nil {
+				t.Fatalf("a poll: %v", err)
+			}
+			if page, err := w.SetupPage(t.Context(), opened.Token); err != nil || page.State != checkout.PageOpen {
+				t.Fatalf("the payer's page: %+v, %v", page.State, err)
+			}
+			if o := w.opened(t, "OPEN"); !o.Replay {
+				t.Fatal("a replay is new")
+			}
+			w.sent(t, cmd, true)
+			time.Sleep(time.Second)
+		}
+		tried := c.made()
+		if limit := 700 + 100; tried > limit*2 { // a probe a second, and one of readiness
+			t.Errorf("the CRM was called %d times in ten minutes", tried)
+		}
+		n, age, err := w.Steps(t.Context())
+		if err != nil || n > 20 || n > 0 && age < 9*time.Minute {
+			t.Errorf("%d steps wait, the oldest for %v, %v", n, age, err)
+		}
+		c.disturb(nil, nil)
+		time.Sleep(60 * time.Second)
+		if n, _, err := w.Steps(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d steps wait a minute after the CRM is back, %v", n, err)
+		}
+		w.sent(t, waiting, false)
+		stop()
+	})
+}
+
+// background runs the service's background work until stop is called.
+func (w *world) background(t *testing.T) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.Run(ctx) }()
+	return func() { cancel(); <-done }
+}
+
+// The CRM keeps what a store has lost that was restored to an earlier moment.
+func TestARestoredStoreLeadsToTheSameRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		cmd := w.ready(t, "ORDER-1")
+		first := w.sent(t, cmd, false).Checkout
+		time.Sleep(time.Hour)
+		restored := newWorld(t, change) // to a moment before the create
+		again := restored.ready(t, "ORDER-1")
+		second := restored.sent(t, again, false).Checkout
+		if second.Records != first.Records || second.Confirmation.AgreementNumber != first.Confirmation.AgreementNumber ||
+			second.Confirmation.AgreementID != first.Confirmation.AgreementID || second.Confirmation.DocumentID != first.Confirmation.DocumentID {
+			t.Errorf("confirmed again as %+v %+v, want as %+v %+v", second.Records, second.Confirmation, first.Records, first.Confirmation)
+		}
+		if enrolled := c.Enrolments(); len(enrolled) != 1 || enrolled[0].Completions != 1 {
+			t.Errorf("the CRM has %+v", enrolled)
+		}
+	})
+}

@@ -1,0 +1,284 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestAnEnrolmentIsKeptByTheCRMUnderItsIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		var hooks []string
+		w := newWorld(t, change, func(config *service.Config) {
+			config.Hooks.Created = func(context.Context, checkout.Checkout) { hooks = append(hooks, "created") }
+			config.Hooks.Confirmed = func(_ context.Context, c checkout.Checkout, a agreement.Agreement) {
+				hooks = append(hooks, "confirmed "+a.Number)
+			}
+		})
+		cmd := w.ready(t, "ORDER-1")
+		confirmed, err := w.confirm(t, cmd)
+		if err != nil || confirmed.Already {
+			t.Fatalf("Confirm = %+v, %v", confirmed, err)
+		}
+		stored, enrolled := c.lone(t, w)
+		got := confirmed.Checkout
+		if got.Records != enrolled.Records || got.Confirmation.AgreementID != enrolled.Completed.AgreementID ||
+			got.Confirmation.DocumentID != enrolled.Completed.DocumentID || stored.Checkout.Step != (checkout.Step{}) {
+			t.Errorf("confirmed %+v; the CRM has %+v", got, enrolled)
+		}
+		if enrolled.Completions != 1 || string(enrolled.Document) != "%PDF of "+stored.Agreement.Number || enrolled.Setup.MandateID != "MD-1" {
+			t.Errorf("the CRM has %+v", enrolled)
+		}
+		if got, want := fmt.Sprint(w.receiver.names()), "[checkout.created checkout.confirmed agreement.generated]"; got != want {
+			t.Errorf("events %s, want %s", got, want)
+		}
+		if got, want := fmt.Sprint(hooks), "[created confirmed "+stored.Agreement.Number+"]"; got != want {
+			t.Errorf("hooks %s, want %s", got, want)
+		}
+		for _, d := range w.receiver.got {
+			for _, id := range []string{enrolled.Records.OpportunityID, enrolled.Completed.AgreementID} {
+				if body := string(d.Event.Body); !strings.Contains(body, id) && (id != enrolled.Completed.AgreementID || d.Event.Name != "checkout.created") {
+					t.Errorf("event %s lacks %s", body, id)
+				}
+			}
+		}
+	})
+}
+
+// While the CRM makes the records nobody sees the checkout.
+func TestAReservedCheckoutDoesNotExist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		c.disturb(func(ctx context.Context) error {
+			for _, r := range w.records(t) {
+				id := r.Checkout.ID
+				_, err := w.Checkout(t.Context(), caller, id)
+				expect(t, err, checkout.CodeCheckoutNotFound)
+				cmd := confirm(service.Opened{Checkout: r.Checkout})
+				cmd.OpportunityID, cmd.DDAID, cmd.Token = checkout.Some("x"), checkout.Some("x"), checkout.Some("x")
+				_, err = w.confirm(t, cmd)
+				expect(t, err, checkout.CodeCheckoutNotFound)
+				token, _ := w.config.Keyring.Text(id, w.config.Keyring.Issue(1, time.Now().Add(time.Hour)))
+				_, err = w.SetupPage(t.Context(), token)
+				expect(t, err, checkout.CodeLinkUnknown)
+				if r.Checkout.Status != checkout.Reserved || len(r.Events) > 0 || len(w.receiver.names()) > 0 {
+					t.Errorf("on record is %+v with %d events", r.Checkout, len(r.Events))
+				}
+				return nil
+			}
+			t.Error("nothing is on record when the CRM is called")
+			return nil
+		}, nil)
+		w.opened(t, "ORDER-1")
+	})
+}
+
+func TestACallWhoseOutcomeIsUnknownIsMadeAgainWhileTheClientWaits(t *testing.T) {
+	for name, disturb := range map[string]func(*crm){
+		"before its effect": func(c *crm) { c.disturb(once(fails), nil) },
+		"after its effect":  func(c *crm) { c.disturb(nil, once(fails)) },
+		"by a panic":        func(c *crm) { c.disturb(once(func(context.Context) error { panic("boom") }), nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, change := withCRM()
+				w := newWorld(t, change)
+				disturb(c)
+				if o := w.opened(t, "ORDER-1"); o.Replay {
+					t.Error("a first create is a replay")
+				}
+				cmd := w.ready(t, "ORDER-1")
+				c.disturb(nil, nil)
+				disturb(c)
+				w.sent(t, cmd, false)
+				_, enrolled := c.lone(t, w)
+				if enrolled.Completions != 1 {
+					t.Errorf("completed %d times", enrolled.Completions)
+				}
+			})
+		})
+	}
+}
+
+// sent sends a confirm until it is answered.
+func (w *world) sent(t *testing.T, cmd checkout.Confirm, already bool) service.Confirmed {
+	t.Helper()
+	for {
+		confirmed, err := w.confirm(t, cmd)
+		if err != nil {
+			expect(t, err, checkout.CodeBusy)
+			time.Sleep(time.Second)
+			continue
+		}
+		if confirmed.Already != already {
+			t.Errorf("already confirmed: %v, want %v", confirmed.Already, already)
+		}
+		return confirmed
+	}
+}
+
+func TestAClientWaitsTenSecondsAndTheWorkGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		c.disturb(once(hangs), nil)
+		var err error
+		if d := took(func() { _, err = w.Create(t.Context(), caller, create("ORDER-1")) }); d > 10*time.Second {
+			t.Errorf("the client waited %v", d)
+		}
+		expect(t, err, checkout.CodeBusy)
+		w.runFor(t, 2*time.Second)
+		if o := w.opened(t, "ORDER-1"); !o.Replay {
+			t.Error("a create after the completer's is new")
+		}
+		w.setUp(t, w.opened(t, "ORDER-1").Token)
+		c.disturb(nth(2, hangs), nil) // the first is the look for an agreement
+		cmd := confirm(w.opened(t, "ORDER-1"))
+		if d := took(func() { _, err = w.confirm(t, cmd) }); d > 10*time.Second {
+			t.Errorf("the client waited %v", d)
+		}
+		expect(t, err, checkout.CodeBusy)
+		if got, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value); err != nil || got.Status != checkout.SetupRequired || !got.SetupComplete() {
+			t.Errorf("a poll meanwhile: %+v, %v", got, err)
+		}
+		w.runFor(t, 2*time.Second)
+		w.sent(t, cmd, true)
+		if got, want := fmt.Sprint(w.receiver.names()), "[checkout.created checkout.confirmed agreement.generated]"; got != want {
+			t.Errorf("events %s, want %s", got, want)
+		}
+	})
+}
+
+func refuses(faults ...checkout.Fault) func(context.Context) error {
+	return func(context.Context) error { return &ports.CRMRefusal{Code: "NO", Faults: faults} }
+}
+
+func TestACreateThatTheCRMRefusesReleasesItsOrderAndKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		cmd := create("ORDER-1")
+		cmd.IdempotencyKey = checkout.Some("key-1")
+		c.disturb(refuses(checkout.Fault{Field: "student.last_name", Message: "must have at most 80 characters"}), nil)
+		_, err := w.Create(t.Context(), caller, cmd)
+		expect(t, err, checkout.CodeValidation)
+		if err == nil || !strings.Contains(err.Error(), "student.last_name must have at most 80 characters") {
+			t.Errorf("the refusal is %v", err)
+		}
+		c.disturb(refuses(checkout.Fault{Field: "Contact.Region__c", Message: "is refused"}), nil)
+		if _, err = w.Create(t.Context(), caller, cmd); err == nil || errors.As(err, new(*checkout.Error)) {
+			t.Errorf("a create whose fields are not meant: %v, want a failure", err)
+		}
+		if len(w.records(t)) != 0 || len(w.receiver.names()) != 0 {
+			t.Errorf("on record is %+v", w.records(t))
+		}
+		c.disturb(nil, nil)
+		cmd.First = checkout.Some(money.Date{Year: 2027, Month: 3, Day: 1}) // another intent, for nothing is pinned
+		if o, err := w.Create(t.Context(), caller, cmd); err != nil || o.Replay {
+			t.Errorf("once the CRM takes it: %+v, %v", o, err)
+		}
+		c.lone(t, w)
+	})
+}
+
+func TestAnUnknownOutcomeKeepsTheIntent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		c.disturb(nil, once(hangs))
+		_, err := w.Create(t.Context(), caller, create("ORDER-1"))
+		expect(t, err, checkout.CodeBusy)
+		other := create("ORDER-1")
+		other.First = checkout.Some(money.Date{Year: 2027, Month: 3, Day: 1})
+		_, err = w.Create(t.Context(), caller, other)
+		expect(t, err, checkout.CodeIntentConflict)
+		_, enrolled := c.lone(t, w)
+		if enrolled.Enrolment.Intent.Plan.First != create("ORDER-1").First.Value {
+			t.Errorf("the CRM has %+v", enrolled.Enrolment)
+		}
+	})
+}
+
+func TestACompletionThatTheCRMRefusesWaitsForTheOperator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		cmd := w.ready(t, "ORDER-1")
+		w.reports.take()
+		c.disturb(nth(2, refuses()), nil)
+		_, err := w.confirm(t, cmd)
+		expect(t, err, checkout.CodeBusy)
+		severe := slices.ContainsFunc(w.reports.take(), func(f service.Failure) bool {
+			return f.Operation == service.OperationCRM && f.Severity == service.Error
+		})
+		stored := w.records(t)["ORDER-1"].Checkout
+		if !severe || stored.Step.Kind != checkout.StepComplete || !strings.Contains(stored.Step.Failure, "NO") {
+			t.Errorf("reported as severe: %v; on record is %+v", severe, stored.Step)
+		}
+		made := c.made()
+		w.runFor(t, 9*time.Minute)
+		if c.made() != made {
+			t.Errorf("the CRM was asked %d times in nine minutes, though it refuses", c.made()-made)
+		}
+		w.runFor(t, 2*time.Minute)
+		w.sent(t, cmd, true)
+		if _, enrolled := c.lone(t, w); enrolled.Completions != 1 {
+			t.Errorf("the CRM has %+v", enrolled)
+		}
+	})
+}
+
+func TestOfManyCreatesOfOneOrderTheCRMGetsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		processes := []*world{w, w.again(t), w.again(t)}
+		slow := func(context.Context) error { time.Sleep(300 * time.Millisecond); return nil }
+		c.disturb(slow, slow)
+		var mu sync.Mutex
+		first, replays, conflicts := 0, 0, 0
+		var all sync.WaitGroup
+		for i := range 64 {
+			all.Go(func() {
+				cmd := create("ORDER-1")
+				if i%2 == 1 {
+					cmd.First = checkout.Some(money.Date{Year: 2027, Month: 3, Day: 1})
+				}
+				o, err := processes[i%3].Create(t.Context(), caller, cmd)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err != nil:
+					expect(t, err, checkout.CodeIntentConflict)
+					conflicts++
+				case o.Replay:
+					replays++
+				default:
+					first++
+				}
+			})
+		}
+		all.Wait()
+		if first != 1 || replays != 31 || conflicts != 32 {
+			t.Errorf("%d first, %d replays and %d conflicts; want 1, 31 and 32", first, replays, conflicts)
+		}
+		stored, enrolled := c.lone(t, w)
+		if stored.Checkout.Intent != enrolled.Enrolment.Intent || c.made() != 1 {
+			t.Errorf("%d calls; on record is %+v, in the CRM %+v", c.made(), stored.Checkout.Intent, enrolled.Enrolment.Intent)
+		}
+	})
+}
