@@ -36,7 +36,8 @@ type CRM interface {
 	// complete, upon which the CRM begins to move money. It returns the ids of the records that it made or found. Once the
 	// enrolment is complete it writes nothing more, and returns what there is: an agreement without a document never gets
 	// one. A document that is stored stays the only one, also before the enrolment is complete: a call with other bytes, or
-	// with none, takes it. Of several calls at once more than one may make that last write, but only the first changes anything by it.
+	// with none, takes it. Of several calls at once more than one may make that last write, but only the first changes
+	// anything by it.
 	//
 	// Every call for an enrolment has the same agreement. One with another number than that on record is refused, even where
 	// both are made at once, as is an enrolment that was not opened, or whose records are others.

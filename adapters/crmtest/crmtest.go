@@ -4,7 +4,7 @@
 //	func TestCRM(t *testing.T) {
 //		crmtest.CRM(t, func(t *testing.T) crmtest.Bench {
 //			c := …
-//			return crmtest.Bench{CRM: c, Stored: …}
+//			return crmtest.Bench{CRM: c, Stored: …, Stop: …}
 //		})
 //	}
 package crmtest

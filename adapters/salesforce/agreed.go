@@ -31,7 +31,7 @@ func (c *CRM) Agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, e
 }
 
 func (c *CRM) agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, error) {
-	all, err := c.query(ctx, agreed, c.agreementOf(k), fieldNumber, fieldAcceptedAt, fieldFirstPayment)
+	all, err := c.query(ctx, agreed, agreementOf(k), fieldNumber, fieldAcceptedAt, fieldFirstPayment)
 	switch {
 	case err != nil:
 		return ports.Agreed{}, err
@@ -53,13 +53,21 @@ func (c *CRM) agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, e
 
 // agreementOf is the condition of a query for the agreement of an enrolment: it has the enrolment's key, or belongs to the
 // opportunity that has one.
-func (c *CRM) agreementOf(k ports.EnrolmentKey) map[string]string {
-	parent := relationship(c.mapping.field(agreed, opportunity)) + "." + c.mapping.field(opportunity, fieldKey)
-	return map[string]string{c.mapping.field(agreed, fieldKey): keyOf(k, agreed), parent: keyOf(k, opportunity)}
+func agreementOf(k ports.EnrolmentKey) map[string]string {
+	return map[string]string{fieldKey: keyOf(k, agreed), opportunity + "." + fieldKey: keyOf(k, opportunity)}
 }
 
 // answeredInstant is the form of the times in answers.
 const answeredInstant = "2006-01-02T15:04:05.000Z0700"
+
+// path returns the name of a field in a query about an object: one of the object itself, or, after the field that refers
+// to another object and is called like it, one of that.
+func (m Mapping) path(object, name string) string {
+	if parent, of, ok := strings.Cut(name, "."); ok {
+		return relationship(m.field(object, parent)) + "." + m.field(parent, of)
+	}
+	return m.field(object, name)
+}
 
 // relationship returns the name by which a query reaches the record that a lookup field names: Opportunity__r for
 // Opportunity__c, and Account for AccountId.

@@ -40,6 +40,23 @@ func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
 	}
 }
 
+func TestAnAgreementIsFoundByItsKey(t *testing.T) {
+	b := newBench(t)
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := completion(records)
+	done, err := b.Complete(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.change(t, "Payment_Plan_Agreement__c", done.AgreementID, `{"Opportunity__c":null}`)
+	if got, err := b.Agreed(t.Context(), key); err != nil || got.Number != c.Agreement.Number {
+		t.Errorf("Agreed = %+v, %v; want %s, though it was taken from its opportunity", got, err, c.Agreement.Number)
+	}
+}
+
 // A number that was mistyped in the organisation must not become the number of a document.
 func TestAnAgreementThatCannotBeReadIsAnError(t *testing.T) {
 	for name, wrong := range map[string]map[string]any{

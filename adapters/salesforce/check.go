@@ -14,8 +14,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// readyLife is how long it is remembered that the CRM was ready: each look is a call that counts for the daily limit.
-const readyLife = 15 * time.Second
+// readyLife is how long it is remembered that the CRM was ready: each look is a call that counts for the daily limit, and
+// one a minute is 1,440.
+const readyLife = time.Minute
 
 // readiness remembers when the CRM was ready.
 type readiness struct {

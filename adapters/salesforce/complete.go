@@ -93,8 +93,8 @@ func (c *CRM) lookup(ctx context.Context, done ports.Completion) (stored found, 
 	for _, k := range kinds() {
 		parts = append(parts, c.byKey(k.object, fieldKey, keyOf(done.EnrolmentKey, k.kind), names[k.object]...))
 	}
-	agreements := c.agreementOf(done.EnrolmentKey)
-	agreements[c.mapping.field(agreed, fieldNumber)] = done.Agreement.Number
+	agreements := agreementOf(done.EnrolmentKey)
+	agreements[fieldNumber] = done.Agreement.Number
 	names[agreed] = []string{fieldNumber, opportunity, fieldPDF}
 	answers, err := c.composite(ctx, append(parts, c.byQuery(agreed, agreements, names[agreed]...)), false)
 	if err != nil {
@@ -183,10 +183,9 @@ func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, d
 // findDocument finds the PDF of an agreement, whichever rendering it is: one that comes later does not replace it. The id
 // is empty if there is none. A document whose key or content another record has is refused.
 func (c *CRM) findDocument(ctx context.Context, agreementID string, done ports.Completion) (found, error) {
-	field := func(name string) string { return c.mapping.field(document, name) }
-	where := map[string]string{field(fieldLocation): agreementID, field(fieldKey): keyOf(done.EnrolmentKey, document)}
+	where := map[string]string{fieldLocation: agreementID, fieldKey: keyOf(done.EnrolmentKey, document)}
 	if done.Document != nil {
-		where[field(fieldDigest)] = digest(done.Document)
+		where[fieldDigest] = digest(done.Document)
 	}
 	all, err := c.query(ctx, document, where, fieldLocation, fieldDigest, fieldContent)
 	if err != nil || len(all) == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -159,18 +160,21 @@ func TestAKeyOnSeveralRecordsIsRefused(t *testing.T) {
 }
 
 func TestADocumentOfAnotherRecordIsNotTaken(t *testing.T) {
-	b := newBench(t)
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := completion(records)
-	if _, err := b.sim.Insert("ContentVersion", map[string]any{"PathOnClient": "a.pdf", "VersionData": "AAAA",
-		"FirstPublishLocationId": records.ContactID, "PDF_SHA256__c": hex.EncodeToString(c.Document.SHA256[:])}); err != nil {
-		t.Fatal(err)
-	}
-	var refused *ports.CRMRefusal
-	if _, err := b.Complete(t.Context(), c); !errors.As(err, &refused) || refused.Code != "OTHER_AGREEMENT" {
-		t.Errorf("Complete = %v, want a refusal", err)
+	c := completion(checkout.Records{})
+	for _, field := range []struct{ name, value string }{{"PDF_SHA256__c", hex.EncodeToString(c.Document.SHA256[:])},
+		{"Provider_Checkout_Key__c", checkout.NaturalKey(key.Environment, key.ProviderCode, key.OrderID, "document")}} {
+		b := newBench(t)
+		var err error
+		if c.Records, err = b.Open(t.Context(), enrolment()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.sim.Insert("ContentVersion", map[string]any{"PathOnClient": "a.pdf", "VersionData": "AAAA",
+			"FirstPublishLocationId": c.Records.ContactID, field.name: field.value}); err != nil {
+			t.Fatal(err)
+		}
+		var refused *ports.CRMRefusal
+		if _, err := b.Complete(t.Context(), c); !errors.As(err, &refused) || refused.Code != "OTHER_AGREEMENT" {
+			t.Errorf("Complete where another record has the %s: %v, want a refusal", field.name, err)
+		}
 	}
 }

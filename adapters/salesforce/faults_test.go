@@ -113,7 +113,7 @@ func TestOneSetOfRecordsUnderFaultsThatLast(t *testing.T) {
 	}
 }
 
-// oneSetUnder opens and completes an enrolment under a fault, each twice.
+// oneSetUnder opens and completes an enrolment under a fault, each twice, and looks for its agreement.
 func oneSetUnder(t *testing.T, b *bench, on salesforcetest.Fault) {
 	t.Helper()
 	open := func(ctx context.Context) (checkout.Records, error) { return b.Open(ctx, enrolment()) }
@@ -122,6 +122,11 @@ func oneSetUnder(t *testing.T, b *bench, on salesforcetest.Fault) {
 	complete := func(ctx context.Context) (ports.Completed, error) { return b.Complete(ctx, completion(records)) }
 	b.sim.Arm(on)
 	first := until(t, on, complete)
+	b.sim.Arm(on)
+	look := func(ctx context.Context) (ports.Agreed, error) { return b.Agreed(ctx, key) }
+	if got, want := until(t, on, look), completion(records).Agreement; got.Number != want.Number || !got.AcceptedAt.Equal(want.AcceptedAt) {
+		t.Errorf("%+v: Agreed = %+v, want %s of %s", on, got, want.Number, want.AcceptedAt)
+	}
 	b.sim.Disarm()
 	b.wantOneSet(t, on)
 	written := len(b.sim.Journal())

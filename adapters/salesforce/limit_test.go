@@ -97,6 +97,22 @@ func TestTheLastCallsAreKeptForCompletions(t *testing.T) {
 	}
 }
 
+func TestReadinessIsAskedForOnceAMinute(t *testing.T) {
+	b := newBench(t)
+	for minute := range 2 {
+		for range 5 {
+			if err := b.Ready(t.Context()); err != nil {
+				t.Errorf("Ready: %v", err)
+			}
+			b.sim.Advance(11 * time.Second)
+		}
+		if used := b.sim.Statistics().Usage; used != minute+1 {
+			t.Errorf("%d calls in minute %d, want one a minute", used, minute+1)
+		}
+		b.sim.Advance(5 * time.Second)
+	}
+}
+
 func TestTheLimitIsReadFromAnyAnswer(t *testing.T) {
 	for header, want := range map[string]string{
 		"api-usage=18/15000": "14982 15000 true",

@@ -114,6 +114,20 @@ func TestCheckSaysWhatAnOrganisationLacks(t *testing.T) {
 	}
 }
 
+// The agreement of an enrolment is found through its opportunity.
+func TestCheckWantsALookupForTheOpportunityOfAnAgreement(t *testing.T) {
+	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
+		schema := salesforcetest.DefaultSchema()
+		f := schema.Field("Payment_Plan_Agreement__c.Opportunity__c")
+		f.Type, f.ReferenceTo = salesforcetest.TypeString, nil
+		sim.Schema = schema
+	})
+	want := []string{"field Payment_Plan_Agreement__c.Opportunity__c has the type string; it must be one of reference"}
+	if got, err := b.Check(t.Context()); err != nil || !slices.Equal(got, want) {
+		t.Errorf("Check = %q, %v; want %q", got, err, want)
+	}
+}
+
 func TestCheckFindsNothingInAnOrganisationWithTheMetadata(t *testing.T) {
 	b := newBench(t)
 	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {

@@ -239,8 +239,8 @@ func (c *CRM) found(object string, record map[string]any, names []string) (found
 	return f, nil
 }
 
-// query returns the records of an object of which any of some fields has a value. where has the fields as the organisation
-// names them, which may be a parent's.
+// query returns the records of an object of which any of some fields has a value. A field may be that of a record to which
+// one refers: opportunity.key.
 func (c *CRM) query(ctx context.Context, object string, where map[string]string, names ...string) ([]found, error) {
 	answer, err := send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query", query: c.soql(object, where, names)})
 	if err != nil {
@@ -272,8 +272,8 @@ func (c *CRM) soql(object string, where map[string]string, names []string) url.V
 	for _, name := range names {
 		fields = append(fields, c.mapping.field(object, name))
 	}
-	for field, value := range where {
-		conditions = append(conditions, field+" = '"+soqlText.Replace(value)+"'")
+	for name, value := range where {
+		conditions = append(conditions, c.mapping.path(object, name)+" = '"+soqlText.Replace(value)+"'")
 	}
 	slices.Sort(conditions)
 	return url.Values{"q": {"SELECT " + strings.Join(fields, ", ") + " FROM " + c.mapping.object(object) + " WHERE " +

@@ -9,6 +9,10 @@
 // Each enrolment has a contact of its own. An organisation's duplicate rule would refuse the second contact of a student,
 // so contacts are saved with Sforce-Duplicate-Rule-Header: allowSave=true.
 //
+// Calls are a budget that an organisation's clients share. A first Open takes two and a first Complete five; Limit says how
+// many are left of a day's, and the last of them are kept for completions. Nothing is sent after the deadline of a context,
+// even by a process that was stopped and does not know yet.
+//
 // The folder metadata has what an organisation needs, as source that the Salesforce CLI deploys; Check says what one lacks.
 package salesforce
 
