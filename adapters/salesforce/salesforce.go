@@ -9,6 +9,9 @@
 // Each enrolment has a contact of its own. An organisation's duplicate rule would refuse the second contact of a student,
 // so contacts are saved with Sforce-Duplicate-Rule-Header: allowSave=true.
 //
+// An organisation may also hold the configuration of providers with their courses and plans, which an administrator keeps
+// there and Configurations reads. None of it is ever written.
+//
 // The folder metadata has what an organisation needs, as source that the Salesforce CLI deploys; Check says what one lacks.
 package salesforce
 
