@@ -52,8 +52,8 @@ func (c *CRM) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Check compares the mapping with the organisation, and returns everything that keeps enrolments from being stored there,
-// in words on which an administrator can act. The error means that the organisation could not be asked.
+// Check compares the mapping with the organisation, and returns everything that keeps enrolments from being stored there
+// and providers from being configured there, in words on which an administrator can act. The error means that the organisation could not be asked.
 func (c *CRM) Check(ctx context.Context) (lacks []string, err error) {
 	lacks, err = c.checkOrganisation(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *CRM) checkOrganisation(ctx context.Context) (lacks []string, err error)
 // compare returns what an object of the organisation lacks.
 func (m Mapping) compare(o object, d describeWire) (lacks []string) {
 	api := m.object(o.name)
-	if !d.Createable || !d.Updateable {
+	if !o.readOnly && (!d.Createable || !d.Updateable) {
 		lacks = append(lacks, fmt.Sprintf("the user may not create and edit records of %s", api))
 	}
 	for _, f := range o.fields {
@@ -124,7 +124,10 @@ func (m Mapping) compareField(f field, w describeFieldWire) (problems []string) 
 		add("has the type %s; it must be one of %s", w.Type, strings.Join(f.kind.types(), ", "))
 		return problems
 	}
-	if !f.readOnly && (!w.Createable || f.updated && !w.Updateable) {
+	if f.readOnly {
+		return problems // what it holds is judged when it is read
+	}
+	if !w.Createable || f.updated && !w.Updateable {
 		add("cannot be written by the user: give the permission set write access to it")
 	}
 	if f.kind == kindText && w.Length < f.length {

@@ -57,11 +57,12 @@ type field struct {
 	updated  bool     // written again when the enrolment completes
 }
 
-// object is one object whose records are written.
+// object is one object whose records are written, or only read.
 type object struct {
-	name   string // in the mapping's file
-	api    string
-	fields []field
+	name     string // in the mapping's file
+	api      string
+	readOnly bool
+	fields   []field
 }
 
 // Names of the objects in a mapping, and of the fields that the code names more than once.
@@ -136,16 +137,19 @@ func figures() []field {
 	}
 }
 
-// objects lists everything that is written, under the names of an organisation that has the metadata.
-func objects() []object {
+// objects lists everything that is written or read, under the names of an organisation that has the metadata.
+func objects() []object { return append(enrolmentObjects(), configurationObjects()...) }
+
+// enrolmentObjects lists what an enrolment is made of.
+func enrolmentObjects() []object {
 	return []object{
-		{contact, "Contact", []field{
+		{contact, "Contact", false, []field{
 			checkoutKey(), environment(),
 			standard("first_name", "FirstName", kindText, "student.first_name"),
 			standard("last_name", "LastName", kindText, "student.last_name"),
 			standard("email", "Email", kindText, "student.email"),
 		}},
-		{opportunity, "Opportunity", append([]field{
+		{opportunity, "Opportunity", false, append([]field{
 			checkoutKey(), environment(),
 			standard("name", "Name", kindText, ""),
 			updated(standard(fieldStage, "StageName", kindChoice, "")),
@@ -154,13 +158,13 @@ func objects() []object {
 			oursText("checkout_id", "Checkout_Id__c", 80, "checkout_id"),
 			oursText("order_id", "Provider_Order_Id__c", 255, "provider.provider_order_id"),
 		}, figures()...)},
-		{role, "OpportunityContactRole", []field{
+		{role, "OpportunityContactRole", false, []field{
 			checkoutKey(),
 			standard(opportunity, "OpportunityId", kindRelation, ""),
 			standard(contact, "ContactId", kindRelation, ""),
 			standard("primary", "IsPrimary", kindTruth, ""),
 		}},
-		{authority, "Direct_Debit_Authority__c", []field{
+		{authority, "Direct_Debit_Authority__c", false, []field{
 			checkoutKey(), environment(),
 			ours(contact, "Contact__c", kindRelation, ""),
 			ours(opportunity, "Opportunity__c", kindRelation, ""),
@@ -175,7 +179,7 @@ func objects() []object {
 			updated(oursText("consent_version", "Consent_Version__c", 40, "")),
 			updated(oursText("consent_text", "Consent_Text__c", 32768, "")),
 		}},
-		{agreed, "Payment_Plan_Agreement__c", append([]field{
+		{agreed, "Payment_Plan_Agreement__c", false, append([]field{
 			ourKey(fieldNumber, "Agreement_Number__c", 40),
 			checkoutKey(), environment(),
 			ours(opportunity, "Opportunity__c", kindLookup, ""),
@@ -187,7 +191,7 @@ func objects() []object {
 			updated(oursText(fieldDigest, "PDF_SHA256__c", 64, "")),
 			updated(oursText(fieldPDF, "PDF_Content_Document_Id__c", 18, "")),
 		}, figures()...)},
-		{document, "ContentVersion", []field{
+		{document, "ContentVersion", false, []field{
 			{name: fieldKey, api: "Provider_Checkout_Key__c", kind: kindText, length: 32, unique: true, ours: true},
 			{name: fieldDigest, api: "PDF_SHA256__c", kind: kindText, length: 64, unique: true, ours: true},
 			standard("title", "Title", kindText, ""),

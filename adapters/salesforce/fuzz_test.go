@@ -1,7 +1,6 @@
 package salesforce_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -18,13 +17,19 @@ import (
 // newAnswered returns a CRM that always gets the same answer, but for a token.
 func newAnswered(t testing.TB, status int, body []byte) *salesforce.CRM {
 	t.Helper()
+	return newTransported(t, func(*http.Request) (int, string) { return status, string(body) })
+}
+
+// newTransported returns a CRM that is answered by a function, but for a token.
+func newTransported(t testing.TB, answer func(*http.Request) (status int, body string)) *salesforce.CRM {
+	t.Helper()
 	transport := roundTripper(func(r *http.Request) (*http.Response, error) {
-		status, body := status, body
-		if strings.HasSuffix(r.URL.Path, "/token") {
-			status, body = http.StatusOK, []byte(`{"access_token":"t","instance_url":"https://kowhai.example"}`)
+		status, body := http.StatusOK, `{"access_token":"t","instance_url":"https://kowhai.example"}`
+		if !strings.HasSuffix(r.URL.Path, "/token") {
+			status, body = answer(r)
 		}
 		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
-			Body: io.NopCloser(bytes.NewReader(body))}, nil
+			Body: io.NopCloser(strings.NewReader(body))}, nil
 	})
 	c, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "https://kowhai.example", ClientID: clientID,
 		ClientSecret: clientSecret, Transport: transport})
@@ -53,6 +58,11 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(200, []byte(strings.ReplaceAll(four, "200", "300")))
 	f.Add(200, []byte(strings.ReplaceAll(four, "AAA", "/..")))
 	f.Add(200, []byte(`{"compositeResponse":null,"records":[null]}`))
+	f.Add(200, []byte(`{"done":true,"records":[{"Id":"a02000000000001AAA","Provider_Code__c":"A","Name":"A","Account__c":null,"Environment__c":"sandbox",
+		"Active__c":true,"API_Enabled__c":true,"Pricing_Mode__c":"legacy","Enrolment_Origins__c":null,"Success_URL__c":null,"Cancel_URL__c":null,
+		"Display_Name__c":null,"Primary_Colour__c":null,"Logo_URL__c":null,"Support_Email__c":null,"Notice_Days__c":1e0,
+		"Provider_Integration__c":"a02000000000001AAA","Course__c":"a02000000000001AAA","Course_Code__c":"A","Course_Name__c":"A","Price__c":1.005,
+		"Upfront_Payment__c":-1,"Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":1e99,"Instalment_Amount__c":null}]}`))
 	f.Add(204, []byte(``))
 	f.Add(307, []byte(`{}`))
 	f.Add(400, []byte(`[{"message":"Last Name: data value too large: O'Brien (max length=80)","errorCode":"STRING_TOO_LONG","fields":["LastName"]}]`))
@@ -83,6 +93,12 @@ func FuzzAnswer(f *testing.F) {
 		lacks, err := c.Check(ctx)
 		if err == nil && len(lacks) == 0 {
 			t.Errorf("Check finds nothing in %s", body)
+		}
+		configured, err := c.Configurations(ctx)
+		for _, conf := range configured {
+			if faults := conf.Check(); faults != nil || err != nil {
+				t.Errorf("Configurations = %+v, %v; its faults are %v", conf, err, faults)
+			}
 		}
 		_ = c.Ready(ctx)
 	})

@@ -119,6 +119,9 @@ func (r *mappingReader) mapped(path string, v strictjson.Value, o object, names 
 		r.unknown(fields)
 	}
 	r.unknown(given)
+	if o.readOnly {
+		return names // two names may be read from one field
+	}
 	taken := map[string]string{} // who is written to a field, by its name in lower case
 	for _, f := range o.fields {
 		lower := strings.ToLower(names.fields[f.name])

@@ -39,6 +39,7 @@ type permissionsXML struct {
 	} `xml:"fieldPermissions"`
 	Objects []struct {
 		Object string `xml:"object"`
+		Read   bool   `xml:"allowRead"`
 		Create bool   `xml:"allowCreate"`
 		Edit   bool   `xml:"allowEdit"`
 		All    bool   `xml:"viewAllRecords"`
@@ -61,7 +62,8 @@ func readXML(t *testing.T, name string, into any) {
 func inMetadata(f *salesforcetest.Field) fieldXML {
 	types := map[salesforcetest.FieldType]string{salesforcetest.TypeString: "Text", salesforcetest.TypeTextArea: "LongTextArea",
 		salesforcetest.TypePicklist: "Picklist", salesforcetest.TypeCurrency: "Currency", salesforcetest.TypeDouble: "Number",
-		salesforcetest.TypeDate: "Date", salesforcetest.TypeDateTime: "DateTime", salesforcetest.TypeReference: "Lookup"}
+		salesforcetest.TypeDate: "Date", salesforcetest.TypeDateTime: "DateTime", salesforcetest.TypeReference: "Lookup",
+		salesforcetest.TypeBoolean: "Checkbox", salesforcetest.TypeURL: "Url", salesforcetest.TypeEmail: "Email"}
 	w := fieldXML{FullName: f.Name, Type: types[f.Type], Precision: f.Precision, Scale: f.Scale, Required: f.Required, Unique: f.Unique,
 		ExternalID: f.ExternalID, To: f.ReferenceTo, Restricted: f.Restricted, Values: f.Values}
 	if w.Type == "Text" || w.Type == "LongTextArea" {
@@ -90,7 +92,7 @@ func TestMetadataAreTheFieldsOfTheDefaultMapping(t *testing.T) {
 	}
 	err := fs.WalkDir(os.DirFS(deployed), "objects", func(name string, entry fs.DirEntry, err error) error {
 		if strings.HasSuffix(name, ".field-meta.xml") && !want[name] {
-			t.Errorf("%s is never written", name)
+			t.Errorf("%s is neither written nor read", name)
 		}
 		return err
 	})
@@ -116,18 +118,21 @@ func TestCustomObjectsAreDeclared(t *testing.T) {
 }
 
 // A permission set cannot name a field that every record must have: it is everybody's to write.
-func TestPermissionSetGivesWhatIsWritten(t *testing.T) {
+func TestPermissionSetGivesWhatIsWrittenAndRead(t *testing.T) {
 	var set permissionsXML
 	readXML(t, "permissionsets/Provider_Checkout.permissionset-meta.xml", &set)
-	given := map[string]bool{}
+	type permission struct{ read, write bool }
+	given := map[string]permission{}
 	for _, p := range set.Fields {
-		given[p.Field] = p.Editable && p.Readable
+		given[p.Field] = permission{p.Readable, p.Editable}
 	}
 	schema := salesforcetest.DefaultSchema()
 	for _, o := range objects() {
 		for _, f := range o.fields {
-			if required := schema.Field(o.api + "." + f.api).Required; f.ours && given[o.api+"."+f.api] == required {
-				t.Errorf("permission to write %s.%s: %v, and the field is required: %v", o.api, f.api, !required, required)
+			required := schema.Field(o.api + "." + f.api).Required
+			want := permission{read: !required, write: !required && !f.readOnly}
+			if got := given[o.api+"."+f.api]; f.ours && got != want {
+				t.Errorf("permission of %s.%s: %+v, want %+v", o.api, f.api, got, want)
 			}
 		}
 	}
@@ -135,11 +140,18 @@ func TestPermissionSetGivesWhatIsWritten(t *testing.T) {
 		if p.Delete || !p.All {
 			t.Errorf("%s: the user may delete: %v, and sees all records: %v", p.Object, p.Delete, p.All)
 		}
-		given[p.Object] = p.Create && p.Edit
+		if p.Create != p.Edit {
+			t.Errorf("%s: the user may create: %v, and edit: %v", p.Object, p.Create, p.Edit)
+		}
+		given[p.Object] = permission{p.Read, p.Edit}
 	}
-	for _, name := range []string{"Contact", "Opportunity", "Direct_Debit_Authority__c", "Payment_Plan_Agreement__c"} {
-		if !given[name] {
-			t.Errorf("the user may not write records of %s", name)
+	for _, o := range objects() {
+		want := permission{read: true, write: !o.readOnly}
+		if o.api == "OpportunityContactRole" || o.api == "ContentVersion" {
+			want = permission{} // who may write the opportunity and the agreement may write these
+		}
+		if got := given[o.api]; got != want {
+			t.Errorf("permission of the records of %s: %+v, want %+v", o.api, got, want)
 		}
 	}
 }

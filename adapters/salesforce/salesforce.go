@@ -9,6 +9,9 @@
 // Each enrolment has a contact of its own. An organisation's duplicate rule would refuse the second contact of a student,
 // so contacts are saved with Sforce-Duplicate-Rule-Header: allowSave=true.
 //
+// An organisation may also hold the configuration of providers with their courses and plans, which an administrator keeps
+// there and Configurations reads. None of it is ever written.
+//
 // Calls are a budget that an organisation's clients share. A first Open takes two and a first Complete five; Limit says how
 // many are left of a day's, and the last of them are kept for completions. Nothing is sent after the deadline of a context,
 // even by a process that was stopped and does not know yet.

@@ -58,6 +58,13 @@ type queryAnswerWire struct {
 	Records []map[string]any `json:"records"`
 }
 
+// recordsWire is a page of a query whose records are read by strictjson.
+type recordsWire struct {
+	Records []json.RawMessage `json:"records"`
+	Done    bool              `json:"done"`
+	Next    string            `json:"nextRecordsUrl"`
+}
+
 type limitsWire struct {
 	Requests struct {
 		Max       int `json:"Max"`

@@ -1,21 +1,20 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
 )
 
-// askTimeout bounds how long apply waits for the processor.
+// askTimeout bounds how long a command waits for the processor.
 const askTimeout = 10 * time.Second
 
 // apply stores the configuration of a provider file, and prints what that changes.
@@ -28,30 +27,34 @@ func apply(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%s is refused: %w", c.file, err)
 	}
-	db, err := c.openStore(ctx, "", observer{})
+	return c.configure(ctx, providers.Change{Named: named, Prune: c.prune})
+}
+
+// configure makes a change, and prints what it changes.
+func (c *call) configure(ctx context.Context, change providers.Change) error {
+	open := func() (records, error) { return c.openStore(ctx, "", observer{}) }
+	if change.DryRun { // which makes no store either
+		open = func() (records, error) { return c.openRecords(ctx) }
+	}
+	db, err := open()
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	var changes []string
-	err = db.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, error) {
-		after := replaced(before, named, c.prune)
-		changes = catalogue.Diff(before, after)
-		return after, nil
-	})
+	differences, err := change.Store(ctx, db)
 	if err != nil {
-		return fmt.Errorf("apply %s: %w", c.file, err)
+		return fmt.Errorf("store the providers: %w", err)
 	}
-	if changes == nil {
+	if differences == nil {
 		fmt.Fprintln(c.Stderr, "nothing changed")
 	}
-	for _, line := range changes {
+	for _, line := range differences {
 		fmt.Fprintln(c.Stdout, line)
 	}
-	for _, conf := range named {
+	for _, conf := range change.Named {
 		warn(c.Stderr, conf.Provider)
 	}
-	c.warnOfAccounts(ctx, named)
+	c.warnOfAccounts(ctx, change.Named)
 	return nil
 }
 
@@ -95,22 +98,4 @@ func (c *call) readFile() ([]byte, error) {
 		return io.ReadAll(c.Stdin)
 	}
 	return os.ReadFile(c.file)
-}
-
-// replaced returns the named configurations and, unless prune is set, the earlier ones that are not named, in the order
-// of their codes.
-func replaced(before, named []catalogue.Configuration, prune bool) []catalogue.Configuration {
-	after := slices.Clone(named)
-	for _, b := range before {
-		isNamed := slices.ContainsFunc(named, func(n catalogue.Configuration) bool {
-			return n.Provider.Code == b.Provider.Code
-		})
-		if !isNamed && !prune {
-			after = append(after, b)
-		}
-	}
-	slices.SortFunc(after, func(a, b catalogue.Configuration) int {
-		return cmp.Compare(a.Provider.Code, b.Provider.Code)
-	})
-	return after
 }

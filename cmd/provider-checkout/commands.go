@@ -13,13 +13,23 @@ func commands() []cli.Command {
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
 		{Name: "serve", Setup: command(serveFlags, serve),
 			About: "Serve the API and the setup pages",
-			More:  secretHelp + "\n\n" + processorHelp + "\n\n" + opsHelp},
+			More:  secretHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\nEnrolments are kept in the store alone as yet.\n\n" + opsHelp},
 		{Name: "apply", Setup: command(applyFlags, apply),
 			About: "Create or update providers and their catalogues from a file",
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +
 				"stays, unless --prune is given. Prints what changed. A running server sees it within 5 s.\n\n" +
 				"With --processor gocardless, and its access token in " + tokenVariable + ",\n" +
 				"it warns of providers whose account is unknown there, or needs more notice of a payment."},
+		{Name: "providers pull", Setup: command(pullFlags, pullProviders),
+			About: "Create or update providers and their catalogues from the CRM",
+			More: "As apply does from a file: all or nothing; a provider that the organisation has is replaced whole, one that it\n" +
+				"does not have stays, unless --prune is given. A provider's destination of events, with its signing secret, never\n" +
+				"comes from the CRM: it stays as it is on record, and a new provider has none. A running server can do this itself:\n" +
+				"serve --pull-providers, which never removes a provider.\n\n" + crmHelp},
+		{Name: "crm check", Setup: command(organisationFlags, checkCRM),
+			About: "Check that the CRM has every object and field that is needed",
+			More: "Signs in, and prints a line for everything that is missing. Exits 0 if nothing is, and 1 if anything is.\n\n" +
+				administratorHelp + "\n\n" + crmHelp},
 		{Name: "keys issue", Setup: command(issueFlags, issueKey),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},

@@ -3,13 +3,17 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"math"
 	"net/netip"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -20,22 +24,28 @@ import (
 type settings struct {
 	store string
 
-	addr            string
-	opsAddr         string
-	baseURL         string
-	environment     catalogue.Environment
-	processor       string
-	gocardlessURL   string
-	gocardlessPages []string
-	setupLifetime   time.Duration
-	rateLimit       float64
-	trustedProxies  []netip.Prefix
-	allowPrivate    bool
-	terms           agreement.Terms
+	addr              string
+	opsAddr           string
+	baseURL           string
+	environment       catalogue.Environment
+	processor         string
+	gocardlessURL     string
+	gocardlessPages   []string
+	crm               string
+	salesforceURL     string
+	salesforceUser    string
+	salesforceMapping salesforce.Mapping
+	pullEvery         time.Duration
+	setupLifetime     time.Duration
+	rateLimit         float64
+	trustedProxies    []netip.Prefix
+	allowPrivate      bool
+	terms             agreement.Terms
 
 	walk     bool
 	file     string
 	prune    bool
+	dryRun   bool
 	provider string
 	out      string
 }
@@ -60,6 +70,9 @@ func serveFlags(fs *cli.Flags, s *settings) {
 	processorFlags(fs, s)
 	cli.Var(fs, &s.gocardlessPages, "gocardless-pages", "", parseOrigins,
 		"`ORIGINS` of GoCardless' pages for payers, comma-separated, where they are not the usual")
+	crmFlags(fs, s, embeddedName)
+	cli.Var(fs, &s.pullEvery, "pull-providers", "0", parseInterval,
+		"`DURATION` of 1m or more between two looks at the providers that Salesforce configures; 0: never")
 	cli.Var(fs, &s.setupLifetime, "setup-lifetime", "168h", parseLifetime, "how long a setup page opens, a `DURATION`")
 	cli.Var(fs, &s.rateLimit, "rate-limit", "100", parseRate,
 		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
@@ -77,6 +90,30 @@ func processorFlags(fs *cli.Flags, s *settings) {
 	cli.Var(fs, &s.environment, "environment", "sandbox", parseEnvironment, "`sandbox|production`")
 	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor, "direct debit processor, `fake|gocardless`; production needs gocardless")
 	fs.StringVar(&s.gocardlessURL, "gocardless-url", "", "`URL` of GoCardless' API (default that of the environment; in the sandbox also a simulator's)")
+}
+
+// crmFlags defines what says which CRM there is, and where.
+func crmFlags(fs *cli.Flags, s *settings, usual string) {
+	cli.Var(fs, &s.crm, "crm", usual, parseCRM, "`embedded|salesforce`; the embedded CRM is the store")
+	fs.StringVar(&s.salesforceURL, "salesforce-url", "",
+		"`URL` of the organisation, https://NAME.my.salesforce.com; in the sandbox also a simulator's")
+	fs.StringVar(&s.salesforceUser, "salesforce-user", "", "`USER` as whom a JWT key signs in")
+	cli.Var(fs, &s.salesforceMapping, "salesforce-mapping", "", readMapping,
+		"`FILE` with the organisation's names of objects and fields, where they differ from those of the metadata")
+}
+
+// organisationFlags defines those of a command that is about an organisation.
+func organisationFlags(fs *cli.Flags, s *settings) {
+	processorFlags(fs, s)
+	crmFlags(fs, s, salesforceName)
+	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+}
+
+func pullFlags(fs *cli.Flags, s *settings) {
+	organisationFlags(fs, s)
+	storeFlag(fs, s)
+	fs.BoolVar(&s.prune, "prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
+	fs.BoolVar(&s.dryRun, "dry-run", false, "print what would change, and store nothing")
 }
 
 func demoFlags(fs *cli.Flags, s *settings) {
@@ -126,6 +163,21 @@ func parseProcessor(text string) (string, error) {
 	return text, nil
 }
 
+func parseCRM(text string) (string, error) {
+	if text != embeddedName && text != salesforceName {
+		return "", errors.New("must be embedded or salesforce")
+	}
+	return text, nil
+}
+
+func parseInterval(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d != 0 && d < time.Minute {
+		return 0, errors.New("must be 0, or a duration of 1m or more")
+	}
+	return d, nil
+}
+
 // parseOrigins parses origins of web pages: scheme://host[:port].
 func parseOrigins(text string) (origins []string, err error) {
 	for part := range strings.SplitSeq(text, ",") {
@@ -171,4 +223,33 @@ func parsePrefixes(text string) ([]netip.Prefix, error) {
 		prefixes = append(prefixes, prefix.Masked())
 	}
 	return prefixes, nil
+}
+
+// readTerms reads the operator's terms from a file; an empty path means that there are none.
+func readTerms(path string) (agreement.Terms, error) {
+	if path == "" {
+		return agreement.Terms{}, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return agreement.Terms{}, err
+	}
+	terms, err := providerfile.ParseTerms(data)
+	if err != nil {
+		return agreement.Terms{}, fmt.Errorf("%s is refused: %w", path, err)
+	}
+	return terms, nil
+}
+
+// readMapping reads the names that an organisation has for objects and fields from a file.
+func readMapping(path string) (salesforce.Mapping, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return salesforce.Mapping{}, err
+	}
+	m, err := salesforce.ParseMapping(data)
+	if err != nil {
+		return salesforce.Mapping{}, fmt.Errorf("%s is refused: %w", path, err)
+	}
+	return m, nil
 }

@@ -8,13 +8,17 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
@@ -26,7 +30,7 @@ const opsHelp = "--ops-addr answers the operator, apart from the public: /health
 // serve runs the service until ctx ends.
 func serve(ctx context.Context, c *call) error {
 	c.baseURL = strings.TrimRight(c.baseURL, "/")
-	processor, err := c.mayServe()
+	outside, err := c.mayServe()
 	if err != nil {
 		return err
 	}
@@ -52,7 +56,7 @@ func serve(ctx context.Context, c *call) error {
 	defer db.Close()
 	base := c.base(ln)
 	cfg := c.site(base)
-	cfg.GoCardless, cfg.Store, cfg.Secrets = processor, db, db.Secrets()
+	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
 	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
 	s, err := site.New(cfg)
 	if err != nil {
@@ -64,7 +68,25 @@ func serve(ctx context.Context, c *call) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	return s.Serve(ctx, ln, private)
+	if outside.crm != nil {
+		log.Warn("enrolments are kept in the store alone: Salesforce configures providers, and no more")
+	}
+	if c.pullEvery == 0 {
+		return s.Serve(ctx, ln, private)
+	}
+	puller := providers.Puller{Read: outside.crm.Configurations, Records: db, Every: c.pullEvery, Log: log, Now: time.Now}
+	return beside(ctx, puller.Run, func(ctx context.Context) error { return s.Serve(ctx, ln, private) })
+}
+
+// beside does work beside serving, and ends when both have ended: the work does when serving has.
+func beside(ctx context.Context, work func(context.Context), serve func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	var working sync.WaitGroup
+	working.Go(func() { work(ctx) })
+	err := serve(ctx)
+	stop()
+	working.Wait()
+	return err
 }
 
 // site returns the configuration of a site with the base URL, without its store.
@@ -102,15 +124,26 @@ func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	return listen(ctx, "--ops-addr", c.opsAddr)
 }
 
-// mayServe checks that the flags fit together, and returns GoCardless if it is the processor. Its error names every
-// reason to refuse them.
-func (c *call) mayServe() (*site.GoCardless, error) {
+// outside is what a server reaches outside of its store.
+type outside struct {
+	processor *site.GoCardless // nil: the fake one
+	crm       *salesforce.CRM  // nil: the embedded one
+}
+
+// mayServe checks that the flags fit together, and returns what they name outside of the store. Its error names every reason
+// to refuse them.
+func (c *call) mayServe() (outside, error) {
 	processor, wrong := c.gocardless()
+	crm, wrongCRM := c.salesforce()
+	wrong = errors.Join(wrong, wrongCRM)
+	if c.pullEvery > 0 && c.crm != salesforceName {
+		wrong = errors.Join(wrong, cli.UsageError("--pull-providers needs --crm salesforce"))
+	}
 	if c.environment != catalogue.Production {
 		if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), c.processorInfo()); err != nil {
-			return nil, cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
+			return outside{}, cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
 		}
-		return processor, wrong
+		return outside{processor, crm}, wrong
 	}
 	reasons := []error{service.CheckDeployment(c.environment, c.baseURL, c.processorInfo()), wrong}
 	if secrets, err := c.secrets(); err != nil {
@@ -122,9 +155,9 @@ func (c *call) mayServe() (*site.GoCardless, error) {
 		reasons = append(reasons, errors.New("--allow-private-destinations is for the sandbox"))
 	}
 	if err := errors.Join(reasons...); err != nil {
-		return nil, fmt.Errorf("production is refused: %w", err)
+		return outside{}, fmt.Errorf("production is refused: %w", err)
 	}
-	return processor, nil
+	return outside{processor, crm}, nil
 }
 
 // base returns the base URL of the server.

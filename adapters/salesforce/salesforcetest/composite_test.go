@@ -225,15 +225,15 @@ func TestCollections(t *testing.T) {
 	if got := send("PATCH", "", list(false, account(`"id":"`+id+`","Phone":"2"`), account(`"Phone":"2"`))); got != "ok MALFORMED_ID" {
 		t.Errorf("update: %s", got)
 	}
-	course := func(code string) string {
-		return `{"attributes":{"type":"Course__c"},"Course_Code__c":"` + code + `","Name":"x"}`
+	provider := func(code string) string {
+		return `{"attributes":{"type":"Provider_Integration__c"},"Provider_Code__c":"` + code + `","Name":"x"}`
 	}
 	for _, want := range []string{"created=true created=true", "created=false created=false"} {
-		if got := send("PATCH", "/Course__c/Course_Code__c", list(false, course("a"), course("b"))); got != want {
+		if got := send("PATCH", "/Provider_Integration__c/Provider_Code__c", list(false, provider("a"), provider("b"))); got != want {
 			t.Errorf("upsert: %s, want %s", got, want)
 		}
 	}
-	if got := send("PATCH", "/Account/Course_Code__c", list(false, account(`"Name":"x"`))); got != "NOT_FOUND" {
+	if got := send("PATCH", "/Account/Provider_Code__c", list(false, account(`"Name":"x"`))); got != "NOT_FOUND" {
 		t.Errorf("upsert by a field that is none: %s", got)
 	}
 	got := b.ok(200, "POST", "composite/sobjects/Account", `{"ids":["`+id+`","001000000000000AAA"],"fields":["Phone"]}`)

@@ -46,9 +46,11 @@ func reference(name string, to ...string) Field {
 	return Field{Name: name, Type: TypeReference, Length: 18, ReferenceTo: to}
 }
 
+func externalID(f Field) Field { f.ExternalID = true; return f }
+
 func key(name string, length int) Field {
-	f := text(name, length)
-	f.Unique, f.ExternalID = true, true
+	f := externalID(text(name, length))
+	f.Unique = true
 	return f
 }
 
@@ -148,11 +150,17 @@ func customObjects() []Object {
 			text("PDF_SHA256__c", 64), text("PDF_Content_Document_Id__c", 18)}, planFields()...)},
 		{Name: "Provider_Integration__c", Prefix: "a02", Fields: []Field{
 			required(text("Name", 80)), owner, required(key("Provider_Code__c", 32)), reference("Account__c", "Account"),
-			plain("Active__c", TypeBoolean), plain("API_Enabled__c", TypeBoolean), environment(), long("Enrolment_Origins__c", 32768),
-			link("Success_URL__c"), link("Cancel_URL__c"), link("Event_URL__c"), text("Display_Name__c", 255), text("Primary_Colour__c", 7),
-			link("Logo_URL__c"), email("Support_Email__c"), whole("Notice_Days__c", 3)}},
+			plain("Active__c", TypeBoolean), plain("API_Enabled__c", TypeBoolean), environment(),
+			restricted("Pricing_Mode__c", "catalogue", "legacy"), long("Enrolment_Origins__c", 32768), link("Success_URL__c"),
+			link("Cancel_URL__c"), text("Display_Name__c", 255), text("Primary_Colour__c", 7), long("Logo_URL__c", 32768),
+			email("Support_Email__c"), whole("Notice_Days__c", 3)}},
 		{Name: "Course__c", Prefix: "a03", Fields: []Field{
-			required(text("Name", 80)), owner, required(key("Course_Code__c", 255)), text("Course_Name__c", 255),
-			reference("Provider_Integration__c", "Provider_Integration__c"), amount("Price__c"), plain("Active__c", TypeBoolean), environment()}},
+			required(text("Name", 80)), owner, required(externalID(text("Course_Code__c", 255))), text("Course_Name__c", 255),
+			required(reference("Provider_Integration__c", "Provider_Integration__c")), amount("Price__c"), amount("Upfront_Payment__c"),
+			plain("Active__c", TypeBoolean), environment()}},
+		{Name: "Course_Plan__c", Prefix: "a04", Fields: []Field{
+			numbered("PLAN-"), owner, required(reference("Course__c", "Course__c")),
+			restricted("Payment_Frequency__c", "Weekly", "Fortnightly", "Monthly"), whole("Number_Of_Instalments__c", 4),
+			amount("Instalment_Amount__c")}},
 	}
 }

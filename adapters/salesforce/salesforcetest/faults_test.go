@@ -151,23 +151,23 @@ func TestTheDuplicateThatARaceMakesIsNamed(t *testing.T) {
 }
 
 func TestOneRecordOfACollectionSuffers(t *testing.T) {
-	records := `"records":[{"attributes":{"type":"Account"},"Name":"a"},{"attributes":{"type":"Course__c"},"Name":"b","Course_Code__c":"b"}]}`
+	records := `"records":[{"attributes":{"type":"Account"},"Name":"a"},{"attributes":{"type":"Provider_Integration__c"},"Name":"b","Provider_Code__c":"b"}]}`
 	for _, tt := range []struct {
 		fault salesforcetest.Fault
 		all   string
 		want  [2]string
-		after int // courses
+		after int // providers
 	}{
-		{salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Course__c"}, "false", [2]string{"", "UNABLE_TO_LOCK_ROW"}, 0},
-		{salesforcetest.Fault{Kind: salesforcetest.FaultDuplicateValue, Object: "Course__c"}, "true",
+		{salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Provider_Integration__c"}, "false", [2]string{"", "UNABLE_TO_LOCK_ROW"}, 0},
+		{salesforcetest.Fault{Kind: salesforcetest.FaultDuplicateValue, Object: "Provider_Integration__c"}, "true",
 			[2]string{"ALL_OR_NONE_OPERATION_ROLLED_BACK", "DUPLICATE_VALUE"}, 1},
 	} {
 		b := newBench(t)
 		b.sim.Arm(tt.fault)
 		got := b.ok(200, "POST", "composite/sobjects", `{"allOrNone":`+tt.all+`,`+records)
-		codes, courses := [2]string{got.text("0.errors.0.statusCode"), got.text("1.errors.0.statusCode")}, len(b.sim.Records("Course__c"))
-		if codes != tt.want || courses != tt.after {
-			t.Errorf("%s: %v and %d courses, want %v and %d", tt.fault.Kind, codes, courses, tt.want, tt.after)
+		codes, providers := [2]string{got.text("0.errors.0.statusCode"), got.text("1.errors.0.statusCode")}, len(b.sim.Records("Provider_Integration__c"))
+		if codes != tt.want || providers != tt.after {
+			t.Errorf("%s: %v and %d providers, want %v and %d", tt.fault.Kind, codes, providers, tt.want, tt.after)
 		}
 	}
 }

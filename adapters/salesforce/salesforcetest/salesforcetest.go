@@ -37,10 +37,12 @@
 //	Payment_Plan_Agreement__c (a01)  Agreement_Number__c+! Provider_Checkout_Key__c+ Environment__c Opportunity__c Contact__c
 //	                                 Direct_Debit_Authority__c Template_Version__c Accepted_At__c Declarations__c PDF_SHA256__c
 //	                                 PDF_Content_Document_Id__c and the figures of the plan
-//	Provider_Integration__c (a02)    Name! Provider_Code__c+! Account__c Active__c API_Enabled__c Environment__c
-//	                                 Enrolment_Origins__c Success_URL__c Cancel_URL__c Event_URL__c Display_Name__c
-//	                                 Primary_Colour__c Logo_URL__c Support_Email__c Notice_Days__c
-//	Course__c (a03)                  Name! Course_Code__c+! Course_Name__c Provider_Integration__c Price__c Active__c Environment__c
+//	Provider_Integration__c (a02)    Name! Provider_Code__c+! Account__c Active__c API_Enabled__c Environment__c Pricing_Mode__c
+//	                                 Enrolment_Origins__c Success_URL__c Cancel_URL__c Display_Name__c Primary_Colour__c
+//	                                 Logo_URL__c Support_Email__c Notice_Days__c
+//	Course__c (a03)                  Name! Course_Code__c! (an external id that is not unique) Course_Name__c
+//	                                 Provider_Integration__c! Price__c Upfront_Payment__c Active__c Environment__c
+//	Course_Plan__c (a04)             Course__c! Payment_Frequency__c Number_Of_Instalments__c Instalment_Amount__c
 //	ContentVersion (068)             Title PathOnClient! VersionData! FirstPublishLocationId ContentDocumentId, and
 //	                                 PDF_SHA256__c and Provider_Checkout_Key__c, which are unique but no external ids
 //	ContentDocument (069)            made with the first ContentVersion
@@ -49,7 +51,7 @@
 //
 // The figures of the plan are Course_Name__c Course_Price__c Upfront_Payment__c Amount_To_Finance__c Payment_Frequency__c
 // (Weekly, Fortnightly, Monthly) Number_Of_Instalments__c Instalment_Amount__c Final_Instalment_Amount__c and
-// First_Payment_Date__c. Status__c is Customer In Progress, Authorised, Failed or Cancelled; Environment__c is sandbox or
+// First_Payment_Date__c. Pricing_Mode__c is catalogue or legacy; Status__c is Customer In Progress, Authorised, Failed or Cancelled; Environment__c is sandbox or
 // production.
 //
 // # Where it differs

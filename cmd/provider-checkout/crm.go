@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
+)
+
+// Names of CRMs.
+const (
+	embeddedName   = "embedded"
+	salesforceName = "salesforce"
+)
+
+const (
+	clientIDVariable     = "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID"
+	clientSecretVariable = "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET"
+	jwtKeyVariable       = "PROVIDER_CHECKOUT_SALESFORCE_JWT_KEY"
+
+	crmHelp = "With --crm salesforce the client id of the connected app comes from " + clientIDVariable + ",\n" +
+		"and its client secret from " + clientSecretVariable + "; or, to sign in as --salesforce-user\n" +
+		"by JWT, the RSA private key (PEM) from " + jwtKeyVariable + "; or each from the file\n" +
+		"that the same name with _FILE names."
+
+	administratorHelp = "An administrator of the organisation deploys adapters/salesforce/metadata (sf project deploy start in that\n" +
+		"folder), assigns its permission set Provider_Checkout to the user as whom the program signs in, and makes a\n" +
+		"connected app with the client credentials flow, or JWT and its certificate. That user must see every record that it\n" +
+		"made, as the permission set has it: a sharing rule or restriction that hides one makes its key look free though it\n" +
+		"is not."
+)
+
+// salesforce returns the CRM as the flags and variables say it is reached, or nil where it is the embedded one. Its error
+// names everything that is missing or wrong.
+func (c *call) salesforce() (*salesforce.CRM, error) {
+	if c.crm != salesforceName {
+		return nil, nil
+	}
+	o := salesforce.Options{Environment: c.environment, URL: c.salesforceURL, User: c.salesforceUser, Mapping: c.salesforceMapping}
+	var reasons []error
+	wrong := func(err error) {
+		if err != nil {
+			reasons = append(reasons, err)
+		}
+	}
+	if o.URL == "" {
+		wrong(errors.New("the URL of the Salesforce organisation is missing (--salesforce-url)"))
+	}
+	id, noID := c.required(clientIDVariable, "the client id of Salesforce's connected app")
+	secret, noSecret := c.secretList(clientSecretVariable)
+	key, noKey := c.secretList(jwtKeyVariable)
+	wrong(errors.Join(noID, noSecret, noKey))
+	o.ClientID, o.ClientSecret = strings.TrimSpace(id.text), strings.TrimSpace(secret.text)
+	switch {
+	case key.text != "":
+		var err error
+		if o.JWTKey, err = parseKey(key.text); err != nil {
+			wrong(fmt.Errorf("%s: %w", key.source, err))
+		} else if o.User == "" {
+			wrong(errors.New("the user as whom the JWT key signs in is missing (--salesforce-user)"))
+		}
+	case o.ClientSecret == "" && noSecret == nil && noKey == nil:
+		wrong(fmt.Errorf("Salesforce's client secret is missing (%s or %[1]s_FILE), and so is a JWT key (%s or %[2]s_FILE)",
+			clientSecretVariable, jwtKeyVariable))
+	}
+	crm, err := salesforce.New(withoutGaps(o))
+	wrong(err)
+	if len(reasons) > 0 {
+		return nil, errors.Join(reasons...)
+	}
+	return crm, nil
+}
+
+// withoutGaps returns options in which nothing is missing, so that what is wrong beside that is found too.
+func withoutGaps(o salesforce.Options) salesforce.Options {
+	o.URL = cmp.Or(o.URL, "https://missing.example")
+	o.ClientID = cmp.Or(o.ClientID, "missing")
+	if o.JWTKey == nil {
+		o.ClientSecret = cmp.Or(o.ClientSecret, "missing")
+	}
+	o.User = cmp.Or(o.User, "missing")
+	return o
+}
+
+// parseKey reads an RSA private key from PEM. Its error repeats nothing of the text.
+func parseKey(text string) (*rsa.PrivateKey, error) {
+	if block, _ := pem.Decode([]byte(text)); block != nil {
+		if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+			return key, nil
+		}
+		if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
+			if key, ok := key.(*rsa.PrivateKey); ok {
+				return key, nil
+			}
+		}
+	}
+	return nil, errors.New("must be an RSA private key in PEM, PKCS #1 or PKCS #8, without a password")
+}
+
+// crmTimeout bounds how long a command waits for the CRM.
+const crmTimeout = 2 * time.Minute
+
+// organisation returns the CRM for a command that is about it.
+func (c *call) organisation() (*salesforce.CRM, error) {
+	crm, err := c.salesforce()
+	if crm == nil && err == nil {
+		return nil, cli.UsageError("the embedded CRM is the store: this needs --crm salesforce")
+	}
+	return crm, err
+}
+
+// checkCRM prints what the organisation lacks.
+func checkCRM(ctx context.Context, c *call) error {
+	crm, err := c.organisation()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, crmTimeout)
+	defer cancel()
+	lacks, err := crm.Check(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the organisation: %w", err)
+	}
+	if len(lacks) == 0 {
+		fmt.Fprintln(c.Stderr, "nothing is missing")
+		return nil
+	}
+	for _, line := range lacks {
+		fmt.Fprintln(c.Stdout, line)
+	}
+	return errors.New("the organisation does not have what is needed: deploy adapters/salesforce/metadata (sf project deploy start in that " +
+		"folder) and assign its permission set Provider_Checkout, or say by --salesforce-mapping what it calls things")
+}
+
+// pullProviders stores the configuration that the organisation has, and prints what that changes.
+func pullProviders(ctx context.Context, c *call) error {
+	crm, err := c.organisation()
+	if err != nil {
+		return err
+	}
+	asked, cancel := context.WithTimeout(ctx, crmTimeout)
+	defer cancel()
+	named, err := crm.Configurations(asked)
+	if err != nil {
+		return fmt.Errorf("read the organisation's providers: %w", err)
+	}
+	if len(named) == 0 && c.prune {
+		return errors.New("the user sees no provider in the organisation: nothing is removed")
+	}
+	return c.configure(ctx, providers.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
+}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+)
+
+const salesforceSecret = "hunter2_client_secret"
+
+// organisation is a simulated organisation, and the variables of an operator who may sign in to it.
+type organisation struct {
+	*salesforcetest.Simulator
+	env []string
+}
+
+func newOrganisation(t *testing.T, change ...func(*salesforcetest.Options)) organisation {
+	t.Helper()
+	o := salesforcetest.Options{ClientID: "client", ClientSecret: salesforceSecret, Sandbox: true}
+	for _, f := range change {
+		f(&o)
+	}
+	sim := salesforcetest.New(o)
+	server := httptest.NewServer(sim)
+	t.Cleanup(func() { sim.Close(); server.Close() })
+	return organisation{sim, []string{"PROVIDER_CHECKOUT_SALESFORCE_URL=" + server.URL, clientIDVariable + "=client",
+		clientSecretVariable + "=" + salesforceSecret}}
+}
+
+// insert adds a record and returns its id.
+func (o organisation) insert(t *testing.T, object string, fields map[string]any) string {
+	t.Helper()
+	id, err := o.Insert(object, fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// kowhai configures a provider with one course, and returns the ids of the two.
+func (o organisation) kowhai(t *testing.T) (provider, course string) {
+	t.Helper()
+	account := o.insert(t, "Account", map[string]any{"Name": "Kōwhai Limited"})
+	provider = o.insert(t, "Provider_Integration__c", map[string]any{"Name": "Kōwhai Institute", "Provider_Code__c": "KOWHAI", "Account__c": account,
+		"Active__c": true, "API_Enabled__c": true, "Environment__c": "sandbox", "Pricing_Mode__c": "catalogue"})
+	return provider, o.course(t, provider, "NZDIP", "2990.51")
+}
+
+// course adds a course with a plan.
+func (o organisation) course(t *testing.T, provider, code, price string) string {
+	t.Helper()
+	id := o.insert(t, "Course__c", map[string]any{"Name": "x", "Course_Code__c": code, "Course_Name__c": "Diploma", "Provider_Integration__c": provider,
+		"Price__c": price, "Active__c": true})
+	o.insert(t, "Course_Plan__c", map[string]any{"Course__c": id, "Payment_Frequency__c": "Weekly", "Number_Of_Instalments__c": 52})
+	return id
+}
+
+// pull runs "providers pull" on a store.
+func (o organisation) pull(t *testing.T, on operator, args ...string) result {
+	t.Helper()
+	got := try(t, o.env, "", append([]string{"providers", "pull", "--store", "sqlite:" + on.path}, args...)...)
+	if strings.Contains(got.stdout+got.stderr, "hunter2") {
+		t.Errorf("providers pull shows a secret: %+v", got)
+	}
+	return got
+}
+
+func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
+	const id, secret = clientIDVariable + "=client", clientSecretVariable + "=hunter2"
+	small := keyPEM(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(newRSA(t, 1024)))
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := x509.MarshalPKCS8PrivateKey(curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name    string
+		code    int
+		env     []string
+		args    []string
+		says    []string
+		saysNot []string
+	}{
+		{"nothing is given", cli.ExitFailed, nil, []string{"--processor", "gocardless"}, []string{"--salesforce-url", clientIDVariable, clientIDVariable + "_FILE",
+			clientSecretVariable + "_FILE", jwtKeyVariable + "_FILE", tokenVariable, webhookVariable}, []string{"https://missing"}},
+		{"production too", cli.ExitFailed, nil, []string{"--environment", "production"}, []string{"production is refused", "fake processor",
+			"operator's secret", "--salesforce-url", clientIDVariable, clientSecretVariable}, nil},
+		{"the organisation over http", cli.ExitFailed, []string{secret}, []string{"--salesforce-url", "http://kowhai.example"},
+			[]string{"the URL of the organisation must be https", clientIDVariable}, []string{clientSecretVariable}},
+		{"a secret and a key", cli.ExitFailed, []string{id, secret, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example"},
+			[]string{"give one of them", "--salesforce-user"}, nil},
+		{"a small key", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example", "--salesforce-user", "u"},
+			[]string{"1024 bits"}, []string{"missing"}},
+		{"a key that is none", cli.ExitFailed, []string{id, jwtKeyVariable + "=hunter2"}, []string{"--salesforce-url", "https://kowhai.example"},
+			[]string{jwtKeyVariable + ": must be an RSA private key"}, []string{"missing"}},
+		{"another kind of key", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + keyPEM(t, "PRIVATE KEY", other)},
+			[]string{"--salesforce-url", "https://kowhai.example"}, []string{"must be an RSA private key"}, []string{"missing"}},
+		{"two sources of the secret", cli.ExitUsage, []string{id, secret, clientSecretVariable + "_FILE=x"},
+			[]string{"--salesforce-url", "https://kowhai.example"}, []string{"set only one of " + clientSecretVariable}, []string{"missing"}},
+		{"pulling from the embedded CRM", cli.ExitUsage, nil, []string{"--crm", "embedded", "--pull-providers", "5m"},
+			[]string{"--pull-providers needs --crm salesforce"}, []string{"--salesforce-url"}},
+		{"pulling too often", cli.ExitUsage, nil, []string{"--pull-providers", "59s"}, []string{"must be 0, or a duration of 1m or more"}, nil},
+		{"another CRM", cli.ExitUsage, nil, []string{"--crm", "other"}, []string{"must be embedded or salesforce"}, nil},
+		{"no file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", "none.json"}, []string{"no such file"}, nil},
+		{"a faulty file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", proc.TempFile(t, `{"contacts": {}}`)}, []string{"contacts is not known"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := try(t, tt.env, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--crm", "salesforce"}, tt.args...)...)
+			if got.code != tt.code || got.stdout != "" || !isLine(got.stderr) {
+				t.Fatalf("%+v, want status %d and one line on stderr", got, tt.code)
+			}
+			for _, want := range tt.says {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("%q lacks %q", got.stderr, want)
+				}
+			}
+			for _, not := range append(tt.saysNot, "hunter2") {
+				if strings.Contains(got.stderr, not) {
+					t.Errorf("%q says %q", got.stderr, not)
+				}
+			}
+		})
+	}
+	if got := try(t, nil, "", "crm", "check", "--crm", "embedded"); got.code != cli.ExitUsage || !strings.Contains(got.stderr, "the embedded CRM is the store") {
+		t.Errorf("crm check of the embedded CRM = %+v", got)
+	}
+}
+
+func newRSA(t *testing.T, bits int) *rsa.PrivateKey {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func keyPEM(t *testing.T, kind string, der []byte) string {
+	t.Helper()
+	var text bytes.Buffer
+	if err := pem.Encode(&text, &pem.Block{Type: kind, Bytes: der}); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func TestCRMCheckSignsInByAKeyFromItsFile(t *testing.T) {
+	key := newRSA(t, 2048)
+	org := newOrganisation(t, func(o *salesforcetest.Options) {
+		o.ClientSecret, o.PublicKey, o.Username = "", &key.PublicKey, "checkout@kowhai.example"
+	})
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{keyPEM(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), keyPEM(t, "PRIVATE KEY", pkcs8)} {
+		env := append(org.env[:2:2], jwtKeyVariable+"_FILE="+proc.TempFile(t, text), "PROVIDER_CHECKOUT_SALESFORCE_USER=checkout@kowhai.example")
+		if got := try(t, env, "", "crm", "check"); got != (result{cli.ExitDone, "", "nothing is missing\n"}) {
+			t.Errorf("crm check = %+v", got)
+		}
+	}
+}
+
+func TestCRMCheckPrintsWhatIsMissing(t *testing.T) {
+	org := newOrganisation(t, func(o *salesforcetest.Options) {
+		o.Schema = salesforcetest.DefaultSchema()
+		o.Schema.Remove("Course_Plan__c")
+		o.Schema.Remove("Provider_Integration__c.Pricing_Mode__c")
+		o.Schema.Rename("Contact.Environment__c", "Stage__c")
+	})
+	names := proc.TempFile(t, `{"contact": {"fields": {"environment": "Stage__c"}}}`)
+	got := try(t, org.env, "", "crm", "check", "--salesforce-mapping", names)
+	want := "field Provider_Integration__c.Pricing_Mode__c is missing, or the user may not see it\n" +
+		"object Course_Plan__c is missing, or the user may not see it\n"
+	if got.code != cli.ExitFailed || got.stdout != want || !isLine(got.stderr) || !strings.Contains(got.stderr, "adapters/salesforce/metadata (sf project deploy start") {
+		t.Errorf("crm check = %+v, want\n%s", got, want)
+	}
+	got = try(t, append([]string{clientSecretVariable + "=hunter2_other"}, org.env...), "", "crm", "check")
+	if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "ask the organisation: ") ||
+		strings.Contains(got.stderr, "hunter2") {
+		t.Errorf("crm check with another secret = %+v", got)
+	}
+}
+
+func TestPullStoresWhatTheOrganisationHas(t *testing.T) {
+	o, org := newOperator(t), newOrganisation(t)
+	o.does(t, "apply", "-f", proc.TempFile(t, `{"providers": [{"provider_code": "TUI", "name": "Tūī", "account_id": "a", "environment": "sandbox", "active": true,
+		"api_enabled": true}, {"provider_code": "KOWHAI", "name": "Kōwhai", "account_id": "b", "environment": "sandbox", "active": true, "api_enabled": true,
+		"webhook": {"url": "http://127.0.0.1:1/hunter2", "signing_secret": "whsec_hunter2_0123456789ab"}}]}`))
+	before, _ := o.does(t, "export")
+	provider, _ := org.kowhai(t)
+
+	dry := org.pull(t, o, "--dry-run")
+	want := []string{"!! provider KOWHAI: PRICING MODE CHANGES from legacy to catalogue", `name "Kōwhai" → "Kōwhai Institute"`, `+ course KOWHAI/NZDIP: "Diploma" added at 2990.51`}
+	for _, line := range want {
+		if dry.code != cli.ExitDone || !strings.Contains(dry.stdout, line) || strings.Contains(dry.stdout, "webhook") || strings.Contains(dry.stdout, "TUI") {
+			t.Errorf("a dry run = %+v, want %q and nothing of a destination", dry, line)
+		}
+	}
+	if after, _ := o.does(t, "export"); after != before {
+		t.Errorf("a dry run stored\n%s", after)
+	}
+	if got := org.pull(t, o); got.code != cli.ExitDone || got.stdout != dry.stdout {
+		t.Errorf("providers pull = %+v, want what the dry run printed", got)
+	}
+	exported, _ := o.does(t, "export")
+	if !strings.Contains(exported, "http://127.0.0.1:1/hunter2") || strings.Count(exported, `"kind":"provider"`) != 2 {
+		t.Errorf("the destination or the other provider is gone:\n%s", exported)
+	}
+	if got := org.pull(t, o); got.stdout != "" || !strings.HasPrefix(got.stderr, "nothing changed\n") {
+		t.Errorf("of an unchanged organisation it prints %+v", got)
+	}
+	org.course(t, provider, "SHORT", "100")
+	if got := org.pull(t, o, "--prune"); got.stdout != "+ course KOWHAI/SHORT: \"Diploma\" added at 100.00\n- provider TUI: removed; its keys and checkouts stay\n" {
+		t.Errorf("--prune prints %+v", got)
+	}
+}
+
+func TestPullOfAFaultyOrganisationChangesNothing(t *testing.T) {
+	o, org := newOperator(t), newOrganisation(t)
+	provider, _ := org.kowhai(t)
+	if got := org.pull(t, o, "--dry-run"); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "there is no store at") {
+		t.Errorf("a dry run without a store = %+v", got)
+	}
+	if got := org.pull(t, o); got.code != cli.ExitDone {
+		t.Fatalf("providers pull = %+v", got)
+	}
+	before, _ := o.does(t, "export")
+	org.course(t, provider, "SHORT", "100")
+	org.course(t, provider, "FREE", "0")
+	org.insert(t, "Provider_Integration__c", map[string]any{"Name": "Hinau", "Provider_Code__c": "HINAU", "Environment__c": "sandbox"})
+	got := org.pull(t, o, "--prune")
+	if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "Course__c KOWHAI/FREE: Price__c must be above zero") ||
+		!strings.Contains(got.stderr, "Provider_Integration__c HINAU: Pricing_Mode__c must say") {
+		t.Errorf("providers pull = %+v, want every fault", got)
+	}
+	if after, _ := o.does(t, "export"); after != before {
+		t.Errorf("a refused pull stored\n%s", after)
+	}
+	empty := newOrganisation(t)
+	if got := empty.pull(t, o, "--prune"); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "nothing is removed") {
+		t.Errorf("--prune by an organisation in which nothing is seen = %+v", got)
+	}
+}
+
+// A destination that is kept must fit the provider as it becomes.
+func TestPullRefusesADestinationThatDoesNotFit(t *testing.T) {
+	o, org := newOperator(t), newOrganisation(t)
+	o.does(t, "apply", "-f", proc.TempFile(t, `{"providers": [{"provider_code": "RATA", "name": "Rata", "environment": "sandbox", "active": true,
+		"api_enabled": true, "webhook": {"url": "http://127.0.0.1:1/", "signing_secret": "whsec_0123456789abcdefgh"}}]}`))
+	org.insert(t, "Provider_Integration__c", map[string]any{"Name": "Rata", "Provider_Code__c": "RATA", "Environment__c": "production", "Pricing_Mode__c": "legacy"})
+	got := org.pull(t, o)
+	if got.code != cli.ExitFailed || got.stdout != "" || !strings.Contains(got.stderr, "provider RATA: webhook.url on record must begin with https://") {
+		t.Errorf("providers pull = %+v", got)
+	}
+}
+
+// A server that pulls serves a provider that an administrator has just made.
+func TestServePullsProviders(t *testing.T) {
+	o, org := newOperator(t), newOrganisation(t)
+	org.kowhai(t)
+	env := map[string]string{"PROVIDER_CHECKOUT_CRM": "salesforce", "PROVIDER_CHECKOUT_PULL_PROVIDERS": "1m"}
+	for _, pair := range org.env {
+		name, value, _ := strings.Cut(pair, "=")
+		env[name] = value
+	}
+	s := startedWith(t, env, "--store", "sqlite:"+o.path)
+	var key string
+	for deadline := time.Now().Add(10 * time.Second); key == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		key = strings.TrimSpace(try(t, nil, "", "keys", "issue", "--provider", "KOWHAI", "--store", "sqlite:"+o.path).stdout)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/v1/provider-checkouts/KOWHAI-1-x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := new(bytes.Buffer)
+	_, err = body.ReadFrom(resp.Body)
+	resp.Body.Close()
+	if err != nil || !strings.Contains(body.String(), "CHECKOUT_NOT_FOUND") {
+		t.Errorf("a call of the provider is answered %s, %v", body, err)
+	}
+	code, _, logged := s.stop()
+	if code != cli.ExitDone || !strings.Contains(logged, `"msg":"providers changed","changes":["+ provider KOWHAI`) || strings.Contains(logged, "hunter2") {
+		t.Errorf("status %d:\n%s", code, logged)
+	}
+}
