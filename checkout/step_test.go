@@ -213,3 +213,23 @@ func TestRefusedByCRM(t *testing.T) {
 		}
 	}
 }
+
+// The epochs of each step begin at 1: who opens a checkout has not its confirm.
+func TestALeaseIsOfOneStep(t *testing.T) {
+	c, _ := completing(t)
+	opening, o := reserved(t).Step, opening(t)
+	if opening.Epoch != c.Step.Epoch {
+		t.Fatalf("epochs %d and %d, want the same", opening.Epoch, c.Step.Epoch)
+	}
+	for name, decide := range map[string]func() (checkout.Change, error){
+		"opened":                               func() (checkout.Change, error) { return c.Opened(opening, records, o) },
+		"released":                             func() (checkout.Change, error) { return c.Release(opening) },
+		"postponed":                            func() (checkout.Change, error) { return c.Postpone(opening, checkout.StepUnknown, "", noon) },
+		"opened under the lease to complete":   func() (checkout.Change, error) { return c.Opened(c.Step, records, o) },
+		"released under the lease to complete": func() (checkout.Change, error) { return c.Release(c.Step) },
+	} {
+		if change, err := decide(); !errors.Is(err, checkout.ErrLeaseLost) || change.Next.ID != "" || change.Remove {
+			t.Errorf("%s: %+v, %v; want ErrLeaseLost", name, change, err)
+		}
+	}
+}
