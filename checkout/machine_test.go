@@ -20,6 +20,9 @@ type life struct {
 	now    time.Time
 	events []events.Event
 	agreed int // agreements
+
+	outside bool            // the CRM is outside of the store
+	held    []checkout.Step // every lease of a step so far
 }
 
 // anyObservation generates what a processor might report, in time or late.
@@ -43,63 +46,95 @@ func TestALifeKeepsItsPromises(t *testing.T) {
 		create := parseCreate(t, legacyBody)
 		opened := create.Open(intentOf(t, create), opening(t))
 		l := &life{Checkout: opened.Next, ring: keyring(t), now: noon, events: opened.Events}
-		_, cmd := ready(t)
-		do := func(decide func() checkout.Change) {
-			before := l.Checkout
-			before.Tokens = slices.Clone(before.Tokens)
-			change := decide()
-			if !same(l.Checkout, before) {
-				t.Fatalf("a decision changed its argument: %+v, want %+v", l.Checkout, before)
-			}
-			l.keep(t, change)
-		}
-		t.Repeat(map[string]func(*rapid.T){
-			"time": func(t *rapid.T) {
-				l.now = l.now.Add(time.Duration(rapid.Int64Range(0, int64(40*day)).Draw(t, "time")))
-			},
-			"begin": func(t *rapid.T) {
-				try := l.NextTry() + rapid.IntRange(-1, 1).Draw(t, "other try")
-				do(func() checkout.Change {
-					return l.Begun(try, rapid.StringMatching(`BR[1-3]`).Draw(t, "billing request"), agreement.Consent{At: l.now})
-				})
-			},
-			"observe": func(t *rapid.T) {
-				seen := anyObservation(t)
-				do(func() checkout.Change { return l.Observe(seen, l.now) })
-			},
-			"look":  func(t *rapid.T) { do(func() checkout.Change { return l.Looked(l.now) }) },
-			"renew": func(t *rapid.T) { do(func() checkout.Change { return l.Renew(l.ring, l.now, 7*day) }) },
-			"confirm": func(t *rapid.T) {
-				text, _ := l.ring.Text(l.ID, l.Latest())
-				cmd := confirmFor(cmd, l.Checkout)
-				cmd.Token = checkout.Some(text)
-				change, err := cmd.Decide(l.Checkout, text, prepared(l.Checkout, cmd))
-				switch {
-				case l.Status == checkout.Confirmed:
-					if !errors.Is(err, checkout.ErrAlreadyConfirmed) {
-						t.Fatalf("a repeat = %v, want ErrAlreadyConfirmed", err)
-					}
-				case err == nil && (!l.SetupComplete() || !l.Setup.Mandate.Confirmable() || l.Setup.AccountHolder == ""):
-					t.Fatalf("confirmed with setup %+v", l.Setup)
-				}
-				if err == nil {
-					l.keep(t, change)
-				}
-			},
-			"": func(t *rapid.T) { l.check(t) },
-		})
+		l.walk(t)
 	})
+}
+
+// walk makes decisions of a checkout in a random order.
+func (l *life) walk(t *rapid.T) {
+	// payer makes a decision that a payer's page or the processor leads to: of a checkout that was opened.
+	payer := func(t *rapid.T, decide func() checkout.Change) {
+		if l.Status == checkout.Reserved {
+			t.Skip("there is no page")
+		}
+		before := l.Checkout
+		before.Tokens = slices.Clone(before.Tokens)
+		change := decide()
+		if !same(l.Checkout, before) {
+			t.Fatalf("a decision changed its argument: %+v, want %+v", l.Checkout, before)
+		}
+		l.keep(t, change)
+	}
+	moves := map[string]func(*rapid.T){
+		"time": func(t *rapid.T) {
+			l.now = l.now.Add(time.Duration(rapid.Int64Range(0, int64(40*day)).Draw(t, "time")))
+		},
+		"begin": func(t *rapid.T) {
+			try := l.NextTry() + rapid.IntRange(-1, 1).Draw(t, "other try")
+			payer(t, func() checkout.Change {
+				return l.Begun(try, rapid.StringMatching(`BR[1-3]`).Draw(t, "billing request"), agreement.Consent{At: l.now})
+			})
+		},
+		"observe": func(t *rapid.T) {
+			seen := anyObservation(t)
+			payer(t, func() checkout.Change { return l.Observe(seen, l.now) })
+		},
+		"look":    func(t *rapid.T) { payer(t, func() checkout.Change { return l.Looked(l.now) }) },
+		"renew":   func(t *rapid.T) { payer(t, func() checkout.Change { return l.Renew(l.ring, l.now, 7*day) }) },
+		"confirm": l.confirm,
+		"":        l.check,
+	}
+	if l.outside {
+		moves["moment"] = func(t *rapid.T) {
+			l.now = l.now.Add(time.Duration(rapid.Int64Range(0, int64(stepLease)).Draw(t, "moment")))
+		}
+		moves["lease"], moves["settle"], moves["hasten"] = l.lease, l.settle, l.hasten
+	}
+	t.Repeat(moves)
+}
+
+// confirm decides a confirm with the latest token.
+func (l *life) confirm(t *rapid.T) {
+	_, cmd := ready(t)
+	text, _ := l.ring.Text(l.ID, l.Latest())
+	cmd = confirmFor(cmd, l.Checkout)
+	cmd.Token = checkout.Some(text)
+	done := prepared(l.Checkout, cmd)
+	done.Now = l.now
+	if l.outside {
+		done.Until = l.now.Add(stepLease)
+	}
+	change, err := cmd.Decide(l.Checkout, text, done)
+	switch {
+	case l.Status == checkout.Confirmed:
+		if !errors.Is(err, checkout.ErrAlreadyConfirmed) {
+			t.Fatalf("a repeat = %v, want ErrAlreadyConfirmed", err)
+		}
+	case l.Step.Kind == checkout.StepComplete:
+		if !errors.Is(err, checkout.ErrCompleting) {
+			t.Fatalf("a confirm after one that was decided = %v, want ErrCompleting", err)
+		}
+	case err == nil && (!l.SetupComplete() || !l.Setup.Mandate.Confirmable() || l.Setup.AccountHolder == "" || l.Status == checkout.Reserved):
+		t.Fatalf("confirmed while %q with setup %+v", l.Status, l.Setup)
+	}
+	if err == nil {
+		l.keep(t, change)
+		if l.outside {
+			l.held = append(l.held, l.Step)
+		}
+	}
 }
 
 func same(a, b checkout.Checkout) bool {
 	tokens := slices.Equal(a.Tokens, b.Tokens)
 	a.Tokens, b.Tokens = nil, nil
 	return tokens && a.ID == b.ID && a.Status == b.Status && a.Setup == b.Setup && a.Intent == b.Intent &&
-		a.Records == b.Records && a.Confirmation == b.Confirmation && a.Student == b.Student
+		a.Records == b.Records && a.Confirmation == b.Confirmation && a.Student == b.Student && a.Step == b.Step
 }
 
 // keep takes a change over, as a store would, if it may follow what was.
 func (l *life) keep(t *rapid.T, change checkout.Change) {
+	l.keepStep(t, change)
 	was, next := l.Checkout, change.Next
 	switch {
 	case was.Status == checkout.Confirmed && (next.Status != checkout.Confirmed || next.Confirmation != was.Confirmation):
@@ -114,7 +149,7 @@ func (l *life) keep(t *rapid.T, change checkout.Change) {
 		t.Fatalf("a complete setup was begun again: %+v after %+v", next.Setup, was.Setup)
 	case next.Latest().Epoch < was.Latest().Epoch:
 		t.Fatalf("token %d follows %d", next.Latest().Epoch, was.Latest().Epoch)
-	case next.ID != was.ID, next.Intent != was.Intent, next.Records != was.Records, next.Student != was.Student:
+	case next.ID != was.ID, next.Intent != was.Intent, next.Student != was.Student:
 		t.Fatalf("%+v is another checkout than %+v", next, was)
 	}
 	if change.Agreement != nil {
@@ -132,10 +167,11 @@ func (l *life) check(t *rapid.T) {
 		}
 		seen[e.ID] = true
 	}
-	if want := map[bool]int{true: 1}[l.Status == checkout.Confirmed]; l.agreed != want {
+	decided := l.Status == checkout.Confirmed || l.Step.Kind == checkout.StepComplete
+	if want := map[bool]int{true: 1}[decided]; l.agreed != want {
 		t.Fatalf("%d agreements of a checkout that is %s", l.agreed, l.Status)
 	}
-	if l.SetupComplete() && l.Status != checkout.Confirmed && (l.Setup.BillingRequestID == "" || l.Setup.Mandate.Dead()) {
+	if l.SetupComplete() && !decided && (l.Setup.BillingRequestID == "" || l.Setup.Mandate.Dead()) {
 		t.Fatalf("complete with setup %+v", l.Setup)
 	}
 	if look := l.Setup.LookAgain; !look.IsZero() && l.Setup.BillingRequestID == "" {

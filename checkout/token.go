@@ -143,8 +143,13 @@ func (r Keyring) Read(text string) (checkoutID string, epoch int, ok bool) {
 	return parts[0], epoch, true
 }
 
-// Latest returns the token that a confirm must carry. It panics on a checkout without tokens, which Open never makes.
-func (c Checkout) Latest() Token { return c.Tokens[len(c.Tokens)-1] }
+// Latest returns the token that a confirm must carry. A reserved checkout has none: it is the zero Token, of epoch 0.
+func (c Checkout) Latest() Token {
+	if len(c.Tokens) == 0 {
+		return Token{}
+	}
+	return c.Tokens[len(c.Tokens)-1]
+}
 
 // TokenExpired reports whether an authentic token of this epoch no longer opens the page.
 func (c Checkout) TokenExpired(epoch int, now time.Time) bool {
