@@ -21,6 +21,7 @@ type Metrics struct {
 	requests   *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
 	commits    prometheus.Histogram
+	retries    *prometheus.CounterVec
 }
 
 // NewRegistry returns a registry with the metrics of Go and of the process, for a program that has none of its own.
@@ -45,6 +46,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		commits: in.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: "commit_batch_size",
 			Help:    "Writes that the store committed together.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 9)}),
+		retries: in.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "crm_retries_total",
+			Help: "Calls of a CRM outside of the store that were made again at once, by their reason."}, []string{"kind"}),
 	}
 }
 
@@ -90,3 +93,36 @@ func (m *Metrics) ObserveRequest(method, route string, status int, took time.Dur
 
 // ObserveCommit counts a commit of this many writes. Pass it as sqlite.Options.OnCommit.
 func (m *Metrics) ObserveCommit(writes int) { m.commits.Observe(float64(writes)) }
+
+// CountCRMRetry counts a call of a CRM outside of the store that is made again at once, by its reason.
+func (m *Metrics) CountCRMRetry(kind string) { m.retries.WithLabelValues(kind).Inc() }
+
+// ObserveCRMLimit adds how many calls of a CRM outside of the store are left, and of how many. It panics if they are there.
+func (m *Metrics) ObserveCRMLimit(limit func() (left, of int, known bool)) {
+	m.registerer.MustRegister(crmLimit(limit))
+}
+
+// crmLimit collects the limit of a CRM, once that is known.
+type crmLimit func() (left, of int, known bool)
+
+// Describe implements [prometheus.Collector].
+func (crmLimit) Describe(to chan<- *prometheus.Desc) {
+	to <- callsLeft()
+	to <- callLimit()
+}
+
+// Collect implements [prometheus.Collector].
+func (c crmLimit) Collect(to chan<- prometheus.Metric) {
+	if left, of, known := c(); known {
+		to <- prometheus.MustNewConstMetric(callsLeft(), prometheus.GaugeValue, float64(left))
+		to <- prometheus.MustNewConstMetric(callLimit(), prometheus.GaugeValue, float64(of))
+	}
+}
+
+func callsLeft() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_crm_calls_left", "Calls that the CRM still takes today, of all its clients.", nil, nil)
+}
+
+func callLimit() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_crm_calls_limit", "Calls that the CRM takes in a day.", nil, nil)
+}

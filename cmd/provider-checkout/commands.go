@@ -13,7 +13,7 @@ func commands() []cli.Command {
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
 		{Name: "serve", Setup: command(serveFlags, serve),
 			About: "Serve the API and the setup pages",
-			More:  secretHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\nEnrolments are kept in the store alone as yet.\n\n" + opsHelp},
+			More:  secretHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + opsHelp},
 		{Name: "apply", Setup: command(applyFlags, apply),
 			About: "Create or update providers and their catalogues from a file",
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +
@@ -30,6 +30,15 @@ func commands() []cli.Command {
 			About: "Check that the CRM has every object and field that is needed",
 			More: "Signs in, and prints a line for everything that is missing. Exits 0 if nothing is, and 1 if anything is.\n\n" +
 				administratorHelp + "\n\n" + crmHelp},
+		{Name: "crm pending", Setup: command(storeFlag, pendingSteps),
+			About: "List the checkouts that wait for the CRM",
+			More: "Prints a line for each: its id, what it waits for (open: the CRM is to make its records; complete: to store its\n" +
+				"agreement and complete the enrolment), since when, how often that was attempted, when it is due again, and why the\n" +
+				"latest attempt failed. The store alone is asked."},
+		{Name: "crm retry", Args: []string{"CHECKOUT-ID"}, Setup: command(storeFlag, retryStep),
+			About: "Have the CRM asked again for a checkout, now",
+			More: "For a completion that the CRM refused, once an administrator has mended what it names: it is attempted every ten\n" +
+				"minutes otherwise. A running server does it within seconds."},
 		{Name: "keys issue", Setup: command(issueFlags, issueKey),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},

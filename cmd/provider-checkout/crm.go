@@ -9,11 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Names of CRMs.
@@ -39,13 +42,22 @@ const (
 		"is not."
 )
 
+// outsideCRM returns the name of the CRM outside of the store, or "" where the store is the CRM.
+func (c *call) outsideCRM() string {
+	if c.crm == salesforceName {
+		return salesforceName
+	}
+	return ""
+}
+
 // salesforce returns the CRM as the flags and variables say it is reached, or nil where it is the embedded one. Its error
-// names everything that is missing or wrong.
-func (c *call) salesforce() (*salesforce.CRM, error) {
+// names everything that is missing or wrong. retried is called with every call that is made again; it may be nil.
+func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, error) {
 	if c.crm != salesforceName {
 		return nil, nil
 	}
-	o := salesforce.Options{Environment: c.environment, URL: c.salesforceURL, User: c.salesforceUser, Mapping: c.salesforceMapping}
+	o := salesforce.Options{Environment: c.environment, URL: c.salesforceURL, User: c.salesforceUser, Mapping: c.salesforceMapping,
+		Retried: retried}
 	var reasons []error
 	wrong := func(err error) {
 		if err != nil {
@@ -111,7 +123,7 @@ const crmTimeout = 2 * time.Minute
 
 // organisation returns the CRM for a command that is about it.
 func (c *call) organisation() (*salesforce.CRM, error) {
-	crm, err := c.salesforce()
+	crm, err := c.salesforce(nil)
 	if crm == nil && err == nil {
 		return nil, cli.UsageError("the embedded CRM is the store: this needs --crm salesforce")
 	}
@@ -157,4 +169,57 @@ func pullProviders(ctx context.Context, c *call) error {
 		return errors.New("the user sees no provider in the organisation: nothing is removed")
 	}
 	return c.configure(ctx, providers.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
+}
+
+// maxPending is how many checkouts that wait are listed.
+const maxPending = 10_000
+
+// pendingSteps prints a line for each checkout that waits for the CRM.
+func pendingSteps(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ids, err := db.DueSteps(ctx, time.Now().AddDate(100, 0, 0), maxPending)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CHECKOUT\tSTEP\tSINCE\tATTEMPTS\tDUE\tLATEST FAILURE")
+	for _, id := range ids {
+		waiting, err := db.Checkout(ctx, id)
+		switch s := waiting.Step; {
+		case errors.Is(err, ports.ErrNotFound): // released meanwhile
+		case err != nil:
+			return err
+		case s.Kind != checkout.StepNone:
+			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", id, s.Kind, formatTime(s.Since), s.Epoch, formatTime(s.Until),
+				cmp.Or(cli.OneLine(s.Failure), "-"))
+		}
+	}
+	return table.Flush()
+}
+
+// retryStep makes the step of a checkout due now.
+func retryStep(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	id := c.Args[0]
+	err = db.UpdateCheckout(ctx, id, ports.Enqueue{}, func(waiting checkout.Checkout) (checkout.Change, error) {
+		return waiting.Hasten(time.Now().UTC().Truncate(time.Millisecond))
+	})
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return fmt.Errorf("there is no checkout %q", id)
+	case errors.Is(err, checkout.ErrNotDue):
+		return fmt.Errorf("checkout %s does not wait for the CRM", id)
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintln(c.Stdout, "due now:", id)
+	return err
 }

@@ -30,7 +30,9 @@ const opsHelp = "--ops-addr answers the operator, apart from the public: /health
 // serve runs the service until ctx ends.
 func serve(ctx context.Context, c *call) error {
 	c.baseURL = strings.TrimRight(c.baseURL, "/")
-	outside, err := c.mayServe()
+	registry := ops.NewRegistry()
+	metrics := ops.NewMetrics(registry)
+	outside, err := c.mayServe(metrics)
 	if err != nil {
 		return err
 	}
@@ -47,8 +49,6 @@ func serve(ctx context.Context, c *call) error {
 		defer private.Close()
 	}
 	log := httpserver.NewLog(c.Stderr)
-	registry := ops.NewRegistry()
-	metrics := ops.NewMetrics(registry)
 	db, err := c.openStore(ctx, c.environment, observer{commit: metrics.ObserveCommit, checked: logCheck(log)})
 	if err != nil {
 		return err
@@ -58,6 +58,10 @@ func serve(ctx context.Context, c *call) error {
 	cfg := c.site(base)
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
 	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
+	if outside.crm != nil {
+		cfg.CRM = outside.crm
+		metrics.ObserveCRMLimit(outside.crm.Limit)
+	}
 	s, err := site.New(cfg)
 	if err != nil {
 		return err
@@ -68,9 +72,6 @@ func serve(ctx context.Context, c *call) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	if outside.crm != nil {
-		log.Warn("enrolments are kept in the store alone: Salesforce configures providers, and no more")
-	}
 	if c.pullEvery == 0 {
 		return s.Serve(ctx, ln, private)
 	}
@@ -132,9 +133,9 @@ type outside struct {
 
 // mayServe checks that the flags fit together, and returns what they name outside of the store. Its error names every reason
 // to refuse them.
-func (c *call) mayServe() (outside, error) {
+func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 	processor, wrong := c.gocardless()
-	crm, wrongCRM := c.salesforce()
+	crm, wrongCRM := c.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
 	wrong = errors.Join(wrong, wrongCRM)
 	if c.pullEvery > 0 && c.crm != salesforceName {
 		wrong = errors.Join(wrong, cli.UsageError("--pull-providers needs --crm salesforce"))

@@ -68,9 +68,9 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, 
 		return nil, err
 	}
 	if inPostgres { // its server batches commits and checks its files itself
-		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, MustExist: mustExist, Rand: rand.Reader})
+		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), MustExist: mustExist, Rand: rand.Reader})
 	}
-	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, Rand: rand.Reader,
+	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), Rand: rand.Reader,
 		OnCommit: o.commit, OnChecked: o.checked})
 }
 

@@ -45,6 +45,7 @@ type Config struct {
 	Environment    catalogue.Environment
 	BaseURL        string
 	GoCardless     *GoCardless // the processor; the fake one if nil
+	CRM            ports.CRM   // outside of the store; nil where the store is the CRM
 	SetupLifetime  time.Duration
 	Terms          agreement.Terms
 	AllowPrivate   bool // sends events to loopback and private addresses too
@@ -97,6 +98,7 @@ func New(c Config) (*Site, error) {
 		Terms:         c.Terms,
 		Store:         c.Store,
 		Processor:     processor,
+		CRM:           c.CRM,
 		Printer:       printer,
 		Sender:        webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate}),
 		Now:           time.Now,
