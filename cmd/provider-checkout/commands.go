@@ -68,7 +68,7 @@ func commands() []cli.Command {
 			About: "Serve a simulator of a Salesforce organisation",
 			More: "Everything is in memory. Prints how to sign in to it. Its objects, and the paths that move its clock,\n" +
 				"arm faults and show what was written, are in the documentation of the package\n" +
-				"adapters/salesforce/salesforcetest. The service itself keeps its CRM records in its store."},
+				"adapters/salesforce/salesforcetest."},
 		{Name: "version", Setup: command(nil, version),
 			About: "Print the version, the commit and the version of Go"},
 	}

@@ -30,12 +30,13 @@ func demonstrate(ctx context.Context, c *call) error {
 	}
 	defer ln.Close()
 	return demo.Run(ctx, demo.Config{
-		Listener:  ln,
-		Site:      c.site(c.base(ln)),
-		Providers: demoProviders,
-		Terms:     demoTerms,
-		Walk:      c.walk,
-		Simulate:  c.processor == gocardlessName,
+		Listener:   ln,
+		Site:       c.site(c.base(ln)),
+		Providers:  demoProviders,
+		Terms:      demoTerms,
+		Walk:       c.walk,
+		GoCardless: c.processor == gocardlessName,
+		Salesforce: c.crm == salesforceName,
 		IssueKey: func(ctx context.Context, store ports.Admin, provider string) (string, error) {
 			return newKey(ctx, store, provider, "")
 		},

@@ -122,6 +122,8 @@ func demoFlags(fs *cli.Flags, s *settings) {
 	addrFlag(fs, s)
 	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor,
 		"direct debit processor, `fake|gocardless`; gocardless is simulated, on a port of its own")
+	cli.Var(fs, &s.crm, "crm", embeddedName, parseCRM,
+		"CRM, `embedded|salesforce`; salesforce is simulated, on a port of its own")
 	fs.BoolVar(&s.walk, "walk", false, "walk the whole flow on a free port, and end")
 }
 

@@ -53,9 +53,14 @@ func simulateSalesforce(ctx context.Context, c *call) error {
 	}
 	defer ln.Close()
 	url := "http://" + ln.Addr().String()
-	fmt.Fprintf(c.Stdout, "A Salesforce organisation is simulated at %s. Sign in to it by client credentials:\n\n"+
-		"curl -d grant_type=client_credentials -d client_id=%s -d client_secret=%s \\\n  %[1]s/services/oauth2/token\n\n"+
-		"POST %[1]s/simulator/… moves its clock and arms faults; GET %[1]s/simulator/journal shows what was written.\n",
-		url, simulator.ClientID, simulator.ClientSecret)
+	fmt.Fprintf(c.Stdout, "A Salesforce organisation is simulated at %s. Serve with it, over a store that was not served without:\n\n"+
+		"export %s=%s %s=%s PROVIDER_CHECKOUT_SALESFORCE_URL=%[1]s\n"+
+		"./%[6]s crm check\n"+
+		"./%[6]s serve --crm salesforce --allow-private-destinations\n\n"+
+		"Sign in to it by client credentials:\n\n"+
+		"curl -d grant_type=client_credentials -d client_id=%[3]s -d client_secret=%[5]s \\\n  %[1]s/services/oauth2/token\n\n"+
+		"POST %[1]s/simulator/… moves its clock and arms faults; GET %[1]s/simulator/journal shows what was written.\n"+
+		"go doc ./adapters/salesforce/salesforcetest lists them.\n",
+		url, clientIDVariable, simulator.ClientID, clientSecretVariable, simulator.ClientSecret, program)
 	return simulator.Salesforce(ctx, ln, httpserver.NewLog(c.Stderr))
 }

@@ -18,12 +18,10 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/simulator"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -37,8 +35,9 @@ type Config struct {
 	Site      site.Config  // except Store, Secrets and Terms, which the demonstration sets
 	Providers []byte       // a provider file
 	Terms     []byte       // a file with the lender's terms
-	Simulate  bool         // GoCardless, and use it instead of the fake processor
-	Walk      bool         // run the scenario and end, rather than print the guide and serve
+	// GoCardless and Salesforce say that these are simulated, and used instead of the fake processor and the embedded CRM.
+	GoCardless, Salesforce bool
+	Walk                   bool // run the scenario and end, rather than print the guide and serve
 
 	// IssueKey stores a new key of a provider and returns its text.
 	IssueKey func(ctx context.Context, store ports.Admin, provider string) (string, error)
@@ -73,7 +72,11 @@ type demonstration struct {
 // run runs a demonstration on a new store at path.
 func run(ctx context.Context, cfg Config, path string) error {
 	log := slog.New(slog.NewJSONHandler(cfg.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	db, err := sqlite.Open(ctx, path, sqlite.Options{Environment: cfg.Site.Environment, Rand: rand.Reader})
+	options := sqlite.Options{Environment: cfg.Site.Environment, Rand: rand.Reader}
+	if cfg.Salesforce {
+		options.CRM = "salesforce"
+	}
+	db, err := sqlite.Open(ctx, path, options)
 	if err != nil {
 		return err
 	}
@@ -99,25 +102,12 @@ func run(ctx context.Context, cfg Config, path string) error {
 	}
 	cfg.Site.Registry, cfg.Site.Log = ops.NewRegistry(), log
 	cfg.Site.Metrics = ops.NewMetrics(cfg.Site.Registry)
-	if !cfg.Simulate {
-		return d.serveSite(ctx, cfg.Site, r, hooks, log)
-	}
-	gc, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	stop, err := cfg.simulate(ctx, log)
 	if err != nil {
 		return err
 	}
-	sim := simulator.GoCardless{Listener: gc, BaseURL: cfg.Site.BaseURL, Log: log}
-	processor, err := gocardless.New(gocardless.Options{Environment: cfg.Site.Environment, Token: simulator.Token, URL: sim.URL()})
-	if err != nil {
-		return errors.Join(err, gc.Close())
-	}
-	cfg.Site.GoCardless = &site.GoCardless{Processor: processor, WebhookSecrets: [][]byte{[]byte(simulator.WebhookSecret)}}
-	simulating, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan error, 1)
-	go func() { ended <- sim.Serve(simulating) }()
 	err = d.serveSite(ctx, cfg.Site, r, hooks, log)
-	stop()
-	return errors.Join(err, <-ended)
+	return errors.Join(err, stop())
 }
 
 // serveSite puts the site together and serves it.
