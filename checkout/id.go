@@ -39,6 +39,13 @@ func NaturalKey(env catalogue.Environment, provider, order, kind string) string 
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
+// KeptInStore reports whether the records of the checkout are in its store, which is the CRM then. A CRM outside of it gives
+// them other ids.
+func (c Checkout) KeptInStore() bool {
+	return c.Records == recordIDs(catalogue.Sandbox, c.ProviderCode, c.OrderID) ||
+		c.Records == recordIDs(catalogue.Production, c.ProviderCode, c.OrderID)
+}
+
 // recordIDs returns the ids of the CRM records that a checkout opens with.
 func recordIDs(env catalogue.Environment, provider, order string) Records {
 	return Records{

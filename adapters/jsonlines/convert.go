@@ -177,7 +177,7 @@ func toWireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 	}
 	return agreementWire{
 		Kind:          "agreement",
-		AgreementID:   a.ID,
+		AgreementID:   c.Confirmation.AgreementID,
 		Number:        a.Number,
 		Version:       a.Version,
 		CheckoutID:    c.ID,
@@ -206,7 +206,7 @@ func toWireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 }
 
 func toWireDocument(c checkout.Checkout, d ports.DocumentInfo) documentWire {
-	return documentWire{"document", d.ID, c.ID, c.Confirmation.AgreementNumber, hex.EncodeToString(d.SHA256[:]), d.Size}
+	return documentWire{"document", c.Confirmation.DocumentID, c.ID, c.Confirmation.AgreementNumber, hex.EncodeToString(d.SHA256[:]), d.Size}
 }
 
 // toWireCharge writes a charge, and the day before which it may not be collected where it is due sooner.

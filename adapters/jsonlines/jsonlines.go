@@ -43,10 +43,14 @@ func configurationLines(c catalogue.Configuration) []any {
 	return lines
 }
 
-// checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, and the events.
+// checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, and the events. A checkout
+// that is only reserved has no records yet. The ids of what was agreed are empty until the CRM has completed the enrolment.
 func checkoutLines(r ports.CheckoutRecord) []any {
 	c := r.Checkout
-	lines := []any{toWireCheckout(c), toWireContact(c), toWireOpportunity(c), toWireDDA(c)}
+	lines := []any{toWireCheckout(c)}
+	if c.Status != checkout.Reserved {
+		lines = append(lines, toWireContact(c), toWireOpportunity(c), toWireDDA(c))
+	}
 	if r.Agreement != nil {
 		lines = append(lines, toWireAgreement(c, *r.Agreement))
 	}

@@ -10,13 +10,21 @@ import (
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const salesforceSecret = "hunter2_client_secret"
@@ -304,4 +312,97 @@ func TestServePullsProviders(t *testing.T) {
 	if code != cli.ExitDone || !strings.Contains(logged, `"msg":"providers changed","changes":["+ provider KOWHAI`) || strings.Contains(logged, "hunter2") {
 		t.Errorf("status %d:\n%s", code, logged)
 	}
+}
+
+// reserved stores a checkout that waits for the CRM, and returns its id.
+func (o operator) reserved(t *testing.T, due time.Time) string {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	c := checkout.Checkout{ID: "KOWHAI-1-abcdefghij234567", ProviderCode: "KOWHAI", OrderID: "ORDER-1", IdempotencyKey: "k",
+		Status: checkout.Reserved, Step: checkout.Step{Kind: checkout.StepOpen, Epoch: 3, Until: due,
+			Since: time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC), Failure: "Salesforce answered 503\nand no more"}}
+	if err := db.InsertCheckout(t.Context(), checkout.Change{Next: c}, ports.Enqueue{}); err != nil {
+		t.Fatal(err)
+	}
+	return c.ID
+}
+
+func TestWhatWaitsForTheCRMIsListedAndHastened(t *testing.T) {
+	o := newOperator(t)
+	due := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
+	id := o.reserved(t, due)
+	const header = "CHECKOUT                   STEP  SINCE                     ATTEMPTS  DUE                       LATEST FAILURE\n"
+	out, _ := o.does(t, "crm", "pending")
+	if want := header + id + "  open  2026-11-20T04:05:06.000Z  3         2099-01-01T00:00:00.000Z  Salesforce answered 503; and no more\n"; out != want {
+		t.Errorf("crm pending prints\n%swant\n%s", out, want)
+	}
+	if out, _ := o.does(t, "crm", "retry", id); out != "due now: "+id+"\n" {
+		t.Errorf("crm retry prints %q", out)
+	}
+	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if ids, err := db.DueSteps(t.Context(), time.Now(), 10); err != nil || len(ids) != 1 || ids[0] != id {
+		t.Errorf("due now are %q, %v", ids, err)
+	}
+	o.fails(t, `there is no checkout "KOWHAI-2-x"`, "crm", "retry", "KOWHAI-2-x")
+}
+
+func TestACheckoutThatDoesNotWaitIsNotHastened(t *testing.T) {
+	o := newOperator(t)
+	o.confirmedOver(t)
+	exported, _ := o.does(t, "export")
+	id := regexp.MustCompile(`"checkout_id":"([^"]+)"`).FindStringSubmatch(exported)[1]
+	o.fails(t, "does not wait for the CRM", "crm", "retry", id)
+	if out, _ := o.does(t, "crm", "pending"); strings.Count(out, "\n") != 1 {
+		t.Errorf("crm pending prints\n%s", out)
+	}
+}
+
+// What the CRM has named is named so in the export, and the record is verified all the same.
+func TestAnAgreementInACRMIsExportedUnderItsIDsAndVerified(t *testing.T) {
+	o, crm := newOperator(t), memory.NewCRM(catalogue.Sandbox)
+	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm })
+	if out, _ := o.does(t, "agreements", "verify", number); strings.Contains(out, "FAIL") {
+		t.Errorf("agreements verify prints\n%s", out)
+	}
+	exported, _ := o.does(t, "export")
+	made := crm.Enrolments()[0]
+	for _, want := range []string{`"contact_id":"` + made.Records.ContactID, `"agreement_id":"` + made.Completed.AgreementID,
+		`"document_id":"` + made.Completed.DocumentID} {
+		if !strings.Contains(exported, want) {
+			t.Errorf("the export lacks %s", want)
+		}
+	}
+}
+
+func TestAReservedCheckoutIsExportedWithoutRecords(t *testing.T) {
+	o := newOperator(t)
+	o.reserved(t, time.Now())
+	exported, _ := o.does(t, "export")
+	if !strings.Contains(exported, `"status":"reserved"`) || strings.Contains(exported, `"kind":"contact"`) || strings.Contains(exported, `"kind":"dda"`) {
+		t.Errorf("exported is\n%s", exported)
+	}
+}
+
+// A store's records are in one CRM, and a server with another one would make a second set.
+func TestAStoreIsServedWithItsCRMAlone(t *testing.T) {
+	o, org := newOperator(t), newOrganisation(t)
+	env := map[string]string{"PROVIDER_CHECKOUT_CRM": "salesforce"}
+	for _, pair := range org.env {
+		name, value, _ := strings.Cut(pair, "=")
+		env[name] = value
+	}
+	s := startedWith(t, env, "--store", "sqlite:"+o.path)
+	if code, _, logged := s.stop(); code != cli.ExitDone {
+		t.Fatalf("status %d:\n%s", code, logged)
+	}
+	o.fails(t, "its records are in the salesforce CRM", "serve", "--addr", "127.0.0.1:0")
+	o.does(t, "crm", "pending") // a command may open it
 }

@@ -32,14 +32,14 @@ func inEmptyTemp(t *testing.T) (left func() []string) {
 }
 
 func TestDemoWalkHoldsAndLeavesOnlyThePDF(t *testing.T) {
-	for _, processor := range []string{"fake", "gocardless"} {
-		t.Run(processor, func(t *testing.T) { demoWalkHolds(t, processor) })
+	for _, outside := range [][2]string{{"fake", "embedded"}, {"gocardless", "embedded"}, {"gocardless", "salesforce"}} {
+		t.Run(strings.Join(outside[:], " and "), func(t *testing.T) { demoWalkHolds(t, outside[0], outside[1]) })
 	}
 }
 
-func demoWalkHolds(t *testing.T, processor string) {
+func demoWalkHolds(t *testing.T, processor, crm string) {
 	left := inEmptyTemp(t)
-	got := try(t, nil, "", "demo", "--walk", "--processor", processor)
+	got := try(t, nil, "", "demo", "--walk", "--processor", processor, "--crm", crm)
 	if got.code != cli.ExitDone || got.stderr != "" {
 		t.Fatalf("status %d, stderr %s\n%s", got.code, got.stderr, got.stdout)
 	}
