@@ -26,7 +26,7 @@ func commands() []cli.Command {
 				"does not have stays, unless --prune is given. A provider's destination of events, with its signing secret, never\n" +
 				"comes from the CRM: it stays as it is on record, and a new provider has none. A running server can do this itself:\n" +
 				"serve --pull-providers, which never removes a provider.\n\n" + crmHelp},
-		{Name: "crm check", Setup: command(organisationFlags, checkCRM),
+		{Name: "crm check", Setup: command(checkFlags, checkCRM),
 			About: "Check that the CRM has every object and field that is needed",
 			More: "Signs in, and prints a line for everything that is missing. Exits 0 if nothing is, and 1 if anything is.\n\n" +
 				administratorHelp + "\n\n" + crmHelp},
@@ -59,7 +59,7 @@ func commands() []cli.Command {
 			About: "Serve a simulator of a Salesforce organisation",
 			More: "Everything is in memory. Prints how to sign in to it. Its objects, and the paths that move its clock,\n" +
 				"arm faults and show what was written, are in the documentation of the package\n" +
-				"adapters/salesforce/salesforcetest. The service itself keeps its CRM records in its store."},
+				"adapters/salesforce/salesforcetest. The service itself keeps enrolments in its store alone as yet."},
 		{Name: "version", Setup: command(nil, version),
 			About: "Print the version, the commit and the version of Go"},
 	}

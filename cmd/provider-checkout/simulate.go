@@ -55,7 +55,9 @@ func simulateSalesforce(ctx context.Context, c *call) error {
 	url := "http://" + ln.Addr().String()
 	fmt.Fprintf(c.Stdout, "A Salesforce organisation is simulated at %s. Sign in to it by client credentials:\n\n"+
 		"curl -d grant_type=client_credentials -d client_id=%s -d client_secret=%s \\\n  %[1]s/services/oauth2/token\n\n"+
+		"Check it, and pull providers from it:\n\n"+
+		"export PROVIDER_CHECKOUT_SALESFORCE_URL=%[1]s %[4]s=%[2]s %[5]s=%[3]s\n./%[6]s crm check\n./%[6]s providers pull\n\n"+
 		"POST %[1]s/simulator/… moves its clock and arms faults; GET %[1]s/simulator/journal shows what was written.\n",
-		url, simulator.ClientID, simulator.ClientSecret)
+		url, simulator.ClientID, simulator.ClientSecret, clientIDVariable, clientSecretVariable, program)
 	return simulator.Salesforce(ctx, ln, httpserver.NewLog(c.Stderr))
 }
