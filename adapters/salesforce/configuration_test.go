@@ -218,10 +218,26 @@ func TestConfigurationsSurviveLostAnswers(t *testing.T) {
 	}
 }
 
+// isSandbox is what a sandbox says of itself.
+const isSandbox = `{"done":true,"records":[{"IsSandbox":true,"OrganizationType":"Enterprise Edition"}]}`
+
+// A sandbox that was copied from production has its providers, with the prices of then.
+func TestAnOrganisationOfTheOtherEnvironmentConfiguresNothing(t *testing.T) {
+	b := newBench(t, func(sim *salesforcetest.Options, o *salesforce.Options) { sim.Sandbox = false })
+	b.configure(t)
+	all, err := b.Configurations(t.Context())
+	if want := "the organisation is neither a sandbox nor a Developer Edition, and the environment is sandbox"; err == nil || err.Error() != want {
+		t.Errorf("Configurations = %v, %v; want %q", all, err, want)
+	}
+}
+
 // answeredBy returns a CRM whose queries are answered by what they ask of.
 func answeredBy(t *testing.T, answers map[string]string) *salesforce.CRM {
 	t.Helper()
 	return newTransported(t, func(r *http.Request) (int, string) {
+		if strings.Contains(r.URL.RawQuery, "FROM+Organization") {
+			return http.StatusOK, isSandbox
+		}
 		for object, answer := range answers {
 			if strings.Contains(r.URL.Query().Get("q"), " FROM "+object+" ") {
 				return http.StatusOK, answer
@@ -259,6 +275,9 @@ func TestHowMuchConfigurationThereIsHasABound(t *testing.T) {
 	page := `{"done":false,"records":[` + strings.Repeat(course+",", 499) + course + `],"nextRecordsUrl":"/services/data/v61.0/query/01g-1"}`
 	pages := 0
 	c := newTransported(t, func(r *http.Request) (int, string) {
+		if strings.Contains(r.URL.RawQuery, "FROM+Organization") {
+			return http.StatusOK, isSandbox
+		}
 		if pages++; strings.Contains(r.URL.Query().Get("q"), " FROM Provider_Integration__c ") || pages > 100 {
 			return http.StatusOK, `{"done":true,"records":[]}`
 		}
