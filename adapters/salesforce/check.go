@@ -77,8 +77,12 @@ func (c *CRM) Check(ctx context.Context) (lacks []string, err error) {
 
 // checkOrganisation looks whether the organisation is for the environment.
 func (c *CRM) checkOrganisation(ctx context.Context) (lacks []string, err error) {
-	answer, err := send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
-		query: url.Values{"q": {"SELECT IsSandbox, OrganizationType FROM Organization LIMIT 1"}}})
+	var answer queryAnswerWire
+	err = c.client.repeatedly(ctx, func() (err error) {
+		answer, err = send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
+			query: url.Values{"q": {"SELECT IsSandbox, OrganizationType FROM Organization LIMIT 1"}}})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -128,6 +128,21 @@ func TestCheckWantsALookupForTheOpportunityOfAnAgreement(t *testing.T) {
 	}
 }
 
+func TestCheckDoesNotAskToWriteWhatIsOnlyRead(t *testing.T) {
+	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
+		sim.Schema = salesforcetest.DefaultSchema()
+		for i := range sim.Schema.Objects {
+			o := &sim.Schema.Objects[i]
+			o.ReadOnly = o.ReadOnly || slices.Contains([]string{"Provider_Integration__c", "Course__c", "Course_Plan__c"}, o.Name)
+		}
+		sim.Schema.Field("Course__c.Price__c").ReadOnly = true
+		sim.Schema.Field("Provider_Integration__c.Pricing_Mode__c").Values = []string{"catalogue"}
+	})
+	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {
+		t.Errorf("Check = %q, %v; want nothing", lacks, err)
+	}
+}
+
 func TestCheckFindsNothingInAnOrganisationWithTheMetadata(t *testing.T) {
 	b := newBench(t)
 	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {

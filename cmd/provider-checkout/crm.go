@@ -81,7 +81,7 @@ func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, erro
 			wrong(errors.New("the user as whom the JWT key signs in is missing (--salesforce-user)"))
 		}
 	case o.ClientSecret == "" && noSecret == nil && noKey == nil:
-		wrong(fmt.Errorf("Salesforce's client secret is missing (%s or %[1]s_FILE), and so is a JWT key (%s or %[2]s_FILE)",
+		wrong(fmt.Errorf("the client secret of Salesforce's connected app is missing (%s or %[1]s_FILE), and so is a JWT key (%s or %[2]s_FILE)",
 			clientSecretVariable, jwtKeyVariable))
 	}
 	crm, err := salesforce.New(withoutGaps(o))

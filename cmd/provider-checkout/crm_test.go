@@ -89,6 +89,7 @@ func (o organisation) pull(t *testing.T, on operator, args ...string) result {
 func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 	const id, secret = clientIDVariable + "=client", clientSecretVariable + "=hunter2"
 	small := keyPEM(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(newRSA(t, 1024)))
+	large := keyPEM(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(newRSA(t, 2048)))
 	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -106,13 +107,15 @@ func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 		saysNot []string
 	}{
 		{"nothing is given", cli.ExitFailed, nil, []string{"--processor", "gocardless"}, []string{"--salesforce-url", clientIDVariable, clientIDVariable + "_FILE",
-			clientSecretVariable + "_FILE", jwtKeyVariable + "_FILE", tokenVariable, webhookVariable}, []string{"https://missing"}},
+			clientSecretVariable + "_FILE", jwtKeyVariable + "_FILE", tokenVariable, webhookVariable}, []string{"https://missing", "salesforce: "}}, // what the adapter says of the same
 		{"production too", cli.ExitFailed, nil, []string{"--environment", "production"}, []string{"production is refused", "fake processor",
 			"operator's secret", "--salesforce-url", clientIDVariable, clientSecretVariable}, nil},
 		{"the organisation over http", cli.ExitFailed, []string{secret}, []string{"--salesforce-url", "http://kowhai.example"},
 			[]string{"the URL of the organisation must be https", clientIDVariable}, []string{clientSecretVariable}},
 		{"a secret and a key", cli.ExitFailed, []string{id, secret, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example"},
 			[]string{"give one of them", "--salesforce-user"}, nil},
+		{"a key without a user", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + large}, []string{"--salesforce-url", "https://kowhai.example"},
+			[]string{"the user as whom the JWT key signs in is missing (--salesforce-user)"}, []string{"salesforce: "}},
 		{"a small key", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example", "--salesforce-user", "u"},
 			[]string{"1024 bits"}, []string{"missing"}},
 		{"a key that is none", cli.ExitFailed, []string{id, jwtKeyVariable + "=hunter2"}, []string{"--salesforce-url", "https://kowhai.example"},
