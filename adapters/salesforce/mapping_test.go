@@ -57,6 +57,25 @@ func TestAnOrganisationWithOtherNamesIsMapped(t *testing.T) {
 	}
 }
 
+// Salesforce takes names in any letter case, and answers with its own.
+func TestTheLetterCaseOfAMappingDoesNotMatter(t *testing.T) {
+	m, err := salesforce.ParseMapping([]byte(`{"agreement": {"fields": {"number": "agreement_NUMBER__c", "opportunity": "OPPORTUNITY__c",
+		"pdf_document_id": "pdf_content_document_id__c"}}, "opportunity": {"fields": {"stage": "stagename"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) { o.Mapping = m })
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := b.Complete(t.Context(), completion(records)); err != nil {
+			t.Errorf("Complete: %v", err)
+		}
+	}
+}
+
 func TestAMappingIsStrict(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                          "the document",
