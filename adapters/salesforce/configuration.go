@@ -39,10 +39,8 @@ func (f ConfigurationFaults) Error() string {
 // organisation could not be asked, or that it is for another environment: a sandbox is often a copy of production, prices and
 // all, and old.
 func (c *CRM) Configurations(ctx context.Context) ([]catalogue.Configuration, error) {
-	if lacks, err := c.checkOrganisation(ctx); err != nil {
+	if err := c.CheckEnvironment(ctx); err != nil {
 		return nil, err
-	} else if len(lacks) > 0 {
-		return nil, errors.New(strings.Join(lacks, "; "))
 	}
 	r := configurationReader{mapping: c.mapping, fields: map[string][]field{}, records: map[string][]configured{}}
 	for _, o := range configurationObjects() {

@@ -226,7 +226,8 @@ func TestAnOrganisationOfTheOtherEnvironmentConfiguresNothing(t *testing.T) {
 	b := newBench(t, func(sim *salesforcetest.Options, o *salesforce.Options) { sim.Sandbox = false })
 	b.configure(t)
 	all, err := b.Configurations(t.Context())
-	if want := "the organisation is neither a sandbox nor a Developer Edition, and the environment is sandbox"; err == nil || err.Error() != want {
+	const want = "the organisation is neither a sandbox nor a Developer Edition, and the environment is sandbox"
+	if !errors.Is(err, salesforce.ErrOtherEnvironment) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Configurations = %v, %v; want %q", all, err, want)
 	}
 }

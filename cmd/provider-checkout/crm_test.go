@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -408,4 +410,25 @@ func TestAStoreIsServedWithItsCRMAlone(t *testing.T) {
 	}
 	o.fails(t, "its records are in the salesforce CRM", "serve", "--addr", "127.0.0.1:0")
 	o.does(t, "crm", "pending") // a command may open it
+}
+
+func TestServeRefusesAnOrganisationOfAnotherEnvironment(t *testing.T) {
+	o, org := newOperator(t), newOrganisation(t, func(o *salesforcetest.Options) { o.Sandbox = false })
+	got := try(t, append(org.env, "PROVIDER_CHECKOUT_CRM=salesforce"), "", "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+o.path)
+	if got.code != cli.ExitFailed || !isLine(got.stderr) || !strings.Contains(got.stderr, "neither a sandbox nor a Developer Edition") {
+		t.Errorf("serve = %+v", got)
+	}
+}
+
+func TestAnOrganisationThatDoesNotAnswerIsNoReasonNotToServe(t *testing.T) {
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "http://127.0.0.1:1", ClientID: "client",
+		ClientSecret: salesforceSecret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	err = checkOrganisation(t.Context(), crm, httpserver.NewLog(&log))
+	if err != nil || !strings.Contains(log.String(), "the CRM does not say for which environment it is") || strings.Contains(log.String(), "hunter2") {
+		t.Errorf("checkOrganisation = %v; logged %s", err, &log)
+	}
 }
