@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
@@ -48,17 +50,21 @@ func (s *saga) chance(what string) *rand.Rand {
 	n := s.draws[what]
 	s.draws[what]++
 	s.mu.Unlock()
+	return rand.New(rand.NewPCG(s.seed*0x9e3779b97f4a7c15, hashOf(what, strconv.Itoa(n))))
+}
+
+func hashOf(texts ...string) uint64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, what, n)
-	return rand.New(rand.NewPCG(s.seed*0x9e3779b97f4a7c15, h.Sum64()))
+	for _, text := range texts {
+		_, _ = io.WriteString(h, text)
+		_, _ = h.Write([]byte{0})
+	}
+	return h.Sum64()
 }
 
 // fault draws what becomes of a call: "" if it is as it should be.
 func (s *saga) fault(r *rand.Rand, of kinds) string {
 	n := r.IntN(100)
-	if s.isCalm() {
-		return ""
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen["calls"]++
@@ -114,8 +120,11 @@ type call[T any] struct {
 
 // do makes a call of a process, with whatever becomes of it.
 func do[T any](ctx context.Context, p *process, c call[T]) (v T, err error) {
-	if p.killed() {
+	switch {
+	case p.killed():
 		return v, errKilled
+	case p.saga.isCalm():
+		return c.effect(ctx)
 	}
 	s, r := p.saga, p.saga.chance(p.name+" "+c.name)
 	fault := s.fault(r, c.kinds)
@@ -124,7 +133,7 @@ func do[T any](ctx context.Context, p *process, c call[T]) (v T, err error) {
 			err = killed
 			return
 		}
-		s.trace(p.name, c.name, fault, err)
+		s.trace(p.name, c.name, fault, fmt.Sprint(err == nil))
 	}()
 	time.Sleep(between(r, time.Microsecond, c.takes))
 	unknown := [2]error{fmt.Errorf("%s: %w", c.name, errBroken), fmt.Errorf("%s: %w", c.name, context.DeadlineExceeded)}[r.IntN(2)]

@@ -31,7 +31,7 @@ func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trac
 		s.model.settled()
 		clients.Wait()
 		s.model.finish()
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Second)
 		s.model.settled()
 		for slot := range s.slots {
 			s.process(slot).end()

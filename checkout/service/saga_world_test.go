@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -72,12 +72,11 @@ func (s *saga) saw(what string) {
 }
 
 // trace notes what happened, so that two runs of a seed can be compared.
-func (s *saga) trace(what ...any) {
-	h := fnv.New64a()
-	fmt.Fprintln(h, time.Now().UnixNano(), what)
+func (s *saga) trace(what ...string) {
+	h := hashOf(append(what, strconv.FormatInt(time.Now().UnixNano(), 10))...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.traced += h.Sum64()
+	s.traced += h
 }
 
 // process is a service with its background work. A process that was killed makes no call any more, and nobody gets its
