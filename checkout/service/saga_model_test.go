@@ -30,26 +30,27 @@ type model struct {
 	orders map[string]*modelOrder
 	bodies map[string][]byte // of the events that were sent, by id
 	faults []string          // what may not be
+	known  map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
 }
 
 // modelOrder is what clients know of an order.
 type modelOrder struct {
 	opened      *service.Opened // the first answer
 	openedAt    time.Time
-	news        int // answers that it is new
 	confirmed   *checkout.Confirmation
 	confirmedAt time.Time
-	newConfirms int
 	setUp       time.Time                // since when the direct debit is; zero before
 	refused     map[checkout.Intent]bool // by a 409 because of another intent
 }
 
-// sagaOrders are the orders of a saga.
-var sagaOrders = []string{"ORDER-1", "ORDER-2"}
+var (
+	sagaOrders = []string{"ORDER-1", "ORDER-2"} // of the clients
+	lateOrders = []string{"ORDER-3", "ORDER-4"} // that nobody opens before calm
+)
 
 func newModel(s *saga) *model {
-	m := &model{saga: s, orders: map[string]*modelOrder{}, bodies: map[string][]byte{}}
-	for _, order := range sagaOrders {
+	m := &model{saga: s, orders: map[string]*modelOrder{}, bodies: map[string][]byte{}, known: map[string]bool{}}
+	for _, order := range slices.Concat(sagaOrders, lateOrders) {
 		m.orders[order] = &modelOrder{refused: map[checkout.Intent]bool{}}
 	}
 	return m
@@ -78,7 +79,7 @@ func (m *model) answered(order string) *service.Opened {
 // create draws a create of an order: with one of two intents, of students whom the CRM takes or not, under one of two keys.
 func (m *model) create(order string, r *rand.Rand) checkout.Create {
 	cmd := create(order)
-	cmd.RequestID = fmt.Sprint("req_", r.Uint32())
+	cmd.RequestID = fmt.Sprint("req_", r.Uint64())
 	if r.IntN(4) == 0 {
 		cmd.Frequency = checkout.Some("Monthly")
 	}
@@ -150,11 +151,8 @@ func (m *model) createAt(ctx context.Context, p *process, cmd checkout.Create) {
 			m.fault("create of %s with %+v answers %+v of %+v", c.OrderID, want, c.Intent, c.Student)
 		case !got.Replay && began.After(o.openedAt):
 			m.fault("create of %s answers that it is new, after an answer at %s", c.OrderID, o.openedAt)
-		}
-		if !got.Replay {
-			if o.news++; o.news > 1 {
-				m.fault("%d creates of %s answer that it is new", o.news, c.OrderID)
-			}
+		case got.Replay == (c.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
+			m.fault("create %s of %s, which %s reserved, answers that it is a replay: %v", cmd.RequestID, c.OrderID, c.RequestID, got.Replay)
 		}
 	case code == checkout.CodeIntentConflict:
 		m.sawAnswer("create", m.conflict(cmd, want, o))
@@ -239,11 +237,8 @@ func (m *model) confirmAt(ctx context.Context, p *process, cmd checkout.Confirm)
 			m.fault("confirm of %s answers that it is new, after an answer at %s", order, o.confirmedAt)
 		case !m.complete(order):
 			m.fault("confirm of %s answers before the CRM has it", order)
-		}
-		if !got.Already {
-			if o.newConfirms++; o.newConfirms > 1 {
-				m.fault("%d confirms of %s answer that they are new", o.newConfirms, order)
-			}
+		case got.Already == (c.Confirmation.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
+			m.fault("confirm %s of %s, which %s decided, answers that it is a repeat: %v", cmd.RequestID, order, c.Confirmation.RequestID, got.Already)
 		}
 	case code == checkout.CodeConflict && !fits:
 		m.sawAnswer("confirm", "conflict")
@@ -276,6 +271,45 @@ func (m *model) lookAt(ctx context.Context, p *process, id string) {
 	}
 	if code, _ := codeOf(err); code == checkout.CodeCheckoutNotFound {
 		m.sawAnswer("look", "not found")
+	}
+}
+
+// knows notes that a request has the answer to its reservation, or to its decided confirm: of all requests for an order
+// that one answers that it is new, and no other.
+func (m *model) knows(requestID string) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.known[requestID] = true
+}
+
+// updated judges a change of a checkout by a process: only who holds the latest lease of a step changes it, and nobody
+// leases a step before the lease ends.
+func (m *model) updated(p *process, was checkout.Checkout, change checkout.Change, err error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	next, held := change.Next.Step, p.leased[was.ID]
+	switch {
+	case errors.Is(err, checkout.ErrLeaseLost):
+		m.saw("a lease was lost")
+	case errors.Is(err, ports.ErrDuplicate):
+		m.fault("%s of %s decides what was decided: %v", p.name, was.ID, err)
+	case err != nil:
+	case change.Agreement != nil:
+		p.leased[was.ID] = next
+	case next.Epoch > was.Step.Epoch && next.Kind == was.Step.Kind:
+		m.saw("a step was leased again")
+		if !was.Step.Due(time.Now()) {
+			m.fault("%s leases the step %+v of %s", p.name, was.Step, was.ID)
+		}
+		p.leased[was.ID] = next
+	case change.Remove || next != was.Step:
+		if change.Remove {
+			m.saw("a reservation was released")
+		}
+		// Who reserved a checkout has epoch 1, which it does not lease.
+		if held.Kind != was.Step.Kind && was.Step.Epoch > 1 || held.Kind == was.Step.Kind && held.Epoch != was.Step.Epoch {
+			m.fault("%s, which holds %+v, changes the step %+v of %s to %+v", p.name, held, was.Step, was.ID, next)
+		}
 	}
 }
 
@@ -391,17 +425,21 @@ func (m *model) judgeEvents(r ports.CheckoutRecord, unsent map[string][]byte) {
 	}
 }
 
-// finish has each order opened and confirmed where nothing goes wrong any more.
+// finish has each order opened and confirmed where nothing goes wrong any more, and then new ones, one soon after another.
 func (m *model) finish() {
-	for n, order := range sagaOrders {
+	for n, order := range slices.Concat(sagaOrders, lateOrders) {
 		cmd := create(order)
+		cmd.RequestID = "req_create_" + order
 		if o := m.answered(order); o != nil && o.Checkout.Intent.Plan.Frequency == money.Monthly {
 			cmd.Frequency = checkout.Some("Monthly")
 		}
-		m.createAt(context.Background(), m.process(n), cmd)
+		p := m.process(min(n, 2))
+		m.createAt(context.Background(), p, cmd)
 		if o := m.answered(order); o != nil {
-			m.setUpAt(context.Background(), m.process(n), *o)
-			m.confirmAt(context.Background(), m.process(n), confirm(*o))
+			m.setUpAt(context.Background(), p, *o)
+			cmd := confirm(*o)
+			cmd.RequestID = "req_confirm_" + order
+			m.confirmAt(context.Background(), p, cmd)
 		}
 	}
 }

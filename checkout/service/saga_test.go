@@ -92,6 +92,7 @@ func checkSometimes(t *testing.T, total map[string]int) {
 		confirm: setup incomplete, confirm: busy, confirm: failure, look: not found, a client gave up, a reserved checkout was looked for,
 		a lease was lost, a reservation was released, a step was leased again, an agreement was not rendered, a confirmed order,
 		CRM step done, CRM step unknown, CRM step refused, event delivered, recovery`, ",")
+	expected = append(expected, "outage")
 	for _, all := range []kinds{readFaults, writeFaults, crmFaults} {
 		for _, k := range all {
 			expected = append(expected, k.name)

@@ -27,6 +27,8 @@ import (
 type saga struct {
 	seed  uint64
 	calm  time.Time // no fault after
+	out   time.Time // the CRM is, until back; zero if it never is
+	back  time.Time
 	store *memory.Store
 	crm   *memory.CRM
 	ring  checkout.Keyring
@@ -52,6 +54,10 @@ func newSaga(t *testing.T, seed uint64) *saga {
 		bank: &sagaBank{fulfilled: map[string]bool{}}, draws: map[string]int{}, seen: map[string]int{}}
 	s.model = newModel(s)
 	s.calm = time.Now().Add(between(s.chance("calm"), 20*time.Second, 90*time.Second))
+	if r := s.chance("outage"); r.IntN(4) == 0 {
+		s.out = time.Now().Add(between(r, 0, 20*time.Second))
+		s.back = s.out.Add(min(between(r, 10*time.Second, 70*time.Second), s.calm.Sub(s.out)))
+	}
 	err = s.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
 		return []catalogue.Configuration{kowhai()}, nil
 	})
@@ -90,13 +96,14 @@ type process struct {
 
 	mu      sync.Mutex
 	dead    bool
-	stopped time.Time // until then
+	stopped time.Time                // until then
+	leased  map[string]checkout.Step // by checkout, the lease that it got last
 	random  *rand.Rand
 }
 
 // start starts the next process of a slot.
 func (s *saga) start(slot, generation int) {
-	p := &process{saga: s, slot: slot, name: fmt.Sprintf("%d.%d", slot, generation)}
+	p := &process{saga: s, slot: slot, leased: map[string]checkout.Step{}, name: fmt.Sprintf("%d.%d", slot, generation)}
 	r := s.chance("process " + p.name)
 	p.random = rand.New(rand.NewPCG(r.Uint64(), r.Uint64()))
 	var err error
@@ -290,6 +297,7 @@ func (c client) act() func(context.Context, *process) {
 		return func(ctx context.Context, p *process) { c.model.setUpAt(ctx, p, *opened) }
 	case n < 9:
 		cmd := confirm(*opened)
+		cmd.RequestID = fmt.Sprint("req_", c.Uint64())
 		if c.IntN(8) == 0 {
 			cmd.DDAID = checkout.Some("another")
 		}
