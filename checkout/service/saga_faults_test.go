@@ -92,7 +92,10 @@ func (s *saga) fault(r *rand.Rand, of kinds) string {
 	return ""
 }
 
-func (s *saga) isCalm() bool { return !time.Now().Before(s.calm) }
+func (s *saga) isCalm() bool {
+	now := time.Now()
+	return now.Before(s.storm) || !now.Before(s.calm)
+}
 
 // sleep waits for a time that ends with the faults: a moment later, which differs for every call.
 func (s *saga) sleep(ctx context.Context, r *rand.Rand, d time.Duration) error {

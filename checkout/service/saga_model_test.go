@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -76,23 +74,7 @@ func (m *model) answered(order string) *service.Opened {
 	return m.orders[order].opened
 }
 
-// create draws a create of an order: with one of two intents, of students whom the CRM takes or not, under one of two keys.
-func (m *model) create(order string, r *rand.Rand) checkout.Create {
-	cmd := create(order)
-	cmd.RequestID = fmt.Sprint("req_", r.Uint64())
-	if r.IntN(4) == 0 {
-		cmd.Frequency = checkout.Some("Monthly")
-	}
-	if name := []string{"Ngata", "Ngata", "Ngata", "Refused", "Ruled"}[r.IntN(5)]; name != "Ngata" {
-		cmd.LastName = checkout.Some(name)
-	}
-	if r.IntN(4) == 0 {
-		cmd.IdempotencyKey = checkout.Some("key-1")
-	}
-	return cmd
-}
-
-// intent returns the canonical intent of a create.
+// intentOf returns the canonical intent of a create.
 func intentOf(cmd checkout.Create) checkout.Intent {
 	k := kowhai()
 	d, err := cmd.Decide(checkout.Facts{Mode: k.Provider.Mode, Environment: catalogue.Sandbox, Course: &k.Courses[0]})
@@ -100,26 +82,6 @@ func intentOf(cmd checkout.Create) checkout.Intent {
 		panic(err) // create draws none such
 	}
 	return d.Intent
-}
-
-// stored returns every checkout on record, past the processes.
-func (m *model) stored() (all []checkout.Checkout) {
-	for _, r := range m.records() {
-		all = append(all, r.Checkout)
-	}
-	return all
-}
-
-func (m *model) records() (all []ports.CheckoutRecord) {
-	err := m.store.Export(context.Background(), ports.Visitor{
-		Configuration: func(catalogue.Configuration) error { return nil },
-		Key:           func(catalogue.Key) error { return nil },
-		Checkout:      func(r ports.CheckoutRecord) error { all = append(all, r); return nil },
-	})
-	if err != nil {
-		panic(err) // memory
-	}
-	return all
 }
 
 // createAt sends a create to a process, and judges its answer.
@@ -183,31 +145,14 @@ func (m *model) conflict(cmd checkout.Create, want checkout.Intent, o *modelOrde
 // mayFail judges an error: only faults excuse it.
 func (m *model) mayFail(of, what string, began time.Time, err error) {
 	code, refused := codeOf(err)
-	// What began before calm may end in BUSY, or wait for a step that is leased or put off then.
-	if began.After(m.calm.Add(time.Minute)) || refused && code != checkout.CodeBusy {
+	// What began within a minute after the last fault may still find a step leased or put off, and the CRM left alone.
+	if !began.Before(m.calm.Add(time.Minute)) || refused && code != checkout.CodeBusy {
 		m.fault("%s of %s: %v", of, what, err)
 	}
 	m.sawAnswer(of, map[bool]string{true: "busy", false: "failure"}[refused])
 }
 
 func (m *model) sawAnswer(of, answer string) { m.saw(of + ": " + answer) }
-
-// setUpAt is a payer who sets up the direct debit from start to end.
-func (m *model) setUpAt(ctx context.Context, p *process, o service.Opened) {
-	url, err := p.BeginSetup(ctx, o.Token, checkout.Acceptance{})
-	m.noPanic(err)
-	if err != nil || p.killed() || !strings.HasPrefix(url, "https://bank.example/") {
-		return
-	}
-	m.bank.finish(url)
-	m.lock.Lock()
-	if order := m.orders[o.Checkout.OrderID]; order.setUp.IsZero() {
-		order.setUp = time.Now()
-	}
-	m.lock.Unlock()
-	_, err = p.Refresh(ctx, o.Checkout.ID)
-	m.noPanic(err)
-}
 
 // confirmAt sends a confirm to a process, and judges its answer.
 func (m *model) confirmAt(ctx context.Context, p *process, cmd checkout.Confirm) {
@@ -422,24 +367,5 @@ func (m *model) judgeEvents(r ports.CheckoutRecord, unsent map[string][]byte) {
 	}
 	if !slices.Equal(got, want) {
 		m.fault("%s is %q with events %q, want %q", c.OrderID, c.Status, got, want)
-	}
-}
-
-// finish has each order opened and confirmed where nothing goes wrong any more, and then new ones, one soon after another.
-func (m *model) finish() {
-	for n, order := range slices.Concat(sagaOrders, lateOrders) {
-		cmd := create(order)
-		cmd.RequestID = "req_create_" + order
-		if o := m.answered(order); o != nil && o.Checkout.Intent.Plan.Frequency == money.Monthly {
-			cmd.Frequency = checkout.Some("Monthly")
-		}
-		p := m.process(min(n, 2))
-		m.createAt(context.Background(), p, cmd)
-		if o := m.answered(order); o != nil {
-			m.setUpAt(context.Background(), p, *o)
-			cmd := confirm(*o)
-			cmd.RequestID = "req_confirm_" + order
-			m.confirmAt(context.Background(), p, cmd)
-		}
 	}
 }

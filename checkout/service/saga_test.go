@@ -19,6 +19,8 @@ const sagaSchedules = 2000
 func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trace uint64) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSaga(t, seed)
+		s.model.prepare()
+		time.Sleep(time.Until(s.storm))
 		var clients sync.WaitGroup
 		for _, order := range sagaOrders {
 			for n := range 2 + s.chance("clients of "+order).IntN(2) {
