@@ -53,6 +53,9 @@ func (s *saga) chance(what string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.seed*0x9e3779b97f4a7c15, hashOf(what, strconv.Itoa(n))))
 }
 
+// isOut reports whether the CRM is out now.
+func (s *saga) isOut() bool { return !time.Now().Before(s.out) && time.Now().Before(s.back) }
+
 func hashOf(texts ...string) uint64 {
 	h := fnv.New64a()
 	for _, text := range texts {
@@ -89,7 +92,10 @@ func (s *saga) fault(r *rand.Rand, of kinds) string {
 	return ""
 }
 
-func (s *saga) isCalm() bool { return !time.Now().Before(s.calm) }
+func (s *saga) isCalm() bool {
+	now := time.Now()
+	return now.Before(s.storm) || !now.Before(s.calm)
+}
 
 // sleep waits for a time that ends with the faults: a moment later, which differs for every call.
 func (s *saga) sleep(ctx context.Context, r *rand.Rand, d time.Duration) error {
@@ -116,6 +122,8 @@ type call[T any] struct {
 	hangs  time.Duration // at most
 	effect func(context.Context) (T, error)
 	half   func(context.Context) error // of the effect; nil if it has no halves
+
+	outside bool // it is of the CRM, which may be out for a while
 }
 
 // do makes a call of a process, with whatever becomes of it.
@@ -128,6 +136,11 @@ func do[T any](ctx context.Context, p *process, c call[T]) (v T, err error) {
 	}
 	s, r := p.saga, p.saga.chance(p.name+" "+c.name)
 	fault := s.fault(r, c.kinds)
+	if fault == "" && c.outside && s.isOut() {
+		fault = "outage"
+		s.saw(fault)
+		s.saw("faults")
+	}
 	defer func() {
 		if killed := p.running(r); killed != nil {
 			err = killed
@@ -144,7 +157,7 @@ func do[T any](ctx context.Context, p *process, c call[T]) (v T, err error) {
 		p.kill(r)
 	case "busy":
 		return v, fmt.Errorf("%s: %w", c.name, ports.ErrBusy)
-	case "broken":
+	case "broken", "outage":
 		return v, fmt.Errorf("%s: %w", c.name, errBroken)
 	case "slow":
 		_ = s.sleep(ctx, r, between(r, 0, c.slow))
@@ -204,27 +217,37 @@ func read[T any](ctx context.Context, s sagaStore, name string, effect func(cont
 }
 
 func (s sagaStore) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
-	return s.write(ctx, "InsertCheckout "+change.Next.OrderID, func(ctx context.Context) error {
-		return s.Store.InsertCheckout(ctx, change, q)
+	committed := false
+	err := s.write(ctx, "InsertCheckout "+change.Next.OrderID, func(ctx context.Context) error {
+		err := s.Store.InsertCheckout(ctx, change, q)
+		committed = err == nil
+		return err
 	})
+	if committed && err == nil {
+		s.process.saga.model.knows(change.Next.RequestID)
+	}
+	return err
 }
 
 func (s sagaStore) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	return s.write(ctx, "UpdateCheckout "+id, func(ctx context.Context) error {
-		return s.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
-			change, err := decide(c)
-			switch {
-			case errors.Is(err, checkout.ErrLeaseLost):
-				s.process.saga.saw("a lease was lost")
-			case err == nil && change.Remove:
-				s.process.saga.saw("a reservation was released")
-			case err == nil && change.Next.Step.Epoch > c.Step.Epoch && c.Step.Epoch > 0:
-				s.process.saga.saw("a step was leased again")
-			}
+	var was checkout.Checkout
+	var change checkout.Change
+	committed := false
+	err := s.write(ctx, "UpdateCheckout "+id, func(ctx context.Context) error {
+		err := s.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (_ checkout.Change, err error) {
+			was = c
+			change, err = decide(c)
 			return change, err
 		})
+		committed = err == nil
+		s.process.saga.model.updated(s.process, was, change, err)
+		return err
 	})
+	if committed && err == nil && change.Agreement != nil {
+		s.process.saga.model.knows(change.Next.Confirmation.RequestID)
+	}
+	return err
 }
 
 func (s sagaStore) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
@@ -295,7 +318,7 @@ type sagaCRM struct {
 func crmCall[T any](ctx context.Context, c sagaCRM, name string, k ports.EnrolmentKey, effect func(context.Context) (T, error),
 	half func(context.Context) error) (T, error) {
 	return do(ctx, c.process, call[T]{name: name + " " + k.OrderID, kinds: crmFaults, takes: 200 * time.Millisecond,
-		slow: 10 * time.Second, hangs: time.Minute, effect: effect, half: half})
+		slow: 10 * time.Second, hangs: time.Minute, effect: effect, half: half, outside: true})
 }
 
 func (c sagaCRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, error) {

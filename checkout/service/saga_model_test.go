@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -30,26 +28,27 @@ type model struct {
 	orders map[string]*modelOrder
 	bodies map[string][]byte // of the events that were sent, by id
 	faults []string          // what may not be
+	known  map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
 }
 
 // modelOrder is what clients know of an order.
 type modelOrder struct {
 	opened      *service.Opened // the first answer
 	openedAt    time.Time
-	news        int // answers that it is new
 	confirmed   *checkout.Confirmation
 	confirmedAt time.Time
-	newConfirms int
 	setUp       time.Time                // since when the direct debit is; zero before
 	refused     map[checkout.Intent]bool // by a 409 because of another intent
 }
 
-// sagaOrders are the orders of a saga.
-var sagaOrders = []string{"ORDER-1", "ORDER-2"}
+var (
+	sagaOrders = []string{"ORDER-1", "ORDER-2"} // of the clients
+	lateOrders = []string{"ORDER-3", "ORDER-4"} // that nobody opens before calm
+)
 
 func newModel(s *saga) *model {
-	m := &model{saga: s, orders: map[string]*modelOrder{}, bodies: map[string][]byte{}}
-	for _, order := range sagaOrders {
+	m := &model{saga: s, orders: map[string]*modelOrder{}, bodies: map[string][]byte{}, known: map[string]bool{}}
+	for _, order := range slices.Concat(sagaOrders, lateOrders) {
 		m.orders[order] = &modelOrder{refused: map[checkout.Intent]bool{}}
 	}
 	return m
@@ -75,23 +74,7 @@ func (m *model) answered(order string) *service.Opened {
 	return m.orders[order].opened
 }
 
-// create draws a create of an order: with one of two intents, of students whom the CRM takes or not, under one of two keys.
-func (m *model) create(order string, r *rand.Rand) checkout.Create {
-	cmd := create(order)
-	cmd.RequestID = fmt.Sprint("req_", r.Uint32())
-	if r.IntN(4) == 0 {
-		cmd.Frequency = checkout.Some("Monthly")
-	}
-	if name := []string{"Ngata", "Ngata", "Ngata", "Refused", "Ruled"}[r.IntN(5)]; name != "Ngata" {
-		cmd.LastName = checkout.Some(name)
-	}
-	if r.IntN(4) == 0 {
-		cmd.IdempotencyKey = checkout.Some("key-1")
-	}
-	return cmd
-}
-
-// intent returns the canonical intent of a create.
+// intentOf returns the canonical intent of a create.
 func intentOf(cmd checkout.Create) checkout.Intent {
 	k := kowhai()
 	d, err := cmd.Decide(checkout.Facts{Mode: k.Provider.Mode, Environment: catalogue.Sandbox, Course: &k.Courses[0]})
@@ -99,26 +82,6 @@ func intentOf(cmd checkout.Create) checkout.Intent {
 		panic(err) // create draws none such
 	}
 	return d.Intent
-}
-
-// stored returns every checkout on record, past the processes.
-func (m *model) stored() (all []checkout.Checkout) {
-	for _, r := range m.records() {
-		all = append(all, r.Checkout)
-	}
-	return all
-}
-
-func (m *model) records() (all []ports.CheckoutRecord) {
-	err := m.store.Export(context.Background(), ports.Visitor{
-		Configuration: func(catalogue.Configuration) error { return nil },
-		Key:           func(catalogue.Key) error { return nil },
-		Checkout:      func(r ports.CheckoutRecord) error { all = append(all, r); return nil },
-	})
-	if err != nil {
-		panic(err) // memory
-	}
-	return all
 }
 
 // createAt sends a create to a process, and judges its answer.
@@ -150,11 +113,8 @@ func (m *model) createAt(ctx context.Context, p *process, cmd checkout.Create) {
 			m.fault("create of %s with %+v answers %+v of %+v", c.OrderID, want, c.Intent, c.Student)
 		case !got.Replay && began.After(o.openedAt):
 			m.fault("create of %s answers that it is new, after an answer at %s", c.OrderID, o.openedAt)
-		}
-		if !got.Replay {
-			if o.news++; o.news > 1 {
-				m.fault("%d creates of %s answer that it is new", o.news, c.OrderID)
-			}
+		case got.Replay == (c.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
+			m.fault("create %s of %s, which %s reserved, answers that it is a replay: %v", cmd.RequestID, c.OrderID, c.RequestID, got.Replay)
 		}
 	case code == checkout.CodeIntentConflict:
 		m.sawAnswer("create", m.conflict(cmd, want, o))
@@ -185,31 +145,14 @@ func (m *model) conflict(cmd checkout.Create, want checkout.Intent, o *modelOrde
 // mayFail judges an error: only faults excuse it.
 func (m *model) mayFail(of, what string, began time.Time, err error) {
 	code, refused := codeOf(err)
-	// What began before calm may end in BUSY, or wait for a step that is leased or put off then.
-	if began.After(m.calm.Add(time.Minute)) || refused && code != checkout.CodeBusy {
+	// What began within a minute after the last fault may still find a step leased or put off, and the CRM left alone.
+	if !began.Before(m.calm.Add(time.Minute)) || refused && code != checkout.CodeBusy {
 		m.fault("%s of %s: %v", of, what, err)
 	}
 	m.sawAnswer(of, map[bool]string{true: "busy", false: "failure"}[refused])
 }
 
 func (m *model) sawAnswer(of, answer string) { m.saw(of + ": " + answer) }
-
-// setUpAt is a payer who sets up the direct debit from start to end.
-func (m *model) setUpAt(ctx context.Context, p *process, o service.Opened) {
-	url, err := p.BeginSetup(ctx, o.Token, checkout.Acceptance{})
-	m.noPanic(err)
-	if err != nil || p.killed() || !strings.HasPrefix(url, "https://bank.example/") {
-		return
-	}
-	m.bank.finish(url)
-	m.lock.Lock()
-	if order := m.orders[o.Checkout.OrderID]; order.setUp.IsZero() {
-		order.setUp = time.Now()
-	}
-	m.lock.Unlock()
-	_, err = p.Refresh(ctx, o.Checkout.ID)
-	m.noPanic(err)
-}
 
 // confirmAt sends a confirm to a process, and judges its answer.
 func (m *model) confirmAt(ctx context.Context, p *process, cmd checkout.Confirm) {
@@ -239,11 +182,8 @@ func (m *model) confirmAt(ctx context.Context, p *process, cmd checkout.Confirm)
 			m.fault("confirm of %s answers that it is new, after an answer at %s", order, o.confirmedAt)
 		case !m.complete(order):
 			m.fault("confirm of %s answers before the CRM has it", order)
-		}
-		if !got.Already {
-			if o.newConfirms++; o.newConfirms > 1 {
-				m.fault("%d confirms of %s answer that they are new", o.newConfirms, order)
-			}
+		case got.Already == (c.Confirmation.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
+			m.fault("confirm %s of %s, which %s decided, answers that it is a repeat: %v", cmd.RequestID, order, c.Confirmation.RequestID, got.Already)
 		}
 	case code == checkout.CodeConflict && !fits:
 		m.sawAnswer("confirm", "conflict")
@@ -276,6 +216,45 @@ func (m *model) lookAt(ctx context.Context, p *process, id string) {
 	}
 	if code, _ := codeOf(err); code == checkout.CodeCheckoutNotFound {
 		m.sawAnswer("look", "not found")
+	}
+}
+
+// knows notes that a request has the answer to its reservation, or to its decided confirm: of all requests for an order
+// that one answers that it is new, and no other.
+func (m *model) knows(requestID string) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.known[requestID] = true
+}
+
+// updated judges a change of a checkout by a process: only who holds the latest lease of a step changes it, and nobody
+// leases a step before the lease ends.
+func (m *model) updated(p *process, was checkout.Checkout, change checkout.Change, err error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	next, held := change.Next.Step, p.leased[was.ID]
+	switch {
+	case errors.Is(err, checkout.ErrLeaseLost):
+		m.saw("a lease was lost")
+	case errors.Is(err, ports.ErrDuplicate):
+		m.fault("%s of %s decides what was decided: %v", p.name, was.ID, err)
+	case err != nil:
+	case change.Agreement != nil:
+		p.leased[was.ID] = next
+	case next.Epoch > was.Step.Epoch && next.Kind == was.Step.Kind:
+		m.saw("a step was leased again")
+		if !was.Step.Due(time.Now()) {
+			m.fault("%s leases the step %+v of %s", p.name, was.Step, was.ID)
+		}
+		p.leased[was.ID] = next
+	case change.Remove || next != was.Step:
+		if change.Remove {
+			m.saw("a reservation was released")
+		}
+		// Who reserved a checkout has epoch 1, which it does not lease.
+		if held.Kind != was.Step.Kind && was.Step.Epoch > 1 || held.Kind == was.Step.Kind && held.Epoch != was.Step.Epoch {
+			m.fault("%s, which holds %+v, changes the step %+v of %s to %+v", p.name, held, was.Step, was.ID, next)
+		}
 	}
 }
 
@@ -388,20 +367,5 @@ func (m *model) judgeEvents(r ports.CheckoutRecord, unsent map[string][]byte) {
 	}
 	if !slices.Equal(got, want) {
 		m.fault("%s is %q with events %q, want %q", c.OrderID, c.Status, got, want)
-	}
-}
-
-// finish has each order opened and confirmed where nothing goes wrong any more.
-func (m *model) finish() {
-	for n, order := range sagaOrders {
-		cmd := create(order)
-		if o := m.answered(order); o != nil && o.Checkout.Intent.Plan.Frequency == money.Monthly {
-			cmd.Frequency = checkout.Some("Monthly")
-		}
-		m.createAt(context.Background(), m.process(n), cmd)
-		if o := m.answered(order); o != nil {
-			m.setUpAt(context.Background(), m.process(n), *o)
-			m.confirmAt(context.Background(), m.process(n), confirm(*o))
-		}
 	}
 }

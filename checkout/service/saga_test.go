@@ -19,6 +19,8 @@ const sagaSchedules = 2000
 func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trace uint64) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSaga(t, seed)
+		s.model.prepare()
+		time.Sleep(time.Until(s.storm))
 		var clients sync.WaitGroup
 		for _, order := range sagaOrders {
 			for n := range 2 + s.chance("clients of "+order).IntN(2) {
@@ -92,6 +94,7 @@ func checkSometimes(t *testing.T, total map[string]int) {
 		confirm: setup incomplete, confirm: busy, confirm: failure, look: not found, a client gave up, a reserved checkout was looked for,
 		a lease was lost, a reservation was released, a step was leased again, an agreement was not rendered, a confirmed order,
 		CRM step done, CRM step unknown, CRM step refused, event delivered, recovery`, ",")
+	expected = append(expected, "outage")
 	for _, all := range []kinds{readFaults, writeFaults, crmFaults} {
 		for _, k := range all {
 			expected = append(expected, k.name)

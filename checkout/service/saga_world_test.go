@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -26,7 +28,10 @@ import (
 // everything that goes wrong, until calm. It runs in a bubble of testing/synctest.
 type saga struct {
 	seed  uint64
-	calm  time.Time // no fault after
+	storm time.Time // no fault before
+	calm  time.Time // nor after
+	out   time.Time // the CRM is, until back; zero if it never is
+	back  time.Time
 	store *memory.Store
 	crm   *memory.CRM
 	ring  checkout.Keyring
@@ -51,7 +56,13 @@ func newSaga(t *testing.T, seed uint64) *saga {
 	s := &saga{seed: seed, store: memory.New(), crm: memory.NewCRM(catalogue.Sandbox), ring: ring,
 		bank: &sagaBank{fulfilled: map[string]bool{}}, draws: map[string]int{}, seen: map[string]int{}}
 	s.model = newModel(s)
-	s.calm = time.Now().Add(between(s.chance("calm"), 20*time.Second, 90*time.Second))
+	s.storm = time.Now().Add(5 * time.Second)
+	s.calm = s.storm.Add(between(s.chance("calm"), 20*time.Second, 90*time.Second))
+	if r := s.chance("outage"); r.IntN(8) == 0 {
+		s.out = s.storm.Add(between(r, 0, 20*time.Second))
+		s.back = s.out.Add(between(r, 10*time.Second, 5*time.Minute))
+		s.calm = s.back
+	}
 	err = s.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
 		return []catalogue.Configuration{kowhai()}, nil
 	})
@@ -90,13 +101,14 @@ type process struct {
 
 	mu      sync.Mutex
 	dead    bool
-	stopped time.Time // until then
+	stopped time.Time                // until then
+	leased  map[string]checkout.Step // by checkout, the lease that it got last
 	random  *rand.Rand
 }
 
 // start starts the next process of a slot.
 func (s *saga) start(slot, generation int) {
-	p := &process{saga: s, slot: slot, name: fmt.Sprintf("%d.%d", slot, generation)}
+	p := &process{saga: s, slot: slot, leased: map[string]checkout.Step{}, name: fmt.Sprintf("%d.%d", slot, generation)}
 	r := s.chance("process " + p.name)
 	p.random = rand.New(rand.NewPCG(r.Uint64(), r.Uint64()))
 	var err error
@@ -245,6 +257,20 @@ func (b *sagaBank) finish(url string) {
 	b.fulfilled[strings.TrimPrefix(url, "https://bank.example/")] = true
 }
 
+// prepare has some orders opened before anything goes wrong, and the direct debit of some set up.
+func (m *model) prepare() {
+	for n, order := range sagaOrders {
+		if how := m.chance("prepare " + order).IntN(4); how > 0 {
+			cmd := create(order)
+			cmd.RequestID = "req_first_" + order
+			m.createAt(context.Background(), m.process(n), cmd)
+			if o := m.answered(order); how > 1 && o != nil {
+				m.setUpAt(context.Background(), m.process(n), *o)
+			}
+		}
+	}
+}
+
 // client opens and confirms one order as its script says, which is drawn from the seed. Some clients give up waiting, or
 // never come back.
 type client struct {
@@ -290,6 +316,7 @@ func (c client) act() func(context.Context, *process) {
 		return func(ctx context.Context, p *process) { c.model.setUpAt(ctx, p, *opened) }
 	case n < 9:
 		cmd := confirm(*opened)
+		cmd.RequestID = fmt.Sprint("req_", c.Uint64())
 		if c.IntN(8) == 0 {
 			cmd.DDAID = checkout.Some("another")
 		}
@@ -310,6 +337,78 @@ func (s *saga) spy() {
 				time.Sleep(between(r, 0, time.Millisecond))
 				s.work.Go(func() { s.model.lookAt(context.Background(), p, c.ID) })
 			}
+		}
+	}
+}
+
+// create draws a create of an order: with one of two intents, of students whom the CRM takes or not, under one of two keys.
+func (m *model) create(order string, r *rand.Rand) checkout.Create {
+	cmd := create(order)
+	cmd.RequestID = fmt.Sprint("req_", r.Uint64())
+	if r.IntN(4) == 0 {
+		cmd.Frequency = checkout.Some("Monthly")
+	}
+	if name := []string{"Ngata", "Ngata", "Ngata", "Refused", "Ruled"}[r.IntN(5)]; name != "Ngata" {
+		cmd.LastName = checkout.Some(name)
+	}
+	if r.IntN(4) == 0 {
+		cmd.IdempotencyKey = checkout.Some("key-1")
+	}
+	return cmd
+}
+
+// setUpAt is a payer who sets up the direct debit from start to end.
+func (m *model) setUpAt(ctx context.Context, p *process, o service.Opened) {
+	url, err := p.BeginSetup(ctx, o.Token, checkout.Acceptance{})
+	m.noPanic(err)
+	if err != nil || p.killed() || !strings.HasPrefix(url, "https://bank.example/") {
+		return
+	}
+	m.bank.finish(url)
+	m.lock.Lock()
+	if order := m.orders[o.Checkout.OrderID]; order.setUp.IsZero() {
+		order.setUp = time.Now()
+	}
+	m.lock.Unlock()
+	_, err = p.Refresh(ctx, o.Checkout.ID)
+	m.noPanic(err)
+}
+
+// stored returns every checkout on record, past the processes.
+func (m *model) stored() (all []checkout.Checkout) {
+	for _, r := range m.records() {
+		all = append(all, r.Checkout)
+	}
+	return all
+}
+
+func (m *model) records() (all []ports.CheckoutRecord) {
+	err := m.store.Export(context.Background(), ports.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Checkout:      func(r ports.CheckoutRecord) error { all = append(all, r); return nil },
+	})
+	if err != nil {
+		panic(err) // memory
+	}
+	return all
+}
+
+// finish has each order opened and confirmed where nothing goes wrong any more, and then new ones, one soon after another.
+func (m *model) finish() {
+	for n, order := range slices.Concat(sagaOrders, lateOrders) {
+		cmd := create(order)
+		cmd.RequestID = "req_create_" + order
+		if o := m.answered(order); o != nil && o.Checkout.Intent.Plan.Frequency == money.Monthly {
+			cmd.Frequency = checkout.Some("Monthly")
+		}
+		p := m.process(min(n, 2))
+		m.createAt(context.Background(), p, cmd)
+		if o := m.answered(order); o != nil {
+			m.setUpAt(context.Background(), p, *o)
+			cmd := confirm(*o)
+			cmd.RequestID = "req_confirm_" + order
+			m.confirmAt(context.Background(), p, cmd)
 		}
 	}
 }
