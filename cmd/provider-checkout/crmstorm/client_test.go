@@ -66,6 +66,7 @@ type enrolment struct {
 	setUp       string    // the checkout for which the payer has done the bank setup
 	agreement   [2]string // its id and number
 	opened      int       // creates that were answered as the first
+	restored    bool      // the store was, to a moment before some of this
 	confirmed   int       // confirms likewise
 }
 
@@ -172,8 +173,14 @@ func (e *enrolment) confirm(ctx context.Context, c *client) error {
 	return nil
 }
 
-// pay sends the forms of the setup page and of the fake processor.
+// pay sends the forms of the setup page and of the fake processor, unless the setup is done.
 func (e *enrolment) pay(ctx context.Context, c *client) error {
+	if e.restored {
+		r, err := c.Call(ctx, e.provider, http.MethodGet, e.created.CheckoutPath(), "")
+		if err != nil || r.At("direct_debit.setup_complete") == true {
+			return err
+		}
+	}
 	r, err := c.form(ctx, c.base+sandbox.SetupPagePath, url.Values{"token": {e.created.String("direct_debit.token")}})
 	at := r.Header.Get("Location")
 	if err == nil && (r.Status != http.StatusSeeOther || !strings.Contains(at, sandbox.BankFormPath)) {

@@ -112,7 +112,7 @@ func storm(t *testing.T, w *world, store site.Store, n int) {
 	w.settled(t)
 	stop()
 
-	w.check(t, all)
+	w.check(t, all, false)
 	w.failures.check(t)
 	report(t, stats, all, silent, took, converged)
 }
