@@ -290,8 +290,11 @@ func (c *CRM) soql(object string, where map[string]string, names []string) url.V
 		strings.Join(conditions, " OR ") + " ORDER BY CreatedDate, Id LIMIT 10"}}
 }
 
-// foundAll reads the records that a query found.
+// foundAll reads the records that a query found. An answer without a list is none: it does not say that there are no records.
 func (c *CRM) foundAll(object string, answer queryAnswerWire, names []string) (all []found, err error) {
+	if answer.Records == nil {
+		return nil, &outbound.Lost{Cause: fmt.Errorf("the answer has no list of each %s that was found", object)}
+	}
 	for _, record := range answer.Records {
 		f, err := c.found(object, record, names)
 		if err != nil {
