@@ -1,0 +1,250 @@
+package crmpoints_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+const (
+	// lease is how long a step is leased.
+	lease = 15 * time.Second
+	// within is how long after the end of its lease a step may stay undone.
+	within = 15 * time.Second
+	// callLimit is how long the process waits for an answer of Salesforce; gather is a little less.
+	callLimit, gather = 5 * time.Second, 4 * time.Second
+)
+
+// manner is what happens at a point, and after it.
+type manner struct {
+	name    string
+	stops   bool // the process is stopped until its leases are over, and then goes on; else it is killed and started again
+	retries bool // clients repeat what had no answer; otherwise none asks for anything until everything is done
+}
+
+var manners = []manner{
+	{"killed, clients silent", false, false},
+	{"killed, clients retry", false, true},
+	{"stopped, clients silent", true, false},
+	{"stopped, clients retry", true, true},
+}
+
+// student is an enrolment that is at a point when the process is struck.
+type student struct {
+	*workload.Enrolment
+	at    point
+	under chan sent // what becomes of the request that is under way then
+	rng   *rand.Rand
+}
+
+// sent is what became of a request.
+type sent struct {
+	answer sandbox.Response
+	err    error
+}
+
+// request sends the request in which the point is.
+func (s *student) request(ctx context.Context, c *workload.Client) (sandbox.Response, error) {
+	if !s.at.confirm {
+		return s.SendCreate(ctx, c)
+	}
+	return c.Call(ctx, s.Provider, http.MethodPost, s.Created.CheckoutPath()+"/confirm", s.Created.ConfirmBody())
+}
+
+// note notes the answer.
+func (s *student) note(got sent) error {
+	switch {
+	case got.err != nil:
+		return got.err
+	case s.at.confirm:
+		return s.NoteConfirm(got.answer)
+	}
+	return s.NoteCreate(got.answer)
+}
+
+// prepare returns enrolments that have come as far as the requests in which their points are.
+func (w *world) prepare(t *testing.T, points []point) (all []*student) {
+	t.Helper()
+	for _, at := range points {
+		s := &student{Enrolment: w.Enrolments.Begin(), at: at, under: make(chan sent, 1),
+			rng: rand.New(rand.NewPCG(w.Rand.Uint64(), 0))}
+		w.gate.admit(s.Enrolment)
+		all = append(all, s)
+	}
+	together(all, func(s *student) {
+		if !s.at.confirm {
+			return
+		}
+		r, err := s.SendCreate(t.Context(), w.backend)
+		if err == nil {
+			err = s.NoteCreate(r)
+		}
+		if err == nil {
+			err = s.SetUp(t.Context(), w.backend)
+		}
+		if err != nil {
+			t.Errorf("before there is any fault: %v", err)
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return all
+}
+
+// atOnce is how many clients there are.
+const atOnce = 8
+
+// together does something for each of all, a few at a time.
+func together(all []*student, do func(*student)) {
+	var group sync.WaitGroup
+	running := make(chan struct{}, atOnce)
+	for _, s := range all {
+		running <- struct{}{}
+		group.Go(func() {
+			defer func() { <-running }()
+			do(s)
+		})
+	}
+	group.Wait()
+}
+
+// round brings an enrolment to each point, strikes the process while all are there, and has everything completed. It
+// returns the points that were missed: an enrolment was not there yet, or no longer.
+func (w *world) round(t *testing.T, m manner, points []point) (missed []point) {
+	t.Helper()
+	all, first := w.prepare(t, points), w.servers[0]
+	w.gather(t, all, first)
+	w.gate.strike(!m.stops, func() {
+		if m.stops {
+			first.Suspend(t)
+			<-time.After(calm) // until no thread of it runs
+		} else {
+			first.Kill(t)
+		}
+	})
+	over := time.Now().Add(lease) // all leases
+	for _, s := range all {
+		if !w.gate.holds(s.Enrolment) {
+			missed = append(missed, s.at)
+		}
+	}
+	if m.stops {
+		if len(w.servers) > 1 {
+			w.fleet.are(w.servers[1:]...)
+		}
+	} else {
+		w.servers[0] = w.start(t)
+		w.fleet.are(w.servers...)
+	}
+	var clients sync.WaitGroup
+	if m.retries {
+		for _, s := range all {
+			clients.Go(func() {
+				err := insist(t, func() error {
+					r, err := s.request(t.Context(), w.backend)
+					return s.note(sent{r, err})
+				})
+				if err != nil {
+					t.Errorf("%s: a repeated request: %v", s.at, err)
+				}
+			})
+		}
+	}
+	last := w.servers[len(w.servers)-1]
+	var resumed time.Time
+	switch {
+	case !m.stops:
+	case len(w.servers) == 1:
+		<-time.After(time.Until(over))
+		resumed = time.Now()
+		over = resumed
+		first.Resume(t)
+	case m.retries:
+		<-time.After(time.Until(over) - gather) // the earliest lease ends
+		resumed = w.resumeAtTakeover(t, first)
+	}
+	done := w.await(t, last, "crm_steps_waiting")
+	if done.After(over.Add(within)) {
+		t.Errorf("everything was done %v after the last lease's end, want within %v", done.Sub(over), within)
+	}
+	clients.Wait()
+	if m.stops && resumed.IsZero() {
+		resumed = time.Now()
+		first.Resume(t)
+	}
+	for _, s := range all {
+		if err := s.note(<-s.under); err != nil && !workload.IsCut(err) {
+			t.Errorf("%s: the request that was under way: %v", s.at, err)
+		}
+	}
+	together(all, func(s *student) {
+		if err := insist(t, func() error { return s.Complete(t.Context(), w.backend, s.rng) }); err != nil {
+			t.Errorf("%s: after all faults: %v", s.at, err)
+		}
+	})
+	w.await(t, last, "outbox_pending_events")
+	w.deliverLate(all)
+	w.stop(t)
+	t.Logf("everything was done %v after the last lease's end", done.Sub(over).Round(calm))
+	w.check(t, all, resumption{first.door, resumed, m.stops && !m.retries && len(w.servers) > 1})
+	return missed
+}
+
+// gather sends the requests, and waits until all are at their points, but no longer than the process does.
+func (w *world) gather(t *testing.T, all []*student, to *server) {
+	t.Helper()
+	only := new(fleet)
+	only.are(to)
+	client := workload.NewClient(publicURL, w.Keys)
+	client.HTTP.Transport = patient{&http.Transport{DialContext: only.dial, DisableKeepAlives: true}}
+	for _, s := range all {
+		w.gate.aim(s.Enrolment, s.at)
+		go func() {
+			r, err := s.request(t.Context(), client)
+			s.under <- sent{r, err}
+		}()
+	}
+	limit := time.After(gather)
+	for _, s := range all {
+		select {
+		case <-w.gate.passages[s.Enrolment].held:
+		case <-limit:
+			return
+		}
+	}
+}
+
+// resumeAtTakeover lets the stopped process go on when others have begun to do what it was doing, and keeps them at that for
+// a while. It returns when it did.
+func (w *world) resumeAtTakeover(t *testing.T, first *server) (at time.Time) {
+	t.Helper()
+	begun, goOn := w.gate.holdTakeover(first.door)
+	defer goOn()
+	select {
+	case <-begun:
+	case <-time.After(patience):
+		t.Fatalf("nobody has taken over within %v", patience)
+	}
+	<-time.After(time.Second)
+	at = time.Now()
+	first.Resume(t)
+	<-time.After(2 * time.Second)
+	return at
+}
+
+// deliverLate has the calls arrive that were held for so long.
+func (w *world) deliverLate(all []*student) {
+	close(w.gate.over)
+	for _, s := range all {
+		if s.at.side == late && w.gate.holds(s.Enrolment) {
+			<-w.gate.passages[s.Enrolment].ended
+		}
+	}
+}
