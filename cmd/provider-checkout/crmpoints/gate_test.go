@@ -80,12 +80,12 @@ type gate struct {
 
 	effect sync.Mutex // held while one call has its effect, so that it is known which
 
-	mu         sync.Mutex
-	doors      int
-	striking   bool // the process is being struck: what it gives up now it does not give up by itself
-	dead       bool // by a kill
-	passages   map[*workload.Enrolment]*passage
-	unexpected []string // what late calls did
+	mu       sync.Mutex
+	doors    int
+	striking bool // the process is being struck: what it gives up now it does not give up by itself
+	dead     bool // by a kill
+	passages map[*workload.Enrolment]*passage
+	harmful  []point // calls that arrived late, and changed something
 
 	takeover *takeover // nil, or what holds the attempts of others
 }
@@ -131,14 +131,11 @@ func (g *gate) admit(e *workload.Enrolment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := &passage{held: make(chan struct{}), ended: make(chan struct{})}
-	for _, kind := range kinds {
+	for kind := range objects {
 		p.keys = append(p.keys, keyOf(e, kind))
 	}
 	g.passages[e] = p
 }
-
-// kinds are the kinds of an enrolment's records in their natural keys.
-var kinds = []string{"contact", "opportunity", "contact role", "dda", "agreement", "document"}
 
 func keyOf(e *workload.Enrolment, kind string) string {
 	return checkout.NaturalKey(catalogue.Sandbox, e.Provider, e.Order, kind)
@@ -177,7 +174,7 @@ func (g *gate) pass(door int, w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	name := nameOf(r, body)
-	p := g.of(r.URL.Query().Get("q") + string(body))
+	p := g.of(r.URL.Query().Get("q") + string(body[:min(len(body), enough)]))
 	if p == nil { // a sign-in
 		g.carry(w, r, body)
 		return
@@ -215,12 +212,15 @@ func (g *gate) pass(door int, w http.ResponseWriter, r *http.Request) {
 		<-g.over
 		if _, writes := g.perform(r, body); writes {
 			g.mu.Lock()
-			g.unexpected = append(g.unexpected, at.String())
+			g.harmful = append(g.harmful, *at)
 			g.mu.Unlock()
 		}
 	}
 	panic(http.ErrAbortHandler) // the connection ends without an answer
 }
+
+// enough is how many bytes of a call's body say which enrolment it is about. A document is longer.
+const enough = 16 << 10
 
 // of returns the passage of the enrolment that a call is about; nil if it is about none.
 func (g *gate) of(text string) *passage {

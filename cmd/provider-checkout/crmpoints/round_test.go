@@ -23,16 +23,21 @@ const (
 
 // manner is what happens at a point, and after it.
 type manner struct {
-	name    string
 	stops   bool // the process is stopped until its leases are over, and then goes on; else it is killed and started again
 	retries bool // clients repeat what had no answer; otherwise none asks for anything until everything is done
 }
 
-var manners = []manner{
-	{"killed, clients silent", false, false},
-	{"killed, clients retry", false, true},
-	{"stopped, clients silent", true, false},
-	{"stopped, clients retry", true, true},
+var manners = []manner{{false, false}, {false, true}, {true, false}, {true, true}}
+
+func (m manner) String() string {
+	what, clients := "killed", "silent"
+	if m.stops {
+		what = "stopped"
+	}
+	if m.retries {
+		clients = "retrying"
+	}
+	return what + ", clients " + clients
 }
 
 // student is an enrolment that is at a point when the process is struck.
@@ -120,6 +125,41 @@ func together(all []*student, do func(*student)) {
 func (w *world) round(t *testing.T, m manner, points []point) (missed []point) {
 	t.Helper()
 	all, first := w.prepare(t, points), w.servers[0]
+	over := w.strike(t, m, all, first)
+	for _, s := range all {
+		if !w.gate.holds(s.Enrolment) {
+			missed = append(missed, s.at)
+		}
+	}
+	clientsEnd := w.repeat(t, m, all)
+	r := resumption{door: first.door, afterAll: m.stops && !m.retries && len(w.servers) > 1}
+	switch {
+	case !m.stops || r.afterAll:
+	case len(w.servers) > 1:
+		r.at = w.resumeAtTakeover(t, first, over)
+	default:
+		<-time.After(time.Until(over))
+		r.at = resume(t, first)
+		over = r.at
+	}
+	done := w.await(t, "crm_steps_waiting", over.Add(within))
+	w.tally.finished(done.Sub(over))
+	clientsEnd()
+	if r.afterAll {
+		r.at = resume(t, first)
+	}
+	w.finish(t, all)
+	w.stop(t)
+	w.check(t, all, r)
+	return missed
+}
+
+// strike kills the process and starts another, or stops it, once all enrolments are at their points. It returns when all
+// its leases have ended.
+func (w *world) strike(t *testing.T, m manner, all []*student, first *server) (over time.Time) {
+	t.Helper()
+	w.busy.Lock()
+	defer w.busy.Unlock()
 	w.gather(t, all, first)
 	w.gate.strike(!m.stops, func() {
 		if m.stops {
@@ -129,56 +169,67 @@ func (w *world) round(t *testing.T, m manner, points []point) (missed []point) {
 			first.Kill(t)
 		}
 	})
-	over := time.Now().Add(lease) // all leases
-	for _, s := range all {
-		if !w.gate.holds(s.Enrolment) {
-			missed = append(missed, s.at)
-		}
-	}
-	if m.stops {
-		if len(w.servers) > 1 {
-			w.fleet.are(w.servers[1:]...)
-		}
-	} else {
-		w.servers[0] = w.start(t)
-		w.fleet.are(w.servers...)
-	}
-	var clients sync.WaitGroup
-	if m.retries {
-		for _, s := range all {
-			clients.Go(func() {
-				err := insist(t, func() error {
-					r, err := s.request(t.Context(), w.backend)
-					return s.note(sent{r, err})
-				})
-				if err != nil {
-					t.Errorf("%s: a repeated request: %v", s.at, err)
-				}
-			})
-		}
-	}
-	last := w.servers[len(w.servers)-1]
-	var resumed time.Time
+	over = time.Now().Add(lease)
 	switch {
 	case !m.stops:
-	case len(w.servers) == 1:
-		<-time.After(time.Until(over))
-		resumed = time.Now()
-		over = resumed
-		first.Resume(t)
-	case m.retries:
-		<-time.After(time.Until(over) - gather) // the earliest lease ends
-		resumed = w.resumeAtTakeover(t, first)
+		w.servers[0] = w.start(t)
+		w.fleet.are(w.servers...)
+	case len(w.servers) > 1:
+		w.fleet.are(w.servers[1:]...)
 	}
-	done := w.await(t, last, "crm_steps_waiting")
-	if done.After(over.Add(within)) {
-		t.Errorf("everything was done %v after the last lease's end, want within %v", done.Sub(over), within)
+	return over
+}
+
+// repeat has clients repeat what had no answer, if they do. It returns a function that waits until they have one.
+func (w *world) repeat(t *testing.T, m manner, all []*student) (wait func()) {
+	t.Helper()
+	var clients sync.WaitGroup
+	for _, s := range all {
+		if !m.retries {
+			break
+		}
+		clients.Go(func() {
+			err := insist(t, func() error {
+				r, err := s.request(t.Context(), w.backend)
+				return s.note(sent{r, err})
+			})
+			if err != nil {
+				t.Errorf("%s: a repeated request: %v", s.at, err)
+			}
+		})
 	}
-	clients.Wait()
-	if m.stops && resumed.IsZero() {
-		resumed = time.Now()
-		first.Resume(t)
+	return clients.Wait
+}
+
+// resume lets a stopped process go on, and returns when it did.
+func resume(t *testing.T, s *server) time.Time {
+	t.Helper()
+	at := time.Now()
+	s.Resume(t)
+	return at
+}
+
+// resumeAtTakeover lets the stopped process go on when others have begun to do what it was doing, and keeps them at that for
+// a while, in which it could disturb them.
+func (w *world) resumeAtTakeover(t *testing.T, first *server, over time.Time) (at time.Time) {
+	t.Helper()
+	<-time.After(time.Until(over) - gather) // the earliest lease ends, at the earliest
+	begun, goOn := w.gate.holdTakeover(first.door)
+	defer goOn()
+	select {
+	case <-begun:
+	case <-time.After(time.Until(over) + within):
+		t.Fatalf("nobody has taken over %v after the last lease's end", within)
 	}
+	<-time.After(callLimit / 5)
+	at = resume(t, first)
+	<-time.After(callLimit * 2 / 5)
+	return at
+}
+
+// finish completes all enrolments, and then has the calls arrive that were held for so long.
+func (w *world) finish(t *testing.T, all []*student) {
+	t.Helper()
 	for _, s := range all {
 		if err := s.note(<-s.under); err != nil && !workload.IsCut(err) {
 			t.Errorf("%s: the request that was under way: %v", s.at, err)
@@ -189,12 +240,13 @@ func (w *world) round(t *testing.T, m manner, points []point) (missed []point) {
 			t.Errorf("%s: after all faults: %v", s.at, err)
 		}
 	})
-	w.await(t, last, "outbox_pending_events")
-	w.deliverLate(all)
-	w.stop(t)
-	t.Logf("everything was done %v after the last lease's end", done.Sub(over).Round(calm))
-	w.check(t, all, resumption{first.door, resumed, m.stops && !m.retries && len(w.servers) > 1})
-	return missed
+	w.await(t, "outbox_pending_events", time.Now().Add(patience))
+	close(w.gate.over)
+	for _, s := range all {
+		if s.at.side == late && w.gate.holds(s.Enrolment) {
+			<-w.gate.passages[s.Enrolment].ended
+		}
+	}
 }
 
 // gather sends the requests, and waits until all are at their points, but no longer than the process does.
@@ -217,34 +269,6 @@ func (w *world) gather(t *testing.T, all []*student, to *server) {
 		case <-w.gate.passages[s.Enrolment].held:
 		case <-limit:
 			return
-		}
-	}
-}
-
-// resumeAtTakeover lets the stopped process go on when others have begun to do what it was doing, and keeps them at that for
-// a while. It returns when it did.
-func (w *world) resumeAtTakeover(t *testing.T, first *server) (at time.Time) {
-	t.Helper()
-	begun, goOn := w.gate.holdTakeover(first.door)
-	defer goOn()
-	select {
-	case <-begun:
-	case <-time.After(patience):
-		t.Fatalf("nobody has taken over within %v", patience)
-	}
-	<-time.After(time.Second)
-	at = time.Now()
-	first.Resume(t)
-	<-time.After(2 * time.Second)
-	return at
-}
-
-// deliverLate has the calls arrive that were held for so long.
-func (w *world) deliverLate(all []*student) {
-	close(w.gate.over)
-	for _, s := range all {
-		if s.at.side == late && w.gate.holds(s.Enrolment) {
-			<-w.gate.passages[s.Enrolment].ended
 		}
 	}
 }

@@ -44,17 +44,19 @@ type world struct {
 	servers []*server // the first one is the one that is struck
 	fleet   fleet     // those to which clients turn
 	backend *workload.Client
+	tally   *tally
+	busy    *sync.Mutex // of the suite
 }
 
 // newWorld starts processes on a new store.
-func newWorld(t *testing.T, b proc.Binary, store string, processes int) *world {
+func (s *suite) newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{gate: newGate()}
-	w.Workload = workload.New(t, b, store)
+	w := &world{gate: newGate(), tally: s.tally, busy: s.busy}
+	w.Workload = workload.New(t, s.Binary, s.store(t))
 	w.Verdicts.AcceptAll = true
 	w.backend = workload.NewClient(publicURL, w.Keys)
 	w.backend.HTTP.Transport = patient{&http.Transport{DialContext: w.fleet.dial, DisableKeepAlives: true}}
-	for range processes {
+	for range s.processes {
 		w.servers = append(w.servers, w.start(t))
 	}
 	w.fleet.are(w.servers...)
@@ -132,17 +134,18 @@ func insist(t *testing.T, do func() error) error {
 	}
 }
 
-// await waits until a process says that a gauge is zero, and returns when it was.
-func (w *world) await(t *testing.T, s *server, gauge string) time.Time {
+// await waits until a gauge is zero, which a process says that was not struck, and returns when it was.
+func (w *world) await(t *testing.T, gauge string, limit time.Time) time.Time {
 	t.Helper()
-	for limit := time.Now().Add(patience); ; <-time.After(calm) {
-		_, text, found := strings.Cut(sandbox.Fetch(t, s.ops+"/metrics").Body, "\nprovider_checkout_"+gauge+" ")
+	ops := w.servers[len(w.servers)-1].ops
+	for ; ; <-time.After(calm) {
+		_, text, found := strings.Cut(sandbox.Fetch(t, ops+"/metrics").Body, "\nprovider_checkout_"+gauge+" ")
 		var value float64
 		if _, err := fmt.Sscan(text, &value); found && err == nil && value == 0 {
 			return time.Now()
 		}
 		if time.Now().After(limit) {
-			t.Fatalf("after %v %s is still %v (known: %v)", patience, gauge, value, found)
+			t.Fatalf("%s is still %v (known: %v)", gauge, value, found)
 		}
 	}
 }
