@@ -26,7 +26,7 @@ type side string
 const (
 	before side = "before" // it has not arrived, and never does
 	after  side = "after"  // it has taken effect, and the answer has not arrived
-	late   side = "late"   // it has not arrived, and does once everything is done
+	late   side = "late"   // it has not arrived, and does when another process does the same, or has done it
 )
 
 // point is a moment in the life of an enrolment: a call of Salesforce is under way.
@@ -76,21 +76,23 @@ type passage struct {
 type gate struct {
 	sim    *salesforcetest.Simulator
 	struck chan struct{} // closed when the process has been struck
-	over   chan struct{} // closed when everything is done, and late calls arrive
+	due    chan struct{} // closed when late calls arrive
+	letIn  func()        // closes due
 
 	effect sync.Mutex // held while one call has its effect, so that it is known which
 
-	mu       sync.Mutex
-	doors    int
-	striking bool // the process is being struck: what it gives up now it does not give up by itself
-	dead     bool // by a kill
-	passages map[*workload.Enrolment]*passage
-	harmful  []point // calls that arrived late, and changed something
+	mu        sync.Mutex
+	doors     int
+	striking  bool // the process is being struck: what it gives up now it does not give up by itself
+	dead      bool // by a kill
+	passages  map[*workload.Enrolment]*passage
+	effective []point // calls that arrived late, and had an effect
 
 	takeover *takeover // nil, or what holds the attempts of others
 }
 
-// takeover is the first calls of attempts that other processes make at what the struck one has left.
+// takeover is the first calls of attempts that other processes make at what the struck one has left. What they see is no
+// longer so when they have the answer.
 type takeover struct {
 	struck int           // door of the struck process
 	begun  func()        // called with each
@@ -98,9 +100,11 @@ type takeover struct {
 }
 
 func newGate() *gate {
-	return &gate{
+	g := &gate{
 		sim:    salesforcetest.New(salesforcetest.Options{ClientID: clientID, ClientSecret: clientSecret, Sandbox: true}),
-		struck: make(chan struct{}), over: make(chan struct{}), passages: make(map[*workload.Enrolment]*passage)}
+		struck: make(chan struct{}), due: make(chan struct{}), passages: make(map[*workload.Enrolment]*passage)}
+	g.letIn = sync.OnceFunc(func() { close(g.due) })
+	return g
 }
 
 // open opens a door for the next process, and returns the URL at which it finds Salesforce.
@@ -116,13 +120,12 @@ func (g *gate) open(t *testing.T) (door int, url string) {
 
 // close lets everything go that is held, so that the doors can be closed.
 func (g *gate) close() {
-	for _, ended := range []chan struct{}{g.struck, g.over} {
-		select {
-		case <-ended:
-		default:
-			close(ended)
-		}
+	select {
+	case <-g.struck:
+	default:
+		close(g.struck)
 	}
+	g.letIn()
 	g.sim.Close()
 }
 
@@ -175,22 +178,22 @@ func (g *gate) pass(door int, w http.ResponseWriter, r *http.Request) {
 	}
 	name := nameOf(r, body)
 	p := g.of(r.URL.Query().Get("q") + string(body[:min(len(body), enough)]))
-	if p == nil { // a sign-in
+	if p == nil { // a sign-in, or a look at the limits
 		g.carry(w, r, body)
 		return
 	}
 	at, nth, taken := g.arrive(p, door, name)
-	if taken != nil {
-		taken.begun()
-		select {
-		case <-taken.goOn:
-		case <-r.Context().Done(): // the request that made it has no time left
-			g.giveUp(p, nth)
-		}
-	}
 	if at == nil {
 		answer, writes := g.perform(r, body)
 		g.note(p, nth, writes)
+		if taken != nil {
+			taken.begun()
+			select {
+			case <-taken.goOn:
+			case <-r.Context().Done(): // the request that made it has no time left
+				g.giveUp(p, nth)
+			}
+		}
 		send(w, answer)
 		return
 	}
@@ -209,10 +212,10 @@ func (g *gate) pass(door int, w http.ResponseWriter, r *http.Request) {
 		send(w, answer)
 		return
 	case at.side == late:
-		<-g.over
+		<-g.due
 		if _, writes := g.perform(r, body); writes {
 			g.mu.Lock()
-			g.harmful = append(g.harmful, *at)
+			g.effective = append(g.effective, *at)
 			g.mu.Unlock()
 		}
 	}
@@ -270,8 +273,8 @@ func (g *gate) arrive(p *passage, door int, name string) (at *point, nth int, ta
 	return at, nth, taken
 }
 
-// holdTakeover holds the attempts of other processes than the struck one from the first call on, until goOn is called. begun
-// is closed when there is one.
+// holdTakeover holds the answers to the first calls of other processes' attempts until goOn is called. begun is closed when
+// there is one.
 func (g *gate) holdTakeover(struck int) (begun <-chan struct{}, goOn func()) {
 	first := make(chan struct{})
 	h := &takeover{struck: struck, begun: sync.OnceFunc(func() { close(first) }), goOn: make(chan struct{})}

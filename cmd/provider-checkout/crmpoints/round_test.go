@@ -132,11 +132,12 @@ func (w *world) round(t *testing.T, m manner, points []point) (missed []point) {
 		}
 	}
 	clientsEnd := w.repeat(t, m, all)
-	r := resumption{door: first.door, afterAll: m.stops && !m.retries && len(w.servers) > 1}
+	r := resumption{door: first.door, afterAll: m.stops && !m.retries && len(w.servers) > 1,
+		during: m.stops && m.retries && len(w.servers) > 1}
 	switch {
 	case !m.stops || r.afterAll:
-	case len(w.servers) > 1:
-		r.at = w.resumeAtTakeover(t, first, over)
+	case r.during:
+		r.at = w.resumeAtTakeover(t, all, first, over)
 	default:
 		<-time.After(time.Until(over))
 		r.at = resume(t, first)
@@ -209,9 +210,9 @@ func resume(t *testing.T, s *server) time.Time {
 	return at
 }
 
-// resumeAtTakeover lets the stopped process go on when others have begun to do what it was doing, and keeps them at that for
-// a while, in which it could disturb them.
-func (w *world) resumeAtTakeover(t *testing.T, first *server, over time.Time) (at time.Time) {
+// resumeAtTakeover lets the stopped process go on, and its late calls arrive, when others have begun to do what it was doing.
+// It keeps them at that for a while, in which it could disturb them.
+func (w *world) resumeAtTakeover(t *testing.T, all []*student, first *server, over time.Time) (at time.Time) {
 	t.Helper()
 	<-time.After(time.Until(over) - gather) // the earliest lease ends, at the earliest
 	begun, goOn := w.gate.holdTakeover(first.door)
@@ -222,12 +223,13 @@ func (w *world) resumeAtTakeover(t *testing.T, first *server, over time.Time) (a
 		t.Fatalf("nobody has taken over %v after the last lease's end", within)
 	}
 	<-time.After(callLimit / 5)
+	w.deliverLate(all)
 	at = resume(t, first)
 	<-time.After(callLimit * 2 / 5)
 	return at
 }
 
-// finish completes all enrolments, and then has the calls arrive that were held for so long.
+// finish completes all enrolments, and then has the calls arrive that were held for so long, if they have not.
 func (w *world) finish(t *testing.T, all []*student) {
 	t.Helper()
 	for _, s := range all {
@@ -241,7 +243,12 @@ func (w *world) finish(t *testing.T, all []*student) {
 		}
 	})
 	w.await(t, "outbox_pending_events", time.Now().Add(patience))
-	close(w.gate.over)
+	w.deliverLate(all)
+}
+
+// deliverLate has the late calls arrive.
+func (w *world) deliverLate(all []*student) {
+	w.gate.letIn()
 	for _, s := range all {
 		if s.at.side == late && w.gate.holds(s.Enrolment) {
 			<-w.gate.passages[s.Enrolment].ended
