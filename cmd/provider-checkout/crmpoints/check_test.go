@@ -3,34 +3,31 @@ package crmpoints_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
-// resumption is when the stopped process went on.
-type resumption struct {
-	door     int
-	at       time.Time // zero if it was killed
-	during   bool      // others were doing what it had been doing
-	afterAll bool      // they had done everything, and no client turned to it
-}
-
 // check checks what is on record, at Salesforce, and that nobody did there what was another's.
-func (w *world) check(t *testing.T, all []*student, r resumption) {
+func (w *world) check(t *testing.T, all []*student, struck int, on resumption) {
 	t.Helper()
 	w.Check(t)
 	w.checkOnce(t)
 	w.checkSalesforce(t, all)
+	came := 0 // late calls
 	for _, s := range all {
-		if w.gate.holds(s.Enrolment) { // or else a call may have been on its way to the gate
-			w.checkAttempts(t, s, r)
+		if !w.gate.holds(s.Enrolment) { // a call may have been on its way to the gate
+			continue
+		}
+		w.checkAttempts(t, s, struck, on)
+		if s.at.side == late {
+			came++
 		}
 	}
-	if n := len(w.gate.effective); !r.during && n > 0 {
-		t.Errorf("calls that arrived when everything was done had an effect: %v", w.gate.effective)
-	} else if r.during && n == 0 {
+	switch effective := w.gate.effective; {
+	case on != amid && len(effective) > 0:
+		t.Errorf("calls that arrived when everything was done had an effect: %v", effective)
+	case on == amid && came > 0 && len(effective) == 0:
 		t.Error("void: no call that arrived while others did the same had an effect")
 	}
 }
@@ -131,16 +128,25 @@ func (s *student) checkJournal(t *testing.T, own []salesforcetest.Entry) {
 
 // checkAttempts checks who made the calls for an enrolment after the process was struck: one process at a time, which had
 // begun with a look, and not the one that was stopped with what it was doing before.
-func (w *world) checkAttempts(t *testing.T, s *student, r resumption) {
+func (w *world) checkAttempts(t *testing.T, s *student, struck int, on resumption) {
 	t.Helper()
 	var owner, previous crossing // the first call of the latest attempt; the latest call
-	began := false               // the process that was stopped, an attempt since
+	began := false               // the process that was stopped, something new since
 	for _, c := range w.gate.crossings(s.Enrolment) {
 		if !c.later {
 			continue
 		}
-		if c.call == lookForAgreement { // before there is a step
-			began = began || c.door == r.door
+		began = began || c.door == struck && (c.first() || c.call == lookForAgreement)
+		switch {
+		case c.door != struck:
+		case on == never:
+			t.Errorf("%s: %s comes from a process that was killed", s.at, c.call)
+		case on == atLast:
+			t.Errorf("%s: %s comes from the process that was stopped, though everything was done", s.at, c.call)
+		case !began:
+			t.Errorf("%s: the process that was stopped goes on with %s", s.at, c.call)
+		}
+		if c.call == lookForAgreement { // which needs no lease
 			continue
 		}
 		if c.first() {
@@ -148,22 +154,10 @@ func (w *world) checkAttempts(t *testing.T, s *student, r resumption) {
 				t.Errorf("%s: %s comes from process %d, and %v later from process %d", s.at, c.call, previous.door, c.at.Sub(previous.at), c.door)
 			}
 			owner = c
-			began = began || c.door == r.door
 		}
 		if c.door != owner.door {
 			t.Errorf("%s: %s comes from process %d while process %d has the step", s.at, c.call, c.door, owner.door)
 		}
 		previous = c
-		if c.door != r.door {
-			continue
-		}
-		switch {
-		case r.at.IsZero():
-			t.Errorf("%s: %s comes from a process that was killed", s.at, c.call)
-		case r.afterAll:
-			t.Errorf("%s: %s comes from the process that was stopped, though everything was done", s.at, c.call)
-		case !began:
-			t.Errorf("%s: the process that was stopped goes on with %s", s.at, c.call)
-		}
 	}
 }

@@ -132,27 +132,46 @@ func (w *world) round(t *testing.T, m manner, points []point) (missed []point) {
 		}
 	}
 	clientsEnd := w.repeat(t, m, all)
-	r := resumption{door: first.door, afterAll: m.stops && !m.retries && len(w.servers) > 1,
-		during: m.stops && m.retries && len(w.servers) > 1}
-	switch {
-	case !m.stops || r.afterAll:
-	case r.during:
-		r.at = w.resumeAtTakeover(t, all, first, over)
-	default:
+	on := w.resumption(m)
+	switch on {
+	case alone:
 		<-time.After(time.Until(over))
-		r.at = resume(t, first)
-		over = r.at
+		first.Resume(t)
+	case amid:
+		w.resumeAmid(t, all, first, over)
 	}
 	done := w.await(t, "crm_steps_waiting", over.Add(within))
 	w.tally.finished(done.Sub(over))
 	clientsEnd()
-	if r.afterAll {
-		r.at = resume(t, first)
+	if on == atLast {
+		first.Resume(t)
 	}
 	w.finish(t, all)
 	w.stop(t)
-	w.check(t, all, r)
+	w.check(t, all, first.door, on)
 	return missed
+}
+
+// resumption is when a stopped process goes on.
+type resumption int
+
+const (
+	never  resumption = iota // it was killed
+	alone                    // when its leases are over. There is no other process
+	amid                     // while others do what it was doing
+	atLast                   // when others have done everything. No client turns to it
+)
+
+func (w *world) resumption(m manner) resumption {
+	switch {
+	case !m.stops:
+		return never
+	case len(w.servers) == 1:
+		return alone
+	case m.retries:
+		return amid
+	}
+	return atLast
 }
 
 // strike kills the process and starts another, or stops it, once all enrolments are at their points. It returns when all
@@ -202,19 +221,11 @@ func (w *world) repeat(t *testing.T, m manner, all []*student) (wait func()) {
 	return clients.Wait
 }
 
-// resume lets a stopped process go on, and returns when it did.
-func resume(t *testing.T, s *server) time.Time {
+// resumeAmid lets the stopped process go on, and its late calls arrive, when others have begun to do what it was doing. It
+// keeps them at that for a while, in which they could be disturbed.
+func (w *world) resumeAmid(t *testing.T, all []*student, first *server, over time.Time) {
 	t.Helper()
-	at := time.Now()
-	s.Resume(t)
-	return at
-}
-
-// resumeAtTakeover lets the stopped process go on, and its late calls arrive, when others have begun to do what it was doing.
-// It keeps them at that for a while, in which it could disturb them.
-func (w *world) resumeAtTakeover(t *testing.T, all []*student, first *server, over time.Time) (at time.Time) {
-	t.Helper()
-	<-time.After(time.Until(over) - gather) // the earliest lease ends, at the earliest
+	<-time.After(time.Until(over) - gather) // the first lease ends, at the earliest
 	begun, goOn := w.gate.holdTakeover(first.door)
 	defer goOn()
 	select {
@@ -224,9 +235,8 @@ func (w *world) resumeAtTakeover(t *testing.T, all []*student, first *server, ov
 	}
 	<-time.After(callLimit / 5)
 	w.deliverLate(all)
-	at = resume(t, first)
+	first.Resume(t)
 	<-time.After(callLimit * 2 / 5)
-	return at
 }
 
 // finish completes all enrolments, and then has the calls arrive that were held for so long, if they have not.
