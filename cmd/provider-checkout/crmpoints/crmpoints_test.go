@@ -1,0 +1,172 @@
+// Package crmpoints_test ends or stops a process of the program at every call of a CRM outside of its store, and looks
+// whether anything was done twice or lost.
+//
+// The calls of the CRM lie between all that is stored. Where the process is at the ends of the two rows of calls, it has
+//
+//	create: GET contact, …, before    reserved the checkout, and not called
+//	create: POST contact, …, after    made the records, and not stored it
+//	confirm: GET contact, …, before   concluded the agreement, and not called
+//	confirm: PATCH agreement, …, after   completed the enrolment, and not stored it
+package crmpoints_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+)
+
+// suite is the program over one kind of store.
+type suite struct {
+	proc.Binary
+	name      string
+	processes int
+	store     func(*testing.T) string // a new one
+	tally     *tally
+	busy      *sync.Mutex // held while enrolments come to their points: a busy machine may have no time for more
+}
+
+// worlds is how many rounds there are at a time. They mostly wait for leases to end.
+const worlds = 8
+
+// TestNoCallOfTheCRMIsMadeTwiceOrLost has an enrolment at each point, in each manner, once; or twenty times where
+// PROVIDER_CHECKOUT_TEST_FULL is set:
+//
+//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -timeout 1h -v ./cmd/provider-checkout/crmpoints
+func TestNoCallOfTheCRMIsMadeTwiceOrLost(t *testing.T) {
+	rounds := 1
+	if os.Getenv("PROVIDER_CHECKOUT_TEST_FULL") != "" {
+		rounds = 20
+	}
+	server := postgrestest.New(t)
+	b := proc.Build(t)
+	busy := new(sync.Mutex)
+	suites := []*suite{
+		{b, "SQLite", 1, func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "records.db") }, newTally(), busy},
+		{b, "PostgreSQL", 3, func(t *testing.T) string { return server.URL(t) }, newTally(), busy},
+	}
+	points := suites[0].points(t)
+	began := time.Now()
+	var group sync.WaitGroup
+	running := make(chan struct{}, worlds)
+	for range rounds {
+		for _, m := range manners {
+			for _, s := range suites {
+				running <- struct{}{}
+				group.Go(func() {
+					defer func() { <-running }()
+					t.Run(s.name+", "+m.String(), func(t *testing.T) { s.strike(t, m, points) })
+				})
+			}
+		}
+	}
+	group.Wait()
+	t.Logf("%d points in %v\n%s", len(points), time.Since(began).Round(time.Second), table(points, suites))
+}
+
+// attempts is how often the points are tried that the machine's load may prevent.
+const attempts = 3
+
+// strike has m happen at each of the points.
+func (s *suite) strike(t *testing.T, m manner, points []point) {
+	left := points
+	for range attempts {
+		missed := s.newWorld(t).round(t, m, left)
+		for _, at := range left {
+			if !slices.Contains(missed, at) {
+				s.tally.count(m, at)
+			}
+		}
+		if left = missed; len(left) == 0 {
+			return
+		}
+		t.Logf("once more, for what was missed: %v", missed)
+	}
+	t.Errorf("void: %d rounds have not had the points %v", attempts, left)
+}
+
+// points returns all points of an enrolment, as an undisturbed one shows them. They are no more than the calls that the
+// program makes at once.
+func (s *suite) points(t *testing.T) (all []point) {
+	t.Helper()
+	w := s.newWorld(t)
+	e := w.Enrolments.Begin()
+	w.gate.admit(e)
+	if err := e.Complete(t.Context(), w.backend, w.Rand); err != nil {
+		t.Fatal(err)
+	}
+	w.stop(t)
+	w.Check(t)
+	confirm, writes := false, 0
+	for _, c := range w.gate.crossings(e) {
+		confirm = confirm || c.call == lookForAgreement
+		sides := []side{before, after}
+		if c.writes {
+			writes++
+			sides = append(sides, late)
+		}
+		for _, of := range sides {
+			all = append(all, point{confirm, c.call, of})
+		}
+	}
+	if len(all) < 20 || writes != 4 || !confirm {
+		t.Fatalf("void: an enrolment shows only the points %v", all)
+	}
+	return all
+}
+
+// tally counts what was struck on one kind of store.
+type tally struct {
+	mu      sync.Mutex
+	of      map[hit]int
+	longest time.Duration // from the end of the last lease until everything was done
+}
+
+// hit is what happened to an enrolment.
+type hit struct {
+	manner
+	point
+}
+
+func newTally() *tally { return &tally{of: make(map[hit]int)} }
+
+func (y *tally) count(m manner, at point) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.of[hit{m, at}]++
+}
+
+func (y *tally) finished(after time.Duration) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.longest = max(y.longest, after)
+}
+
+// table says how often each point was struck in each manner.
+func table(points []point, suites []*suite) string {
+	var text strings.Builder
+	lines := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, s := range suites {
+		fmt.Fprintf(lines, "%s, everything done at most %v after the last lease's end", s.name, s.tally.longest.Round(calm))
+		for _, m := range manners {
+			fmt.Fprintf(lines, "\t%s", m)
+		}
+		for _, at := range points {
+			fmt.Fprintf(lines, "\n%s", at)
+			for _, m := range manners {
+				fmt.Fprintf(lines, "\t%d", s.tally.of[hit{m, at}])
+			}
+		}
+		fmt.Fprintln(lines)
+	}
+	lines.Flush()
+	return text.String()
+}

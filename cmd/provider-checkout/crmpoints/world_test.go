@@ -1,0 +1,151 @@
+package crmpoints_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+const (
+	clientID     = "sandbox_client"
+	clientSecret = "sandbox_client_secret"
+
+	// publicURL is the address of the processes; a fleet resolves it.
+	publicURL = "http://service.test"
+
+	// patience is how long anything may take once the process was struck.
+	patience = 60 * time.Second
+	// calm is the pause between two looks at something that is awaited.
+	calm = 100 * time.Millisecond
+)
+
+// server is a process, with its door to Salesforce.
+type server struct {
+	*proc.Process
+	door      int
+	addr, ops string
+}
+
+// world is the processes on one store, Salesforce, the receiver of events, and the clients.
+type world struct {
+	*workload.Workload
+	gate    *gate
+	servers []*server // the first one is the one that is struck
+	fleet   fleet     // those to which clients turn
+	backend *workload.Client
+	tally   *tally
+	busy    *sync.Mutex // of the suite
+}
+
+// newWorld starts processes on a new store.
+func (s *suite) newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{gate: newGate(), tally: s.tally, busy: s.busy}
+	w.Workload = workload.New(t, s.Binary, s.store(t))
+	w.Verdicts.AcceptAll = true
+	w.backend = workload.NewClient(publicURL, w.Keys)
+	w.backend.HTTP.Transport = patient{&http.Transport{DialContext: w.fleet.dial, DisableKeepAlives: true}}
+	for range s.processes {
+		w.servers = append(w.servers, w.start(t))
+	}
+	w.fleet.are(w.servers...)
+	t.Cleanup(w.gate.close) // before its doors are closed
+	return w
+}
+
+func (w *world) start(t *testing.T) *server {
+	t.Helper()
+	door, url := w.gate.open(t)
+	cmd := w.Command(append(proc.ServeArgs(w.Store), "--ops-addr", "127.0.0.1:0", "--base-url", publicURL,
+		"--crm", "salesforce", "--salesforce-url", url)...)
+	cmd.Env = []string{"PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID=" + clientID, "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET=" + clientSecret}
+	p := proc.Start(t, cmd)
+	listening := p.Await(t, "listening")
+	return &server{Process: p, door: door, addr: listening.Addr, ops: "http://" + listening.OpsAddr}
+}
+
+// stop ends every process.
+func (w *world) stop(t *testing.T) {
+	t.Helper()
+	for _, s := range w.servers {
+		s.Signal(t, syscall.SIGTERM)
+	}
+	for _, s := range w.servers {
+		s.Wait(t)
+	}
+}
+
+// fleet connects clients to processes in turn.
+type fleet struct {
+	mu   sync.Mutex
+	all  []string // addresses
+	next int
+}
+
+func (f *fleet) are(all ...*server) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = nil
+	for _, s := range all {
+		f.all = append(f.all, s.addr)
+	}
+}
+
+func (f *fleet) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	f.mu.Lock()
+	f.next++
+	addr := f.all[f.next%len(f.all)]
+	f.mu.Unlock()
+	return new(net.Dialer).DialContext(ctx, network, addr)
+}
+
+var errBusy = errors.New("the service is busy")
+
+// patient takes a 503 for a lost answer, as a client does that will send the request again.
+type patient struct{ http.RoundTripper }
+
+func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := p.RoundTripper.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusServiceUnavailable {
+		resp.Body.Close()
+		return nil, errBusy
+	}
+	return resp, err
+}
+
+// insist does something until its client gets an answer.
+func insist(t *testing.T, do func() error) error {
+	for limit := time.Now().Add(patience); ; <-time.After(calm) {
+		err := do()
+		if err == nil || !workload.IsCut(err) || time.Now().After(limit) || t.Context().Err() != nil {
+			return err
+		}
+	}
+}
+
+// await waits until a gauge is zero, which a process says that was not struck, and returns when it was.
+func (w *world) await(t *testing.T, gauge string, limit time.Time) time.Time {
+	t.Helper()
+	ops := w.servers[len(w.servers)-1].ops
+	for ; ; <-time.After(calm) {
+		_, text, found := strings.Cut(sandbox.Fetch(t, ops+"/metrics").Body, "\nprovider_checkout_"+gauge+" ")
+		var value float64
+		if _, err := fmt.Sscan(text, &value); found && err == nil && value == 0 {
+			return time.Now()
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("%s is still %v (known: %v)", gauge, value, found)
+		}
+	}
+}
