@@ -99,7 +99,6 @@ func (s *Service) attemptStep(ctx context.Context, leased checkout.Checkout) (ad
 	} else {
 		done.agreement, decide, err = s.completeEnrolment(calling, leased)
 	}
-	s.crm.Done(answered(err), s.now())
 	s.countStep(err)
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
@@ -124,11 +123,21 @@ func answered(err error) bool {
 	return err == nil || refused
 }
 
-// openRecords has the CRM make the records of a reserved checkout, and returns how it is opened with them.
-func (s *Service) openRecords(ctx context.Context, c checkout.Checkout) (_ func(checkout.Checkout) (checkout.Change, error), err error) {
+// ask makes a call of the CRM, and has the breaker count how it ended. A store that fails before it is not the CRM's failure.
+func (s *Service) ask(call func() error) (err error) {
+	defer func() { s.crm.Done(answered(err), s.now()) }()
 	defer recovered(&err)
-	records, err := s.cfg.CRM.Open(ctx, ports.Enrolment{EnrolmentKey: s.enrolmentKey(c), CheckoutID: c.ID, Student: c.Student,
-		CourseCode: c.CourseCode, Intent: c.Intent})
+	return call()
+}
+
+// openRecords has the CRM make the records of a reserved checkout, and returns how it is opened with them.
+func (s *Service) openRecords(ctx context.Context, c checkout.Checkout) (func(checkout.Checkout) (checkout.Change, error), error) {
+	var records checkout.Records
+	err := s.ask(func() (err error) {
+		records, err = s.cfg.CRM.Open(ctx, ports.Enrolment{EnrolmentKey: s.enrolmentKey(c), CheckoutID: c.ID, Student: c.Student,
+			CourseCode: c.CourseCode, Intent: c.Intent})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +163,12 @@ func (s *Service) completeEnrolment(ctx context.Context, c checkout.Checkout) (a
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the document of agreement %s: %w", number, err)
 	}
-	completed, err := s.cfg.CRM.Complete(ctx, ports.Completion{EnrolmentKey: s.enrolmentKey(c), Records: c.Records,
-		Agreement: agreed, Document: document, Setup: c.Setup})
+	var completed ports.Completed
+	err = s.ask(func() (err error) {
+		completed, err = s.cfg.CRM.Complete(ctx, ports.Completion{EnrolmentKey: s.enrolmentKey(c), Records: c.Records,
+			Agreement: agreed, Document: document, Setup: c.Setup})
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -223,11 +236,10 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 	}
 	ctx, cancel := context.WithTimeout(ctx, agreedLimit)
 	defer cancel()
-	func() {
-		defer recovered(&err)
+	err = s.ask(func() (err error) {
 		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
-	}()
-	s.crm.Done(err == nil, s.now())
+		return err
+	})
 	if err != nil { // whether there is an agreement is not known
 		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, CheckoutID: c.ID, Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
 		return nil, checkout.Busy()
