@@ -109,6 +109,9 @@ func (s *saga) sleep(ctx context.Context, r *rand.Rand, d time.Duration) error {
 	}
 }
 
+// fork returns a generator for another goroutine.
+func fork(r *rand.Rand) *rand.Rand { return rand.New(rand.NewPCG(r.Uint64(), r.Uint64())) }
+
 func between(r *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(r.Int64N(int64(high-low)))
 }
@@ -165,10 +168,10 @@ func do[T any](ctx context.Context, p *process, c call[T]) (v T, err error) {
 		_ = s.sleep(ctx, r, c.hangs)
 		return v, fmt.Errorf("%s: %w", c.name, context.DeadlineExceeded)
 	case "late":
-		late := between(r, 0, 30*time.Second)
+		late := fork(r)
 		_ = s.sleep(ctx, r, c.hangs)
 		s.work.Go(func() {
-			_ = s.sleep(context.WithoutCancel(ctx), r, late)
+			_ = s.sleep(context.WithoutCancel(ctx), late, between(late, 0, 30*time.Second))
 			_, _ = c.effect(context.WithoutCancel(ctx))
 		})
 		return v, unknown

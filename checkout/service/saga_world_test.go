@@ -110,7 +110,7 @@ type process struct {
 func (s *saga) start(slot, generation int) {
 	p := &process{saga: s, slot: slot, leased: map[string]checkout.Step{}, name: fmt.Sprintf("%d.%d", slot, generation)}
 	r := s.chance("process " + p.name)
-	p.random = rand.New(rand.NewPCG(r.Uint64(), r.Uint64()))
+	p.random = fork(r)
 	var err error
 	p.Service, err = service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: s.ring,
 		Store: sagaStore{s.store, p}, Processor: s.bank, CRM: sagaCRM{s.crm, p}, Printer: p, Sender: p, Now: time.Now, Rand: p,
@@ -161,8 +161,9 @@ func (p *process) kill(r *rand.Rand) {
 		return
 	}
 	p.end()
+	restart := fork(r)
 	p.saga.work.Go(func() {
-		_ = p.saga.sleep(context.Background(), r, between(r, 0, 10*time.Second))
+		_ = p.saga.sleep(context.Background(), restart, between(restart, 0, 10*time.Second))
 		var generation int
 		fmt.Sscanf(p.name[strings.Index(p.name, ".")+1:], "%d", &generation)
 		p.saga.start(p.slot, generation+1)
