@@ -150,8 +150,8 @@ func (w *world) checkAttempts(t *testing.T, s *student, struck int, on resumptio
 			continue
 		}
 		if c.first() {
-			if previous.call == c.call && c.at.Sub(previous.at) < callLimit && (previous.gaveUp.IsZero() || previous.gaveUp.After(c.at)) {
-				t.Errorf("%s: %s comes from process %d, and %v later from process %d", s.at, c.call, previous.door, c.at.Sub(previous.at), c.door)
+			if previous.freed.After(c.at) {
+				t.Errorf("%s: %s comes from process %d while process %d waits for the answer to it", s.at, c.call, c.door, previous.door)
 			}
 			owner = c
 		}

@@ -52,7 +52,7 @@ type crossing struct {
 	at     time.Time
 	writes bool      // it made or changed a record
 	later  bool      // it came after the process was struck
-	gaveUp time.Time // when its process did, while others took over
+	freed  time.Time // when the answer was sent, or not waited for any longer, if it was held while others took over
 }
 
 // first reports whether the call is the first one of an attempt, which looks at what there is.
@@ -191,8 +191,8 @@ func (g *gate) pass(door int, w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-taken.goOn:
 			case <-r.Context().Done(): // the request that made it has no time left
-				g.giveUp(p, nth)
 			}
+			g.free(p, nth)
 		}
 		send(w, answer)
 		return
@@ -284,10 +284,10 @@ func (g *gate) holdTakeover(struck int) (begun <-chan struct{}, goOn func()) {
 	return first, func() { close(h.goOn) }
 }
 
-func (g *gate) giveUp(p *passage, nth int) {
+func (g *gate) free(p *passage, nth int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	p.crossed[nth].gaveUp = time.Now()
+	p.crossed[nth].freed = time.Now()
 }
 
 func (g *gate) note(p *passage, nth int, writes bool) {
