@@ -22,14 +22,16 @@ import (
 //
 // An error is one of three. A *CRMRefusal says that the CRM does not take this enrolment, and would not take it if it were
 // asked again. ErrBusy says that it takes no more calls now; while it has few left it may refuse Open alone, because money
-// waits on Complete. After any other the outcome is unknown, and the call is to be repeated. No error repeats personal data.
+// waits on Complete. After any other the outcome is unknown, and the call is to be repeated: so it is where the CRM does not
+// let its records be looked at, for a user who has lost a permission, say. No error repeats personal data.
 type CRM interface {
 	// Info describes the CRM. It never changes.
 	Info() CRMInfo
 
 	// Open makes the records of an enrolment that is opened (contact, opportunity and a direct debit authority in
-	// progress) and returns their ids. Those that exist stay as they are, whatever the enrolment holds; where only some
-	// exist, the others are made. Two enrolments never share a record, even of one student.
+	// progress) and returns their ids. Those that exist stay as they are, with the student and the checkout id that they
+	// have; where only some exist, the others are made. If the enrolment that exists has another intent it is refused.
+	// Two enrolments never share a record, even of one student.
 	Open(ctx context.Context, e Enrolment) (checkout.Records, error)
 
 	// Complete stores the agreement and its document, what the direct debit came to, and last that the enrolment is
@@ -102,6 +104,11 @@ type Agreed struct {
 // administrator changes the CRM or what is to be stored. Its text has no personal data.
 type CRMRefusal struct {
 	Code string // the CRM's word: FIELD_CUSTOM_VALIDATION_EXCEPTION
+	// Made says of a refused Open that some of the records are there all the same, so that the order stays what it is.
+	// Otherwise there are none, and the order may become another enrolment.
+	Made bool
+	// OtherIntent says of a refused Open that the order is another enrolment there, whose intent differs in the Faults.
+	OtherIntent bool
 	// Faults are the fields that are meant, as far as they are known: by the contract's name where there is one
 	// ("student.last_name"), else by the CRM's.
 	Faults []checkout.Fault

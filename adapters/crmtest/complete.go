@@ -105,7 +105,7 @@ func openAfterCompletion(t *testing.T, b Bench) {
 	c := b.completion(e, b.open(t, e))
 	b.complete(t, c)
 	before := b.Stored(t, c.Records.OpportunityID)
-	if again := b.open(t, other(e)); again != c.Records {
+	if again := b.open(t, anew(e)); again != c.Records {
 		t.Errorf("Open after the completion = %+v, want %+v", again, c.Records)
 	}
 	if after := b.Stored(t, c.Records.OpportunityID); !reflect.DeepEqual(after, before) {

@@ -75,6 +75,7 @@ func CRM(t *testing.T, open Open) {
 		{"an open makes one record of each kind", openMakesOneOfEach},
 		{"an open that is repeated finds its records", openRepeated},
 		{"a later open with other data changes nothing", openWithOtherData},
+		{"a later open with another intent is refused, and changes nothing", openWithOtherIntent},
 		{"an open with the id of another checkout finds the records that there are", openOfAnotherCheckout},
 		{"many opens at once make one set of records", concurrentOpens},
 		{"two enrolments of one student have records of their own", sameStudentTwice},

@@ -81,6 +81,9 @@ func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (records checkout.Rec
 				OpportunityID: c.newID("opportunity"), DDAID: c.newID("dda")}}
 			c.enrolments[e.EnrolmentKey] = stored
 		}
+		if differing := checkout.Compare(stored.Enrolment.Intent, e.Intent); len(differing) > 0 {
+			return &ports.CRMRefusal{Code: "OTHER_INTENT", OtherIntent: true, Faults: differing}
+		}
 		records = stored.Records
 		return nil
 	})

@@ -141,6 +141,10 @@ func (c *CRM) agreementWrite(done ports.Completion) write {
 		fieldNumber: a.Number, fieldKey: keyOf(done.EnrolmentKey, agreed), "environment": string(done.Environment),
 		contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID,
 		"version": a.Version, fieldAcceptedAt: instant(a.AcceptedAt), "declarations": declarations(a),
+		"notice_days": a.Notice.Days,
+	}
+	if dates := a.CollectionDates(); len(dates) > 0 {
+		values["collect_from"] = dates[0].String()
 	}
 	addFigures(values, a.Course.Name, a.Pricing, a.Plan)
 	return write{object: agreed, values: values}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -210,5 +214,78 @@ func TestACallThatHangsEnds(t *testing.T) {
 	began := time.Now()
 	if _, err := b.Open(t.Context(), enrolment()); err != nil || time.Since(began) > 20*time.Second {
 		t.Errorf("Open = %v after %s, want it made good after one time-out", err, time.Since(began))
+	}
+}
+
+// What the organisation refuses is not released if some of it is there.
+func TestARefusedOpenSaysWhetherRecordsAreThere(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		first string // of the student
+		kept  bool
+	}{
+		{"in one request", "Māia", false},
+		{"in a request each, for a text that Salesforce would take for a reference", "@{Māia", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultValidation, Object: "Opportunity", Probability: 1})
+			e := enrolment()
+			e.Student.FirstName = tt.first
+			_, err := b.Open(t.Context(), e)
+			var refused *ports.CRMRefusal
+			if !errors.As(err, &refused) || refused.Made != tt.kept || len(refused.Faults) != 1 || refused.Faults[0].Field != "Opportunity" {
+				t.Errorf("Open = %v (%+v); want a refusal of the opportunity that says that records are there: %v", err, refused, tt.kept)
+			}
+			if n := len(b.sim.Records("Contact")); (n > 0) != tt.kept {
+				t.Errorf("%d contacts are there", n)
+			}
+		})
+	}
+}
+
+// forbidding answers every look with a refusal.
+type forbidding struct{ http.RoundTripper }
+
+func (f forbidding) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/composite") {
+		return f.RoundTripper.RoundTrip(r)
+	}
+	const part = `{"body":[{"errorCode":"INSUFFICIENT_ACCESS","message":"no"}],"httpStatusCode":403,"referenceId":"%s"}`
+	var parts []string
+	for _, name := range []string{"contact", "opportunity", "contact_role", "authority"} {
+		parts = append(parts, fmt.Sprintf(part, name))
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(`{"compositeResponse":[` + strings.Join(parts, ",") + `]}`))}, nil
+}
+
+// A user who may not look says nothing of an enrolment.
+func TestARefusedLookIsNoRefusalOfTheEnrolment(t *testing.T) {
+	b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) {
+		o.Transport = forbidding{http.DefaultTransport}
+	})
+	_, err := b.Open(t.Context(), enrolment())
+	if err == nil || errors.As(err, new(*ports.CRMRefusal)) || !strings.Contains(err.Error(), "INSUFFICIENT_ACCESS") {
+		t.Errorf("Open = %v, want an unknown outcome", err)
+	}
+}
+
+func TestTheAgreementSaysFromWhenItMayBeCollected(t *testing.T) {
+	b := newBench(t)
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := completion(records)
+	c.Agreement.Plan.First = money.Date{Year: 2027, Month: time.January, Day: 16}
+	c.Agreement.Schedule = money.Schedule(0, c.Agreement.Plan)
+	c.Agreement.Notice = agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 25}}
+	if _, err := b.Complete(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	stored := b.sim.Records("Payment_Plan_Agreement__c")[0]
+	if fmt.Sprint(stored["First_Payment_Date__c"], " ", stored["Collect_From__c"], " ", stored["Notice_Days__c"]) != "2027-01-16 2027-01-25 10" {
+		t.Errorf("stored %v", stored)
 	}
 }

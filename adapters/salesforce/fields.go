@@ -190,6 +190,8 @@ func enrolmentObjects() []object {
 			oursText("version", "Template_Version__c", 40, ""),
 			ours(fieldAcceptedAt, "Accepted_At__c", kindTime, ""),
 			oursText("declarations", "Declarations__c", 32768, ""),
+			ours("notice_days", "Notice_Days__c", kindWhole, ""),
+			ours("collect_from", "Collect_From__c", kindDate, ""),
 			updated(oursText(fieldDigest, "PDF_SHA256__c", 64, "")),
 			updated(oursText(fieldPDF, "PDF_Content_Document_Id__c", 18, "")),
 		}, figures()...)},

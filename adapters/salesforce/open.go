@@ -3,7 +3,10 @@ package salesforce
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -29,13 +32,19 @@ func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, er
 	if err := c.spare(ctx); err != nil {
 		return records, fmt.Errorf("open %s in Salesforce: %w", e.CheckoutID, err)
 	}
+	made := 0
 	err := c.client.repeatedly(ctx, func() error {
 		ids, err := c.open(ctx, e)
+		made = max(made, len(ids))
 		records = checkout.Records{ContactID: ids[contact], OpportunityID: ids[opportunity], DDAID: ids[authority]}
 		return err
 	})
 	if err != nil {
-		return checkout.Records{}, fmt.Errorf("open %s in Salesforce: %w", e.CheckoutID, c.outcome(err))
+		err = c.outcome(err)
+		if refusal, ok := errors.AsType[*ports.CRMRefusal](err); ok {
+			refusal.Made = made > 0 || refusal.Code == codeSeveral
+		}
+		return checkout.Records{}, fmt.Errorf("open %s in Salesforce: %w", e.CheckoutID, err)
 	}
 	return records, nil
 }
@@ -48,24 +57,29 @@ func (c *CRM) checkEnvironment(k ports.EnrolmentKey) error {
 	return nil
 }
 
-// open finds the records of an enrolment, makes those that are missing, and returns the ids of all by their object.
+// open finds the records of an enrolment, makes those that are missing, and returns the ids of all by their object. With an
+// error it returns the ids of those that there are all the same.
 func (c *CRM) open(ctx context.Context, e ports.Enrolment) (map[string]string, error) {
+	names := map[string][]string{opportunity: intentFields()}
 	var parts []partWire
 	for _, k := range kinds() {
-		parts = append(parts, c.byKey(k.object, fieldKey, keyOf(e.EnrolmentKey, k.kind)))
+		parts = append(parts, c.byKey(k.object, fieldKey, keyOf(e.EnrolmentKey, k.kind), names[k.object]...))
 	}
 	answers, err := c.composite(ctx, parts, false)
 	if err != nil {
-		return nil, err
+		return nil, &lookError{err}
 	}
 	ids, missing := map[string]string{}, []write{}
 	for i, k := range kinds() {
-		there, err := c.foundByKey(k.object, answers[i])
+		there, err := c.foundByKey(k.object, answers[i], names[k.object]...)
 		if err != nil {
-			return nil, err
+			return ids, err
 		}
 		if there.id != "" {
 			ids[k.object] = there.id
+			if err := sameIntent(there, e, k.object); err != nil {
+				return ids, err
+			}
 			continue
 		}
 		missing = append(missing, c.opening(e, k.object, keyOf(e.EnrolmentKey, k.kind), ids))
@@ -135,3 +149,47 @@ func addFigures(values map[string]any, course string, p money.Pricing, plan mone
 
 // amount is a number of dollars with its cents.
 func amount(c money.Cents) json.Number { return json.Number(c.String()) }
+
+// codeOtherIntent is a refusal of our own.
+const codeOtherIntent = "OTHER_INTENT"
+
+// intentFields are the fields of an opportunity that hold the intent of its enrolment.
+func intentFields() (names []string) {
+	for _, f := range figures() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// sameIntent refuses an enrolment whose opportunity is on record with another intent.
+func sameIntent(there found, e ports.Enrolment, object string) error {
+	if object != opportunity {
+		return nil
+	}
+	var differing []checkout.Fault
+	wanted := map[string]any{}
+	addFigures(wanted, e.Intent.CourseName, e.Intent.Pricing, e.Intent.Plan)
+	for _, f := range figures() {
+		if want := fmt.Sprint(wanted[f.name]); !sameValue(there.values[f.name], want) {
+			differing = append(differing, checkout.Fault{Field: f.contract,
+				Message: fmt.Sprintf("is %s in the CRM, not %s; an order cannot be changed", there.values[f.name], want)})
+		}
+	}
+	if len(differing) > 0 {
+		return &ports.CRMRefusal{Code: codeOtherIntent, OtherIntent: true, Faults: differing}
+	}
+	return nil
+}
+
+// sameValue compares what was read with what would be written: numbers by what they are, and texts as Salesforce keeps them,
+// without white space around them.
+func sameValue(read, written string) bool {
+	if number, err := strconv.Atoi(written); err == nil {
+		written = money.Cents(100 * number).String() // a whole number may be read as 52.0
+	}
+	if want, err := money.Parse(written); err == nil {
+		got, err := money.Parse(read)
+		return err == nil && got == want
+	}
+	return strings.TrimSpace(read) == strings.TrimSpace(written)
+}

@@ -1,6 +1,7 @@
 package salesforce
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,7 +131,7 @@ func (c *CRM) writeEach(ctx context.Context, writes []write) (map[string]string,
 			ids[w.object], err = newID(answer)
 		}
 		if err != nil {
-			return nil, inRecord(w.object, err)
+			return ids, inRecord(w.object, err)
 		}
 	}
 	return ids, nil
@@ -211,11 +212,16 @@ func (c *CRM) foundByKey(object string, answer partAnswerWire, names ...string) 
 	if answer.Status == http.StatusNotFound {
 		return found{}, nil
 	}
-	if answer.Status != http.StatusOK {
+	if answer.Status == http.StatusMultipleChoices { // somebody has copied a record with its key
 		return found{}, &recordError{object, newAPIError(answer.Status, answer.Body)}
 	}
+	if answer.Status != http.StatusOK {
+		return found{}, &lookError{&recordError{object, newAPIError(answer.Status, answer.Body)}}
+	}
 	var record map[string]any
-	if err := json.Unmarshal(answer.Body, &record); err != nil {
+	d := json.NewDecoder(bytes.NewReader(answer.Body))
+	d.UseNumber()
+	if err := d.Decode(&record); err != nil {
 		return found{}, &outbound.Lost{Cause: fmt.Errorf("the %s: %w", object, outbound.WithoutText(err))}
 	}
 	return c.found(object, record, names)
@@ -231,6 +237,9 @@ func (c *CRM) found(object string, record map[string]any, names []string) (found
 	for _, name := range names {
 		value, ok := named(record, c.mapping.field(object, name))
 		text, isText := value.(string)
+		if number, ok := value.(json.Number); ok {
+			text, isText = number.String(), true
+		}
 		if !ok || value != nil && !isText {
 			return f, &outbound.Lost{Cause: fmt.Errorf("the %s that was read has no %s", object, name)}
 		}
@@ -267,7 +276,7 @@ func (c *CRM) byQuery(object string, where map[string]string, names ...string) p
 // foundByQuery reads the answer to byQuery.
 func (c *CRM) foundByQuery(object string, answer partAnswerWire, names ...string) ([]found, error) {
 	if answer.Status != http.StatusOK {
-		return nil, &recordError{object, newAPIError(answer.Status, answer.Body)}
+		return nil, &lookError{&recordError{object, newAPIError(answer.Status, answer.Body)}}
 	}
 	var records queryAnswerWire
 	if err := json.Unmarshal(answer.Body, &records); err != nil {
@@ -308,8 +317,16 @@ func (c *CRM) foundAll(object string, answer queryAnswerWire, names []string) (a
 // soqlText escapes a text between the quotes of a query.
 var soqlText = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 
+// lookError is an error of a look at what there is: it says nothing of what was to be stored.
+type lookError struct{ error }
+
+func (e *lookError) Unwrap() error { return e.error }
+
 // outcome returns what an error means to who called: a refusal where it is definite.
 func (c *CRM) outcome(err error) error {
+	if errors.As(err, new(*lookError)) {
+		return err
+	}
 	var refused *apiError
 	var record *recordError
 	if !errors.As(err, &refused) || !refused.definite() {
@@ -319,7 +336,11 @@ func (c *CRM) outcome(err error) error {
 	if errors.As(err, &record) {
 		object = record.object
 	}
-	return &ports.CRMRefusal{Code: refused.faults[0].code, Faults: c.mapping.faults(object, refused.faults)}
+	refusal := &ports.CRMRefusal{Code: refused.faults[0].code, Faults: c.mapping.faults(object, refused.faults)}
+	if len(refusal.Faults) == 0 && object != "" {
+		refusal.Faults = []checkout.Fault{{Field: c.mapping.object(object), Message: "is refused"}}
+	}
+	return refusal
 }
 
 // refuse is a refusal of our own.

@@ -78,6 +78,8 @@ func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd c
 		case err == nil && opened.Checkout.ID == reserved: // whoever has opened it: no other call has answered that it is new
 			opened.Replay, opened.IdempotencyKey = false, ""
 			return opened, committed, nil
+		case refused && refusal.OtherIntent:
+			return Opened{}, committed, checkout.RefuseOtherIntent(refusal.Faults)
 		case refused:
 			return Opened{}, committed, cmp.Or(cmd.RefusedByCRM(refusal.Faults), err)
 		case err == nil, look:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -62,6 +63,8 @@ func (s *Service) await(ctx context.Context, stored checkout.Checkout) (advanced
 		return advanced{}, checkout.Busy()
 	case stored.Step.Due(s.now()):
 		return s.advance(ctx, stored.ID)
+	case stored.Step.Until.Sub(s.now()) > stepLease: // it was refused, and waits for an administrator
+		return advanced{}, checkout.Busy()
 	}
 	return advanced{}, errAwaiting
 }
@@ -97,7 +100,7 @@ func (s *Service) attemptStep(ctx context.Context, leased checkout.Checkout) (ad
 		calling, cancel := context.WithTimeout(ctx, min(stepLimit, leased.Step.Until.Sub(s.now())-settleLimit))
 		defer cancel()
 		decide, err = called(calling, call)
-		s.crm.Done(answered(err), s.now())
+		s.noteAnswer(ctx, err)
 		s.countStep(err)
 	}
 	settling, cancel := detached(ctx, settleLimit)
@@ -154,6 +157,21 @@ func (s *Service) stepCall(ctx context.Context, leased checkout.Checkout, done *
 	}, nil
 }
 
+// noteAnswer has the breaker know how a call of the CRM ended, and reports when creates and confirms begin and cease to be
+// refused. A CRM that takes no more calls of one kind may take those of another: it says so itself, and need not be spared.
+func (s *Service) noteAnswer(ctx context.Context, err error) {
+	if errors.Is(err, ports.ErrBusy) {
+		return
+	}
+	switch changed := s.crm.Done(answered(err), s.now()); {
+	case changed && s.crm.Open():
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error,
+			Err: fmt.Errorf("the CRM does not answer: creates and first confirms are refused until it does: %w", err)})
+	case changed:
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, Err: errors.New("the CRM answers again")})
+	}
+}
+
 // openRecords has the CRM make the records of a reserved checkout, and returns how it is opened with them.
 func (s *Service) openRecords(ctx context.Context, c checkout.Checkout) (decideStep, error) {
 	records, err := s.cfg.CRM.Open(ctx, ports.Enrolment{EnrolmentKey: s.enrolmentKey(c), CheckoutID: c.ID, Student: c.Student,
@@ -186,6 +204,7 @@ func (s *Service) completeEnrolment(ctx context.Context, lease checkout.Step, c 
 func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, failure error) error {
 	refusal, refused := errors.AsType[*ports.CRMRefusal](failure)
 	opening := leased.Step.Kind == checkout.StepOpen
+	released := refused && opening && !refusal.Made
 	severity, outcome := Warning, checkout.StepUnknown
 	if refused {
 		outcome = checkout.StepRefused
@@ -197,7 +216,7 @@ func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, f
 		Err: fmt.Errorf("%s in the CRM: %w", leased.Step.Kind, failure)})
 	now := s.now()
 	_, err := s.update(ctx, leased.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
-		if refused && opening {
+		if released {
 			return c.Release(leased.Step)
 		}
 		return c.Postpone(leased.Step, outcome, failureText(failure), now)
@@ -209,6 +228,8 @@ func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, f
 		return err
 	case refused && opening:
 		return refusal
+	case errors.Is(failure, ports.ErrBusy), refused: // there is no use in waiting for it
+		return checkout.Busy()
 	}
 	return errAwaiting
 }
@@ -216,9 +237,11 @@ func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, f
 // maxFailure is how many bytes of a failure are stored.
 const maxFailure = 300
 
+// failureText returns the text of a failure as every store takes it.
 func failureText(err error) string {
 	text := err.Error()
-	return text[:min(len(text), maxFailure)]
+	text = strings.ToValidUTF8(text[:min(len(text), maxFailure)], "")
+	return strings.ReplaceAll(text, "\x00", "")
 }
 
 func (s *Service) enrolmentKey(c checkout.Checkout) ports.EnrolmentKey {
@@ -248,7 +271,12 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 		defer recovered(&err)
 		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
 	}()
-	s.crm.Done(err == nil, s.now())
+	s.noteAnswer(ctx, err)
+	if agreed != nil {
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error, CheckoutID: c.ID, Err: fmt.Errorf("agreement %s of this "+
+			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
+			agreed.Number)})
+	}
 	if err != nil { // whether there is an agreement is not known
 		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, CheckoutID: c.ID, Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
 		return nil, checkout.Busy()
@@ -266,7 +294,7 @@ func (s *Service) completeSteps(ctx context.Context) {
 	}
 	switch probe := s.crm.Probe(s.now()); {
 	case probe && len(ids) == 0:
-		s.crm.Done(s.check("the CRM", s.cfg.CRM.Ready)(ctx) == nil, s.now())
+		s.noteAnswer(ctx, s.crmIsReady(ctx))
 		return
 	case probe:
 		ids = ids[:1]
@@ -281,6 +309,14 @@ func (s *Service) completeSteps(ctx context.Context) {
 			s.failed(ctx, Failure{Operation: OperationComplete, Severity: Error, CheckoutID: id, Err: err})
 		}
 	})
+}
+
+// crmIsReady is a probe for the breaker. What it finds is reported when it changes.
+func (s *Service) crmIsReady(ctx context.Context) (err error) {
+	defer recovered(&err)
+	ctx, cancel := context.WithTimeout(ctx, readyLimit)
+	defer cancel()
+	return s.cfg.CRM.Ready(ctx)
 }
 
 func (s *Service) dueSteps(ctx context.Context) (ids []string, err error) {

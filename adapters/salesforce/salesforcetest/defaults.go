@@ -148,6 +148,7 @@ func customObjects() []Object {
 			numbered("AGR-"), owner, number, checkoutKey(), environment(), reference("Opportunity__c", objectOpportunity),
 			reference("Contact__c", objectContact), reference("Direct_Debit_Authority__c", "Direct_Debit_Authority__c"),
 			text("Template_Version__c", 40), plain("Accepted_At__c", TypeDateTime), long("Declarations__c", 32768),
+			whole("Notice_Days__c", 4), plain("Collect_From__c", TypeDate),
 			text("PDF_SHA256__c", 64), text("PDF_Content_Document_Id__c", 18)}, planFields()...)},
 		{Name: "Provider_Integration__c", Prefix: "a02", Fields: []Field{
 			required(text("Name", 80)), owner, required(key("Provider_Code__c", 32)), reference("Account__c", "Account"),

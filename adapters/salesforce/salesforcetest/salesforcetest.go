@@ -35,8 +35,8 @@
 //	                                 Billing_Request_Id__c Mandate_Id__c Mandate_Status__c Account_Holder__c Account_Mask__c
 //	                                 Authorised_At__c Consent_Given_At__c Consent_Version__c Consent_Text__c
 //	Payment_Plan_Agreement__c (a01)  Agreement_Number__c+! Provider_Checkout_Key__c+ Environment__c Opportunity__c Contact__c
-//	                                 Direct_Debit_Authority__c Template_Version__c Accepted_At__c Declarations__c PDF_SHA256__c
-//	                                 PDF_Content_Document_Id__c and the figures of the plan
+//	                                 Direct_Debit_Authority__c Template_Version__c Accepted_At__c Declarations__c Notice_Days__c
+//	                                 Collect_From__c PDF_SHA256__c PDF_Content_Document_Id__c and the figures of the plan
 //	Provider_Integration__c (a02)    Name! Provider_Code__c+! Account__c Active__c API_Enabled__c Environment__c Pricing_Mode__c
 //	                                 Enrolment_Origins__c Success_URL__c Cancel_URL__c Display_Name__c Primary_Colour__c
 //	                                 Logo_URL__c Support_Email__c Notice_Days__c

@@ -39,15 +39,17 @@ func (b *Breaker) Probe(now time.Time) bool {
 	return true
 }
 
-// Done says whether a call was answered. An answer closes the breaker.
-func (b *Breaker) Done(answered bool, now time.Time) {
+// Done says whether a call was answered. An answer closes the breaker. It reports whether that has opened or closed it.
+func (b *Breaker) Done(answered bool, now time.Time) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if answered {
+		changed = b.failures >= threshold
 		b.failures = 0
-		return
+		return changed
 	}
 	if b.failures++; b.failures == threshold {
 		b.next = now.Add(probeEvery)
 	}
+	return b.failures == threshold
 }
