@@ -187,10 +187,12 @@ func (s *Service) reserve(ctx context.Context, provider catalogue.Provider, cmd 
 	}
 	id, err := s.newID(provider, now)
 	if err != nil {
+		s.crm.Unused()
 		return Opened{}, checkout.Change{}, err
 	}
 	reserved := cmd.Reserve(intent, id, now, now.Add(stepLease))
-	if err := s.insert(ctx, reserved, ports.Enqueue{}); err != nil {
+	if err := s.insert(ctx, reserved, ports.Enqueue{}); err != nil { // most likely a replay
+		s.crm.Unused()
 		return Opened{}, checkout.Change{}, err
 	}
 	done, err := s.attemptStep(ctx, reserved.Next)

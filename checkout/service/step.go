@@ -66,12 +66,15 @@ func (s *Service) await(ctx context.Context, stored checkout.Checkout) (advanced
 	return advanced{}, errAwaiting
 }
 
-// advance leases the step of a checkout that is due, and makes one attempt at it.
+// advance leases the step of a checkout that is due, and makes one attempt at it. The breaker has allowed it.
 func (s *Service) advance(ctx context.Context, id string) (advanced, error) {
 	now := s.now()
 	leased, err := s.update(ctx, id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 		return c.Lease(now, now.Add(stepLease))
 	})
+	if err != nil {
+		s.crm.Unused()
+	}
 	switch {
 	case errors.Is(err, checkout.ErrNotDue), errors.Is(err, ports.ErrNotFound): // another was quicker
 		return advanced{}, errAwaiting
@@ -87,6 +90,7 @@ func (s *Service) advance(ctx context.Context, id string) (advanced, error) {
 func (s *Service) attemptStep(ctx context.Context, leased checkout.Checkout) (advanced, error) {
 	provider, err := s.providerOf(ctx, leased)
 	if err != nil {
+		s.crm.Unused()
 		return advanced{}, err
 	}
 	// A call ends well before the lease, so that it is known by then what came of it.
@@ -157,10 +161,12 @@ func (s *Service) completeEnrolment(ctx context.Context, c checkout.Checkout) (a
 	number := c.Confirmation.AgreementNumber
 	agreed, err := s.cfg.Store.Agreement(ctx, number)
 	if err != nil {
+		s.crm.Unused()
 		return nil, nil, fmt.Errorf("read agreement %s: %w", number, err)
 	}
 	document, err := found(s.cfg.Store.Document(ctx, number))
 	if err != nil {
+		s.crm.Unused()
 		return nil, nil, fmt.Errorf("read the document of agreement %s: %w", number, err)
 	}
 	var completed ports.Completed

@@ -21,7 +21,8 @@ type Breaker struct {
 	probe    time.Time // when the next call is let through, while it is open
 }
 
-// Allow reports whether a call may be made now. Who is allowed must make one, and say with Done how it ended.
+// Allow reports whether a call may be made now. Who is allowed makes one, and says with Done how it ended; or says with
+// Unused that none was made.
 func (b *Breaker) Allow(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -33,6 +34,13 @@ func (b *Breaker) Allow(now time.Time) bool {
 	}
 	b.probe = now.Add(probeEvery)
 	return true
+}
+
+// Unused gives back what Allow allowed: the next who asks may make a call.
+func (b *Breaker) Unused() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.probe = time.Time{}
 }
 
 // Open reports whether calls are not let through, but for some.

@@ -52,6 +52,20 @@ func TestOneCallASecondIsLetThroughWhileItIsOpen(t *testing.T) {
 	}
 }
 
+func TestACallThatIsNotMadeIsLeftToTheNext(t *testing.T) {
+	b := opened(t)
+	now := start.Add(time.Second)
+	for range 3 {
+		if !b.Allow(now) {
+			t.Fatal("no call is let through, though none was made")
+		}
+		b.Unused()
+	}
+	if !b.Allow(now) || b.Allow(now) {
+		t.Error("want one call to be let through")
+	}
+}
+
 func TestAnAnswerClosesIt(t *testing.T) {
 	b := opened(t)
 	now := start.Add(time.Second)
