@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -279,6 +280,80 @@ func TestOfManyCreatesOfOneOrderTheCRMGetsOne(t *testing.T) {
 		stored, enrolled := c.lone(t, w)
 		if stored.Checkout.Intent != enrolled.Enrolment.Intent || c.made() != 1 {
 			t.Errorf("%d calls; on record is %+v, in the CRM %+v", c.made(), stored.Checkout.Intent, enrolled.Enrolment.Intent)
+		}
+	})
+}
+
+// An order that is another enrolment in the CRM, which a restored store does not know, stays what it is.
+func TestAnOrderThatIsAnotherEnrolmentInTheCRMIsAConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		newWorld(t, change).opened(t, "ORDER-1")
+		restored := newWorld(t, change)
+		other := create("ORDER-1")
+		other.First = checkout.Some(money.Date{Year: 2027, Month: 3, Day: 1})
+		_, err := restored.Create(t.Context(), caller, other)
+		expect(t, err, checkout.CodeIntentConflict)
+		if err == nil || !strings.Contains(err.Error(), checkout.FieldFirstPayment) || len(restored.records(t)) != 0 {
+			t.Errorf("%v; on record is %+v", err, restored.records(t))
+		}
+		if o := restored.opened(t, "ORDER-1"); o.Checkout.Records != c.Enrolments()[0].Records {
+			t.Errorf("the same intent is opened with %+v", o.Checkout.Records)
+		}
+	})
+}
+
+func TestARefusedOpenOfWhichSomeIsThereKeepsItsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		c.disturb(once(func(context.Context) error { return &ports.CRMRefusal{Code: "NO", Made: true} }), nil)
+		if _, err := w.Create(t.Context(), caller, create("ORDER-1")); err == nil {
+			t.Fatal("a create that the CRM refuses succeeds")
+		}
+		stored := w.records(t)["ORDER-1"].Checkout
+		if stored.Status != checkout.Reserved || !strings.Contains(stored.Step.Failure, "NO") {
+			t.Errorf("on record is %+v", stored)
+		}
+		var err error
+		if d := took(func() { _, err = w.Create(t.Context(), caller, create("ORDER-1")) }); d > time.Second {
+			t.Errorf("a create waits %v for what an administrator must mend", d)
+		}
+		expect(t, err, checkout.CodeBusy)
+		w.runFor(t, 11*time.Minute)
+		if o := w.opened(t, "ORDER-1"); !o.Replay {
+			t.Error("the order is new")
+		}
+	})
+}
+
+// A CRM that takes no more opens still takes completions, on which money waits.
+func TestABusyCRMIsNotSpared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		cmd := w.ready(t, "ORDER-1")
+		c.disturb(func(context.Context) error { return fmt.Errorf("few calls are left: %w", ports.ErrBusy) }, nil)
+		for n := range 20 {
+			_, err := w.Create(t.Context(), caller, create(fmt.Sprint("NEW-", n)))
+			expect(t, err, checkout.CodeBusy)
+		}
+		c.disturb(nil, nil)
+		w.sent(t, cmd, false)
+	})
+}
+
+// What a store could not keep of a failure's text must not keep it from putting the step off.
+func TestAFailureIsStoredAsTextOfBoundedLength(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		c.disturb(func(context.Context) error { return errors.New("x" + strings.Repeat("ā", 400) + "\x00") }, nil)
+		_, err := w.Create(t.Context(), caller, create("ORDER-1"))
+		expect(t, err, checkout.CodeBusy)
+		failure := w.records(t)["ORDER-1"].Checkout.Step.Failure
+		if !utf8.ValidString(failure) || len(failure) < 200 || len(failure) > 300 || strings.Contains(failure, "\x00") {
+			t.Errorf("stored is %q", failure)
 		}
 	})
 }
