@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	atOnce   = 64 // clients
+	atOnce   = 48 // clients
 	mostOf   = 10 // tries of one request
-	giveUp   = 400 * time.Millisecond
+	giveUp   = time.Second
 	slowCall = 150 * time.Millisecond
 )
 
@@ -29,8 +29,8 @@ func faults() []salesforcetest.Fault {
 	return []salesforcetest.Fault{
 		{Kind: salesforcetest.FaultLockedRow, Probability: 0.05}, // this and the next only where records are written
 		{Kind: salesforcetest.FaultDuplicateValue, Probability: 0.05},
-		{Kind: salesforcetest.FaultTimeout, Probability: 0.01},
-		{Kind: salesforcetest.FaultTimeoutAfter, Probability: 0.01},
+		{Kind: salesforcetest.FaultTimeout, Probability: 0.006},
+		{Kind: salesforcetest.FaultTimeoutAfter, Probability: 0.006},
 		{Kind: salesforcetest.FaultReset, Probability: 0.015},
 		{Kind: salesforcetest.FaultResetAfter, Probability: 0.015},
 		{Kind: salesforcetest.FaultSlow, Probability: 0.015, Hang: slowCall},
