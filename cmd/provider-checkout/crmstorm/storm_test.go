@@ -48,7 +48,7 @@ func faults() []salesforcetest.Fault {
 }
 
 // TestStorm has many clients enrol students while about every fifth call of the organisation fails, in every way.
-// PROVIDER_CHECKOUT_TEST_CHECKOUTS says how many over SQLite, which takes half an hour for 100,000 on two cores:
+// PROVIDER_CHECKOUT_TEST_CHECKOUTS says how many over SQLite, which takes more than twenty minutes for 100,000:
 //
 //	PROVIDER_CHECKOUT_TEST_CHECKOUTS=100000 go test -run TestStorm/SQLite -timeout 5h -v ./cmd/provider-checkout/crmstorm
 func TestStorm(t *testing.T) {
