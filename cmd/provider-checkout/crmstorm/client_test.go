@@ -232,7 +232,7 @@ func (e *enrolment) send(ctx context.Context, silent habit, call func(context.Co
 		case try == e.limit:
 			return r, fmt.Errorf("%s %s: no success in %d tries: the last is %d %s %v", e.provider, e.order, try, r.Status, r.Body, err)
 		}
-		<-time.After(max(time.Duration(after)*time.Second, min(time.Duration(try)*200*time.Millisecond, 2*time.Second)))
+		<-time.After(max(time.Duration(after)*time.Second, min(time.Duration(try)*400*time.Millisecond, 4*time.Second)))
 	}
 }
 

@@ -45,15 +45,15 @@ var secrets = [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}
 
 // world is a service, its organisation, and the receiver of the providers' events.
 type world struct {
-	store    site.Store
-	service  *service.Service
-	url      string // of the service
-	keys     map[string]string
-	org      *salesforcetest.Simulator
-	gate     *gate
-	events   *receiver
-	impolite *http.Transport // by which the organisation is called
-	failures *failures
+	store     site.Store
+	service   *service.Service
+	url       string // of the service
+	keys      map[string]string
+	org       *salesforcetest.Simulator
+	gate      *gate
+	events    *receiver
+	transport *http.Transport // by which the organisation is called
+	failures  *failures
 }
 
 // newWorld configures a new store and serves it. A call of the organisation is given up when its answer does not begin
@@ -65,8 +65,8 @@ func newWorld(t *testing.T, store site.Store, patience time.Duration) *world {
 	w.gate = &gate{Handler: w.org}
 	w.gate.server = httptest.NewServer(w.gate)
 	t.Cleanup(func() { w.org.Close(); w.gate.server.Close() })
-	w.impolite = &http.Transport{ResponseHeaderTimeout: patience, MaxConnsPerHost: 64, MaxIdleConnsPerHost: 64}
-	t.Cleanup(w.impolite.CloseIdleConnections)
+	w.transport = &http.Transport{ResponseHeaderTimeout: patience, MaxConnsPerHost: 64, MaxIdleConnsPerHost: 64}
+	t.Cleanup(w.transport.CloseIdleConnections)
 	w.events = &receiver{bodies: make(map[string][sha256.Size]byte), data: make(map[string][sha256.Size]byte)}
 	hooks := httptest.NewServer(w.events)
 	t.Cleanup(hooks.Close)
@@ -94,7 +94,7 @@ func (w *world) serve(t *testing.T, store site.Store) (stop func()) {
 		t.Fatal(err)
 	}
 	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: w.gate.server.URL,
-		ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret, Transport: w.impolite})
+		ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret, Transport: w.transport})
 	if err != nil {
 		t.Fatal(err)
 	}
