@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -81,5 +82,22 @@ func TestAnAgreementThatCannotBeReadIsAnError(t *testing.T) {
 		if got, err := b.Agreed(t.Context(), key); err == nil || errors.Is(err, ports.ErrNotFound) {
 			t.Errorf("%s: Agreed = %+v, %v; want an error that is not ErrNotFound", name, got, err)
 		}
+	}
+}
+
+// A proxy may answer with JSON of its own. It must not be taken for an organisation that has no agreement on record, or no
+// calls left.
+func TestAnAnswerWithoutItsFieldsSaysNothing(t *testing.T) {
+	b := newBench(t)
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultOtherBody, Path: "/services/data/*/*"})
+	if on, err := b.Agreed(t.Context(), key); err == nil || errors.Is(err, ports.ErrNotFound) {
+		t.Errorf("Agreed = %+v, %v; want that it is not known", on, err)
+	}
+	if err := b.Ready(t.Context()); err == nil || errors.Is(err, ports.ErrBusy) {
+		t.Errorf("Ready = %v, want that it is not known", err)
+	}
+	b.sim.Disarm()
+	if _, err := b.Open(t.Context(), enrolment()); err != nil {
+		t.Errorf("Open: %v", err)
 	}
 }

@@ -75,10 +75,27 @@ func (c *CRM) Check(ctx context.Context) (lacks []string, err error) {
 	return lacks, nil
 }
 
+// ErrOtherEnvironment: the organisation is not for the environment.
+var ErrOtherEnvironment = errors.New("the organisation is for another environment")
+
+// CheckEnvironment returns nil if the organisation is for the environment, an error that wraps ErrOtherEnvironment if it
+// is not, and any other if it could not be asked.
+func (c *CRM) CheckEnvironment(ctx context.Context) error {
+	lacks, err := c.checkOrganisation(ctx)
+	if err == nil && len(lacks) > 0 {
+		err = fmt.Errorf("%w: %s", ErrOtherEnvironment, strings.Join(lacks, "; "))
+	}
+	return err
+}
+
 // checkOrganisation looks whether the organisation is for the environment.
 func (c *CRM) checkOrganisation(ctx context.Context) (lacks []string, err error) {
-	answer, err := send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
-		query: url.Values{"q": {"SELECT IsSandbox, OrganizationType FROM Organization LIMIT 1"}}})
+	var answer queryAnswerWire
+	err = c.client.repeatedly(ctx, func() (err error) {
+		answer, err = send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
+			query: url.Values{"q": {"SELECT IsSandbox, OrganizationType FROM Organization LIMIT 1"}}})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

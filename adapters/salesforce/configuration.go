@@ -36,8 +36,12 @@ func (f ConfigurationFaults) Error() string {
 // Configurations reads every provider that the organisation configures, with its courses and their plans, in the order of
 // the provider codes. They have passed their Check, and none has a destination of events: a CRM is no place for a signing
 // secret. If any record has a fault the error is the ConfigurationFaults of all of them; any other error means that the
-// organisation could not be asked.
+// organisation could not be asked, or that it is for another environment: a sandbox is often a copy of production, prices and
+// all, and old.
 func (c *CRM) Configurations(ctx context.Context) ([]catalogue.Configuration, error) {
+	if err := c.CheckEnvironment(ctx); err != nil {
+		return nil, err
+	}
 	r := configurationReader{mapping: c.mapping, fields: map[string][]field{}, records: map[string][]configured{}}
 	for _, o := range configurationObjects() {
 		records, err := c.configured(ctx, o)

@@ -118,7 +118,7 @@ func TestEveryFaultOfTheConfigurationIsNamedWithItsPlace(t *testing.T) {
 	token := b.signIn(t)
 	one := b.add(t, token, "Provider_Integration__c", `{"Name":"One","Provider_Code__c":"ONE","Environment__c":"production","Pricing_Mode__c":"catalogue",
 		"Enrolment_Origins__c":"https://one.example\nhttps://one.example/","Success_URL__c":"http://one.example","Notice_Days__c":31,"Primary_Colour__c":"green"}`)
-	b.add(t, token, "Provider_Integration__c", `{"Name":"Two","Provider_Code__c":"two words"}`)
+	two := b.add(t, token, "Provider_Integration__c", `{"Name":"Two","Provider_Code__c":"two words"}`)
 	three := b.add(t, token, "Provider_Integration__c", `{"Name":"Three","Provider_Code__c":"THREE","Environment__c":"sandbox","Pricing_Mode__c":"legacy"}`)
 	course := func(of, code, more string) string {
 		return b.add(t, token, "Course__c", `{"Name":"x","Course_Name__c":"x","Provider_Integration__c":"`+of+`","Course_Code__c":"`+code+`"`+more+`}`)
@@ -130,7 +130,8 @@ func TestEveryFaultOfTheConfigurationIsNamedWithItsPlace(t *testing.T) {
 	plan := func(of, more string) string {
 		return b.add(t, token, "Course_Plan__c", `{"Course__c":"`+of+`"`+more+`}`)
 	}
-	for _, of := range []string{spaced, extra} {
+	free := course(two, "FREE", "")
+	for _, of := range []string{spaced, extra, free} {
 		plan(of, `,"Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":2`)
 	}
 	plan(whole, `,"Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":601`)
@@ -149,7 +150,6 @@ func TestEveryFaultOfTheConfigurationIsNamedWithItsPlace(t *testing.T) {
 			t.Errorf("%v lacks %v", err, f)
 		}
 	}
-	two := b.with("Provider_Integration__c", "Name", "Two")["Id"]
 	want := []string{
 		"Provider_Integration__c ONE: Notice_Days__c must be a whole number from 1 to 30",
 		"Course__c ONE/NONE: Price__c must be a whole number of cents",
@@ -165,6 +165,7 @@ func TestEveryFaultOfTheConfigurationIsNamedWithItsPlace(t *testing.T) {
 		"Provider_Integration__c " + two + ": Provider_Code__c must be 1 to 32 of A-Z, 0-9, _ and -, and begin with a letter or digit",
 		"Provider_Integration__c " + two + ": Environment__c must be sandbox or production",
 		"Provider_Integration__c " + two + ": Pricing_Mode__c must say which pricing mode is meant, catalogue or legacy",
+		"Course__c " + two + "/FREE: Price__c must be above zero",
 		"Provider_Integration__c THREE: Pricing_Mode__c must not be legacy: courses belong to the provider",
 	}
 	if !slices.Equal(got, want) {
@@ -217,10 +218,27 @@ func TestConfigurationsSurviveLostAnswers(t *testing.T) {
 	}
 }
 
+// isSandbox is what a sandbox says of itself.
+const isSandbox = `{"done":true,"records":[{"IsSandbox":true,"OrganizationType":"Enterprise Edition"}]}`
+
+// A sandbox that was copied from production has its providers, with the prices of then.
+func TestAnOrganisationOfTheOtherEnvironmentConfiguresNothing(t *testing.T) {
+	b := newBench(t, func(sim *salesforcetest.Options, o *salesforce.Options) { sim.Sandbox = false })
+	b.configure(t)
+	all, err := b.Configurations(t.Context())
+	const want = "the organisation is neither a sandbox nor a Developer Edition, and the environment is sandbox"
+	if !errors.Is(err, salesforce.ErrOtherEnvironment) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Configurations = %v, %v; want %q", all, err, want)
+	}
+}
+
 // answeredBy returns a CRM whose queries are answered by what they ask of.
 func answeredBy(t *testing.T, answers map[string]string) *salesforce.CRM {
 	t.Helper()
 	return newTransported(t, func(r *http.Request) (int, string) {
+		if strings.Contains(r.URL.RawQuery, "FROM+Organization") {
+			return http.StatusOK, isSandbox
+		}
 		for object, answer := range answers {
 			if strings.Contains(r.URL.Query().Get("q"), " FROM "+object+" ") {
 				return http.StatusOK, answer
@@ -256,8 +274,12 @@ func TestAnAnswerThatCannotBeTrustedConfiguresNothing(t *testing.T) {
 // A query that goes on and on is not followed for ever.
 func TestHowMuchConfigurationThereIsHasABound(t *testing.T) {
 	page := `{"done":false,"records":[` + strings.Repeat(course+",", 499) + course + `],"nextRecordsUrl":"/services/data/v61.0/query/01g-1"}`
+	pages := 0
 	c := newTransported(t, func(r *http.Request) (int, string) {
-		if strings.Contains(r.URL.Query().Get("q"), " FROM Provider_Integration__c ") {
+		if strings.Contains(r.URL.RawQuery, "FROM+Organization") {
+			return http.StatusOK, isSandbox
+		}
+		if pages++; strings.Contains(r.URL.Query().Get("q"), " FROM Provider_Integration__c ") || pages > 100 {
 			return http.StatusOK, `{"done":true,"records":[]}`
 		}
 		return http.StatusOK, page

@@ -157,6 +157,8 @@ func enrolmentObjects() []object {
 			standard("amount", "Amount", kindAmount, "pricing.course_price"),
 			oursText("checkout_id", "Checkout_Id__c", 80, "checkout_id"),
 			oursText("order_id", "Provider_Order_Id__c", 255, "provider.provider_order_id"),
+			oursText("provider_code", "Provider_Code__c", 32, "provider.provider_code"),
+			oursText("course_code", "Course_Code__c", 255, "course.course_code"),
 		}, figures()...)},
 		{role, "OpportunityContactRole", false, []field{
 			checkoutKey(),

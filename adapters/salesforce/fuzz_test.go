@@ -58,7 +58,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(200, []byte(strings.ReplaceAll(four, "200", "300")))
 	f.Add(200, []byte(strings.ReplaceAll(four, "AAA", "/..")))
 	f.Add(200, []byte(`{"compositeResponse":null,"records":[null]}`))
-	f.Add(200, []byte(`{"done":true,"records":[{"Id":"a02000000000001AAA","Provider_Code__c":"A","Name":"A","Account__c":null,"Environment__c":"sandbox",
+	f.Add(200, []byte(`{"done":true,"records":[{"Id":"a02000000000001AAA","IsSandbox":true,"Provider_Code__c":"A","Name":"A","Account__c":null,"Environment__c":"sandbox",
 		"Active__c":true,"API_Enabled__c":true,"Pricing_Mode__c":"legacy","Enrolment_Origins__c":null,"Success_URL__c":null,"Cancel_URL__c":null,
 		"Display_Name__c":null,"Primary_Colour__c":null,"Logo_URL__c":null,"Support_Email__c":null,"Notice_Days__c":1e0,
 		"Provider_Integration__c":"a02000000000001AAA","Course__c":"a02000000000001AAA","Course_Code__c":"A","Course_Name__c":"A","Price__c":1.005,

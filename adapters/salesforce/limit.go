@@ -2,6 +2,7 @@ package salesforce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -93,6 +95,9 @@ func (c *CRM) look(ctx context.Context) error {
 	limits, err := send[limitsWire](ctx, c.client, call{method: http.MethodGet, path: "/limits"})
 	if err != nil {
 		return err
+	}
+	if limits.Requests.Max <= 0 {
+		return &outbound.Lost{Cause: errors.New("the answer has no limit of calls")}
 	}
 	c.client.limit.set(limits.Requests.Remaining, limits.Requests.Max, c.client.now())
 	return c.client.limit.few()

@@ -57,6 +57,25 @@ func TestAnOrganisationWithOtherNamesIsMapped(t *testing.T) {
 	}
 }
 
+// Salesforce takes names in any letter case, and answers with its own.
+func TestTheLetterCaseOfAMappingDoesNotMatter(t *testing.T) {
+	m, err := salesforce.ParseMapping([]byte(`{"agreement": {"fields": {"number": "agreement_NUMBER__c", "opportunity": "OPPORTUNITY__c",
+		"pdf_document_id": "pdf_content_document_id__c"}}, "opportunity": {"fields": {"stage": "stagename"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) { o.Mapping = m })
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := b.Complete(t.Context(), completion(records)); err != nil {
+			t.Errorf("Complete: %v", err)
+		}
+	}
+}
+
 func TestAMappingIsStrict(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                          "the document",
@@ -125,6 +144,21 @@ func TestCheckWantsALookupForTheOpportunityOfAnAgreement(t *testing.T) {
 	want := []string{"field Payment_Plan_Agreement__c.Opportunity__c has the type string; it must be one of reference"}
 	if got, err := b.Check(t.Context()); err != nil || !slices.Equal(got, want) {
 		t.Errorf("Check = %q, %v; want %q", got, err, want)
+	}
+}
+
+func TestCheckDoesNotAskToWriteWhatIsOnlyRead(t *testing.T) {
+	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
+		sim.Schema = salesforcetest.DefaultSchema()
+		for i := range sim.Schema.Objects {
+			o := &sim.Schema.Objects[i]
+			o.ReadOnly = o.ReadOnly || slices.Contains([]string{"Provider_Integration__c", "Course__c", "Course_Plan__c"}, o.Name)
+		}
+		sim.Schema.Field("Course__c.Price__c").ReadOnly = true
+		sim.Schema.Field("Provider_Integration__c.Pricing_Mode__c").Values = []string{"catalogue"}
+	})
+	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {
+		t.Errorf("Check = %q, %v; want nothing", lacks, err)
 	}
 }
 

@@ -155,3 +155,34 @@ func TestPermissionSetGivesWhatIsWrittenAndRead(t *testing.T) {
 		}
 	}
 }
+
+// A field that is deployed is nobody's to see until a permission set gives it.
+func TestPermissionSetOfThePeopleWhoConfigure(t *testing.T) {
+	var set permissionsXML
+	readXML(t, "permissionsets/Provider_Checkout_Configuration.permissionset-meta.xml", &set)
+	var got, want []string
+	for _, p := range set.Fields {
+		if p.Editable && p.Readable {
+			got = append(got, p.Field)
+		}
+	}
+	for _, p := range set.Objects {
+		if p.Read && p.Create && p.Edit && p.Delete && p.All {
+			got = append(got, p.Object)
+		}
+	}
+	schema := salesforcetest.DefaultSchema()
+	for _, o := range configurationObjects() {
+		want = append(want, o.api)
+		for _, f := range o.fields {
+			if f.ours && !schema.Field(o.api+"."+f.api).Required {
+				want = append(want, o.api+"."+f.api)
+			}
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("they may write %q, want %q", got, want)
+	}
+}

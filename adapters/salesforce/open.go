@@ -101,6 +101,7 @@ func (c *CRM) opening(e ports.Enrolment, object, key string, known map[string]st
 		w.values["close_date"] = e.Intent.Plan.First.String()
 		w.values["amount"] = amount(e.Intent.Pricing.Price)
 		w.values["checkout_id"], w.values["order_id"] = e.CheckoutID, e.OrderID
+		w.values["provider_code"], w.values["course_code"] = e.ProviderCode, e.CourseCode
 		addFigures(w.values, e.Intent.CourseName, e.Intent.Pricing, e.Intent.Plan)
 	case role:
 		w.values[contact], w.values[opportunity], w.values["primary"] = id(contact), id(opportunity), true

@@ -229,7 +229,7 @@ func (c *CRM) found(object string, record map[string]any, names []string) (found
 	}
 	f := found{id, map[string]string{}}
 	for _, name := range names {
-		value, ok := record[c.mapping.field(object, name)]
+		value, ok := named(record, c.mapping.field(object, name))
 		text, isText := value.(string)
 		if !ok || value != nil && !isText {
 			return f, &outbound.Lost{Cause: fmt.Errorf("the %s that was read has no %s", object, name)}
@@ -237,6 +237,16 @@ func (c *CRM) found(object string, record map[string]any, names []string) (found
 		f.values[name] = text
 	}
 	return f, nil
+}
+
+// named returns the value of a field. A mapping may spell its name in another letter case than the answer does.
+func named(record map[string]any, field string) (value any, ok bool) {
+	for name, value := range record {
+		if strings.EqualFold(name, field) {
+			return value, true
+		}
+	}
+	return nil, false
 }
 
 // query returns the records of an object of which any of some fields has a value. A field may be that of a record to which
@@ -280,8 +290,11 @@ func (c *CRM) soql(object string, where map[string]string, names []string) url.V
 		strings.Join(conditions, " OR ") + " ORDER BY CreatedDate, Id LIMIT 10"}}
 }
 
-// foundAll reads the records that a query found.
+// foundAll reads the records that a query found. An answer without a list is none: it does not say that there are no records.
 func (c *CRM) foundAll(object string, answer queryAnswerWire, names []string) (all []found, err error) {
+	if answer.Records == nil {
+		return nil, &outbound.Lost{Cause: fmt.Errorf("the answer has no list of each %s that was found", object)}
+	}
 	for _, record := range answer.Records {
 		f, err := c.found(object, record, names)
 		if err != nil {

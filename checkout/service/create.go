@@ -28,7 +28,8 @@ type Opened struct {
 
 // Create opens a checkout, or finds the one that the same order opened before (section 4), with its setup as a poll
 // finds it. It takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are PROVIDER_KEY_MISMATCH,
-// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT and BUSY.
+// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT and BUSY. A *ports.CRMRefusal means
+// that a CRM outside of the store does not take the enrolment for a reason that is not the caller's.
 // Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
 	defer recovered(&err)

@@ -145,12 +145,15 @@ func serveWith(store *memory.Store, bank ports.Processor) (checkouts *service.Se
 		hostedpages.Prefix: hostedpages.New(checkouts, hostedpages.Options{}),
 		"/notifications":   notifications,
 	}})
-	check(store.ReplaceProviders(context.Background(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-		return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "RIMU", Name: "Rimu College", AccountID: "acc-rimu",
-			Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Legacy}}}, nil
-	}))
+	check(store.ReplaceProviders(context.Background(), rimu))
 	server.Start()
 	return checkouts, baseURL, server.Close
+}
+
+// rimu configures a provider without a catalogue.
+func rimu([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+	return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "RIMU", Name: "Rimu College", AccountID: "acc-rimu",
+		Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Legacy}}}, nil
 }
 
 // legacyOrder is a create of a provider without a catalogue.

@@ -7,6 +7,11 @@
 // adapters/httpapi serves the same over HTTP, with the payer's pages of adapters/hostedpages, and adapters/httpserver
 // serves the whole and drains it. [Service.Run] is the background work, which every process runs.
 //
+// The records of enrolments are the store's, unless Config.CRM names a CRM outside of it (adapters/salesforce). Then
+// Create and Confirm store what is to be done, have the CRM do it, and store what came of it. They wait for that up to ten
+// seconds, and are refused with BUSY after it; Run does what is left then, and what a crash cut off, and the same call sent
+// again finds the outcome.
+//
 // The examples show each of these as a program that runs: the whole embedded over SQLite, a PostgreSQL pool and
 // schema of the host's, a processor with notifications, a setup page of one's own, and an authenticator in front.
 //

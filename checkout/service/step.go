@@ -89,18 +89,17 @@ func (s *Service) attemptStep(ctx context.Context, leased checkout.Checkout) (ad
 	if err != nil {
 		return advanced{}, err
 	}
-	// A call ends well before the lease, so that it is known by then what came of it.
-	calling, cancel := context.WithTimeout(ctx, min(stepLimit, leased.Step.Until.Sub(s.now())-settleLimit))
-	defer cancel()
 	done := advanced{provider: provider}
-	var decide func(checkout.Checkout) (checkout.Change, error)
-	if leased.Step.Kind == checkout.StepOpen {
-		decide, err = s.openRecords(calling, leased)
-	} else {
-		done.agreement, decide, err = s.completeEnrolment(calling, leased)
+	call, err := s.stepCall(ctx, leased, &done)
+	var decide decideStep
+	if err == nil {
+		// A call ends well before the lease, so that it is known by then what came of it.
+		calling, cancel := context.WithTimeout(ctx, min(stepLimit, leased.Step.Until.Sub(s.now())-settleLimit))
+		defer cancel()
+		decide, err = called(calling, call)
+		s.crm.Done(answered(err), s.now())
+		s.countStep(err)
 	}
-	s.crm.Done(answered(err), s.now())
-	s.countStep(err)
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
 	if err != nil {
@@ -111,6 +110,15 @@ func (s *Service) attemptStep(ctx context.Context, leased checkout.Checkout) (ad
 		return advanced{}, errAwaiting
 	}
 	return done, err
+}
+
+// decideStep decides what came of a step's call.
+type decideStep = func(checkout.Checkout) (checkout.Change, error)
+
+// called makes the call of a step. A CRM that panics has failed.
+func called(ctx context.Context, call func(context.Context) (decideStep, error)) (decide decideStep, err error) {
+	defer recovered(&err)
+	return call(ctx)
 }
 
 // lost reports whether an error says that another has the step, or that it is done.
@@ -124,9 +132,30 @@ func answered(err error) bool {
 	return err == nil || refused
 }
 
+// stepCall reads what the call of a step needs, and returns the call. done gets the agreement of a completion.
+func (s *Service) stepCall(ctx context.Context, leased checkout.Checkout, done *advanced) (func(context.Context) (decideStep, error), error) {
+	if leased.Step.Kind == checkout.StepOpen {
+		return func(ctx context.Context) (decideStep, error) { return s.openRecords(ctx, leased) }, nil
+	}
+	number := leased.Confirmation.AgreementNumber
+	agreed, err := s.cfg.Store.Agreement(ctx, number)
+	if err != nil {
+		return nil, fmt.Errorf("read agreement %s: %w", number, err)
+	}
+	document, err := found(s.cfg.Store.Document(ctx, number))
+	if err != nil {
+		return nil, fmt.Errorf("read the document of agreement %s: %w", number, err)
+	}
+	done.agreement = &agreed
+	completion := ports.Completion{EnrolmentKey: s.enrolmentKey(leased), Records: leased.Records, Agreement: agreed,
+		Document: document, Setup: leased.Setup}
+	return func(ctx context.Context) (decideStep, error) {
+		return s.completeEnrolment(ctx, leased.Step, completion)
+	}, nil
+}
+
 // openRecords has the CRM make the records of a reserved checkout, and returns how it is opened with them.
-func (s *Service) openRecords(ctx context.Context, c checkout.Checkout) (_ func(checkout.Checkout) (checkout.Change, error), err error) {
-	defer recovered(&err)
+func (s *Service) openRecords(ctx context.Context, c checkout.Checkout) (decideStep, error) {
 	records, err := s.cfg.CRM.Open(ctx, ports.Enrolment{EnrolmentKey: s.enrolmentKey(c), CheckoutID: c.ID, Student: c.Student,
 		CourseCode: c.CourseCode, Intent: c.Intent})
 	if err != nil {
@@ -140,28 +169,16 @@ func (s *Service) openRecords(ctx context.Context, c checkout.Checkout) (_ func(
 	}, nil
 }
 
-// completeEnrolment has the CRM store the agreement of a checkout and complete its enrolment, and returns the agreement
-// and how the checkout is confirmed.
-func (s *Service) completeEnrolment(ctx context.Context, c checkout.Checkout) (a *agreement.Agreement,
-	_ func(checkout.Checkout) (checkout.Change, error), err error) {
-	defer recovered(&err)
-	number := c.Confirmation.AgreementNumber
-	agreed, err := s.cfg.Store.Agreement(ctx, number)
+// completeEnrolment has the CRM store the agreement of a checkout and complete its enrolment, and returns how the checkout
+// is confirmed.
+func (s *Service) completeEnrolment(ctx context.Context, lease checkout.Step, c ports.Completion) (decideStep, error) {
+	completed, err := s.cfg.CRM.Complete(ctx, c)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read agreement %s: %w", number, err)
-	}
-	document, err := found(s.cfg.Store.Document(ctx, number))
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the document of agreement %s: %w", number, err)
-	}
-	completed, err := s.cfg.CRM.Complete(ctx, ports.Completion{EnrolmentKey: s.enrolmentKey(c), Records: c.Records,
-		Agreement: agreed, Document: document, Setup: c.Setup})
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	now := s.now()
-	return &agreed, func(stored checkout.Checkout) (checkout.Change, error) {
-		return stored.Completed(c.Step, agreed, completed.AgreementID, completed.DocumentID, s.cfg.Environment, now)
+	return func(stored checkout.Checkout) (checkout.Change, error) {
+		return stored.Completed(lease, c.Agreement, completed.AgreementID, completed.DocumentID, s.cfg.Environment, now)
 	}, nil
 }
 

@@ -26,7 +26,7 @@ func commands() []cli.Command {
 				"does not have stays, unless --prune is given. A provider's destination of events, with its signing secret, never\n" +
 				"comes from the CRM: it stays as it is on record, and a new provider has none. A running server can do this itself:\n" +
 				"serve --pull-providers, which never removes a provider.\n\n" + crmHelp},
-		{Name: "crm check", Setup: command(organisationFlags, checkCRM),
+		{Name: "crm check", Setup: command(checkFlags, checkCRM),
 			About: "Check that the CRM has every object and field that is needed",
 			More: "Signs in, and prints a line for everything that is missing. Exits 0 if nothing is, and 1 if anything is.\n\n" +
 				administratorHelp + "\n\n" + crmHelp},

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -81,7 +82,7 @@ func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, erro
 			wrong(errors.New("the user as whom the JWT key signs in is missing (--salesforce-user)"))
 		}
 	case o.ClientSecret == "" && noSecret == nil && noKey == nil:
-		wrong(fmt.Errorf("Salesforce's client secret is missing (%s or %[1]s_FILE), and so is a JWT key (%s or %[2]s_FILE)",
+		wrong(fmt.Errorf("the client secret of Salesforce's connected app is missing (%s or %[1]s_FILE), and so is a JWT key (%s or %[2]s_FILE)",
 			clientSecretVariable, jwtKeyVariable))
 	}
 	crm, err := salesforce.New(withoutGaps(o))
@@ -169,6 +170,22 @@ func pullProviders(ctx context.Context, c *call) error {
 		return errors.New("the user sees no provider in the organisation: nothing is removed")
 	}
 	return c.configure(ctx, providers.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
+}
+
+// organisationTimeout bounds how long a server waits at its start.
+const organisationTimeout = 5 * time.Second
+
+// checkOrganisation returns an error if the organisation is for another environment. One that does not answer is no reason
+// not to serve what needs none: it is logged.
+func checkOrganisation(ctx context.Context, crm *salesforce.CRM, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, organisationTimeout)
+	defer cancel()
+	err := crm.CheckEnvironment(ctx)
+	if err == nil || errors.Is(err, salesforce.ErrOtherEnvironment) {
+		return err
+	}
+	log.Warn("the CRM does not say for which environment it is", slog.Any("error", err))
+	return nil
 }
 
 // maxPending is how many checkouts that wait are listed.

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -89,6 +91,7 @@ func (o organisation) pull(t *testing.T, on operator, args ...string) result {
 func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 	const id, secret = clientIDVariable + "=client", clientSecretVariable + "=hunter2"
 	small := keyPEM(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(newRSA(t, 1024)))
+	large := keyPEM(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(newRSA(t, 2048)))
 	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -106,13 +109,15 @@ func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 		saysNot []string
 	}{
 		{"nothing is given", cli.ExitFailed, nil, []string{"--processor", "gocardless"}, []string{"--salesforce-url", clientIDVariable, clientIDVariable + "_FILE",
-			clientSecretVariable + "_FILE", jwtKeyVariable + "_FILE", tokenVariable, webhookVariable}, []string{"https://missing"}},
+			clientSecretVariable + "_FILE", jwtKeyVariable + "_FILE", tokenVariable, webhookVariable}, []string{"https://missing", "salesforce: "}}, // what the adapter says of the same
 		{"production too", cli.ExitFailed, nil, []string{"--environment", "production"}, []string{"production is refused", "fake processor",
 			"operator's secret", "--salesforce-url", clientIDVariable, clientSecretVariable}, nil},
 		{"the organisation over http", cli.ExitFailed, []string{secret}, []string{"--salesforce-url", "http://kowhai.example"},
 			[]string{"the URL of the organisation must be https", clientIDVariable}, []string{clientSecretVariable}},
 		{"a secret and a key", cli.ExitFailed, []string{id, secret, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example"},
 			[]string{"give one of them", "--salesforce-user"}, nil},
+		{"a key without a user", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + large}, []string{"--salesforce-url", "https://kowhai.example"},
+			[]string{"the user as whom the JWT key signs in is missing (--salesforce-user)"}, []string{"salesforce: "}},
 		{"a small key", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example", "--salesforce-user", "u"},
 			[]string{"1024 bits"}, []string{"missing"}},
 		{"a key that is none", cli.ExitFailed, []string{id, jwtKeyVariable + "=hunter2"}, []string{"--salesforce-url", "https://kowhai.example"},
@@ -405,4 +410,25 @@ func TestAStoreIsServedWithItsCRMAlone(t *testing.T) {
 	}
 	o.fails(t, "its records are in the salesforce CRM", "serve", "--addr", "127.0.0.1:0")
 	o.does(t, "crm", "pending") // a command may open it
+}
+
+func TestServeRefusesAnOrganisationOfAnotherEnvironment(t *testing.T) {
+	o, org := newOperator(t), newOrganisation(t, func(o *salesforcetest.Options) { o.Sandbox = false })
+	got := try(t, append(org.env, "PROVIDER_CHECKOUT_CRM=salesforce"), "", "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+o.path)
+	if got.code != cli.ExitFailed || !isLine(got.stderr) || !strings.Contains(got.stderr, "neither a sandbox nor a Developer Edition") {
+		t.Errorf("serve = %+v", got)
+	}
+}
+
+func TestAnOrganisationThatDoesNotAnswerIsNoReasonNotToServe(t *testing.T) {
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "http://127.0.0.1:1", ClientID: "client",
+		ClientSecret: salesforceSecret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	err = checkOrganisation(t.Context(), crm, httpserver.NewLog(&log))
+	if err != nil || !strings.Contains(log.String(), "the CRM does not say for which environment it is") || strings.Contains(log.String(), "hunter2") {
+		t.Errorf("checkOrganisation = %v; logged %s", err, &log)
+	}
 }

@@ -85,9 +85,13 @@ func serveFlags(fs *cli.Flags, s *settings) {
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
 }
 
+func environmentFlag(fs *cli.Flags, s *settings) {
+	cli.Var(fs, &s.environment, "environment", "sandbox", parseEnvironment, "`sandbox|production`")
+}
+
 // processorFlags defines what says which processor there is, and where.
 func processorFlags(fs *cli.Flags, s *settings) {
-	cli.Var(fs, &s.environment, "environment", "sandbox", parseEnvironment, "`sandbox|production`")
+	environmentFlag(fs, s)
 	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor, "direct debit processor, `fake|gocardless`; production needs gocardless")
 	fs.StringVar(&s.gocardlessURL, "gocardless-url", "", "`URL` of GoCardless' API (default that of the environment; in the sandbox also a simulator's)")
 }
@@ -102,16 +106,17 @@ func crmFlags(fs *cli.Flags, s *settings, usual string) {
 		"`FILE` with the organisation's names of objects and fields, where they differ from those of the metadata")
 }
 
-// organisationFlags defines those of a command that is about an organisation.
-func organisationFlags(fs *cli.Flags, s *settings) {
-	processorFlags(fs, s)
+func checkFlags(fs *cli.Flags, s *settings) {
+	environmentFlag(fs, s)
 	crmFlags(fs, s, salesforceName)
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
 }
 
 func pullFlags(fs *cli.Flags, s *settings) {
-	organisationFlags(fs, s)
+	processorFlags(fs, s)
+	crmFlags(fs, s, salesforceName)
 	storeFlag(fs, s)
+	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
 	fs.BoolVar(&s.dryRun, "dry-run", false, "print what would change, and store nothing")
 }

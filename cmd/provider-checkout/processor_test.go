@@ -96,8 +96,8 @@ func TestSimulatorPrintsHowToServeWithIt(t *testing.T) {
 	}
 }
 
-// What the simulator of Salesforce prints signs a client in.
-func TestSimulateSalesforcePrintsHowToSignIn(t *testing.T) {
+// What the simulator of Salesforce prints signs a client in, and has the program check it.
+func TestSimulateSalesforcePrintsHowToUseIt(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	out := make(lines, 16)
@@ -108,8 +108,11 @@ func TestSimulateSalesforcePrintsHowToSignIn(t *testing.T) {
 	text := <-out
 	form := url.Values{}
 	var address string
+	var env []string
 	for word := range strings.FieldsSeq(text) {
-		if name, value, ok := strings.Cut(word, "="); ok {
+		if name, value, ok := strings.Cut(word, "="); ok && name == strings.ToUpper(name) {
+			env = append(env, word)
+		} else if ok {
 			form.Set(name, value)
 		}
 		if strings.HasSuffix(word, "/services/oauth2/token") {
@@ -126,6 +129,12 @@ func TestSimulateSalesforcePrintsHowToSignIn(t *testing.T) {
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&token); err != nil || resp.StatusCode != http.StatusOK || token.Instance+"/services/oauth2/token" != address {
 		t.Errorf("the command that is printed gets %d, %+v, %v:\n%s", resp.StatusCode, token, err, text)
+	}
+	env = append(env, "PROVIDER_CHECKOUT_STORE=sqlite:"+filepath.Join(t.TempDir(), "records.db"))
+	for _, command := range []string{"crm check", "providers pull"} {
+		if got := try(t, env, "", strings.Fields(command)...); got.code != 0 || !strings.Contains(text, "\n./provider-checkout "+command+"\n") {
+			t.Errorf("%s with what is printed = %+v:\n%s", command, got, text)
+		}
 	}
 	stop()
 	if code := <-ended; code != 0 {

@@ -59,6 +59,9 @@ func serve(ctx context.Context, c *call) error {
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
 	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
 	if outside.crm != nil {
+		if err := checkOrganisation(ctx, outside.crm, log); err != nil {
+			return err
+		}
 		cfg.CRM = outside.crm
 		metrics.ObserveCRMLimit(outside.crm.Limit)
 	}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -97,6 +98,19 @@ func TestServeAnswersAndDrains(t *testing.T) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("log line %q is not JSON", line)
 		}
+	}
+}
+
+// What works beside a server has ended when the server has, so that the store can be closed.
+func TestWorkBesideTheServerEndsWithIt(t *testing.T) {
+	failed, ended := errors.New("the listener is gone"), false
+	err := beside(t.Context(), func(ctx context.Context) {
+		<-ctx.Done()
+		time.Sleep(10 * time.Millisecond)
+		ended = true
+	}, func(context.Context) error { return failed })
+	if !errors.Is(err, failed) || !ended {
+		t.Errorf("beside = %v, and the work has ended: %v", err, ended)
 	}
 }
 

@@ -56,6 +56,7 @@ func simulateSalesforce(ctx context.Context, c *call) error {
 	fmt.Fprintf(c.Stdout, "A Salesforce organisation is simulated at %s. Serve with it, over a store that was not served without:\n\n"+
 		"export %s=%s %s=%s PROVIDER_CHECKOUT_SALESFORCE_URL=%[1]s\n"+
 		"./%[6]s crm check\n"+
+		"./%[6]s providers pull\n"+
 		"./%[6]s serve --crm salesforce --allow-private-destinations\n\n"+
 		"Sign in to it by client credentials:\n\n"+
 		"curl -d grant_type=client_credentials -d client_id=%[3]s -d client_secret=%[5]s \\\n  %[1]s/services/oauth2/token\n\n"+

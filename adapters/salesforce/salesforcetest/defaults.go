@@ -100,6 +100,7 @@ func standardObjects() []Object {
 			required(plain("CloseDate", TypeDate)), amount("Amount"), reference("AccountId", "Account"),
 			createOnly(reference("ContactId", objectContact)), picklist("Type", "Existing Business", "New Business"),
 			long("Description", 32000), owner, checkoutKey(), environment(), text("Checkout_Id__c", 80), text("Provider_Order_Id__c", 255),
+			text("Provider_Code__c", 32), text("Course_Code__c", 255),
 			reference("Provider_Integration__c", "Provider_Integration__c"), reference("Course__c", "Course__c")}, planFields()...)},
 		{Name: objectContactRole, Prefix: "00K", Fields: []Field{
 			required(createOnly(reference("OpportunityId", objectOpportunity))), required(reference("ContactId", objectContact)),

@@ -27,6 +27,7 @@ const (
 	FaultHTML           FaultKind = "html"            // 503 with a page
 	FaultHTMLAfter      FaultKind = "html_after"      // 502 with a page, once the call is carried out
 	FaultTornBody       FaultKind = "torn_body"       // the call is carried out; half of the answer's JSON comes
+	FaultOtherBody      FaultKind = "other_body"      // the call is carried out; the answer is 200 {}
 	FaultHugeBody       FaultKind = "huge_body"       // the call is carried out; the answer has no end for a long time
 	FaultRequestLimit   FaultKind = "request_limit"   // 403 REQUEST_LIMIT_EXCEEDED
 	FaultExpiredToken   FaultKind = "expired_token"   // 401 INVALID_SESSION_ID, and the token has ended
@@ -38,8 +39,8 @@ const (
 // FaultKinds lists all faults.
 func FaultKinds() []FaultKind {
 	return []FaultKind{FaultTimeout, FaultTimeoutAfter, FaultReset, FaultResetAfter, FaultSlow, FaultError, FaultErrorAfter,
-		FaultUnavailable, FaultHTML, FaultHTMLAfter, FaultTornBody, FaultHugeBody, FaultRequestLimit, FaultExpiredToken,
-		FaultLockedRow, FaultValidation, FaultDuplicateValue}
+		FaultUnavailable, FaultHTML, FaultHTMLAfter, FaultTornBody, FaultOtherBody, FaultHugeBody, FaultRequestLimit,
+		FaultExpiredToken, FaultLockedRow, FaultValidation, FaultDuplicateValue}
 }
 
 // Fault is armed for some calls. The last three kinds are for calls that write records; in a composite request or a
@@ -149,7 +150,8 @@ const page = "<html><head><title>Down for Maintenance</title></head><body><h1>We
 // suffer answers a request as its fault has it.
 func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, f Fault, to sufferer) {
 	var res response
-	if slices.Contains([]FaultKind{FaultTimeoutAfter, FaultResetAfter, FaultErrorAfter, FaultHTMLAfter, FaultTornBody, FaultHugeBody}, f.Kind) {
+	if slices.Contains([]FaultKind{FaultTimeoutAfter, FaultResetAfter, FaultErrorAfter, FaultHTMLAfter, FaultTornBody, FaultOtherBody,
+		FaultHugeBody}, f.Kind) {
 		res = to.carryOut()
 	}
 	html := response{status: http.StatusServiceUnavailable, media: "text/html", body: []byte(page), header: http.Header{}}
@@ -173,6 +175,8 @@ func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, f Fault, to s
 	case FaultTornBody:
 		res.body = res.body[:len(res.body)/2]
 		to.send(res)
+	case FaultOtherBody:
+		to.send(response{status: http.StatusOK, media: jsonMedia, body: []byte("{}"), header: http.Header{}})
 	case FaultHugeBody:
 		faults.Flood(w, res.status, res.body)
 	case FaultRequestLimit:

@@ -31,6 +31,7 @@ func TestFaults(t *testing.T) {
 		{salesforcetest.FaultHTML, 503, "", 0},
 		{salesforcetest.FaultHTMLAfter, 502, "", 1},
 		{salesforcetest.FaultTornBody, 201, "", 1},
+		{salesforcetest.FaultOtherBody, 200, "", 1},
 		{salesforcetest.FaultHugeBody, 201, "", 1},
 		{salesforcetest.FaultRequestLimit, 403, "REQUEST_LIMIT_EXCEEDED", 0},
 		{salesforcetest.FaultExpiredToken, 401, "INVALID_SESSION_ID", 0},
@@ -63,8 +64,8 @@ func TestFaults(t *testing.T) {
 }
 
 func TestFaultKindsAreAllTried(t *testing.T) {
-	if got := len(salesforcetest.FaultKinds()); got != 17 {
-		t.Errorf("%d kinds of faults: TestFaults has 17", got)
+	if got := len(salesforcetest.FaultKinds()); got != 18 {
+		t.Errorf("%d kinds of faults: TestFaults has 18", got)
 	}
 }
 
@@ -79,6 +80,9 @@ func TestFormsOfFaultyAnswers(t *testing.T) {
 	}
 	if got := arm(salesforcetest.FaultTornBody); got.body != nil || len(got.raw) == 0 || got.status != 200 {
 		t.Errorf("torn body = %d %.60s", got.status, got.raw)
+	}
+	if got := arm(salesforcetest.FaultOtherBody); string(got.raw) != "{}" || !strings.HasPrefix(got.header.Get("Content-Type"), "application/json") {
+		t.Errorf("other body = %v %s", got.header, got.raw)
 	}
 	if got := arm(salesforcetest.FaultHugeBody); len(got.raw) < 16<<20 {
 		t.Errorf("huge body = %d bytes", len(got.raw))

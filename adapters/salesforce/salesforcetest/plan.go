@@ -249,35 +249,73 @@ func (f *Field) literal(l literal) (string, *apiError) {
 	return value, nil
 }
 
-// narrow looks a condition's records up in an index, where it asks for some values of an indexed field.
+// narrow looks a condition's records up in indexes, where it asks for some values of indexed fields.
 func (p *plan) narrow(where condition) {
-	if all, ok := where.(junction); ok && !all.or {
-		for _, part := range all.parts {
-			p.narrow(part)
-		}
-		return
+	if found, ok := p.candidates(where); ok {
+		p.seek = func() []*record { return found }
 	}
-	c, ok := where.(comparison)
-	if !ok || c.operator != "=" && c.operator != "IN" {
-		return
-	}
-	f := p.table.field(c.path)
-	if f == nil || p.table.indexes[f.Name] == nil {
-		return
-	}
-	var found []*record
-	for _, l := range c.literals {
-		value, err := f.literal(l)
-		if err != nil || value == "" {
-			return // no index has what is not given
-		}
-		for _, r := range p.table.with(f.Name, value) {
-			if !slices.Contains(found, r) {
-				found = append(found, r)
+}
+
+// candidates returns the records that can meet a condition, if indexes tell.
+func (p *plan) candidates(where condition) (found []*record, ok bool) {
+	switch where := where.(type) {
+	case comparison:
+		return p.indexed(where)
+	case junction:
+		for _, part := range where.parts {
+			some, narrowed := p.candidates(part)
+			switch {
+			case where.or && !narrowed:
+				return nil, false
+			case where.or:
+				found, ok = add(found, some), true
+			case narrowed && (!ok || len(some) < len(found)):
+				found, ok = some, true
 			}
 		}
 	}
-	p.seek = func() []*record { return found }
+	return found, ok
+}
+
+// indexed returns the records with one of the values that a comparison asks for, if there is an index of its field.
+func (p *plan) indexed(c comparison) (found []*record, ok bool) {
+	in, err := p.column(c.path)
+	if c.operator != "=" && c.operator != "IN" || err != nil {
+		return nil, false
+	}
+	table := p.table
+	if in.reference != nil {
+		table = p.org.table(in.reference.ReferenceTo[0])
+	}
+	if table.indexes[in.field.Name] == nil {
+		return nil, false
+	}
+	for _, l := range c.literals {
+		value, err := in.field.literal(l)
+		if err != nil || value == "" {
+			return nil, false // no index has what is not given
+		}
+		some := table.with(in.field.Name, value)
+		if in.reference != nil {
+			parents := some
+			some = nil
+			for _, parent := range parents {
+				some = append(some, p.table.with(in.reference.Name, parent.id)...)
+			}
+		}
+		found = add(found, some)
+	}
+	return found, true
+}
+
+// add returns a list with those records of another that it does not have.
+func add(list, more []*record) []*record {
+	for _, r := range more {
+		if !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // filteredLinks reports whether a query for links of documents names documents or what they are linked to.

@@ -65,6 +65,11 @@ func TestQueries(t *testing.T) {
 		{"SELECT Name FROM Provider_Integration__c WHERE Active__c = true", []any{"on"}},
 		{"SELECT Name FROM Provider_Integration__c WHERE Active__c = FALSE", []any{"off"}},
 		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c IN ('a', 'a', 'x')", []any{"on"}},
+		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c = 'b' OR Provider_Code__c IN ('a', 'b')", []any{"on", "off"}},
+		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c = 'b' OR Name = 'on'", []any{"on", "off"}},
+		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c = 'b' AND (Provider_Code__c = 'a' OR Name = 'off')", []any{"off"}},
+		{"SELECT Name FROM Contact WHERE Account.Id = '" + account + "' OR Id = null", []any{"Tau"}},
+		{"SELECT Name FROM Contact WHERE Account.Id = '" + account + "' OR AccountId = '" + account + "'", []any{"Tau"}},
 	} {
 		if got := b.column("Name", tt.soql); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s\n = %v, want %v", tt.soql, got, tt.want)

@@ -27,8 +27,8 @@
 //
 //	Contact (003)                    FirstName LastName! Email Phone AccountId Provider_Checkout_Key__c+ Environment__c
 //	Opportunity (006)                Name! StageName! CloseDate! Amount AccountId ContactId Provider_Checkout_Key__c+
-//	                                 Environment__c Checkout_Id__c Provider_Order_Id__c Provider_Integration__c Course__c and
-//	                                 the figures of the plan
+//	                                 Environment__c Checkout_Id__c Provider_Order_Id__c Provider_Code__c Course_Code__c
+//	                                 Provider_Integration__c Course__c and the figures of the plan
 //	OpportunityContactRole (00K)     OpportunityId! ContactId! Role IsPrimary Provider_Checkout_Key__c+
 //	Account (001)                    Name! AccountNumber Website Phone
 //	Direct_Debit_Authority__c (a00)  Provider_Checkout_Key__c+ Environment__c Contact__c Opportunity__c Status__c

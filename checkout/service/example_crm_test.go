@@ -1,0 +1,66 @@
+package service_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// unreliableCRM makes the records, and loses its first answer.
+type unreliableCRM struct {
+	*memory.CRM
+	opens int
+}
+
+func (c *unreliableCRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, error) {
+	c.opens++
+	records, err := c.CRM.Open(ctx, e)
+	if c.opens == 1 {
+		return checkout.Records{}, errors.New("the connection was reset")
+	}
+	return records, err
+}
+
+// A CRM of your own outside of the store: implement ports.CRM, test it with adapters/crmtest, and set Config.CRM. A call
+// whose outcome is not known is made again, and leads to the same records. Start Service.Run in every process: it makes
+// the calls that a crash cut off. A store of SQLite or PostgreSQL is opened with the CRM's name in its options.
+func Example_crm() {
+	ctx := context.Background()
+	bank := newRemoteBank()
+	defer bank.server.Close()
+	crm := &unreliableCRM{CRM: memory.NewCRM(catalogue.Sandbox)}
+	store := memory.New()
+	checkouts, err := service.New(service.Config{
+		Environment: catalogue.Sandbox,
+		BaseURL:     "http://localhost:8080",
+		Keyring:     exampleKeyring(),
+		Store:       store,
+		Processor:   bank,
+		CRM:         crm,
+		Printer:     blankPages{},
+		Sender:      noEvents{},
+		Now:         time.Now,
+		Rand:        rand.Reader,
+		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, "failed, attempt", f.Attempt) },
+	})
+	check(err)
+	check(store.ReplaceProviders(ctx, rimu))
+
+	opened, err := checkouts.Create(ctx, service.Caller{ProviderCode: "RIMU"}, legacyOrder("ENROLMENT-1"))
+	check(err)
+	made := crm.Enrolments()
+	fmt.Println("enrolments in the CRM:", len(made))
+	fmt.Println("the answer has the CRM's ids:", opened.Checkout.Records == made[0].Records)
+	// Output:
+	// call CRM failed, attempt 1
+	// enrolments in the CRM: 1
+	// the answer has the CRM's ids: true
+}

@@ -1,0 +1,131 @@
+package service_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// sagaSchedules is how many schedules a normal run makes: about twenty seconds of one core.
+const sagaSchedules = 1500
+
+// play runs the schedule of a seed, and returns what may not be, how often something happened, and a trace of everything.
+func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trace uint64) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSaga(t, seed)
+		s.model.prepare()
+		time.Sleep(time.Until(s.storm))
+		var clients sync.WaitGroup
+		for _, order := range sagaOrders {
+			for n := range 2 + s.chance("clients of "+order).IntN(2) {
+				c := client{s, order, s.chance(fmt.Sprint("client ", n, " of ", order))}
+				clients.Go(c.run)
+			}
+		}
+		clients.Go(s.spy)
+		time.Sleep(time.Until(s.calm) + time.Minute)
+		s.model.settled()
+		clients.Wait()
+		s.model.finish()
+		time.Sleep(10 * time.Second)
+		s.model.settled()
+		for slot := range s.slots {
+			s.process(slot).end()
+		}
+		s.work.Wait()
+		faults, seen, trace = s.model.faults, s.seen, s.traced
+	})
+	return faults, seen, trace
+}
+
+// Several processes over one store and one CRM open and confirm orders for several clients, while calls fail before and
+// after they take effect, hang, come late and are cut in half, and processes are killed, and stopped past their leases.
+// The model judges every answer, and what there is a minute after the last fault.
+//
+// A full run, and the replay of one seed, with everything that the model found:
+//
+//	PROVIDER_CHECKOUT_TEST_SCHEDULES=100000 go test -run TestSagasKeepEveryPromise -timeout 3h -v ./checkout/service
+//	PROVIDER_CHECKOUT_TEST_SEED=17 go test -run TestSagasKeepEveryPromise ./checkout/service
+func TestSagasKeepEveryPromise(t *testing.T) {
+	first, count := uint64(1), sagaSchedules
+	if text := os.Getenv("PROVIDER_CHECKOUT_TEST_SCHEDULES"); text != "" {
+		count = number(t, text)
+	}
+	if text := os.Getenv("PROVIDER_CHECKOUT_TEST_SEED"); text != "" {
+		first, count = uint64(number(t, text)), 1
+	}
+	total, failed := map[string]int{}, 0
+	for seed := first; seed < first+uint64(count) && failed < 5; seed++ {
+		faults, seen, _ := play(t, seed)
+		for what, n := range seen {
+			total[what] += n
+		}
+		if len(faults) > 0 {
+			failed++
+			t.Errorf("seed %d:\n%s\nagain: PROVIDER_CHECKOUT_TEST_SEED=%d go test -run TestSagasKeepEveryPromise ./checkout/service",
+				seed, strings.Join(faults, "\n"), seed)
+		}
+	}
+	if count >= sagaSchedules && failed == 0 {
+		checkSometimes(t, total)
+	}
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// checkSometimes checks that everything happened that the schedules are for, or they prove nothing.
+func checkSometimes(t *testing.T, total map[string]int) {
+	t.Helper()
+	expected := strings.Split(`create: new, create: replay, create: other intent, create: key of another order, create: refused by the CRM,
+		create: refused by a rule of the CRM's own, create: busy, create: failure, confirm: new, confirm: repeat, confirm: conflict,
+		confirm: setup incomplete, confirm: busy, confirm: failure, look: not found, a client gave up, a reserved checkout was looked for,
+		a lease was lost, a reservation was released, a step was leased again, an agreement was not rendered, a confirmed order,
+		CRM step done, CRM step unknown, CRM step refused, event delivered, recovery`, ",")
+	expected = append(expected, "outage")
+	for _, all := range []kinds{readFaults, writeFaults, crmFaults} {
+		for _, k := range all {
+			expected = append(expected, k.name)
+		}
+	}
+	var report []string
+	for what, n := range total {
+		report = append(report, fmt.Sprintf("%9d %s", n, what))
+	}
+	slices.SortFunc(report, func(a, b string) int { return strings.Compare(b, a) })
+	t.Logf("what happened:\n%s", strings.Join(report, "\n"))
+	for _, what := range expected {
+		if what = strings.TrimSpace(what); total[what] < 20 {
+			t.Errorf("%q happened %d times, want at least 20", what, total[what])
+		}
+	}
+	if 5*total["faults"] < total["calls"] {
+		t.Errorf("%d faults in %d calls, want one in five", total["faults"], total["calls"])
+	}
+}
+
+// A seed leads to the same schedule whenever it is played.
+func TestASagaReplays(t *testing.T) {
+	same := 0
+	for seed := range uint64(100) {
+		_, _, first := play(t, seed)
+		if _, _, again := play(t, seed); again == first {
+			same++
+		}
+	}
+	if same < 99 {
+		t.Errorf("%d of 100 seeds replay, want 99", same)
+	}
+}

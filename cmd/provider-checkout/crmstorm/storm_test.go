@@ -1,0 +1,151 @@
+package crmstorm_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/postgres"
+	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+)
+
+const (
+	atOnce   = 64 // clients
+	mostOf   = 10 // tries of one request
+	giveUp   = 400 * time.Millisecond
+	slowCall = 150 * time.Millisecond
+)
+
+// faults are those of the storm. A call that hangs is given up by who waits for it.
+func faults() []salesforcetest.Fault {
+	return []salesforcetest.Fault{
+		{Kind: salesforcetest.FaultLockedRow, Probability: 0.05}, // this and the next only where records are written
+		{Kind: salesforcetest.FaultDuplicateValue, Probability: 0.05},
+		{Kind: salesforcetest.FaultTimeout, Probability: 0.01},
+		{Kind: salesforcetest.FaultTimeoutAfter, Probability: 0.01},
+		{Kind: salesforcetest.FaultReset, Probability: 0.015},
+		{Kind: salesforcetest.FaultResetAfter, Probability: 0.015},
+		{Kind: salesforcetest.FaultSlow, Probability: 0.015, Hang: slowCall},
+		{Kind: salesforcetest.FaultError, Probability: 0.015},
+		{Kind: salesforcetest.FaultErrorAfter, Probability: 0.015},
+		{Kind: salesforcetest.FaultUnavailable, Probability: 0.015},
+		{Kind: salesforcetest.FaultHTML, Probability: 0.015},
+		{Kind: salesforcetest.FaultHTMLAfter, Probability: 0.015},
+		{Kind: salesforcetest.FaultTornBody, Probability: 0.015},
+		{Kind: salesforcetest.FaultOtherBody, Probability: 0.015},
+		{Kind: salesforcetest.FaultHugeBody, Probability: 0.007},
+		{Kind: salesforcetest.FaultRequestLimit, Probability: 0.01},
+		{Kind: salesforcetest.FaultExpiredToken, Probability: 0.01},
+	}
+}
+
+// TestStorm has many clients enrol students while about every fifth call of the organisation fails, in every way.
+// PROVIDER_CHECKOUT_TEST_CHECKOUTS says how many over SQLite, which takes half an hour for 100,000 on two cores:
+//
+//	PROVIDER_CHECKOUT_TEST_CHECKOUTS=100000 go test -run TestStorm/SQLite -timeout 5h -v ./cmd/provider-checkout/crmstorm
+func TestStorm(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) {
+		store := openSQLite(t, filepath.Join(t.TempDir(), "store.db"))
+		storm(t, newWorld(t, store, giveUp), store, checkouts(t))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		store, err := postgres.Open(t.Context(), postgrestest.URL(t), postgres.Options{Environment: catalogue.Sandbox, CRM: "salesforce",
+			Secrets: secrets, Rand: rand.Reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		storm(t, newWorld(t, store, giveUp), store, 300)
+	})
+}
+
+// checkouts returns how many checkouts the storm has.
+func checkouts(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("PROVIDER_CHECKOUT_TEST_CHECKOUTS")
+	if text == "" {
+		return 2_000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 100 {
+		t.Fatalf("PROVIDER_CHECKOUT_TEST_CHECKOUTS=%q, want a number from 100 on", text)
+	}
+	return n
+}
+
+// habitInStorm is how the clients of the storm are.
+func habitInStorm(n int) habit {
+	switch n % 20 {
+	case 3, 13:
+		return silentOnCreate
+	case 7, 17:
+		return silentOnConfirm
+	case 5:
+		return hangsUp
+	}
+	return retries
+}
+
+// storm runs the storm over a store, lets the clients that went silent come back after it, and looks at everything.
+func storm(t *testing.T, w *world, store site.Store, n int) {
+	stop := w.serve(t, store)
+	all := enrol(n, mostOf, habitInStorm)
+	c := w.newClient(t)
+	w.org.Arm(faults()...)
+	began := time.Now()
+	silent := together(t, atOnce, all, func(e *enrolment) error { return e.complete(t.Context(), c) })
+	took := time.Since(began)
+	w.org.Disarm()
+	converged := w.settled(t)
+	stats := w.org.Statistics()
+	w.checkWhole(t)
+	back := slices.DeleteFunc(slices.Clone(all), func(e *enrolment) bool { return e.agreement[0] != "" })
+	together(t, atOnce, back, func(e *enrolment) error { e.habit = retries; return e.complete(t.Context(), c) })
+	w.settled(t)
+	stop()
+
+	w.check(t, all, false)
+	w.failures.check(t)
+	report(t, stats, all, silent, took, converged)
+}
+
+// report prints what the storm was, and fails the test if it was none.
+func report(t *testing.T, stats salesforcetest.Statistics, all []*enrolment, silent int, took, converged time.Duration) {
+	t.Helper()
+	calls, suffered, kinds := 0, 0, ""
+	for _, n := range stats.Calls {
+		calls += n
+	}
+	for _, f := range faults() {
+		n := stats.Faults[f.Kind]
+		suffered += n
+		kinds += fmt.Sprintf("  %-18s %d\n", f.Kind, n)
+		if n < len(all)/50 {
+			t.Errorf("void: %d calls suffered %s, want %d at least", n, f.Kind, len(all)/50)
+		}
+	}
+	tries, most, again := 0, 0, 0
+	for _, e := range all {
+		tries, most = tries+e.tries, max(most, e.most)
+		if e.most > 1 {
+			again++
+		}
+	}
+	t.Logf("checkouts          %d\ncalls              %d\nfaults             %d (%.1f %%)\n%stries of clients   %d, %d of one request at most; %d clients sent one again, %d went silent\n"+
+		"the storm          %.1f s\nconverged after    %.1f s", len(all), calls, suffered, 100*float64(suffered)/float64(calls), kinds,
+		tries, most, again, silent, took.Seconds(), converged.Seconds())
+	if suffered < calls*15/100 || suffered > calls*30/100 {
+		t.Errorf("void: %d of %d calls suffered a fault, want about every fifth", suffered, calls)
+	}
+	if silent < len(all)/40 {
+		t.Errorf("void: %d clients went silent", silent)
+	}
+}

@@ -1,0 +1,263 @@
+// Package crmstorm_test runs the whole service over a simulated Salesforce organisation that fails, goes away, or knows more
+// than a store that was restored, and then compares the organisation's records and journal, the store, the events and what
+// the providers were answered.
+package crmstorm_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// full returns the figure of a full run, for which PROVIDER_CHECKOUT_TEST_FULL is set, or that of a normal one.
+func full[T any](figure, everyDay T) T {
+	if os.Getenv("PROVIDER_CHECKOUT_TEST_FULL") != "" {
+		return figure
+	}
+	return everyDay
+}
+
+// secrets are the operator's.
+var secrets = [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}
+
+// world is a service, its organisation, and the receiver of the providers' events.
+type world struct {
+	store    site.Store
+	service  *service.Service
+	url      string // of the service
+	keys     map[string]string
+	org      *salesforcetest.Simulator
+	gate     *gate
+	events   *receiver
+	impolite *http.Transport // by which the organisation is called
+	failures *failures
+}
+
+// newWorld configures a new store and serves it. A call of the organisation is given up when its answer does not begin
+// within patience.
+func newWorld(t *testing.T, store site.Store, patience time.Duration) *world {
+	t.Helper()
+	w := &world{org: salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret,
+		Sandbox: true, DailyLimit: 1_000_000_000}), failures: &failures{}}
+	w.gate = &gate{Handler: w.org}
+	w.gate.server = httptest.NewServer(w.gate)
+	t.Cleanup(func() { w.org.Close(); w.gate.server.Close() })
+	w.impolite = &http.Transport{ResponseHeaderTimeout: patience, MaxConnsPerHost: 64, MaxIdleConnsPerHost: 64}
+	t.Cleanup(w.impolite.CloseIdleConnections)
+	w.events = &receiver{bodies: make(map[string][sha256.Size]byte), data: make(map[string][sha256.Size]byte)}
+	hooks := httptest.NewServer(w.events)
+	t.Cleanup(hooks.Close)
+
+	all, err := providerfile.Parse([]byte(strings.ReplaceAll(sandbox.Providers, "HOOKS", hooks.URL)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }
+	if err := store.ReplaceProviders(t.Context(), replace); err != nil {
+		t.Fatal(err)
+	}
+	w.keys = make(map[string]string)
+	for _, code := range []string{"KOWHAI", "TUI"} {
+		w.keys[code] = sandbox.IssueKey(t, store, code, catalogue.Sandbox)
+	}
+	return w
+}
+
+// serve serves a store until stop is called, which drains the server, or the test ends.
+func (w *world) serve(t *testing.T, store site.Store) (stop func()) {
+	t.Helper()
+	public, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: w.gate.server.URL,
+		ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret, Transport: w.impolite})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := ops.NewRegistry()
+	w.store, w.url = store, "http://"+public.Addr().String()
+	s, err := site.New(site.Config{Store: store, Secrets: secrets, Environment: catalogue.Sandbox, BaseURL: w.url, CRM: crm,
+		AllowPrivate: true, Registry: registry, Metrics: ops.NewMetrics(registry), Log: slog.New(w.failures)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.service = s.Service
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, public, nil) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// recovered is how long everything may take to be in order after the last fault.
+const recovered = 60 * time.Second
+
+// settled waits until nothing waits for the organisation, and no event is pending. It returns how long that took.
+func (w *world) settled(t *testing.T) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for {
+		waiting, _, err := w.service.Steps(t.Context())
+		pending, _, alsoWrong := w.service.Backlog(t.Context())
+		switch took := time.Since(began); {
+		case err != nil || alsoWrong != nil:
+			t.Fatal(err, alsoWrong)
+		case waiting == 0 && pending == 0:
+			return took
+		case took > recovered:
+			t.Errorf("%d checkouts wait for the organisation and %d events are pending %v after the last fault", waiting, pending, recovered)
+			return took
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// openSQLite opens a store in a file.
+func openSQLite(t *testing.T, path string) *sqlite.DB {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path, sqlite.Options{Environment: catalogue.Sandbox, CRM: "salesforce", Secrets: secrets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// gate is what every call of the organisation passes. It counts them.
+type gate struct {
+	http.Handler
+	server *httptest.Server
+
+	mu        sync.Mutex
+	under     int // calls under way
+	most      int // that were under way at once
+	perSecond map[int64]int
+}
+
+func (g *gate) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	g.enter()
+	defer g.leave()
+	g.Handler.ServeHTTP(rw, r)
+}
+
+func (g *gate) enter() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.perSecond == nil {
+		g.perSecond = make(map[int64]int)
+	}
+	g.perSecond[time.Now().Unix()]++
+	g.under++
+	g.most = max(g.most, g.under)
+}
+
+// reset begins to look for the most calls at once again, and returns the present second.
+func (g *gate) reset() (second int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.most = g.under
+	return time.Now().Unix()
+}
+
+// between returns how many calls came in the seconds from one on until before another, the most in one of them, and the
+// most that were under way since the last reset.
+func (g *gate) between(from, until int64) (calls, busiest, most int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for second := from; second < until; second++ {
+		calls += g.perSecond[second]
+		busiest = max(busiest, g.perSecond[second])
+	}
+	return calls, busiest, g.most
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.under--
+}
+
+// receiver is the receiver of the providers' events.
+type receiver struct {
+	restored bool // an event may come again, made anew with the same data
+
+	mu     sync.Mutex
+	bodies map[string][sha256.Size]byte // by the event's id, a digest
+	data   map[string][sha256.Size]byte // likewise of its data alone
+	wrong  []string                     // ids of events that came in two versions
+}
+
+func (h *receiver) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		rw.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	var envelope struct {
+		Data json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(body, &envelope); err != nil {
+		rw.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	id, digest, data := r.Header.Get(events.HeaderEventID), sha256.Sum256(body), sha256.Sum256(envelope.Data)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if first, known := h.data[id]; known && (first != data || !h.restored && h.bodies[id] != digest) {
+		h.wrong = append(h.wrong, id)
+	}
+	h.bodies[id], h.data[id] = digest, data
+	rw.WriteHeader(http.StatusNoContent)
+}
+
+// failures is a log that counts what an operator is alarmed by, and keeps the first.
+type failures struct {
+	mu    sync.Mutex
+	count int
+	first []string
+}
+
+func (f *failures) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+func (f *failures) WithAttrs([]slog.Attr) slog.Handler           { return f }
+func (f *failures) WithGroup(string) slog.Handler                { return f }
+
+func (f *failures) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count++; len(f.first) < 5 {
+		f.first = append(f.first, text)
+	}
+	return nil
+}
