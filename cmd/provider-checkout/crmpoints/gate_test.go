@@ -219,7 +219,18 @@ func (g *gate) pass(door int, w http.ResponseWriter, r *http.Request) {
 			g.mu.Unlock()
 		}
 	}
-	panic(http.ErrAbortHandler) // the connection ends without an answer
+	tear(w)
+}
+
+// tear ends a connection within the answer. One that ends before it may have an HTTP client send the call again if it only
+// reads, whatever the time, which changes nothing.
+func tear(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = io.WriteString(conn, "HTTP/1.1 ") // a process that was killed does not read it
+	_ = conn.Close()
 }
 
 // enough is how many bytes of a call's body say which enrolment it is about. A document is longer.

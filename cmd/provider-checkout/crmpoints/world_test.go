@@ -69,7 +69,8 @@ func (w *world) start(t *testing.T) *server {
 	door, url := w.gate.open(t)
 	cmd := w.Command(append(proc.ServeArgs(w.Store), "--ops-addr", "127.0.0.1:0", "--base-url", publicURL,
 		"--crm", "salesforce", "--salesforce-url", url)...)
-	cmd.Env = []string{"PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID=" + clientID, "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET=" + clientSecret}
+	// With many processors a process that goes on has more chances to see an answer before it sees that its time is over.
+	cmd.Env = []string{"GOMAXPROCS=16", "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID=" + clientID, "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET=" + clientSecret}
 	p := proc.Start(t, cmd)
 	listening := p.Await(t, "listening")
 	return &server{Process: p, door: door, addr: listening.Addr, ops: "http://" + listening.OpsAddr}
