@@ -36,7 +36,7 @@ func (c *client) repeatedly(ctx context.Context, do func() error) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
+			return ended(ctx, err)
 		}
 		kind, again := retry(err)
 		if attempt == maxAttempts || !again {
@@ -44,7 +44,7 @@ func (c *client) repeatedly(ctx context.Context, do func() error) error {
 		}
 		wait := outbound.Jitter(c.rand, firstPause<<(attempt-1))
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !outbound.Pause(ctx, wait) {
-			return errors.Join(err, ctx.Err())
+			return ended(ctx, err)
 		}
 		c.retried(kind)
 	}
@@ -78,4 +78,12 @@ func (e *apiError) retry() (kind Retry, again bool) {
 		return RetryServerError, true
 	}
 	return "", false
+}
+
+// ended adds to an error that ctx has ended, unless it says so.
+func ended(ctx context.Context, err error) error {
+	if errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return errors.Join(err, ctx.Err())
 }

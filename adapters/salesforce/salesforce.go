@@ -13,7 +13,7 @@
 // there and Configurations reads. None of it is ever written.
 //
 // Calls are a budget that an organisation's clients share. A first Open takes two and a first Complete five; Limit says how
-// many are left of a day's, and the last of them are kept for completions. Nothing is sent after the deadline of a context,
+// many are left of a day's, and the last of them are kept for completions. Nothing is written after the deadline of a context,
 // even by a process that was stopped and does not know yet.
 //
 // The folder metadata has what an organisation needs, as source that the Salesforce CLI deploys; Check says what one lacks.

@@ -27,7 +27,7 @@ type Confirmed struct {
 	Already  bool // it was confirmed before; nothing happened now
 }
 
-// Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, and up to 35
+// Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, ten with a CRM outside of the store, and up to 35
 // more while its events are delivered. The refusals are PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND,
 // PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
 // Where the command has no RequestID, one is made.

@@ -168,6 +168,8 @@ func pullProviders(ctx context.Context, c *call) error {
 	}
 	if len(named) == 0 && c.prune {
 		return errors.New("the user sees no provider in the organisation: nothing is removed")
+	} else if len(named) == 0 {
+		fmt.Fprintln(c.Stderr, "the user sees no provider in the organisation")
 	}
 	return c.configure(ctx, providers.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
 }
@@ -184,7 +186,7 @@ func checkOrganisation(ctx context.Context, crm *salesforce.CRM, log *slog.Logge
 	if err == nil || errors.Is(err, salesforce.ErrOtherEnvironment) {
 		return err
 	}
-	log.Warn("the CRM does not say for which environment it is", slog.Any("error", err))
+	log.Warn("the CRM cannot be asked whether it is for this environment", slog.Any("error", err))
 	return nil
 }
 
@@ -203,7 +205,7 @@ func pendingSteps(ctx context.Context, c *call) error {
 		return err
 	}
 	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CHECKOUT\tSTEP\tSINCE\tATTEMPTS\tDUE\tLATEST FAILURE")
+	fmt.Fprintln(table, "CHECKOUT\tPROVIDER\tORDER\tSTEP\tSINCE\tATTEMPTS\tDUE\tLATEST FAILURE")
 	for _, id := range ids {
 		waiting, err := db.Checkout(ctx, id)
 		switch s := waiting.Step; {
@@ -211,7 +213,7 @@ func pendingSteps(ctx context.Context, c *call) error {
 		case err != nil:
 			return err
 		case s.Kind != checkout.StepNone:
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", id, s.Kind, formatTime(s.Since), s.Epoch, formatTime(s.Until),
+			fmt.Fprintf(table, "%s\t%s\t%q\t%s\t%s\t%d\t%s\t%s\n", id, waiting.ProviderCode, waiting.OrderID, s.Kind, formatTime(s.Since), s.Epoch, formatTime(s.Until),
 				cmp.Or(cli.OneLine(s.Failure), "-"))
 		}
 	}

@@ -340,9 +340,9 @@ func TestWhatWaitsForTheCRMIsListedAndHastened(t *testing.T) {
 	o := newOperator(t)
 	due := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	id := o.reserved(t, due)
-	const header = "CHECKOUT                   STEP  SINCE                     ATTEMPTS  DUE                       LATEST FAILURE\n"
+	const header = "CHECKOUT                   PROVIDER  ORDER      STEP  SINCE                     ATTEMPTS  DUE                       LATEST FAILURE\n"
 	out, _ := o.does(t, "crm", "pending")
-	if want := header + id + "  open  2026-11-20T04:05:06.000Z  3         2099-01-01T00:00:00.000Z  Salesforce answered 503; and no more\n"; out != want {
+	if want := header + id + "  KOWHAI    \"ORDER-1\"  open  2026-11-20T04:05:06.000Z  3         2099-01-01T00:00:00.000Z  Salesforce answered 503; and no more\n"; out != want {
 		t.Errorf("crm pending prints\n%swant\n%s", out, want)
 	}
 	if out, _ := o.does(t, "crm", "retry", id); out != "due now: "+id+"\n" {
@@ -428,7 +428,7 @@ func TestAnOrganisationThatDoesNotAnswerIsNoReasonNotToServe(t *testing.T) {
 	}
 	var log bytes.Buffer
 	err = checkOrganisation(t.Context(), crm, httpserver.NewLog(&log))
-	if err != nil || !strings.Contains(log.String(), "the CRM does not say for which environment it is") || strings.Contains(log.String(), "hunter2") {
+	if err != nil || !strings.Contains(log.String(), "the CRM cannot be asked whether it is for this environment") || strings.Contains(log.String(), "hunter2") {
 		t.Errorf("checkOrganisation = %v; logged %s", err, &log)
 	}
 }

@@ -24,7 +24,7 @@ import (
 
 const opsHelp = "--ops-addr answers the operator, apart from the public: /healthz says 200 while the process lives; /readyz\n" +
 	"says 200 while the store takes writes, its schema is current and the processor can be reached, and otherwise\n" +
-	"and from SIGTERM on 503, naming what failed; /metrics is for Prometheus. It asks for no key: choose an address\n" +
+	"and from SIGTERM on 503, naming what failed (without an outside CRM it stays 200); /metrics is for Prometheus. It asks for no key: choose an address\n" +
 	"that only you can reach."
 
 // serve runs the service until ctx ends.
@@ -70,7 +70,7 @@ func serve(ctx context.Context, c *call) error {
 		return err
 	}
 	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", base),
-		slog.String("environment", string(c.environment))}
+		slog.String("environment", string(c.environment)), slog.String("crm", c.crm)}
 	if private != nil {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}

@@ -53,7 +53,8 @@ func simulateSalesforce(ctx context.Context, c *call) error {
 	}
 	defer ln.Close()
 	url := "http://" + ln.Addr().String()
-	fmt.Fprintf(c.Stdout, "A Salesforce organisation is simulated at %s. Serve with it, over a store that was not served without:\n\n"+
+	fmt.Fprintf(c.Stdout, "A Salesforce organisation is simulated at %s, which configures the provider KOWHAI. Serve with it, over a store\n"+
+		"that was not served without:\n\n"+
 		"export %s=%s %s=%s PROVIDER_CHECKOUT_SALESFORCE_URL=%[1]s\n"+
 		"./%[6]s crm check\n"+
 		"./%[6]s providers pull\n"+

@@ -103,7 +103,7 @@ func (r Request) checkCRM(recorded string) (string, error) {
 	case r.Environment == "":
 		return recorded, nil
 	case recorded != "" && recorded != requested:
-		return "", fmt.Errorf("its records are in the %s CRM, and it cannot be opened with %s", recorded, requested)
+		return "", fmt.Errorf("its records are in the %s CRM, and it cannot be opened for %s: serve it with --crm %[1]s, or another store", recorded, requested)
 	}
 	return requested, nil
 }

@@ -9,15 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/control"
 )
 
-// The control path (see package control) moves everything that the methods of Simulator move.
-//
-//	GET    /simulator/clock            {"now":"2027-02-01T00:00:00.000Z"}
-//	POST   /simulator/clock            {"advance":"1m30s"}
-//	GET    /simulator/statistics
-//	GET    /simulator/journal
-//	POST   /simulator/faults           {"kind":"timeout_after","method":"POST","path":"/services/data/*/composite","times":1}
-//	DELETE /simulator/faults
-//	DELETE /simulator/tokens           ends all tokens
+// The control path (see package control) moves everything that the methods of Simulator move, as the package's documentation
+// says.
 func newControl(s *Simulator) http.Handler {
 	return control.New(controlPath, map[string]control.Handle{
 		"GET clock":      control.Time(s),

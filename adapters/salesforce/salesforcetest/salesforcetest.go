@@ -54,6 +54,20 @@
 // First_Payment_Date__c. Pricing_Mode__c is catalogue or legacy; Status__c is Customer In Progress, Authorised, Failed or Cancelled; Environment__c is sandbox or
 // production.
 //
+// # The control path
+//
+// With Options.Control these paths move everything that the methods of Simulator move, in JSON; "simulate salesforce" has them:
+//
+//	GET    /simulator/clock            {"now":"2027-02-01T00:00:00.000Z"}
+//	POST   /simulator/clock            {"advance":"1m30s"}
+//	GET    /simulator/statistics
+//	GET    /simulator/journal
+//	POST   /simulator/faults           {"kind":"timeout_after","method":"POST","path":"/services/data/*/composite","times":1}
+//	DELETE /simulator/faults
+//	DELETE /simulator/tokens           ends all tokens
+//
+// A fault's kind is one of FaultKinds, and its other fields are those of Fault: probability, object, hang.
+//
 // # Where it differs
 //
 // Two writes never wait for each other: a lock that is held and a race that is lost are faults to arm. A duplicate rule

@@ -5,6 +5,7 @@ package simulator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -51,10 +52,35 @@ func (c GoCardless) Serve(ctx context.Context) error {
 	return serve(ctx, c.Listener, sim, c.Log)
 }
 
-// Salesforce serves a simulated Salesforce organisation until ctx ends.
+// configure gives the organisation a provider with a course and a plan, as an administrator does.
+func configure(sim *salesforcetest.Simulator) error {
+	account, err := sim.Insert("Account", map[string]any{"Name": "Kōwhai Institute"})
+	if err != nil {
+		return err
+	}
+	provider, err := sim.Insert("Provider_Integration__c", map[string]any{"Name": "Kōwhai Institute", "Provider_Code__c": "KOWHAI",
+		"Account__c": account, "Active__c": true, "API_Enabled__c": true, "Environment__c": "sandbox", "Pricing_Mode__c": "catalogue"})
+	if err != nil {
+		return err
+	}
+	course, err := sim.Insert("Course__c", map[string]any{"Name": "Diploma in Business", "Course_Code__c": "NZDIP-BUS",
+		"Course_Name__c": "Diploma in Business", "Provider_Integration__c": provider, "Price__c": "2990.00",
+		"Upfront_Payment__c": "200.00", "Active__c": true})
+	if err != nil {
+		return err
+	}
+	_, err = sim.Insert("Course_Plan__c", map[string]any{"Course__c": course, "Payment_Frequency__c": "Weekly",
+		"Number_Of_Instalments__c": 52})
+	return err
+}
+
+// Salesforce serves a simulated Salesforce organisation until ctx ends. It has one provider to pull, with a course.
 func Salesforce(ctx context.Context, ln net.Listener, log *slog.Logger) error {
 	sim := salesforcetest.New(salesforcetest.Options{ClientID: ClientID, ClientSecret: ClientSecret, Sandbox: true, Control: true})
 	defer sim.Close()
+	if err := configure(sim); err != nil {
+		return fmt.Errorf("configure the simulated organisation: %w", err)
+	}
 	return serve(ctx, ln, sim, log)
 }
 
