@@ -80,7 +80,7 @@ func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue
 		}
 		switch {
 		case err == nil && s.cfg.CRM != nil:
-			done, err = s.attemptStep(ctx, done.change.Next)
+			done, err = s.attemptStep(ctx, done.change.Next, leaseDuration)
 		case errors.Is(err, checkout.ErrCompleting):
 			done, err = s.await(ctx, stored)
 		}
@@ -131,7 +131,7 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 		return stored, advanced{}, err
 	}
 	latest := stored
-	change, err := s.update(ctx, id, enqueue(provider, s.now()), func(c checkout.Checkout) (checkout.Change, error) {
+	change, err := s.update(ctx, id, enqueue(provider, s.now(), leaseDuration), func(c checkout.Checkout) (checkout.Change, error) {
 		latest = c
 		return cmd.Decide(c, s.cfg.Keyring.LatestText(c), prepared)
 	})

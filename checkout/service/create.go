@@ -175,7 +175,7 @@ func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd che
 		Environment: s.cfg.Environment,
 		Token:       s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime)),
 	})
-	if err := s.insert(ctx, change, enqueue(provider, now)); err != nil {
+	if err := s.insert(ctx, change, enqueue(provider, now, leaseDuration)); err != nil {
 		return Opened{}, checkout.Change{}, err
 	}
 	return s.answer(change.Next, cmd, false), change, nil
@@ -196,7 +196,7 @@ func (s *Service) reserve(ctx context.Context, provider catalogue.Provider, cmd 
 	if err := s.insert(ctx, reserved, ports.Enqueue{}); err != nil {
 		return Opened{}, checkout.Change{}, err
 	}
-	done, err := s.attemptStep(ctx, reserved.Next)
+	done, err := s.attemptStep(ctx, reserved.Next, leaseDuration)
 	if err != nil {
 		return Opened{}, reserved, err
 	}

@@ -26,10 +26,7 @@ const (
 // deliver sends the events of a change that a request committed, before the request is answered. Events that it
 // cannot finish stay in the outbox for recovery.
 func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, committed []events.Event) {
-	if !provider.Destination.Configured() {
-		for range committed {
-			s.countSettled(events.NotConfigured)
-		}
+	if s.countUnsent(provider, committed) {
 		return
 	}
 	ctx, cancel := detached(ctx, deliverLimit)
@@ -47,6 +44,17 @@ func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, comm
 		severity = Warning
 	}
 	s.report(ctx, Failure{Operation: OperationDeliver, Severity: severity, CheckoutID: d.checkoutID, Err: err})
+}
+
+// countUnsent counts the events of a provider that has no destination, and reports whether it has none.
+func (s *Service) countUnsent(provider catalogue.Provider, committed []events.Event) bool {
+	if provider.Destination.Configured() {
+		return false
+	}
+	for range committed {
+		s.countSettled(events.NotConfigured)
+	}
+	return true
 }
 
 // deliverer delivers the pending events of one checkout, each when those before it are settled.

@@ -43,34 +43,40 @@ type advanced struct {
 
 // announce calls the hook and delivers the events of a checkout that was opened or confirmed, after its commit.
 func (s *Service) announce(ctx context.Context, done advanced) {
+	if len(done.change.Events) > 0 {
+		s.callHook(ctx, done)
+		s.deliver(ctx, done.provider, done.change.Events)
+	}
+}
+
+// callHook calls the hook of a checkout that was opened or confirmed.
+func (s *Service) callHook(ctx context.Context, done advanced) {
 	c := done.change.Next
 	switch created, confirmed := s.cfg.Hooks.Created, s.cfg.Hooks.Confirmed; {
-	case len(done.change.Events) == 0:
-		return
 	case done.agreement == nil && created != nil:
 		s.call(ctx, c.ID, func() { created(ctx, c) })
 	case done.agreement != nil && confirmed != nil:
 		s.call(ctx, c.ID, func() { confirmed(ctx, c, *done.agreement) })
 	}
-	s.deliver(ctx, done.provider, done.change.Events)
 }
 
-// await does the step that a request waits for, if it is due. It returns errAwaiting if it
-// is not done, and BUSY if the CRM does not answer at all.
+// await does the step that a request waits for, if it is due. It returns errAwaiting if it is not done, and BUSY if the CRM
+// does not answer at all, or an administrator must do something first.
 func (s *Service) await(ctx context.Context, stored checkout.Checkout) (advanced, error) {
 	switch {
 	case s.crm.Open():
 		return advanced{}, checkout.Busy()
 	case stored.Step.Due(s.now()):
-		return s.advance(ctx, stored.ID)
+		return s.advance(ctx, stored.ID, leaseDuration)
 	case stored.Step.Until.Sub(s.now()) > stepLease: // it was refused, and waits for an administrator
 		return advanced{}, checkout.Busy()
 	}
 	return advanced{}, errAwaiting
 }
 
-// advance leases the step of a checkout that is due, and makes one attempt at it.
-func (s *Service) advance(ctx context.Context, id string) (advanced, error) {
+// advance leases the step of a checkout that is due, and makes one attempt at it. The events that come of it are leased to
+// the caller for a time.
+func (s *Service) advance(ctx context.Context, id string, events time.Duration) (advanced, error) {
 	now := s.now()
 	leased, err := s.update(ctx, id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 		return c.Lease(now, now.Add(stepLease))
@@ -81,13 +87,13 @@ func (s *Service) advance(ctx context.Context, id string) (advanced, error) {
 	case err != nil:
 		return advanced{}, fmt.Errorf("lease the step: %w", err)
 	}
-	return s.attemptStep(ctx, leased.Next)
+	return s.attemptStep(ctx, leased.Next, events)
 }
 
 // attemptStep makes one attempt at the step of a checkout, which the caller has leased, and stores what came of it. It
 // returns errAwaiting if the step is to be attempted again, and a *ports.CRMRefusal if the CRM refused an open: then the
 // reservation is gone.
-func (s *Service) attemptStep(ctx context.Context, leased checkout.Checkout) (advanced, error) {
+func (s *Service) attemptStep(ctx context.Context, leased checkout.Checkout, events time.Duration) (advanced, error) {
 	provider, err := s.providerOf(ctx, leased)
 	if err != nil {
 		return advanced{}, err
@@ -108,7 +114,7 @@ func (s *Service) attemptStep(ctx context.Context, leased checkout.Checkout) (ad
 	if err != nil {
 		return advanced{}, s.settleFailure(settling, leased, err)
 	}
-	done.change, err = s.update(settling, leased.ID, enqueue(provider, s.now()), decide)
+	done.change, err = s.update(settling, leased.ID, enqueue(provider, s.now(), events), decide)
 	if lost(err) {
 		return advanced{}, errAwaiting
 	}
@@ -272,14 +278,14 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
 	}()
 	s.noteAnswer(ctx, err)
-	if agreed != nil {
+	switch {
+	case err != nil: // whether there is an agreement is not known
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, CheckoutID: c.ID, Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
+		return nil, checkout.Busy()
+	case agreed != nil:
 		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error, CheckoutID: c.ID, Err: fmt.Errorf("agreement %s of this "+
 			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
 			agreed.Number)})
-	}
-	if err != nil { // whether there is an agreement is not known
-		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, CheckoutID: c.ID, Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
-		return nil, checkout.Busy()
 	}
 	return agreed, nil
 }
@@ -328,10 +334,11 @@ func (s *Service) dueSteps(ctx context.Context) (ids []string, err error) {
 	return ids, nil
 }
 
-// completeStep makes one attempt at a step that is due. A failure of the CRM is reported by the attempt.
+// completeStep makes one attempt at a step that is due. A failure of the CRM is reported by the attempt. The events are left
+// to recovery, so that a receiver that hangs delays no steps.
 func (s *Service) completeStep(ctx context.Context, id string) (err error) {
 	defer recovered(&err)
-	done, err := s.advance(ctx, id)
+	done, err := s.advance(ctx, id, 0)
 	_, refused := errors.AsType[*ports.CRMRefusal](err)
 	if errors.Is(err, errAwaiting) || refused {
 		return nil
@@ -340,7 +347,8 @@ func (s *Service) completeStep(ctx context.Context, id string) (err error) {
 		return err
 	}
 	s.countAdvanced(done)
-	s.announce(ctx, done)
+	s.countUnsent(done.provider, done.change.Events)
+	s.callHook(ctx, done)
 	return nil
 }
 

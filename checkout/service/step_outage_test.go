@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 func TestWhileTheCRMIsAwayEverythingElseGoesOn(t *testing.T) {
@@ -88,6 +90,44 @@ func TestARestoredStoreLeadsToTheSameRecords(t *testing.T) {
 		}
 		if enrolled := c.Enrolments(); len(enrolled) != 1 || enrolled[0].Completions != 1 {
 			t.Errorf("the CRM has %+v", enrolled)
+		}
+	})
+}
+
+// A provider's receiver that hangs must not keep the steps of others waiting.
+func TestAReceiverThatHangsDelaysNoSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		for n := range 40 {
+			c.disturb(nth(1, ends), nil)
+			dies(func() { w.Create(t.Context(), caller, create(fmt.Sprint("ORDER-", n))) })
+		}
+		c.disturb(nil, nil)
+		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(2 * time.Second); return errRefused }
+		time.Sleep(15 * time.Second) // the leases
+		began := time.Now()
+		w.runFor(t, 3*time.Second)
+		if n, _, err := w.Steps(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d steps wait after %v, %v", n, time.Since(began), err)
+		}
+	})
+}
+
+// A look whose outcome is not known is no agreement on record.
+func TestALookThatFailsReportsNoAgreement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		w := newWorld(t, change)
+		cmd := w.ready(t, "ORDER-1")
+		w.reports.take()
+		c.disturb(fails, nil)
+		_, err := w.confirm(t, cmd)
+		expect(t, err, checkout.CodeBusy)
+		for _, f := range w.reports.take() {
+			if f.Severity == service.Error {
+				t.Errorf("reported %v", f.Err)
+			}
 		}
 	})
 }

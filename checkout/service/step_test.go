@@ -142,7 +142,7 @@ func TestAClientWaitsTenSecondsAndTheWorkGoesOn(t *testing.T) {
 			t.Errorf("the client waited %v", d)
 		}
 		expect(t, err, checkout.CodeBusy)
-		w.runFor(t, 2*time.Second)
+		w.runFor(t, 4*time.Second) // a tick for the step, and one for its events
 		if o := w.opened(t, "ORDER-1"); !o.Replay {
 			t.Error("a create after the completer's is new")
 		}
@@ -156,7 +156,7 @@ func TestAClientWaitsTenSecondsAndTheWorkGoesOn(t *testing.T) {
 		if got, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value); err != nil || got.Status != checkout.SetupRequired || !got.SetupComplete() {
 			t.Errorf("a poll meanwhile: %+v, %v", got, err)
 		}
-		w.runFor(t, 2*time.Second)
+		w.runFor(t, 4*time.Second) // a tick for the step, and one for its events
 		w.sent(t, cmd, true)
 		if got, want := fmt.Sprint(w.receiver.names()), "[checkout.created checkout.confirmed agreement.generated]"; got != want {
 			t.Errorf("events %s, want %s", got, want)

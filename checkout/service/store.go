@@ -44,12 +44,12 @@ func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout
 	return *stored, nil
 }
 
-// enqueue says how the events of a change of this provider's checkout enter the outbox.
-func enqueue(provider catalogue.Provider, now time.Time) ports.Enqueue {
+// enqueue says how the events of a change of this provider's checkout enter the outbox: leased to the caller for a time.
+func enqueue(provider catalogue.Provider, now time.Time, lease time.Duration) ports.Enqueue {
 	if !provider.Destination.Configured() {
 		return ports.Enqueue{Status: events.NotConfigured}
 	}
-	return ports.Enqueue{Status: events.Pending, Until: now.Add(leaseDuration)}
+	return ports.Enqueue{Status: events.Pending, Until: now.Add(lease)}
 }
 
 // pageURL returns the address of the setup page.
