@@ -171,7 +171,7 @@ func (s *Service) noteAnswer(ctx context.Context, err error) {
 	}
 	switch changed := s.crm.Done(answered(err), s.now()); {
 	case changed && s.crm.Open():
-		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error,
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning,
 			Err: fmt.Errorf("the CRM does not answer: creates and first confirms are refused until it does: %w", err)})
 	case changed:
 		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, Err: errors.New("the CRM answers again")})
