@@ -10,9 +10,9 @@ import (
 )
 
 // A CRM outside of the store cannot take part in the store's transaction. It is called between two: the first stores that
-// the call is to be made, as the checkout's Step, and the second what came of it. Whoever makes the call has the step
-// leased. A process that ends, stops or loses the answer leaves the step behind, and another leases it and makes the same
-// call again, which leads to the same records.
+// the call is to be made, as the checkout's Step, and the second what came of it. The process that makes the call has the step
+// leased. One that ends, stops or loses the answer leaves the step behind; another then leases it and makes the same call
+// again, which leads to the same records.
 //
 //	(none) ── Reserve ──▶ reserved, StepOpen ── Opened ──▶ direct_debit_setup_required
 //	   ▲                        │                                     │
@@ -84,7 +84,8 @@ func (c Checkout) opened(records Records, o Opening) Change {
 	return Change{Next: c, Events: []events.Event{created}}
 }
 
-// Release removes a reserved checkout, of which the CRM has nothing and will take nothing: its order and its key are free.
+// Release removes a reserved checkout that the CRM does not take, and of which it has nothing, or another enrolment: its order
+// and its key are free.
 func (c Checkout) Release(lease Step) (Change, error) {
 	if !c.Step.heldBy(lease) || lease.Kind != StepOpen {
 		return Change{}, ErrLeaseLost

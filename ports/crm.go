@@ -107,7 +107,8 @@ type CRMRefusal struct {
 	// Made says of a refused Open that some of the records are there all the same, so that the order stays what it is.
 	// Otherwise there are none, and the order may become another enrolment.
 	Made bool
-	// OtherIntent says of a refused Open that the order is another enrolment there, whose intent differs in the Faults.
+	// OtherIntent says of a refused Open that the order is another enrolment there, whose intent differs in the Faults. What
+	// was asked for may be forgotten.
 	OtherIntent bool
 	// Faults are the fields that are meant, as far as they are known: by the contract's name where there is one
 	// ("student.last_name"), else by the CRM's.

@@ -97,9 +97,9 @@ func openWithOtherIntent(t *testing.T, b Bench) {
 		checkout.FieldFrequency: other(e)} {
 		var refused *ports.CRMRefusal
 		_, err := b.CRM.Open(t.Context(), wanted)
-		if !errors.As(err, &refused) || !refused.OtherIntent ||
+		if !errors.As(err, &refused) || !refused.OtherIntent || !refused.Made ||
 			!slices.ContainsFunc(refused.Faults, func(f checkout.Fault) bool { return f.Field == field && f.Message != "" }) {
-			t.Errorf("Open with another %s: %v, want a refusal that names it", field, err)
+			t.Errorf("Open with another %s: %v, want a refusal that names it, and says that there are records", field, err)
 		}
 	}
 	if after := b.Stored(t, first.OpportunityID); !reflect.DeepEqual(after, before) {

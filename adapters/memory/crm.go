@@ -82,7 +82,7 @@ func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (records checkout.Rec
 			c.enrolments[e.EnrolmentKey] = stored
 		}
 		if differing := checkout.Compare(stored.Enrolment.Intent, e.Intent); len(differing) > 0 {
-			return &ports.CRMRefusal{Code: "OTHER_INTENT", OtherIntent: true, Faults: differing}
+			return &ports.CRMRefusal{Code: "OTHER_INTENT", Made: true, OtherIntent: true, Faults: differing}
 		}
 		records = stored.Records
 		return nil

@@ -210,7 +210,7 @@ func (s *Service) completeEnrolment(ctx context.Context, lease checkout.Step, c 
 func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, failure error) error {
 	refusal, refused := errors.AsType[*ports.CRMRefusal](failure)
 	opening := leased.Step.Kind == checkout.StepOpen
-	released := refused && opening && !refusal.Made
+	released := refused && opening && (refusal.OtherIntent || !refusal.Made)
 	severity, outcome := Warning, checkout.StepUnknown
 	if refused {
 		outcome = checkout.StepRefused
