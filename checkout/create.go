@@ -103,7 +103,7 @@ func (c Create) Decide(f Facts) (Decision, error) {
 	case f.ByOrder == nil:
 		return Decision{Action: Open, Intent: want}, nil
 	case len(differing) > 0:
-		return Decision{}, refuseIntent(differing)
+		return Decision{}, RefuseIntent(differing)
 	case f.ByOrder.Status == Confirmed, f.ByOrder.TokenFresh(f.Keyring, f.Now):
 		return Decision{Action: Replay}, nil
 	default:

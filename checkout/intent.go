@@ -129,10 +129,6 @@ func (f Facts) differing(want Intent) []Fault {
 	return Compare(f.ByOrder.Intent, want)
 }
 
-// RefuseOtherIntent refuses a create whose order is on record with another intent, where the store does not have it: in a
-// CRM outside of it, which says in which fields.
-func RefuseOtherIntent(differing []Fault) error { return refuseIntent(differing) }
-
 // Compare returns the fields in which want differs from what is stored, each saying what is stored, in the order of
 // the contract; none if both mean the same enrolment.
 func Compare(stored, want Intent) []Fault {

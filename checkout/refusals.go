@@ -120,7 +120,8 @@ func refuseKeyTaken() *Error {
 		Fault{FieldOrderID, "is not the order that the Idempotency-Key belongs to"})
 }
 
-func refuseIntent(differing []Fault) *Error {
+// RefuseIntent refuses a create whose order is on record with another intent: here, or in a CRM outside of the store.
+func RefuseIntent(differing []Fault) *Error {
 	return refuse(CodeIntentConflict,
 		"this order already has a checkout with a different enrolment intent; nothing was changed: "+
 			"send the first intent again, or use a new provider_order_id", differing...)

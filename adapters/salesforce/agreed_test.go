@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// An agreement that has no key, as one that somebody entered by hand, is still the one by which Complete would refuse.
+// An agreement that has no key, such as one that was entered by hand, is still the one by which Complete would refuse.
 func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
 	b := newBench(t)
 	records, err := b.Open(t.Context(), enrolment())

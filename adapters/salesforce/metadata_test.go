@@ -156,7 +156,7 @@ func TestPermissionSetGivesWhatIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// A field that is deployed is nobody's to see until a permission set gives it.
+// No user sees a field that was deployed until a permission set grants it.
 func TestPermissionSetOfThePeopleWhoConfigure(t *testing.T) {
 	var set permissionsXML
 	readXML(t, "permissionsets/Provider_Checkout_Configuration.permissionset-meta.xml", &set)

@@ -212,7 +212,7 @@ func (c *CRM) foundByKey(object string, answer partAnswerWire, names ...string) 
 	if answer.Status == http.StatusNotFound {
 		return found{}, nil
 	}
-	if answer.Status == http.StatusMultipleChoices { // somebody has copied a record with its key
+	if answer.Status == http.StatusMultipleChoices { // a record was copied with its key
 		return found{}, &recordError{object, newAPIError(answer.Status, answer.Body)}
 	}
 	if answer.Status != http.StatusOK {

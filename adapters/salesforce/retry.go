@@ -17,7 +17,7 @@ const (
 	RetryLostAnswer     Retry = "lost_answer"     // no answer, or none that could be read: the outcome is unknown
 	RetryServerError    Retry = "server_error"    // an answer of 500 or above, or 408
 	RetryLimit          Retry = "limit"           // too many calls at once
-	RetryLockedRow      Retry = "locked_row"      // somebody else changes a record
+	RetryLockedRow      Retry = "locked_row"      // another client is changing a record
 	RetryDuplicateValue Retry = "duplicate_value" // another client was quicker to make a record, which is then found
 	RetryExpiredToken   Retry = "expired_token"   // the call is sent again with a new token
 )

@@ -27,9 +27,9 @@ type Confirmed struct {
 	Already  bool // it was confirmed before; nothing happened now
 }
 
-// Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, ten with a CRM outside of the store, and up to 35
-// more while its events are delivered. The refusals are PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND,
-// PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
+// Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, or
+// ten with a CRM outside of the store, and up to 35 more while its events are delivered. The refusals are
+// PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
 // Where the command has no RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
 	defer recovered(&err)
@@ -88,7 +88,7 @@ func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue
 		case err == nil:
 			c := done.change.Next
 			return Confirmed{Checkout: c, Already: c.Confirmation.AgreementNumber != concluded}, done, nil
-		case errors.Is(err, checkout.ErrAlreadyConfirmed): // whoever completed it: no other call has answered that it is new
+		case errors.Is(err, checkout.ErrAlreadyConfirmed): // by any process: no other call has answered that it is new
 			return Confirmed{Checkout: stored, Already: stored.Confirmation.AgreementNumber != concluded}, advanced{}, nil
 		case errors.Is(err, checkout.ErrOutdated): // prepare it again, with the direct debit as it is now
 		case errors.Is(err, ports.ErrDuplicate): // or with another number

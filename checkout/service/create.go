@@ -75,11 +75,11 @@ func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd c
 		switch {
 		case errors.Is(err, ports.ErrDuplicate): // the order or the key was taken meanwhile
 		case errors.Is(err, errAwaiting): // what the CRM does decides
-		case err == nil && opened.Checkout.ID == reserved: // whoever has opened it: no other call has answered that it is new
+		case err == nil && opened.Checkout.ID == reserved: // by any process: no other call has answered that it is new
 			opened.Replay, opened.IdempotencyKey = false, ""
 			return opened, committed, nil
 		case refused && refusal.OtherIntent:
-			return Opened{}, committed, checkout.RefuseOtherIntent(refusal.Faults)
+			return Opened{}, committed, checkout.RefuseIntent(refusal.Faults)
 		case refused:
 			return Opened{}, committed, cmp.Or(cmd.RefusedByCRM(refusal.Faults), err)
 		case err == nil, look:

@@ -43,7 +43,7 @@ type modelOrder struct {
 
 var (
 	sagaOrders = []string{"ORDER-1", "ORDER-2"} // of the clients
-	lateOrders = []string{"ORDER-3", "ORDER-4"} // that nobody opens before calm
+	lateOrders = []string{"ORDER-3", "ORDER-4"} // that no client opens before calm
 )
 
 func newModel(s *saga) *model {
@@ -227,7 +227,7 @@ func (m *model) knows(requestID string) {
 	m.known[requestID] = true
 }
 
-// updated judges a change of a checkout by a process: only who holds the latest lease of a step changes it, and nobody
+// updated judges a change of a checkout by a process: only who holds the latest lease of a step changes it, and no process
 // leases a step before the lease ends.
 func (m *model) updated(p *process, was checkout.Checkout, change checkout.Change, err error) {
 	m.lock.Lock()

@@ -90,7 +90,7 @@ func (s *saga) trace(what ...string) {
 	s.traced += h
 }
 
-// process is a service with its background work. A process that was killed makes no call any more, and nobody gets its
+// process is a service with its background work. A process that was killed makes no call any more, and no client gets its
 // answers.
 type process struct {
 	*service.Service
@@ -130,7 +130,7 @@ func (s *saga) start(slot, generation int) {
 	})
 }
 
-// killed reports whether the process was killed: then nobody got its answer.
+// killed reports whether the process was killed: then no client got its answer.
 func (p *process) killed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -326,7 +326,7 @@ func (c client) act() func(context.Context, *process) {
 	return func(ctx context.Context, p *process) { c.model.lookAt(ctx, p, opened.Checkout.ID) }
 }
 
-// spy looks for reserved checkouts, of which nobody has the id yet.
+// spy looks for reserved checkouts, of which no client has the id yet.
 func (s *saga) spy() {
 	r := s.chance("spy")
 	for !s.isCalm() {

@@ -135,7 +135,7 @@ func TestALateOwnerStoresNothing(t *testing.T) {
 				other.runFor(t, 40*time.Second)
 				before := w.records(t)["ORDER-1"]
 				if before.Checkout.Step.Kind != checkout.StepNone {
-					t.Fatalf("nobody has taken it over: %+v", before.Checkout)
+					t.Fatalf("no process has taken it over: %+v", before.Checkout)
 				}
 				expect(t, <-late, checkout.CodeBusy)
 				if after := w.records(t)["ORDER-1"]; !reflect.DeepEqual(after, before) {

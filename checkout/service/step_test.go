@@ -59,7 +59,7 @@ func TestAnEnrolmentIsKeptByTheCRMUnderItsIDs(t *testing.T) {
 	})
 }
 
-// While the CRM makes the records nobody sees the checkout.
+// While the CRM makes the records the checkout is visible to no caller.
 func TestAReservedCheckoutDoesNotExist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, change := withCRM()
