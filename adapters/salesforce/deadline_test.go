@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,10 +15,13 @@ import (
 // stopped is the context of a process that was stopped: its deadline may have passed, and no timer has fired yet.
 type stopped struct {
 	context.Context
-	deadline time.Time
+	deadline atomic.Pointer[time.Time] // the transport may still read a request's body when its answer has come
 }
 
-func (c *stopped) Deadline() (time.Time, bool) { return c.deadline, true }
+func (c *stopped) Deadline() (time.Time, bool) { return *c.deadline.Load(), true }
+
+// by gives the process until then.
+func (c *stopped) by(then time.Time) { c.deadline.Store(&then) }
 
 // stopping is a process that is stopped past its deadline at one request, before or after it is sent.
 type stopping struct {
@@ -40,14 +44,16 @@ func (s *stopping) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (s *stopping) stop(now bool) {
 	if now {
-		s.ctx.deadline, s.written = time.Now().Add(-time.Nanosecond), s.wrote()
+		s.ctx.by(time.Now().Add(-time.Nanosecond))
+		s.written = s.wrote()
 	}
 }
 
 // run opens and completes an enrolment.
 func (s *stopping) run(t *testing.T) error {
 	b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) { o.Transport = s })
-	s.ctx, s.wrote = &stopped{t.Context(), time.Now().Add(time.Hour)}, func() int { return len(b.sim.Journal()) }
+	s.ctx, s.wrote = &stopped{Context: t.Context()}, func() int { return len(b.sim.Journal()) }
+	s.ctx.by(time.Now().Add(time.Hour))
 	s.stop(!s.before && s.at == 0)
 	records, err := b.Open(s.ctx, enrolment())
 	if err == nil {
