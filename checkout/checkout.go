@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -86,5 +87,6 @@ type Change struct {
 	Remove    bool                 // the checkout is removed instead, with nothing else
 	Events    []events.Event       // in the order of their delivery
 	Agreement *agreement.Agreement // nil unless the decision concluded one
+	Evidence  *evidence.Entry      // of the agreement; nil without one
 	Document  *agreement.Document  // nil unless the agreement was rendered
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -52,6 +53,7 @@ type Prepared struct {
 	Until       time.Time // with a CRM outside of the store, until when who decides has the step leased; else zero
 	Agreement   agreement.Agreement
 	Document    *agreement.Document // nil if it could not be rendered
+	Evidence    evidence.Entry      // of Agreement and Document
 }
 
 // A confirm is decided by the contract's table (section 3) in the order of its rows: Match has the first of them, Ready
@@ -133,7 +135,7 @@ func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 		}
 		change = next.completed(a, a.ID, documentID, p.Environment, a.AcceptedAt)
 	}
-	change.Agreement, change.Document = &a, p.Document
+	change.Agreement, change.Document, change.Evidence = &a, p.Document, &p.Evidence
 	return change
 }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
 
 // Token is the stored part of a setup token of a checkout. Its text is derived from it and the
@@ -31,15 +33,16 @@ const maxTokens = 64
 // MinSecret is the shortest secret of an operator, in bytes.
 const MinSecret = 32
 
-// Keyring signs and verifies setup tokens under keys derived from the operator's secrets.
-// It is safe for concurrent use.
+// Keyring signs and verifies setup tokens, and attests entries of the evidence log, under keys derived from the operator's
+// secrets. It is safe for concurrent use.
 type Keyring struct {
-	keys []tokenKey // the first signs, all verify
+	keys []derivedKeys // the first signs, all verify
 }
 
-type tokenKey struct {
-	kid string
-	key []byte
+type derivedKeys struct {
+	kid      string
+	token    []byte
+	evidence []byte
 }
 
 // NewKeyring derives a keyring from the operator's secrets, of at least 32 bytes each.
@@ -56,7 +59,11 @@ func NewKeyring(secrets ...[]byte) (Keyring, error) {
 		if err != nil {
 			return Keyring{}, fmt.Errorf("derive the key of setup tokens: %w", err)
 		}
-		r.keys = append(r.keys, tokenKey{kid: hex.EncodeToString(derived[32:]), key: derived[:32]})
+		evidence, err := hkdf.Key(sha256.New, secret, nil, "provider-checkout evidence entry v1", 32)
+		if err != nil {
+			return Keyring{}, fmt.Errorf("derive the key of evidence: %w", err)
+		}
+		r.keys = append(r.keys, derivedKeys{kid: hex.EncodeToString(derived[32:]), token: derived[:32], evidence: evidence})
 	}
 	return r, nil
 }
@@ -91,7 +98,7 @@ func (r Keyring) Valid() bool { return len(r.keys) > 0 }
 func (r Keyring) find(kid string) ([]byte, bool) {
 	for _, k := range r.keys {
 		if k.kid == kid {
-			return k.key, true
+			return k.token, true
 		}
 	}
 	return nil, false
@@ -111,6 +118,24 @@ func (r Keyring) Text(checkoutID string, t Token) (text string, ok bool) {
 	}
 	signed := checkoutID + "." + strconv.Itoa(t.Epoch) + "." + t.KID
 	return signed + "." + mac(key, signed), true
+}
+
+// Attest signs an entry of the evidence log, so that the sealer knows that it was recorded by a process with the
+// operator's secret. It panics on an empty keyring.
+func (r Keyring) Attest(e evidence.Entry) evidence.Entry {
+	e.Attestation = attestation(r.keys[0].evidence, e)
+	return e
+}
+
+// Attests reports whether a secret of the keyring attested the entry.
+func (r Keyring) Attests(e evidence.Entry) bool {
+	return slices.ContainsFunc(r.keys, func(k derivedKeys) bool { return hmac.Equal(e.Attestation, attestation(k.evidence, e)) })
+}
+
+func attestation(key []byte, e evidence.Entry) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write(e.Attested())
+	return h.Sum(nil)
 }
 
 // LatestText returns the text of the checkout's latest token, or "" if its secret is not in the keyring any more.

@@ -42,6 +42,8 @@ func floors() []floor {
 		{"the rules of text", []string{"checkout/text"}, isPure, is("golang.org/x/text/unicode/norm"), "it does no I/O: " + takeIt, true},
 		core("floor 0", "money"),
 		core("floor 1", "catalogue", "events", "agreement"),
+		{"the evidence log", []string{"agreement/evidence"}, isPure,
+			is("golang.org/x/mod/sumdb/note", "golang.org/x/mod/sumdb/tlog"), "it does no I/O: " + takeIt, true},
 		core("floor 2", "checkout"),
 		{"floor 3", []string{"ports"}, or(isPure, is("context")), onlyUUID,
 			"it holds interfaces and nothing that runs", false},

@@ -20,6 +20,7 @@ type Store interface {
 	Agreements
 	Outbox
 	Configuration
+	Evidence
 
 	// Ready returns nil if the store takes writes now, which it finds out by one that changes nothing
 	// but is as durable as any, and if its schema is not older than this program's.
@@ -69,8 +70,8 @@ type Checkouts interface {
 	// or nothing, atomically: no other update of the checkout happens in between. An error of decide is returned as it
 	// is, and a panic of decide reaches the caller; nothing is stored then. decide may run more than once, must not
 	// block and must not call the store. The identity of a checkout (id, provider, order, key) never changes.
-	// ErrNotFound if there is no such checkout; ErrDuplicate if the agreement's number or an event is on record, or the
-	// checkout has an agreement or document already; another error for a document without an agreement. A change that
+	// ErrNotFound if there is no such checkout; ErrDuplicate if the agreement's number, its evidence or an event is on
+	// record, or the checkout has an agreement or document already; another error for a document without an agreement. A change that
 	// removes the checkout, which has no agreement and no events, leaves its order, its key and its id free.
 	UpdateCheckout(ctx context.Context, id string, enqueue Enqueue,
 		decide func(checkout.Checkout) (checkout.Change, error)) error

@@ -193,8 +193,14 @@ func (s *Store) store(id string, change checkout.Change, q ports.Enqueue) error 
 		d := copyDocument(*change.Document)
 		r.document = &d
 	}
+	if e := change.Evidence; e != nil && has(s.evidence.position, e.ID) {
+		return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)
+	}
 	if err := s.enqueue(change.Events, q); err != nil {
 		return err
+	}
+	if change.Evidence != nil {
+		s.evidence.record(*change.Evidence)
 	}
 	s.rows[id] = r
 	if change.Agreement != nil {

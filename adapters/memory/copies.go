@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -49,6 +50,17 @@ func copyEvent(e events.Event) events.Event {
 	e.CreatedAt = stored(e.CreatedAt)
 	e.Body = copySlice(e.Body)
 	return e
+}
+
+func copyEntry(e evidence.Entry) evidence.Entry {
+	e.At = stored(e.At)
+	e.Leaf, e.Salt, e.Attestation = copySlice(e.Leaf), copySlice(e.Salt), copySlice(e.Attestation)
+	return e
+}
+
+func copyHead(h evidence.Head) evidence.Head {
+	h.Edge, h.Checkpoint = copySlice(h.Edge), copySlice(h.Checkpoint)
+	return h
 }
 
 func copyKey(k catalogue.Key) catalogue.Key {

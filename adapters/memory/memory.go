@@ -28,6 +28,8 @@ type Store struct {
 	eventsOf map[string][]string // the same, by checkout id
 	event    map[string]entry
 
+	evidence evidenceLog
+
 	configurations []catalogue.Configuration // in the order of the codes
 	keys           []catalogue.Key           // in the order of their creation
 
@@ -58,6 +60,7 @@ func New() *Store {
 		event:   map[string]entry{},
 
 		eventsOf: map[string][]string{},
+		evidence: evidenceLog{position: map[string]int64{}},
 		notified: map[string]ports.Notification{},
 		settled:  map[string]time.Time{},
 		tasks:    map[string]task{},

@@ -49,12 +49,15 @@ func scanDocument(r pgx.CollectableRow) (d agreement.Document, err error) {
 	return d, err
 }
 
-// queueAgreement adds what stores the change's agreement and document, if there are any.
+// queueAgreement adds what stores the change's agreement, document and evidence, if there are any.
 func (b *batch) queueAgreement(change checkout.Change) {
 	if a := change.Agreement; a != nil {
 		b.queue(insertAgreement, column.Agreement.Values(a)...)
 	}
 	if d := change.Document; d != nil {
 		b.queue(insertDocument, change.Next.ID, d.ID, d.SHA256[:], d.Bytes)
+	}
+	if e := change.Evidence; e != nil {
+		b.queue(insertEvidence, column.Entry.Values(e)...)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -155,10 +156,10 @@ func (s *Service) matching(ctx context.Context, caller Caller, id string, cmd ch
 // with a character that no font has must not block a payer. If the printer is busy the confirm is refused instead, and
 // the same request may be sent again.
 func (s *Service) prepare(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
-	cmd checkout.Confirm, agreed ports.Agreed) (checkout.Prepared, error) {
+	cmd checkout.Confirm, agreed ports.Agreed) (prepared checkout.Prepared, err error) {
 	number := agreed.Number
 	cmd.FirstPayment = checkout.Some(agreed.FirstPayment)
-	prepared := checkout.Prepared{
+	prepared = checkout.Prepared{
 		Environment: s.cfg.Environment,
 		Now:         s.now(),
 		Agreement: cmd.Agreement(stored, checkout.Agreed{Environment: s.cfg.Environment, Provider: provider, Terms: s.cfg.Terms,
@@ -183,7 +184,17 @@ func (s *Service) prepare(ctx context.Context, provider catalogue.Provider, stor
 		s.report(ctx, Failure{Operation: OperationPrint, Severity: Error, CheckoutID: stored.ID, Attempt: attempt,
 			Err: fmt.Errorf("render agreement %s: %w", number, err)})
 	}
-	return prepared, nil
+	prepared.Evidence, err = s.evidence(prepared, cmd.RequestID)
+	return prepared, err
+}
+
+// evidence returns the entry of the evidence log of what is to be concluded.
+func (s *Service) evidence(p checkout.Prepared, requestID string) (evidence.Entry, error) {
+	c := evidence.Conclusion{Environment: string(s.cfg.Environment), RequestID: requestID, At: p.Now, Document: p.Document}
+	if _, err := io.ReadFull(s.cfg.Rand, c.Salt[:]); err != nil {
+		return evidence.Entry{}, fmt.Errorf("salt the evidence: %w", err)
+	}
+	return s.cfg.Keyring.Attest(evidence.OfAgreement(p.Agreement, c)), nil
 }
 
 // agreed returns what the agreement is concluded as: with a new number now; or, where the store was restored to an earlier

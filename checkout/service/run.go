@@ -36,6 +36,9 @@ func (s *Service) Run(ctx context.Context) {
 	if s.cfg.CRM != nil {
 		all.Go(func() { every(ctx, completeEvery, s.completeSteps) })
 	}
+	if s.cfg.Evidence.CanSign() {
+		all.Go(func() { every(ctx, sealEvery, (&sealer{Service: s}).seal) })
+	}
 	all.Wait()
 	r.deliveries.Wait()
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
@@ -60,6 +61,9 @@ type Config struct {
 	SetupLifetime time.Duration // how long a setup page opens; 7 days if 0
 	Keyring       checkout.Keyring
 	Terms         agreement.Terms // the lender's, for every agreement; none if zero
+	// Evidence signs the checkpoints of the evidence log. A process whose Evidence cannot sign records what is agreed, and
+	// leaves it to others to seal it.
+	Evidence evidence.Keys
 
 	Store     ports.Store
 	Processor ports.Processor // of the same environment
@@ -87,6 +91,7 @@ type Hooks struct {
 	Created      func(context.Context, checkout.Checkout)
 	SetupChanged func(context.Context, checkout.Checkout) // the setup was begun, or the processor reported something new about it
 	Confirmed    func(context.Context, checkout.Checkout, agreement.Agreement)
+	Checkpoint   func(ctx context.Context, signed []byte) // of the evidence log, sealed by Run: keep it where the store is not
 }
 
 // Service runs checkouts. It is safe for concurrent use.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -132,6 +133,22 @@ var Event = Columns[events.Event]{
 	{Name: "request_id", Field: func(e *events.Event) any { return &e.RequestID }},
 	{Name: "created_ms", Field: func(e *events.Event) any { return (*Time)(&e.CreatedAt) }},
 	{Name: "body", Field: func(e *events.Event) any { return (*Text)(&e.Body) }},
+}
+
+// Entry is the columns of an entry of the evidence log that the entry itself contains. Beside them a store has its place.
+var Entry = Columns[evidence.Entry]{
+	{Name: "id", Field: func(e *evidence.Entry) any { return &e.ID }},
+	{Name: "recorded_ms", Field: func(e *evidence.Entry) any { return (*Time)(&e.At) }},
+	{Name: "leaf", Field: func(e *evidence.Entry) any { return (*Text)(&e.Leaf) }},
+	{Name: "salt", Field: func(e *evidence.Entry) any { return &e.Salt }},
+	{Name: "attestation", Field: func(e *evidence.Entry) any { return &e.Attestation }},
+}
+
+// Head is the columns of the end of the evidence log.
+var Head = Columns[evidence.Head]{
+	{Name: "size", Field: func(h *evidence.Head) any { return &h.Size }},
+	{Name: "edge", Field: func(h *evidence.Head) any { return (*Hashes)(&h.Edge) }},
+	{Name: "checkpoint", Field: func(h *evidence.Head) any { return (*Text)(&h.Checkpoint) }},
 }
 
 // Notification is the columns of a notification. Beside them a store has when it was settled.

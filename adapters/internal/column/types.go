@@ -1,13 +1,16 @@
 package column
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -89,6 +92,38 @@ func (h *SHA256) Scan(v any) error {
 	}
 	*h = SHA256(b)
 	return nil
+}
+
+// Hashes is SHA-256 hashes in a column of bytes, one after the other. None is NULL.
+type Hashes []evidence.Hash
+
+func (h *Hashes) value() any {
+	if len(*h) == 0 {
+		return nil
+	}
+	b := make([]byte, 0, len(*h)*sha256.Size)
+	for _, hash := range *h {
+		b = append(b, hash[:]...)
+	}
+	return b
+}
+
+// Scan implements [database/sql.Scanner].
+func (h *Hashes) Scan(v any) error {
+	b, ok := v.([]byte)
+	if v != nil && !ok || len(b)%sha256.Size != 0 {
+		return fmt.Errorf("%T is not hashes", v)
+	}
+	*h = nil
+	for hash := range slices.Chunk(b, sha256.Size) {
+		*h = append(*h, evidence.Hash(hash))
+	}
+	return nil
+}
+
+// PlaceValues returns the values of the columns position and nodes of an entry of the evidence log, and its id.
+func PlaceValues(p evidence.Place) []any {
+	return []any{p.Position, (*Hashes)(&p.Nodes).value(), p.ID}
 }
 
 // Text is bytes in a column of text.

@@ -1,0 +1,123 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// evidenceLog is the evidence log.
+type evidenceLog struct {
+	head     evidence.Head
+	sealed   []sealed         // by position
+	unsealed []evidence.Entry // in the order in which they were stored
+	position map[string]int64 // of each entry, or evidence.Unsealed
+}
+
+type sealed struct {
+	evidence.Entry
+	nodes []evidence.Hash
+}
+
+// RecordEvidence implements [ports.Evidence].
+func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
+	return s.locked(ctx, func() error {
+		if has(s.evidence.position, e.ID) {
+			return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)
+		}
+		s.evidence.record(e)
+		return nil
+	})
+}
+
+// record adds an entry whose id is free.
+func (l *evidenceLog) record(e evidence.Entry) {
+	l.position[e.ID] = evidence.Unsealed
+	l.unsealed = append(l.unsealed, copyEntry(e))
+}
+
+// SealEvidence implements [ports.Evidence].
+func (s *Store) SealEvidence(ctx context.Context, limit int,
+	decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
+	return s.locked(ctx, func() error {
+		l := &s.evidence
+		oldest := slices.SortedStableFunc(slices.Values(l.unsealed), func(a, b evidence.Entry) int { return a.At.Compare(b.At) })
+		sealing, err := decide(copyHead(l.head), copyEntries(oldest[:min(limit, len(oldest))]))
+		if err != nil {
+			return err
+		}
+		for _, p := range sealing.Places {
+			i := slices.IndexFunc(l.unsealed, func(e evidence.Entry) bool { return e.ID == p.ID })
+			if i < 0 {
+				return fmt.Errorf("seal evidence %s: %w", p.ID, ports.ErrNotFound)
+			}
+			l.position[p.ID] = p.Position
+			l.sealed = append(l.sealed, sealed{l.unsealed[i], slices.Clone(p.Nodes)})
+			l.unsealed = slices.Delete(l.unsealed, i, i+1)
+		}
+		l.head = copyHead(sealing.Head)
+		return nil
+	})
+}
+
+// EvidenceHead implements [ports.Evidence].
+func (s *Store) EvidenceHead(ctx context.Context) (head evidence.Head, err error) {
+	err = s.locked(ctx, func() error { head = copyHead(s.evidence.head); return nil })
+	return head, err
+}
+
+// EvidenceEntry implements [ports.Evidence].
+func (s *Store) EvidenceEntry(ctx context.Context, id string) (e evidence.Entry, position int64, err error) {
+	position = evidence.Unsealed
+	err = s.locked(ctx, func() error {
+		l := &s.evidence
+		at, ok := l.position[id]
+		switch {
+		case !ok:
+			return fmt.Errorf("evidence %s: %w", id, ports.ErrNotFound)
+		case at == evidence.Unsealed:
+			i := slices.IndexFunc(l.unsealed, func(e evidence.Entry) bool { return e.ID == id })
+			e = copyEntry(l.unsealed[i])
+		default:
+			e, position = copyEntry(l.sealed[at].Entry), at
+		}
+		return nil
+	})
+	return e, position, err
+}
+
+// SealedEvidence implements [ports.Evidence].
+func (s *Store) SealedEvidence(ctx context.Context, from int64, limit int) (entries []evidence.Entry, err error) {
+	err = s.locked(ctx, func() error {
+		all := s.evidence.sealed
+		for _, e := range all[min(from, int64(len(all))):min(from+int64(limit), int64(len(all)))] {
+			entries = append(entries, copyEntry(e.Entry))
+		}
+		return nil
+	})
+	return entries, err
+}
+
+// EvidenceNodes implements [ports.Evidence].
+func (s *Store) EvidenceNodes(ctx context.Context, positions []int64) (nodes [][]evidence.Hash, err error) {
+	err = s.locked(ctx, func() error {
+		nodes = make([][]evidence.Hash, len(positions))
+		for i, position := range positions {
+			if position >= 0 && position < int64(len(s.evidence.sealed)) {
+				nodes[i] = slices.Clone(s.evidence.sealed[position].nodes)
+			}
+		}
+		return nil
+	})
+	return nodes, err
+}
+
+func copyEntries(all []evidence.Entry) (copies []evidence.Entry) {
+	for _, e := range all {
+		copies = append(copies, copyEntry(e))
+	}
+	return copies
+}

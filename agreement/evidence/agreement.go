@@ -1,0 +1,191 @@
+package evidence
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// SaltSize is the size of a salt in bytes.
+const SaltSize = 32
+
+// Conclusion is what the record of an agreement holds beside the agreement.
+type Conclusion struct {
+	Environment string
+	RequestID   string // of the confirm
+	At          time.Time
+	Document    *agreement.Document // nil if there is no PDF
+	Salt        [SaltSize]byte
+}
+
+// OfAgreement returns the entry of an agreement, without its attestation.
+func OfAgreement(a agreement.Agreement, c Conclusion) Entry {
+	return Entry{ID: AgreementID(a.Number), At: c.At, Leaf: encode(agreementLeaf(a, c)), Salt: c.Salt[:]}
+}
+
+func agreementLeaf(a agreement.Agreement, c Conclusion) agreementWire {
+	document := ""
+	if c.Document != nil {
+		document = hex.EncodeToString(c.Document.SHA256[:])
+	}
+	consent := a.DirectDebit.Consent
+	return agreementWire{
+		Kind: "agreement", Format: 1,
+		Number: a.Number, Version: a.Version, Environment: c.Environment,
+		Provider: a.Provider.Code, ProviderIs: a.Provider.Name, OrderID: a.OrderID,
+		CheckoutID: a.CheckoutID, RequestID: c.RequestID,
+		AcceptedAt: instant(a.AcceptedAt), RecordedAt: instant(c.At),
+
+		CourseCode: a.Course.Code, CourseName: a.Course.Name,
+		Price: int64(a.Pricing.Price), Upfront: int64(a.Pricing.Upfront), Principal: int64(a.Pricing.Principal),
+		Frequency: string(a.Plan.Frequency), Instalments: a.Plan.Number,
+		Instalment: int64(a.Plan.Regular), Final: int64(a.Plan.Final),
+		FirstPayment: a.Plan.First.String(), NotBefore: a.Notice.NotBefore.String(), NoticeDays: a.Notice.Days,
+		Schedule: fingerprint(scheduleText(a.Schedule)),
+
+		Declarations: []string{"deposit_confirmed", "payment_plan_accepted", "information_confirmed", "privacy_consent_accepted"},
+
+		DDAID: a.DirectDebit.AuthorityID, AuthorisedAt: instant(a.DirectDebit.AuthorisedAt),
+		ConsentAt: instant(consent.At), ConsentTerms: consent.Terms,
+		Terms: fingerprint(termsText(a.Terms)), Document: document,
+
+		Committed: commitments(a, c.Salt),
+	}
+}
+
+// scheduleText lists the charges, a line each: sequence, type, due date and amount in cents, with commas between.
+func scheduleText(charges []money.Charge) string {
+	var b strings.Builder
+	for _, c := range charges {
+		fmt.Fprintf(&b, "%d,%s,%s,%d\n", c.Sequence, c.Type, c.Due, int64(c.Amount))
+	}
+	return b.String()
+}
+
+// termsText lists the operator's terms, each text after its length in bytes: no text can pass for two.
+func termsText(t agreement.Terms) string {
+	if t.IsZero() {
+		return ""
+	}
+	var b strings.Builder
+	add := func(text string) { fmt.Fprintf(&b, "%d:%s\n", len(text), text) }
+	add(t.Lender.Name)
+	add(t.Lender.Address)
+	add(t.Lender.Registration)
+	for _, block := range t.Blocks {
+		add(block.Title)
+		add(block.Text)
+	}
+	return b.String()
+}
+
+// fingerprint returns the SHA-256 of a text, or "" for none.
+func fingerprint(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// instant returns a time as records have it; "" for the zero time.
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+func commitments(a agreement.Agreement, salt [SaltSize]byte) commitmentsWire {
+	return commitmentsWire{
+		FirstName:      commitment(salt, "student.first_name", a.Student.FirstName),
+		LastName:       commitment(salt, "student.last_name", a.Student.LastName),
+		Email:          commitment(salt, "student.email", a.Student.Email),
+		AccountHolder:  commitment(salt, "account_holder", a.DirectDebit.AccountHolder),
+		AccountMask:    commitment(salt, "account_mask", string(a.DirectDebit.AccountMask)),
+		ConsentAddress: commitment(salt, "consent_address", a.DirectDebit.Consent.From),
+	}
+}
+
+// commitment returns the HMAC-SHA256 of a value under a key that is derived from the salt for this field: to disclose one
+// field's key discloses nothing of another field.
+func commitment(salt [SaltSize]byte, field, value string) string {
+	key, err := hkdf.Key(sha256.New, salt[:], nil, "provider-checkout evidence commitment v1 "+field, sha256.Size)
+	if err != nil {
+		panic("evidence: " + err.Error()) // only for a key that is too long
+	}
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(value))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Compare makes the record of an agreement again from what is on record now, and returns the fields in which the entry
+// differs from it, by their names in the record. erased says that the personal data has been erased, so that its
+// commitments cannot be compared. The error is that of an entry that is no record of an agreement.
+func Compare(e Entry, a agreement.Agreement, c Conclusion, erased bool) (differing []string, err error) {
+	var recorded agreementWire
+	if err := json.Unmarshal(e.Leaf, &recorded); err != nil || recorded.Kind != "agreement" || recorded.Format != 1 {
+		return nil, fmt.Errorf("entry %s is no record of an agreement that this version knows", e.ID)
+	}
+	c.At, c.Salt = e.At, [SaltSize]byte{}
+	copy(c.Salt[:], e.Salt)
+	made := agreementLeaf(a, c)
+	if erased {
+		made.Committed = recorded.Committed
+	}
+	text := encode(made)
+	if differing, err = differ(e.Leaf, text); err != nil {
+		return nil, fmt.Errorf("entry %s: %w", e.ID, err)
+	}
+	if len(differing) == 0 && string(e.Leaf) != string(text) {
+		differing = []string{"text"} // another order, or white space
+	}
+	return differing, nil
+}
+
+// differ returns the names of the fields in which two JSON objects differ, sorted. In the place of an object that is a
+// field stand those of its fields that differ.
+func differ(a, b []byte) (names []string, err error) {
+	var fieldsA, fieldsB map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(a, &fieldsA), json.Unmarshal(b, &fieldsB)); err != nil {
+		return nil, err
+	}
+	maps.Copy(fieldsA, onlyIn(fieldsB, fieldsA))
+	for _, name := range slices.Sorted(maps.Keys(fieldsA)) {
+		valueA, valueB := fieldsA[name], fieldsB[name]
+		switch {
+		case string(valueA) == string(valueB):
+		case strings.HasPrefix(string(valueA), "{") && strings.HasPrefix(string(valueB), "{"):
+			within, err := differ(valueA, valueB)
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, within...)
+		default:
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// onlyIn returns the fields of a that b does not have, without their values.
+func onlyIn(a, b map[string]json.RawMessage) map[string]json.RawMessage {
+	only := map[string]json.RawMessage{}
+	for name := range a {
+		if _, ok := b[name]; !ok {
+			only[name] = nil
+		}
+	}
+	return only
+}

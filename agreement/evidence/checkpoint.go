@@ -1,0 +1,167 @@
+package evidence
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// emptyRoot is the hash of a tree without entries (RFC 6962, section 2.1).
+var emptyRoot = tlog.Hash(sha256.Sum256(nil))
+
+var (
+	// ErrCheckpoint: a checkpoint cannot be read, or no key that is known signed it.
+	ErrCheckpoint = errors.New("it is no checkpoint, or not one that the key has signed")
+
+	errDamaged = errors.New("the evidence log lacks a part of its tree")
+)
+
+// Checkpoint says what a log held at a time. Its signed text is a note as of C2SP's tlog-checkpoint: the name of the key,
+// the size, the root in base64, the time, an empty line, and the signature.
+type Checkpoint struct {
+	Size int64
+	Root tlog.Hash
+	// At is the time up to which the log is complete, UTC, to the second: what was recorded Late before it, and is not in
+	// the tree, was not on record then.
+	At time.Time
+}
+
+// Late is how long after the time in it an entry is committed at most, with what clocks of different machines differ by.
+const Late = 2 * time.Minute
+
+const timeField = "time "
+
+// text returns what is signed.
+func (c Checkpoint) text(origin string) string {
+	return fmt.Sprintf("%s\n%d\n%s\n%s%s\n", origin, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]),
+		timeField, c.At.UTC().Format(time.RFC3339))
+}
+
+// parseCheckpoint reads what was signed.
+func parseCheckpoint(text, origin string) (c Checkpoint, err error) {
+	lines := strings.Split(text, "\n")
+	if len(lines) != 5 || lines[0] != origin || lines[4] != "" {
+		return c, ErrCheckpoint
+	}
+	if c.Size, err = strconv.ParseInt(lines[1], 10, 64); err != nil || c.Size < 0 {
+		return c, ErrCheckpoint
+	}
+	if c.Root, err = tlog.ParseHash(lines[2]); err != nil {
+		return c, ErrCheckpoint
+	}
+	at, ok := strings.CutPrefix(lines[3], timeField)
+	if c.At, err = time.Parse(time.RFC3339, at); err != nil || !ok {
+		return c, ErrCheckpoint
+	}
+	if c.text(origin) != text {
+		return c, ErrCheckpoint
+	}
+	return c, nil
+}
+
+// Keys sign and verify checkpoints. The zero Keys do neither.
+type Keys struct {
+	signer    note.Signer
+	verifiers []note.Verifier
+	public    string
+}
+
+const (
+	privatePrefix = "PRIVATE+KEY+"
+	ed25519Key    = 1 // the algorithm, as of package note
+)
+
+// NewKey returns the private key (Ed25519) that has a random seed, and a name that stands in every checkpoint. It is a line
+// of text, as of package note.
+func NewKey(name string, seed [ed25519.SeedSize]byte) (private string, err error) {
+	data := append([]byte{ed25519Key}, seed[:]...)
+	public, err := publicHalf(name, data)
+	if err != nil {
+		return "", fmt.Errorf("make an evidence key: %w", err)
+	}
+	hash, _, _ := strings.Cut(strings.TrimPrefix(public, name+"+"), "+")
+	private = privatePrefix + name + "+" + hash + "+" + base64.StdEncoding.EncodeToString(data)
+	if _, err := note.NewSigner(private); err != nil {
+		return "", errors.New("make an evidence key: the name may hold no white space and no plus sign")
+	}
+	return private, nil
+}
+
+// ParseKeys reads a list of keys, private or public. The first one signs, if it is private, and all verify: what former
+// keys have signed stays proven. Its error repeats no key.
+func ParseKeys(list ...string) (Keys, error) {
+	var keys Keys
+	for i, text := range list {
+		text = strings.TrimSpace(text)
+		public := text
+		if strings.HasPrefix(text, privatePrefix) {
+			signer, err := note.NewSigner(text)
+			if err == nil {
+				data, _ := base64.StdEncoding.DecodeString(text[strings.LastIndex(text, "+")+1:])
+				public, err = publicHalf(signer.Name(), data)
+			}
+			if err != nil {
+				return Keys{}, fmt.Errorf("evidence key %d is no private key of a signed note", i+1)
+			}
+			if i == 0 {
+				keys.signer = signer
+			}
+		}
+		verifier, err := note.NewVerifier(public)
+		if err != nil {
+			return Keys{}, fmt.Errorf("evidence key %d is no key of a signed note", i+1)
+		}
+		if i == 0 {
+			keys.public = public
+		}
+		keys.verifiers = append(keys.verifiers, verifier)
+	}
+	return keys, nil
+}
+
+// publicHalf returns the public key of a private one, whose data are the algorithm and the seed.
+func publicHalf(name string, data []byte) (string, error) {
+	if len(data) != 1+ed25519.SeedSize || data[0] != ed25519Key {
+		return "", errors.New("it is no Ed25519 key")
+	}
+	public := ed25519.NewKeyFromSeed(data[1:]).Public().(ed25519.PublicKey)
+	return note.NewEd25519VerifierKey(name, public)
+}
+
+// CanSign reports whether there is a private key.
+func (k Keys) CanSign() bool { return k.signer != nil }
+
+// CanVerify reports whether there is any key.
+func (k Keys) CanVerify() bool { return len(k.verifiers) > 0 }
+
+// Public returns the text of the first key's public half, which anybody may have; "" without keys.
+func (k Keys) Public() string { return k.public }
+
+// Sign returns the checkpoint as a signed note.
+func (k Keys) Sign(c Checkpoint) ([]byte, error) {
+	if !k.CanSign() {
+		return nil, errors.New("sign a checkpoint: there is no private key")
+	}
+	signed, err := note.Sign(&note.Note{Text: c.text(k.signer.Name())}, k.signer)
+	if err != nil {
+		return nil, fmt.Errorf("sign a checkpoint: %w", err)
+	}
+	return signed, nil
+}
+
+// Open returns what a signed note says, or ErrCheckpoint.
+func (k Keys) Open(signed []byte) (Checkpoint, error) {
+	opened, err := note.Open(signed, note.VerifierList(k.verifiers...))
+	if err != nil || len(opened.Sigs) == 0 {
+		return Checkpoint{}, ErrCheckpoint
+	}
+	return parseCheckpoint(opened.Text, opened.Sigs[0].Name)
+}

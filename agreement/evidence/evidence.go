@@ -1,0 +1,119 @@
+// Package evidence is the log that shows, years later, what was agreed and what operators did, also to somebody who does
+// not trust the database.
+//
+// A confirm records an [Entry] in its own commit. A sealer appends the entries that were committed to a Merkle tree
+// (RFC 6962) and signs a [Checkpoint] of it, under a key that is not in the database. From a checkpoint that was kept
+// elsewhere follows everything that the tree held by then: nothing of it can be edited, removed, moved or put in front
+// without a difference that shows. A [Proof] shows that one entry is in the tree, to anybody who has the public key.
+//
+// The log holds no personal data. Names, addresses and the like are commitments: hashes under a salt that is kept beside
+// the entry. They can be checked by whoever has the text and the salt, and the text can be erased.
+//
+// The package does no I/O and reads no clock.
+package evidence
+
+import (
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Hash is a node of the tree: a SHA-256.
+type Hash = tlog.Hash
+
+// Unsealed is the position of an entry that is not in the tree yet.
+const Unsealed = -1
+
+// Entry is one record of the log.
+type Entry struct {
+	ID   string    // unique in the log: see AgreementID and OperationID
+	At   time.Time // when it was recorded, UTC, to the millisecond
+	Leaf []byte    // JSON text: what the tree holds
+	Salt []byte    // of the commitments in Leaf; nil if there are none
+	// Attestation shows that a process with the operator's secret recorded the entry: see checkout.Keyring.Attest. The
+	// sealer appends no other entries. An entry that is sealed needs it no more.
+	Attestation []byte
+}
+
+// Attested is what an Attestation is made of.
+func (e Entry) Attested() []byte { return append([]byte(e.ID+"\n"), e.Leaf...) }
+
+// AgreementID is the id of the entry of an agreement.
+func AgreementID(number string) string { return "agreement/" + number }
+
+// OperationID is the id of the entry of something that an operator did.
+func OperationID(id string) string { return "operation/" + id }
+
+// Head is where a log ends. The zero Head is that of an empty one.
+type Head struct {
+	Size       int64       // entries in the tree
+	Edge       []Hash // the roots of the complete subtrees of which the tree consists, from the left
+	Checkpoint []byte      // the newest one, signed; nil before the first
+}
+
+// Append adds an entry to the tree, at position Size. It returns the nodes of the tree that the entry completes, from
+// its own hash up.
+func (h *Head) Append(leaf []byte) (nodes []Hash) {
+	node := tlog.RecordHash(leaf)
+	nodes = append(nodes, node)
+	for n := h.Size; n&1 == 1; n >>= 1 {
+		last := len(h.Edge) - 1
+		node = tlog.NodeHash(h.Edge[last], node)
+		h.Edge = h.Edge[:last:last]
+		nodes = append(nodes, node)
+	}
+	h.Edge = append(h.Edge[:len(h.Edge):len(h.Edge)], node)
+	h.Size++
+	return nodes
+}
+
+// Root returns the hash of the whole tree.
+func (h Head) Root() tlog.Hash {
+	if len(h.Edge) == 0 {
+		return emptyRoot
+	}
+	last := len(h.Edge) - 1
+	root := h.Edge[last]
+	for i := last - 1; i >= 0; i-- {
+		root = tlog.NodeHash(h.Edge[i], root)
+	}
+	return root
+}
+
+// Place is where an entry came to be in the tree.
+type Place struct {
+	ID       string // of the entry
+	Position int64
+	Nodes    []Hash // that it completes, from its own hash up
+}
+
+// Sealing is what one call of the sealer did.
+type Sealing struct {
+	Places []Place
+	Head   Head // with a new checkpoint
+}
+
+// Nodes is a [tlog.HashReader] of a tree. It returns the nodes that the entries at these positions complete, in the same
+// order.
+type Nodes func(positions []int64) ([][]Hash, error)
+
+// ReadHashes implements [tlog.HashReader].
+func (read Nodes) ReadHashes(indexes []int64) ([]Hash, error) {
+	levels, positions := make([]int, len(indexes)), make([]int64, len(indexes))
+	for i, index := range indexes {
+		level, n := tlog.SplitStoredHashIndex(index)
+		levels[i], positions[i] = level, (n+1)<<level-1
+	}
+	nodes, err := read(positions)
+	if err != nil {
+		return nil, err
+	}
+	hashes := make([]Hash, len(indexes))
+	for i, level := range levels {
+		if i >= len(nodes) || level >= len(nodes[i]) {
+			return nil, errDamaged
+		}
+		hashes[i] = nodes[i][level]
+	}
+	return hashes, nil
+}

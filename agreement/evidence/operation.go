@@ -1,0 +1,19 @@
+package evidence
+
+import "time"
+
+// Operation is something that an operator did.
+type Operation struct {
+	At       time.Time
+	Operator string   // a name
+	Name     string   // the command: "keys revoke"
+	Subject  string   // what it was done to: a provider code, an id, a number; no personal data
+	Reason   string   // as the operator gave it; may be ""
+	Changes  []string // before and after, a line each, without secrets and personal data
+}
+
+// OfOperation returns the entry of an operation with an id of its own, without its attestation.
+func OfOperation(id string, o Operation) Entry {
+	return Entry{ID: OperationID(id), At: o.At, Leaf: encode(operationWire{Kind: "operation", Format: 1, At: instant(o.At),
+		Operator: o.Operator, Operation: o.Name, Subject: o.Subject, Reason: o.Reason, Changes: append([]string{}, o.Changes...)})}
+}

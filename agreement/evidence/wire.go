@@ -1,0 +1,92 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// agreementWire is the leaf of an agreement. A field is only ever added together with a new format, because the leaf is
+// made again to be compared.
+type agreementWire struct {
+	Kind   string `json:"kind"`   // "agreement"
+	Format int    `json:"format"` // 1
+
+	Number      string `json:"agreement_number"`
+	Version     string `json:"template_version"`
+	Environment string `json:"environment"`
+	Provider    string `json:"provider_code"`
+	ProviderIs  string `json:"provider_name"`
+	OrderID     string `json:"provider_order_id"`
+	CheckoutID  string `json:"checkout_id"`
+	RequestID   string `json:"request_id"`
+	AcceptedAt  string `json:"accepted_at"`
+	RecordedAt  string `json:"recorded_at"` // later only where a CRM had the agreement before the store was restored
+
+	CourseCode   string `json:"course_code"`
+	CourseName   string `json:"course_name"`
+	Price        int64  `json:"course_price_cents"`
+	Upfront      int64  `json:"upfront_payment_cents"`
+	Principal    int64  `json:"principal_cents"`
+	Frequency    string `json:"payment_frequency"`
+	Instalments  int    `json:"number_of_instalments"`
+	Instalment   int64  `json:"instalment_cents"`
+	Final        int64  `json:"final_instalment_cents"`
+	FirstPayment string `json:"first_payment_date"`
+	NotBefore    string `json:"not_before"`
+	NoticeDays   int    `json:"notice_days"`
+	Schedule     string `json:"schedule_sha256"`
+
+	Declarations []string `json:"declarations"` // all of them were true
+
+	DDAID        string `json:"dda_id"`
+	AuthorisedAt string `json:"authorised_at"`
+	ConsentAt    string `json:"consent_at"`
+	ConsentTerms string `json:"consent_terms"`
+	Terms        string `json:"operator_terms_sha256"` // "" if the operator has none
+	Document     string `json:"document_sha256"`       // "" if there is no PDF
+
+	Committed commitmentsWire `json:"committed"`
+}
+
+// commitmentsWire holds commitments to personal data, in hexadecimal.
+type commitmentsWire struct {
+	FirstName      string `json:"student.first_name"`
+	LastName       string `json:"student.last_name"`
+	Email          string `json:"student.email"`
+	AccountHolder  string `json:"account_holder"`
+	AccountMask    string `json:"account_mask"`
+	ConsentAddress string `json:"consent_address"`
+}
+
+// operationWire is the leaf of something that an operator did.
+type operationWire struct {
+	Kind   string `json:"kind"`   // "operation"
+	Format int    `json:"format"` // 1
+
+	At        string   `json:"at"`
+	Operator  string   `json:"operator"`
+	Operation string   `json:"operation"`
+	Subject   string   `json:"subject"`
+	Reason    string   `json:"reason"`
+	Changes   []string `json:"changes"`
+}
+
+// proofWire is a proof's file.
+type proofWire struct {
+	Format     string   `json:"format"` // proofFormat
+	Record     string   `json:"record"` // the leaf's text
+	Position   int64    `json:"position"`
+	Path       []string `json:"path"` // hashes in base64, from the leaf up
+	Checkpoint string   `json:"checkpoint"`
+}
+
+// encode returns the one JSON text of a value.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("evidence: " + err.Error()) // no value of these types fails
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,127 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	sealEvery = 5 * time.Second
+	sealBatch = 500
+	// checkpointEvery is how old the newest checkpoint becomes while there is nothing to seal: a fresh one also shows that
+	// nothing was recorded since.
+	checkpointEvery = time.Hour
+)
+
+var errNothingToSeal = errors.New("there is nothing to seal")
+
+// sealer seals the evidence log. Every process with a key that signs has one; the store lets one at a time.
+type sealer struct {
+	*Service
+	refused string // the first entry of the latest batch that was refused
+}
+
+// seal seals what was recorded since the last time.
+func (s *sealer) seal(ctx context.Context) {
+	for ctx.Err() == nil {
+		n, err := s.sealBatch(ctx)
+		switch {
+		case errors.Is(err, ports.ErrBusy): // another process seals
+		case err != nil:
+			s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
+		}
+		if err != nil || n < sealBatch {
+			return
+		}
+	}
+}
+
+// sealBatch seals at most sealBatch entries, and returns how many.
+func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
+	defer recovered(&err)
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	var signed []byte
+	var refused []string
+	err = s.cfg.Store.SealEvidence(ctx, sealBatch, func(head evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
+		var sealing evidence.Sealing
+		sealing, refused, err = s.sealing(head, entries)
+		sealed, signed = len(sealing.Places), sealing.Head.Checkpoint
+		return sealing, err
+	})
+	s.reportRefused(ctx, refused)
+	switch {
+	case errors.Is(err, errNothingToSeal):
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("seal the evidence log: %w", err)
+	}
+	if hook := s.cfg.Hooks.Checkpoint; hook != nil {
+		s.call(ctx, "", func() { hook(ctx, signed) })
+	}
+	return sealed, nil
+}
+
+// sealing appends the entries to the log, without those that no secret of the operator's attests, and signs a checkpoint.
+func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry) (_ evidence.Sealing, refused []string, _ error) {
+	now := s.now()
+	sealing := evidence.Sealing{Head: head}
+	complete := now
+	if len(entries) == sealBatch { // there are more
+		complete = entries[len(entries)-1].At
+	}
+	for _, e := range entries {
+		if !s.cfg.Keyring.Attests(e) {
+			refused = append(refused, e.ID)
+			continue
+		}
+		position := sealing.Head.Size
+		sealing.Places = append(sealing.Places, evidence.Place{ID: e.ID, Position: position, Nodes: sealing.Head.Append(e.Leaf)})
+	}
+	if len(sealing.Places) == 0 && !s.outdated(head.Checkpoint, now) {
+		return sealing, refused, errNothingToSeal
+	}
+	var err error
+	sealing.Head.Checkpoint, err = s.cfg.Evidence.Sign(evidence.Checkpoint{Size: sealing.Head.Size, Root: sealing.Head.Root(), At: complete})
+	return sealing, refused, err
+}
+
+// outdated reports whether a checkpoint is older than checkpointEvery, or not one of ours.
+func (s *sealer) outdated(signed []byte, now time.Time) bool {
+	c, err := s.cfg.Evidence.Open(signed)
+	return err != nil || now.Sub(c.At) > checkpointEvery
+}
+
+// reportRefused reports entries that a process without the operator's secret recorded, once.
+func (s *sealer) reportRefused(ctx context.Context, ids []string) {
+	first := ""
+	if len(ids) > 0 {
+		first = ids[0]
+	}
+	if first != s.refused && first != "" {
+		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(
+			"%d entries of the evidence log are not attested under the operator's secret, and are not sealed: the first is %s", len(ids), first)})
+	}
+	s.refused = first
+}
+
+// Checkpoint returns the newest signed checkpoint of the evidence log: a note as of C2SP's tlog-checkpoint. It is nil
+// before the first.
+func (s *Service) Checkpoint(ctx context.Context) (signed []byte, err error) {
+	defer recovered(&err)
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	head, err := s.cfg.Store.EvidenceHead(ctx)
+	if err != nil {
+		return nil, s.fail(ctx, "read the newest checkpoint", err)
+	}
+	return head.Checkpoint, nil
+}
+
+// EvidenceKey returns the public half of the key that signs checkpoints, or "" if this service has none.
+func (s *Service) EvidenceKey() string { return s.cfg.Evidence.Public() }
