@@ -92,11 +92,18 @@ func TestTableTakesAllowedLicencesOnly(t *testing.T) {
 
 // A test cannot ask the program itself, which is not built: what `go list` finds stands in for it.
 func TestEveryLinkedModuleHasAnAllowedLicence(t *testing.T) {
+	for _, system := range []string{"linux/amd64", "linux/arm64", "darwin/arm64"} {
+		t.Run(system, func(t *testing.T) { everyLinkedModuleHasAnAllowedLicence(t, system) })
+	}
+}
+
+func everyLinkedModuleHasAnAllowedLicence(t *testing.T, system string) {
+	goos, goarch, _ := strings.Cut(system, "/")
 	info := &debug.BuildInfo{
 		GoVersion: runtime.Version(),
 		Path:      "github.com/provider-checkout/provider-checkout/cmd/provider-checkout",
 		Main:      debug.Module{Path: "github.com/provider-checkout/provider-checkout", Version: "v0.0.0"},
-		Settings:  []debug.BuildSetting{{Key: "GOOS", Value: "linux"}, {Key: "GOARCH", Value: "amd64"}, {Key: "CGO_ENABLED", Value: "0"}},
+		Settings:  []debug.BuildSetting{{Key: "GOOS", Value: goos}, {Key: "GOARCH", Value: goarch}, {Key: "CGO_ENABLED", Value: "0"}},
 	}
 	packages, err := list(t.Context(), info)
 	if err != nil {
