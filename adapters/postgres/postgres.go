@@ -117,6 +117,9 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.schema.check(); err != nil {
 		return err
 	}
+	if err := db.checkPooler(ctx); err != nil {
+		return err
+	}
 	if err := db.checkServer(ctx); err != nil {
 		return err
 	}
