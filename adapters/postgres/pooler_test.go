@@ -16,8 +16,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
-	"github.com/provider-checkout/provider-checkout/adapters/storetest"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // pgbouncer runs the pooler in front of the server, and returns the connection string through it.
@@ -88,7 +86,7 @@ ignore_startup_parameters = search_path
 }
 
 // A pooler that lends its connections by transaction is refused in one line, however statements are sent; one of sessions
-// keeps every promise.
+// is not.
 func TestPoolers(t *testing.T) {
 	server := postgrestest.New(t).URL(t)
 	for _, mode := range []string{"transaction", "statement"} {
@@ -104,11 +102,11 @@ func TestPoolers(t *testing.T) {
 	}
 	url := pgbouncer(t, server, "session")
 	db := open(t, url+"&pool_max_conns=8", postgres.Options{Schema: "pooled"})
-	shell := connect(t, server)
-	execute(t, shell, `SET search_path = pooled`)
-	empty := emptier(t, shell)
-	storetest.Store(t, func(t *testing.T) ports.Admin {
-		empty(t)
-		return db
-	})
+	insert(t, db, 1)
+	if err := confirm(t.Context(), db, 1, func() {}); err != nil {
+		t.Error(err)
+	}
+	if got := db.Setting(t.Context(), "lock_timeout"); got != "3s" {
+		t.Errorf("lock_timeout = %s through a pooler of sessions, want 3s", got)
+	}
 }

@@ -2,7 +2,6 @@ package failover_test
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
@@ -40,17 +40,26 @@ func rounds(t *testing.T) int {
 	return n
 }
 
-// TestFailover checks that what the program acknowledges over a primary with a synchronous standby is there after the
-// standby has taken over, and that no event was sent of what is not. Before the primary is killed, its standby is lost in
-// every way, and waits for it are broken in every way, under load. There are 20 failovers, or as many as a variable says:
+// suite is the program, with the tests of it as methods.
+type suite struct{ proc.Binary }
+
+// TestFailover checks what the program does over a primary with a synchronous standby: what it acknowledges is there after
+// the standby has taken over. There are 20 failovers, or as many as a variable says:
 //
 //	PROVIDER_CHECKOUT_TEST_FAILOVERS=500 go test -run TestFailover -parallel 4 -timeout 3h ./cmd/provider-checkout/failover
 func TestFailover(t *testing.T) {
-	postgrestest.NewPair(t) // or there is nothing to build for
-	b := proc.Build(t)
+	postgrestest.URL(t) // or there is nothing to build for
+	b := suite{proc.Build(t)}
+	t.Run("is not ready while there is no standby", b.isNotReadyAlone)
+	t.Run("notices what is lost without a synchronous standby", b.noticesALoss)
+	t.Run("loses nothing, and sends no event of what is not there", b.losesNothing)
+}
+
+// Before the primary is killed, its standby is lost in every way, and waits for it are broken in every way, under load.
+func (b suite) losesNothing(t *testing.T) {
 	n := rounds(t)
 	var sum tally
-	t.Run("lanes", func(t *testing.T) {
+	t.Run("lane", func(t *testing.T) {
 		for i := range min(lanes, n) {
 			t.Run(strconv.Itoa(i), func(t *testing.T) {
 				t.Parallel()
@@ -78,10 +87,10 @@ type lane struct {
 }
 
 // newLane makes a pair and configures a store on it.
-func newLane(t *testing.T, b proc.Binary, sum *tally) *lane {
+func newLane(t *testing.T, b suite, sum *tally) *lane {
 	t.Helper()
 	pair := postgrestest.NewPair(t)
-	l := &lane{workload.New(t, b, pair.URL(t)), pair, sum}
+	l := &lane{workload.New(t, b.Binary, pair.URL(t)), pair, sum}
 	l.HeldUp, l.Unsettled, l.Verdicts.AcceptAll = true, true, true
 	pair.Save(t)
 	return l
@@ -163,7 +172,8 @@ func (l *lane) round(t *testing.T, n int) {
 	t.Logf("round %d: standby %s, waits %s: %d enrolments, %d answers 503, %v", n, fault.name, breaker.name,
 		len(l.Enrolments.All), c.busy.Load(), time.Since(began).Round(time.Millisecond))
 	if t.Failed() {
-		t.Fatalf("round %d: the primary's log:\n%s", n, l.pair.Primary.Log())
+		log := l.pair.Primary.Log()
+		t.Fatalf("round %d: the primary's log ends with\n%s", n, log[max(0, len(log)-4096):])
 	}
 }
 
@@ -248,31 +258,68 @@ func (l *lane) load(t *testing.T, c *client) (stop func()) {
 	}
 }
 
-// Without a synchronous standby a failover does lose what was acknowledged, and the clients notice.
-func TestLossIsNoticed(t *testing.T) {
-	pair := postgrestest.NewPair(t)
-	b := proc.Build(t)
-	l := &lane{Workload: workload.New(t, b, pair.URL(t)), pair: pair, sum: new(tally)}
-	pair.Primary.Execute(t, `ALTER SYSTEM RESET synchronous_standby_names`, `SELECT pg_reload_conf()`)
+// Without a synchronous standby a failover does lose what was acknowledged: the clients are told that they opened an order
+// twice.
+func (b suite) noticesALoss(t *testing.T) {
+	l := newLane(t, b, new(tally))
+	l.pair.Primary.Execute(t, `ALTER SYSTEM RESET synchronous_standby_names`, `SELECT pg_reload_conf()`)
 	c := newClient(b.Serve(t, l.Store).Listening(t), l.Keys)
-	pair.Link.Cut()
+	l.pair.Link.Cut()
 	e := l.Enrolments.Begin()
 	create := func() error {
 		r, err := e.SendCreate(t.Context(), c.Client)
-		return errors.Join(err, e.NoteCreate(r))
+		if err == nil {
+			err = e.NoteCreate(r)
+		}
+		return err
 	}
 	if err := create(); err != nil {
 		t.Fatal(err)
 	}
-	pair.Primary.Kill()
-	pair.Standby.Promote(t)
-	var err error
-	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); {
-		if err = create(); !workload.IsCut(err) {
-			break
-		}
+	l.pair.Primary.Kill()
+	l.pair.Standby.Promote(t)
+	err := create()
+	for limit := time.Now().Add(20 * time.Second); workload.IsCut(err) && time.Now().Before(limit); {
+		err = create()
 	}
 	if err == nil || e.Opened != 2 {
-		t.Errorf("the order was opened %d times, %v; want that it was opened again", e.Opened, fmt.Sprint(err))
+		t.Errorf("the order was opened %d times, %v; want that it was opened again", e.Opened, err)
+	}
+}
+
+// While commits wait for a standby that is not there, a load balancer is told to go elsewhere, and that ends by itself.
+func (b suite) isNotReadyAlone(t *testing.T) {
+	pair := postgrestest.NewPair(t)
+	store := pair.URL(t)
+	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t))
+	server := proc.Start(t, b.Command(append(proc.ServeArgs(store), "--ops-addr", "127.0.0.1:0")...))
+	ready := "http://" + server.Await(t, "listening").OpsAddr + "/readyz"
+	awaitReady(t, ready, http.StatusOK)
+	pair.Link.Cut()
+	resp := awaitReady(t, ready, http.StatusServiceUnavailable)
+	if resp.Header.Get("Retry-After") == "" {
+		t.Error("the answer has no Retry-After")
+	}
+	pause(workload.NewRand(t), 7*time.Second, 8*time.Second) // longer than a commit is waited for
+	awaitReady(t, ready, http.StatusServiceUnavailable)
+	pair.Link.Mend()
+	awaitReady(t, ready, http.StatusOK)
+}
+
+// awaitReady waits until the operator is answered with the status.
+func awaitReady(t *testing.T, url string, status int) *http.Response {
+	t.Helper()
+	for limit := time.Now().Add(10 * time.Second); ; <-time.After(50 * time.Millisecond) {
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode == status {
+			return resp
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("%s answers %d after 10 s, want %d", url, resp.StatusCode, status)
+		}
 	}
 }
