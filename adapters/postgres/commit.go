@@ -114,7 +114,9 @@ func (t *attempt) send(ctx context.Context, b *batch) (warned bool, err error) {
 	var notices noticeCounter
 	conn.Frontend().Trace(&notices, pgproto3.TracerOptions{SuppressTimestamps: true})
 	err = results.Close()
-	conn.Frontend().Untrace()
+	if !conn.IsClosed() { // or else the driver may be using it
+		conn.Frontend().Untrace()
+	}
 	switch {
 	case err == nil:
 		if b.probes {

@@ -2,6 +2,7 @@ package failover_test
 
 import (
 	"errors"
+	"flag"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -40,13 +41,20 @@ func rounds(t *testing.T) int {
 	return n
 }
 
+// TestMain lets all lanes run at the same time: they wait more than they compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", strconv.Itoa(lanes))
+	os.Exit(m.Run())
+}
+
 // suite is the program, with the tests of it as methods.
 type suite struct{ proc.Binary }
 
 // TestFailover checks what the program does over a primary with a synchronous standby: what it acknowledges is there after
 // the standby has taken over. There are 20 failovers, or as many as a variable says:
 //
-//	PROVIDER_CHECKOUT_TEST_FAILOVERS=500 go test -run TestFailover -parallel 4 -timeout 3h ./cmd/provider-checkout/failover
+//	PROVIDER_CHECKOUT_TEST_FAILOVERS=500 go test -run TestFailover -timeout 3h ./cmd/provider-checkout/failover
 func TestFailover(t *testing.T) {
 	postgrestest.URL(t) // or there is nothing to build for
 	b := suite{proc.Build(t)}
@@ -57,23 +65,24 @@ func TestFailover(t *testing.T) {
 
 // Before the primary is killed, its standby is lost in every way, and waits for it are broken in every way, under load.
 func (b suite) losesNothing(t *testing.T) {
+	t.Parallel()
 	n := rounds(t)
 	var sum tally
-	t.Run("lane", func(t *testing.T) {
-		for i := range min(lanes, n) {
-			t.Run(strconv.Itoa(i), func(t *testing.T) {
-				t.Parallel()
-				l := newLane(t, b, &sum)
-				for n := i; n < rounds(t) && !t.Failed(); n += lanes {
-					l.round(t, n)
-				}
-			})
+	for i := range min(lanes, n) {
+		t.Run("lane "+strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			l := newLane(t, b, &sum)
+			for r := i; r < n && !t.Failed(); r += lanes {
+				l.round(t, r)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		t.Logf("%d failovers: %d enrolments, %d requests answered 503, waits broken in %d", n, sum.enrolments.Load(), sum.busy.Load(), sum.broken.Load())
+		if sum.busy.Load() == 0 || n >= 20 && sum.broken.Load() == 0 {
+			t.Error("void: no commit waited in vain, or no wait was broken")
 		}
 	})
-	t.Logf("%d failovers: %d enrolments, %d requests answered 503, waits broken in %d", n, sum.enrolments.Load(), sum.busy.Load(), sum.broken.Load())
-	if sum.busy.Load() == 0 || n >= 20 && sum.broken.Load() == 0 {
-		t.Error("void: no commit waited in vain, or no wait was broken")
-	}
 }
 
 // tally counts what happened in all lanes.
@@ -261,6 +270,7 @@ func (l *lane) load(t *testing.T, c *client) (stop func()) {
 // Without a synchronous standby a failover does lose what was acknowledged: the clients are told that they opened an order
 // twice.
 func (b suite) noticesALoss(t *testing.T) {
+	t.Parallel()
 	l := newLane(t, b, new(tally))
 	l.pair.Primary.Execute(t, `ALTER SYSTEM RESET synchronous_standby_names`, `SELECT pg_reload_conf()`)
 	c := newClient(b.Serve(t, l.Store).Listening(t), l.Keys)
@@ -289,6 +299,7 @@ func (b suite) noticesALoss(t *testing.T) {
 
 // While commits wait for a standby that is not there, a load balancer is told to go elsewhere, and that ends by itself.
 func (b suite) isNotReadyAlone(t *testing.T) {
+	t.Parallel()
 	pair := postgrestest.NewPair(t)
 	store := pair.URL(t)
 	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t))
