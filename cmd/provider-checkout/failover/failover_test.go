@@ -152,7 +152,7 @@ func (l *lane) round(t *testing.T, n int) {
 	server := l.Serve(t, l.Store)
 	c := newClient(server.Listening(t), l.Keys)
 	stop := l.load(t, c)
-	pause(l.Rand, 100*time.Millisecond, time.Second)
+	c.awaitAnswers(t, clients+l.Rand.Int64N(20*clients)) // an enrolment takes about ten
 	fault.lose(t, l.pair)
 	waits := fault.name != "there"
 	if waits {
@@ -213,7 +213,7 @@ func pause(rng *rand.Rand, from, to time.Duration) { <-time.After(workload.Withi
 // client treats a 503 as a lost answer, and repeats the request later.
 type client struct {
 	*workload.Client
-	busy atomic.Int64
+	answered, busy atomic.Int64 // requests that were answered, and that were answered 503
 }
 
 var errBusy = errors.New("the service is busy")
@@ -228,9 +228,22 @@ func newClient(base string, keys map[string]string) *client {
 			resp.Body.Close()
 			return nil, errBusy
 		}
+		if err == nil {
+			c.answered.Add(1)
+		}
 		return resp, err
 	})
 	return c
+}
+
+// awaitAnswers waits until n requests have been answered.
+func (c *client) awaitAnswers(t *testing.T, n int64) {
+	t.Helper()
+	for limit := time.Now().Add(30 * time.Second); c.answered.Load() < n; <-time.After(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%d requests were answered within 30 s, want %d", c.answered.Load(), n)
+		}
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
