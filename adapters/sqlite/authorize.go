@@ -14,6 +14,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 )
 
+// secretSuffix is what the name of the store's own secret has after that of the store.
+const secretSuffix = ".secret"
+
 func scanStamp(r row) (s secrets.Stamp, err error) {
 	err = r.Scan((*string)(&s.Environment), &s.CRM, &s.Fingerprint)
 	return s, err
@@ -28,7 +31,7 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 			return fmt.Errorf("read stamp: %w", err)
 		}
 		grant, err := request.Authorize(stamp, func(isNew bool) ([]byte, error) {
-			return ownSecret(db.path+".secret", isNew, request.Rand)
+			return ownSecret(db.path+secretSuffix, isNew, request.Rand)
 		})
 		if err != nil {
 			return err

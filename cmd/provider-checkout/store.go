@@ -38,6 +38,7 @@ type records interface {
 type observer struct {
 	commit  func(writes int)
 	checked func(error)
+	exposed func(path string)
 }
 
 // openStore opens the store, and creates it if it does not exist. env is empty for a command
@@ -71,7 +72,7 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, 
 		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), MustExist: mustExist, Rand: rand.Reader})
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), Rand: rand.Reader,
-		OnCommit: o.commit, OnChecked: o.checked})
+		OnCommit: o.commit, OnChecked: o.checked, OnExposed: o.exposed})
 }
 
 // secrets returns the operator's secrets, or nil if there are none.
