@@ -36,7 +36,6 @@ func restore(t *testing.T, rounds int) {
 	path := filepath.Join(t.TempDir(), "store-0.db")
 	store := openSQLite(t, path)
 	w := newWorld(t, store, giveUp)
-	w.events.restored = true
 	stop := w.serve(t, store)
 	all := enrol(rounds*perRound, 0, func(int) habit { return retries })
 	kept, lost, half := 0, 0, 0
