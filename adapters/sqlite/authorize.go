@@ -120,9 +120,14 @@ func makeSecret(path string, rand io.Reader) error {
 	if err := os.Rename(temporary, path); err != nil {
 		return err
 	}
-	folder, err := os.Open(filepath.Dir(path))
+	return syncFolder(filepath.Dir(path)) // the secret must be on the disk before the stamp that names it
+}
+
+// syncFolder returns when the names in a folder are on the disk.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close()) // the secret must be on the disk before the stamp that names it
+	return errors.Join(folder.Sync(), folder.Close())
 }
