@@ -105,7 +105,11 @@ func (b suite) fill(t *testing.T, folder string) (acknowledged, refused int, too
 	w := b.serveIn(t, folder)
 	w.ready(t, true)
 	ballast := filepath.Join(folder, "ballast")
+	fillUp(t, ballast, 100<<10) // too little for the next confirms, before any has failed
+	w.ready(t, false)
+	do(t, os.Truncate(ballast, 0))
 	fillUp(t, ballast, 512<<10)
+	w.ready(t, true)
 	w.begin(t, 300*time.Millisecond) // 6 MB must hold the log of the whole round, 20 KB a create
 	w.refusing(t)
 	w.ready(t, false)
@@ -124,7 +128,7 @@ func (b suite) fill(t *testing.T, folder string) (acknowledged, refused int, too
 // fillUp fills the disk of a file, but for some bytes.
 func fillUp(t *testing.T, path string, left int64) {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	do(t, err)
 	size := int64(0)
 	for err == nil {
