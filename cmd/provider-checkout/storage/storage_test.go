@@ -25,6 +25,10 @@ func TestStores(t *testing.T) {
 	t.Run("moved", b.moved)
 	t.Run("deleted", b.deleted)
 	t.Run("replaced", b.replaced)
+	t.Run("restored", func(t *testing.T) {
+		t.Run("SQLite", b.restoredSQLite)
+		t.Run("PostgreSQL", b.restoredPostgreSQL)
+	})
 }
 
 // rounds returns how many rounds of a test are run.
