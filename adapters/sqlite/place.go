@@ -21,32 +21,36 @@ func (e storageError) Unwrap() error        { return e.error }
 
 // place is where the files of an open store are: the file itself, and its log and its shared memory beside it. What is
 // written after one of them was moved, deleted or replaced goes where nobody looks for it.
-type place []placed
+type place struct {
+	folder string
+	files  []placed
+}
 
 type placed struct {
 	path   string
 	opened os.FileInfo
 }
 
-// placeOf returns the place of a store that is open. The log of a file that a link leads to is beside the file.
-func placeOf(path string) (p place, err error) {
+// placeOf returns the place of a store that is open. Where the path is a link, the log is beside the file that it leads to.
+func placeOf(path string) (place, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil, err
+		return place{}, err
 	}
+	p := place{folder: filepath.Dir(real)}
 	for _, name := range []string{path, real + "-wal", real + "-shm"} {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, err
+			return place{}, err
 		}
-		p = append(p, placed{name, info})
+		p.files = append(p.files, placed{name, info})
 	}
 	return p, nil
 }
 
 // check returns an error unless the paths still lead to the files that were opened. It takes a few microseconds.
 func (p place) check() error {
-	for _, f := range p {
+	for _, f := range p.files {
 		switch info, err := os.Stat(f.path); {
 		case errors.Is(err, fs.ErrNotExist):
 			return storageError{fmt.Errorf("%s was moved or deleted while the store is open: put it back", f.path)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 )
 
 // Ready implements [ports.Store]. It writes the schema's version again, because SQLite writes nothing for an UPDATE that
@@ -34,7 +33,7 @@ func (db *DB) Ready(ctx context.Context) error {
 	if failed != nil {
 		return fmt.Errorf("a write to store %s has failed: %w", db.path, *failed)
 	}
-	if err := checkRoom(filepath.Dir(db.path)); err != nil {
+	if err := checkRoom(db.writer.place.folder); err != nil {
 		return fmt.Errorf("store %s: %w", db.path, err)
 	}
 	if err := db.check.damage(); err != nil {

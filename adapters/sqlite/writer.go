@@ -24,7 +24,7 @@ type writer struct {
 	gone     chan struct{} // closed when work has returned
 	once     sync.Once
 	onCommit func(writes int)      // called with the size of each group; may be nil
-	place    place                 // of the files; nil while the store is being opened
+	place    place                 // of the files; empty while the store is being opened
 	failure  atomic.Pointer[error] // the latest failure of the storage that Ready has not seen
 }
 
