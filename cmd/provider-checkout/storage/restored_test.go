@@ -64,6 +64,7 @@ func (b suite) restored(t *testing.T, k keeper) {
 			t.Errorf("%q were on record before the point to which the store was restored, and are not", missing)
 		}
 		lost += len(gone) - len(on)
+		t.Logf("restore %d: %d of %d checkouts were lost", round+1, len(gone)-len(on), len(gone))
 		w.Restored(on)
 	}
 	p := w.Serve(t, k.store())
