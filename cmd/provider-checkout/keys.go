@@ -40,7 +40,7 @@ func newKey(ctx context.Context, db ports.Admin, provider string, env catalogue.
 	var entropy [32]byte
 	rand.Read(entropy[:])
 	text, key := catalogue.NewKey(p.Code, cmp.Or(env, p.Environment), time.Now(), entropy)
-	if err := db.AddKey(ctx, key); err != nil {
+	if err := db.AddKey(ctx, key, nil); err != nil {
 		return "", fmt.Errorf("store key %s: %w", key.ID, err)
 	}
 	return text, nil
@@ -81,7 +81,7 @@ func revokeKey(ctx context.Context, c *call) error {
 	}
 	defer db.Close()
 	id := catalogue.KeyID(c.Args[0])
-	switch err := db.RevokeKey(ctx, id, time.Now()); {
+	switch err := db.RevokeKey(ctx, id, time.Now(), nil); {
 	case errors.Is(err, ports.ErrNotFound):
 		return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
 	case err != nil:

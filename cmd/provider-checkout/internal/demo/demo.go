@@ -21,6 +21,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -151,8 +152,8 @@ func (d *demonstration) configure(ctx context.Context, base string) (*receiver, 
 	}
 	r := newReceiver(base, configurations)
 	d.events = r.got
-	err = d.cfg.Site.Store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-		return configurations, nil
+	err = d.cfg.Site.Store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return configurations, nil, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("store the providers: %w", err)

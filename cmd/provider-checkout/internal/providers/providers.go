@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -26,15 +27,15 @@ var errNothingToStore = errors.New("nothing to store")
 // Store stores the change, all of it or nothing, and returns a line for everything that differs from what is on record.
 // Where nothing differs, nothing is written.
 func (c Change) Store(ctx context.Context, records ports.Configurer) (differences []string, err error) {
-	err = records.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, error) {
+	err = records.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		after, err := c.apply(before)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if differences = catalogue.Diff(before, after); c.DryRun || len(differences) == 0 {
-			return nil, errNothingToStore
+			return nil, nil, errNothingToStore
 		}
-		return after, nil
+		return after, nil, nil
 	})
 	switch {
 	case errors.Is(err, errNothingToStore):

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -65,11 +66,11 @@ func running(t *testing.T, pullers ...Puller) (stop func()) {
 // names returns the names of the providers on record.
 func names(t *testing.T, store *memory.Store) (all []string) {
 	t.Helper()
-	err := store.ReplaceProviders(t.Context(), func(before []catalogue.Configuration) ([]catalogue.Configuration, error) {
+	err := store.ReplaceProviders(t.Context(), func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		for _, c := range before {
 			all = append(all, c.Provider.Name)
 		}
-		return before, nil
+		return before, nil, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +186,7 @@ type recorder struct {
 	writes int
 }
 
-func (r *recorder) ReplaceProviders(ctx context.Context, decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error {
+func (r *recorder) ReplaceProviders(ctx context.Context, decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
 	err := r.Store.ReplaceProviders(ctx, decide)
 	if err == nil {
 		r.writes++
