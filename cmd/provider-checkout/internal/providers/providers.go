@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -19,6 +21,9 @@ type Change struct {
 	Prune            bool                      // providers that are not named are removed; else they stay
 	KeepDestinations bool                      // the destination of a provider's events stays as it is; a new provider has none
 	DryRun           bool                      // nothing is stored
+	// Record returns the evidence of the change, which is stored with it: the providers that it changes, and a line for
+	// everything that differs. It may be called more than once. It is not needed for a DryRun.
+	Record func(subject string, differences []string) (evidence.Entry, error)
 }
 
 // errNothingToStore ends a change without a write.
@@ -35,7 +40,8 @@ func (c Change) Store(ctx context.Context, records ports.Configurer) (difference
 		if differences = catalogue.Diff(before, after); c.DryRun || len(differences) == 0 {
 			return nil, nil, errNothingToStore
 		}
-		return after, nil, nil
+		did, err := c.Record(strings.Join(changed(before, after), " "), differences)
+		return after, &did, err
 	})
 	switch {
 	case errors.Is(err, errNothingToStore):
@@ -44,6 +50,24 @@ func (c Change) Store(ctx context.Context, records ports.Configurer) (difference
 		return nil, err
 	}
 	return differences, nil
+}
+
+// changed returns the codes of the providers of which anything differs.
+func changed(before, after []catalogue.Configuration) (codes []string) {
+	was := make(map[string]catalogue.Configuration, len(before))
+	for _, b := range before {
+		was[b.Provider.Code] = b
+	}
+	for _, a := range after {
+		code := a.Provider.Code
+		b, known := was[code]
+		if delete(was, code); !known || len(catalogue.Diff([]catalogue.Configuration{b}, []catalogue.Configuration{a})) > 0 {
+			codes = append(codes, code)
+		}
+	}
+	codes = slices.AppendSeq(codes, maps.Keys(was))
+	slices.Sort(codes)
+	return codes
 }
 
 // apply returns what is on record after the change, in the order of the provider codes.

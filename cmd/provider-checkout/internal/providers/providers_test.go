@@ -3,6 +3,7 @@ package providers
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"slices"
@@ -49,7 +50,12 @@ func (o *organisation) read(context.Context) ([]catalogue.Configuration, error) 
 // puller is a Puller over a store, with its log.
 func puller(store Records, read func(context.Context) ([]catalogue.Configuration, error)) (Puller, *bytes.Buffer) {
 	var log bytes.Buffer
-	return Puller{Read: read, Records: store, Every: every, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now}, &log
+	return Puller{Read: read, Records: store, Record: record, Every: every, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now}, &log
+}
+
+// record is the Record of a change of which nothing is tested.
+func record(string, []string) (evidence.Entry, error) {
+	return evidence.Entry{ID: evidence.OperationID(rand.Text())}, nil
 }
 
 // running runs pullers until the returned function is called, which waits for them.
@@ -205,10 +211,10 @@ func TestAChangeOfNothingWritesNothing(t *testing.T) {
 		writes int
 	}{
 		{"a dry run", Change{Named: []catalogue.Configuration{with}, DryRun: true}, 1, 0},
-		{"the first time", Change{Named: []catalogue.Configuration{with}}, 1, 1},
-		{"the second time", Change{Named: []catalogue.Configuration{with}}, 0, 1},
-		{"without the destination, which is kept", Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, KeepDestinations: true}, 0, 1},
-		{"without the destination, which is not", Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}}, 1, 2},
+		{"the first time", Change{Named: []catalogue.Configuration{with}, Record: record}, 1, 1},
+		{"the second time", Change{Named: []catalogue.Configuration{with}, Record: record}, 0, 1},
+		{"without the destination, which is kept", Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, KeepDestinations: true, Record: record}, 0, 1},
+		{"without the destination, which is not", Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, Record: record}, 1, 2},
 	} {
 		lines, err := tt.change.Store(t.Context(), store)
 		if err != nil || len(lines) != tt.lines || store.writes != tt.writes {
