@@ -222,3 +222,39 @@ func TestAChangeOfNothingWritesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestAChangeIsRecordedWithItsProvidersAndItsLines(t *testing.T) {
+	store := memory.New()
+	var subjects []string
+	var lines [][]string
+	recorded := func(subject string, differences []string) (evidence.Entry, error) {
+		subjects, lines = append(subjects, subject), append(lines, differences)
+		return record(subject, differences)
+	}
+	for _, change := range []Change{
+		{Named: []catalogue.Configuration{named("TUI", "Tūī"), named("KOWHAI", "Kōwhai"), named("RATA", "Rata")}},
+		{Named: []catalogue.Configuration{named("RATA", "Rātā"), named("MOA", "Moa"), named("KOWHAI", "Kōwhai")}, Prune: true},
+	} {
+		change.Record = recorded
+		printed, err := change.Store(t.Context(), store)
+		if err != nil || !slices.Equal(printed, lines[len(lines)-1]) {
+			t.Errorf("recorded are %q, and returned %q, %v", lines, printed, err)
+		}
+	}
+	if want := []string{"KOWHAI RATA TUI", "MOA RATA TUI"}; !slices.Equal(subjects, want) {
+		t.Errorf("the subjects are %q, want %q", subjects, want)
+	}
+	if entries, err := store.UnsealedEvidence(t.Context(), 10); err != nil || len(entries) != 2 {
+		t.Errorf("on record are %d entries, %v", len(entries), err)
+	}
+}
+
+func TestAChangeThatCannotBeRecordedIsNotMade(t *testing.T) {
+	store := memory.New()
+	failing := errors.New("no randomness")
+	_, err := Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")},
+		Record: func(string, []string) (evidence.Entry, error) { return evidence.Entry{}, failing }}.Store(t.Context(), store)
+	if got := names(t, store); !errors.Is(err, failing) || len(got) != 0 {
+		t.Errorf("%q are on record, %v", got, err)
+	}
+}
