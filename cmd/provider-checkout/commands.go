@@ -81,8 +81,9 @@ func commands() []cli.Command {
 			About: "List the evidence log: what was agreed and what operators did",
 			More: "Prints a line for each entry: its position in the log, or - until a server has sealed it; when it was recorded; and\n" +
 				"an agreement's number, or an operation with what it was done to, by whom and why, and below it a line for each thing\n" +
-				"that changed. Entries that no process with the operator's secret recorded are marked FORGED: they are never sealed.\n\n" +
-				trailHelp},
+				"that changed. Entries that no process with the operator's secret recorded are marked FORGED: they are never sealed.\n" +
+				"The sealed entries are held to the newest checkpoint: exits 1 if they are not what was signed.\n\n" +
+				trailHelp + "\n\n" + evidenceHelp},
 		{Name: "export", Setup: command(storeFlag, export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/user"
@@ -14,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 )
 
 const trailHelp = "A command that changes what is on record has the evidence log say who did what, when and why: the name in\n" +
@@ -35,9 +37,9 @@ const (
 	maxUnsealed = 100_000
 )
 
-// listEvidence prints the entries of the evidence log in their order.
+// listEvidence prints the entries of the evidence log in their order, and holds them to the newest checkpoint.
 func listEvidence(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
+	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,8 +48,15 @@ func listEvidence(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	tree, err := log.Signed(ctx)
+	if err != nil {
+		return err
+	}
 	forged := 0
 	err = eachEvidence(ctx, db, func(e evidence.Entry, position int64) error {
+		if position != evidence.Unsealed {
+			tree.Add(e)
+		}
 		line := lineOf(e, position)
 		line.Forged = position == evidence.Unsealed && !keyring.Attests(e)
 		if line.Forged {
@@ -58,10 +67,18 @@ func listEvidence(ctx context.Context, c *call) error {
 		}
 		return line.print(c.Stdout, c.json)
 	})
-	if err == nil && forged > 0 {
+	if err != nil {
+		return err
+	}
+	if forged > 0 {
 		fmt.Fprintf(c.Stderr, "%d entries were not recorded by a process with the operator's secret\n", forged)
 	}
-	return err
+	verdict := tree.Verdict()
+	if verdict.Mark == evidencelog.Failed {
+		return errors.New(verdict.Text)
+	}
+	fmt.Fprintln(c.Stderr, verdict.Text)
+	return nil
 }
 
 // eachEvidence calls visit with every entry: the sealed ones in the order of their positions, then the others, the oldest
