@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -17,25 +18,28 @@ type Admin interface {
 	Exporter
 }
 
-// Configurer changes what the operator configured.
+// Configurer changes what the operator configured. With each change comes did, the entry of the evidence log that says who
+// made it: it is stored with the change, or neither is. A nil did records nothing. Every method returns ErrDuplicate if the
+// id of did is taken.
 type Configurer interface {
 	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide and
-	// stores what comes back in their place, all of it or nothing, atomically. decide may run more than once,
-	// and must not call the store; an error of it is returned as it is, and a panic of it reaches the caller. ErrDuplicate
+	// stores what comes back in their place, all of it or nothing, atomically. decide may run more than once, and of its
+	// entries the one of the run that was stored is; it
+	// must not call the store; an error of it is returned as it is, and a panic of it reaches the caller. ErrDuplicate
 	// if a provider's code comes twice, or a course's within a provider. Courses and options keep their order. Keys
 	// and checkouts are not changed. What comes back is stored as it is: decide checks it (catalogue.Configuration.Check).
 	ReplaceProviders(ctx context.Context,
-		decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error
+		decide func([]catalogue.Configuration) (after []catalogue.Configuration, did *evidence.Entry, err error)) error
 
 	// Keys returns every API key in the order of their creation.
 	Keys(ctx context.Context) ([]catalogue.Key, error)
 
 	// AddKey stores a new API key. ErrDuplicate if its id or hash is taken.
-	AddKey(ctx context.Context, key catalogue.Key) error
+	AddKey(ctx context.Context, key catalogue.Key, did *evidence.Entry) error
 
-	// RevokeKey marks the API key as revoked, unless it is already: then the first time stays.
+	// RevokeKey marks the API key as revoked, unless it is already: then the first time stays, and nothing is recorded.
 	// ErrNotFound if there is no such key.
-	RevokeKey(ctx context.Context, id string, at time.Time) error
+	RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error
 }
 
 // Exporter reads everything on record.

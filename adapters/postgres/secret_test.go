@@ -6,6 +6,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -17,13 +18,13 @@ func under(secrets ...[]byte) postgres.Options { return postgres.Options{Secrets
 
 func configure(t *testing.T, db *postgres.DB) {
 	t.Helper()
-	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		return []catalogue.Configuration{
 			{Provider: catalogue.Provider{
 				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing},
 			}},
 			{Provider: catalogue.Provider{Code: "RIMU"}},
-		}, nil
+		}, nil, nil
 	})
 	if err != nil {
 		t.Fatalf("ReplaceProviders: %v", err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -15,13 +16,13 @@ func under(secrets ...[]byte) sqlite.Options { return sqlite.Options{Secrets: se
 
 func configure(t *testing.T, db *sqlite.DB) {
 	t.Helper()
-	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		return []catalogue.Configuration{
 			{Provider: catalogue.Provider{
 				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing},
 			}},
 			{Provider: catalogue.Provider{Code: "RIMU"}},
-		}, nil
+		}, nil, nil
 	})
 	if err != nil {
 		t.Fatalf("ReplaceProviders: %v", err)

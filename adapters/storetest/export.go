@@ -74,7 +74,7 @@ func exportSnapshot(t *testing.T, s ports.Admin) {
 		once.Do(func() {
 			configure(t, s, configuration("TOTARA"))
 			addKeys(t, s, key(2))
-			must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9)))
+			must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9), nil))
 			insert(t, s, opened(2))
 			confirm(t, s, opened(1).Next.ID, 1)
 			must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(1).Events[0].ID, 1, events.Failed, 3))

@@ -245,7 +245,7 @@ func operations() []operation {
 		}},
 		{name: "authenticate", prepare: func(t *testing.T, w *world) func() error {
 			text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
-			if err := w.store.AddKey(t.Context(), key); err != nil {
+			if err := w.store.AddKey(t.Context(), key, nil); err != nil {
 				t.Fatal(err)
 			}
 			return func() error { _, err := w.Authenticate(t.Context(), text); return err }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
@@ -27,11 +28,11 @@ func apply(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%s is refused: %w", c.file, err)
 	}
-	return c.configure(ctx, providers.Change{Named: named, Prune: c.prune})
+	return c.configure(ctx, "apply", providers.Change{Named: named, Prune: c.prune})
 }
 
-// configure makes a change, and prints what it changes.
-func (c *call) configure(ctx context.Context, change providers.Change) error {
+// configure makes the change that a command asks for, and prints what it changes.
+func (c *call) configure(ctx context.Context, command string, change providers.Change) error {
 	open := func() (records, error) { return c.openStore(ctx, "", observer{}) }
 	if change.DryRun { // which makes no store either
 		open = func() (records, error) { return c.openRecords(ctx) }
@@ -41,6 +42,13 @@ func (c *call) configure(ctx context.Context, change providers.Change) error {
 		return err
 	}
 	defer db.Close()
+	trail, err := c.trail(db)
+	if err != nil {
+		return err
+	}
+	change.Record = func(subject string, differences []string) (evidence.Entry, error) {
+		return trail.Did(command, subject, c.reason, differences...)
+	}
 	differences, err := change.Store(ctx, db)
 	if err != nil {
 		return fmt.Errorf("store the providers: %w", err)

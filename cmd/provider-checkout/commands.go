@@ -35,7 +35,7 @@ func commands() []cli.Command {
 			More: "Prints a line for each: its id, what it waits for (open: the CRM is to make its records; complete: to store its\n" +
 				"agreement and complete the enrolment), since when, how often that was attempted, when it is due again, and why the\n" +
 				"latest attempt failed. The store alone is asked."},
-		{Name: "crm retry", Args: []string{"CHECKOUT-ID"}, Setup: command(storeFlag, retryStep),
+		{Name: "crm retry", Args: []string{"CHECKOUT-ID"}, Setup: command(changeFlags, retryStep),
 			About: "Have the CRM asked again for a checkout, now",
 			More: "For a completion that the CRM refused, once an administrator has mended what it names: it is attempted every ten\n" +
 				"minutes otherwise. A running server does it within seconds."},
@@ -44,7 +44,7 @@ func commands() []cli.Command {
 			More:  "Only its hash is stored: keep what is printed."},
 		{Name: "keys list", Setup: command(storeFlag, listKeys),
 			About: "List the API keys"},
-		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(storeFlag, revokeKey),
+		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(changeFlags, revokeKey),
 			About: "Revoke an API key",
 			More:  "A running server refuses it within 1 s."},
 		{Name: "agreements pdf", Args: []string{"NUMBER"}, Setup: command(pdfFlags, agreementPDF),
@@ -77,6 +77,13 @@ func commands() []cli.Command {
 		{Name: "evidence key", Setup: command(evidenceKeyFlags, printEvidenceKey),
 			About: "Print the public half of the evidence key, or a new key",
 			More:  evidenceHelp},
+		{Name: "evidence list", Setup: command(trailFlags, listEvidence),
+			About: "List the evidence log: what was agreed and what operators did",
+			More: "Prints a line for each entry: its position in the log, or - until a server has sealed it; when it was recorded; and\n" +
+				"an agreement's number, or an operation with what it was done to, by whom and why, and below it a line for each thing\n" +
+				"that changed. Entries that no process with the operator's secret recorded are marked FORGED: they are never sealed.\n" +
+				"The sealed entries are held to the newest checkpoint: exits 1 if they are not what was signed.\n\n" +
+				trailHelp + "\n\n" + evidenceHelp},
 		{Name: "export", Setup: command(storeFlag, export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},

@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
@@ -54,6 +55,11 @@ type settings struct {
 	key        string
 	pdf        string
 	checkpoint string
+
+	reason     string
+	operations bool
+	since      time.Time
+	json       bool
 }
 
 func storeFlag(fs *cli.Flags, s *settings) {
@@ -62,6 +68,24 @@ func storeFlag(fs *cli.Flags, s *settings) {
 			"        one with a password belongs in the variable, because flags are visible to everyone;\n"+
 			"        where serve is given the operator's secret, every other command needs it too")
 	fs.AllowVariable("store")
+}
+
+// reasonFlag defines what says why an operator changes something.
+func reasonFlag(fs *cli.Flags, s *settings) {
+	cli.Var(fs, &s.reason, "reason", "", audit.ParseReason, "`TEXT` that the evidence log has as the reason; no secret, nobody's personal data")
+}
+
+// changeFlags are those of a command that changes what is on record.
+func changeFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	reasonFlag(fs, s)
+}
+
+func trailFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.BoolVar(&s.operations, "operations", false, "only what operators did")
+	cli.Var(fs, &s.since, "since", "", parseSince, "only entries from this `TIME` on: a date (UTC), or as 2026-11-22T09:30:00Z")
+	fs.BoolVar(&s.json, "json", false, "a JSON object a line")
 }
 
 func addrFlag(fs *cli.Flags, s *settings) {
@@ -127,6 +151,7 @@ func pullFlags(fs *cli.Flags, s *settings) {
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
 	fs.BoolVar(&s.dryRun, "dry-run", false, "print what would change, and store nothing")
+	reasonFlag(fs, s)
 }
 
 func demoFlags(fs *cli.Flags, s *settings) {
@@ -145,6 +170,7 @@ func applyFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.file, "f", "", "provider `FILE`; - is standard input")
 	fs.Require("f")
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the file does not name (their keys and checkouts stay)")
+	reasonFlag(fs, s)
 	processorFlags(fs, s)
 	for _, name := range []string{"environment", "processor", "gocardless-url"} {
 		fs.AllowVariable(name)
@@ -152,7 +178,7 @@ func applyFlags(fs *cli.Flags, s *settings) {
 }
 
 func issueFlags(fs *cli.Flags, s *settings) {
-	storeFlag(fs, s)
+	changeFlags(fs, s)
 	fs.StringVar(&s.provider, "provider", "", "provider `CODE`")
 	fs.Require("provider")
 	cli.Var(fs, &s.environment, "environment", "", parseEnvironment, "`sandbox|production` (default the provider's)")
@@ -225,6 +251,18 @@ func parseInterval(text string) (time.Duration, error) {
 		return 0, errors.New("must be 0, or a duration of 1m or more")
 	}
 	return d, nil
+}
+
+// parseSince parses a time, or a date, which begins at midnight UTC.
+func parseSince(text string) (time.Time, error) {
+	if date, err := time.Parse(time.DateOnly, text); err == nil {
+		return date, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, errors.New("must be a date such as 2026-11-22, or a time such as 2026-11-22T09:30:00Z")
+	}
+	return at, nil
 }
 
 // parseOrigins parses origins of web pages: scheme://host[:port].
