@@ -29,8 +29,8 @@ const (
 // Options is how events are sent.
 type Options struct {
 	// AllowPrivate is for sandboxes: events may also go over plain http, to any port, and to
-	// loopback and private addresses. Link-local addresses, where clouds serve their
-	// metadata, are still refused.
+	// loopback and private addresses. Where clouds serve their metadata, at link-local addresses and
+	// at a few others, is still refused.
 	AllowPrivate bool
 }
 
