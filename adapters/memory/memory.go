@@ -27,6 +27,7 @@ type Store struct {
 	queue    []string            // ids of the events in the order in which they were stored
 	eventsOf map[string][]string // the same, by checkout id
 	event    map[string]entry
+	again    map[string][]ports.Redelivery // by event id
 
 	configurations []catalogue.Configuration // in the order of the codes
 	keys           []catalogue.Key           // in the order of their creation
@@ -56,6 +57,7 @@ func New() *Store {
 		keyed:   map[name]string{},
 		numbers: map[string]string{},
 		event:   map[string]entry{},
+		again:   map[string][]ports.Redelivery{},
 
 		eventsOf: map[string][]string{},
 		notified: map[string]ports.Notification{},

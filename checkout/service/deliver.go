@@ -151,7 +151,7 @@ func (d deliverer) deliverOne(ctx context.Context, e ports.PendingEvent) error {
 	if err != nil {
 		return err
 	}
-	err = d.cfg.Store.SettleEvent(ctx, e.Event.ID, epoch, status, attempts)
+	err = d.cfg.Store.SettleEvent(ctx, e.Event.ID, epoch, ports.Settlement{Status: status, Attempts: attempts})
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
 		return errLeased // the holder of the lease settles it
@@ -198,7 +198,9 @@ func (d deliverer) run(ctx context.Context, e events.Event) (events.Status, int,
 	case provider == nil, !provider.Destination.Configured():
 		return events.NotConfigured, 0, nil
 	}
-	delivery := events.NewDelivery(e, provider.Destination.Secret, d.now())
+	now := d.now()
+	secrets := provider.Destination.Secrets(now)
+	delivery := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
 	for n := 1; n <= events.MaxAttempts; n++ {
 		if err := pause(ctx, events.Delay(n)); err != nil {
 			return "", 0, err

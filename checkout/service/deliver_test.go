@@ -97,6 +97,28 @@ func TestWithoutADestinationNothingIsSentNorLater(t *testing.T) {
 	})
 }
 
+// While a secret is replaced both sign, to the very millisecond of the end.
+func TestThePreviousSecretSignsUntilItsEnd(t *testing.T) {
+	const former = "whsec_former_0123456789abcdef"
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		rotated := kowhai()
+		d := &rotated.Provider.Destination
+		d.PreviousSecret, d.PreviousUntil = former, w.clock.now().Add(time.Hour)
+		w.configure(t, rotated)
+		for i, want := range []error{nil, events.ErrMismatch} {
+			w.opened(t, fmt.Sprint("ORDER-", i))
+			sent := w.receiver.got[i]
+			for secret, want := range map[string]error{d.Secret: nil, former: want} {
+				if err := events.Verify(secret, sent.Signature, sent.Event.Body, sent.Timestamp, 0); !errors.Is(err, want) {
+					t.Errorf("delivery %d, %s: %v, want %v", i+1, sent.Signature, err, want)
+				}
+			}
+			w.clock.forward(time.Hour - time.Since(sent.at))
+		}
+	})
+}
+
 // runFor runs the service's background work for a while.
 func (w *world) runFor(t *testing.T, d time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
