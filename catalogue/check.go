@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -21,10 +19,7 @@ type Fault struct {
 // MaxNotice is the longest notice of a payment that may be configured, in calendar days.
 const MaxNotice = 30
 
-const (
-	minSecret = 24 // bytes of a signing secret
-	maxCode   = 32 // bytes of a provider code
-)
+const maxCode = 32 // bytes of a provider code
 
 // Check returns every fault of c, with places relative to the provider and in the provider file's
 // words ("courses[2].course_price"); none if c may be stored. A fault that only
@@ -95,26 +90,6 @@ func (f *faults) logo(place, url string, page func(place, url string)) {
 		f.optional(place, url, page)
 	} else if fault := pictureFault(url); fault != "" {
 		f.add(place, "%s", fault)
-	}
-}
-
-func (f *faults) destination(d Destination, sandbox bool) {
-	if d == (Destination{}) {
-		return
-	}
-	switch {
-	case d.URL == "":
-		f.add("webhook.url", "must be given along with the signing secret")
-	default:
-		f.receiver("webhook.url", d.URL, sandbox)
-	}
-	switch {
-	case d.Secret == "":
-		f.add("webhook.signing_secret", "must be given along with the URL")
-	case len(d.Secret) < minSecret:
-		f.add("webhook.signing_secret", "must have at least %d bytes", minSecret)
-	case !utf8.ValidString(d.Secret) || strings.ContainsFunc(d.Secret, unicode.IsControl):
-		f.add("webhook.signing_secret", "must be text without control characters")
 	}
 }
 
