@@ -16,6 +16,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 func TestDestinationsThatAreRefusedUnseen(t *testing.T) {
@@ -66,7 +67,11 @@ func TestARefusedDestinationIsNotQuoted(t *testing.T) {
 	for _, raw := range []string{
 		"https://hooks.example/%zz", "http://hooks.example/", "https://user:hostile@hooks.example/", "hostile",
 	} {
-		checkRefused(t, send(s, raw), "attempt 1: destination")
+		err := send(s, raw)
+		checkRefused(t, err, "destination")
+		if !errors.Is(err, ports.ErrProhibited) {
+			t.Errorf("%s: %v, want %v", raw, err, ports.ErrProhibited)
+		}
 	}
 }
 
@@ -187,8 +192,8 @@ func TestSendReachesNothingInside(t *testing.T) {
 			t.Run(host, func(t *testing.T) {
 				err := send(tt.sender, "https://"+host+":"+port+"/")
 				checkRefused(t, err, "prohibited IP address")
-				if !errors.Is(err, ssrf.ErrProhibitedIP) {
-					t.Errorf("error %v, want %v", err, ssrf.ErrProhibitedIP)
+				if !errors.Is(err, ssrf.ErrProhibitedIP) || !errors.Is(err, ports.ErrProhibited) {
+					t.Errorf("error %v, want %v and %v", err, ssrf.ErrProhibitedIP, ports.ErrProhibited)
 				}
 			})
 		}
@@ -201,7 +206,11 @@ func TestSendReachesNothingInside(t *testing.T) {
 func TestANameThatDoesNotExist(t *testing.T) {
 	s := newSender(t, webhook.Options{})
 	s.LookUpWith(resolver(nil))
-	checkRefused(t, send(s, "https://gone.invalid/in"), "no such host")
+	err := send(s, "https://gone.invalid/in")
+	checkRefused(t, err, "no such host")
+	if errors.Is(err, ports.ErrProhibited) {
+		t.Errorf("%v: a name that may exist tomorrow is not prohibited", err)
+	}
 }
 
 // A sandbox cannot reach a cloud's metadata service either, not even by name.
