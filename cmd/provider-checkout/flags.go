@@ -17,6 +17,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // settings are the values of all flags of all commands. The functions below define the flags of each command and
@@ -48,6 +50,10 @@ type settings struct {
 	dryRun   bool
 	provider string
 	out      string
+
+	eventFilter ports.EventFilter
+	limit       int
+	failed      bool
 }
 
 func storeFlag(fs *cli.Flags, s *settings) {
@@ -78,11 +84,15 @@ func serveFlags(fs *cli.Flags, s *settings) {
 		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
-	fs.BoolVar(&s.allowPrivate, "allow-private-destinations", false,
-		"send events to loopback and private addresses too (sandbox only)")
+	allowPrivateFlag(fs, s)
 	cli.Var(fs, &s.terms, "terms", "", readTerms,
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+}
+
+func allowPrivateFlag(fs *cli.Flags, s *settings) {
+	fs.BoolVar(&s.allowPrivate, "allow-private-destinations", false,
+		"send events to loopback and private addresses too (sandbox only)")
 }
 
 func environmentFlag(fs *cli.Flags, s *settings) {
@@ -154,6 +164,59 @@ func pdfFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.StringVar(&s.out, "out", "", "`FILE` to write; only its owner may read it")
 	fs.Require("out")
+}
+
+func listEventsFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	f := &s.eventFilter
+	cli.Var(fs, &f.Status, "status", "", parseEventStatus, "`STATUS`: pending, delivered, failed or not_configured")
+	fs.StringVar(&f.ProviderCode, "provider", "", "provider `CODE`")
+	fs.StringVar(&f.OrderID, "order", "", "the provider's `ID` of the order")
+	fs.StringVar(&f.CheckoutID, "checkout", "", "`ID` of the checkout")
+	sinceFlag(fs, s, "made, or failed, at this `TIME` or later")
+	cli.Var(fs, &s.limit, "limit", "50", parseLimit, "`NUMBER` of events at most")
+}
+
+func redeliverFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.BoolVar(&s.failed, "failed", false, "send every event that failed since a time, which --since says")
+	sinceFlag(fs, s, "with --failed: `TIME` since when they failed")
+	fs.StringVar(&s.provider, "provider", "", "with --failed: only those of the provider `CODE`")
+	allowPrivateFlag(fs, s)
+	fs.AllowVariable("allow-private-destinations")
+}
+
+func sinceFlag(fs *cli.Flags, s *settings, usage string) {
+	cli.Var(fs, &s.eventFilter.Since, "since", "", parseSince, usage+",\n        such as 2026-12-01T03:00:00+13:00, or 2h for two hours ago")
+}
+
+// parseSince parses a time, or how long ago it was.
+func parseSince(text string) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return time.Now().Add(-d), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, errors.New("must be a time such as 2026-12-01T03:00:00+13:00, or a duration such as 2h")
+	}
+	return t, nil
+}
+
+func parseEventStatus(text string) (events.Status, error) {
+	switch s := events.Status(text); s {
+	case events.Pending, events.Delivered, events.Failed, events.NotConfigured:
+		return s, nil
+	}
+	return "", errors.New("must be pending, delivered, failed or not_configured")
+}
+
+func parseLimit(text string) (int, error) {
+	const most = 10_000
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("must be a number from 1 to %d", most)
+	}
+	return n, nil
 }
 
 func parseEnvironment(text string) (catalogue.Environment, error) {
