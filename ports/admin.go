@@ -16,6 +16,7 @@ type Admin interface {
 	Store
 	Configurer
 	Exporter
+	Deliveries
 }
 
 // Configurer changes what the operator configured. With each change comes did, the entry of the evidence log that says who
@@ -79,5 +80,40 @@ type DocumentInfo struct {
 type EventRecord struct {
 	Event    events.Event
 	Status   events.Status
-	Attempts int
+	Attempts int     // the service's own: redeliveries are on record beside them
+	Failure  Failure // the latest
+}
+
+// Deliveries reads what became of events, and records what was sent again at the operator's word.
+type Deliveries interface {
+	// EventRecords returns the events that the filter admits, at most limit, those that were stored last first.
+	EventRecords(ctx context.Context, filter EventFilter, limit int) ([]EventRecord, error)
+
+	// EventRecord returns the event, or ErrNotFound.
+	EventRecord(ctx context.Context, id string) (EventRecord, error)
+
+	// Redeliveries returns the redeliveries of the event, in the order in which they were recorded.
+	Redeliveries(ctx context.Context, eventID string) ([]Redelivery, error)
+
+	// RecordRedelivery stores what a redelivery of the event came to. A failed event is delivered from then on if the
+	// receiver took it, and otherwise has its failure; of a delivered event nothing changes. The attempts on record stay.
+	// ErrNotFound if there is no such event, or it is neither failed nor delivered; nothing is stored then.
+	RecordRedelivery(ctx context.Context, e events.Event, r Redelivery) error
+}
+
+// EventFilter says which events are meant: those that are all that its fields say. An empty field says nothing.
+type EventFilter struct {
+	Status       events.Status
+	ProviderCode string
+	OrderID      string
+	CheckoutID   string
+	Since        time.Time // made, or failed latest, at this time or after it
+}
+
+// Redelivery is one run of attempts to deliver an event again.
+type Redelivery struct {
+	At        time.Time
+	Delivered bool
+	Attempts  int
+	Failure   string // as Failure.Reason
 }

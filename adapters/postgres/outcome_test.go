@@ -118,7 +118,7 @@ func revoke(ctx context.Context, db *postgres.DB, n int) error {
 }
 
 func settle(ctx context.Context, db *postgres.DB, n int) error {
-	return db.SettleEvent(ctx, eventID(n), 1, events.Delivered, 2)
+	return db.SettleEvent(ctx, eventID(n), 1, ports.Settlement{Status: events.Delivered, Attempts: 2})
 }
 
 func lease(ctx context.Context, db *postgres.DB, n int) error {

@@ -28,7 +28,7 @@ func TestConnections(t *testing.T) {
 		{"foreign keys are enforced", writer, "foreign_keys", "1"},
 		{"readers only read", readers, "query_only", "1"},
 		{"the file is marked as a store", writer, "application_id", "1346595633"},
-		{"the schema is the newest", writer, "user_version", "7"},
+		{"the schema is the newest", writer, "user_version", "8"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got string

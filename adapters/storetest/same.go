@@ -26,6 +26,7 @@ func Same(t *testing.T, open, other Open) {
 			"update":   p.update,
 			"lease":    p.lease,
 			"settle":   p.settle,
+			"resend":   p.redeliver,
 			"replace":  p.replace,
 			"add key":  p.addKey,
 			"revoke":   p.revoke,
@@ -173,10 +174,30 @@ func (p pair) lease(r *rapid.T) {
 }
 
 func (p pair) settle(r *rapid.T) {
-	id, epoch, attempts := anyEvent(r), int64(few(r, "epoch")), few(r, "attempts")
-	p.does(r, "SettleEvent", func(s ports.Admin) error {
-		return s.SettleEvent(p.ctx, id, epoch, events.Failed, attempts)
-	})
+	id, epoch := anyEvent(r), int64(few(r, "epoch"))
+	outcome := ports.Settlement{Attempts: few(r, "attempts"),
+		Status: rapid.SampledFrom([]events.Status{events.Failed, events.Delivered, events.Pending}).Draw(r, "status")}
+	if rapid.Bool().Draw(r, "failed") {
+		outcome.Failure = ports.Failure{At: at(few(r, "when")), Reason: fmt.Sprint("answered ", 500+few(r, "reason"))}
+	}
+	p.does(r, "SettleEvent", func(s ports.Admin) error { return s.SettleEvent(p.ctx, id, epoch, outcome) })
+}
+
+func (p pair) redeliver(r *rapid.T) {
+	e := event(opened(few(r, "checkout")).Next, events.CheckoutCreated)
+	again := ports.Redelivery{At: at(few(r, "at")), Delivered: rapid.Bool().Draw(r, "taken"), Attempts: few(r, "attempts"), Failure: "answered 500"}
+	p.does(r, "RecordRedelivery", func(s ports.Admin) error { return s.RecordRedelivery(p.ctx, e, again) })
+	p.both(r, "Redeliveries", func(s ports.Admin) (any, error) { return s.Redeliveries(p.ctx, e.ID) })
+	p.both(r, "EventRecord", func(s ports.Admin) (any, error) { return s.EventRecord(p.ctx, e.ID) })
+	filter := ports.EventFilter{Status: rapid.SampledFrom([]events.Status{"", events.Failed, events.Delivered}).Draw(r, "listed")}
+	if rapid.Bool().Draw(r, "of a time") {
+		filter.Since = at(few(r, "since"))
+	}
+	if rapid.Bool().Draw(r, "of an order") {
+		filter.OrderID = fmt.Sprint("order-", few(r, "order"))
+	}
+	limit := few(r, "limit")
+	p.both(r, "EventRecords", func(s ports.Admin) (any, error) { return s.EventRecords(p.ctx, filter, limit) })
 }
 
 func (p pair) replace(r *rapid.T) {

@@ -60,7 +60,7 @@ func (c *call) configure(ctx context.Context, command string, change providers.C
 		fmt.Fprintln(c.Stdout, line)
 	}
 	for _, conf := range change.Named {
-		warn(c.Stderr, conf.Provider)
+		warn(c.Stderr, conf.Provider, time.Now())
 	}
 	c.warnOfAccounts(ctx, change.Named)
 	return nil
@@ -92,12 +92,15 @@ func (c *call) warnOfAccounts(ctx context.Context, named []catalogue.Configurati
 }
 
 // warn prints what is valid in a provider's configuration but prevents it from being served.
-func warn(w io.Writer, p catalogue.Provider) {
+func warn(w io.Writer, p catalogue.Provider, now time.Time) {
 	if err := p.Usable(p.Environment); err != nil {
 		fmt.Fprintf(w, "%v: its calls are refused\n", err)
 	}
 	if strings.HasPrefix(p.Destination.URL, "http://") {
 		fmt.Fprintf(w, "provider %s has its events sent over plain http: only a server with --allow-private-destinations does\n", p.Code)
+	}
+	if d := p.Destination; d.PreviousSecret != "" && len(d.Secrets(now)) == 1 {
+		fmt.Fprintf(w, "provider %s: previous_secret_until is over: the previous signing secret signs nothing\n", p.Code)
 	}
 }
 

@@ -84,6 +84,19 @@ func commands() []cli.Command {
 				"that changed. Entries that no process with the operator's secret recorded are marked FORGED: they are never sealed.\n" +
 				"The sealed entries are held to the newest checkpoint: exits 1 if they are not what was signed.\n\n" +
 				trailHelp + "\n\n" + evidenceHelp},
+		{Name: "events list", Setup: command(listEventsFlags, listEvents),
+			About: "List events with their attempts, the newest first",
+			More: "Prints a line for each: its id, name, provider and order, its status, the attempts of the service, when it was made,\n" +
+				"and when and why the latest attempt that failed did."},
+		{Name: "events show", Args: []string{"EVENT-ID"}, Setup: command(storeFlag, showEvent),
+			About: "Print everything on record about an event",
+			More:  "Its status and attempts, why it failed, every redelivery, and its body as it is signed and sent."},
+		{Name: "events redeliver", Args: []string{"[EVENT-ID]"}, Setup: command(redeliverFlags, redeliverEvents),
+			About: "Send an event again, or all that failed since a time",
+			More: "Sends it from here, whether a server runs or not: three attempts, with the same event id and body, and a fresh\n" +
+				"timestamp and signature. Prints a line for each event and what came of it, and exits 0 if every one was delivered. An\n" +
+				"event that is named is sent even if it had been delivered; one that is pending is left to the server. Of a receiver\n" +
+				"that takes none of five attempts in a row the rest is not tried. What came of it is on record: see events show."},
 		{Name: "export", Setup: command(storeFlag, export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},

@@ -18,6 +18,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // settings are the values of all flags of all commands. The functions below define the flags of each command and
@@ -60,6 +62,10 @@ type settings struct {
 	operations bool
 	since      time.Time
 	json       bool
+
+	eventFilter ports.EventFilter
+	limit       int
+	failed      bool
 }
 
 func storeFlag(fs *cli.Flags, s *settings) {
@@ -84,7 +90,7 @@ func changeFlags(fs *cli.Flags, s *settings) {
 func trailFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.BoolVar(&s.operations, "operations", false, "only what operators did")
-	cli.Var(fs, &s.since, "since", "", parseSince, "only entries from this `TIME` on: a date (UTC), or as 2026-11-22T09:30:00Z")
+	sinceFlag(fs, &s.since, "only entries from this `TIME` on")
 	fs.BoolVar(&s.json, "json", false, "a JSON object a line")
 }
 
@@ -108,13 +114,17 @@ func serveFlags(fs *cli.Flags, s *settings) {
 		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
-	fs.BoolVar(&s.allowPrivate, "allow-private-destinations", false,
-		"send events to loopback and private addresses too (sandbox only)")
+	allowPrivateFlag(fs, s)
 	cli.Var(fs, &s.terms, "terms", "", readTerms,
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+}
+
+func allowPrivateFlag(fs *cli.Flags, s *settings) {
+	fs.BoolVar(&s.allowPrivate, "allow-private-destinations", false,
+		"send events to loopback and private addresses too (sandbox only)")
 }
 
 func environmentFlag(fs *cli.Flags, s *settings) {
@@ -224,6 +234,62 @@ func restoreFlags(fs *cli.Flags, s *settings) {
 	fs.Require("in")
 }
 
+func listEventsFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	f := &s.eventFilter
+	cli.Var(fs, &f.Status, "status", "", parseEventStatus, "`STATUS`: pending, delivered, failed or not_configured")
+	fs.StringVar(&f.ProviderCode, "provider", "", "provider `CODE`")
+	fs.StringVar(&f.OrderID, "order", "", "the provider's `ID` of the order")
+	fs.StringVar(&f.CheckoutID, "checkout", "", "`ID` of the checkout")
+	sinceFlag(fs, &s.eventFilter.Since, "made, or failed, at this `TIME` or later")
+	cli.Var(fs, &s.limit, "limit", "50", parseLimit, "`NUMBER` of events at most")
+}
+
+func redeliverFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.BoolVar(&s.failed, "failed", false, "send every event that failed since a time, which --since says")
+	sinceFlag(fs, &s.eventFilter.Since, "with --failed: `TIME` since when they failed")
+	fs.StringVar(&s.provider, "provider", "", "with --failed: only those of the provider `CODE`")
+	allowPrivateFlag(fs, s)
+	fs.AllowVariable("allow-private-destinations")
+}
+
+func sinceFlag(fs *cli.Flags, since *time.Time, usage string) {
+	cli.Var(fs, since, "since", "", parseSince, usage+",\n        such as 2026-12-01 (UTC) or 2026-12-01T03:00:00+13:00, or 2h for two hours ago")
+}
+
+// parseSince parses a time, a date, which begins at midnight UTC, or how long ago it was.
+func parseSince(text string) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return time.Now().Add(-d), nil
+	}
+	if date, err := time.Parse(time.DateOnly, text); err == nil {
+		return date, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, errors.New("must be a time such as 2026-12-01 or 2026-12-01T03:00:00+13:00, or a duration such as 2h")
+	}
+	return t, nil
+}
+
+func parseEventStatus(text string) (events.Status, error) {
+	switch s := events.Status(text); s {
+	case events.Pending, events.Delivered, events.Failed, events.NotConfigured:
+		return s, nil
+	}
+	return "", errors.New("must be pending, delivered, failed or not_configured")
+}
+
+func parseLimit(text string) (int, error) {
+	const most = 10_000
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("must be a number from 1 to %d", most)
+	}
+	return n, nil
+}
+
 func parseEnvironment(text string) (catalogue.Environment, error) {
 	if e := catalogue.Environment(text); e.Valid() {
 		return e, nil
@@ -251,18 +317,6 @@ func parseInterval(text string) (time.Duration, error) {
 		return 0, errors.New("must be 0, or a duration of 1m or more")
 	}
 	return d, nil
-}
-
-// parseSince parses a time, or a date, which begins at midnight UTC.
-func parseSince(text string) (time.Time, error) {
-	if date, err := time.Parse(time.DateOnly, text); err == nil {
-		return date, nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return at, errors.New("must be a date such as 2026-11-22, or a time such as 2026-11-22T09:30:00Z")
-	}
-	return at, nil
 }
 
 // parseOrigins parses origins of web pages: scheme://host[:port].
