@@ -17,6 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // settings are the values of all flags of all commands. The functions below define the flags of each command and
@@ -49,6 +50,9 @@ type settings struct {
 	dryRun   bool
 	provider string
 	out      string
+	redraw   bool
+	all      bool
+	since    money.Date
 
 	newKey     bool
 	key        string
@@ -160,8 +164,11 @@ func issueFlags(fs *cli.Flags, s *settings) {
 
 func pdfFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.out, "out", "", "`FILE` to write; only its owner may read it")
+	fs.StringVar(&s.out, "out", "", "`FILE` to write, or with --all the folder for the files; only their owner may read them")
 	fs.Require("out")
+	fs.BoolVar(&s.redraw, "redraw", false, "render a PDF that was stored and is missing again, marked as a copy on every page")
+	fs.BoolVar(&s.all, "all", false, "write every agreement that was accepted since --since, each to NUMBER.pdf")
+	cli.Var(fs, &s.since, "since", "", money.ParseDate, "with --all, the `DATE` in New Zealand, such as 2026-12-01")
 }
 
 func verifyFlags(fs *cli.Flags, s *settings) {
