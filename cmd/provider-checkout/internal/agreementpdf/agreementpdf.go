@@ -5,12 +5,14 @@ package agreementpdf
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -43,17 +45,27 @@ type PDF struct {
 }
 
 // Read returns the PDF of the agreement with this number: the stored document, or a copy if none could be rendered at the
-// confirm. A document that was stored and is lost is refused, unless Redraw says that a copy will do. The error is
+// confirm. A document that was stored and is lost, or is not the one in the evidence log, is refused, unless Redraw says
+// that a copy will do. The error is
 // ports.ErrNotFound if there is no such agreement.
 func (s *Source) Read(ctx context.Context, number string) (PDF, error) {
+	logged, err := s.logged(ctx, number)
+	if err != nil {
+		return PDF{}, fmt.Errorf("read its evidence: %w", err)
+	}
 	loss := ""
 	switch doc, err := s.store.Document(ctx, number); {
-	case err == nil && sha256.Sum256(doc.Bytes) == doc.SHA256:
-		return PDF{Bytes: doc.Bytes}, nil
-	case err == nil:
-		loss = fmt.Sprintf("the PDF on record does not have the SHA-256 on record, %x", doc.SHA256)
-	case !errors.Is(err, ports.ErrNotFound):
+	case err != nil && !errors.Is(err, ports.ErrNotFound):
 		return PDF{}, fmt.Errorf("read its PDF: %w", err)
+	case err != nil && logged != "":
+		loss = fmt.Sprintf("its PDF, whose SHA-256 in the evidence log is %s, is not on record", logged)
+	case err != nil:
+	case sha256.Sum256(doc.Bytes) != doc.SHA256:
+		loss = fmt.Sprintf("the PDF on record does not have the SHA-256 on record, %x", doc.SHA256)
+	case logged != "" && logged != hex.EncodeToString(doc.SHA256[:]):
+		loss = fmt.Sprintf("the PDF on record is not the one in the evidence log, whose SHA-256 is %s", logged)
+	default:
+		return PDF{Bytes: doc.Bytes}, nil
 	}
 	a, err := s.store.Agreement(ctx, number)
 	if err != nil {
@@ -73,6 +85,16 @@ func (s *Source) Read(ctx context.Context, number string) (PDF, error) {
 		return s.copyOf(ctx, a, true, loss)
 	}
 	return PDF{}, errors.New(loss + "; --redraw renders it again, marked as a copy")
+}
+
+// logged returns the SHA-256 of the agreement's PDF in the evidence log; "" if the log has none. A version without the log
+// concluded agreements that are not in it.
+func (s *Source) logged(ctx context.Context, number string) (string, error) {
+	entry, _, err := s.store.EvidenceEntry(ctx, evidence.AgreementID(number))
+	if errors.Is(err, ports.ErrNotFound) {
+		return "", nil
+	}
+	return evidence.DocumentHash(entry.Leaf), err
 }
 
 func (s *Source) copyOf(ctx context.Context, a agreement.Agreement, lost bool, why string) (PDF, error) {
