@@ -220,6 +220,7 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 
 func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 	const secret = secretVariable + "=0123456789abcdef0123456789abcdef"
+	evidenceKey := evidenceVariable + "=" + privateKey(t)
 	for _, tt := range []struct {
 		name    string
 		env     []string

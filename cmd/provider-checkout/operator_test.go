@@ -53,7 +53,8 @@ func (o operator) confirmAll(t *testing.T, orders []string, changes ...func(*ser
 		t.Fatal(err)
 	}
 	defer db.Close()
-	s := sandbox.New(t, db, changes...)
+	own := func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) }
+	s := sandbox.New(t, db, append([]func(*service.Config, *httpapi.Options){own}, changes...)...)
 	for _, order := range orders {
 		created := s.Create(t, order)
 		s.SetUp(t, created)
