@@ -123,9 +123,9 @@ func writePDFs(ctx context.Context, c *call, source *agreementpdf.Source) error 
 		}
 		written++
 	}
-	fmt.Fprintf(c.Stderr, "wrote %d agreements accepted since %s to %s, of which %d are marked as copies\n", written, c.since, c.out, copies)
+	fmt.Fprintf(c.Stderr, "wrote %d agreements accepted since %s to %s, %d of them marked as copies\n", written, c.since, c.out, copies)
 	if len(missing) > 0 {
-		return fmt.Errorf("%d agreements are not written: %s", len(missing), strings.Join(missing, ", "))
+		return fmt.Errorf("not written: %s", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -197,14 +197,14 @@ func TestPDFsOfManyAreWritten(t *testing.T) {
 	got := try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...)
 	lines := strings.Split(strings.TrimSuffix(got.stderr, "\n"), "\n")
 	if got.code != cli.ExitFailed || got.stdout != "" || len(lines) != 5 || !strings.Contains(lines[1], "--redraw") ||
-		!strings.Contains(lines[3], "wrote 2 agreements accepted since 2026-12-01 to "+dir+", of which 0 ") ||
-		!strings.HasSuffix(lines[4], "1 agreements are not written: "+lost) {
+		!strings.Contains(lines[3], "wrote 2 agreements accepted since 2026-12-01 to "+dir+", 0 of them ") ||
+		!strings.HasSuffix(lines[4], "not written: "+lost) {
 		t.Errorf("%q = %+v; want status 1, a line for each, a summary, and %s named", args, got, lost)
 	}
 	holds(t, dir, numbers[1], numbers[3])
 
 	_, stderr := o.does(t, append(args, "--redraw")...)
-	if !strings.Contains(stderr, "wrote 3 agreements accepted since 2026-12-01 to "+dir+", of which 1 are marked as copies\n") {
+	if !strings.Contains(stderr, "wrote 3 agreements accepted since 2026-12-01 to "+dir+", 1 of them marked as copies\n") {
 		t.Errorf("with --redraw, stderr is %s", stderr)
 	}
 	holds(t, dir, numbers[1:]...)
