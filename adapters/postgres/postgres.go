@@ -47,12 +47,16 @@ type DB struct {
 	pool   *pgxpool.Pool
 	shared bool // the pool is the host's
 	schema *schema
+	// serving says that what is read is answered to others, so that it must be proven.
+	serving       bool
+	commitTimeout time.Duration
 
 	secrets   [][]byte
 	encrypter *secrets.Encrypter
 
 	opened   time.Time
 	lastLoss atomic.Int64 // since opened, in nanoseconds: when a connection was found to be lost
+	stalled  atomic.Bool  // the latest commit was not answered in time
 }
 
 // Open opens the store that a connection string names (postgres://user:password@host:port/database), and makes it if
@@ -96,7 +100,9 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*DB, error) {
 	return db, nil
 }
 
-func newDB(o Options) *DB { return &DB{schema: &schema{name: o.Schema}, opened: time.Now()} }
+func newDB(o Options) *DB {
+	return &DB{schema: &schema{name: o.Schema}, opened: time.Now(), commitTimeout: commitTimeout}
+}
 
 func (o Options) request() secrets.Request {
 	r := secrets.Request{Environment: o.Environment, CRM: o.CRM, Secrets: o.Secrets, Rand: o.Rand}
@@ -117,7 +123,13 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.migrate(ctx, o.MustExist); err != nil {
 		return err
 	}
-	return db.authorize(ctx, o.request())
+	if err := db.authorize(ctx, o.request()); err != nil {
+		return err
+	}
+	if db.serving = o.Environment != ""; db.serving && !db.shared {
+		db.warm(ctx)
+	}
+	return nil
 }
 
 // Secrets returns the secrets in use: the operator's, or the store's own.
