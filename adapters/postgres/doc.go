@@ -10,5 +10,6 @@
 // locks and fencing tokens, no advisory locks and no notifications) and never asks the database for the time.
 //
 // Connect to the server directly, or through a pooler that keeps sessions: statements are prepared in the session.
-// CAPACITY.md, beside this package, says what one database carries and what to do before it is full.
+// CAPACITY.md, beside this package, says what one database carries and what to do before it is full, HA.md how to have one
+// that survives the loss of a machine.
 package postgres
