@@ -27,7 +27,8 @@ const (
 )
 
 // TestFailovers checks that over failovers of every kind what clients are told of an order stays linearizable, nothing that
-// was acknowledged is lost, and writes are back in time. It makes two, or as many as a variable says:
+// was acknowledged is lost, and writes are back in time. It makes two, or as many as a variable says; if that is
+// every kind, it also loses standbys:
 //
 //	PROVIDER_CHECKOUT_TEST_FAILOVERS=100 go test -run TestFailovers -timeout 3h -v ./cmd/provider-checkout/ha
 func TestFailovers(t *testing.T) {
@@ -44,35 +45,53 @@ func TestFailovers(t *testing.T) {
 	w.limit = w.lease(t) + limit
 	stop := w.load(t)
 	for n := range failovers {
-		w.failOver(t, n+1, all[n%len(all)])
+		w.lose(t, fmt.Sprintf("failover %d", n+1), all[n%len(all)])
+	}
+	if failovers >= len(all) {
+		for _, f := range standbyFaults() {
+			w.lose(t, "no failover", f)
+		}
 	}
 	stop()
 	w.check(t)
 }
 
-// fault is a way to lose a primary.
+// fault is a way to lose a node.
 type fault struct {
-	name   string
-	strike func(*testing.T, *node)
-	heal   func(*testing.T, *node) // after writes are back
+	name    string
+	strike  func(*testing.T, *node)
+	heal    func(*testing.T, *node) // after writes are back
+	standby bool                    // it strikes a standby, and the primary stays
 	// divides says that the old primary may serve reads when there is a new one already: who connects by a list of hosts is
 	// taken away meanwhile, for only HAProxy knows of the lease.
 	divides bool
 }
 
-// faults returns all faults; the gate makes the first two.
+// faults returns all ways to lose the primary; the gate takes the first two.
 func faults() []fault {
 	none := func(*testing.T, *node) {}
 	return []fault{
-		{"the machine dies", func(t *testing.T, n *node) { n.kill(t, everything) }, func(t *testing.T, n *node) { n.start(t) }, false},
-		{"switchover", func(t *testing.T, n *node) { n.switchOver(t) }, none, false},
-		{"the machine freezes", func(t *testing.T, n *node) { n.signal(syscall.SIGSTOP, everything) },
-			func(t *testing.T, n *node) { n.signal(syscall.SIGCONT, everything) }, true},
-		{"PostgreSQL dies", func(t *testing.T, n *node) { n.kill(t, onlyPostgres) }, none, false},
-		{"Patroni dies", func(t *testing.T, n *node) { n.kill(t, onlyPatroni) },
-			func(t *testing.T, n *node) { n.startPatroni(t) }, true},
+		{name: "the machine dies", strike: die, heal: start},
+		{name: "switchover", strike: func(t *testing.T, n *node) { n.switchOver(t) }, heal: none},
+		{name: "the machine freezes", strike: freeze, heal: thaw, divides: true},
+		{name: "PostgreSQL dies", strike: func(t *testing.T, n *node) { n.kill(t, onlyPostgres) }, heal: none},
+		{name: "Patroni dies", strike: func(t *testing.T, n *node) { n.kill(t, onlyPatroni) },
+			heal: func(t *testing.T, n *node) { n.startPatroni(t) }, divides: true},
 	}
 }
+
+// standbyFaults returns all ways to lose a standby.
+func standbyFaults() []fault {
+	return []fault{
+		{name: "the machine of a standby dies", strike: die, heal: start, standby: true},
+		{name: "the machine of a standby freezes", strike: freeze, heal: thaw, standby: true},
+	}
+}
+
+func die(t *testing.T, n *node)    { n.kill(t, everything) }
+func start(t *testing.T, n *node)  { n.start(t) }
+func freeze(_ *testing.T, n *node) { n.signal(syscall.SIGSTOP, everything) }
+func thaw(_ *testing.T, n *node)   { n.signal(syscall.SIGCONT, everything) }
 
 // world is the recipe, and the service and its clients on it.
 type world struct {
@@ -90,7 +109,7 @@ func newWorld(t *testing.T, found programs, binary proc.Binary) *world {
 	t.Helper()
 	began := time.Now()
 	ports := rand.New(rand.NewPCG(rand.Uint64(), 0))
-	w := &world{recipe: start(t, found, ports), slowest: make(map[string]time.Duration)}
+	w := &world{recipe: startRecipe(t, found, ports), slowest: make(map[string]time.Duration)}
 	balanced, listed := w.stores(t)
 	w.Workload = workload.New(t, binary, balanced)
 	w.Verdicts.AcceptAll = true // a slow receiver would hide how soon writes are back
@@ -139,10 +158,13 @@ func (w *world) load(t *testing.T) (stop func()) {
 	return stop
 }
 
-// failOver loses the primary, and waits until writes are back and then until all nodes are in their places.
-func (w *world) failOver(t *testing.T, n int, f fault) {
+// lose loses a node, and waits until writes are back and then until all nodes are in their places.
+func (w *world) lose(t *testing.T, what string, f fault) {
 	t.Helper()
-	old := w.primary(nil)
+	lost := w.primary(nil)
+	if f.standby {
+		lost = w.standby(lost)
+	}
 	if f.divides {
 		w.listed.leave(t)
 	}
@@ -151,10 +173,12 @@ func (w *world) failOver(t *testing.T, n int, f fault) {
 		s.acked.restart()
 	}
 	began := time.Now()
-	f.strike(t, old)
-	w.awaitOther(t, old)
+	f.strike(t, lost)
+	if !f.standby {
+		w.awaitOther(t, lost)
+	}
 	w.awaitWrites(t, time.Now())
-	f.heal(t, old)
+	f.heal(t, lost)
 	took := w.awaitWhole(t)
 	w.whole = max(w.whole, took)
 	var outages []string
@@ -172,7 +196,7 @@ func (w *world) failOver(t *testing.T, n int, f fault) {
 	if f.divides {
 		w.listed.comeBack(t)
 	}
-	t.Logf("failover %d, %s of %s: no writes for %s; whole %.1f s later; %.0f s in all", n, f.name, old.name, strings.Join(outages, ", "),
+	t.Logf("%s, %s (%s): no writes for %s; whole %.1f s later; %.0f s in all", what, f.name, lost.name, strings.Join(outages, ", "),
 		took.Seconds(), time.Since(began).Seconds())
 }
 

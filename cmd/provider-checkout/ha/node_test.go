@@ -147,6 +147,14 @@ func (r *recipe) primary(except *node) *node {
 	return nil
 }
 
+// standby returns a node that is not the primary.
+func (r *recipe) standby(primary *node) *node {
+	if r.nodes[0] == primary {
+		return r.nodes[1]
+	}
+	return r.nodes[0]
+}
+
 func (r *recipe) named(name string) *node {
 	for _, n := range r.nodes {
 		if n.name == name {
@@ -156,8 +164,7 @@ func (r *recipe) named(name string) *node {
 	return nil
 }
 
-// isWhole reports whether there are a primary, a synchronous standby and another standby, on one timeline, and every node
-// says so.
+// isWhole reports whether there are a primary and two synchronous standbys, on one timeline, and every node says so.
 func (r *recipe) isWhole() bool {
 	for _, n := range r.nodes {
 		all, err := n.members()
@@ -172,7 +179,7 @@ func (r *recipe) isWhole() bool {
 			}
 			roles[m.Role]++
 		}
-		if roles["leader"] != 1 || roles["sync_standby"] != 1 {
+		if roles["leader"] != 1 || roles["sync_standby"] != 2 {
 			return false
 		}
 	}

@@ -66,8 +66,8 @@ func findPrograms(t *testing.T) programs {
 // password is that of every role.
 const password = "not-a-secret"
 
-// start starts the recipe, and waits until it is whole. All of it ends with the test.
-func start(t *testing.T, found programs, rng *rand.Rand) *recipe {
+// startRecipe starts the recipe, and waits until it is whole. All of it ends with the test.
+func startRecipe(t *testing.T, found programs, rng *rand.Rand) *recipe {
 	t.Helper()
 	r := &recipe{programs: found, balancer: proc.QuietAddr(t, rng)}
 	var err error
