@@ -118,6 +118,10 @@ func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	conn, err := db.pool.Acquire(limited)
+	for is(err, tooManyConnections) && limited.Err() == nil { // for the role, or for the server: one of the pool's may be free soon
+		wait(limited, rand.N(lossPause))
+		conn, err = db.pool.Acquire(limited)
+	}
 	switch {
 	case err == nil:
 		return conn, nil

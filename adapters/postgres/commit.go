@@ -31,6 +31,7 @@ type batch struct {
 	pgx.Batch
 	schema *schema
 	begins bool // with its first statement, a transaction
+	probes bool // whether commits are answered again
 }
 
 // queue adds a statement. Its tables are written with @. before them.
@@ -45,7 +46,7 @@ func (t *attempt) batch() *batch {
 	if t.db.shared && !t.inTransaction() {
 		b.begin(t.db)
 	}
-	if t.db.stalled.Load() {
+	if b.probes = t.db.stalled.Load(); b.probes {
 		b.queue(proveStore)
 	}
 	return b
@@ -113,10 +114,14 @@ func (t *attempt) send(ctx context.Context, b *batch) (warned bool, err error) {
 	var notices noticeCounter
 	conn.Frontend().Trace(&notices, pgproto3.TracerOptions{SuppressTimestamps: true})
 	err = results.Close()
-	conn.Frontend().Untrace()
+	if !conn.IsClosed() { // or else the driver may be using it
+		conn.Frontend().Untrace()
+	}
 	switch {
 	case err == nil:
-		t.db.stalled.Store(false)
+		if b.probes {
+			t.db.stalled.Store(false)
+		}
 		return notices > 0, nil
 	case conn.IsClosed() && !pgconn.SafeToRetry(err), is(err, completionUnknown), isLoss(err):
 		if ctx.Err() != nil {

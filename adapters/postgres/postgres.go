@@ -82,9 +82,9 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 
 // New opens the store over a pool of the host, as Open does, and leaves the pool open when it is closed.
 //
-// The pool's sessions stay as they are. Each transaction that writes sets, for itself alone, what it needs:
-// synchronous_commit on (or the host's remote_apply), and time-outs of 5 seconds for a statement, 3 for a lock and 5 for
-// a transaction in which nothing happens. Reads have the time-outs of the pool and of their context. A call
+// The pool's sessions stay as they are. Each transaction that writes sets, for itself alone, what it needs: READ COMMITTED,
+// synchronous_commit on (or the host's remote_apply), warnings, and time-outs of 5 seconds for a statement, 3 for a lock and 5
+// for a transaction in which nothing happens. Reads have the time-outs of the pool and of their context. A call
 // needs one connection; decide functions run while it is held.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*DB, error) {
 	o.Schema = cmp.Or(o.Schema, DefaultSchema)
@@ -115,6 +115,9 @@ func (o Options) request() secrets.Request {
 // open checks the server, migrates the schema and authorizes the request.
 func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.schema.check(); err != nil {
+		return err
+	}
+	if err := db.checkPooler(ctx); err != nil {
 		return err
 	}
 	if err := db.checkServer(ctx); err != nil {

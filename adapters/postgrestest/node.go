@@ -69,6 +69,29 @@ func (n *Node) start() (err error) {
 	return fmt.Errorf("the %s does not answer: %s", n.name, n.log.String())
 }
 
+// execute runs statements, each by itself.
+func (n *Node) execute(ctx context.Context, statements ...string) error {
+	conn, err := pgx.Connect(ctx, n.address())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, s := range statements {
+		if _, err := conn.Exec(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+// Execute runs statements of the server's operator, each by itself.
+func (n *Node) Execute(t testing.TB, statements ...string) {
+	t.Helper()
+	if err := n.execute(t.Context(), statements...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Start starts the server again.
 func (n *Node) Start(t testing.TB) {
 	t.Helper()

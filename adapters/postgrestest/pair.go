@@ -99,7 +99,7 @@ func (p *Pair) stop() {
 
 // make makes the primary, copies it to the standby, and starts both.
 func (p *Pair) make(ctx context.Context) (err error) {
-	if p.Primary, err = p.node("primary", "synchronous_standby_names="+standbyName); err != nil {
+	if p.Primary, err = p.node("primary"); err != nil {
 		return err
 	}
 	if p.Standby, err = p.node("standby"); err != nil {
@@ -120,12 +120,16 @@ func (p *Pair) make(ctx context.Context) (err error) {
 		"-c", "fast", "--no-sync"); err != nil {
 		return err
 	}
+	// Of the primary alone, so that the standby, once it is promoted, waits for nobody.
+	if err := p.Primary.execute(ctx, `ALTER SYSTEM SET synchronous_standby_names = `+standbyName, `SELECT pg_reload_conf()`); err != nil {
+		return err
+	}
 	return p.startStandby(ctx)
 }
 
-func (p *Pair) node(name string, settings ...string) (*Node, error) {
+func (p *Pair) node(name string) (*Node, error) {
 	port, err := freePort()
-	return &Node{pair: p, name: name, port: port, settings: settings}, err
+	return &Node{pair: p, name: name, port: port}, err
 }
 
 // startStandby starts the standby and waits until the primary waits for it.

@@ -26,17 +26,17 @@ const (
 	backWithinInGate = 20 * time.Second // where other packages are tested at the same time
 )
 
-// TestFailovers checks that over failovers of every kind what clients are told of an order stays linearizable, nothing that
+// TestHighAvailability checks that over failovers of every kind what clients are told of an order stays linearizable, nothing that
 // was acknowledged is lost, and writes are back in time. It makes two, or as many as a variable says; if that is
 // every kind, it also loses standbys:
 //
-//	PROVIDER_CHECKOUT_TEST_FAILOVERS=100 go test -run TestFailovers -timeout 3h -v ./cmd/provider-checkout/ha
-func TestFailovers(t *testing.T) {
+//	PROVIDER_CHECKOUT_TEST_HA_FAILOVERS=100 go test -run TestHighAvailability -timeout 3h -v ./cmd/provider-checkout/ha
+func TestHighAvailability(t *testing.T) {
 	failovers, all, limit := 2, faults(), backWithinInGate
-	if text := os.Getenv("PROVIDER_CHECKOUT_TEST_FAILOVERS"); text != "" {
+	if text := os.Getenv("PROVIDER_CHECKOUT_TEST_HA_FAILOVERS"); text != "" {
 		var err error
 		if failovers, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("PROVIDER_CHECKOUT_TEST_FAILOVERS: %v", err)
+			t.Fatalf("PROVIDER_CHECKOUT_TEST_HA_FAILOVERS: %v", err)
 		}
 		limit = backWithin
 	}

@@ -30,6 +30,7 @@ type Workload struct {
 	Verdicts   *Verdicts
 	Enrolments Enrolments
 	HeldUp     bool // deliveries may arrive long after they were sent
+	Unsettled  bool // events may still be pending when the record is checked
 }
 
 // New configures the store, which --store names, and returns a workload without enrolments. The deliveries to its
@@ -121,7 +122,7 @@ func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
 		byCheckout[id] = append(byCheckout[id], h)
 	}
 	for _, on := range byOrder {
-		on.checkDeliveries(t, byCheckout[on.Text("checkout_id")], r.Verdicts, r.HeldUp)
+		on.checkDeliveries(t, byCheckout[on.Text("checkout_id")], r)
 		delete(byCheckout, on.Text("checkout_id"))
 	}
 	for id := range byCheckout {
