@@ -68,8 +68,8 @@ func (s *instance) comeBack(t *testing.T) {
 	s.away.Store(false)
 }
 
-// RoundTrip implements [http.RoundTripper]. A failure of the service is an answer that was lost, for its client will send the
-// request again.
+// RoundTrip implements [http.RoundTripper]. A 503 is an answer that was lost, for its client will send the request again. Any
+// other failure of the service fails the test.
 func (s *instance) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := s.road.RoundTrip(req)
 	if err != nil || resp.StatusCode < http.StatusInternalServerError {
@@ -77,7 +77,7 @@ func (s *instance) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusServiceUnavailable {
-		s.t.Logf("%s %s answered %d:\n%s", req.Method, req.URL.Path, resp.StatusCode, s.process.Load().Log())
+		s.t.Errorf("%s %s answered %d:\n%s", req.Method, req.URL.Path, resp.StatusCode, s.process.Load().Log())
 	}
 	return nil, fmt.Errorf("the service answered %d", resp.StatusCode)
 }
@@ -86,9 +86,10 @@ func (s *instance) RoundTrip(req *http.Request) (*http.Response, error) {
 type acked struct {
 	mu      sync.Mutex
 	ids     map[string]string // checkout by order
-	last    time.Time         // when the latest answer came
 	sent    time.Time         // when the latest of those requests was sent
-	longest time.Duration     // time without an answer, since restart
+	from    time.Time         // since when outages are measured
+	last    time.Time         // when the latest answer came to a request that was sent since then
+	longest time.Duration     // time without such an answer
 	lost    int               // requests without an answer
 }
 
@@ -96,7 +97,8 @@ type acked struct {
 func (a *acked) restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.last, a.longest = time.Now(), 0
+	a.from, a.longest = time.Now(), 0
+	a.last = a.from
 }
 
 // note takes the answer to a create.
@@ -104,10 +106,12 @@ func (a *acked) note(order, id string, sent time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ids[order] = id
-	a.longest = max(a.longest, time.Since(a.last))
-	a.last = time.Now()
 	if sent.After(a.sent) {
 		a.sent = sent
+	}
+	if sent.After(a.from) { // an answer may come long after its commit
+		a.longest = max(a.longest, time.Since(a.last))
+		a.last = time.Now()
 	}
 }
 
