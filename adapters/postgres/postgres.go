@@ -64,7 +64,8 @@ type DB struct {
 // store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again under the
 // first. No error repeats any part of the connection string.
 //
-// It opens up to 20 connections, or as many as pool_max_conns in the connection string says.
+// It opens up to 20 connections, or as many as pool_max_conns in the connection string says, and for an environment the first
+// four of them at once.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	db := newDB(o)
 	err := o.request().Check()
