@@ -174,6 +174,9 @@ func (w *world) lose(t *testing.T, what string, f fault) {
 	}
 	began := time.Now()
 	f.strike(t, lost)
+	for _, s := range w.instances {
+		s.acked.strike()
+	}
 	if !f.standby {
 		w.awaitOther(t, lost)
 	}

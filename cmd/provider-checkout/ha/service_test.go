@@ -87,18 +87,25 @@ type acked struct {
 	mu      sync.Mutex
 	ids     map[string]string // checkout by order
 	sent    time.Time         // when the latest of those requests was sent
-	from    time.Time         // since when outages are measured
+	struck  time.Time         // when the node was lost; zero before
 	last    time.Time         // when the latest answer came to a request that was sent since then
 	longest time.Duration     // time without such an answer
 	lost    int               // requests without an answer
 }
 
-// restart begins to measure anew.
+// restart begins to measure anew, before a node is lost.
 func (a *acked) restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.from, a.longest = time.Now(), 0
-	a.last = a.from
+	a.struck, a.last, a.longest = time.Time{}, time.Now(), 0
+}
+
+// strike says that the node is lost. Requests that were sent before count no more: their answers may come seconds after
+// their commits, for they wait until their events are recorded as delivered.
+func (a *acked) strike() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.struck = time.Now()
 }
 
 // note takes the answer to a create.
@@ -109,7 +116,7 @@ func (a *acked) note(order, id string, sent time.Time) {
 	if sent.After(a.sent) {
 		a.sent = sent
 	}
-	if sent.After(a.from) { // an answer may come long after its commit
+	if !a.struck.IsZero() && sent.After(a.struck) {
 		a.longest = max(a.longest, time.Since(a.last))
 		a.last = time.Now()
 	}
