@@ -26,11 +26,15 @@ type sealed struct {
 func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 	return s.locked(ctx, func() error {
 		if has(s.evidence.position, e.ID) {
-			return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)
+			return duplicateEvidence(e)
 		}
 		s.evidence.record(e)
 		return nil
 	})
+}
+
+func duplicateEvidence(e evidence.Entry) error {
+	return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)
 }
 
 // record adds an entry whose id is free.
