@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -20,6 +21,33 @@ import (
 type Erasure struct {
 	Next  []Checkout     // as Erased returns them; the agreement and the document of each lose their personal data too
 	Entry evidence.Entry // of the operation
+}
+
+// EraseAll returns the erasure of these checkouts, without its entry.
+func EraseAll(list []Checkout, at time.Time) (e Erasure) {
+	for _, c := range list {
+		e.Next = append(e.Next, c.Erase(at))
+	}
+	return e
+}
+
+// Subject says how much is erased, for the evidence log.
+func (e Erasure) Subject() string {
+	if len(e.Next) == 1 {
+		return e.Next[0].ID
+	}
+	return fmt.Sprintf("%d checkouts", len(e.Next))
+}
+
+// Changes names what is erased, for the evidence log, a line each.
+func (e Erasure) Changes() (lines []string) {
+	for _, c := range e.Next {
+		lines = append(lines, "checkout "+c.ID+": personal data erased")
+		if number := c.Confirmation.AgreementNumber; number != "" {
+			lines = append(lines, "agreement "+number+": personal data erased")
+		}
+	}
+	return lines
 }
 
 // Erased reports whether the personal data has been erased.
@@ -88,6 +116,18 @@ const (
 	MinAbandonedDays = 31
 	MinAgreedYears   = 7
 )
+
+// String says what is erased, as the evidence log has it.
+func (r Retention) String() string {
+	var parts []string
+	if r.AbandonedDays > 0 {
+		parts = append(parts, fmt.Sprintf("abandoned checkouts after %d days", r.AbandonedDays))
+	}
+	if r.AgreedYears > 0 {
+		parts = append(parts, fmt.Sprintf("agreements %d years after their last payment", r.AgreedYears))
+	}
+	return strings.Join(parts, ", ")
+}
 
 // Check returns what is wrong with the retention, or nil.
 func (r Retention) Check() error {

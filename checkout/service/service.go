@@ -64,6 +64,8 @@ type Config struct {
 	// Evidence signs the checkpoints of the evidence log. A process whose Evidence cannot sign records what is agreed, and
 	// leaves it to others to seal it.
 	Evidence evidence.Keys
+	// Retention is how long personal data is kept; for ever if zero. Run erases it then.
+	Retention checkout.Retention
 
 	Store     ports.Store
 	Processor ports.Processor // of the same environment
@@ -154,6 +156,9 @@ func (c Config) check() error {
 	}
 	if err := c.Terms.Check(); err != nil {
 		return fmt.Errorf("field Terms: %w", err)
+	}
+	if err := c.Retention.Check(); err != nil {
+		return fmt.Errorf("field Retention: %w", err)
 	}
 	return CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info())
 }
