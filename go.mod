@@ -2,6 +2,8 @@ module github.com/provider-checkout/provider-checkout
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	code.dny.dev/ssrf v0.3.0
 	codeberg.org/go-fonts/dejavu v0.4.0

@@ -22,8 +22,9 @@ type Fault struct {
 const MaxNotice = 30
 
 const (
-	minSecret = 24 // bytes of a signing secret
-	maxCode   = 32 // bytes of a provider code
+	minSecret  = 24 // bytes of a signing secret
+	maxCode    = 32 // bytes of a provider code
+	maxOrigins = 16 // enrolment origins: each page names them all in a header, whose length proxies limit
 )
 
 // Check returns every fault of c, with places relative to the provider and in the provider file's
@@ -66,6 +67,9 @@ func (f *faults) provider(p Provider) {
 	f.environment("environment", p.Environment)
 
 	sandbox := p.Environment != Production // a wrong environment adds no further faults here
+	if len(p.EnrolmentOrigins) > maxOrigins {
+		f.add("enrolment_origins", "must be at most %d: there are %d", maxOrigins, len(p.EnrolmentOrigins))
+	}
 	for i, origin := range p.EnrolmentOrigins {
 		f.origin(fmt.Sprintf("enrolment_origins[%d]", i), origin, sandbox)
 	}

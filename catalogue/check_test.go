@@ -77,6 +77,9 @@ func TestCheckTakes(t *testing.T) {
 			c.Provider.CancelURL = "http://localhost/cancelled"
 			c.Provider.EnrolmentOrigins = []string{"http://localhost:3000"}
 		}},
+		{"16 origins", func(c *catalogue.Configuration) {
+			c.Provider.EnrolmentOrigins = slices.Repeat([]string{"https://a.example"}, 16)
+		}},
 		{"an IPv6 destination", func(c *catalogue.Configuration) { c.Provider.Destination.URL = "https://[2001:db8::1]:443/hook" }},
 		{"a secret of 24 bytes in other letters", func(c *catalogue.Configuration) { c.Provider.Destination.Secret = strings.Repeat("ō", 12) }},
 		{"a course of the other environment", func(c *catalogue.Configuration) { c.Courses[0].Environment = catalogue.Sandbox }},
@@ -126,6 +129,7 @@ func TestCheckRefusesProvider(t *testing.T) {
 		{"no pricing mode", func(p *provider) { p.Mode = "" }, "courses"},
 		{"courses of a legacy provider", func(p *provider) { p.Mode = catalogue.Legacy }, "courses"},
 		{"a display name with a tab", func(p *provider) { p.Branding.DisplayName = "\t" }, "branding.display_name"},
+		{"17 origins", func(p *provider) { p.EnrolmentOrigins = slices.Repeat([]string{"https://a.example"}, 17) }, "enrolment_origins"},
 		{"days of notice below none", func(p *provider) { p.NoticeDays = -1 }, "notice_days"},
 		{"more than a month of notice", func(p *provider) { p.NoticeDays = 31 }, "notice_days"},
 		{"a logo of a kind that may hold a script", func(p *provider) { p.Branding.LogoURL = "data:image/svg+xml;base64,PHN2Zz4=" }, "branding.logo_url"},

@@ -34,14 +34,16 @@ func TestHeaders(t *testing.T) {
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; " +
 				"form-action 'self'; base-uri 'none'; frame-ancestors " + tt.frames,
-			"Cache-Control":              "no-store",
-			"Content-Type":               "text/html; charset=utf-8",
-			"Referrer-Policy":            "no-referrer",
-			"X-Content-Type-Options":     "nosniff",
-			"X-Robots-Tag":               "noindex, nofollow",
-			"Cross-Origin-Opener-Policy": "",
-			"Set-Cookie":                 "",
-			"X-Frame-Options":            "",
+			"Cache-Control":                "no-store",
+			"Content-Type":                 "text/html; charset=utf-8",
+			"Referrer-Policy":              "no-referrer",
+			"X-Content-Type-Options":       "nosniff",
+			"X-Robots-Tag":                 "noindex, nofollow",
+			"Permissions-Policy":           "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+			"Cross-Origin-Resource-Policy": "same-origin",
+			"Cross-Origin-Opener-Policy":   "",
+			"Set-Cookie":                   "",
+			"X-Frame-Options":              "",
 		} {
 			if got := tt.got.header.Get(name); got != want {
 				t.Errorf("%s: %s = %q, want %q", tt.name, name, got, want)

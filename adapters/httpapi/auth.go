@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
@@ -40,5 +41,9 @@ func (a *api) byAPIKey(r *http.Request) (service.Caller, error) {
 		return service.Caller{}, checkout.MissingAPIKey(
 			"the Authorization header must be the word Bearer, a space and the key: Authorization: Bearer <API_KEY>")
 	}
-	return a.app.Authenticate(r.Context(), strings.TrimSpace(key))
+	key = strings.TrimSpace(key)
+	if _, ok := catalogue.HashKey(key); ok { // KeyID returns what is no key whole: a password, perhaps
+		web.SetKeyID(r.Context(), catalogue.KeyID(key))
+	}
+	return a.app.Authenticate(r.Context(), key)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -52,6 +53,28 @@ func TestOnlyOneBearerKeyInTheHeaderIsAKey(t *testing.T) {
 				t.Error("the request was served")
 			}
 		})
+	}
+}
+
+func TestTheLogOfACallNamesTheIDOfItsKeyAndNoMore(t *testing.T) {
+	text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1, 2, 3, 4, 5, 6})
+	parts := strings.Split(text, "_")
+	for _, tt := range []struct{ name, authorization, want string }{
+		{"a key that is not on record", "Bearer " + text, `"key_id":"` + key.ID + `","client":"192.0.2.1"`},
+		{"a mistyped key", "Bearer " + text + "a", `403,"duration_ms":0,"client":"192.0.2.1"`},
+		{"a password", "Bearer hunter2hunter2", `403,"duration_ms":0,"client":"192.0.2.1"`},
+		{"no key", "", `401,"duration_ms":0,"client":"192.0.2.1"`},
+	} {
+		var log bytes.Buffer
+		do(newHandler(&stub{}, options(&log, 2)), request("GET", "/v1/provider-checkouts/id", "", header("Authorization", tt.authorization)))
+		if !strings.Contains(log.String(), tt.want) {
+			t.Errorf("of %s is logged %s, want %s", tt.name, &log, tt.want)
+		}
+		for _, secret := range []string{parts[3], parts[4], "hunter2"} {
+			if strings.Contains(log.String(), secret) {
+				t.Errorf("of %s is logged a secret: %s", tt.name, &log)
+			}
+		}
 	}
 }
 

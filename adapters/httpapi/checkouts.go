@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/gorilla/mux"
 
@@ -15,6 +16,24 @@ func (a *api) about(r *http.Request) (answer, error) {
 
 func (a *api) environment(r *http.Request) (answer, error) {
 	return answer{status: http.StatusOK, body: toEnvironmentWire(a.app.Readiness(r.Context()))}, nil
+}
+
+// checkpoint answers the newest signed checkpoint of the evidence log, and evidenceKey the key that verifies it. Both are
+// for the public: see package evidence.
+func (a *api) checkpoint(r *http.Request) (answer, error) {
+	signed, err := a.app.Checkpoint(r.Context())
+	return published(string(signed), err)
+}
+
+func (a *api) evidenceKey(*http.Request) (answer, error) {
+	return published(a.app.EvidenceKey()+"\n", nil)
+}
+
+func published(text string, err error) (answer, error) {
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = notFound(false)
+	}
+	return answer{status: http.StatusOK, text: text}, err
 }
 
 func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {

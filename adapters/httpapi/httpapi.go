@@ -67,6 +67,8 @@ type application interface {
 	Checkout(ctx context.Context, caller service.Caller, id string) (checkout.Checkout, error)
 	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
 	Readiness(ctx context.Context) service.Readiness
+	Checkpoint(ctx context.Context) ([]byte, error)
+	EvidenceKey() string
 }
 
 type api struct {
@@ -82,6 +84,7 @@ type api struct {
 const (
 	checkoutsPath = "/v1/provider-checkouts"
 	docsPath      = "/docs"
+	evidencePath  = "/.well-known/provider-checkout/evidence"
 )
 
 func newHandler(app application, o Options) http.Handler {
@@ -116,6 +119,8 @@ func (a *api) routes() http.Handler {
 	r.Handle(docsPath, file("text/html; charset=utf-8", a.document.page)).Methods(read...)
 	r.Handle(docsPath+"/", http.RedirectHandler(a.base+docsPath, http.StatusPermanentRedirect)).Methods(read...)
 	r.Handle(docsPath+"/docs.css", file("text/css; charset=utf-8", docsCSS)).Methods(read...)
+	r.Handle(evidencePath+"/checkpoint", a.serve(a.checkpoint)).Methods(read...)
+	r.Handle(evidencePath+"/key", a.serve(a.evidenceKey)).Methods(read...)
 	r.Handle(checkoutsPath, a.called(a.create)).Methods(http.MethodPost)
 	r.Handle(one, a.called(a.checkout)).Methods(read...)
 	r.Handle(one+"/confirm", a.called(a.confirm)).Methods(http.MethodPost)
@@ -147,6 +152,7 @@ type answer struct {
 	status   int
 	location string // path of what was created; "" where nothing was
 	body     any
+	text     string // plain text, in the place of body; "" for none
 }
 
 // serve answers with what h returns: every answer of the API, good or bad, is written here.
@@ -160,6 +166,11 @@ func (a *api) serve(h func(*http.Request) (answer, error)) http.Handler {
 		}
 		if got.location != "" {
 			w.Header().Set("Location", a.base+got.location)
+		}
+		if got.text != "" {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = io.WriteString(w, got.text) // a client that went away is no fault
+			return
 		}
 		writeJSON(w, got.status, got.body)
 	})

@@ -31,9 +31,15 @@ type stub struct {
 	confirmedBy *checkout.Confirm
 	caller      service.Caller
 	baseURL     string
+	checkpoint  string // of the evidence log
+	key         string
 }
 
 func (s *stub) BaseURL() string { return cmp.Or(s.baseURL, "http://pay.example") }
+
+func (s *stub) Checkpoint(context.Context) ([]byte, error) { return []byte(s.checkpoint), s.err }
+
+func (s *stub) EvidenceKey() string { return s.key }
 
 func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, error) {
 	switch key {

@@ -26,6 +26,13 @@ func NewVisitor(w io.Writer, unreadable func(checkoutID string, err error) error
 	}
 }
 
+// WriteCheckpoint writes the newest checkpoint of the evidence log, and the public key that verifies it: either may be "".
+func WriteCheckpoint(w io.Writer, checkpoint, key string) error {
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	return lines.Encode(wireCheckpoint{Kind: "checkpoint", Key: key, Checkpoint: checkpoint})
+}
+
 func encode(to *json.Encoder, lines []any) error {
 	for _, line := range lines {
 		if err := to.Encode(line); err != nil {

@@ -236,3 +236,9 @@ type eventWire struct {
 type amount money.Cents
 
 func (a amount) MarshalJSON() ([]byte, error) { return []byte(money.Cents(a).String()), nil }
+
+type wireCheckpoint struct {
+	Kind       string `json:"kind"`
+	Key        string `json:"evidence_key"`
+	Checkpoint string `json:"checkpoint"` // a signed note
+}

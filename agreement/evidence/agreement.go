@@ -130,6 +130,15 @@ func commitment(salt [SaltSize]byte, field, value string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// DocumentHash returns the SHA-256 of the PDF, in hexadecimal, that the record of an agreement has; "" if it has none.
+func DocumentHash(leaf []byte) string {
+	var w agreementWire
+	if json.Unmarshal(leaf, &w) != nil {
+		return ""
+	}
+	return w.Document
+}
+
 // Compare makes the record of an agreement again from what is on record now, and returns the fields in which the entry
 // differs from it, by their names in the record. erased says that the personal data has been erased, so that its
 // commitments cannot be compared. The error is that of an entry that is no record of an agreement.

@@ -105,8 +105,7 @@ func ParseKeys(list ...string) (Keys, error) {
 		if strings.HasPrefix(text, privatePrefix) {
 			signer, err := note.NewSigner(text)
 			if err == nil {
-				data, _ := base64.StdEncoding.DecodeString(text[strings.LastIndex(text, "+")+1:])
-				public, err = publicHalf(signer.Name(), data)
+				public, err = publicHalf(signer.Name(), keyData(text))
 			}
 			if err != nil {
 				return Keys{}, fmt.Errorf("evidence key %d is no private key of a signed note", i+1)
@@ -125,6 +124,13 @@ func ParseKeys(list ...string) (Keys, error) {
 		keys.verifiers = append(keys.verifiers, verifier)
 	}
 	return keys, nil
+}
+
+// keyData returns the last part of a private key that is valid, which may have plus signs in it.
+func keyData(private string) []byte {
+	parts := strings.SplitN(private, "+", 5)
+	data, _ := base64.StdEncoding.DecodeString(parts[len(parts)-1])
+	return data
 }
 
 // publicHalf returns the public key of a private one, whose data are the algorithm and the seed.

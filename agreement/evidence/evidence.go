@@ -46,9 +46,9 @@ func OperationID(id string) string { return "operation/" + id }
 
 // Head is where a log ends. The zero Head is that of an empty one.
 type Head struct {
-	Size       int64       // entries in the tree
+	Size       int64  // entries in the tree
 	Edge       []Hash // the roots of the complete subtrees of which the tree consists, from the left
-	Checkpoint []byte      // the newest one, signed; nil before the first
+	Checkpoint []byte // the newest one, signed; nil before the first
 }
 
 // Append adds an entry to the tree, at position Size. It returns the nodes of the tree that the entry completes, from

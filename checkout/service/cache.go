@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -16,12 +17,14 @@ const (
 	configurationLife = 2 * time.Second
 )
 
-// configured reads the operator's configuration through caches: every request needs it, and it seldom changes.
+// configured reads the operator's configuration through caches, because every request needs it, and it seldom changes; and
+// the end of the evidence log.
 type configured struct {
 	store     ports.Store
 	keys      *cache[[32]byte, catalogue.Key]
 	providers *cache[string, catalogue.Provider]
 	courses   *cache[[2]string, catalogue.Course]
+	evidence  *cache[struct{}, evidence.Head]
 }
 
 func newConfigured(store ports.Store) configured {
@@ -30,6 +33,7 @@ func newConfigured(store ports.Store) configured {
 		keys:      newCache[[32]byte, catalogue.Key](keyLife),
 		providers: newCache[string, catalogue.Provider](configurationLife),
 		courses:   newCache[[2]string, catalogue.Course](configurationLife),
+		evidence:  newCache[struct{}, evidence.Head](configurationLife),
 	}
 }
 
@@ -49,6 +53,12 @@ func (c configured) course(ctx context.Context, now time.Time, provider, code st
 	return c.courses.get(now, [2]string{provider, code}, func() (catalogue.Course, error) {
 		return c.store.Course(ctx, provider, code)
 	})
+}
+
+// checkpoint returns the newest signed checkpoint of the evidence log. Anybody may ask for it.
+func (c configured) checkpoint(ctx context.Context, now time.Time) ([]byte, error) {
+	head, err := c.evidence.get(now, struct{}{}, func() (evidence.Head, error) { return c.store.EvidenceHead(ctx) })
+	return head.Checkpoint, err
 }
 
 // cacheSize is how many values a cache keeps at least.

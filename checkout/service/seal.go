@@ -111,16 +111,16 @@ func (s *sealer) reportRefused(ctx context.Context, ids []string) {
 }
 
 // Checkpoint returns the newest signed checkpoint of the evidence log: a note as of C2SP's tlog-checkpoint. It is nil
-// before the first.
+// before the first, and may be two seconds old.
 func (s *Service) Checkpoint(ctx context.Context) (signed []byte, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	head, err := s.cfg.Store.EvidenceHead(ctx)
+	signed, err = s.configured.checkpoint(ctx, s.now())
 	if err != nil {
 		return nil, s.fail(ctx, "read the newest checkpoint", err)
 	}
-	return head.Checkpoint, nil
+	return signed, nil
 }
 
 // EvidenceKey returns the public half of the key that signs checkpoints, or "" if this service has none.

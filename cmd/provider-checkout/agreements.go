@@ -48,10 +48,8 @@ func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, s
 		return doc.Bytes, true, nil
 	}
 	a, err := db.Agreement(ctx, number)
-	if errors.Is(err, ports.ErrNotFound) {
-		return nil, false, noAgreement(number)
-	} else if err != nil {
-		return nil, false, fmt.Errorf("read agreement %s: %w", number, err)
+	if err != nil {
+		return nil, false, readingAgreement(number, err)
 	}
 	printer, err := pdf.New(1)
 	if err != nil {
@@ -64,8 +62,11 @@ func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, s
 	return data, false, nil
 }
 
-// noAgreement returns the error for an agreement number that is unknown.
-func noAgreement(number string) error {
+// readingAgreement returns the error of a command that could not read an agreement.
+func readingAgreement(number string, err error) error {
+	if !errors.Is(err, ports.ErrNotFound) {
+		return fmt.Errorf("read agreement %s: %w", number, err)
+	}
 	if agreement.Mistyped(number) {
 		return fmt.Errorf("there is no agreement %q; the number is mistyped: a character is wrong or two are swapped", number)
 	}

@@ -93,9 +93,22 @@ func warn(w io.Writer, p catalogue.Provider) {
 	}
 }
 
+// maxProviderFile bounds a provider file, which is read as a whole. It has room for tens of thousands of courses.
+const maxProviderFile = 32 << 20
+
 func (c *call) readFile() ([]byte, error) {
-	if c.file == "-" {
-		return io.ReadAll(c.Stdin)
+	from := c.Stdin
+	if c.file != "-" {
+		file, err := os.Open(c.file)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		from = file
 	}
-	return os.ReadFile(c.file)
+	data, err := io.ReadAll(io.LimitReader(from, maxProviderFile+1))
+	if err == nil && len(data) > maxProviderFile {
+		err = fmt.Errorf("%s is refused: it is larger than %d MB", c.file, maxProviderFile>>20)
+	}
+	return data, err
 }

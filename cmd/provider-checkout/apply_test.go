@@ -87,6 +87,17 @@ func TestApplyReadsStandardInput(t *testing.T) {
 	}
 }
 
+func TestProviderFileHasALimit(t *testing.T) {
+	o := newOperator(t)
+	const file = `{"providers": []}`
+	full := file + strings.Repeat(" ", 32<<20-len(file))
+	o.does(t, "apply", "-f", proc.TempFile(t, full))
+	o.fails(t, "larger than 32 MB", "apply", "-f", proc.TempFile(t, full+" "))
+	if got := try(t, nil, full+" ", "apply", "-f", "-", "--store", "sqlite:"+o.path); got.code != cli.ExitFailed {
+		t.Errorf("of standard input, apply = %+v", got)
+	}
+}
+
 func TestFaultyFileIsRefusedWholeInOneLine(t *testing.T) {
 	o := newOperator(t)
 	o.does(t, "apply", "-f", "demo.json")

@@ -13,7 +13,7 @@ func commands() []cli.Command {
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
 		{Name: "serve", Setup: command(serveFlags, serve),
 			About: "Serve the API and the setup pages",
-			More:  secretHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + opsHelp},
+			More:  secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + opsHelp},
 		{Name: "apply", Setup: command(applyFlags, apply),
 			About: "Create or update providers and their catalogues from a file",
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +
@@ -50,12 +50,33 @@ func commands() []cli.Command {
 		{Name: "agreements pdf", Args: []string{"NUMBER"}, Setup: command(pdfFlags, agreementPDF),
 			About: "Write the PDF of an agreement to a file",
 			More:  "If no PDF is on record, it is rendered from the agreement's figures."},
-		{Name: "agreements verify", Args: []string{"NUMBER"}, Setup: command(storeFlag, verifyAgreement),
-			About: "Check an agreement's PDF and figures against the record",
+		{Name: "agreements verify", Args: []string{"NUMBER"}, Setup: command(verifyFlags, verifyAgreement),
+			About: "Check an agreement against the record and the evidence log",
 			More: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +
 				"must have the SHA-256 on record; the charges must sum to the course price and be the schedule of\n" +
 				"the plan; the checkout must have been confirmed with this agreement; and the text of the PDF must\n" +
-				"have every figure in its place. Exits 0 if no check fails, and 1 if any does."},
+				"have every figure in its place. The evidence log must have the same agreement, in a tree whose root was\n" +
+				"signed. Whoever can edit the store may cut off the end of the log: only with --checkpoint does that show.\n" +
+				"Exits 0 if no check fails, and 1 if any does.\n\n" + evidenceHelp},
+		{Name: "agreements prove", Args: []string{"NUMBER"}, Setup: command(proveFlags, proveAgreement),
+			About: "Write a proof that an agreement is in the evidence log",
+			More: "The proof holds what was agreed, but no name or address. It is checked with verify-proof, for which nothing of\n" +
+				"this service is needed but the public key.\n\n" + evidenceHelp},
+		{Name: "verify-proof", Args: []string{"FILE"}, Setup: command(verifyProofFlags, verifyProof),
+			About: "Check a proof with nothing but the public key",
+			More: "Prints the record that is proven. It has the SHA-256 of the agreement's PDF, which --pdf compares. Needs no\n" +
+				"store and no network."},
+		{Name: "evidence checkpoint", Setup: command(storeFlag, printCheckpoint),
+			About: "Print the newest signed checkpoint of the evidence log",
+			More: "Keep it where those who can edit the store cannot. \"agreements verify --checkpoint\" holds the store to it.\n\n" +
+				evidenceHelp},
+		{Name: "evidence adopt", Setup: command(storeFlag, adoptAgreements),
+			About: "Record the agreements that the evidence log does not have",
+			More: "For a store whose agreements a version without an evidence log concluded: prints their numbers. From then on\n" +
+				"they can be proven as they are on record now. The records say when that was done."},
+		{Name: "evidence key", Setup: command(evidenceKeyFlags, printEvidenceKey),
+			About: "Print the public half of the evidence key, or a new key",
+			More:  evidenceHelp},
 		{Name: "export", Setup: command(storeFlag, export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},

@@ -9,10 +9,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// export writes everything on record as JSON Lines. A checkout that cannot be read is reported on stderr, and the
+// export writes everything on record as JSON Lines, and last the newest checkpoint of the evidence log. A checkout that cannot be read is reported on stderr, and the
 // others are still written.
 func export(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
+	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
 	}
@@ -26,6 +26,13 @@ func export(ctx context.Context, c *call) error {
 	}))
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
+	}
+	head, err := db.EvidenceHead(ctx)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	if err := jsonlines.WriteCheckpoint(out, string(head.Checkpoint), log.Keys.Public()); err != nil {
+		return err
 	}
 	if err := out.Flush(); err != nil {
 		return err

@@ -41,6 +41,7 @@ type settings struct {
 	trustedProxies    []netip.Prefix
 	allowPrivate      bool
 	terms             agreement.Terms
+	checkpointFile    string
 
 	walk     bool
 	file     string
@@ -48,6 +49,11 @@ type settings struct {
 	dryRun   bool
 	provider string
 	out      string
+
+	newKey     bool
+	key        string
+	pdf        string
+	checkpoint string
 }
 
 func storeFlag(fs *cli.Flags, s *settings) {
@@ -82,6 +88,8 @@ func serveFlags(fs *cli.Flags, s *settings) {
 		"send events to loopback and private addresses too (sandbox only)")
 	cli.Var(fs, &s.terms, "terms", "", readTerms,
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
+	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
+		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
 }
 
@@ -154,6 +162,28 @@ func pdfFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.StringVar(&s.out, "out", "", "`FILE` to write; only its owner may read it")
 	fs.Require("out")
+}
+
+func verifyFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.StringVar(&s.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere")
+}
+
+func proveFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.StringVar(&s.out, "out", "", "`FILE` to write")
+	fs.Require("out")
+}
+
+func verifyProofFlags(fs *cli.Flags, s *settings) {
+	fs.StringVar(&s.key, "key", "", "public evidence `KEY`, as \"evidence key\" prints it")
+	fs.Require("key")
+	fs.StringVar(&s.pdf, "pdf", "", "`FILE` that must be the agreement's PDF")
+}
+
+func evidenceKeyFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.BoolVar(&s.newKey, "new", false, "make a new private key and print it, once")
 }
 
 func parseEnvironment(text string) (catalogue.Environment, error) {

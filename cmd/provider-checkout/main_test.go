@@ -228,21 +228,21 @@ func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 		saysNot []string
 	}{
 		{"nothing is right", nil, []string{"--allow-private-destinations"},
-			[]string{"fake processor", "no base URL", "secret is missing", "--allow-private-destinations"}, nil},
+			[]string{"fake processor", "no base URL", "secret is missing", "evidence key is missing", "--allow-private-destinations"}, nil},
 		{"base URL over http", []string{secret}, []string{"--base-url", "http://pay.example"},
 			[]string{"fake processor", `base URL "http://pay.example" is not https`}, []string{"secret", "--allow-private"}},
-		{"only the processor", []string{secret}, []string{"--base-url", "https://pay.example"},
+		{"only the processor", []string{secret, evidenceKey}, []string{"--base-url", "https://pay.example"},
 			[]string{"fake processor"}, []string{"base URL", "secret", ";"}},
 		{"GoCardless, and nothing else", nil, []string{"--processor", "gocardless"},
 			[]string{"no base URL", "operator's secret is missing", "access token is missing", tokenVariable,
 				"webhook endpoint is missing", webhookVariable}, []string{"fake"}},
-		{"GoCardless' sandbox", []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+		{"GoCardless' sandbox", []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--gocardless-url", "https://api-sandbox.gocardless.com"},
 			[]string{"refused on the sandbox host"}, []string{"base URL", "missing", "hunter2"}},
-		{"GoCardless over http", []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+		{"GoCardless over http", []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--gocardless-url", "http://127.0.0.1:1"},
 			[]string{"must be https"}, []string{"missing", "hunter2"}},
-		{"a webhook secret that can be guessed", []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef,short"},
+		{"a webhook secret that can be guessed", []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef,short"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example"}, []string{"secret has fewer than 16 bytes"}, []string{"hunter2", "short"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func TestServeProductionOverGoCardless(t *testing.T) {
 	if err := os.WriteFile(file, []byte(newer+"\n"+older+", "+oldest+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{secretVariable: "0123456789abcdef0123456789abcdef", tokenVariable: "live_hunter2",
+	env := map[string]string{evidenceVariable: privateKey(t), secretVariable: "0123456789abcdef0123456789abcdef", tokenVariable: "live_hunter2",
 		webhookVariable + "_FILE": file}
 	s := startedWith(t, env, "--environment", "production", "--processor", "gocardless", "--base-url", "https://pay.example",
 		"--gocardless-url", "https://127.0.0.1:1", "--gocardless-pages", "https://pay.gocardless.com", "--ops-addr", "127.0.0.1:0")

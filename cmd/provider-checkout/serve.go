@@ -57,6 +57,10 @@ func serve(ctx context.Context, c *call) error {
 	base := c.base(ln)
 	cfg := c.site(base)
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
+	if cfg.Evidence, err = c.signingKeys(); err != nil {
+		return err
+	}
+	cfg.Checkpoint = c.keepCheckpoint(log)
 	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
 	if outside.crm != nil {
 		if err := checkOrganisation(ctx, outside.crm, log); err != nil {
@@ -154,6 +158,11 @@ func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 		reasons = append(reasons, err)
 	} else if secrets == nil {
 		reasons = append(reasons, errors.New("the operator's secret is missing ("+secretVariable+" or "+secretFileVariable+")"))
+	}
+	if keys, err := c.givenEvidenceKeys(); err != nil {
+		reasons = append(reasons, err)
+	} else if !keys.CanSign() {
+		reasons = append(reasons, errors.New("the evidence key is missing ("+evidenceVariable+" or "+evidenceVariable+"_FILE)"))
 	}
 	if c.allowPrivate {
 		reasons = append(reasons, errors.New("--allow-private-destinations is for the sandbox"))

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,50 +14,62 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// verdict is the outcome of one check of an agreement.
-type verdict struct {
-	mark string // as it is printed
-	text string
-}
+type verdict = evidencelog.Verdict
 
-const (
-	passMark = "ok  "
-	failMark = "FAIL"
-	noneMark = "none" // there is nothing to check
-)
-
-// verifyAgreement checks an agreement against the record and prints a line for each check.
+// verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check.
 func verifyAgreement(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
+	var outside []byte
+	if c.checkpoint != "" {
+		var err error
+		if outside, err = os.ReadFile(c.checkpoint); err != nil {
+			return err
+		}
+	}
+	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if outside != nil && !log.Keys.CanVerify() {
+		return errNoEvidenceKey
+	}
 	number := c.Args[0]
-	a, stored, doc, err := readAgreement(ctx, db, number)
+	r, err := evidencelog.Read(ctx, db, number)
+	if err != nil {
+		return readingAgreement(number, err)
+	}
+	verdicts, err := checkAgreement(ctx, r, log, outside)
 	if err != nil {
 		return err
 	}
-	pdfVerdicts, err := checkDocument(a, stored, doc)
-	if err != nil {
-		return err
-	}
-	verdicts := slices.Concat(checkFigures(a), checkConfirmation(a, stored), pdfVerdicts)
 	return printVerdicts(c.Stdout, number, verdicts)
+}
+
+// checkAgreement compares everything on record about an agreement with itself, and with the evidence log.
+func checkAgreement(ctx context.Context, r evidencelog.Record, log evidencelog.Log, outside []byte) ([]verdict, error) {
+	pdfVerdicts, err := checkDocument(r.Agreement, r.Checkout, r.Document)
+	if err != nil {
+		return nil, err
+	}
+	logVerdicts, err := log.Check(ctx, r, outside)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(checkFigures(r.Agreement), checkConfirmation(r.Agreement, r.Checkout), pdfVerdicts, logVerdicts), nil
 }
 
 // printVerdicts prints a line for each verdict, and returns an error if a check failed.
 func printVerdicts(w io.Writer, number string, verdicts []verdict) error {
 	failed := 0
 	for _, v := range verdicts {
-		if v.mark == failMark {
+		if v.Mark == evidencelog.Failed {
 			failed++
 		}
-		if _, err := fmt.Fprintf(w, "%s  %s\n", v.mark, v.text); err != nil {
+		if _, err := fmt.Fprintf(w, "%s  %s\n", v.Mark, v.Text); err != nil {
 			return err
 		}
 	}
@@ -67,36 +79,14 @@ func printVerdicts(w io.Writer, number string, verdicts []verdict) error {
 	return nil
 }
 
-// readAgreement returns an agreement with its checkout and its PDF, or nil if none is stored.
-func readAgreement(ctx context.Context, db records, number string) (
-	a agreement.Agreement, c checkout.Checkout, doc *agreement.Document, err error) {
-	a, err = db.Agreement(ctx, number)
-	if errors.Is(err, ports.ErrNotFound) {
-		return a, c, nil, noAgreement(number)
-	}
-	if err != nil {
-		return a, c, nil, fmt.Errorf("read agreement %s: %w", number, err)
-	}
-	if c, err = db.Checkout(ctx, a.CheckoutID); err != nil {
-		return a, c, nil, fmt.Errorf("read the checkout of %s: %w", number, err)
-	}
-	switch found, err := db.Document(ctx, number); {
-	case err == nil:
-		doc = &found
-	case !errors.Is(err, ports.ErrNotFound):
-		return a, c, nil, fmt.Errorf("read the PDF of %s: %w", number, err)
-	}
-	return a, c, doc, nil
-}
-
 // checkFigures checks that the agreement's figures are consistent.
 func checkFigures(a agreement.Agreement) []verdict {
 	if err := a.Check(); err != nil {
-		return []verdict{{failMark, "the figures: " + cli.OneLine(err.Error())}}
+		return []verdict{evidencelog.Fail("the figures: %s", cli.OneLine(err.Error()))}
 	}
 	return []verdict{
-		{passMark, fmt.Sprintf("the %d charges sum to the course price, %s", len(a.Schedule), a.Pricing.Price)},
-		{passMark, fmt.Sprintf("they are the schedule of the plan: %d %s instalments", a.Plan.Number, a.Plan.Frequency)},
+		evidencelog.Pass("the %d charges sum to the course price, %s", len(a.Schedule), a.Pricing.Price),
+		evidencelog.Pass("they are the schedule of the plan: %d %s instalments", a.Plan.Number, a.Plan.Frequency),
 	}
 }
 
@@ -119,6 +109,7 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
 		{"price", c.Intent.Pricing == a.Pricing},
 		{"plan", plan == a.Plan},
 		{"direct debit authority", c.Records.DDAID == a.DirectDebit.AuthorityID},
+		{"account", c.Setup.AccountHolder == a.DirectDebit.AccountHolder && c.Setup.AccountMask == a.DirectDebit.AccountMask},
 		{"consent to the direct debit terms", c.Setup.Consent == a.DirectDebit.Consent || a.Version < agreement.ConsentSince},
 	} {
 		if !part.same {
@@ -126,9 +117,9 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
 		}
 	}
 	if len(differ) > 0 {
-		return []verdict{{failMark, fmt.Sprintf("checkout %s has another %s", c.ID, strings.Join(differ, ", "))}}
+		return []verdict{evidencelog.Fail("checkout %s has another %s", c.ID, strings.Join(differ, ", "))}
 	}
-	return []verdict{{passMark, fmt.Sprintf("checkout %s was confirmed with this agreement", c.ID)}}
+	return []verdict{evidencelog.Pass("checkout %s was confirmed with this agreement", c.ID)}
 }
 
 // checkDocument compares the PDF with its hash, and its text with the agreement.
@@ -136,17 +127,17 @@ func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Do
 	named := c.Confirmation.DocumentID
 	switch {
 	case doc == nil && named == "":
-		return []verdict{{noneMark, "no PDF was rendered at the confirm"}}, nil
+		return []verdict{evidencelog.Nothing("no PDF was rendered at the confirm")}, nil
 	case doc == nil:
-		return []verdict{{failMark, fmt.Sprintf("the PDF is not on record; the checkout names document %s", named)}}, nil
+		return []verdict{evidencelog.Fail("the PDF is not on record; the checkout names document %s", named)}, nil
 	}
-	hash := verdict{passMark, fmt.Sprintf("the PDF, %d bytes, has the SHA-256 on record, %x", len(doc.Bytes), doc.SHA256)}
+	hash := evidencelog.Pass("the PDF, %d bytes, has the SHA-256 on record, %x", len(doc.Bytes), doc.SHA256)
 	if sum := sha256.Sum256(doc.Bytes); sum != doc.SHA256 {
-		hash = verdict{failMark, fmt.Sprintf("the PDF, %d bytes, has SHA-256 %x; on record is %x", len(doc.Bytes), sum, doc.SHA256)}
+		hash = evidencelog.Fail("the PDF, %d bytes, has SHA-256 %x; on record is %x", len(doc.Bytes), sum, doc.SHA256)
 	}
 	verdicts := []verdict{hash}
 	if doc.ID != named && (named == "" || c.KeptInStore()) {
-		verdicts = append(verdicts, verdict{failMark, fmt.Sprintf("the PDF is document %s; the checkout names %q", doc.ID, named)})
+		verdicts = append(verdicts, evidencelog.Fail("the PDF is document %s; the checkout names %q", doc.ID, named))
 	}
 	text, err := checkText(a, doc.Bytes)
 	return append(verdicts, text), err
@@ -164,7 +155,7 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 	}
 	pages, err := pdftext.Read(data)
 	if err != nil {
-		return verdict{failMark, "the text of the PDF cannot be read: " + cli.OneLine(err.Error())}, nil
+		return evidencelog.Fail("the text of the PDF cannot be read: %s", cli.OneLine(err.Error())), nil
 	}
 	foot := printer.Rendered(a.Foot())
 	body, correct := withoutFooters(pages, foot)
@@ -172,14 +163,14 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 	for _, figure := range figures {
 		_, after, ok := strings.Cut(rest, squeezed(printer.Rendered(figure)))
 		if !ok {
-			return verdict{failMark, fmt.Sprintf("the text of the PDF lacks %q in its place", figure)}, nil
+			return evidencelog.Fail("the text of the PDF lacks %q in its place", figure), nil
 		}
 		rest = after
 	}
 	if a.Version == agreement.Version && correct != len(pages) {
-		return verdict{failMark, fmt.Sprintf("not every page of the PDF has the footer %q", foot)}, nil
+		return evidencelog.Fail("not every page of the PDF has the footer %q", foot), nil
 	}
-	return verdict{passMark, fmt.Sprintf("the text of the PDF has all %d figures in their order", len(figures))}, nil
+	return evidencelog.Pass("the text of the PDF has all %d figures in their order", len(figures)), nil
 }
 
 // withoutFooters returns the text of the pages without their footers, because a figure may continue on the next page,

@@ -23,6 +23,8 @@ ok    they are the schedule of the plan: 52 Weekly instalments
 ok    checkout KOWHAI-\d+-[a-z2-7]{16} was confirmed with this agreement
 ok    the PDF, \d+ bytes, has the SHA-256 on record, [0-9a-f]{64}
 ok    the text of the PDF has all 168 figures in their order
+ok    the evidence log has the same, recorded 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC
+none  no evidence key is given, so that signatures are not checked
 \z`)
 	if !want.MatchString(out) || stderr != "" {
 		t.Errorf("stdout %q, stderr %q; want on stdout alone\n%s", out, stderr, want)
@@ -33,7 +35,7 @@ func TestAgreementWithoutItsPDFIsVerified(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Printer = failing{} })
 	out, _ := o.does(t, "agreements", "verify", number)
-	if !strings.HasSuffix(out, "\nnone  no PDF was rendered at the confirm\n") {
+	if !strings.Contains(out, "\nnone  no PDF was rendered at the confirm\n") {
 		t.Errorf("stdout is\n%s", out)
 	}
 }
@@ -47,8 +49,11 @@ func TestAgreementOfAnOlderVersionNeedsNoConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`UPDATE agreements SET version = '2026-11-20', particulars = ''`); err != nil {
+	if _, err := db.Exec(`UPDATE agreements SET version = '2026-11-20', particulars = ''; DELETE FROM evidence`); err != nil {
 		t.Fatal(err)
+	}
+	if out, _ := o.does(t, "evidence", "adopt"); out != number+"\n" {
+		t.Errorf("evidence adopt printed %q, want the number of the agreement", out)
 	}
 	if out, _ := o.does(t, "agreements", "verify", number); strings.Contains(out, "FAIL") {
 		t.Errorf("stdout is\n%s", out)
@@ -99,6 +104,10 @@ func TestVerifyFindsChangedRecords(t *testing.T) {
 			schedule = replace(schedule, '20000]', '20001]')`, " has another price"},
 		{"the student", `UPDATE agreements SET last_name = 'Other'`, " has another student"},
 		{"the time of acceptance", `UPDATE agreements SET accepted_ms = accepted_ms + 1`, " has another time of acceptance"},
+		{"the account of the checkout", `UPDATE checkouts SET account_holder = 'Other'`, " has another account"},
+		{"the record", `UPDATE evidence SET leaf = replace(leaf, '299000', '399000')`, "FAIL  the evidence log has another course_price_cents"},
+		{"the salt of the record", `UPDATE evidence SET salt = zeroblob(32)`, "FAIL  the evidence log has another account_holder, account_mask, "},
+		{"a record that was deleted", `DELETE FROM evidence`, "FAIL  the evidence log has no record of it"},
 		{"the status and the agreement of the checkout", `UPDATE checkouts SET agreement_number = 'PPA-2026-000009', status = 'direct_debit_setup_required'`,
 			" has another status, agreement"},
 	}

@@ -63,6 +63,7 @@ type requestInfo struct {
 	id       string
 	client   netip.Addr
 	provider string
+	keyID    string
 	route    string
 }
 
@@ -82,6 +83,10 @@ func RequestID(ctx context.Context) string { return infoOf(ctx).id }
 // SetProvider records the provider of the request, for the access log. Only the goroutine that serves
 // the request may call it.
 func SetProvider(ctx context.Context, code string) { infoOf(ctx).provider = code }
+
+// SetKeyID records the id of the API key that the request carries, for the access log: never more of the key. Only the
+// goroutine that serves the request may call it.
+func SetKeyID(ctx context.Context, id string) { infoOf(ctx).keyID = id }
 
 // Wrap gives every request an id, strips the base path, sets the headers that all answers have, observes the request
 // and logs one line for it: never a query, a body or a header. A panic is logged with its stack and answered by
@@ -216,7 +221,8 @@ func loggedPath(u *url.URL) string {
 	return path[:min(len(path), maxPath)]
 }
 
-// logRequest writes the access log's line.
+// logRequest writes the access log's line. Only that of a refused caller has the client's address, so that an attack can
+// be traced and the log does not collect where payers are.
 func logRequest(o Options, r *http.Request, info *requestInfo, a *answer, took time.Duration) {
 	line := []slog.Attr{
 		slog.String("method", r.Method),
@@ -226,6 +232,13 @@ func logRequest(o Options, r *http.Request, info *requestInfo, a *answer, took t
 	}
 	if info.provider != "" {
 		line = append(line, slog.String("provider_code", info.provider))
+	}
+	if info.keyID != "" {
+		line = append(line, slog.String("key_id", info.keyID))
+	}
+	switch a.sent() {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		line = append(line, slog.String("client", info.client.String()))
 	}
 	o.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", line...)
 }

@@ -163,6 +163,19 @@ func TestAccessLogTellsWhatHappenedAndNoSecrets(t *testing.T) {
 	}
 }
 
+func TestAccessLogNamesTheClientOnlyOfARefusedCaller(t *testing.T) {
+	for status, want := range map[int]any{200: nil, 303: nil, 404: nil, 409: nil, 500: nil, 401: "192.0.2.1", 403: "192.0.2.1", 429: "192.0.2.1"} {
+		var log bytes.Buffer
+		h := web.Wrap(options(&log, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+		}), failed)
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+		if got := lines(t, &log)[0]["client"]; got != want {
+			t.Errorf("of a %d the client is logged as %v, want %v", status, got, want)
+		}
+	}
+}
+
 func TestAccessLogBoundsThePath(t *testing.T) {
 	var log bytes.Buffer
 	h := web.Wrap(options(&log, newClock()), http.NotFoundHandler(), failed)

@@ -22,6 +22,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -87,6 +88,9 @@ func run(ctx context.Context, cfg Config, path string) error {
 	}
 	defer hooks.Close()
 	cfg.Site.Store, cfg.Site.Secrets = db, db.Secrets()
+	if cfg.Site.Evidence, err = evidencelog.OwnKeys(path+".evidence", rand.Reader); err != nil {
+		return err
+	}
 	if cfg.Site.Terms, err = providerfile.ParseTerms(cfg.Terms); err != nil {
 		return fmt.Errorf("the demonstration's terms are refused: %w", err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -48,7 +49,9 @@ type Config struct {
 	CRM            ports.CRM   // outside of the store; nil where the store is the CRM
 	SetupLifetime  time.Duration
 	Terms          agreement.Terms
-	AllowPrivate   bool // sends events to loopback and private addresses too
+	Evidence       evidence.Keys                 // sign the checkpoints of the evidence log; without them nothing is sealed
+	Checkpoint     func(context.Context, []byte) // called with each signed checkpoint; may be nil
+	AllowPrivate   bool                          // sends events to loopback and private addresses too
 	TrustedProxies []netip.Prefix
 	RateLimit      float64              // requests a second for one key, client or token; 0 for no limits
 	Registry       *prometheus.Registry // of Metrics
@@ -96,6 +99,8 @@ func New(c Config) (*Site, error) {
 		SetupLifetime: c.SetupLifetime,
 		Keyring:       keyring,
 		Terms:         c.Terms,
+		Evidence:      c.Evidence,
+		Hooks:         service.Hooks{Checkpoint: c.Checkpoint},
 		Store:         c.Store,
 		Processor:     processor,
 		CRM:           c.CRM,

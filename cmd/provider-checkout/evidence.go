@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+)
+
+const (
+	evidenceVariable = "PROVIDER_CHECKOUT_EVIDENCE_KEY"
+
+	evidenceHelp = "The evidence key signs the checkpoints of the evidence log. It comes from " + evidenceVariable + "\n" +
+		"or from the file that " + evidenceVariable + "_FILE names: a list as of the secret, of which the first key\n" +
+		"signs, if it is private, and all verify. \"evidence key --new\" makes one. Without it a sandbox on SQLite uses\n" +
+		"<file>.evidence, which serve makes; keep it where those who can edit the store cannot read it."
+)
+
+// evidenceKeys returns the evidence keys that were given, or else the own ones of a sandbox's SQLite store.
+func (c *call) evidenceKeys() (evidence.Keys, error) {
+	keys, err := c.givenEvidenceKeys()
+	if err != nil || keys.CanVerify() {
+		return keys, err
+	}
+	if path, ok := c.ownEvidenceKey(); ok {
+		return evidencelog.ReadKeys(path)
+	}
+	return evidence.Keys{}, nil
+}
+
+// givenEvidenceKeys returns the evidence keys of the environment; none if it has none.
+func (c *call) givenEvidenceKeys() (evidence.Keys, error) {
+	list, err := c.secretList(evidenceVariable)
+	if err != nil || list.source == "" {
+		return evidence.Keys{}, err
+	}
+	keys, err := evidencelog.ParseKeys(list.text)
+	if err != nil {
+		return evidence.Keys{}, fmt.Errorf("%s: %w", list.source, err)
+	}
+	return keys, nil
+}
+
+// ownEvidenceKey returns the file of a SQLite store's own key.
+func (c *call) ownEvidenceKey() (path string, ok bool) {
+	path, ok = strings.CutPrefix(c.store, "sqlite:")
+	return path + ".evidence", ok
+}
+
+// signingKeys returns the keys with which a server seals the evidence log. A sandbox on SQLite gets its own.
+func (c *call) signingKeys() (evidence.Keys, error) {
+	keys, err := c.givenEvidenceKeys()
+	path, ok := c.ownEvidenceKey()
+	if err != nil || keys.CanVerify() || !ok || c.environment == catalogue.Production {
+		return keys, err
+	}
+	return evidencelog.OwnKeys(path, rand.Reader)
+}
+
+// keepCheckpoint returns what keeps each checkpoint in the file of --checkpoint-file; nil without one.
+func (c *call) keepCheckpoint(log *slog.Logger) func(context.Context, []byte) {
+	if c.checkpointFile == "" {
+		return nil
+	}
+	return func(ctx context.Context, signed []byte) {
+		if err := writePrivate(c.checkpointFile, signed); err != nil {
+			log.LogAttrs(ctx, slog.LevelError, "keep checkpoint", slog.Any("error", err))
+		}
+	}
+}
+
+// evidenceLog opens the store and its evidence log.
+func (c *call) evidenceLog(ctx context.Context) (records, evidencelog.Log, error) {
+	keys, err := c.evidenceKeys()
+	if err != nil {
+		return nil, evidencelog.Log{}, err
+	}
+	db, err := c.openRecords(ctx)
+	return db, evidencelog.Log{Store: db, Keys: keys}, err
+}
+
+// errNoEvidenceKey: a command needs the evidence key.
+var errNoEvidenceKey = errors.New("there is no evidence key: give it, or its public half, in " + evidenceVariable)
+
+// printEvidenceKey prints the public half of the evidence key, or a new private one.
+func printEvidenceKey(_ context.Context, c *call) error {
+	if c.newKey {
+		private, err := evidencelog.NewKey(rand.Reader)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.Stdout, private)
+		return err
+	}
+	keys, err := c.evidenceKeys()
+	switch {
+	case err != nil:
+		return err
+	case !keys.CanVerify():
+		return errNoEvidenceKey
+	}
+	_, err = fmt.Fprintln(c.Stdout, keys.Public())
+	return err
+}
+
+// printCheckpoint prints the newest signed checkpoint.
+func printCheckpoint(ctx context.Context, c *call) error {
+	db, log, err := c.evidenceLog(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if !log.Keys.CanVerify() {
+		return errNoEvidenceKey
+	}
+	signed, _, err := log.Newest(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.Stdout.Write(signed)
+	return err
+}
+
+// proveAgreement writes the proof of an agreement to a file.
+func proveAgreement(ctx context.Context, c *call) error {
+	db, log, err := c.evidenceLog(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if !log.Keys.CanVerify() {
+		return errNoEvidenceKey
+	}
+	if _, err := db.Agreement(ctx, c.Args[0]); err != nil {
+		return readingAgreement(c.Args[0], err)
+	}
+	proof, err := log.Prove(ctx, c.Args[0])
+	if err != nil {
+		return err
+	}
+	if err := writePrivate(c.out, proof.Text()); err != nil {
+		return fmt.Errorf("write the proof of %s: %w", c.Args[0], err)
+	}
+	fmt.Fprintf(c.Stderr, "wrote %s; anybody can check it: provider-checkout verify-proof %[1]s --key '%s'\n", c.out, log.Keys.Public())
+	return nil
+}
+
+// adoptAgreements records the agreements that the evidence log does not have.
+func adoptAgreements(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	keyring, err := checkout.NewKeyring(db.Secrets()...)
+	if err != nil {
+		return err
+	}
+	adopted, err := evidencelog.Adopter{Store: db, Keyring: keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
+	for _, number := range adopted {
+		fmt.Fprintln(c.Stdout, number)
+	}
+	return err
+}
+
+// verifyProof checks a proof with nothing but the public key.
+func verifyProof(_ context.Context, c *call) error {
+	keys, err := evidencelog.ParseKeys(c.key)
+	if err != nil {
+		return cli.UsageError("--key: " + err.Error())
+	}
+	text, err := os.ReadFile(c.Args[0])
+	if err != nil {
+		return err
+	}
+	proof, err := evidence.ParseProof(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Args[0], err)
+	}
+	checkpoint, err := proof.Check(keys)
+	if err != nil {
+		return fmt.Errorf("%s proves nothing: %w", c.Args[0], err)
+	}
+	if err := c.checkPDF(proof); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Stderr, "record %d of the %d under the checkpoint of %s\n", proof.Position+1, checkpoint.Size, checkpoint.At.Format("2006-01-02 15:04:05 UTC"))
+	_, err = fmt.Fprintf(c.Stdout, "%s\n", proof.Leaf)
+	return err
+}
+
+// checkPDF returns an error if the file of --pdf is not the document of the record.
+func (c *call) checkPDF(proof evidence.Proof) error {
+	if c.pdf == "" {
+		return nil
+	}
+	data, err := os.ReadFile(c.pdf)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	if recorded := evidence.DocumentHash(proof.Leaf); recorded != hex.EncodeToString(sum[:]) {
+		return fmt.Errorf("%s is not the document of the record: its SHA-256 is %x, and %s is on record", c.pdf, sum, recorded)
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+// Package evidencelog reads the evidence log of a store for the operator's commands: it proves agreements, and holds what is
+// on record to the log.
+package evidencelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Log is the evidence log of a store.
+type Log struct {
+	Store ports.Evidence
+	Keys  evidence.Keys // that signed its checkpoints; none if they are not known
+}
+
+// Verdict is the outcome of one check.
+type Verdict struct {
+	Mark Mark
+	Text string
+}
+
+// Mark is a Verdict in a word, as it is printed.
+type Mark string
+
+const (
+	Passed Mark = "ok  "
+	Failed Mark = "FAIL"
+	None   Mark = "none" // there is nothing to check
+)
+
+// Pass returns the verdict of a check that passed.
+func Pass(format string, args ...any) Verdict { return Verdict{Passed, fmt.Sprintf(format, args...)} }
+
+// Fail returns the verdict of a check that failed.
+func Fail(format string, args ...any) Verdict { return Verdict{Failed, fmt.Sprintf(format, args...)} }
+
+// Nothing returns the verdict where there is nothing to check.
+func Nothing(format string, args ...any) Verdict { return Verdict{None, fmt.Sprintf(format, args...)} }
+
+const timeLayout = "2006-01-02 15:04:05 UTC"
+
+var (
+	errNoCheckpoint = errors.New("the evidence log has no checkpoint yet: no server with an evidence key has served this store")
+	errForeign      = errors.New("the newest checkpoint on record is not that of the log, or no known key has signed it")
+)
+
+// Newest returns the newest checkpoint on record. It is the log's own, and signed by a known key.
+func (l Log) Newest(ctx context.Context) (signed []byte, c evidence.Checkpoint, err error) {
+	head, err := l.Store.EvidenceHead(ctx)
+	if err != nil {
+		return nil, c, err
+	}
+	if len(head.Checkpoint) == 0 {
+		return nil, c, errNoCheckpoint
+	}
+	c, err = l.Keys.Open(head.Checkpoint)
+	if err != nil || c.Size != head.Size || c.Root != head.Root() {
+		return nil, c, errForeign
+	}
+	return head.Checkpoint, c, nil
+}
+
+// nodes reads the tree.
+func (l Log) nodes(ctx context.Context) evidence.Nodes {
+	return func(positions []int64) ([][]evidence.Hash, error) { return l.Store.EvidenceNodes(ctx, positions) }
+}
+
+// Prove returns the proof of an agreement under the newest checkpoint.
+func (l Log) Prove(ctx context.Context, number string) (evidence.Proof, error) {
+	e, position, err := l.Store.EvidenceEntry(ctx, evidence.AgreementID(number))
+	if errors.Is(err, ports.ErrNotFound) {
+		return evidence.Proof{}, fmt.Errorf("the evidence log has no agreement %s", number)
+	}
+	if err != nil {
+		return evidence.Proof{}, err
+	}
+	if position == evidence.Unsealed {
+		return evidence.Proof{}, fmt.Errorf("agreement %s is not sealed yet: a server with the evidence key seals it within seconds", number)
+	}
+	signed, c, err := l.Newest(ctx)
+	if err != nil {
+		return evidence.Proof{}, err
+	}
+	proof, err := evidence.Prove(e.Leaf, position, signed, c, l.nodes(ctx))
+	if err != nil {
+		return evidence.Proof{}, err
+	}
+	if _, err := proof.Check(l.Keys); err != nil {
+		return evidence.Proof{}, fmt.Errorf("agreement %s cannot be proven, the log was changed: %w", number, err)
+	}
+	return proof, nil
+}
+
+// Record is everything on record about one agreement.
+type Record struct {
+	Agreement agreement.Agreement
+	Document  *agreement.Document // nil if there is none
+	Checkout  checkout.Checkout
+}
+
+// Read returns everything on record about the agreement with this number. The error is ports.ErrNotFound if there is none.
+func Read(ctx context.Context, db ports.Store, number string) (r Record, err error) {
+	if r.Agreement, err = db.Agreement(ctx, number); err != nil {
+		return r, err
+	}
+	if r.Checkout, err = db.Checkout(ctx, r.Agreement.CheckoutID); err != nil {
+		return r, fmt.Errorf("read its checkout: %v", err) // %v, because the agreement was found
+	}
+	switch found, err := db.Document(ctx, number); {
+	case err == nil:
+		r.Document = &found
+	case !errors.Is(err, ports.ErrNotFound):
+		return r, fmt.Errorf("read its PDF: %w", err)
+	}
+	return r, nil
+}
+
+// conclusion returns what the record of the agreement holds beside it, without time and salt.
+func (r Record) conclusion() evidence.Conclusion {
+	c := evidence.Conclusion{Environment: string(catalogue.Production), RequestID: r.Checkout.Confirmation.RequestID, Document: r.Document}
+	if r.Agreement.Sandbox {
+		c.Environment = string(catalogue.Sandbox)
+	}
+	return c
+}
+
+// Check compares what is on record with the log, and the log with its newest checkpoint, and with an outside one unless
+// that is nil.
+func (l Log) Check(ctx context.Context, r Record, outside []byte) ([]Verdict, error) {
+	e, position, err := l.Store.EvidenceEntry(ctx, evidence.AgreementID(r.Agreement.Number))
+	if errors.Is(err, ports.ErrNotFound) {
+		return []Verdict{Fail("the evidence log has no record of it")}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	verdicts := []Verdict{compare(e, r)}
+	newest, err := l.checkNewest(ctx, e, position, &verdicts)
+	if err != nil || outside == nil {
+		return verdicts, err
+	}
+	return append(verdicts, l.checkOutside(ctx, e, position, newest, outside)), nil
+}
+
+// compare compares what is on record with an entry.
+func compare(e evidence.Entry, r Record) Verdict {
+	switch differing, err := evidence.Compare(e, r.Agreement, r.conclusion(), false); {
+	case err != nil:
+		return Fail("the evidence log: %v", err)
+	case len(differing) > 0:
+		return Fail("the evidence log has another %s", strings.Join(differing, ", "))
+	}
+	return Pass("the evidence log has the same, recorded %s", e.At.Format(timeLayout))
+}
+
+// checkNewest adds the verdict on an entry under the newest checkpoint, and returns that.
+func (l Log) checkNewest(ctx context.Context, e evidence.Entry, position int64, verdicts *[]Verdict) (*evidence.Checkpoint, error) {
+	add := func(v Verdict) { *verdicts = append(*verdicts, v) }
+	signed, c, err := l.Newest(ctx)
+	switch {
+	case !l.Keys.CanVerify():
+		add(Nothing("no evidence key is given, so that signatures are not checked"))
+		return nil, nil
+	case errors.Is(err, errNoCheckpoint) && position == evidence.Unsealed:
+		add(Nothing("%v", err))
+		return nil, nil
+	case errors.Is(err, errForeign), errors.Is(err, errNoCheckpoint):
+		add(Fail("%v", err))
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case evidence.Backdated(e, position, c):
+		add(Fail("the record says that it was made before the checkpoint of %s, which does not have it", c.At.Format(timeLayout)))
+		return &c, nil
+	case position == evidence.Unsealed:
+		add(Nothing("the record is not sealed yet"))
+		return &c, nil
+	}
+	proof, err := evidence.Prove(e.Leaf, position, signed, c, l.nodes(ctx))
+	if err == nil {
+		_, err = proof.Check(l.Keys)
+	}
+	if err != nil {
+		add(Fail("the record is not what was signed at its place in the evidence log: %v", err))
+		return &c, nil
+	}
+	add(Pass("it is record %d of %d under the checkpoint of %s", position+1, c.Size, c.At.Format(timeLayout)))
+	return &c, nil
+}
+
+// checkOutside returns the verdict on the log under a checkpoint that was kept elsewhere.
+func (l Log) checkOutside(ctx context.Context, e evidence.Entry, position int64, newest *evidence.Checkpoint, signed []byte) Verdict {
+	c, err := l.Keys.Open(signed)
+	switch {
+	case err != nil:
+		return Fail("the checkpoint of the file: %v", err)
+	case newest == nil:
+		return Fail("the log cannot be held to the checkpoint of %s", c.At.Format(timeLayout))
+	}
+	if err := evidence.CheckConsistent(c, *newest, l.nodes(ctx)); err != nil {
+		return Fail("%v", err)
+	}
+	if evidence.Backdated(e, position, c) {
+		return Fail("the record says that it was made before the checkpoint of %s, which does not have it", c.At.Format(timeLayout))
+	}
+	return Pass("the log still begins with the %d records of the checkpoint of %s", c.Size, c.At.Format(timeLayout))
+}

@@ -1,0 +1,74 @@
+package evidencelog
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+)
+
+// KeyName stands in the checkpoints of a key that has no other name.
+const KeyName = "provider-checkout.evidence"
+
+// NewKey makes a private key.
+func NewKey(rand io.Reader) (private string, err error) {
+	var seed [ed25519.SeedSize]byte
+	if _, err := io.ReadFull(rand, seed[:]); err != nil {
+		return "", fmt.Errorf("make an evidence key: %w", err)
+	}
+	return evidence.NewKey(KeyName, seed)
+}
+
+// ReadKeys returns the keys in a file, one a line. Without the file there are none.
+func ReadKeys(path string) (evidence.Keys, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return evidence.Keys{}, nil
+	}
+	if err != nil {
+		return evidence.Keys{}, err
+	}
+	keys, err := ParseKeys(string(text))
+	if err != nil {
+		return evidence.Keys{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return keys, nil
+}
+
+// OwnKeys returns the keys in a file, which it makes, readable by its owner only, unless there is one.
+func OwnKeys(path string, rand io.Reader) (evidence.Keys, error) {
+	keys, err := ReadKeys(path)
+	if err != nil || keys.CanVerify() {
+		return keys, err
+	}
+	private, err := NewKey(rand)
+	if err != nil {
+		return evidence.Keys{}, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) { // another process has made it meanwhile
+		return ReadKeys(path)
+	}
+	if err != nil {
+		return evidence.Keys{}, err
+	}
+	_, err = f.WriteString(private + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return evidence.Keys{}, fmt.Errorf("write %s: %w", path, err)
+	}
+	return evidence.ParseKeys(private)
+}
+
+// ParseKeys reads keys that stand a line each, or with commas between.
+func ParseKeys(text string) (evidence.Keys, error) {
+	list := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' || r == '\r' || r == ' ' })
+	if len(list) == 0 {
+		return evidence.Keys{}, errors.New("there is no evidence key")
+	}
+	return evidence.ParseKeys(list...)
+}
