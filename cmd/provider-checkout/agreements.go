@@ -38,6 +38,9 @@ func agreementPDF(ctx context.Context, c *call) error {
 
 // readPDF returns the stored PDF of an agreement, or renders one if none is stored.
 func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, stored bool, err error) {
+	if err := erasedAgreement(ctx, db, number); err != nil {
+		return nil, false, err
+	}
 	switch doc, err := db.Document(ctx, number); {
 	case errors.Is(err, ports.ErrNotFound):
 	case err != nil:

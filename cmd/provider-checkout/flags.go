@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
@@ -50,10 +51,39 @@ type settings struct {
 	provider string
 	out      string
 
+	privacy   studentSettings
+	retention checkout.Retention
+	agency    agreement.Agency
+
 	newKey     bool
 	key        string
 	pdf        string
 	checkpoint string
+}
+
+// studentSettings are the values of the flags of the privacy commands.
+type studentSettings struct {
+	email, reason string
+	dir           string // of the PDFs
+	force         bool
+}
+
+func studentFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.StringVar(&s.privacy.email, "email", "", "`ADDRESS` of the student, as the create had it")
+	fs.Require("email")
+}
+
+func exportStudentFlags(fs *cli.Flags, s *settings) {
+	studentFlags(fs, s)
+	fs.StringVar(&s.privacy.dir, "out", "", "`DIR` to write the agreements' PDFs to; only its owner may read them")
+}
+
+func eraseStudentFlags(fs *cli.Flags, s *settings) {
+	studentFlags(fs, s)
+	fs.StringVar(&s.privacy.reason, "reason", "", "`TEXT` that the evidence log has as the reason, for ever; it must name no person")
+	fs.Require("reason")
+	fs.BoolVar(&s.privacy.force, "force", false, "also while payments are still to be collected under an agreement")
 }
 
 func storeFlag(fs *cli.Flags, s *settings) {
@@ -86,7 +116,14 @@ func serveFlags(fs *cli.Flags, s *settings) {
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
 	fs.BoolVar(&s.allowPrivate, "allow-private-destinations", false,
 		"send events to loopback and private addresses too (sandbox only)")
-	cli.Var(fs, &s.terms, "terms", "", readTerms,
+	cli.Var(fs, &s.retention.AbandonedDays, "erase-abandoned-days", "0", parseWhole,
+		"`DAYS` after which a checkout that was not confirmed loses its personal data, 31 or more; 0: never")
+	cli.Var(fs, &s.retention.AgreedYears, "erase-agreed-years", "0", parseWhole,
+		"`YEARS` after its last payment that an agreement loses its personal data, 7 or more; 0: never")
+	cli.Var(fs, &s.terms, "terms", "", func(path string) (terms agreement.Terms, err error) {
+		terms, s.agency, err = readTerms(path)
+		return terms, err
+	},
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
@@ -186,6 +223,14 @@ func evidenceKeyFlags(fs *cli.Flags, s *settings) {
 	fs.BoolVar(&s.newKey, "new", false, "make a new private key and print it, once")
 }
 
+func parseWhole(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("must be a whole number, or 0")
+	}
+	return n, nil
+}
+
 func parseEnvironment(text string) (catalogue.Environment, error) {
 	if e := catalogue.Environment(text); e.Valid() {
 		return e, nil
@@ -262,20 +307,22 @@ func parsePrefixes(text string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// readTerms reads the operator's terms from a file; an empty path means that there are none.
-func readTerms(path string) (agreement.Terms, error) {
+// readTerms reads the operator's terms from a file, and who is responsible for personal data; an empty path means that there
+// are none.
+func readTerms(path string) (agreement.Terms, agreement.Agency, error) {
 	if path == "" {
-		return agreement.Terms{}, nil
+		return agreement.Terms{}, agreement.Agency{}, nil
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return agreement.Terms{}, err
+		return agreement.Terms{}, agreement.Agency{}, err
 	}
 	terms, err := providerfile.ParseTerms(data)
 	if err != nil {
-		return agreement.Terms{}, fmt.Errorf("%s is refused: %w", path, err)
+		return agreement.Terms{}, agreement.Agency{}, fmt.Errorf("%s is refused: %w", path, err)
 	}
-	return terms, nil
+	agency, err := providerfile.ParseAgency(data)
+	return terms, agency, err
 }
 
 // readMapping reads the names that an organisation has for objects and fields from a file.

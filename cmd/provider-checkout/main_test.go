@@ -56,6 +56,10 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"missing file to write", nil, []string{"agreements", "pdf", "PPA-2027-000001", store}, "--out FILE is missing"},
 		{"wrong environment", nil, []string{"serve", "--environment", "staging"}, "must be sandbox or production"},
 		{"wrong environment of a key", nil, []string{"keys", "issue", "--provider", "A", "--environment", "x"}, "must be sandbox or production"},
+		{"days of retention in words", nil, []string{"serve", "--erase-abandoned-days", "a month"}, "must be a whole number"},
+		{"days of retention too few", nil, []string{"serve", store, "--addr=127.0.0.1:0", "--erase-abandoned-days", "30"}, "must be kept for 31 days at least"},
+		{"missing address of a student", nil, []string{"privacy", "export", store}, "--email ADDRESS is missing"},
+		{"missing reason of an erasure", nil, []string{"privacy", "erase", "--email", "a@b.nz", store}, "--reason TEXT is missing"},
 		{"wrong processor", nil, []string{"serve", "--processor", "real"}, "must be fake or gocardless"},
 		{"lifetime of nothing", nil, []string{"serve", "--setup-lifetime", "0s"}, "must be a duration above zero"},
 		{"lifetime in words", nil, []string{"serve", "--setup-lifetime", "a week"}, "must be a duration above zero"},
@@ -220,6 +224,7 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 
 func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 	const secret = secretVariable + "=0123456789abcdef0123456789abcdef"
+	evidenceKey := evidenceVariable + "=" + privateKey(t)
 	for _, tt := range []struct {
 		name    string
 		env     []string
@@ -228,19 +233,19 @@ func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 		saysNot []string
 	}{
 		{"nothing is right", nil, []string{"--allow-private-destinations"},
-			[]string{"fake processor", "no base URL", "secret is missing", "evidence key is missing", "--allow-private-destinations"}, nil},
+			[]string{"fake processor", "no base URL", "secret is missing", "evidence key is missing", "privacy.agency", "--allow-private-destinations"}, nil},
 		{"base URL over http", []string{secret}, []string{"--base-url", "http://pay.example"},
 			[]string{"fake processor", `base URL "http://pay.example" is not https`}, []string{"secret", "--allow-private"}},
-		{"only the processor", []string{secret, evidenceKey}, []string{"--base-url", "https://pay.example"},
+		{"only the processor", []string{secret, evidenceKey}, []string{"--base-url", "https://pay.example", "--terms", "demo-terms.json"},
 			[]string{"fake processor"}, []string{"base URL", "secret", ";"}},
 		{"GoCardless, and nothing else", nil, []string{"--processor", "gocardless"},
 			[]string{"no base URL", "operator's secret is missing", "access token is missing", tokenVariable,
 				"webhook endpoint is missing", webhookVariable}, []string{"fake"}},
 		{"GoCardless' sandbox", []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
-			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--gocardless-url", "https://api-sandbox.gocardless.com"},
+			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--terms", "demo-terms.json", "--gocardless-url", "https://api-sandbox.gocardless.com"},
 			[]string{"refused on the sandbox host"}, []string{"base URL", "missing", "hunter2"}},
 		{"GoCardless over http", []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
-			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--gocardless-url", "http://127.0.0.1:1"},
+			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--terms", "demo-terms.json", "--gocardless-url", "http://127.0.0.1:1"},
 			[]string{"must be https"}, []string{"missing", "hunter2"}},
 		{"a webhook secret that can be guessed", []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef,short"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example"}, []string{"secret has fewer than 16 bytes"}, []string{"hunter2", "short"}},
