@@ -31,7 +31,7 @@ const (
 // Event is one notification. Its bytes are fixed when the state change that it reports
 // is committed, and never change again.
 type Event struct {
-	ID           string // evt_…; always the same for one checkout and name
+	ID           string // evt_…; follows from the body, so that no two bodies have the same
 	Name         Name
 	CheckoutID   string
 	ProviderCode string
@@ -98,7 +98,6 @@ func Generated(o Origin, s Subject, agreementID, agreementNumber, documentID, ag
 // newEvent makes the event of this name about s, with data in its envelope.
 func newEvent(name Name, o Origin, s Subject, data any) Event {
 	e := Event{
-		ID:           ID(s.CheckoutID, name),
 		Name:         name,
 		CheckoutID:   s.CheckoutID,
 		ProviderCode: s.ProviderCode,
@@ -106,24 +105,27 @@ func newEvent(name Name, o Origin, s Subject, data any) Event {
 		RequestID:    o.RequestID,
 		CreatedAt:    o.CreatedAt.UTC().Truncate(time.Millisecond),
 	}
-	e.Body = encode(envelope{
-		EventID:     e.ID,
+	body := envelope{
 		Event:       name,
 		CreatedAt:   Timestamp(e.CreatedAt),
 		RequestID:   o.RequestID,
 		Environment: o.Environment,
 		Data:        data,
-	})
+	}
+	e.ID = identify(encode(body))
+	body.EventID = e.ID
+	e.Body = encode(body)
 	return e
 }
 
-// ID returns the identifier of the event of this name about this checkout: always the same one.
-func ID(checkoutID string, name Name) string {
-	// The namespace was generated at random once. Another one would give every event of every
-	// checkout on record a second identifier.
+// identify returns the identifier of the event whose body, with an empty event_id, is given. A receiver takes each identifier
+// once. One that followed from the checkout alone would have it ignore what happens after the store was restored from
+// a backup: the same checkout is confirmed again then, with another agreement.
+func identify(body []byte) string {
+	// The namespace was generated at random once.
 	namespace := uuid.UUID{
 		0xdc, 0x0d, 0xe4, 0x0c, 0x13, 0xec, 0x4a, 0xbb,
 		0xb7, 0xbe, 0xce, 0x32, 0x7e, 0x2f, 0xaf, 0x12,
 	}
-	return "evt_" + uuid.NewSHA1(namespace, []byte(checkoutID+" "+string(name))).String()
+	return "evt_" + uuid.NewSHA1(namespace, body).String()
 }

@@ -75,7 +75,7 @@ func ExampleSign() {
 	// t=1772330584,v1=5d5384b1ded2a36a1793b9621f44e4f348fba0fc71479e47910a59293573e447
 }
 
-// The same checkout and name always make the same event id.
+// An event's id follows from everything else in its body.
 func ExampleCreated() {
 	e := events.Created(
 		events.Origin{RequestID: "req_7", Environment: "sandbox", CreatedAt: time.Unix(1772330584, 5_000_000)},
@@ -93,7 +93,7 @@ func ExampleCreated() {
 	fmt.Println(&indented)
 	// Output:
 	// {
-	//   "event_id": "evt_f2df8f79-9a3e-5679-9705-117f9e6b3b4e",
+	//   "event_id": "evt_18acf6ce-dd94-5e49-9bb0-2127e6b6da03",
 	//   "event": "checkout.created",
 	//   "created_at": "2026-03-01T02:03:04.005Z",
 	//   "request_id": "req_7",

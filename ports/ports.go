@@ -14,7 +14,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrDuplicate: a unique name is taken; nothing was stored.
 	ErrDuplicate = errors.New("already exists")
-	// ErrBusy: the call could not be served in time; nothing was stored, and the same call may be made
-	// again. Any method may return it.
+	// ErrBusy: the call could not be served in time, or cannot be served now, as while a disk is full; nothing was
+	// stored, and the same call may be made again. Any method may return it.
 	ErrBusy = errors.New("busy")
 )

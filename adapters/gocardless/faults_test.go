@@ -55,8 +55,22 @@ func TestBeginUnderFaultsMakesOneBillingRequest(t *testing.T) {
 	}
 }
 
-// A 409 may name any resource: only one whose metadata are this checkout's is taken.
-func TestBeginRefusesTheBillingRequestOfAnotherCheckout(t *testing.T) {
+// A store that was restored from a backup has lost the checkout, and its order is opened again.
+func TestBeginFindsTheBillingRequestOfTheSameEnrolment(t *testing.T) {
+	b := newBench(t)
+	lost, err := b.Begin(t.Context(), start("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := start("a")
+	again.CheckoutID += "-again"
+	if found, err := b.Begin(t.Context(), again); err != nil || found.ID != lost.ID {
+		t.Errorf("Begin = %+v, %v; want billing request %s again", found, err, lost.ID)
+	}
+}
+
+// A 409 may name any resource: only one whose metadata have this enrolment's key is taken.
+func TestBeginRefusesTheBillingRequestOfAnotherEnrolment(t *testing.T) {
 	b := newBench(t)
 	other, err := b.Begin(t.Context(), start("other"))
 	if err != nil {

@@ -176,7 +176,8 @@ func (p *Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.Bi
 	return ports.BillingRequest{ID: request.ID, URL: page}, nil
 }
 
-// billingRequest makes the billing request of a start, or finds the one with its key.
+// billingRequest makes the billing request of a start, or finds the one with its key. That one may name another checkout of the
+// same enrolment, which was lost when the store was restored from a backup.
 func (p *Processor) billingRequest(ctx context.Context, start ports.SetupStart) (billingRequestWire, error) {
 	made, err := p.client.createBillingRequest(ctx, start)
 	var conflict *apiError
@@ -186,7 +187,7 @@ func (p *Processor) billingRequest(ctx context.Context, start ports.SetupStart) 
 	if err != nil {
 		return made, fmt.Errorf("make the billing request of %s: %w", start.CheckoutID, err)
 	}
-	if made.Metadata[metaCheckout] != start.CheckoutID || made.Metadata[metaKey] != start.Key {
+	if made.Metadata[metaKey] != start.Key {
 		return made, fmt.Errorf("billing request %s, found by the key of %s, is another's", made.ID, start.CheckoutID)
 	}
 	return made, nil

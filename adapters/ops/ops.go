@@ -88,6 +88,7 @@ func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 	answer := toReadyWire(!h.draining.Load(), h.service.Health(r.Context()))
 	status := http.StatusOK
 	if !answer.Ready {
+		w.Header().Set("Retry-After", "1") // for as long is the result of a check kept
 		status = http.StatusServiceUnavailable
 	}
 	writeJSON(w, status, answer)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -59,6 +58,8 @@ func (db *DB) do(ctx context.Context, f func(context.Context, *attempt) error) e
 		}
 		err := db.once(ctx, unknown, f)
 		switch {
+		case errors.Is(err, errCommitUnknown):
+			return err
 		case errors.As(err, &last):
 			unknown = unknown || last.outcomeUnknown
 		case unknown && err != nil && !errors.Is(err, ports.ErrDuplicate) && !errors.Is(err, ports.ErrNotFound):
@@ -85,10 +86,17 @@ func (db *DB) once(ctx context.Context, outcomeUnknown bool, f func(context.Cont
 	defer conn.Release() // which closes a connection whose transaction is still open
 	t := &attempt{conn.Conn(), db, outcomeUnknown}
 	defer t.rollback(ctx)
-	err = f(ctx, t)
+	if err = t.proveConnection(ctx); err == nil {
+		err = f(ctx, t)
+	}
+	if err == nil && outcomeUnknown { // what an earlier attempt stored may be on this server alone
+		t.rollback(ctx)
+		err = t.prove(ctx, proveStore)
+	}
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, errCommitUnknown), errors.Is(err, ports.ErrBusy):
 	case errors.As(err, new(*retryableError)):
 	case is(err, serializationFailure, deadlockDetected):
 		err = &retryableError{err: mapError(err), pause: conflictPause}
@@ -110,6 +118,10 @@ func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	conn, err := db.pool.Acquire(limited)
+	for is(err, tooManyConnections) && limited.Err() == nil { // for the role, or for the server: one of the pool's may be free soon
+		wait(limited, rand.N(lossPause))
+		conn, err = db.pool.Acquire(limited)
+	}
 	switch {
 	case err == nil:
 		return conn, nil
@@ -125,63 +137,15 @@ func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return nil, err
 }
 
-// batch is statements that are sent in one round trip.
-type batch struct {
-	pgx.Batch
-	schema *schema
-}
-
-// queue adds a statement. Its tables are written with @. before them.
-func (b *batch) queue(statement string, args ...any) *pgx.QueuedQuery {
-	return b.Queue(b.schema.qualify(statement), args...)
-}
-
-// batch returns an empty batch, for an open transaction or to be one by itself.
-func (t *attempt) batch() *batch {
-	b := &batch{schema: t.db.schema}
-	if t.db.shared && !t.inTransaction() {
-		b.Queue(setTransaction)
-	}
-	return b
-}
-
 func (t *attempt) inTransaction() bool { return t.conn.PgConn().TxStatus() == 'T' }
 
 // begin begins a transaction and reads the row that the query locks, in one round trip. It returns ErrNotFound if
 // there is no such row.
 func (t *attempt) begin(ctx context.Context, read func(pgx.Row) error, query string, args ...any) error {
 	b := &batch{schema: t.db.schema}
-	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
-	if t.db.shared {
-		b.Queue(setTransaction)
-	}
+	b.begin(t.db)
 	b.queue(query, args...).QueryRow(read)
 	return mapNoRows(t.conn.SendBatch(ctx, &b.Batch).Close())
-}
-
-// commit sends the statements and commits: the open transaction, or the statements by themselves. That takes one round
-// trip, which does not end with ctx, so that the outcome is known if it can be.
-func (t *attempt) commit(ctx context.Context, b *batch) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
-	defer cancel()
-	if t.inTransaction() {
-		b.Queue(`COMMIT`)
-	}
-	err := t.conn.SendBatch(ctx, &b.Batch).Close()
-	if err != nil && (t.conn.IsClosed() && !pgconn.SafeToRetry(err) || is(err, completionUnknown) || isLoss(err)) {
-		return &retryableError{err: errLost, pause: lossPause, outcomeUnknown: true}
-	}
-	return err
-}
-
-// exec commits one statement by itself and returns how many rows it changed.
-func (t *attempt) exec(ctx context.Context, statement string, args ...any) (rows int64, err error) {
-	b := t.batch()
-	b.queue(statement, args...).Exec(func(tag pgconn.CommandTag) error {
-		rows = tag.RowsAffected()
-		return nil
-	})
-	return rows, t.commit(ctx, b)
 }
 
 // rollback ends a transaction that was not committed.

@@ -108,6 +108,9 @@ func (t *attempt) inserted(ctx context.Context, c checkout.Checkout) (bool, erro
 // Checkout implements [ports.Checkouts].
 func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
 	c, err := one(ctx, db, scanCheckout, selectCheckout, id)
+	if err == nil && c.Status == checkout.Confirmed {
+		err = db.prove(ctx, c)
+	}
 	if err != nil {
 		return c, fmt.Errorf("read checkout %s: %w", id, err)
 	}
@@ -117,6 +120,9 @@ func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error
 // CheckoutByOrder implements [ports.Checkouts].
 func (db *DB) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
 	c, err := one(ctx, db, scanCheckout, selectByOrder, provider, order)
+	if err == nil {
+		err = db.prove(ctx, c)
+	}
 	if err != nil {
 		return c, fmt.Errorf("read checkout of %s by order: %w", provider, err)
 	}
@@ -131,10 +137,22 @@ func (db *DB) CheckoutByKey(ctx context.Context, provider, key string) (checkout
 		defaultOf = order
 	}
 	c, err := one(ctx, db, scanCheckout, selectByKey, provider, key, defaultOf)
+	if err == nil {
+		err = db.prove(ctx, c)
+	}
 	if err != nil {
 		return c, fmt.Errorf("read checkout of %s by idempotency key: %w", provider, err)
 	}
 	return c, nil
+}
+
+// prove returns nil if the checkout, as it was read, is where the server's operator demands it. A repeated create or confirm
+// is answered from it, which acknowledges what it repeats.
+func (db *DB) prove(ctx context.Context, c checkout.Checkout) error {
+	if !db.serving {
+		return nil
+	}
+	return db.do(ctx, func(ctx context.Context, t *attempt) error { return t.prove(ctx, proveCheckout, c.ID) })
 }
 
 // CheckoutByBillingRequest implements [ports.Checkouts].

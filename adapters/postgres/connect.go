@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,20 +15,31 @@ import (
 // A request waits for the store for ten seconds at most.
 const (
 	maxConns       = 20 // unless the connection string says pool_max_conns; a server accepts 100 by default
+	warmConns      = 4  // of a server, before its first request
 	connectTimeout = 3 * time.Second
 	pingTimeout    = time.Second
 	acquireTimeout = 3 * time.Second
 	// commitTimeout is longer than the server's own time-outs: it ends only the wait for a server that is silent.
 	commitTimeout = 6 * time.Second
+	proofTimeout  = 2 * time.Second
 
-	// setSession bounds a statement, a wait for a lock, and a transaction whose process hangs while it holds locks. A
-	// commit is acknowledged when it is on the disk, whatever the server's default.
-	setSession = `SET statement_timeout = '5s'; SET lock_timeout = '3s';
-		SET idle_in_transaction_session_timeout = '5s'; SET synchronous_commit = 'on'`
-	// setTransaction does the same for one transaction.
-	setTransaction = `SELECT set_config('statement_timeout', '5s', true), set_config('lock_timeout', '3s', true),
-		set_config('idle_in_transaction_session_timeout', '5s', true), set_config('synchronous_commit',
-			CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`
+	// A statement, a wait for a lock, and a transaction whose process hangs while it holds locks are bounded. A commit is
+	// acknowledged when it is on the disk, and where the server demands that of standbys, on theirs: only an operator's
+	// stronger setting stays. Of notices the server sends warnings, whatever it sends by default.
+	timeouts = `set_config('statement_timeout', '5s', %[1]t), set_config('lock_timeout', '3s', %[1]t),
+		set_config('idle_in_transaction_session_timeout', '5s', %[1]t)`
+	durable = `set_config('client_min_messages', 'warning', %[1]t), set_config('synchronous_commit',
+		CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, %[1]t)`
+)
+
+var (
+	// setSession sets what a session of the store needs. Whatever isolation is the default, statements wait for each
+	// other and see what is committed.
+	setSession = fmt.Sprintf(`SET default_transaction_isolation = 'read committed'; SELECT `+timeouts+`, `+durable, false)
+	// setTransaction sets it for one transaction.
+	setTransaction = fmt.Sprintf(`SELECT `+timeouts+`, `+durable, true)
+	// setDurable sets what one transaction needs to be acknowledged, and no time-outs.
+	setDurable = fmt.Sprintf(`SELECT `+durable, true)
 )
 
 // connect makes the pool.
@@ -40,6 +52,27 @@ func (db *DB) connect(ctx context.Context, url string) error {
 		return errors.New("the connection pool cannot be made") // its error may quote the configuration
 	}
 	return nil
+}
+
+// warm opens some connections at once, so that the first requests need not wait for that. It is not an error that there are
+// fewer.
+func (db *DB) warm(ctx context.Context) {
+	conns := make(chan *pgxpool.Conn, warmConns)
+	var opening sync.WaitGroup
+	for range min(warmConns, db.pool.Config().MaxConns) {
+		opening.Go(func() {
+			conn, err := db.acquire(ctx)
+			if err == nil {
+				_ = (&attempt{conn: conn.Conn(), db: db}).proveConnection(ctx)
+				conns <- conn
+			}
+		})
+	}
+	opening.Wait()
+	close(conns)
+	for conn := range conns {
+		conn.Release()
+	}
 }
 
 func (db *DB) poolConfig(url string) (*pgxpool.Config, error) {

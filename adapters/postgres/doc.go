@@ -5,10 +5,40 @@
 // the host has, and uses a schema of its own, provider_checkout, beside the host's tables. Both make the store if
 // there is none, and migrate it.
 //
-// What is acknowledged is on the server's disk, whatever synchronous_commit is by default. Where an acknowledgement was
-// lost with its connection, the outcome is looked up before the call returns. The SQL is plain (unique indexes, row
-// locks and fencing tokens, no advisory locks and no notifications) and never asks the database for the time.
+// # What is acknowledged
 //
-// Connect to the server directly, or through a pooler that keeps sessions: statements are prepared in the session.
-// CAPACITY.md, beside this package, says what one database carries and what to do before it is full.
+// It is on the server's disk and, where the server demands that (synchronous_standby_names), with its standbys: it is
+// there after a failover to one of them. The store raises a synchronous_commit that is weaker than on, and leaves
+// remote_apply. Its statements run at READ COMMITTED, whatever isolation is the default.
+//
+// A commit that waits for a standby can be given up, but not undone. If the wait is broken, by a cancel request, by an
+// administrator or by a restart, everybody sees on this server what no standby has. Therefore
+//
+//   - the store never asks the server to cancel a commit: a call gives it up after six seconds, and only closes the
+//     connection. The server goes on to wait, and nobody sees the commit before the standby has it;
+//   - a commit that ends with a warning, as the server sends it for a broken wait, is taken for an unknown outcome, as is one
+//     whose answer was lost with its connection. Both are looked up before the call returns;
+//   - what is found then is returned only after a further commit on the same server, made for that purpose, ended by itself
+//     and without a warning. A standby receives commits in their order: that one proves every earlier one. Else the call returns
+//     an error that says that the outcome is not known, and may be made again;
+//   - each new connection of a server begins with such a proof, because a restart, which breaks every wait, ends every
+//     connection. So no read shows what a restart has made visible too early;
+//   - a checkout that a repeated create or confirm is answered from (it is read by its order or key, or is confirmed) is
+//     proven again each time, because an administrator may have broken a wait without a restart. A poll of a checkout that
+//     is not confirmed yet is not: it acknowledges nothing, and may show for a moment what only this server has.
+//
+// A proof is one round trip and locks a row, which only writes where standbys are demanded. A server whose standby is away
+// keeps the connection of each commit that was given up. From the first one on each commit waits for the one before,
+// so that they are not more than the pool has connections, and those of the calls after that are refused as busy.
+//
+// # Connections
+//
+// Connect to the server directly, or through a pooler that keeps sessions: their settings, and the prepared statements,
+// are the store's. One that lends its connections by transaction (pgbouncer: pool_mode = transaction) is recognised and
+// refused when the store is opened. A connection string may name several hosts and target_session_attrs=read-write: the
+// store follows a promotion.
+//
+// The SQL is plain (unique indexes, row locks and fencing tokens, no advisory locks and no notifications) and never asks
+// the database for the time. CAPACITY.md, beside this package, says what one database carries and what to do before it is
+// full, and BACKUP.md how it is backed up and recovered.
 package postgres

@@ -48,8 +48,9 @@ const (
 var (
 	// errLost: the connection ended during a call.
 	errLost = errors.New("the connection was lost")
-	// errCommitUnknown: whether a write was committed is not known.
-	errCommitUnknown = errors.New("the connection was lost during the commit, and its outcome is not known")
+	// errCommitUnknown: whether a write was committed, and is where the server's operator demands it, could not be found out in
+	// time. A caller may make the same call again.
+	errCommitUnknown = fmt.Errorf("the server did not answer the commit, and its outcome is not known: %w", context.DeadlineExceeded)
 )
 
 // condition returns the condition that the server reported, or "".

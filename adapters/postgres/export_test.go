@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -14,3 +15,6 @@ func (db *DB) Setting(ctx context.Context, name string) string {
 	}
 	return value
 }
+
+// GiveUpAfter sets how long the store waits for a commit.
+func (db *DB) GiveUpAfter(d time.Duration) { db.commitTimeout = d }

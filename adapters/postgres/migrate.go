@@ -21,10 +21,10 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-const (
-	// beginMigration waits for locks, and lets statements run, as long as ctx lasts.
-	beginMigration = `BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL synchronous_commit = 'on'`
+// beginMigration waits for locks, and lets statements run, as long as ctx lasts.
+var beginMigration = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; ` + setDurable
 
+const (
 	countSchemas = `SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1`
 	// The one row of this table is the version of the schema. A migration locks it.
 	makeVersion = `CREATE TABLE IF NOT EXISTS @.provider_checkout_schema (

@@ -128,41 +128,52 @@ func TestOpeningWithASchema(t *testing.T) {
 // process that hangs keeps a lock.
 func TestWritesSetWhatTheyNeed(t *testing.T) {
 	url := postgrestest.New(t).URL(t)
-	db := newStore(t, hostPool(t, url+"&synchronous_commit=off&lock_timeout=0&pool_max_conns=1"), postgres.Options{})
 	shell := connect(t, url)
-	execute(t, shell, `CREATE TABLE seen (settings text); GRANT ALL ON seen TO PUBLIC;
-		CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-			INSERT INTO `+shellSetting(t, shell, "search_path")+`.seen VALUES (concat_ws(' ', current_setting('synchronous_commit'),
-				current_setting('lock_timeout'), current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')));
-			RETURN NULL;
-		END $$;
-		CREATE TRIGGER note AFTER INSERT OR UPDATE ON provider_checkout.checkouts EXECUTE FUNCTION note();
-		CREATE TRIGGER note AFTER INSERT OR UPDATE ON provider_checkout.events EXECUTE FUNCTION note();
-		CREATE TRIGGER note AFTER INSERT OR UPDATE ON provider_checkout.providers EXECUTE FUNCTION note()`)
-	insert(t, db, 1)
-	if err := confirm(t.Context(), db, 1, func() {}); err != nil {
-		t.Fatal(err)
-	}
-	if err := replace(t.Context(), db, 1, func() {}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SettleEvent(t.Context(), eventID(1), 1, events.Delivered, 1); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := shell.Query(t.Context(), `SELECT settings FROM seen`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil || len(seen) < 5 {
-		t.Fatalf("seen %q, %v; want each statement", seen, err)
-	}
-	for _, got := range seen {
-		if want := "on 3s 5s 5s"; got != want {
-			t.Errorf("a statement ran with %s, want %s", got, want)
-		}
+	for set, durable := range durability {
+		t.Run("over synchronous_commit = "+set, func(t *testing.T) {
+			schema := "over_" + set
+			pool := hostPool(t, url+"&lock_timeout=0&pool_max_conns=1&client_min_messages=error&default_transaction_isolation=serializable"+
+				"&synchronous_commit="+set)
+			db := newStore(t, pool, postgres.Options{Schema: schema})
+			execute(t, shell, fmt.Sprintf(noteSettings, schema))
+			insert(t, db, 1)
+			if err := confirm(t.Context(), db, 1, func() {}); err != nil {
+				t.Fatal(err)
+			}
+			if err := replace(t.Context(), db, 1, func() {}); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.SettleEvent(t.Context(), eventID(1), 1, events.Delivered, 1); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := shell.Query(t.Context(), `SELECT settings FROM `+schema+`.seen`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil || len(seen) < 5 {
+				t.Fatalf("seen %q, %v; want each statement", seen, err)
+			}
+			for _, got := range seen {
+				if want := durable + " 3s 5s 5s warning read committed"; got != want {
+					t.Errorf("a statement ran with %s, want %s", got, want)
+				}
+			}
+		})
 	}
 }
+
+// noteSettings notes under which settings each statement ran that wrote to a schema.
+const noteSettings = `CREATE TABLE %[1]s.seen (settings text);
+	CREATE FUNCTION %[1]s.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		INSERT INTO %[1]s.seen VALUES (concat_ws(' ', current_setting('synchronous_commit'), current_setting('lock_timeout'),
+			current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout'),
+			current_setting('client_min_messages'), current_setting('transaction_isolation')));
+		RETURN NULL;
+	END $$;
+	CREATE TRIGGER note AFTER INSERT OR UPDATE ON %[1]s.checkouts EXECUTE FUNCTION %[1]s.note();
+	CREATE TRIGGER note AFTER INSERT OR UPDATE ON %[1]s.events EXECUTE FUNCTION %[1]s.note();
+	CREATE TRIGGER note AFTER INSERT OR UPDATE ON %[1]s.providers EXECUTE FUNCTION %[1]s.note()`
 
 func TestNewRefuses(t *testing.T) {
 	url := postgrestest.New(t).URL(t)

@@ -47,12 +47,16 @@ type DB struct {
 	pool   *pgxpool.Pool
 	shared bool // the pool is the host's
 	schema *schema
+	// serving says that what is read is answered to others, so that it must be proven.
+	serving       bool
+	commitTimeout time.Duration
 
 	secrets   [][]byte
 	encrypter *secrets.Encrypter
 
 	opened   time.Time
 	lastLoss atomic.Int64 // since opened, in nanoseconds: when a connection was found to be lost
+	stalled  atomic.Bool  // the latest commit was not answered in time
 }
 
 // Open opens the store that a connection string names (postgres://user:password@host:port/database), and makes it if
@@ -60,7 +64,8 @@ type DB struct {
 // store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again under the
 // first. No error repeats any part of the connection string.
 //
-// It opens up to 20 connections, or as many as pool_max_conns in the connection string says.
+// It opens up to 20 connections, or as many as pool_max_conns in the connection string says, and for an environment the first
+// four of them at once.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	db := newDB(o)
 	err := o.request().Check()
@@ -78,9 +83,9 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 
 // New opens the store over a pool of the host, as Open does, and leaves the pool open when it is closed.
 //
-// The pool's sessions stay as they are. Each transaction that writes sets, for itself alone, what it needs:
-// synchronous_commit on (or the host's remote_apply), and time-outs of 5 seconds for a statement, 3 for a lock and 5 for
-// a transaction in which nothing happens. Reads have the time-outs of the pool and of their context. A call
+// The pool's sessions stay as they are. Each transaction that writes sets, for itself alone, what it needs: READ COMMITTED,
+// synchronous_commit on (or the host's remote_apply), warnings, and time-outs of 5 seconds for a statement, 3 for a lock and 5
+// for a transaction in which nothing happens. Reads have the time-outs of the pool and of their context. A call
 // needs one connection; decide functions run while it is held.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*DB, error) {
 	o.Schema = cmp.Or(o.Schema, DefaultSchema)
@@ -96,7 +101,9 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*DB, error) {
 	return db, nil
 }
 
-func newDB(o Options) *DB { return &DB{schema: &schema{name: o.Schema}, opened: time.Now()} }
+func newDB(o Options) *DB {
+	return &DB{schema: &schema{name: o.Schema}, opened: time.Now(), commitTimeout: commitTimeout}
+}
 
 func (o Options) request() secrets.Request {
 	r := secrets.Request{Environment: o.Environment, CRM: o.CRM, Secrets: o.Secrets, Rand: o.Rand}
@@ -111,13 +118,22 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.schema.check(); err != nil {
 		return err
 	}
+	if err := db.checkPooler(ctx); err != nil {
+		return err
+	}
 	if err := db.checkServer(ctx); err != nil {
 		return err
 	}
 	if err := db.migrate(ctx, o.MustExist); err != nil {
 		return err
 	}
-	return db.authorize(ctx, o.request())
+	if err := db.authorize(ctx, o.request()); err != nil {
+		return err
+	}
+	if db.serving = o.Environment != ""; db.serving && !db.shared {
+		db.warm(ctx)
+	}
+	return nil
 }
 
 // Secrets returns the secrets in use: the operator's, or the store's own.

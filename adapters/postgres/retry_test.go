@@ -120,17 +120,23 @@ func TestProcessThatHangsLosesItsLock(t *testing.T) {
 const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE pid <> pg_backend_pid() AND application_name = current_setting('application_name')`
 
-func TestSessionsAreBounded(t *testing.T) {
-	place := postgrestest.URL(t) + "&statement_timeout=0&lock_timeout=0&synchronous_commit=off"
-	db := open(t, place, postgres.Options{})
-	for name, want := range map[string]string{
-		"statement_timeout": "5s", "lock_timeout": "3s", "idle_in_transaction_session_timeout": "5s", "synchronous_commit": "on",
-	} {
-		if got := db.Setting(t.Context(), name); got != want {
-			t.Errorf("%s = %s, want %s", name, got, want)
+func TestSessionsHaveTheirSettings(t *testing.T) {
+	place := postgrestest.URL(t) + "&statement_timeout=0&lock_timeout=0&default_transaction_isolation=serializable&client_min_messages=error"
+	for set, want := range durability {
+		db := open(t, place+"&synchronous_commit="+set, postgres.Options{})
+		for name, want := range map[string]string{
+			"statement_timeout": "5s", "lock_timeout": "3s", "idle_in_transaction_session_timeout": "5s", "synchronous_commit": want,
+			"transaction_isolation": "read committed", "client_min_messages": "warning",
+		} {
+			if got := db.Setting(t.Context(), name); got != want {
+				t.Errorf("%s = %s under synchronous_commit = %s, want %s", name, got, set, want)
+			}
 		}
 	}
 }
+
+// durability is what the store makes of each synchronous_commit: it raises a weaker one than on, and leaves a stronger one.
+var durability = map[string]string{"off": "on", "local": "on", "remote_write": "on", "on": "on", "remote_apply": "remote_apply"}
 
 // When a server that was killed is back, what was acknowledged is there, and what was refused is not.
 func TestServerRestarts(t *testing.T) {

@@ -14,6 +14,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 )
 
+// secretSuffix is what the name of the store's own secret has after that of the store.
+const secretSuffix = ".secret"
+
 func scanStamp(r row) (s secrets.Stamp, err error) {
 	err = r.Scan((*string)(&s.Environment), &s.CRM, &s.Fingerprint)
 	return s, err
@@ -28,7 +31,7 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 			return fmt.Errorf("read stamp: %w", err)
 		}
 		grant, err := request.Authorize(stamp, func(isNew bool) ([]byte, error) {
-			return ownSecret(db.path+".secret", isNew, request.Rand)
+			return ownSecret(db.path+secretSuffix, isNew, request.Rand)
 		})
 		if err != nil {
 			return err
@@ -117,9 +120,14 @@ func makeSecret(path string, rand io.Reader) error {
 	if err := os.Rename(temporary, path); err != nil {
 		return err
 	}
-	folder, err := os.Open(filepath.Dir(path))
+	return syncFolder(filepath.Dir(path)) // the secret must be on the disk before the stamp that names it
+}
+
+// syncFolder returns when the names in a folder are on the disk.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close()) // the secret must be on the disk before the stamp that names it
+	return errors.Join(folder.Sync(), folder.Close())
 }

@@ -23,13 +23,13 @@ const (
 	selectNodes   = `SELECT nodes FROM evidence WHERE position = ?`
 )
 
-// placed is an entry with its position.
-type placed struct {
+// positioned is an entry with its position.
+type positioned struct {
 	evidence.Entry
 	position int64
 }
 
-func scanPlaced(r row) (p placed, err error) {
+func scanPositioned(r row) (p positioned, err error) {
 	var position sql.NullInt64
 	err = r.Scan(append(column.Entry.Destinations(&p.Entry), &position)...)
 	if p.position = evidence.Unsealed; position.Valid {
@@ -94,7 +94,7 @@ func (db *DB) EvidenceHead(ctx context.Context) (evidence.Head, error) {
 
 // EvidenceEntry implements [ports.Evidence].
 func (db *DB) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
-	p, err := one(ctx, &db.readers, scanPlaced, selectEvidence, id)
+	p, err := one(ctx, &db.readers, scanPositioned, selectEvidence, id)
 	if err != nil {
 		return p.Entry, evidence.Unsealed, fmt.Errorf("read evidence %s: %w", id, err)
 	}

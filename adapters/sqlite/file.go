@@ -17,8 +17,11 @@ import (
 const applicationID = 0x50436b31
 
 // createFile makes the file, readable by its owner only, unless there is one. SQLite gives its log and its shared
-// memory the same mode.
+// memory the same mode, and deletes a log that it finds beside an empty file.
 func createFile(path string) error {
+	if err := checkAlone(path); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case err == nil:
@@ -32,6 +35,16 @@ func createFile(path string) error {
 	}
 	if !info.Mode().IsRegular() {
 		return errors.New("not a file")
+	}
+	return nil
+}
+
+// checkAlone returns an error if there is no file, but a log: it has the latest writes of a file that was moved away.
+func checkAlone(path string) error {
+	missing := func(path string) bool { _, err := os.Stat(path); return errors.Is(err, os.ErrNotExist) }
+	wal := path + "-wal"
+	if missing(path) && !missing(wal) && missing(path) { // still: another process may have made both
+		return fmt.Errorf("the file is missing, and %s has its latest writes: put the file back, or move that log away", wal)
 	}
 	return nil
 }
@@ -78,11 +91,9 @@ func setUp(ctx context.Context, db *sql.DB, path string) error {
 
 // openReaders opens the pool that reads. Each connection caches a megabyte of pages: with a quarter of that, reads are 5 %
 // slower on a store of a few megabytes.
-func openReaders(ctx context.Context, path string) (pool, error) {
-	db, err := sql.Open("sqlite", dsn(path, "ro", "busy_timeout(2000)", "cache_size(-1024)", "query_only(ON)", "trusted_schema(OFF)"))
-	if err != nil {
-		return pool{}, err
-	}
+func openReaders(ctx context.Context, writer *writer, path string) (pool, error) {
+	db := sql.OpenDB(connector{driver: writer.db.Driver(), place: writer.place,
+		name: dsn(path, "ro", "busy_timeout(2000)", "cache_size(-1024)", "query_only(ON)", "trusted_schema(OFF)")})
 	n := max(4, 4*runtime.GOMAXPROCS(0))
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)

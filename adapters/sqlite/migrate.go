@@ -27,8 +27,8 @@ func (w *writer) migrate(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read version: %w", err)
 		}
-		if version > len(names)+1 {
-			return fmt.Errorf("version %d of the schema is too new for this program's %d: run the newer program", version, len(names))
+		if err := acceptVersion(version, len(names)); err != nil {
+			return err
 		}
 		for n := version; n < len(names); n++ {
 			if err := tx.run(ctx, names[n], n+1); err != nil {
@@ -37,6 +37,14 @@ func (w *writer) migrate(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// acceptVersion returns an error if a schema is more than one version newer than the program's own.
+func acceptVersion(version, own int) error {
+	if version > own+1 {
+		return fmt.Errorf("version %d of the schema is too new for this program's %d: run the newer program", version, own)
+	}
+	return nil
 }
 
 // run runs the migration of this name, which must have this number.

@@ -4,6 +4,9 @@
 // One connection writes, and commits together what arrives at once; each write is on the disk before it is acknowledged. A
 // pool of read-only connections reads. Several processes may have one store open.
 //
+// While the disk is full, or cannot be written, or the file was moved, deleted or replaced, the store is not ready and its
+// writes fail as busy. It recovers by itself once that is mended.
+//
 // The file is the store's own. A file of another application is refused; tables that a host adds to the store's
 // file are left alone.
 package sqlite
@@ -15,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
@@ -42,6 +46,9 @@ type Options struct {
 	// OnChecked is called once with the result of the integrity check of a large file: nil, an error that wraps
 	// ErrDamaged, or why the check was interrupted. It may be nil. A small file is checked by Open.
 	OnChecked func(error)
+	// OnExposed is called for each file of the store, and for its secret, that everybody could open until Open has changed
+	// its mode. It may be nil.
+	OnExposed func(path string)
 }
 
 // DB is a ports.Admin in one SQLite file.
@@ -88,8 +95,11 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.authorize(ctx, request); err != nil {
 		return err
 	}
+	if err := db.makePrivate(o.OnExposed); err != nil {
+		return err
+	}
 	var err error
-	if db.readers, err = openReaders(ctx, db.path); err != nil {
+	if db.readers, err = openReaders(ctx, &db.writer, db.path); err != nil {
 		return err
 	}
 	if err := db.readers.prepare(ctx, hotReads()); err != nil {
@@ -100,6 +110,21 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		db.check.start(db.checkFileTables, o.OnChecked)
 	}
 	return err
+}
+
+// makePrivate keeps others from opening the files of the store, which somebody may have made before Open could.
+func (db *DB) makePrivate(onExposed func(path string)) error {
+	for _, suffix := range []string{"", "-wal", "-shm", secretSuffix} {
+		exposed, err := makePrivate(db.path + suffix)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // there is no secret beside it
+		case err != nil:
+			return err
+		case exposed && onExposed != nil:
+			onExposed(db.path + suffix)
+		}
+	}
+	return nil
 }
 
 // Secrets returns the secrets in use: the operator's, or the store's own.

@@ -65,8 +65,17 @@ func mapError(err error) error {
 		return fmt.Errorf("%w: %w", ports.ErrDuplicate, err)
 	case is(err, sqlite3.SQLITE_BUSY):
 		return fmt.Errorf("%w: %w", ports.ErrBusy, err)
+	case isStorageFailure(err):
+		return storageError{err}
 	}
 	return err
+}
+
+// isStorageFailure reports whether what the file is kept on failed: the disk is full, a read or write of it failed, or it
+// is read-only. The same call succeeds once that is mended.
+func isStorageFailure(err error) bool {
+	return is(err, sqlite3.SQLITE_FULL) || is(err, sqlite3.SQLITE_IOERR) || is(err, sqlite3.SQLITE_READONLY) ||
+		is(err, sqlite3.SQLITE_CANTOPEN)
 }
 
 // exec runs a statement that writes. It uses the prepared statement if there is one.
@@ -87,6 +96,7 @@ func (t *tx) noteFailure(err error) {
 	if err != nil && !is(err, sqlite3.SQLITE_CONSTRAINT) {
 		t.broken = true
 	}
+	t.noteStorage(err)
 }
 
 // execOne runs a statement that writes one row, and returns ErrNotFound if it wrote none.

@@ -23,7 +23,9 @@ type writer struct {
 	closing  chan struct{} // closed by close
 	gone     chan struct{} // closed when work has returned
 	once     sync.Once
-	onCommit func(writes int) // called with the size of each group; may be nil
+	onCommit func(writes int)      // called with the size of each group; may be nil
+	place    place                 // of the files; empty while the store is being opened
+	failure  atomic.Pointer[error] // the latest failure of the storage that Ready has not seen
 }
 
 // write is one write in the queue.
@@ -59,6 +61,9 @@ func (w *writer) open(ctx context.Context, path string) (err error) {
 	if w.prepared, err = prepare(ctx, w.conn, hotWrites()); err != nil {
 		return err
 	}
+	if w.place, err = placeOf(path); err != nil {
+		return err
+	}
 	go w.work()
 	return nil
 }
@@ -85,8 +90,8 @@ func (w *writer) shutDown() error {
 	return errors.Join(append(errs, w.pool.close())...)
 }
 
-// do calls run in a transaction. If it returns nil, what run wrote is on the disk, and otherwise nothing of it is. An
-// error of run is returned as it is. run may be called more than once, each time after what an earlier call wrote
+// do calls run in a transaction. If it returns nil, what run wrote is on the disk, and otherwise nothing of it is, except
+// that a file that is moved just then may have it. An error of run is returned as it is. run may be called more than once, each time after what an earlier call wrote
 // was rolled back, and must not block. Waiting in the queue ends with ctx. The transaction itself is short and does not, so
 // that its outcome is always known.
 func (w *writer) do(ctx context.Context, run func(context.Context, *tx) error) error {
@@ -224,6 +229,9 @@ func rethrow(err error) error {
 
 // begin begins a transaction. It waits for the locks of other processes.
 func (w *writer) begin(ctx context.Context) error {
+	if err := w.place.check(); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
 	short := context.WithoutCancel(ctx)
 	err := retryBusy(ctx, func() error { return w.control(short, begin) })
 	if err != nil {
@@ -232,7 +240,8 @@ func (w *writer) begin(ctx context.Context) error {
 	return nil
 }
 
-// commit commits a transaction with this number of writes.
+// commit commits a transaction with this number of writes. It fails also if a file was moved since the transaction began: then
+// the file that is opened next may not have them.
 func (w *writer) commit(writes int) error {
 	if err := w.control(context.Background(), commit); err != nil {
 		w.rollback()
@@ -240,6 +249,9 @@ func (w *writer) commit(writes int) error {
 	}
 	if w.onCommit != nil {
 		w.onCommit(writes)
+	}
+	if err := w.place.check(); err != nil {
+		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
 }
@@ -251,13 +263,21 @@ func (w *writer) rollback() {
 
 // control runs one of the statements that control a transaction.
 func (w *writer) control(ctx context.Context, statement string) error {
-	stmt, ok := w.prepared[statement]
-	if !ok {
-		_, err := w.conn.ExecContext(ctx, statement)
-		return err
+	var err error
+	if stmt, ok := w.prepared[statement]; ok {
+		_, err = stmt.ExecContext(ctx)
+	} else {
+		_, err = w.conn.ExecContext(ctx, statement)
 	}
-	_, err := stmt.ExecContext(ctx)
+	w.noteStorage(err)
 	return err
+}
+
+// noteStorage keeps an error of the storage for Ready.
+func (w *writer) noteStorage(err error) {
+	if isStorageFailure(err) {
+		w.failure.Store(&err)
+	}
 }
 
 // inTx calls f in a transaction of the writer. See writer.do.

@@ -43,7 +43,7 @@ func agreementLeaf(a agreement.Agreement, c Conclusion) agreementWire {
 	return agreementWire{
 		Kind: "agreement", Format: 1,
 		Number: a.Number, Version: a.Version, Environment: c.Environment,
-		Provider: a.Provider.Code, ProviderIs: a.Provider.Name, OrderID: a.OrderID,
+		Provider: a.Provider.Code, ProviderIs: a.Provider.Name, Support: a.Provider.SupportEmail, OrderID: a.OrderID,
 		CheckoutID: a.CheckoutID, RequestID: c.RequestID,
 		AcceptedAt: instant(a.AcceptedAt), RecordedAt: instant(c.At),
 

@@ -103,10 +103,13 @@ func TestCompareNamesEveryDifference(t *testing.T) {
 		{"environment", func(_ *agreement.Agreement, c *evidence.Conclusion) { c.Environment = "production" }},
 		{"provider_code", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Provider.Code = "TUI" }},
 		{"provider_name", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Provider.Name = "Kowhai Institute" }},
+		{"support_email", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Provider.SupportEmail = "" }},
 		{"provider_order_id", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.OrderID = "ENROL-2" }},
 		{"checkout_id", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.CheckoutID += "a" }},
 		{"request_id", func(_ *agreement.Agreement, c *evidence.Conclusion) { c.RequestID = "req_2" }},
-		{"accepted_at", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.AcceptedAt = a.AcceptedAt.Add(time.Millisecond) }},
+		{"accepted_at", func(a *agreement.Agreement, _ *evidence.Conclusion) {
+			a.AcceptedAt = a.AcceptedAt.Add(time.Millisecond)
+		}},
 		{"course_code", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Course.Code = "" }},
 		{"course_name", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Course.Name += " " }},
 		{"course_price_cents", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Pricing.Price += 1000_00 }},
@@ -117,7 +120,9 @@ func TestCompareNamesEveryDifference(t *testing.T) {
 		{"instalment_cents", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Plan.Regular++ }},
 		{"final_instalment_cents", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Plan.Final++ }},
 		{"first_payment_date", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Plan.First = a.Plan.First.AddDays(1) }},
-		{"not_before", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Notice.NotBefore = a.Notice.NotBefore.AddDays(-1) }},
+		{"not_before", func(a *agreement.Agreement, _ *evidence.Conclusion) {
+			a.Notice.NotBefore = a.Notice.NotBefore.AddDays(-1)
+		}},
 		{"notice_days", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Notice.Days-- }},
 		{"schedule_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Schedule[7].Amount++ }},
 		{"schedule_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Schedule[7].Due = a.Schedule[7].Due.AddDays(1) }},
@@ -137,7 +142,9 @@ func TestCompareNamesEveryDifference(t *testing.T) {
 		{"student.last_name", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Student.LastName = "" }},
 		{"student.email", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Student.Email = "Anaru@student.example" }},
 		{"account_holder", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.DirectDebit.AccountHolder = "B" }},
-		{"account_mask", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.DirectDebit.AccountMask = "01-0902-•••••98-00" }},
+		{"account_mask", func(a *agreement.Agreement, _ *evidence.Conclusion) {
+			a.DirectDebit.AccountMask = "01-0902-•••••98-00"
+		}},
 		{"consent_address", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.DirectDebit.Consent.From = "" }},
 	} {
 		a, c := agreed()
@@ -164,7 +171,7 @@ func TestCompareFindsAChangedEntry(t *testing.T) {
 		"a field twice": func(e *evidence.Entry) {
 			e.Leaf = []byte(strings.Replace(string(e.Leaf), `"format":1`, `"format":1,"format":1`, 1))
 		},
-		"no JSON":     func(e *evidence.Entry) { e.Leaf = e.Leaf[1:] },
+		"no JSON":      func(e *evidence.Entry) { e.Leaf = e.Leaf[1:] },
 		"an operation": func(e *evidence.Entry) { e.Leaf = evidence.OfOperation("1", evidence.Operation{}).Leaf },
 		"a format that is not known": func(e *evidence.Entry) {
 			e.Leaf = []byte(strings.Replace(string(e.Leaf), `"format":1`, `"format":2`, 1))

@@ -16,6 +16,7 @@ type agreementWire struct {
 	Environment string `json:"environment"`
 	Provider    string `json:"provider_code"`
 	ProviderIs  string `json:"provider_name"`
+	Support     string `json:"support_email"` // the provider's
 	OrderID     string `json:"provider_order_id"`
 	CheckoutID  string `json:"checkout_id"`
 	RequestID   string `json:"request_id"`

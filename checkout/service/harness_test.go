@@ -328,6 +328,13 @@ func accept(said func()) func(events.Delivery, int) error {
 	return func(events.Delivery, int) error { said(); return nil }
 }
 
+// latest returns what was sent last.
+func (r *receiver) latest() delivered {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.got[len(r.got)-1]
+}
+
 func (r *receiver) names() (names []events.Name) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -149,7 +149,7 @@ func TestFailedDeliveriesAreReported(t *testing.T) {
 			return nil
 		}
 		o := w.opened(t, "ORDER-1")
-		id := events.ID(o.Checkout.ID, events.CheckoutCreated)
+		id := w.receiver.latest().Event.ID
 		var got []service.Failure
 		for _, f := range w.reports.take() {
 			f.Err = nil
@@ -170,7 +170,7 @@ func TestFailedDeliveriesAreReported(t *testing.T) {
 		}
 		last := reported[3]
 		if want := "event checkout.created failed 3 times"; last.Operation != service.OperationGiveUp || last.Severity != service.Error ||
-			last.EventID != events.ID(second.Checkout.ID, events.CheckoutCreated) || last.CheckoutID != second.Checkout.ID || last.Err.Error() != want {
+			last.EventID != w.receiver.latest().Event.ID || last.CheckoutID != second.Checkout.ID || last.Err.Error() != want {
 			t.Errorf("reported %+v, want an error that says %q", last, want)
 		}
 		w.runFor(t, time.Minute)

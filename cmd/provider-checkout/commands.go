@@ -90,6 +90,17 @@ func commands() []cli.Command {
 		{Name: "export", Setup: command(storeFlag, export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},
+		{Name: "backup", Setup: command(backupFlags, backup),
+			About: "Copy a SQLite store, which may be served meanwhile, to a file",
+			More: "Everything that was acknowledged before is in the copy, which is checked, and complete or not there at all. The\n" +
+				"operator's secret is not in it, and it cannot be restored without: keep that too, in another place. A store in\n" +
+				"PostgreSQL is backed up with its server's own tools: adapters/postgres/BACKUP.md."},
+		{Name: "restore", Setup: command(restoreFlags, restore),
+			About: "Make a SQLite store of a backup",
+			More: "Checks the backup first, and never takes the place of a store: stop its server, and move its files away. The\n" +
+				"secret is the operator's, or the file of the store's own beside either place, under its name with .secret.\n" +
+				"Prints what is to be done before it is served. No agreement number, checkout id or event_id that was given since\n" +
+				"the backup is ever given again."},
 		{Name: "simulate gocardless", Setup: command(simulateGoCardlessFlags, simulateGoCardless),
 			About: "Serve a simulator of GoCardless, which moves no money",
 			More: "Everything is in memory. Prints how to serve with it. Names and accounts with a fixed fate, and the\n" +

@@ -88,7 +88,14 @@ func (c *call) evidenceLog(ctx context.Context) (records, evidencelog.Log, error
 		return nil, evidencelog.Log{}, err
 	}
 	db, err := c.openRecords(ctx)
-	return db, evidencelog.Log{Store: db, Keys: keys}, err
+	if err != nil {
+		return nil, evidencelog.Log{}, err
+	}
+	keyring, err := checkout.NewKeyring(db.Secrets()...)
+	if err != nil {
+		return nil, evidencelog.Log{}, errors.Join(err, db.Close())
+	}
+	return db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests}, nil
 }
 
 // errNoEvidenceKey: a command needs the evidence key.

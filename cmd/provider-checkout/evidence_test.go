@@ -1,17 +1,25 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/json"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // privateKey returns an evidence key that signs.
@@ -22,4 +30,236 @@ func privateKey(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return private
+}
+
+// sealedStore is an operator's store whose agreements are sealed, half of them under an earlier checkpoint.
+type sealedStore struct {
+	operator
+	numbers         []string // of the agreements
+	earlier, newest string   // files with checkpoints
+}
+
+// newSealedStore confirms n checkouts and seals their agreements.
+func newSealedStore(t *testing.T, n int) sealedStore {
+	t.Helper()
+	o := newOperator(t)
+	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	keys, err := evidence.ParseKeys(privateKey(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(o.path+".evidence", []byte(privateKey(t)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keyring := keyringOf(t, db)
+	s := sandbox.New(t, db, func(c *service.Config, _ *httpapi.Options) { c.Evidence, c.Keyring = keys, keyring })
+	all := sealedStore{operator: o, earlier: o.path + ".earlier", newest: o.path + ".newest"}
+	for i := range n {
+		created := s.Create(t, "ENROL-"+string(rune('A'+i)))
+		s.SetUp(t, created)
+		all.numbers = append(all.numbers, s.Confirm(t, created).String("agreement.number"))
+		switch i + 1 {
+		case n / 2:
+			keepCheckpoint(t, s, i+1, all.earlier)
+			all.keepOlder(t)
+		case n:
+			keepCheckpoint(t, s, i+1, all.newest)
+		}
+	}
+	return all
+}
+
+// keepOlder copies the store as it is.
+func (o sealedStore) keepOlder(t *testing.T) {
+	t.Helper()
+	db, err := sql.Open("sqlite", o.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`VACUUM INTO ?`, o.path+".older"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keepCheckpoint has the log sealed, and writes the checkpoint of its first n entries to a file.
+func keepCheckpoint(t *testing.T, s *sandbox.Sandbox, n int, path string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	cfg := s.Config
+	cfg.Hooks.Checkpoint = func(_ context.Context, signed []byte) {
+		defer stop()
+		if err := os.WriteFile(path, signed, 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	svc, err := service.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { svc.Run(ctx) })
+	running.Wait()
+	head, err := cfg.Store.EvidenceHead(t.Context())
+	if err != nil || head.Size != int64(n) {
+		t.Fatalf("the log has %d entries, %v; want %d", head.Size, err, n)
+	}
+}
+
+func TestSealedAgreementsAreVerified(t *testing.T) {
+	o := newSealedStore(t, 6)
+	for i, number := range o.numbers {
+		for _, checkpoint := range []string{o.earlier, o.newest} {
+			out, stderr := o.does(t, "agreements", "verify", number, "--checkpoint", checkpoint)
+			if strings.Contains(out, "FAIL") || strings.Contains(out, "none") || stderr != "" {
+				t.Errorf("agreement %d: %s%s", i+1, out, stderr)
+			}
+		}
+	}
+	out, _ := o.does(t, "agreements", "verify", o.numbers[1], "--checkpoint", o.earlier)
+	for _, want := range []string{"it is record 2 of 6 under the checkpoint of ", "the log still begins with the 3 records of the checkpoint of "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("verify prints\n%swithout %q", out, want)
+		}
+	}
+}
+
+// What an operator prints and keeps is what verify takes, and a proof needs nothing but the public key.
+func TestAgreementsAreProven(t *testing.T) {
+	o := newSealedStore(t, 5)
+	kept, _ := o.does(t, "evidence", "checkpoint")
+	if newest, err := os.ReadFile(o.newest); err != nil || kept != string(newest) {
+		t.Errorf("evidence checkpoint prints %q, %v; want %q", kept, err, newest)
+	}
+	public, _ := o.does(t, "evidence", "key")
+	key := strings.TrimSpace(public)
+	dir := t.TempDir()
+	for _, number := range o.numbers {
+		proof, pdf := filepath.Join(dir, number+".json"), filepath.Join(dir, number+".pdf")
+		o.does(t, "agreements", "prove", number, "--out", proof)
+		o.does(t, "agreements", "pdf", number, "--out", pdf)
+		got := try(t, nil, "", "verify-proof", proof, "--key", key, "--pdf", pdf)
+		if got.code != cli.ExitDone || !strings.Contains(got.stdout, `"agreement_number":"`+number+`"`) {
+			t.Errorf("verify-proof = %+v", got)
+		}
+		if info, err := os.Stat(proof); err != nil || info.Size() > 4<<10 {
+			t.Errorf("the proof has %d bytes, %v; want at most 4 KiB", info.Size(), err)
+		}
+	}
+	first, second := filepath.Join(dir, o.numbers[0]), filepath.Join(dir, o.numbers[1])
+	for name, args := range map[string][]string{
+		"another agreement's PDF": {first + ".json", "--key", key, "--pdf", second + ".pdf"},
+		"another key":             {first + ".json", "--key", otherKey(t)},
+		"no proof":                {first + ".pdf", "--key", key},
+		"no file":                 {first + ".none", "--key", key},
+	} {
+		if got := try(t, nil, "", append([]string{"verify-proof"}, args...)...); got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) {
+			t.Errorf("verify-proof with %s = %+v, want status 1 and one line on stderr", name, got)
+		}
+	}
+	if got := try(t, nil, "", "verify-proof", first+".json", "--key", "x"); got.code != cli.ExitUsage {
+		t.Errorf("verify-proof with no key = %+v, want status 2", got)
+	}
+}
+
+func otherKey(t *testing.T) string {
+	t.Helper()
+	private, err := evidence.NewKey("evidence.test", [32]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := evidence.ParseKeys(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys.Public()
+}
+
+func TestNothingIsProvenBeforeItIsSealed(t *testing.T) {
+	o := newOperator(t)
+	number := o.confirmedOver(t)
+	out := filepath.Join(t.TempDir(), "proof.json")
+	o.fails(t, "there is no evidence key", "agreements", "prove", number, "--out", out)
+	if err := os.WriteFile(o.path+".evidence", []byte(privateKey(t)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.fails(t, "is not sealed yet", "agreements", "prove", number, "--out", out)
+	o.fails(t, "has no checkpoint yet", "evidence", "checkpoint")
+	o.fails(t, `there is no agreement "PPA-1999-1"`, "agreements", "prove", "PPA-1999-1", "--out", out)
+}
+
+func TestNewEvidenceKeyIsTaken(t *testing.T) {
+	first, second := try(t, nil, "", "evidence", "key", "--new"), try(t, nil, "", "evidence", "key", "--new")
+	if first.code != cli.ExitDone || first.stdout == second.stdout {
+		t.Fatalf("evidence key --new = %+v, then %+v", first, second)
+	}
+	env := []string{evidenceVariable + "=" + strings.TrimSpace(first.stdout) + "," + strings.TrimSpace(second.stdout)}
+	got := try(t, env, "", "evidence", "key")
+	if got.code != cli.ExitDone || strings.Contains(got.stdout, "PRIVATE") || got.stdout == "" {
+		t.Errorf("evidence key = %+v, want the public half", got)
+	}
+	got = try(t, []string{evidenceVariable + "=nonsense"}, "", "evidence", "key")
+	if got.code != cli.ExitFailed || strings.Contains(got.stderr, "nonsense") {
+		t.Errorf("evidence key with nonsense = %+v, want status 1, without the key", got)
+	}
+}
+
+// A server seals what it confirms, keeps the checkpoint where it is told to, and publishes it with the key.
+func TestServerPublishesItsCheckpoint(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "checkpoint")
+	s := startedWith(t, map[string]string{evidenceVariable: privateKey(t)}, "--checkpoint-file", file)
+	keys, err := evidence.ParseKeys(privateKey(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "/.well-known/provider-checkout/evidence/"
+	if got := get(t, s.base+path+"key"); got != keys.Public()+"\n" {
+		t.Errorf("the key is %q, want %q", got, keys.Public())
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		published := get(t, s.base+path+"checkpoint")
+		if c, err := keys.Open([]byte(published)); err == nil && c.Size == 0 {
+			kept, err := os.ReadFile(file)
+			if err != nil || string(kept) != published {
+				t.Errorf("the file has %q, %v; want %q", kept, err, published)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the checkpoint is %q", published)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.stop()
+}
+
+// keyringOf returns the keyring of a store's own secret.
+func keyringOf(t *testing.T, db *sqlite.DB) checkout.Keyring {
+	t.Helper()
+	keyring, err := checkout.NewKeyring(db.Secrets()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyring
+}
+
+// get returns the body of an answer.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }

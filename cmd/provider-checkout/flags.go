@@ -231,6 +231,18 @@ func parseWhole(text string) (int, error) {
 	return n, nil
 }
 
+func backupFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.StringVar(&s.out, "out", "", "`FILE` to write, which must not be there; only its owner may read it")
+	fs.Require("out")
+}
+
+func restoreFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.StringVar(&s.file, "in", "", "`FILE` that backup wrote")
+	fs.Require("in")
+}
+
 func parseEnvironment(text string) (catalogue.Environment, error) {
 	if e := catalogue.Environment(text); e.Valid() {
 		return e, nil

@@ -54,6 +54,8 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"missing provider", nil, []string{"keys", "issue", store}, "--provider CODE is missing"},
 		{"missing file to apply", nil, []string{"apply", store}, "-f FILE is missing"},
 		{"missing file to write", nil, []string{"agreements", "pdf", "PPA-2027-000001", store}, "--out FILE is missing"},
+		{"missing file to back up to", nil, []string{"backup", store}, "--out FILE is missing"},
+		{"missing backup to restore", nil, []string{"restore", store}, "--in FILE is missing"},
 		{"wrong environment", nil, []string{"serve", "--environment", "staging"}, "must be sandbox or production"},
 		{"wrong environment of a key", nil, []string{"keys", "issue", "--provider", "A", "--environment", "x"}, "must be sandbox or production"},
 		{"days of retention in words", nil, []string{"serve", "--erase-abandoned-days", "a month"}, "must be a whole number"},

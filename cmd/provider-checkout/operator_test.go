@@ -47,7 +47,8 @@ func (o operator) confirmedOver(t *testing.T, changes ...func(*service.Config, *
 		t.Fatal(err)
 	}
 	defer db.Close()
-	s := sandbox.New(t, db, changes...)
+	own := func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) }
+	s := sandbox.New(t, db, append([]func(*service.Config, *httpapi.Options){own}, changes...)...)
 	created := s.Create(t, "ENROL-1")
 	s.SetUp(t, created)
 	return s.Confirm(t, created).String("agreement.number")

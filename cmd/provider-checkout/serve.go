@@ -50,7 +50,8 @@ func serve(ctx context.Context, c *call) error {
 		defer private.Close()
 	}
 	log := httpserver.NewLog(c.Stderr)
-	db, err := c.openStore(ctx, c.environment, observer{commit: metrics.ObserveCommit, checked: logCheck(log)})
+	db, err := c.openStore(ctx, c.environment, observer{commit: metrics.ObserveCommit, checked: logCheck(log),
+		exposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }})
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ type records interface {
 type observer struct {
 	commit  func(writes int)
 	checked func(error)
+	exposed func(path string)
 }
 
 // openStore opens the store, and creates it if it does not exist. env is empty for a command
@@ -51,16 +52,14 @@ func (c *call) openRecords(ctx context.Context) (records, error) {
 	return c.open(ctx, "", observer{}, true)
 }
 
-func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, mustExist bool) (records, error) {
-	scheme, path, _ := strings.Cut(c.store, ":")
-	inPostgres := scheme == "postgres" || scheme == "postgresql"
-	if path == "" || !inPostgres && scheme != "sqlite" {
-		// The rest may contain a password, so the error does not repeat it.
-		return nil, cli.UsageError(fmt.Sprintf("--store must be sqlite:PATH or postgres://…; %q is no store that this program has", scheme))
+func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, existing bool) (records, error) {
+	path, inPostgres, err := c.place()
+	if err != nil {
+		return nil, err
 	}
-	if !inPostgres && mustExist {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no store at %s; apply and serve make one", path)
+	if !inPostgres && existing {
+		if err := mustExist(path); err != nil {
+			return nil, err
 		}
 	}
 	secrets, err := c.secrets()
@@ -68,10 +67,29 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, 
 		return nil, err
 	}
 	if inPostgres { // its server batches commits and checks its files itself
-		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), MustExist: mustExist, Rand: rand.Reader})
+		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), MustExist: existing, Rand: rand.Reader})
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), Rand: rand.Reader,
-		OnCommit: o.commit, OnChecked: o.checked})
+		OnCommit: o.commit, OnChecked: o.checked, OnExposed: o.exposed})
+}
+
+// place returns the path of a SQLite store, or that the store is in PostgreSQL.
+func (c *call) place() (path string, inPostgres bool, err error) {
+	scheme, path, _ := strings.Cut(c.store, ":")
+	inPostgres = scheme == "postgres" || scheme == "postgresql"
+	if path == "" || !inPostgres && scheme != "sqlite" {
+		// The rest may contain a password, so the error does not repeat it.
+		return "", false, cli.UsageError(fmt.Sprintf("--store must be sqlite:PATH or postgres://…; %q is no store that this program has", scheme))
+	}
+	return path, inPostgres, nil
+}
+
+// mustExist returns an error if there is no store at a path.
+func mustExist(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no store at %s; apply and serve make one", path)
+	}
+	return nil
 }
 
 // secrets returns the operator's secrets, or nil if there are none.

@@ -1,16 +1,14 @@
 package crmstorm_test
 
 import (
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
-
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 )
 
 const (
@@ -36,7 +34,6 @@ func restore(t *testing.T, rounds int) {
 	path := filepath.Join(t.TempDir(), "store-0.db")
 	store := openSQLite(t, path)
 	w := newWorld(t, store, giveUp)
-	w.events.restored = true
 	stop := w.serve(t, store)
 	all := enrol(rounds*perRound, 0, func(int) habit { return retries })
 	kept, lost, half := 0, 0, 0
@@ -81,7 +78,7 @@ func (w *world) live(t *testing.T, these []*enrolment, path, copied string) {
 	go func() {
 		defer close(done)
 		<-time.After(time.Duration(rand.Int64N(int64(within))))
-		if err := vacuumInto(path, copied); err != nil {
+		if _, err := sqlite.Backup(t.Context(), path, copied); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -93,17 +90,6 @@ func (w *world) live(t *testing.T, these []*enrolment, path, copied string) {
 	})
 	<-done
 	w.org.Disarm()
-}
-
-// vacuumInto copies a store that is being served, as an operator's backup does.
-func vacuumInto(path, copied string) error {
-	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	_, err = db.Exec("VACUUM INTO ?", copied)
-	return err
 }
 
 // agreements returns the numbers of the organisation's agreements by their opportunities.

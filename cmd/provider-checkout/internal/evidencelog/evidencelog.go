@@ -19,6 +19,8 @@ import (
 type Log struct {
 	Store ports.Evidence
 	Keys  evidence.Keys // that signed its checkpoints; none if they are not known
+	// Attests reports whether a process with the operator's secret recorded an entry: see checkout.Keyring.Attests.
+	Attests func(evidence.Entry) bool
 }
 
 // Verdict is the outcome of one check.
@@ -166,6 +168,9 @@ func (l Log) checkNewest(ctx context.Context, e evidence.Entry, position int64, 
 	add := func(v Verdict) { *verdicts = append(*verdicts, v) }
 	signed, c, err := l.Newest(ctx)
 	switch {
+	case position == evidence.Unsealed && !l.Attests(e):
+		add(Fail("the record is not sealed, and it was not made with the operator's secret"))
+		return nil, nil
 	case !l.Keys.CanVerify():
 		add(Nothing("no evidence key is given, so that signatures are not checked"))
 		return nil, nil

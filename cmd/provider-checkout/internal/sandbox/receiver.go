@@ -81,3 +81,10 @@ func (h *Receiver) Deliveries() []Delivery {
 	defer h.mu.Unlock()
 	return append([]Delivery(nil), h.got...)
 }
+
+// Forget drops what has arrived so far.
+func (h *Receiver) Forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.got = nil
+}

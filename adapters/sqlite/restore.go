@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
+)
+
+// Restore makes a new store at path from a backup, with the operator's secrets or, without any, the store's own, which is
+// beside the place of the store already or else beside the backup, under its name with .secret. It fails, and makes no
+// store, if there is a store or what belongs to one, if the backup is damaged or of a program that is two
+// versions newer, or if none of the secrets is the store's.
+//
+// Nothing is given a name that was given before: the numbers of agreements and the ids of checkouts are random, and that
+// of an event follows from its body.
+func Restore(ctx context.Context, backup, path string, operators [][]byte) (Contents, error) {
+	contents, err := restore(ctx, backup, path, operators)
+	if err != nil {
+		return Contents{}, fmt.Errorf("restore store %s from %s: %w", path, backup, err)
+	}
+	return contents, nil
+}
+
+func restore(ctx context.Context, backup, path string, operators [][]byte) (Contents, error) {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if _, err := os.Lstat(path + suffix); err == nil {
+			return Contents{}, fmt.Errorf("%s%s is there, and may be of a live store: stop its server, and move every file of the store away but %s%s", path, suffix, path, secretSuffix)
+		}
+	}
+	return copyStore(ctx, dsn(backup, "ro", "trusted_schema(OFF)"), path, checkVersion, func(ctx context.Context, copied *sql.DB) error {
+		return placeSecret(ctx, copied, backup, path, operators)
+	})
+}
+
+// checkVersion returns an error if this program cannot open a store with the schema that the copy has.
+func checkVersion(ctx context.Context, copied *sql.DB) error {
+	known, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	var version int
+	if err := copied.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return err
+	}
+	return acceptVersion(version, len(known))
+}
+
+// placeSecret checks that a secret opens the copy. If it is the one beside the backup, it is put beside the store.
+func placeSecret(ctx context.Context, copied *sql.DB, backup, path string, operators [][]byte) error {
+	var stamp secrets.Stamp // without the columns of later versions
+	err := copied.QueryRowContext(ctx, `SELECT environment, secret_fingerprint FROM store`).
+		Scan((*string)(&stamp.Environment), &stamp.Fingerprint)
+	if err != nil {
+		return fmt.Errorf("read stamp: %w", err)
+	}
+	own, source := []byte(nil), ""
+	_, err = secrets.Request{Secrets: operators}.Authorize(stamp, func(bool) ([]byte, error) {
+		for _, source = range []string{path + secretSuffix, backup + secretSuffix} {
+			if own, err = os.ReadFile(source); !errors.Is(err, fs.ErrNotExist) {
+				return bytes.TrimSpace(own), err
+			}
+		}
+		return nil, fmt.Errorf("neither %s%s nor %s%[2]s is there, and no other secret was given: put it there, or give the operator's secret",
+			path, secretSuffix, backup)
+	})
+	if err != nil || source != backup+secretSuffix {
+		return err
+	}
+	return writeNew(path+secretSuffix, own)
+}
+
+// writeNew writes a file that only its owner may open, completely or not at all.
+func writeNew(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".*.partial") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return publish(f.Name(), path)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// errServersOwn refuses to copy a store that this program does not keep the files of.
+var errServersOwn = errors.New("a PostgreSQL store is backed up and restored with its server's own tools: see adapters/postgres/BACKUP.md")
+
+// backup copies a SQLite store, which may be served meanwhile, to a new file.
+func backup(ctx context.Context, c *call) error {
+	path, inPostgres, err := c.place()
+	switch {
+	case err != nil:
+		return err
+	case inPostgres:
+		return errServersOwn
+	}
+	if err := mustExist(path); err != nil {
+		return err
+	}
+	contents, err := sqlite.Backup(ctx, path, c.out)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already; a backup never takes the place of a file", c.out)
+	} else if err != nil {
+		return err
+	}
+	secret := "the operator's secret, as serve is given it"
+	if _, err := os.Stat(path + ".secret"); err == nil && c.Env(secretVariable) == "" && c.Env(secretFileVariable) == "" {
+		secret = path + ".secret"
+	}
+	_, err = fmt.Fprintf(c.Stdout, "wrote %s, checked: %s\nkeep with it, but in another place: %s, without which it cannot be restored\n",
+		c.out, summary(contents), secret)
+	return err
+}
+
+// restore makes a SQLite store of a backup.
+func restore(ctx context.Context, c *call) error {
+	path, inPostgres, err := c.place()
+	switch {
+	case err != nil:
+		return err
+	case inPostgres:
+		return errServersOwn
+	}
+	secrets, err := c.secrets()
+	if err != nil {
+		return err
+	}
+	if err := mustExist(c.file); err != nil {
+		return fmt.Errorf("there is no backup at %s", c.file)
+	}
+	contents, err := sqlite.Restore(ctx, c.file, path, secrets)
+	if err != nil {
+		return err
+	}
+	lines := []string{"restored " + path + ": " + summary(contents),
+		"what came after its latest event is not in it: providers that send their creates and confirms again get it anew",
+		"API keys that were revoked since are valid again: revoke them before you serve it"}
+	if contents.Pending > 0 {
+		lines = append(lines, fmt.Sprintf("%d events are pending, and are sent once it is served, with the event_id and body that they had: some may come a second time", contents.Pending))
+	}
+	_, err = fmt.Fprintln(c.Stdout, strings.Join(lines, "\n"))
+	return err
+}
+
+// summary says what a backup holds.
+func summary(c sqlite.Contents) string {
+	latest := "no event"
+	if !c.Latest.IsZero() {
+		latest = "the latest event of " + events.Timestamp(c.Latest)
+	}
+	return fmt.Sprintf("%d checkouts, %d agreements, %d PDFs, %d events, %s", c.Checkouts, c.Agreements, c.Documents, c.Events, latest)
+}

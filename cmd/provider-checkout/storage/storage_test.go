@@ -1,0 +1,46 @@
+// Package storage_test takes away from a server what its store is kept on, under load: the disk is full, the file is moved,
+// deleted or replaced, or a store is restored from an older backup and life goes on. It compares all answers and deliveries
+// with what is on record. On every change a few rounds are run; PROVIDER_CHECKOUT_TEST_ROUNDS is the number of each:
+//
+//	PROVIDER_CHECKOUT_TEST_ROUNDS=20 go test -run 'TestStores/(full|moved|deleted|replaced)' -timeout 1h -v ./cmd/provider-checkout/storage
+//	PROVIDER_CHECKOUT_TEST_ROUNDS=50 go test -run TestStores/restored -timeout 2h -v ./cmd/provider-checkout/storage
+//
+// A full disk needs root, and is skipped without, unless PROVIDER_CHECKOUT_TEST_TMPFS_REQUIRED is set.
+package storage_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+)
+
+// suite is the program, with the tests of it as methods.
+type suite struct{ proc.Binary }
+
+func TestStores(t *testing.T) {
+	b := suite{proc.Build(t)}
+	t.Run("full", b.onAFullDisk)
+	t.Run("moved", b.moved)
+	t.Run("deleted", b.deleted)
+	t.Run("replaced", b.replaced)
+	t.Run("restored", func(t *testing.T) {
+		t.Run("SQLite", b.restoredSQLite)
+		t.Run("PostgreSQL", b.restoredPostgreSQL)
+	})
+}
+
+// rounds returns how many rounds of a test are run.
+func rounds(t *testing.T, everyDay int) int {
+	t.Helper()
+	text := os.Getenv("PROVIDER_CHECKOUT_TEST_ROUNDS")
+	if text == "" {
+		return everyDay
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("PROVIDER_CHECKOUT_TEST_ROUNDS is %q, want a number above zero", text)
+	}
+	return n
+}
