@@ -309,6 +309,9 @@ func erasureLeavesNothing(t *testing.T, at place) {
 	found := at.search(t, pieces)
 	found = append(found, hits("the log", []byte(s.Log.String()), nil)...)
 	everything := run("export")
+	if got := strings.Count(everything.stdout, `"erased_at":`); got != 2 {
+		t.Errorf("%d checkouts are exported as erased, want 2", got)
+	}
 	found = append(found, hits("the export", []byte(everything.stdout), nil)...)
 	for _, hit := range found {
 		t.Error(hit)
