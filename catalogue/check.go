@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -22,7 +20,6 @@ type Fault struct {
 const MaxNotice = 30
 
 const (
-	minSecret  = 24 // bytes of a signing secret
 	maxCode    = 32 // bytes of a provider code
 	maxOrigins = 16 // enrolment origins: each page names them all in a header, whose length proxies limit
 )
@@ -99,26 +96,6 @@ func (f *faults) logo(place, url string, page func(place, url string)) {
 		f.optional(place, url, page)
 	} else if fault := pictureFault(url); fault != "" {
 		f.add(place, "%s", fault)
-	}
-}
-
-func (f *faults) destination(d Destination, sandbox bool) {
-	if d == (Destination{}) {
-		return
-	}
-	switch {
-	case d.URL == "":
-		f.add("webhook.url", "must be given along with the signing secret")
-	default:
-		f.receiver("webhook.url", d.URL, sandbox)
-	}
-	switch {
-	case d.Secret == "":
-		f.add("webhook.signing_secret", "must be given along with the URL")
-	case len(d.Secret) < minSecret:
-		f.add("webhook.signing_secret", "must have at least %d bytes", minSecret)
-	case !utf8.ValidString(d.Secret) || strings.ContainsFunc(d.Secret, unicode.IsControl):
-		f.add("webhook.signing_secret", "must be text without control characters")
 	}
 }
 

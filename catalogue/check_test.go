@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -81,7 +82,13 @@ func TestCheckTakes(t *testing.T) {
 			c.Provider.EnrolmentOrigins = slices.Repeat([]string{"https://a.example"}, 16)
 		}},
 		{"an IPv6 destination", func(c *catalogue.Configuration) { c.Provider.Destination.URL = "https://[2001:db8::1]:443/hook" }},
-		{"a secret of 24 bytes in other letters", func(c *catalogue.Configuration) { c.Provider.Destination.Secret = strings.Repeat("ō", 12) }},
+		{"a secret of 24 bytes in other letters", func(c *catalogue.Configuration) { c.Provider.Destination.Secret = "ōāēīūŌĀĒĪŪéü" }},
+		{"a secret that is replaced until a time", func(c *catalogue.Configuration) { rotate(&c.Provider.Destination) }},
+		{"a replaced secret that was never random", func(c *catalogue.Configuration) {
+			rotate(&c.Provider.Destination)
+			c.Provider.Destination.PreviousSecret = strings.Repeat("a", 24)
+		}},
+		{"a secret of decimal digits", func(c *catalogue.Configuration) { c.Provider.Destination.Secret = "314159265358979323846264" }},
 		{"a course of the other environment", func(c *catalogue.Configuration) { c.Courses[0].Environment = catalogue.Sandbox }},
 		{"the largest price", func(c *catalogue.Configuration) {
 			c.Courses[0].Price, c.Courses[0].Options = money.Max, []catalogue.Option{{Frequency: money.Monthly, Number: 600}}
@@ -143,6 +150,26 @@ func TestCheckRefusesProvider(t *testing.T) {
 		{"a destination without a secret", func(p *provider) { p.Destination.Secret = "" }, "webhook.signing_secret"},
 		{"a secret without a destination", func(p *provider) { p.Destination.URL = "" }, "webhook.url"},
 		{"a secret of 23 bytes", func(p *provider) { p.Destination.Secret = strings.Repeat("s", 23) }, "webhook.signing_secret"},
+		{"a secret of one letter", func(p *provider) { p.Destination.Secret = strings.Repeat("a", 24) }, "webhook.signing_secret"},
+		{"a prefix and one letter", func(p *provider) { p.Destination.Secret = "whsec_" + strings.Repeat("a", 24) }, "webhook.signing_secret"},
+		{"a prefix and two letters", func(p *provider) { p.Destination.Secret = "whsec_" + strings.Repeat("ab", 12) }, "webhook.signing_secret"},
+		{"a word again and again", func(p *provider) { p.Destination.Secret = strings.Repeat("swordfish", 4) }, "webhook.signing_secret"},
+		{"a replaced secret without its end", func(p *provider) {
+			rotate(&p.Destination)
+			p.Destination.PreviousUntil = time.Time{}
+		}, "webhook.previous_secret_until"},
+		{"an end without the replaced secret", func(p *provider) {
+			rotate(&p.Destination)
+			p.Destination.PreviousSecret = ""
+		}, "webhook.previous_signing_secret"},
+		{"a replaced secret that is the current one", func(p *provider) {
+			rotate(&p.Destination)
+			p.Destination.PreviousSecret = p.Destination.Secret
+		}, "webhook.previous_signing_secret"},
+		{"a replaced secret of 23 bytes", func(p *provider) {
+			rotate(&p.Destination)
+			p.Destination.PreviousSecret = strings.Repeat("s", 23)
+		}, "webhook.previous_signing_secret"},
 		{"a secret with a line feed", func(p *provider) { p.Destination.Secret += "\n" }, "webhook.signing_secret"},
 		{"a secret with a stray byte", func(p *provider) { p.Destination.Secret += "\xff" }, "webhook.signing_secret"},
 	}
@@ -329,4 +356,9 @@ func TestProductionSendsEventsToTheirPortsOnly(t *testing.T) {
 			t.Errorf("port %q: a fault at webhook.url is %v, want %v", port, found, !allowed)
 		}
 	}
+}
+
+// rotate gives the destination a previous secret.
+func rotate(d *catalogue.Destination) {
+	d.PreviousSecret, d.PreviousUntil = "whsec_previous_9876543210", time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Diff returns one line for each change when before is replaced by after, in the
@@ -114,7 +115,16 @@ func (p Provider) fields() []field {
 		{name: "branding.support_email", value: quote(p.Branding.SupportEmail)},
 		{name: "webhook.url", value: p.Destination.URL, private: true}, // receivers hide tokens in paths
 		{name: "signing secret", value: p.Destination.Secret, private: true},
+		{name: "previous signing secret", value: p.Destination.PreviousSecret, private: true},
+		{name: "webhook.previous_secret_until", value: until(p.Destination.PreviousUntil)},
 	}
+}
+
+func until(t time.Time) string {
+	if t.IsZero() {
+		return "none"
+	}
+	return t.UTC().Format(time.RFC3339Nano)
 }
 
 func noticeDays(n int) string {

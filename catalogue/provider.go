@@ -4,7 +4,10 @@
 // what a course costs. It does no I/O and reads no clock.
 package catalogue
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Environment separates sandbox from production: keys, courses and records of
 // one do not exist in the other (contract, section 5).
@@ -59,6 +62,18 @@ type Branding struct {
 type Destination struct {
 	URL    string
 	Secret string // the HMAC key is its bytes, prefix included; at least 24
+	// PreviousSecret signs beside Secret until PreviousUntil, while the receiver changes from one to the other; both are zero
+	// if there is none.
+	PreviousSecret string
+	PreviousUntil  time.Time // in UTC
+}
+
+// Secrets returns the secrets that sign at the given time, the current one first.
+func (d Destination) Secrets(now time.Time) []string {
+	if d.PreviousSecret != "" && now.Before(d.PreviousUntil) {
+		return []string{d.Secret, d.PreviousSecret}
+	}
+	return []string{d.Secret}
 }
 
 // Configured reports whether there is a destination.

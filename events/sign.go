@@ -32,10 +32,15 @@ func Delay(attempt int) time.Duration {
 }
 
 // Sign returns the value of X-Service-Signature for body, signed at the given time:
-// t=<unix seconds>,v1=<lower-case hex of HMAC-SHA256(secret, "<t>.<body>")>.
-func Sign(secret string, at time.Time, body []byte) string {
+// t=<unix seconds>,v1=<lower-case hex of HMAC-SHA256(secret, "<t>.<body>")>, with a further v1 for each of the others, the
+// secrets that this one replaces.
+func Sign(secret string, at time.Time, body []byte, others ...string) string {
 	t := unixSeconds(at)
-	return "t=" + t + ",v1=" + hex.EncodeToString(digest(secret, t, body))
+	header := "t=" + t + ",v1=" + hex.EncodeToString(digest(secret, t, body))
+	for _, other := range others {
+		header += ",v1=" + hex.EncodeToString(digest(other, t, body))
+	}
+	return header
 }
 
 // digest returns the HMAC of a body that is signed at t. The key is the secret's bytes as they are.
@@ -111,9 +116,9 @@ type Delivery struct {
 	Signature string
 }
 
-// NewDelivery signs e for one run that starts at the given time.
-func NewDelivery(e Event, secret string, at time.Time) Delivery {
-	return Delivery{e, at, Sign(secret, at, e.Body)}
+// NewDelivery signs e, as Sign does, for one run that starts at the given time.
+func NewDelivery(e Event, secret string, at time.Time, others ...string) Delivery {
+	return Delivery{e, at, Sign(secret, at, e.Body, others...)}
 }
 
 // Header returns the names and values of the headers of one attempt, counted from 1:

@@ -145,6 +145,21 @@ func TestVerifyAcceptsWhatSignWrites(t *testing.T) {
 	})
 }
 
+// While a secret is changed both sign: receivers that know either of them take the event, and no others do.
+func TestEachOfTheSecretsThatSignVerifies(t *testing.T) {
+	const former, other = "whsec_kowhai_replaced_9876543210", "whsec_of_somebody_else_0123456789"
+	header := events.Sign(secret, signedAt, []byte("{}"), former)
+	for secret, want := range map[string]error{secret: nil, former: nil, other: events.ErrMismatch} {
+		if err := events.Verify(secret, header, []byte("{}"), signedAt, tolerance); !errors.Is(err, want) {
+			t.Errorf("Verify under %q = %v, want %v", secret, err, want)
+		}
+	}
+	alone := events.Sign(secret, signedAt, []byte("{}"))
+	if !strings.HasPrefix(header, alone+",v1=") {
+		t.Errorf("header %q, want the current secret's signature first, %q", header, alone)
+	}
+}
+
 func TestVerifyRefusesABodyWithAnyBitFlipped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := rapid.SliceOfN(rapid.Byte(), 1, 200).Draw(t, "body")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -15,27 +16,31 @@ type Admin interface {
 	Store
 	Configurer
 	Exporter
+	Deliveries
 }
 
-// Configurer changes what the operator configured.
+// Configurer changes what the operator configured. With each change comes did, the entry of the evidence log that says who
+// made it: it is stored with the change, or neither is. A nil did records nothing. Every method returns ErrDuplicate if the
+// id of did is taken.
 type Configurer interface {
 	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide and
-	// stores what comes back in their place, all of it or nothing, atomically. decide may run more than once,
-	// and must not call the store; an error of it is returned as it is, and a panic of it reaches the caller. ErrDuplicate
+	// stores what comes back in their place, all of it or nothing, atomically. decide may run more than once, and of its
+	// entries the one of the run that was stored is; it
+	// must not call the store; an error of it is returned as it is, and a panic of it reaches the caller. ErrDuplicate
 	// if a provider's code comes twice, or a course's within a provider. Courses and options keep their order. Keys
 	// and checkouts are not changed. What comes back is stored as it is: decide checks it (catalogue.Configuration.Check).
 	ReplaceProviders(ctx context.Context,
-		decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error
+		decide func([]catalogue.Configuration) (after []catalogue.Configuration, did *evidence.Entry, err error)) error
 
 	// Keys returns every API key in the order of their creation.
 	Keys(ctx context.Context) ([]catalogue.Key, error)
 
 	// AddKey stores a new API key. ErrDuplicate if its id or hash is taken.
-	AddKey(ctx context.Context, key catalogue.Key) error
+	AddKey(ctx context.Context, key catalogue.Key, did *evidence.Entry) error
 
-	// RevokeKey marks the API key as revoked, unless it is already: then the first time stays.
+	// RevokeKey marks the API key as revoked, unless it is already: then the first time stays, and nothing is recorded.
 	// ErrNotFound if there is no such key.
-	RevokeKey(ctx context.Context, id string, at time.Time) error
+	RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error
 }
 
 // Exporter reads everything on record.
@@ -75,5 +80,40 @@ type DocumentInfo struct {
 type EventRecord struct {
 	Event    events.Event
 	Status   events.Status
-	Attempts int
+	Attempts int     // the service's own: redeliveries are on record beside them
+	Failure  Failure // the latest
+}
+
+// Deliveries reads what became of events, and records what was sent again at the operator's word.
+type Deliveries interface {
+	// EventRecords returns the events that the filter admits, at most limit, those that were stored last first.
+	EventRecords(ctx context.Context, filter EventFilter, limit int) ([]EventRecord, error)
+
+	// EventRecord returns the event, or ErrNotFound.
+	EventRecord(ctx context.Context, id string) (EventRecord, error)
+
+	// Redeliveries returns the redeliveries of the event, in the order in which they were recorded.
+	Redeliveries(ctx context.Context, eventID string) ([]Redelivery, error)
+
+	// RecordRedelivery stores what a redelivery of the event came to. A failed event is delivered from then on if the
+	// receiver took it, and otherwise has its failure; of a delivered event nothing changes. The attempts on record stay.
+	// ErrNotFound if there is no such event, or it is neither failed nor delivered; nothing is stored then.
+	RecordRedelivery(ctx context.Context, e events.Event, r Redelivery) error
+}
+
+// EventFilter says which events are meant: those that are all that its fields say. An empty field says nothing.
+type EventFilter struct {
+	Status       events.Status
+	ProviderCode string
+	OrderID      string
+	CheckoutID   string
+	Since        time.Time // made, or failed latest, at this time or after it
+}
+
+// Redelivery is one run of attempts to deliver an event again.
+type Redelivery struct {
+	At        time.Time
+	Delivered bool
+	Attempts  int
+	Failure   string // as Failure.Reason
 }

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"context"
+	"errors"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -15,10 +16,15 @@ type Printer interface {
 	Print(ctx context.Context, a agreement.Agreement) ([]byte, error)
 }
 
-// Sender sends events.
+// ErrProhibited: the destination is none to which events may be sent. Nothing was sent.
+var ErrProhibited = errors.New("the destination is not allowed")
+
+// Sender sends events. Its caller bounds how many attempts are made at once for each provider, so that one receiver delays
+// no other: a sender has no such bound of its own, least of all by host, which providers share.
 type Sender interface {
 	// Send makes one attempt, counted from 1, to deliver to the destination, in 2 seconds at
 	// most, and returns nil if the receiver answered 2xx. It follows no redirect and reads no more of
-	// the answer than it must. Its error holds neither the destination's secret nor its answer.
+	// the answer than it must. Its error holds neither the destination's secret nor its answer, for it is kept on record as
+	// the reason. With ErrProhibited, and with ErrBusy where the sender could not try, nothing was sent, and it was no attempt.
 	Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error
 }

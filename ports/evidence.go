@@ -26,6 +26,9 @@ type Evidence interface {
 	// SealedEvidence returns at most limit sealed entries in the order of their positions, from a position on.
 	SealedEvidence(ctx context.Context, from int64, limit int) ([]evidence.Entry, error)
 
+	// UnsealedEvidence returns at most limit entries that are not sealed, the oldest first.
+	UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error)
+
 	// EvidenceNodes returns, for each position, the nodes that its entry completes: none where there is no such entry.
 	EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error)
 }

@@ -48,6 +48,8 @@ func floors() []floor {
 		{"floor 3", []string{"ports"}, or(isPure, is("context")), onlyUUID,
 			"it holds interfaces and nothing that runs", false},
 		{"the service's helpers", []string{"checkout/service/bounded", "checkout/service/breaker"}, or(isPure, is("sync")), onlyUUID, "it only remembers", false},
+		{"deliveries", []string{"checkout/service/delivery"}, not(is("log", "log/slog")), onlyUUID,
+			"it reaches the outside through ports only", false},
 		{"floor 4", []string{"checkout/service"}, not(is("log", "log/slog")), onlyUUID,
 			"it reaches the outside through ports only, and reports failures by Config.Report", false},
 		{"the adapters' helpers", []string{"adapters/internal/*"}, all, all, "", false},

@@ -104,10 +104,9 @@ type Outbox interface {
 	// returns the new epoch. ErrNotFound if the epoch is another or the event is no longer pending.
 	LeaseEvent(ctx context.Context, eventID string, epoch int64, until time.Time) (int64, error)
 
-	// SettleEvent records the outcome of the holder of the lease with this epoch: a status other than
-	// Pending, and the attempts that this run made, which add to those on record.
+	// SettleEvent records what a run of attempts of the holder of the lease with this epoch came to.
 	// ErrNotFound if the epoch is another or the event is no longer pending; nothing changes then.
-	SettleEvent(ctx context.Context, eventID string, epoch int64, status events.Status, attempts int) error
+	SettleEvent(ctx context.Context, eventID string, epoch int64, s Settlement) error
 
 	// ExpiredLeases returns the checkouts with a pending event that is not leased at the given time, those with the
 	// oldest event first, and of each provider at most perProvider: one provider's dead receiver must not hide
@@ -127,9 +126,25 @@ type ExpiredLease struct {
 
 // PendingEvent is an event that is to be delivered, with its lease.
 type PendingEvent struct {
-	Event events.Event
-	Epoch int64
-	Until time.Time // the lease ends; zero if the event was never leased
+	Event    events.Event
+	Attempts int // that runs which were cut short made
+	Epoch    int64
+	Until    time.Time // the lease ends; zero if the event is not leased
+}
+
+// Settlement is what a run of attempts to deliver an event came to.
+type Settlement struct {
+	// Status is Pending where the run was cut short: the event keeps it, and its lease ends at once, with its epoch.
+	Status   events.Status
+	Attempts int // that this run made, which add to those on record
+	Failure  Failure
+}
+
+// Failure is why the latest attempt that failed did. The zero value says that none did; it leaves the failure that is on
+// record.
+type Failure struct {
+	At     time.Time
+	Reason string // for the operator: no secret, and nothing of the receiver's answer
 }
 
 // Configuration reads what the operator configured.

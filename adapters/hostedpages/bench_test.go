@@ -22,6 +22,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/hostedpages"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -190,8 +191,8 @@ func benchOf(t *testing.T, set setting) *bench {
 // configure makes p the only provider, long enough ago for the running service to see it.
 func (b *bench) configure(p catalogue.Provider) {
 	b.t.Helper()
-	err := b.store.ReplaceProviders(b.t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-		return []catalogue.Configuration{{Provider: p}}, nil
+	err := b.store.ReplaceProviders(b.t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return []catalogue.Configuration{{Provider: p}}, nil, nil
 	})
 	if err != nil {
 		b.t.Fatal(err)

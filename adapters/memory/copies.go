@@ -71,6 +71,7 @@ func copyKey(k catalogue.Key) catalogue.Key {
 
 func copyProvider(p catalogue.Provider) catalogue.Provider {
 	p.EnrolmentOrigins = copySlice(p.EnrolmentOrigins)
+	p.Destination.PreviousUntil = stored(p.Destination.PreviousUntil)
 	return p
 }
 

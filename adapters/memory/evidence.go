@@ -24,17 +24,19 @@ type sealed struct {
 
 // RecordEvidence implements [ports.Evidence].
 func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
-	return s.locked(ctx, func() error {
-		if has(s.evidence.position, e.ID) {
-			return duplicateEvidence(e)
-		}
-		s.evidence.record(e)
-		return nil
-	})
+	return s.locked(ctx, func() error { return s.evidence.add(&e) })
 }
 
-func duplicateEvidence(e evidence.Entry) error {
-	return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)
+// add adds the entry, if there is one. ErrDuplicate if its id is taken.
+func (l *evidenceLog) add(e *evidence.Entry) error {
+	switch {
+	case e == nil:
+		return nil
+	case has(l.position, e.ID):
+		return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)
+	}
+	l.record(*e)
+	return nil
 }
 
 // record adds an entry whose id is free.
@@ -48,8 +50,7 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 	decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
 	return s.locked(ctx, func() error {
 		l := &s.evidence
-		oldest := slices.SortedStableFunc(slices.Values(l.unsealed), func(a, b evidence.Entry) int { return a.At.Compare(b.At) })
-		sealing, err := decide(copyHead(l.head), copyEntries(oldest[:min(limit, len(oldest))]))
+		sealing, err := decide(copyHead(l.head), l.oldest(limit))
 		if err != nil {
 			return err
 		}
@@ -65,6 +66,12 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 		l.head = copyHead(sealing.Head)
 		return nil
 	})
+}
+
+// oldest returns copies of at most limit entries that are not sealed, the oldest first.
+func (l *evidenceLog) oldest(limit int) []evidence.Entry {
+	all := slices.SortedStableFunc(slices.Values(l.unsealed), func(a, b evidence.Entry) int { return a.At.Compare(b.At) })
+	return copyEntries(all[:min(limit, len(all))])
 }
 
 // EvidenceHead implements [ports.Evidence].
@@ -102,6 +109,12 @@ func (s *Store) SealedEvidence(ctx context.Context, from int64, limit int) (entr
 		}
 		return nil
 	})
+	return entries, err
+}
+
+// UnsealedEvidence implements [ports.Evidence].
+func (s *Store) UnsealedEvidence(ctx context.Context, limit int) (entries []evidence.Entry, err error) {
+	err = s.locked(ctx, func() error { entries = s.evidence.oldest(limit); return nil })
 	return entries, err
 }
 

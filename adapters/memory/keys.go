@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -33,12 +34,15 @@ func (s *Store) Keys(ctx context.Context) (all []catalogue.Key, err error) {
 }
 
 // AddKey implements [ports.Configurer].
-func (s *Store) AddKey(ctx context.Context, key catalogue.Key) error {
+func (s *Store) AddKey(ctx context.Context, key catalogue.Key, did *evidence.Entry) error {
 	return s.locked(ctx, func() error {
 		for _, k := range s.keys {
 			if k.ID == key.ID || k.Hash == key.Hash {
 				return fmt.Errorf("API key %s: %w", key.ID, ports.ErrDuplicate)
 			}
+		}
+		if err := s.evidence.add(did); err != nil {
+			return err
 		}
 		s.keys = append(s.keys, copyKey(key))
 		return nil
@@ -46,15 +50,19 @@ func (s *Store) AddKey(ctx context.Context, key catalogue.Key) error {
 }
 
 // RevokeKey implements [ports.Configurer].
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) error {
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error {
 	return s.locked(ctx, func() error {
 		i := slices.IndexFunc(s.keys, func(k catalogue.Key) bool { return k.ID == id })
 		if i < 0 {
 			return fmt.Errorf("API key %s: %w", id, ports.ErrNotFound)
 		}
-		if s.keys[i].RevokedAt.IsZero() {
-			s.keys[i].RevokedAt = stored(at)
+		if !s.keys[i].RevokedAt.IsZero() {
+			return nil
 		}
+		if err := s.evidence.add(did); err != nil {
+			return err
+		}
+		s.keys[i].RevokedAt = stored(at)
 		return nil
 	})
 }

@@ -27,6 +27,7 @@ type Store struct {
 	queue    []string            // ids of the events in the order in which they were stored
 	eventsOf map[string][]string // the same, by checkout id
 	event    map[string]entry
+	again    map[string][]ports.Redelivery // by event id
 
 	evidence evidenceLog
 
@@ -58,6 +59,7 @@ func New() *Store {
 		keyed:   map[name]string{},
 		numbers: map[string]string{},
 		event:   map[string]entry{},
+		again:   map[string][]ports.Redelivery{},
 
 		eventsOf: map[string][]string{},
 		evidence: evidenceLog{position: map[string]int64{}},

@@ -15,12 +15,13 @@ type entry struct {
 	events.Event
 	status   events.Status
 	attempts int
+	failure  ports.Failure
 	epoch    int64
 	until    time.Time
 }
 
 func (e entry) record() ports.EventRecord {
-	return ports.EventRecord{Event: copyEvent(e.Event), Status: e.status, Attempts: e.attempts}
+	return ports.EventRecord{Event: copyEvent(e.Event), Status: e.status, Attempts: e.attempts, Failure: e.failure}
 }
 
 // enqueue stores the events, or none if the id or the name of one is on record.
@@ -47,7 +48,7 @@ func (s *Store) PendingEvents(ctx context.Context, checkoutID string) (pending [
 	err = s.locked(ctx, func() error {
 		for _, id := range s.eventsOf[checkoutID] {
 			if e := s.event[id]; e.status == events.Pending {
-				q := ports.PendingEvent{Event: copyEvent(e.Event), Epoch: e.epoch, Until: e.until}
+				q := ports.PendingEvent{Event: copyEvent(e.Event), Attempts: e.attempts, Epoch: e.epoch, Until: e.until}
 				pending = append(pending, q)
 			}
 		}
@@ -69,10 +70,20 @@ func (s *Store) LeaseEvent(ctx context.Context, eventID string, epoch int64, unt
 }
 
 // SettleEvent implements [ports.Outbox].
-func (s *Store) SettleEvent(ctx context.Context, eventID string, epoch int64, status events.Status, attempts int) error {
+func (s *Store) SettleEvent(ctx context.Context, eventID string, epoch int64, outcome ports.Settlement) error {
 	return s.change(ctx, eventID, epoch, func(e *entry) {
-		e.status = status
-		e.attempts += attempts
+		e.status = outcome.Status
+		e.attempts += outcome.Attempts
+		if outcome.Failure.Reason != "" {
+			e.failure.Reason = outcome.Failure.Reason
+		}
+		if at := outcome.Failure.At; !at.IsZero() {
+			e.failure.At = stored(at)
+		}
+		if outcome.Status == events.Pending {
+			e.epoch++
+			e.until = time.Time{}
+		}
 	})
 }
 

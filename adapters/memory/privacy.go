@@ -70,13 +70,12 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 		if err != nil {
 			return err
 		}
-		if has(s.evidence.position, erasure.Entry.ID) {
-			return duplicateEvidence(erasure.Entry)
+		if err := s.evidence.add(&erasure.Entry); err != nil {
+			return err
 		}
 		for _, next := range erasure.Next {
 			s.erase(next)
 		}
-		s.evidence.record(erasure.Entry)
 		return nil
 	})
 }

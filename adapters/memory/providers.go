@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -60,9 +61,9 @@ func (s *Store) configuration(provider string) (catalogue.Configuration, error) 
 
 // ReplaceProviders implements [ports.Configurer].
 func (s *Store) ReplaceProviders(ctx context.Context,
-	decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error {
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
 	return s.locked(ctx, func() error {
-		after, err := decide(copyConfigurations(s.configurations))
+		after, did, err := decide(copyConfigurations(s.configurations))
 		if err != nil {
 			return err
 		}
@@ -71,6 +72,9 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 			return cmp.Compare(a.Provider.Code, b.Provider.Code)
 		})
 		if err := checkUnique(after); err != nil {
+			return err
+		}
+		if err := s.evidence.add(did); err != nil {
 			return err
 		}
 		s.configurations = after

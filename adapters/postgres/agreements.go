@@ -57,7 +57,5 @@ func (b *batch) queueAgreement(change checkout.Change) {
 	if d := change.Document; d != nil {
 		b.queue(insertDocument, change.Next.ID, d.ID, d.SHA256[:], d.Bytes)
 	}
-	if e := change.Evidence; e != nil {
-		b.queue(insertEvidence, column.Entry.Values(e)...)
-	}
+	b.queueEvidence(change.Evidence)
 }

@@ -25,6 +25,9 @@ const (
 
 	selectWebhookSecrets = `SELECT code, webhook_secret FROM @.providers WHERE webhook_secret IS NOT NULL`
 	updateWebhookSecret  = `UPDATE @.providers SET webhook_secret = $1 WHERE code = $2`
+
+	selectPreviousSecrets = `SELECT code, previous_webhook_secret FROM @.providers WHERE previous_webhook_secret IS NOT NULL`
+	updatePreviousSecret  = `UPDATE @.providers SET previous_webhook_secret = $1 WHERE code = $2`
 )
 
 func (s *stamp) read(r pgx.Row) error {
@@ -91,16 +94,23 @@ func scanWebhookSecret(r pgx.CollectableRow) (s webhookSecret, err error) {
 
 // queueReencryption adds what encrypts every webhook secret under the first of the operator's secrets.
 func (db *DB) queueReencryption(ctx context.Context, t *attempt, b *batch) error {
-	list, err := rows(ctx, t, scanWebhookSecret, selectWebhookSecrets)
+	return errors.Join(
+		db.queueSecrets(ctx, t, b, column.CurrentSecret, selectWebhookSecrets, updateWebhookSecret),
+		db.queueSecrets(ctx, t, b, column.PreviousSecret, selectPreviousSecrets, updatePreviousSecret))
+}
+
+// queueSecrets adds what encrypts the secrets of a column, which the statements read and write.
+func (db *DB) queueSecrets(ctx context.Context, t *attempt, b *batch, of column.WebhookSecret, read, write string) error {
+	list, err := rows(ctx, t, scanWebhookSecret, read)
 	if err != nil {
 		return err
 	}
 	for _, s := range list {
-		ciphertext, err := db.encrypter.Reencrypt(s.ciphertext, column.AssociatedData(s.provider))
+		ciphertext, err := db.encrypter.Reencrypt(s.ciphertext, of.AssociatedData(s.provider))
 		if err != nil {
 			return err
 		}
-		b.queue(updateWebhookSecret, ciphertext, s.provider)
+		b.queue(write, ciphertext, s.provider)
 	}
 	return nil
 }

@@ -26,6 +26,13 @@ const (
 	selectNodes   = `SELECT position, nodes FROM @.evidence WHERE position = ANY ($1)`
 )
 
+// queueEvidence adds what stores the entry, if there is one.
+func (b *batch) queueEvidence(e *evidence.Entry) {
+	if e != nil {
+		b.queue(insertEvidence, column.Entry.Values(e)...)
+	}
+}
+
 // RecordEvidence implements [ports.Evidence]. If the outcome of an attempt is not known, a further one finds the entry
 // by its content.
 func (db *DB) RecordEvidence(ctx context.Context, e evidence.Entry) error {
@@ -114,6 +121,15 @@ func (db *DB) SealedEvidence(ctx context.Context, from int64, limit int) ([]evid
 	entries, err := all(ctx, db, scanColumns(column.Entry), selectSealed, from, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read sealed evidence from %d: %w", from, err)
+	}
+	return entries, nil
+}
+
+// UnsealedEvidence implements [ports.Evidence].
+func (db *DB) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
+	entries, err := all(ctx, db, scanColumns(column.Entry), selectUnsealed, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read unsealed evidence: %w", err)
 	}
 	return entries, nil
 }

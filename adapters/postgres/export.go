@@ -137,7 +137,7 @@ func (s snapshot) records(ctx context.Context, ids []string) ([]ports.CheckoutRe
 	if err != nil {
 		return nil, fmt.Errorf("checkouts: %w", err)
 	}
-	events, err := rows(ctx, s, scanEventRecord, selectEvents, ids)
+	events, err := rows(ctx, s, scanColumns(column.EventRecord), selectEvents, ids)
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -15,6 +17,10 @@ var (
 	apiKeys       = `SELECT ` + column.Key.Reads() + ` FROM @.api_keys`
 	selectAPIKey  = apiKeys + ` WHERE hash = $1`
 	selectAPIKeys = apiKeys + ` ORDER BY seq`
+
+	// recordRevocation stores an entry of the evidence log if the key is not revoked yet, and keeps others from revoking it.
+	recordRevocation = `INSERT INTO @.evidence (` + column.Entry.Names() + `)
+		SELECT ` + column.Entry.TypedNumbers(2) + ` FROM @.api_keys WHERE id = $1 AND revoked_ms IS NULL FOR UPDATE`
 )
 
 const revokeAPIKey = `UPDATE @.api_keys SET revoked_ms = coalesce(revoked_ms, $2) WHERE id = $1`
@@ -38,9 +44,12 @@ func (db *DB) Keys(ctx context.Context) ([]catalogue.Key, error) {
 }
 
 // AddKey implements [ports.Configurer].
-func (db *DB) AddKey(ctx context.Context, k catalogue.Key) error {
+func (db *DB) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry) error {
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		_, err := t.exec(ctx, insertAPIKey, column.Key.Values(&k)...)
+		b := t.batch()
+		b.queue(insertAPIKey, column.Key.Values(&k)...)
+		b.queueEvidence(did)
+		err := t.commit(ctx, b)
 		if t.outcomeUnknown && is(err, uniqueViolation) {
 			stored, err := rows(ctx, t, scanColumns(column.Key), selectAPIKey, k.Hash[:])
 			if err != nil || len(stored) == 1 && stored[0].ID == k.ID {
@@ -56,10 +65,19 @@ func (db *DB) AddKey(ctx context.Context, k catalogue.Key) error {
 }
 
 // RevokeKey implements [ports.Configurer].
-func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
+func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error {
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		n, err := t.exec(ctx, revokeAPIKey, id, column.Millis(at))
-		if err == nil && n == 0 {
+		b := t.batch()
+		if did != nil {
+			b.queue(recordRevocation, column.Entry.Values(did, id)...)
+		}
+		found := false
+		b.queue(revokeAPIKey, id, column.Millis(at)).Exec(func(tag pgconn.CommandTag) error {
+			found = tag.RowsAffected() > 0
+			return nil
+		})
+		err := t.commit(ctx, b)
+		if err == nil && !found {
 			err = ports.ErrNotFound
 		}
 		return err

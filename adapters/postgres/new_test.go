@@ -143,7 +143,7 @@ func TestWritesSetWhatTheyNeed(t *testing.T) {
 			if err := replace(t.Context(), db, 1, func() {}); err != nil {
 				t.Fatal(err)
 			}
-			if err := db.SettleEvent(t.Context(), eventID(1), 1, events.Delivered, 1); err != nil {
+			if err := db.SettleEvent(t.Context(), eventID(1), 1, ports.Settlement{Status: events.Delivered, Attempts: 1}); err != nil {
 				t.Fatal(err)
 			}
 			rows, err := shell.Query(t.Context(), `SELECT settings FROM `+schema+`.seen`)

@@ -22,16 +22,20 @@ var (
 	appendEvent = `INSERT INTO @.events (status, owned_until_ms, position, ` + column.Event.Names() + `)
 		VALUES ($2, $3, (SELECT coalesce(max(position), 0) + 1 FROM @.events WHERE checkout_id = $1), ` + column.Event.Numbers(4) + `)`
 
-	selectPending = `SELECT ` + column.Event.Reads() + `, epoch, owned_until_ms FROM @.events
+	selectPending = `SELECT ` + column.PendingEvent.Reads() + ` FROM @.events
 		WHERE checkout_id = $1 AND status = 'pending' ORDER BY position`
-	selectEvents = `SELECT ` + column.Event.Reads() + `, status, attempts FROM @.events
+	selectEvents = `SELECT ` + column.EventRecord.Reads() + ` FROM @.events
 		WHERE checkout_id = ANY ($1) ORDER BY checkout_id, position`
 )
 
 const (
 	leaseEvent = `UPDATE @.events SET epoch = epoch + 1, owned_until_ms = $3
 		WHERE id = $1 AND epoch = $2 AND status = 'pending'`
-	settleEvent = `UPDATE @.events SET status = $3, attempts = attempts + $4
+	settleEvent = `UPDATE @.events SET status = $6, attempts = attempts + $3,
+			failure = coalesce(nullif($4, ''), failure), failed_ms = coalesce($5, failed_ms)
+		WHERE id = $1 AND epoch = $2 AND status = 'pending'`
+	releaseEvent = `UPDATE @.events SET epoch = epoch + 1, owned_until_ms = NULL, attempts = attempts + $3,
+			failure = coalesce(nullif($4, ''), failure), failed_ms = coalesce($5, failed_ms)
 		WHERE id = $1 AND epoch = $2 AND status = 'pending'`
 	selectEpoch = `SELECT epoch FROM @.events WHERE id = $1 AND status = 'pending'`
 
@@ -45,16 +49,6 @@ const (
 	selectBacklog = `SELECT count(*), min(created_ms) FROM @.events WHERE status = 'pending'`
 )
 
-func scanPending(r pgx.CollectableRow) (e ports.PendingEvent, err error) {
-	err = r.Scan(append(column.Event.Destinations(&e.Event), &e.Epoch, (*column.Time)(&e.Until))...)
-	return e, err
-}
-
-func scanEventRecord(r pgx.CollectableRow) (e ports.EventRecord, err error) {
-	err = r.Scan(append(column.Event.Destinations(&e.Event), (*string)(&e.Status), &e.Attempts)...)
-	return e, err
-}
-
 func scanExpired(r pgx.CollectableRow) (e ports.ExpiredLease, err error) {
 	err = r.Scan(&e.CheckoutID, &e.ProviderCode)
 	return e, err
@@ -62,7 +56,7 @@ func scanExpired(r pgx.CollectableRow) (e ports.ExpiredLease, err error) {
 
 // PendingEvents implements [ports.Outbox].
 func (db *DB) PendingEvents(ctx context.Context, checkoutID string) ([]ports.PendingEvent, error) {
-	pending, err := all(ctx, db, scanPending, selectPending, checkoutID)
+	pending, err := all(ctx, db, scanColumns(column.PendingEvent), selectPending, checkoutID)
 	if err != nil {
 		return nil, fmt.Errorf("read pending events of %s: %w", checkoutID, err)
 	}
@@ -86,10 +80,16 @@ func (db *DB) LeaseEvent(ctx context.Context, eventID string, epoch int64, until
 }
 
 // SettleEvent implements [ports.Outbox]. If the outcome of its commit is not known and a further attempt finds the event
-// settled, that commit settled it, because only the holder of the lease settles an event.
-func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, status events.Status, attempts int) error {
+// settled, that commit settled it, because only the holder of the lease settles an event. Where a run was cut short and a
+// further attempt finds the next epoch, it cannot know whether that is another's lease: it returns ErrNotFound.
+func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, s ports.Settlement) error {
+	args := []any{eventID, epoch, s.Attempts, s.Failure.Reason, column.Millis(s.Failure.At)}
+	statement := releaseEvent
+	if s.Status != events.Pending {
+		statement, args = settleEvent, append(args, string(s.Status))
+	}
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		n, err := t.exec(ctx, settleEvent, eventID, epoch, string(status), attempts)
+		n, err := t.exec(ctx, statement, args...)
 		if err != nil || n == 1 {
 			return err
 		}

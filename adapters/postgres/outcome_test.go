@@ -10,6 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -83,11 +84,16 @@ func confirm(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) e
 }
 
 func replace(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
-	return db.ReplaceProviders(ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+	return db.ReplaceProviders(ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		beforeCommit()
 		p := catalogue.Provider{Code: fmt.Sprint("P", n), Destination: catalogue.Destination{Secret: signing}}
-		return append(all, catalogue.Configuration{Provider: p}), nil
+		return append(all, catalogue.Configuration{Provider: p}), did(n), nil
 	})
+}
+
+// did is the evidence of call n.
+func did(n int) *evidence.Entry {
+	return &evidence.Entry{ID: evidence.OperationID(fmt.Sprint(n)), Leaf: []byte("{}")}
 }
 
 // simple returns a write that commits with the first thing that it sends.
@@ -102,14 +108,17 @@ func insertOnce(ctx context.Context, db *postgres.DB, n int) error {
 	return db.InsertCheckout(ctx, opened(n+2), pending())
 }
 
-func addKey(ctx context.Context, db *postgres.DB, n int) error { return db.AddKey(ctx, key(n)) }
+func addKey(ctx context.Context, db *postgres.DB, n int) error { return db.AddKey(ctx, key(n), did(n)) }
+
+// keysBefore is how many keys there are before the calls 1 and 2, to each of which one is left to revoke.
+const keysBefore = 2
 
 func revoke(ctx context.Context, db *postgres.DB, n int) error {
-	return db.RevokeKey(ctx, key(0).ID, time.UnixMilli(int64(n)))
+	return db.RevokeKey(ctx, key(n+keysBefore).ID, time.UnixMilli(int64(n)), did(n))
 }
 
 func settle(ctx context.Context, db *postgres.DB, n int) error {
-	return db.SettleEvent(ctx, eventID(n), 1, events.Delivered, 2)
+	return db.SettleEvent(ctx, eventID(n), 1, ports.Settlement{Status: events.Delivered, Attempts: 2})
 }
 
 func lease(ctx context.Context, db *postgres.DB, n int) error {
@@ -163,9 +172,9 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 		{"a checkout inserted", simple(insertOnce), `SELECT count(*) FROM events`, 4, nil},
 		{"a checkout changed", tryOnce, `SELECT sum(setup_try)::bigint FROM checkouts`, 2, nil},
 		{"a checkout confirmed", confirm, `SELECT count(*) FROM events WHERE name = 'checkout.confirmed'`, 2, nil},
-		{"a key added", simple(addKey), `SELECT count(*) FROM api_keys`, 3, nil},
-		{"a key revoked", simple(revoke), `SELECT revoked_ms FROM api_keys`, 1, nil},
-		{"providers replaced", replace, `SELECT count(*) FROM providers`, 2, nil},
+		{"a key added", simple(addKey), `SELECT count(*) + 10 * (SELECT count(*) FROM evidence) FROM api_keys`, 24, nil},
+		{"a key revoked", simple(revoke), `SELECT sum(revoked_ms)::bigint + 10 * (SELECT count(*) FROM evidence) FROM api_keys`, 23, nil},
+		{"providers replaced", replace, `SELECT count(*) + 10 * (SELECT count(*) FROM evidence) FROM providers`, 22, nil},
 		{"an event settled", simple(settle), `SELECT sum(attempts)::bigint FROM events`, 4, nil},
 		{"an event leased, to an unknown holder", simple(lease), `SELECT sum(epoch)::bigint FROM events`, 4, ports.ErrNotFound},
 		{"notifications kept", simple(keep), `SELECT count(*) FROM notifications WHERE id NOT LIKE 'old%'`, 4, nil},
@@ -180,8 +189,10 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 				db := open(t, url, postgres.Options{})
 				insert(t, db, 1)
 				insert(t, db, 2)
-				if err := db.AddKey(t.Context(), key(0)); err != nil {
-					t.Fatal(err)
+				for n := 1; n <= keysBefore; n++ {
+					if err := db.AddKey(t.Context(), key(n+keysBefore), nil); err != nil {
+						t.Fatal(err)
+					}
 				}
 				prepare(t, db)
 				if err := tt.write(t.Context(), db, 1, func() {}); err != nil {

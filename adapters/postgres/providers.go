@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -91,7 +92,7 @@ func (db *DB) configurations(ctx context.Context, src source) ([]catalogue.Confi
 // ReplaceProviders implements [ports.Configurer]. The lock on the store's row makes replacements wait for each other, and
 // for a rotation of the secret.
 func (db *DB) ReplaceProviders(ctx context.Context,
-	decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error {
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
 	var refusal error
 	var after []catalogue.Configuration // of the latest attempt
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
@@ -105,7 +106,8 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 		if t.outcomeUnknown && len(catalogue.Diff(before, after)) == 0 {
 			return nil // an earlier attempt was committed
 		}
-		if after, refusal = decide(before); refusal != nil {
+		var did *evidence.Entry
+		if after, did, refusal = decide(before); refusal != nil {
 			return nil // nothing was written, and the transaction is rolled back
 		}
 		b := t.batch()
@@ -117,6 +119,7 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 				return fmt.Errorf("provider %s: %w", c.Provider.Code, err)
 			}
 		}
+		b.queueEvidence(did)
 		return t.commit(ctx, b)
 	})
 	switch {

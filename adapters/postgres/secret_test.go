@@ -3,13 +3,18 @@ package postgres_test
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-const signing = "whsec_0123456789abcdefghijklmnop"
+const (
+	signing = "whsec_0123456789abcdefghijklmnop"
+	former  = "whsec_ponmlkjihgfedcba9876543210"
+)
 
 func secret(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
@@ -17,13 +22,13 @@ func under(secrets ...[]byte) postgres.Options { return postgres.Options{Secrets
 
 func configure(t *testing.T, db *postgres.DB) {
 	t.Helper()
-	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		return []catalogue.Configuration{
 			{Provider: catalogue.Provider{
-				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing},
+				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing, PreviousSecret: former, PreviousUntil: time.Unix(1, 0)},
 			}},
 			{Provider: catalogue.Provider{Code: "RIMU"}},
-		}, nil
+		}, nil, nil
 	})
 	if err != nil {
 		t.Fatalf("ReplaceProviders: %v", err)
@@ -33,7 +38,7 @@ func configure(t *testing.T, db *postgres.DB) {
 func decrypts(t *testing.T, db *postgres.DB) {
 	t.Helper()
 	p, err := db.Provider(t.Context(), "KOWHAI")
-	if err != nil || p.Destination.Secret != signing {
+	if err != nil || p.Destination.Secret != signing || p.Destination.PreviousSecret != former {
 		t.Errorf("signing secret = %q, %v; want the one that was stored", p.Destination.Secret, err)
 	}
 }
@@ -42,10 +47,10 @@ func TestWebhookSecretsAreEncrypted(t *testing.T) {
 	url := postgrestest.URL(t)
 	configure(t, open(t, url, under(secret('a'))))
 	var encrypted, clear int
-	err := connect(t, url).QueryRow(t.Context(), `SELECT count(webhook_secret),
-		count(*) FILTER (WHERE position('whsec'::bytea IN webhook_secret) > 0) FROM providers`).Scan(&encrypted, &clear)
-	if err != nil || encrypted != 1 || clear != 0 {
-		t.Errorf("secrets = %d, in the clear %d, %v; want one, encrypted", encrypted, clear, err)
+	err := connect(t, url).QueryRow(t.Context(), `SELECT count(webhook_secret) + count(previous_webhook_secret), count(*) FILTER (
+		WHERE position('whsec'::bytea IN webhook_secret) > 0 OR position('whsec'::bytea IN previous_webhook_secret) > 0) FROM providers`).Scan(&encrypted, &clear)
+	if err != nil || encrypted != 2 || clear != 0 {
+		t.Errorf("secrets = %d, in the clear %d, %v; want two, encrypted", encrypted, clear, err)
 	}
 }
 
@@ -57,6 +62,10 @@ func TestWebhookSecretDecryptsForItsProviderOnly(t *testing.T) {
 		(SELECT webhook_secret FROM providers WHERE code = 'KOWHAI') WHERE code = 'RIMU'`)
 	if p, err := db.Provider(t.Context(), "RIMU"); err == nil {
 		t.Errorf("Provider with another's secret = %+v, want an error", p)
+	}
+	execute(t, connect(t, url), `UPDATE providers SET webhook_secret = previous_webhook_secret WHERE code = 'KOWHAI'`)
+	if p, err := db.Provider(t.Context(), "KOWHAI"); err == nil {
+		t.Errorf("Provider with its previous secret as the current one = %+v, want an error", p)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -20,6 +21,10 @@ const (
 // unreadable is the value of an amount or a number that is present but cannot be parsed. Check refuses it too, at the
 // same place.
 const unreadable = -1
+
+// unreadableTime is the value of a time that is present but cannot be parsed. It is not zero, which would mean that it is
+// absent.
+func unreadableTime() time.Time { return time.Unix(0, 0).UTC() }
 
 var errZero = errors.New("must be above zero")
 
@@ -102,6 +107,22 @@ func (o *object) text(name string, isRequired bool) string {
 		return ""
 	}
 	return o.reader.string(o.At(name), v)
+}
+
+// time reads a time, which need not be there. Stores keep milliseconds.
+func (o *object) time(name string) time.Time {
+	v, given := o.field(name, optional)
+	if !given {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, o.reader.string(o.At(name), v))
+	if err != nil {
+		if v.Kind == strictjson.String { // else it is reported already
+			o.reader.fault(o.At(name), "must be a time such as 2026-12-01T09:00:00+13:00")
+		}
+		return unreadableTime()
+	}
+	return t.UTC().Truncate(time.Millisecond)
 }
 
 // name reads a text that is shown to people.

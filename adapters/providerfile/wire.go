@@ -70,6 +70,9 @@ func destination(o *object) catalogue.Destination {
 	return catalogue.Destination{
 		URL:    o.text("url", optional),
 		Secret: o.text("signing_secret", optional),
+
+		PreviousSecret: o.text("previous_signing_secret", optional),
+		PreviousUntil:  o.time("previous_secret_until"),
 	}
 }
 

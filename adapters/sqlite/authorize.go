@@ -63,16 +63,27 @@ func scanWebhookSecret(r row) (s webhookSecret, err error) {
 
 // reencrypt encrypts every webhook secret under the first of the operator's secrets.
 func (db *DB) reencrypt(ctx context.Context, tx *tx) error {
-	list, err := all(ctx, tx, scanWebhookSecret, `SELECT code, webhook_secret FROM providers WHERE webhook_secret IS NOT NULL`)
+	return errors.Join(
+		db.reencryptSecrets(ctx, tx, column.CurrentSecret,
+			`SELECT code, webhook_secret FROM providers WHERE webhook_secret IS NOT NULL`,
+			`UPDATE providers SET webhook_secret = ? WHERE code = ?`),
+		db.reencryptSecrets(ctx, tx, column.PreviousSecret,
+			`SELECT code, previous_webhook_secret FROM providers WHERE previous_webhook_secret IS NOT NULL`,
+			`UPDATE providers SET previous_webhook_secret = ? WHERE code = ?`))
+}
+
+// reencryptSecrets encrypts the secrets of a column, which the statements read and write.
+func (db *DB) reencryptSecrets(ctx context.Context, tx *tx, of column.WebhookSecret, read, write string) error {
+	list, err := all(ctx, tx, scanWebhookSecret, read)
 	if err != nil {
 		return err
 	}
 	for _, s := range list {
-		ciphertext, err := db.encrypter.Reencrypt(s.ciphertext, column.AssociatedData(s.provider))
+		ciphertext, err := db.encrypter.Reencrypt(s.ciphertext, of.AssociatedData(s.provider))
 		if err != nil {
 			return err
 		}
-		if err := tx.execOne(ctx, `UPDATE providers SET webhook_secret = ? WHERE code = ?`, ciphertext, s.provider); err != nil {
+		if err := tx.execOne(ctx, write, ciphertext, s.provider); err != nil {
 			return fmt.Errorf("provider %s: %w", s.provider, err)
 		}
 	}

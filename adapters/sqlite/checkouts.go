@@ -240,10 +240,8 @@ func (tx *tx) storeRest(ctx context.Context, change checkout.Change, enqueue por
 			return err
 		}
 	}
-	if change.Evidence != nil {
-		if err := tx.storeEvidence(ctx, *change.Evidence); err != nil {
-			return err
-		}
+	if err := tx.storeEvidenceIf(ctx, change.Evidence); err != nil {
+		return err
 	}
 	return tx.storeEvents(ctx, change.Events, enqueue)
 }

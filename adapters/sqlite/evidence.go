@@ -50,6 +50,14 @@ func (tx *tx) storeEvidence(ctx context.Context, e evidence.Entry) error {
 	return nil
 }
 
+// storeEvidenceIf stores the entry, if there is one.
+func (tx *tx) storeEvidenceIf(ctx context.Context, e *evidence.Entry) error {
+	if e == nil {
+		return nil
+	}
+	return tx.storeEvidence(ctx, *e)
+}
+
 // RecordEvidence implements [ports.Evidence].
 func (db *DB) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error { return tx.storeEvidence(ctx, e) })
@@ -106,6 +114,15 @@ func (db *DB) SealedEvidence(ctx context.Context, from int64, limit int) ([]evid
 	entries, err := all(ctx, &db.readers, scanColumns(column.Entry), selectSealed, from, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read sealed evidence from %d: %w", from, err)
+	}
+	return entries, nil
+}
+
+// UnsealedEvidence implements [ports.Evidence].
+func (db *DB) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
+	entries, err := all(ctx, &db.readers, scanColumns(column.Entry), selectUnsealed, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read unsealed evidence: %w", err)
 	}
 	return entries, nil
 }

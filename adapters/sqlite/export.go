@@ -97,7 +97,7 @@ func (s snapshot) visit(ctx context.Context, e exported, visit ports.Visitor) er
 // record returns everything on record about the checkout.
 func (s snapshot) record(ctx context.Context, c checkout.Checkout) (r ports.CheckoutRecord, err error) {
 	r.Checkout = c
-	if r.Events, err = all(ctx, s, scanEventRecord, selectEvents, c.ID); err != nil {
+	if r.Events, err = all(ctx, s, scanColumns(column.EventRecord), selectEvents, c.ID); err != nil {
 		return r, fmt.Errorf("read events: %w", err)
 	}
 	a, err := one(ctx, s, scanColumns(column.Agreement), selectAgreementOfCheckout, c.ID)

@@ -2,11 +2,14 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
@@ -16,7 +19,10 @@ var (
 	selectAPIKeys = apiKeys + ` ORDER BY seq`
 )
 
-const revokeAPIKey = `UPDATE api_keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?`
+const (
+	revokeAPIKey     = `UPDATE api_keys SET revoked_ms = ? WHERE id = ? AND revoked_ms IS NULL`
+	selectRevokedKey = `SELECT id FROM api_keys WHERE id = ? AND revoked_ms IS NOT NULL`
+)
 
 // Key implements [ports.Configuration].
 func (db *DB) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
@@ -37,10 +43,12 @@ func (db *DB) Keys(ctx context.Context) ([]catalogue.Key, error) {
 }
 
 // AddKey implements [ports.Configurer].
-func (db *DB) AddKey(ctx context.Context, k catalogue.Key) error {
+func (db *DB) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		_, err := tx.exec(ctx, insertAPIKey, column.Key.Values(&k)...)
-		return err
+		if _, err := tx.exec(ctx, insertAPIKey, column.Key.Values(&k)...); err != nil {
+			return err
+		}
+		return tx.storeEvidenceIf(ctx, did)
 	})
 	if err != nil {
 		return fmt.Errorf("add API key %s: %w", k.ID, err)
@@ -49,9 +57,16 @@ func (db *DB) AddKey(ctx context.Context, k catalogue.Key) error {
 }
 
 // RevokeKey implements [ports.Configurer].
-func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
+func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		return tx.execOne(ctx, revokeAPIKey, column.Millis(at), id)
+		switch err := tx.execOne(ctx, revokeAPIKey, column.Millis(at), id); {
+		case errors.Is(err, ports.ErrNotFound):
+			_, err := one(ctx, tx, scanValue[string], selectRevokedKey, id)
+			return err
+		case err != nil:
+			return err
+		}
+		return tx.storeEvidenceIf(ctx, did)
 	})
 	if err != nil {
 		return fmt.Errorf("revoke API key %s: %w", id, err)

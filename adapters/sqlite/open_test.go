@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -55,7 +56,7 @@ func openFails(t *testing.T, path string, o sqlite.Options, says string) {
 func addKey(t *testing.T, db *sqlite.DB, id string) catalogue.Key {
 	t.Helper()
 	k := catalogue.Key{ID: id, Provider: "KOWHAI", Environment: catalogue.Sandbox, Hash: [32]byte([]byte(fmt.Sprintf("%-32s", id)))}
-	if err := db.AddKey(t.Context(), k); err != nil {
+	if err := db.AddKey(t.Context(), k, nil); err != nil {
 		t.Fatalf("AddKey: %v", err)
 	}
 	return k
@@ -190,12 +191,12 @@ func TestTheLockOfAnotherProcess(t *testing.T) {
 	t.Run("is waited for no longer than the context", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		if err := db.RevokeKey(ctx, k.ID, time.Now()); !errors.Is(err, context.DeadlineExceeded) {
+		if err := db.RevokeKey(ctx, k.ID, time.Now(), nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("RevokeKey: got error %v, want that of the context", err)
 		}
 	})
 	t.Run("makes the store busy while it is held", func(t *testing.T) {
-		if err := db.RevokeKey(t.Context(), k.ID, time.Now()); !errors.Is(err, ports.ErrBusy) {
+		if err := db.RevokeKey(t.Context(), k.ID, time.Now(), nil); !errors.Is(err, ports.ErrBusy) {
 			t.Errorf("RevokeKey: got error %v, want ErrBusy", err)
 		}
 	})
@@ -204,7 +205,7 @@ func TestTheLockOfAnotherProcess(t *testing.T) {
 		if got, err := db.Key(t.Context(), k.Hash); err != nil || !got.RevokedAt.IsZero() {
 			t.Errorf("Key = %+v, %v; want it not revoked: the calls before failed", got, err)
 		}
-		if err := db.RevokeKey(t.Context(), k.ID, time.Now()); err != nil {
+		if err := db.RevokeKey(t.Context(), k.ID, time.Now(), nil); err != nil {
 			t.Errorf("RevokeKey: %v", err)
 		}
 	})
@@ -212,13 +213,13 @@ func TestTheLockOfAnotherProcess(t *testing.T) {
 
 func TestWaitForAnotherWriteEndsWithTheContext(t *testing.T) {
 	db := open(t, file(t), sqlite.Options{})
-	err := db.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+	err := db.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if err := db.RevokeKey(ctx, "one", time.Now()); !errors.Is(err, context.DeadlineExceeded) {
+		if err := db.RevokeKey(ctx, "one", time.Now(), nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("RevokeKey during another write: got error %v, want that of the context", err)
 		}
-		return all, nil
+		return all, nil, nil
 	})
 	if err != nil {
 		t.Errorf("ReplaceProviders: %v", err)

@@ -13,15 +13,19 @@ import (
 var (
 	insertEvent = `INSERT INTO events (status, owned_until_ms, ` + column.Event.Names() + `)
 		VALUES (?, ?, ` + column.Event.Marks() + `)`
-	selectPending = `SELECT ` + column.Event.Reads() + `, epoch, owned_until_ms FROM events
+	selectPending = `SELECT ` + column.PendingEvent.Reads() + ` FROM events
 		WHERE checkout_id = ? AND status = 'pending' ORDER BY seq`
-	selectEvents = `SELECT ` + column.Event.Reads() + `, status, attempts FROM events WHERE checkout_id = ? ORDER BY seq`
+	selectEvents = `SELECT ` + column.EventRecord.Reads() + ` FROM events WHERE checkout_id = ? ORDER BY seq`
 )
 
 const (
 	leaseEvent = `UPDATE events SET epoch = epoch + 1, owned_until_ms = ?
 		WHERE id = ? AND epoch = ? AND status = 'pending'`
-	settleEvent = `UPDATE events SET status = ?, attempts = attempts + ?
+	settleEvent = `UPDATE events SET status = ?, attempts = attempts + ?,
+			failure = coalesce(nullif(?, ''), failure), failed_ms = coalesce(?, failed_ms)
+		WHERE id = ? AND epoch = ? AND status = 'pending'`
+	releaseEvent = `UPDATE events SET epoch = epoch + 1, owned_until_ms = NULL, attempts = attempts + ?,
+			failure = coalesce(nullif(?, ''), failure), failed_ms = coalesce(?, failed_ms)
 		WHERE id = ? AND epoch = ? AND status = 'pending'`
 
 	selectExpired = `SELECT checkout_id, provider_code FROM (
@@ -44,16 +48,6 @@ func (tx *tx) storeEvents(ctx context.Context, evs []events.Event, enqueue ports
 	return nil
 }
 
-func scanPending(r row) (e ports.PendingEvent, err error) {
-	err = r.Scan(append(column.Event.Destinations(&e.Event), &e.Epoch, (*column.Time)(&e.Until))...)
-	return e, err
-}
-
-func scanEventRecord(r row) (e ports.EventRecord, err error) {
-	err = r.Scan(append(column.Event.Destinations(&e.Event), (*string)(&e.Status), &e.Attempts)...)
-	return e, err
-}
-
 func scanExpired(r row) (e ports.ExpiredLease, err error) {
 	err = r.Scan(&e.CheckoutID, &e.ProviderCode)
 	return e, err
@@ -61,7 +55,7 @@ func scanExpired(r row) (e ports.ExpiredLease, err error) {
 
 // PendingEvents implements [ports.Outbox].
 func (db *DB) PendingEvents(ctx context.Context, checkoutID string) ([]ports.PendingEvent, error) {
-	pending, err := all(ctx, &db.readers, scanPending, selectPending, checkoutID)
+	pending, err := all(ctx, &db.readers, scanColumns(column.PendingEvent), selectPending, checkoutID)
 	if err != nil {
 		return nil, fmt.Errorf("read pending events of %s: %w", checkoutID, err)
 	}
@@ -80,10 +74,13 @@ func (db *DB) LeaseEvent(ctx context.Context, eventID string, epoch int64, until
 }
 
 // SettleEvent implements [ports.Outbox].
-func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, status events.Status, attempts int) error {
-	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		return tx.execOne(ctx, settleEvent, string(status), attempts, eventID, epoch)
-	})
+func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, s ports.Settlement) error {
+	statement, args := settleEvent, []any{string(s.Status)}
+	if s.Status == events.Pending {
+		statement, args = releaseEvent, nil
+	}
+	args = append(args, s.Attempts, s.Failure.Reason, column.Millis(s.Failure.At), eventID, epoch)
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error { return tx.execOne(ctx, statement, args...) })
 	if err != nil {
 		return fmt.Errorf("settle event %s at epoch %d: %w", eventID, epoch, err)
 	}

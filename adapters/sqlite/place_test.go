@@ -23,7 +23,7 @@ func rename(t *testing.T, from, to string) {
 // refusesWrites reports unless writes are refused as busy, and the store is not ready, for a reason that is said.
 func refusesWrites(t *testing.T, db *sqlite.DB, says string) {
 	t.Helper()
-	err := db.AddKey(t.Context(), catalogue.Key{ID: "refused"})
+	err := db.AddKey(t.Context(), catalogue.Key{ID: "refused"}, nil)
 	if !errors.Is(err, ports.ErrBusy) || !strings.Contains(err.Error(), says) {
 		t.Errorf("AddKey: got error %v, want ErrBusy that says %q", err, says)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -88,13 +89,13 @@ func (db *DB) configurations(ctx context.Context, src source) ([]catalogue.Confi
 
 // ReplaceProviders implements [ports.Configurer].
 func (db *DB) ReplaceProviders(ctx context.Context,
-	decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error {
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		before, err := db.configurations(ctx, tx)
 		if err != nil {
 			return err
 		}
-		after, err := decide(before)
+		after, did, err := decide(before)
 		if err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 				return fmt.Errorf("store provider %s: %w", c.Provider.Code, err)
 			}
 		}
-		return nil
+		return tx.storeEvidenceIf(ctx, did)
 	})
 }
 

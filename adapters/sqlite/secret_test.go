@@ -4,24 +4,29 @@ import (
 	"bytes"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-const signing = "whsec_0123456789abcdefghijklmnop"
+const (
+	signing = "whsec_0123456789abcdefghijklmnop"
+	former  = "whsec_ponmlkjihgfedcba9876543210"
+)
 
 func under(secrets ...[]byte) sqlite.Options { return sqlite.Options{Secrets: secrets} }
 
 func configure(t *testing.T, db *sqlite.DB) {
 	t.Helper()
-	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		return []catalogue.Configuration{
 			{Provider: catalogue.Provider{
-				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing},
+				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing, PreviousSecret: former, PreviousUntil: time.Unix(1, 0)},
 			}},
 			{Provider: catalogue.Provider{Code: "RIMU"}},
-		}, nil
+		}, nil, nil
 	})
 	if err != nil {
 		t.Fatalf("ReplaceProviders: %v", err)
@@ -31,7 +36,7 @@ func configure(t *testing.T, db *sqlite.DB) {
 func decrypts(t *testing.T, db *sqlite.DB) {
 	t.Helper()
 	p, err := db.Provider(t.Context(), "KOWHAI")
-	if err != nil || p.Destination.Secret != signing {
+	if err != nil || p.Destination.Secret != signing || p.Destination.PreviousSecret != former {
 		t.Errorf("signing secret = %q, %v; want the one that was stored", p.Destination.Secret, err)
 	}
 }
@@ -46,14 +51,14 @@ func TestWebhookSecretsAreEncrypted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(data, []byte(signing)) {
+		if bytes.Contains(data, []byte(signing)) || bytes.Contains(data, []byte(former)) {
 			t.Errorf("store%s holds the signing secret in the clear", suffix)
 		}
 	}
 	var encrypted int
-	err := shell(t, path).QueryRow(`SELECT count(*) FROM providers WHERE webhook_secret IS NOT NULL`).Scan(&encrypted)
-	if err != nil || encrypted != 1 {
-		t.Errorf("encrypted secrets = %d, %v; want 1", encrypted, err)
+	err := shell(t, path).QueryRow(`SELECT count(webhook_secret) + count(previous_webhook_secret) FROM providers`).Scan(&encrypted)
+	if err != nil || encrypted != 2 {
+		t.Errorf("encrypted secrets = %d, %v; want 2", encrypted, err)
 	}
 }
 
@@ -65,6 +70,10 @@ func TestWebhookSecretDecryptsForItsProviderOnly(t *testing.T) {
 		(SELECT webhook_secret FROM providers WHERE code = 'KOWHAI') WHERE code = 'RIMU'`)
 	if p, err := db.Provider(t.Context(), "RIMU"); err == nil {
 		t.Errorf("Provider with another's secret = %+v, want an error", p)
+	}
+	execute(t, shell(t, path), `UPDATE providers SET webhook_secret = previous_webhook_secret WHERE code = 'KOWHAI'`)
+	if p, err := db.Provider(t.Context(), "KOWHAI"); err == nil {
+		t.Errorf("Provider with its previous secret as the current one = %+v, want an error", p)
 	}
 }
 

@@ -133,7 +133,8 @@ func TestRowsOfEarlierVersions(t *testing.T) {
 func TestNoStatementReadsEveryCheckout(t *testing.T) {
 	db := openUntilEnd(t, filepath.Join(t.TempDir(), "store.db"))
 	statements := append(append(hotReads(), hotWrites()...), selectByBillingRequest, selectByMandate, selectDue, selectDefaultKey,
-		selectExpired, selectBacklog, selectAgreement, selectDocument, selectEvents, selectUnsettled, selectTask, leaseTask, saveTask)
+		selectExpired, selectBacklog, selectAgreement, selectDocument, selectEvents, releaseEvent, selectRedeliveries,
+		settleRedelivered, settleFailedAgain, selectUnsettled, selectTask, leaseTask, saveTask)
 	for _, statement := range statements {
 		if statement == begin || statement == commit || statement == rollback {
 			continue

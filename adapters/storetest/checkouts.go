@@ -241,7 +241,7 @@ func endedContext(t *testing.T, s ports.Admin) {
 		refused(t, "UpdateCheckout", err, context.Canceled)
 		_, err = s.LeaseEvent(ended, opened(1).Events[0].ID, 1, at(20))
 		refused(t, "LeaseEvent", err, context.Canceled)
-		refused(t, "AddKey", s.AddKey(ended, key(1)), context.Canceled)
+		refused(t, "AddKey", s.AddKey(ended, key(1), nil), context.Canceled)
 		refused(t, "Export", s.Export(ended, new(record).collect()), context.Canceled)
 	})
 }

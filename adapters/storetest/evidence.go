@@ -20,6 +20,7 @@ func Evidence(t *testing.T, open Open) {
 		{"of many concurrent entries of one id one succeeds", concurrentEntries},
 		{"an empty log has no entries and no checkpoint", emptyLog},
 		{"the oldest unsealed entries are sealed first", oldestSealedFirst},
+		{"what is not sealed comes the oldest first, and not once it is sealed", unsealedOldestFirst},
 		{"what is sealed comes back in order, with its place, its nodes and the head", sealedComesBack},
 		{"a refusal to seal is returned as it is, and seals nothing", sealingRefused},
 		{"an entry is sealed once", sealedOnce},
@@ -134,6 +135,21 @@ func oldestSealedFirst(t *testing.T, s ports.Admin) {
 	_, second := sealAll(t, s, 3)
 	same(t, "sealed first", entryIDs(first), []string{"a", "b", "c"})
 	same(t, "sealed second", entryIDs(second), []string{"d"})
+}
+
+func unsealedOldestFirst(t *testing.T, s ports.Admin) {
+	same(t, "of an empty log", len(unsealed(t, s)), 0)
+	recordEvidence(t, s, entryAt(3, "c"), entryAt(1, "a"), entryAt(4, "d"), entryAt(2, "b"))
+	oldest, err := s.UnsealedEvidence(t.Context(), 2)
+	must(t, "UnsealedEvidence", err)
+	same(t, "the oldest", oldest, []evidence.Entry{entryAt(1, "a"), entryAt(2, "b")})
+	oldest[0].Leaf[0]++
+	checkEntry(t, s, entryAt(1, "a"), evidence.Unsealed)
+	same(t, "all", unsealed(t, s), []string{"a", "b", "c", "d"})
+	sealAll(t, s, 3)
+	rest, err := s.UnsealedEvidence(t.Context(), 2)
+	must(t, "UnsealedEvidence", err)
+	same(t, "the rest", rest, []evidence.Entry{entryAt(4, "d")})
 }
 
 func entryIDs(entries []evidence.Entry) (list []string) {

@@ -34,7 +34,7 @@ func exportAll(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(3), opened(1), opened(2))
 	done := confirm(t, s, opened(1).Next.ID, 1)
 	created := opened(1).Events[0]
-	must(t, "SettleEvent", s.SettleEvent(t.Context(), created.ID, 1, events.Delivered, 2))
+	must(t, "SettleEvent", s.SettleEvent(t.Context(), created.ID, 1, ports.Settlement{Status: events.Delivered, Attempts: 2}))
 
 	open := func(n int) ports.CheckoutRecord {
 		return ports.CheckoutRecord{
@@ -74,10 +74,10 @@ func exportSnapshot(t *testing.T, s ports.Admin) {
 		once.Do(func() {
 			configure(t, s, configuration("TOTARA"))
 			addKeys(t, s, key(2))
-			must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9)))
+			must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9), nil))
 			insert(t, s, opened(2))
 			confirm(t, s, opened(1).Next.ID, 1)
-			must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(1).Events[0].ID, 1, events.Failed, 3))
+			must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(1).Events[0].ID, 1, ports.Settlement{Status: events.Failed, Attempts: 3}))
 		})
 		return keep(c)
 	}

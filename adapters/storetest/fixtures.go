@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -189,6 +190,7 @@ func configuration(code string) catalogue.Configuration {
 			},
 			Destination: catalogue.Destination{
 				URL: "https://hooks.example/checkout", Secret: "whsec_" + code + "_0123456789abcdefghij",
+				PreviousSecret: "whsec_" + code + "_klmnopqrstuvwxyz0123", PreviousUntil: at(55),
 			},
 			Mode: catalogue.Authoritative,
 		},
@@ -254,13 +256,15 @@ func confirm(t *testing.T, s ports.Admin, id string, sequence int64) checkout.Ch
 func configure(t *testing.T, s ports.Admin, all ...catalogue.Configuration) {
 	t.Helper()
 	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(),
-		func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }))
+		func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+			return all, nil, nil
+		}))
 }
 
 func addKeys(t *testing.T, s ports.Admin, keys ...catalogue.Key) {
 	t.Helper()
 	for _, k := range keys {
-		must(t, "AddKey "+k.ID, s.AddKey(t.Context(), k))
+		must(t, "AddKey "+k.ID, s.AddKey(t.Context(), k, nil))
 	}
 }
 

@@ -51,7 +51,7 @@ func unknownKey(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1))
 	_, err := s.Key(t.Context(), key(2).Hash)
 	refused(t, "Key", err, ports.ErrNotFound)
-	refused(t, "RevokeKey", s.RevokeKey(t.Context(), "id2", at(9)), ports.ErrNotFound)
+	refused(t, "RevokeKey", s.RevokeKey(t.Context(), "id2", at(9), nil), ports.ErrNotFound)
 	same(t, "keys", allKeys(t, s), []catalogue.Key{key(1)})
 }
 
@@ -59,14 +59,14 @@ func keyTwice(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1))
 	sameID, sameHash := key(2), key(2)
 	sameID.ID, sameHash.Hash = key(1).ID, key(1).Hash
-	refused(t, "AddKey of a taken id", s.AddKey(t.Context(), sameID), ports.ErrDuplicate)
-	refused(t, "AddKey of a taken hash", s.AddKey(t.Context(), sameHash), ports.ErrDuplicate)
+	refused(t, "AddKey of a taken id", s.AddKey(t.Context(), sameID, nil), ports.ErrDuplicate)
+	refused(t, "AddKey of a taken hash", s.AddKey(t.Context(), sameHash, nil), ports.ErrDuplicate)
 	same(t, "keys", allKeys(t, s), []catalogue.Key{key(1)})
 }
 
 func keyRevoked(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1), key(2))
-	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9)))
+	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9), nil))
 	want := key(1)
 	want.RevokedAt = at(9)
 	got, err := s.Key(t.Context(), want.Hash)
@@ -77,8 +77,8 @@ func keyRevoked(t *testing.T, s ports.Admin) {
 
 func revokedOnce(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1))
-	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9)))
-	must(t, "RevokeKey again", s.RevokeKey(t.Context(), key(1).ID, at(8)))
+	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9), nil))
+	must(t, "RevokeKey again", s.RevokeKey(t.Context(), key(1).ID, at(8), nil))
 	same(t, "revoked", allKeys(t, s)[0].RevokedAt, at(9))
 }
 
@@ -86,7 +86,7 @@ func concurrentKeys(t *testing.T, s ports.Admin) {
 	errs := concurrently(many, func(i int) error {
 		k := key(i)
 		k.ID = "id"
-		return s.AddKey(t.Context(), k)
+		return s.AddKey(t.Context(), k, nil)
 	})
 	winner := oneWins(t, "AddKey", errs, ports.ErrDuplicate)
 	want := key(winner)
@@ -95,7 +95,7 @@ func concurrentKeys(t *testing.T, s ports.Admin) {
 }
 
 func manyKeys(t *testing.T, s ports.Admin) {
-	for _, err := range concurrently(many, func(i int) error { return s.AddKey(t.Context(), key(i)) }) {
+	for _, err := range concurrently(many, func(i int) error { return s.AddKey(t.Context(), key(i), nil) }) {
 		must(t, "AddKey", err)
 	}
 	same(t, "keys", len(allKeys(t, s)), many)

@@ -126,7 +126,7 @@ func openConcurrently(t *testing.T, place Place) {
 			}
 			defer s.Close()
 			secrets[i] = s.Secrets()[0]
-			if err := s.AddKey(t.Context(), key(i)); err != nil {
+			if err := s.AddKey(t.Context(), key(i), nil); err != nil {
 				t.Errorf("AddKey: %v", err)
 			}
 		})

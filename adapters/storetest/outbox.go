@@ -135,14 +135,14 @@ func lateHolder(t *testing.T, s ports.Admin) {
 	must(t, "LeaseEvent", err)
 	before := pendingEvents(t, s, opened(1))
 	for _, epoch := range []int64{1, 0, 3} {
-		err := s.SettleEvent(t.Context(), e.ID, epoch, events.Failed, 3)
+		err := s.SettleEvent(t.Context(), e.ID, epoch, ports.Settlement{Status: events.Failed, Attempts: 3})
 		refused(t, "SettleEvent of another epoch", err, ports.ErrNotFound)
 		_, err = s.LeaseEvent(t.Context(), e.ID, epoch, at(30))
 		refused(t, "LeaseEvent of another epoch", err, ports.ErrNotFound)
 	}
 	same(t, "pending", pendingEvents(t, s, opened(1)), before)
 	same(t, "on record", export(t, s).Checkouts[0].Events, []ports.EventRecord{{Event: e, Status: events.Pending}})
-	must(t, "SettleEvent of the holder", s.SettleEvent(t.Context(), e.ID, 2, events.Delivered, 1))
+	must(t, "SettleEvent of the holder", s.SettleEvent(t.Context(), e.ID, 2, ports.Settlement{Status: events.Delivered, Attempts: 1}))
 }
 
 func eventSettled(t *testing.T, s ports.Admin) {
@@ -152,9 +152,9 @@ func eventSettled(t *testing.T, s ports.Admin) {
 		2: {Event: opened(2).Events[0], Status: events.Failed, Attempts: 3},
 	}
 	for n, want := range outcome {
-		must(t, "SettleEvent", s.SettleEvent(t.Context(), want.Event.ID, 1, want.Status, want.Attempts))
+		must(t, "SettleEvent", s.SettleEvent(t.Context(), want.Event.ID, 1, ports.Settlement{Status: want.Status, Attempts: want.Attempts}))
 		same(t, "pending", len(pendingEvents(t, s, opened(n))), 0)
-		err := s.SettleEvent(t.Context(), want.Event.ID, 1, events.NotConfigured, 1)
+		err := s.SettleEvent(t.Context(), want.Event.ID, 1, ports.Settlement{Status: events.NotConfigured, Attempts: 1})
 		refused(t, "SettleEvent again", err, ports.ErrNotFound)
 		_, err = s.LeaseEvent(t.Context(), want.Event.ID, 1, at(20))
 		refused(t, "LeaseEvent of a settled event", err, ports.ErrNotFound)
@@ -168,7 +168,7 @@ func eventSettled(t *testing.T, s ports.Admin) {
 func concurrentSettlements(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	errs := concurrently(many, func(i int) error {
-		return s.SettleEvent(t.Context(), opened(1).Events[0].ID, 1, events.Failed, i+1)
+		return s.SettleEvent(t.Context(), opened(1).Events[0].ID, 1, ports.Settlement{Status: events.Failed, Attempts: i + 1})
 	})
 	winner := oneWins(t, "SettleEvent", errs, ports.ErrNotFound)
 	same(t, "attempts", export(t, s).Checkouts[0].Events[0].Attempts, winner+1)
@@ -177,7 +177,7 @@ func concurrentSettlements(t *testing.T, s ports.Admin) {
 func unknownEvent(t *testing.T, s ports.Admin) {
 	_, err := s.LeaseEvent(t.Context(), "evt_none", 1, at(20))
 	refused(t, "LeaseEvent", err, ports.ErrNotFound)
-	refused(t, "SettleEvent", s.SettleEvent(t.Context(), "evt_none", 1, events.Delivered, 1), ports.ErrNotFound)
+	refused(t, "SettleEvent", s.SettleEvent(t.Context(), "evt_none", 1, ports.Settlement{Status: events.Delivered, Attempts: 1}), ports.ErrNotFound)
 }
 
 func expiredAt(t *testing.T, s ports.Admin) {
@@ -205,7 +205,7 @@ func expiredInOrder(t *testing.T, s ports.Admin) {
 	same(t, "all", expired(t, s, at(10), many), ids(opened(3), opened(1), opened(2)))
 	same(t, "at most 2", expired(t, s, at(10), 2), ids(opened(3), opened(1)))
 	same(t, "at most 3", expired(t, s, at(10), 3), ids(opened(3), opened(1), opened(2)))
-	must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(3).Events[0].ID, 1, events.Failed, 3))
+	must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(3).Events[0].ID, 1, ports.Settlement{Status: events.Failed, Attempts: 3}))
 	same(t, "the oldest settled", expired(t, s, at(10), many), ids(opened(1), opened(2), opened(3)))
 }
 
@@ -238,10 +238,10 @@ func backlogShrinks(t *testing.T, s ports.Admin) {
 	_, err := s.LeaseEvent(t.Context(), opened(2).Events[0].ID, 1, at(59))
 	must(t, "LeaseEvent", err)
 	backlog("the oldest leased", 3, at(3))
-	must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(2).Events[0].ID, 2, events.Delivered, 1))
+	must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(2).Events[0].ID, 2, ports.Settlement{Status: events.Delivered, Attempts: 1}))
 	backlog("the oldest delivered", 2, at(4))
 	for _, n := range []int{1, 3} {
-		must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(n).Events[0].ID, 1, events.Failed, 3))
+		must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(n).Events[0].ID, 1, ports.Settlement{Status: events.Failed, Attempts: 3}))
 	}
 	backlog("all settled", 0, time.Time{})
 }

@@ -40,7 +40,7 @@ func readAfterWrite(t *testing.T, place Place) {
 		must(t, "Document", err)
 		same(t, "document", d, *want.Document)
 
-		must(t, "SettleEvent", writer.SettleEvent(t.Context(), want.Events[0].ID, 1, events.Delivered, 1))
+		must(t, "SettleEvent", writer.SettleEvent(t.Context(), want.Events[0].ID, 1, ports.Settlement{Status: events.Delivered, Attempts: 1}))
 		same(t, "pending events", len(pendingEvents(t, reader, opened(n))), 2)
 		writer, reader = reader, writer
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -133,9 +134,9 @@ func replacedWhole(t *testing.T, s ports.Admin) {
 
 func decideGetsAll(t *testing.T, s ports.Admin) {
 	configure(t, s, legacy("RIMU"), configuration("KOWHAI"), legacy("A"))
-	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		same(t, "what decide gets", all, []catalogue.Configuration{legacy("A"), configuration("KOWHAI"), legacy("RIMU")})
-		return all, nil
+		return all, nil, nil
 	}))
 	same(t, "configurations", export(t, s).Configurations,
 		[]catalogue.Configuration{legacy("A"), configuration("KOWHAI"), legacy("RIMU")})
@@ -145,8 +146,8 @@ func replaceError(t *testing.T, s ports.Admin) {
 	configure(t, s, configuration("KOWHAI"))
 	want := errors.New("no")
 	unchanged(t, s, func() {
-		err := s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-			return nil, want
+		err := s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+			return nil, nil, want
 		})
 		if err != want {
 			t.Errorf("ReplaceProviders: got error %v, want the very error of decide", err)
@@ -158,7 +159,7 @@ func replacePanic(t *testing.T, s ports.Admin) {
 	configure(t, s, configuration("KOWHAI"))
 	unchanged(t, s, func() {
 		panics(t, "decide", func() {
-			_ = s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) { panic("decide") })
+			_ = s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) { panic("decide") })
 		})
 	})
 	configure(t, s, legacy("RIMU")) // the store goes on
@@ -173,8 +174,8 @@ func configuredTwice(t *testing.T, s ports.Admin) {
 			"a provider twice": {legacy("A"), configuration("RIMU"), legacy("RIMU")},
 			"a course twice":   {legacy("A"), twice},
 		} {
-			err := s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-				return all, nil
+			err := s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+				return all, nil, nil
 			})
 			refused(t, what, err, ports.ErrDuplicate)
 		}
@@ -183,8 +184,8 @@ func configuredTwice(t *testing.T, s ports.Admin) {
 
 func concurrentReplacements(t *testing.T, s ports.Admin) {
 	for _, err := range concurrently(many, func(i int) error {
-		return s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
-			return append(all, legacy(fmt.Sprintf("P%d", i))), nil
+		return s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+			return append(all, legacy(fmt.Sprintf("P%d", i))), nil, nil
 		})
 	}) {
 		must(t, "ReplaceProviders", err)
@@ -226,9 +227,9 @@ func configurationsShareNothing(t *testing.T, s ports.Admin) {
 		must(t, "Provider", err)
 		same(t, "provider", p, want.Provider)
 		p.EnrolmentOrigins[0] = "changed"
-		err = s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+		err = s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 			change(all[0])
-			return nil, errors.New("no")
+			return nil, nil, errors.New("no")
 		})
 		if err == nil {
 			t.Error("ReplaceProviders: got no error of decide")

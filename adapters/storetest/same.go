@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -25,6 +26,7 @@ func Same(t *testing.T, open, other Open) {
 			"update":   p.update,
 			"lease":    p.lease,
 			"settle":   p.settle,
+			"resend":   p.redeliver,
 			"replace":  p.replace,
 			"add key":  p.addKey,
 			"revoke":   p.revoke,
@@ -96,6 +98,14 @@ func kind(err error) string {
 
 func few(r *rapid.T, what string) int { return rapid.IntRange(1, 5).Draw(r, what) }
 
+// anyEvidence returns the evidence of one of few operations, or nil.
+func anyEvidence(r *rapid.T) *evidence.Entry {
+	if n := rapid.IntRange(0, 5).Draw(r, "operation"); n > 0 {
+		return operation(n)
+	}
+	return nil
+}
+
 func anyEnqueue(r *rapid.T) ports.Enqueue {
 	return ports.Enqueue{
 		Status: rapid.SampledFrom([]events.Status{events.Pending, events.NotConfigured}).Draw(r, "status"),
@@ -164,26 +174,47 @@ func (p pair) lease(r *rapid.T) {
 }
 
 func (p pair) settle(r *rapid.T) {
-	id, epoch, attempts := anyEvent(r), int64(few(r, "epoch")), few(r, "attempts")
-	p.does(r, "SettleEvent", func(s ports.Admin) error {
-		return s.SettleEvent(p.ctx, id, epoch, events.Failed, attempts)
-	})
+	id, epoch := anyEvent(r), int64(few(r, "epoch"))
+	outcome := ports.Settlement{Attempts: few(r, "attempts"),
+		Status: rapid.SampledFrom([]events.Status{events.Failed, events.Delivered, events.Pending}).Draw(r, "status")}
+	if rapid.Bool().Draw(r, "failed") {
+		outcome.Failure = ports.Failure{At: at(few(r, "when")), Reason: fmt.Sprint("answered ", 500+few(r, "reason"))}
+	}
+	p.does(r, "SettleEvent", func(s ports.Admin) error { return s.SettleEvent(p.ctx, id, epoch, outcome) })
+}
+
+func (p pair) redeliver(r *rapid.T) {
+	e := event(opened(few(r, "checkout")).Next, events.CheckoutCreated)
+	again := ports.Redelivery{At: at(few(r, "at")), Delivered: rapid.Bool().Draw(r, "taken"), Attempts: few(r, "attempts"), Failure: "answered 500"}
+	p.does(r, "RecordRedelivery", func(s ports.Admin) error { return s.RecordRedelivery(p.ctx, e, again) })
+	p.both(r, "Redeliveries", func(s ports.Admin) (any, error) { return s.Redeliveries(p.ctx, e.ID) })
+	p.both(r, "EventRecord", func(s ports.Admin) (any, error) { return s.EventRecord(p.ctx, e.ID) })
+	filter := ports.EventFilter{Status: rapid.SampledFrom([]events.Status{"", events.Failed, events.Delivered}).Draw(r, "listed")}
+	if rapid.Bool().Draw(r, "of a time") {
+		filter.Since = at(few(r, "since"))
+	}
+	if rapid.Bool().Draw(r, "of an order") {
+		filter.OrderID = fmt.Sprint("order-", few(r, "order"))
+	}
+	limit := few(r, "limit")
+	p.both(r, "EventRecords", func(s ports.Admin) (any, error) { return s.EventRecords(p.ctx, filter, limit) })
 }
 
 func (p pair) replace(r *rapid.T) {
 	add := rapid.SampledFrom([]string{"KOWHAI", "RIMU", "A"}).Draw(r, "provider")
 	what := rapid.SampledFrom([]string{"add", "legacy", "clear", "refuse"}).Draw(r, "what")
+	did := anyEvidence(r)
 	p.does(r, "ReplaceProviders", func(s ports.Admin) error {
-		return s.ReplaceProviders(p.ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+		return s.ReplaceProviders(p.ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 			switch what {
 			case "add":
-				return append(all, configuration(add)), nil
+				return append(all, configuration(add)), did, nil
 			case "legacy":
-				return append(all, legacy(add)), nil
+				return append(all, legacy(add)), did, nil
 			case "clear":
-				return nil, nil
+				return nil, did, nil
 			}
-			return nil, errNo
+			return nil, nil, errNo
 		})
 	})
 }
@@ -191,12 +222,13 @@ func (p pair) replace(r *rapid.T) {
 func (p pair) addKey(r *rapid.T) {
 	k := key(few(r, "id"))
 	k.Hash = key(few(r, "hash")).Hash
-	p.does(r, "AddKey", func(s ports.Admin) error { return s.AddKey(p.ctx, k) })
+	did := anyEvidence(r)
+	p.does(r, "AddKey", func(s ports.Admin) error { return s.AddKey(p.ctx, k, did) })
 }
 
 func (p pair) revoke(r *rapid.T) {
-	id, when := key(few(r, "id")).ID, at(few(r, "at"))
-	p.does(r, "RevokeKey", func(s ports.Admin) error { return s.RevokeKey(p.ctx, id, when) })
+	id, when, did := key(few(r, "id")).ID, at(few(r, "at")), anyEvidence(r)
+	p.does(r, "RevokeKey", func(s ports.Admin) error { return s.RevokeKey(p.ctx, id, when, did) })
 }
 
 func (p pair) lookUp(r *rapid.T) {
@@ -213,6 +245,7 @@ func (p pair) lookUp(r *rapid.T) {
 	p.both(r, "Agreement", func(s ports.Admin) (any, error) { return s.Agreement(p.ctx, a.Number) })
 	p.both(r, "Document", func(s ports.Admin) (any, error) { return s.Document(p.ctx, a.Number) })
 	p.both(r, "Key", func(s ports.Admin) (any, error) { return s.Key(p.ctx, k.Hash) })
+	p.both(r, "UnsealedEvidence", func(s ports.Admin) (any, error) { return s.UnsealedEvidence(p.ctx, many) })
 	p.both(r, "Provider", func(s ports.Admin) (any, error) { return s.Provider(p.ctx, "KOWHAI") })
 	p.both(r, "Course", func(s ports.Admin) (any, error) { return s.Course(p.ctx, provider, "NZDIP") })
 }

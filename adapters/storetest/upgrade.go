@@ -35,6 +35,11 @@ func Upgraded(t *testing.T, s ports.Admin, export io.Reader) {
 		}
 	}
 	upgradedKeys(t, s)
+	list, err := s.EventRecords(t.Context(), ports.EventFilter{}, 1000)
+	must(t, "EventRecords", err)
+	for _, e := range list {
+		same(t, "the failure of an event of the earlier version", e.Failure, ports.Failure{})
+	}
 }
 
 // fields is an object of the export, by the dotted paths of its fields.

@@ -29,6 +29,3 @@ func (s *Sender) LookUpWith(r *net.Resolver) {
 	d.Resolver = r
 	s.transport.DialContext = d.DialContext
 }
-
-// MaxConns is how many connections a receiver can have.
-const MaxConns = maxConns

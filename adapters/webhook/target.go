@@ -2,10 +2,13 @@ package webhook
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
+	"syscall"
 
 	"code.dny.dev/ssrf"
 )
@@ -45,6 +48,18 @@ func portAllowed(port string) bool {
 	return err == nil && (n == 443 || n >= 1024)
 }
 
+// metadata returns the addresses at which clouds serve what their machines alone may know, credentials among it, and which
+// stand in ranges that are otherwise allowed: the public one of Azure's host, and those of others that look private.
+func metadata() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("168.63.129.16/32"),       // Azure
+		netip.MustParsePrefix("fd00:ec2::/32"),          // AWS: metadata, credentials of pods, name and time servers
+		netip.MustParsePrefix("fd20:ce::/32"),           // Google
+		netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle
+		netip.MustParsePrefix("fd00:42::42/128"),        // Scaleway
+	}
+}
+
 // newDialer returns a dialer that checks each address before it connects to it.
 func newDialer(o Options) *net.Dialer {
 	guard := []ssrf.Option{ssrf.WithAnyPort()} // parseTarget checks the port
@@ -59,5 +74,16 @@ func newDialer(o Options) *net.Dialer {
 				netip.MustParsePrefix("::1/128"),
 				netip.MustParsePrefix("fc00::/7")))
 	}
-	return &net.Dialer{Timeout: timeout, Control: ssrf.New(guard...).Safe}
+	guardian, refused := ssrf.New(guard...), metadata()
+	return &net.Dialer{Timeout: timeout, Control: func(network, address string, c syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return ssrf.ErrInvalidHostPort
+		}
+		ip := to.Addr().WithZone("")
+		if slices.ContainsFunc(refused, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+			return fmt.Errorf("%w: %s is a cloud's metadata service", ssrf.ErrProhibitedIP, ip)
+		}
+		return guardian.Safe(network, address, c)
+	}}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 func TestDestinationsThatAreRefusedUnseen(t *testing.T) {
@@ -66,7 +67,11 @@ func TestARefusedDestinationIsNotQuoted(t *testing.T) {
 	for _, raw := range []string{
 		"https://hooks.example/%zz", "http://hooks.example/", "https://user:hostile@hooks.example/", "hostile",
 	} {
-		checkRefused(t, send(s, raw), "attempt 1: destination")
+		err := send(s, raw)
+		checkRefused(t, err, "destination")
+		if !errors.Is(err, ports.ErrProhibited) {
+			t.Errorf("%s: %v, want %v", raw, err, ports.ErrProhibited)
+		}
 	}
 }
 
@@ -116,6 +121,16 @@ func TestAddressesAreJudgedAsTheyAreDialled(t *testing.T) {
 		{"carriers' 100.64/10", "100.64.0.1", no, no},
 		{"cloud metadata", "169.254.169.254", no, no},
 		{"cloud metadata over IPv6", "fe80::a9fe:a9fe", no, no},
+		{"AWS's metadata over IPv6", "fd00:ec2::254", no, no},
+		{"AWS's credentials of pods", "fd00:ec2::23", no, no},
+		{"AWS's metadata with a zone", "fd00:ec2::254%eth0", no, no},
+		{"past AWS's range", "fd00:ec3::254", no, yes},
+		{"Google's metadata over IPv6", "fd20:ce::254", no, no},
+		{"Oracle's metadata over IPv6", "fd00:c1::a9fe:a9fe", no, no},
+		{"Scaleway's metadata over IPv6", "fd00:42::42", no, no},
+		{"Alibaba's metadata", "100.100.100.200", no, no},
+		{"Azure's host", "168.63.129.16", no, no},
+		{"past Azure's host", "168.63.129.17", yes, yes},
 		{"this host", "0.0.0.0", no, no},
 		{"this host over IPv6", "::", no, no},
 		{"broadcast", "255.255.255.255", no, no},
@@ -177,8 +192,8 @@ func TestSendReachesNothingInside(t *testing.T) {
 			t.Run(host, func(t *testing.T) {
 				err := send(tt.sender, "https://"+host+":"+port+"/")
 				checkRefused(t, err, "prohibited IP address")
-				if !errors.Is(err, ssrf.ErrProhibitedIP) {
-					t.Errorf("error %v, want %v", err, ssrf.ErrProhibitedIP)
+				if !errors.Is(err, ssrf.ErrProhibitedIP) || !errors.Is(err, ports.ErrProhibited) {
+					t.Errorf("error %v, want %v and %v", err, ssrf.ErrProhibitedIP, ports.ErrProhibited)
 				}
 			})
 		}
@@ -191,7 +206,11 @@ func TestSendReachesNothingInside(t *testing.T) {
 func TestANameThatDoesNotExist(t *testing.T) {
 	s := newSender(t, webhook.Options{})
 	s.LookUpWith(resolver(nil))
-	checkRefused(t, send(s, "https://gone.invalid/in"), "no such host")
+	err := send(s, "https://gone.invalid/in")
+	checkRefused(t, err, "no such host")
+	if errors.Is(err, ports.ErrProhibited) {
+		t.Errorf("%v: a name that may exist tomorrow is not prohibited", err)
+	}
 }
 
 // A sandbox cannot reach a cloud's metadata service either, not even by name.

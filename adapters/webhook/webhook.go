@@ -6,31 +6,35 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
+
+	"code.dny.dev/ssrf"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// The bounds of one attempt, and of one receiver.
+// The bounds of one attempt, and of the connections that are kept open after it. How many attempts are made at once, the
+// caller bounds, for each provider: by host, where one hangs that several providers share, all would wait for it.
 const (
-	timeout      = 2 * time.Second // from the name lookup to the end of the answer
-	maxHeader    = 16 << 10        // of the answer; with maxBody, 64 KiB
-	maxBody      = 48 << 10
-	maxConns     = 64              // to one receiver; one that hangs delays no other
-	maxIdleConns = 256             // to all receivers together
-	idleTimeout  = 4 * time.Second // common servers close idle connections after 5 s
+	timeout       = 2 * time.Second // from the name lookup to the end of the answer
+	maxHeader     = 16 << 10        // of the answer; with maxBody, 64 KiB
+	maxBody       = 48 << 10
+	maxIdleOfHost = 64
+	maxIdleConns  = 256             // to all receivers together
+	idleTimeout   = 4 * time.Second // common servers close idle connections after 5 s
 )
 
 // Options is how events are sent.
 type Options struct {
 	// AllowPrivate is for sandboxes: events may also go over plain http, to any port, and to
-	// loopback and private addresses. Link-local addresses, where clouds serve their
-	// metadata, are still refused.
+	// loopback and private addresses. Where clouds serve their metadata, at link-local addresses and
+	// at a few others, is still refused.
 	AllowPrivate bool
 }
 
@@ -56,8 +60,7 @@ func New(o Options) *Sender {
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    timeout,
 			MaxResponseHeaderBytes: maxHeader,
-			MaxConnsPerHost:        maxConns,
-			MaxIdleConnsPerHost:    maxConns,
+			MaxIdleConnsPerHost:    maxIdleOfHost,
 			MaxIdleConns:           maxIdleConns,
 			IdleConnTimeout:        idleTimeout,
 			DisableCompression:     true, // the answer's content is not used
@@ -76,10 +79,14 @@ func (s *Sender) Send(ctx context.Context, to catalogue.Destination, d events.De
 	defer cancel()
 	target, err := parseTarget(to.URL, s.allowPrivate)
 	if err != nil {
-		return fmt.Errorf("send %s, attempt %d: %w", d.Event.ID, attempt, err)
+		return fmt.Errorf("%w: %w", ports.ErrProhibited, err)
 	}
-	if err := s.post(ctx, target.String(), d, attempt); err != nil {
-		return fmt.Errorf("send %s to %s://%s, attempt %d: %w", d.Event.ID, target.Scheme, target.Host, attempt, err)
+	err = s.post(ctx, target.String(), d, attempt)
+	switch {
+	case errors.Is(err, ssrf.ErrProhibitedIP):
+		return fmt.Errorf("%w: %s://%s: %w", ports.ErrProhibited, target.Scheme, target.Host, err)
+	case err != nil:
+		return fmt.Errorf("%s://%s: %w", target.Scheme, target.Host, err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func agreementLeaf(a agreement.Agreement, c Conclusion) agreementWire {
 	}
 	consent := a.DirectDebit.Consent
 	return agreementWire{
-		Kind: "agreement", Format: 1,
+		Kind: KindAgreement, Format: 1,
 		Number: a.Number, Version: a.Version, Environment: c.Environment,
 		Provider: a.Provider.Code, ProviderIs: a.Provider.Name, Support: a.Provider.SupportEmail, OrderID: a.OrderID,
 		CheckoutID: a.CheckoutID, RequestID: c.RequestID,
@@ -144,7 +144,7 @@ func DocumentHash(leaf []byte) string {
 // commitments cannot be compared. The error is that of an entry that is no record of an agreement.
 func Compare(e Entry, a agreement.Agreement, c Conclusion, erased bool) (differing []string, err error) {
 	var recorded agreementWire
-	if err := json.Unmarshal(e.Leaf, &recorded); err != nil || recorded.Kind != "agreement" || recorded.Format != 1 {
+	if err := json.Unmarshal(e.Leaf, &recorded); err != nil || recorded.Kind != KindAgreement || recorded.Format != 1 {
 		return nil, fmt.Errorf("entry %s is no record of an agreement that this version knows", e.ID)
 	}
 	c.At, c.Salt = e.At, [SaltSize]byte{}

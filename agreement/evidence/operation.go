@@ -14,6 +14,6 @@ type Operation struct {
 
 // OfOperation returns the entry of an operation with an id of its own, without its attestation.
 func OfOperation(id string, o Operation) Entry {
-	return Entry{ID: OperationID(id), At: o.At, Leaf: encode(operationWire{Kind: "operation", Format: 1, At: instant(o.At),
+	return Entry{ID: OperationID(id), At: o.At, Leaf: encode(operationWire{Kind: KindOperation, Format: 1, At: instant(o.At),
 		Operator: o.Operator, Operation: o.Name, Subject: o.Subject, Reason: o.Reason, Changes: append([]string{}, o.Changes...)})}
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -230,11 +231,11 @@ func TestAuthenticate(t *testing.T) {
 	w := newWorld(t)
 	issue := func(env catalogue.Environment, fill byte, revoked bool) string {
 		text, key := catalogue.NewKey("KOWHAI", env, time.Now().UTC().Truncate(time.Millisecond), [32]byte{fill})
-		if err := w.store.AddKey(t.Context(), key); err != nil {
+		if err := w.store.AddKey(t.Context(), key, nil); err != nil {
 			t.Fatal(err)
 		}
 		if revoked {
-			if err := w.store.RevokeKey(t.Context(), key.ID, time.Now()); err != nil {
+			if err := w.store.RevokeKey(t.Context(), key.ID, time.Now(), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -272,7 +273,7 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 		store, change := newFaulty()
 		w := newWorld(t, change)
 		text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
-		if err := w.store.AddKey(t.Context(), key); err != nil {
+		if err := w.store.AddKey(t.Context(), key, nil); err != nil {
 			t.Fatal(err)
 		}
 		authenticate := func() error { _, err := w.Authenticate(t.Context(), text); return err }
@@ -296,13 +297,13 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 			t.Errorf("ten requests read the key %d times and the provider %d times, want once each", keys, providers)
 		}
 
-		if err := w.store.RevokeKey(t.Context(), key.ID, time.Now()); err != nil {
+		if err := w.store.RevokeKey(t.Context(), key.ID, time.Now(), nil); err != nil {
 			t.Fatal(err)
 		}
 		off := kowhai()
 		off.Provider.Active = false
-		err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-			return []catalogue.Configuration{off}, nil
+		err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+			return []catalogue.Configuration{off}, nil, nil
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -97,6 +97,28 @@ func TestWithoutADestinationNothingIsSentNorLater(t *testing.T) {
 	})
 }
 
+// While a secret is replaced both sign, to the very millisecond of the end.
+func TestThePreviousSecretSignsUntilItsEnd(t *testing.T) {
+	const former = "whsec_former_0123456789abcdef"
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		rotated := kowhai()
+		d := &rotated.Provider.Destination
+		d.PreviousSecret, d.PreviousUntil = former, w.clock.now().Add(time.Hour)
+		w.configure(t, rotated)
+		for i, want := range []error{nil, events.ErrMismatch} {
+			w.opened(t, fmt.Sprint("ORDER-", i))
+			sent := w.receiver.got[i]
+			for secret, want := range map[string]error{d.Secret: nil, former: want} {
+				if err := events.Verify(secret, sent.Signature, sent.Event.Body, sent.Timestamp, 0); !errors.Is(err, want) {
+					t.Errorf("delivery %d, %s: %v, want %v", i+1, sent.Signature, err, want)
+				}
+			}
+			w.clock.forward(time.Hour - time.Since(sent.at))
+		}
+	})
+}
+
 // runFor runs the service's background work for a while.
 func (w *world) runFor(t *testing.T, d time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -307,7 +329,7 @@ func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
 		w.clock.forward(time.Minute)
 		w.receiver.answer = func(events.Delivery, int) error { return errRefused }
 		w.runFor(t, 100*time.Millisecond) // the second attempt would come after 250 ms
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || len(w.receiver.got) != 1 {
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
 			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
 		}
 		if reported := w.reports.take(); len(reported) != 1 || reported[0].Operation != service.OperationSend {
@@ -349,12 +371,15 @@ func TestAProcessWithoutTheLeaseSettlesNothing(t *testing.T) {
 // A failure to release a lease is reported, unless another process holds the lease by now.
 func TestALeaseThatCannotBeReleased(t *testing.T) {
 	for name, tt := range map[string]struct {
+		call  string // of the event that was tried, or of the one after it
 		fails func() error
 		want  bool
 	}{
-		"the store is broken": {faults["broken"], true},
-		"another has it":      {func() error { return ports.ErrNotFound }, false},
-		"it is released":      {nil, false},
+		"the store is broken":       {"LeaseEvent 1", faults["broken"], true},
+		"another has it":            {"LeaseEvent 1", func() error { return ports.ErrNotFound }, false},
+		"it is released":            {"LeaseEvent 1", nil, false},
+		"the store is broken first": {"SettleEvent 1", faults["broken"], true},
+		"another has the first":     {"SettleEvent 1", func() error { return ports.ErrNotFound }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -363,7 +388,7 @@ func TestALeaseThatCannotBeReleased(t *testing.T) {
 				cmd := w.ready(t, "ORDER-1")
 				w.runFor(t, time.Second) // the service is stopping from now on
 				w.receiver.answer = func(events.Delivery, int) error { return errRefused }
-				store.arm("LeaseEvent 1", tt.fails)
+				store.arm(tt.call, tt.fails)
 				if _, err := w.confirm(t, cmd); err != nil {
 					t.Fatal(err)
 				}
@@ -377,7 +402,7 @@ func TestALeaseThatCannotBeReleased(t *testing.T) {
 					errors.Is(delivery[0].Err, ports.ErrNotFound) {
 					t.Errorf("reported %+v, want one warning that names the broken store: %v", delivery, tt.want)
 				}
-				if calls := store.called(); !slices.Contains(calls, "LeaseEvent 2") {
+				if calls := store.called(); !slices.Contains(calls, "SettleEvent 1") || !slices.Contains(calls, "LeaseEvent 1") {
 					t.Errorf("called %q, want the leases of both events released", calls)
 				}
 			})
@@ -418,7 +443,7 @@ func TestALeaseThatEndsBetweenAttempts(t *testing.T) {
 		w := newWorld(t)
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(9900 * time.Millisecond); return errRefused }
 		w.opened(t, "ORDER-1")
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || len(w.receiver.got) != 1 {
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
 			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
 		}
 		w.receiver.answer = nil

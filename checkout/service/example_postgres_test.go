@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -70,9 +71,9 @@ func Example_postgres() {
 	server.Start()
 	defer server.Close()
 
-	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "RIMU", Name: "Rimu College", AccountID: "acc-rimu",
-			Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Legacy}}}, nil
+			Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Legacy}}}, nil, nil
 	}))
 	opened, err := checkouts.Create(ctx, service.Caller{ProviderCode: "RIMU"}, legacyOrder("ENROLMENT-1"))
 	check(err)

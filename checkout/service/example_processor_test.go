@@ -15,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/hostedpages"
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -151,9 +152,9 @@ func serveWith(store *memory.Store, bank ports.Processor) (checkouts *service.Se
 }
 
 // rimu configures a provider without a catalogue.
-func rimu([]catalogue.Configuration) ([]catalogue.Configuration, error) {
+func rimu([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 	return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "RIMU", Name: "Rimu College", AccountID: "acc-rimu",
-		Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Legacy}}}, nil
+		Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Legacy}}}, nil, nil
 }
 
 // legacyOrder is a create of a provider without a catalogue.

@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -87,8 +88,8 @@ func Example() {
 			"course_price": 2990.00, "upfront_payment": 200.00, "active": true,
 			"plans": [{"payment_frequency": "Weekly", "number_of_instalments": 52}]}]}]}`))
 	check(err)
-	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-		return all, nil
+	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return all, nil, nil
 	}))
 
 	// Your own enrolment form opens a checkout on behalf of its provider, without HTTP.

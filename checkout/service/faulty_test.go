@@ -130,11 +130,11 @@ func (f *faulty) LeaseEvent(ctx context.Context, id string, epoch int64, until t
 	return tried(f, "LeaseEvent", func() (int64, error) { return f.Store.LeaseEvent(ctx, id, epoch, until) })
 }
 
-func (f *faulty) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
+func (f *faulty) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
 	if err := f.call("SettleEvent"); err != nil {
 		return err
 	}
-	return f.Store.SettleEvent(ctx, id, epoch, status, attempts)
+	return f.Store.SettleEvent(ctx, id, epoch, outcome)
 }
 
 func (f *faulty) ExpiredLeases(ctx context.Context, now time.Time, perProvider int) ([]ports.ExpiredLease, error) {
@@ -245,7 +245,7 @@ func operations() []operation {
 		}},
 		{name: "authenticate", prepare: func(t *testing.T, w *world) func() error {
 			text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
-			if err := w.store.AddKey(t.Context(), key); err != nil {
+			if err := w.store.AddKey(t.Context(), key, nil); err != nil {
 				t.Fatal(err)
 			}
 			return func() error { _, err := w.Authenticate(t.Context(), text); return err }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -83,8 +84,8 @@ func kowhai() catalogue.Configuration {
 func (w *world) configure(t *testing.T, configurations ...catalogue.Configuration) {
 	t.Helper()
 	w.clock.forward(5 * time.Second)
-	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-		return configurations, nil
+	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return configurations, nil, nil
 	})
 	if err != nil {
 		t.Fatal(err)

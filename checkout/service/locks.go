@@ -5,18 +5,21 @@ import (
 	"sync"
 )
 
-// locks are named mutexes, which use memory only while they are held. The zero value is ready to use.
+// locks are named mutexes, or named semaphores, which use memory only while they are held. The zero value is ready to use.
 type locks struct {
+	holders int // of one lock at once; 1 if 0
+
 	mu   sync.Mutex
 	held map[string]*lock
 }
 
 type lock struct {
-	token chan struct{} // full while the lock is held
-	users int           // holder and waiters
+	tokens chan struct{} // one for each holder
+	users  int           // holders and waiters
 }
 
-// lock waits for the named lock, or for the end of ctx. unlock must be called if err is nil.
+// lock waits for the named lock, or for the end of ctx. Those who wait longest have it first. unlock must be called if err
+// is nil.
 func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
 	l.mu.Lock()
 	if l.held == nil {
@@ -24,7 +27,7 @@ func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error
 	}
 	k := l.held[name]
 	if k == nil {
-		k = &lock{token: make(chan struct{}, 1)}
+		k = &lock{tokens: make(chan struct{}, max(l.holders, 1))}
 		l.held[name] = k
 	}
 	k.users++
@@ -38,12 +41,12 @@ func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error
 		}
 	}
 	select {
-	case k.token <- struct{}{}:
+	case k.tokens <- struct{}{}:
 	case <-ctx.Done():
 		leave()
 		return nil, ctx.Err()
 	}
-	unlock = func() { <-k.token; leave() }
+	unlock = func() { <-k.tokens; leave() }
 	if err := ctx.Err(); err != nil { // both at once
 		unlock()
 		return nil, err

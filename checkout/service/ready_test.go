@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -213,7 +214,7 @@ func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
 			w := newWorld(t, func(c *service.Config) {
 				c.Processor = strictProcessor{c.Processor.(*processor), tt.least, tt.err}
 			})
-			err := w.store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, error) {
+			err := w.store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 				for i := range all {
 					if all[i].Provider.NoticeDays = 0; all[i].Provider.Code == "KOWHAI" {
 						all[i].Provider.NoticeDays, all[i].Provider.Active = tt.given, tt.active
@@ -221,7 +222,7 @@ func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
 						all[i].Provider.Active = false
 					}
 				}
-				return all, nil
+				return all, nil, nil
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 
 const (
 	recoverEvery = time.Second
-	recoverBatch = 500 // checkouts of one provider at a time
-	recoverers   = 16  // of one provider's checkouts
+	recoverBatch = 500                 // checkouts of one provider at a time
+	recoverers   = slotsOfProvider / 2 // of one provider's checkouts; the other slots are for requests
 
 	sweepEvery = 30 * time.Second
 	sweepBatch = 200 // setups at a time
@@ -22,7 +22,7 @@ const (
 )
 
 // Run does the background work until ctx ends, and returns when the work in progress is done. Every process runs it. It
-// takes over the deliveries that a crash cut off, now and every second, and asks the processor about setups that were
+// takes over the deliveries that a crash cut off, now and every second, or more seldom while a receiver takes nothing, and asks the processor about setups that were
 // begun and whose outcome is not final, less and less often the older they are. With a CRM outside of the store it does what
 // that has still to do for checkouts, however often the CRM must be asked. It erases what was kept for as long as
 // Config.Retention says. Once ctx has ended, requests in
@@ -30,7 +30,7 @@ const (
 // leave.
 func (s *Service) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
-	r := recovery{Service: s, busy: make(map[string]bool)}
+	r := recovery{Service: s, busy: make(map[string]bool), probes: make(map[string]int)}
 	var all sync.WaitGroup
 	all.Go(func() { every(ctx, recoverEvery, r.poll) })
 	all.Go(func() { every(ctx, sweepEvery, s.sweep) })
@@ -68,6 +68,7 @@ type recovery struct {
 	deliveries sync.WaitGroup
 	mu         sync.Mutex
 	busy       map[string]bool // providers whose events are being delivered
+	probes     map[string]int  // how many were made of each provider's receiver
 }
 
 // poll starts to deliver the events of every provider that has expired leases, and no deliveries under way.
@@ -87,14 +88,40 @@ func (r *recovery) poll(ctx context.Context) {
 		}
 		r.deliveries.Go(func() {
 			defer r.release(provider)
-			inParallel(recoverers, ids, func(id string) {
-				d := deliverer{Service: r.Service, checkoutID: id, leases: make(map[string]int64)}
-				if err := d.deliverExpired(ctx); err != nil {
-					r.failed(ctx, Failure{Operation: OperationRecover, Severity: Error, CheckoutID: id, Err: err})
-				}
-			})
+			r.deliver(ctx, provider, ids)
 		})
 	}
+}
+
+// deliver delivers the events of a provider's checkouts; while its receiver takes nothing, those of one of them now and then.
+func (r *recovery) deliver(ctx context.Context, code string, ids []string) {
+	receiver := r.receiver(code)
+	if receiver.Open() {
+		if !receiver.Probe(r.now()) {
+			return
+		}
+		ids = r.probe(code, ids)
+	}
+	probing := len(ids) == 1
+	inParallel(recoverers, ids, func(id string) {
+		if ctx.Err() != nil || !probing && receiver.Open() {
+			return
+		}
+		d := deliverer{Service: r.Service, checkoutID: id, leases: make(map[string]int64), recovering: true}
+		if err := d.deliverExpired(ctx); err != nil {
+			r.failed(ctx, Failure{Operation: OperationRecover, Severity: Error, CheckoutID: id, Err: err})
+		}
+	})
+}
+
+// probe returns the checkout to try, another each time: an event has three attempts, and a probe takes one. It begins with
+// the newest, because the oldest were tried when the receiver ceased to take them.
+func (r *recovery) probe(code string, ids []string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(ids) - 1 - r.probes[code]%len(ids)
+	r.probes[code]++
+	return ids[n : n+1]
 }
 
 func (r *recovery) expired(ctx context.Context) (leases []ports.ExpiredLease, err error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -295,9 +294,9 @@ func (s sagaStore) LeaseEvent(ctx context.Context, id string, epoch int64, until
 	})
 }
 
-func (s sagaStore) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
+func (s sagaStore) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
 	return s.write(ctx, "SettleEvent "+id, func(ctx context.Context) error {
-		return s.Store.SettleEvent(ctx, id, epoch, status, attempts)
+		return s.Store.SettleEvent(ctx, id, epoch, outcome)
 	})
 }
 

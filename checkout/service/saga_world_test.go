@@ -16,6 +16,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -63,8 +64,8 @@ func newSaga(t *testing.T, seed uint64) *saga {
 		s.back = s.out.Add(between(r, 10*time.Second, 5*time.Minute))
 		s.calm = s.back
 	}
-	err = s.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-		return []catalogue.Configuration{kowhai()}, nil
+	err = s.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return []catalogue.Configuration{kowhai()}, nil, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,9 @@ import (
 const (
 	sealEvery = 5 * time.Second
 	sealBatch = 500
+	// maxRefused is how many entries that are refused, and stay for ever, are read again with every batch, so that those
+	// behind them are sealed.
+	maxRefused = 10_000
 	// checkpointEvery is how old the newest checkpoint becomes while there is nothing to seal: a fresh one also shows that
 	// nothing was recorded since.
 	checkpointEvery = time.Hour
@@ -23,7 +26,8 @@ var errNothingToSeal = errors.New("there is nothing to seal")
 // sealer seals the evidence log. Every process with a key that signs has one; the store lets one at a time.
 type sealer struct {
 	*Service
-	refused string // the first entry of the latest batch that was refused
+	refused  string // the first entry of the latest batch that was refused
+	refusals int    // in the latest batch
 }
 
 // seal seals what was recorded since the last time.
@@ -48,9 +52,10 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 	defer cancel()
 	var signed []byte
 	var refused []string
-	err = s.cfg.Store.SealEvidence(ctx, sealBatch, func(head evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
+	limit := sealBatch + min(s.refusals, maxRefused)
+	err = s.cfg.Store.SealEvidence(ctx, limit, func(head evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
 		var sealing evidence.Sealing
-		sealing, refused, err = s.sealing(head, entries)
+		sealing, refused, err = s.sealing(head, entries, len(entries) == limit)
 		sealed, signed = len(sealing.Places), sealing.Head.Checkpoint
 		return sealing, err
 	})
@@ -68,11 +73,13 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 }
 
 // sealing appends the entries to the log, without those that no secret of the operator's attests, and signs a checkpoint.
-func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry) (_ evidence.Sealing, refused []string, _ error) {
+// more says that there may be later entries.
+func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry, more bool) (_ evidence.Sealing, refused []string, _ error) {
 	now := s.now()
 	sealing := evidence.Sealing{Head: head}
 	complete := now
-	if len(entries) == sealBatch { // there are more
+	// Whoever can write to the tables can set an entry's time, even to one that is yet to come.
+	if more && entries[len(entries)-1].At.Before(now) {
 		complete = entries[len(entries)-1].At
 	}
 	for _, e := range entries {
@@ -107,7 +114,7 @@ func (s *sealer) reportRefused(ctx context.Context, ids []string) {
 		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(
 			"%d entries of the evidence log are not attested under the operator's secret, and are not sealed: the first is %s", len(ids), first)})
 	}
-	s.refused = first
+	s.refused, s.refusals = first, len(ids)
 }
 
 // Checkpoint returns the newest signed checkpoint of the evidence log: a note as of C2SP's tlog-checkpoint. It is nil

@@ -110,7 +110,9 @@ type Service struct {
 	recent     *bounded.Map[string, struct{}] // orders that a create named
 	confirming locks                          // at most one confirm of a checkout renders its agreement at a time
 	crm        breaker.Breaker                // of the CRM outside of the store
-	stopping   atomic.Bool                    // Run is ending
+	slots      locks                          // of each provider's delivery runs
+	receivers  *receivers
+	stopping   atomic.Bool // Run is ending
 
 	storeReady, processorReady, crmReady, configurationReady probe
 	destinations                                             atomic.Bool // a provider that may be used has one
@@ -132,7 +134,7 @@ func New(c Config) (*Service, error) {
 		return nil, fmt.Errorf("service: %w", err)
 	}
 	return &Service{cfg: c, processor: c.Processor.Info(), configured: newConfigured(c.Store),
-		polled: newObservations(), viewed: newObservations(),
+		polled: newObservations(), viewed: newObservations(), receivers: newReceivers(), slots: locks{holders: slotsOfProvider},
 		recent: bounded.New[string, struct{}](recentOrders), zone: zone}, nil
 }
 

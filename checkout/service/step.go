@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -225,7 +225,7 @@ func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, f
 		if released {
 			return c.Release(leased.Step)
 		}
-		return c.Postpone(leased.Step, outcome, failureText(failure), now)
+		return c.Postpone(leased.Step, outcome, bounded.Text(failure.Error(), maxFailure), now)
 	})
 	switch {
 	case lost(err):
@@ -242,13 +242,6 @@ func (s *Service) settleFailure(ctx context.Context, leased checkout.Checkout, f
 
 // maxFailure is how many bytes of a failure are stored.
 const maxFailure = 300
-
-// failureText returns the text of a failure as every store takes it.
-func failureText(err error) string {
-	text := err.Error()
-	text = strings.ToValidUTF8(text[:min(len(text), maxFailure)], "")
-	return strings.ReplaceAll(text, "\x00", "")
-}
 
 func (s *Service) enrolmentKey(c checkout.Checkout) ports.EnrolmentKey {
 	return ports.EnrolmentKey{Environment: s.cfg.Environment, ProviderCode: c.ProviderCode, OrderID: c.OrderID}

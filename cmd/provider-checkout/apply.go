@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
@@ -27,11 +28,11 @@ func apply(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%s is refused: %w", c.file, err)
 	}
-	return c.configure(ctx, providers.Change{Named: named, Prune: c.prune})
+	return c.configure(ctx, "apply", providers.Change{Named: named, Prune: c.prune})
 }
 
-// configure makes a change, and prints what it changes.
-func (c *call) configure(ctx context.Context, change providers.Change) error {
+// configure makes the change that a command asks for, and prints what it changes.
+func (c *call) configure(ctx context.Context, command string, change providers.Change) error {
 	open := func() (records, error) { return c.openStore(ctx, "", observer{}) }
 	if change.DryRun { // which makes no store either
 		open = func() (records, error) { return c.openRecords(ctx) }
@@ -41,6 +42,13 @@ func (c *call) configure(ctx context.Context, change providers.Change) error {
 		return err
 	}
 	defer db.Close()
+	trail, err := c.trail(db)
+	if err != nil {
+		return err
+	}
+	change.Record = func(subject string, differences []string) (evidence.Entry, error) {
+		return trail.Did(command, subject, c.reason, differences...)
+	}
 	differences, err := change.Store(ctx, db)
 	if err != nil {
 		return fmt.Errorf("store the providers: %w", err)
@@ -52,7 +60,7 @@ func (c *call) configure(ctx context.Context, change providers.Change) error {
 		fmt.Fprintln(c.Stdout, line)
 	}
 	for _, conf := range change.Named {
-		warn(c.Stderr, conf.Provider)
+		warn(c.Stderr, conf.Provider, time.Now())
 	}
 	c.warnOfAccounts(ctx, change.Named)
 	return nil
@@ -84,12 +92,15 @@ func (c *call) warnOfAccounts(ctx context.Context, named []catalogue.Configurati
 }
 
 // warn prints what is valid in a provider's configuration but prevents it from being served.
-func warn(w io.Writer, p catalogue.Provider) {
+func warn(w io.Writer, p catalogue.Provider, now time.Time) {
 	if err := p.Usable(p.Environment); err != nil {
 		fmt.Fprintf(w, "%v: its calls are refused\n", err)
 	}
 	if strings.HasPrefix(p.Destination.URL, "http://") {
 		fmt.Fprintf(w, "provider %s has its events sent over plain http: only a server with --allow-private-destinations does\n", p.Code)
+	}
+	if d := p.Destination; d.PreviousSecret != "" && len(d.Secrets(now)) == 1 {
+		fmt.Fprintf(w, "provider %s: previous_secret_until is over: the previous signing secret signs nothing\n", p.Code)
 	}
 }
 

@@ -50,6 +50,15 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, linked)); said != "" {
 		t.Errorf("of a provider that can be served it says %q", said)
 	}
+	rotated := func(until string) string {
+		return strings.Replace(linked, `fgh"`, `fgh", "previous_signing_secret": "whsec_hgfedcba9876543210", "previous_secret_until": "`+until+`"`, 1)
+	}
+	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, rotated("2126-01-01T00:00:00Z"))); said != "" {
+		t.Errorf("of a secret that is being replaced it says %q", said)
+	}
+	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, rotated("2026-01-01T00:00:00Z"))); !strings.Contains(said, "signs nothing") {
+		t.Errorf("of a secret that was replaced for good it says %q", said)
+	}
 }
 
 func TestApplyWarnsOfAccountsThatCannotCollect(t *testing.T) {

@@ -35,7 +35,7 @@ func commands() []cli.Command {
 			More: "Prints a line for each: its id, what it waits for (open: the CRM is to make its records; complete: to store its\n" +
 				"agreement and complete the enrolment), since when, how often that was attempted, when it is due again, and why the\n" +
 				"latest attempt failed. The store alone is asked."},
-		{Name: "crm retry", Args: []string{"CHECKOUT-ID"}, Setup: command(storeFlag, retryStep),
+		{Name: "crm retry", Args: []string{"CHECKOUT-ID"}, Setup: command(changeFlags, retryStep),
 			About: "Have the CRM asked again for a checkout, now",
 			More: "For a completion that the CRM refused, once an administrator has mended what it names: it is attempted every ten\n" +
 				"minutes otherwise. A running server does it within seconds."},
@@ -44,7 +44,7 @@ func commands() []cli.Command {
 			More:  "Only its hash is stored: keep what is printed."},
 		{Name: "keys list", Setup: command(storeFlag, listKeys),
 			About: "List the API keys"},
-		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(storeFlag, revokeKey),
+		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(changeFlags, revokeKey),
 			About: "Revoke an API key",
 			More:  "A running server refuses it within 1 s."},
 		{Name: "agreements pdf", Args: []string{"NUMBER"}, Setup: command(pdfFlags, agreementPDF),
@@ -87,6 +87,26 @@ func commands() []cli.Command {
 				"by which the processor and an outside CRM know the student: what they have must be erased there. It is refused\n" +
 				"while a checkout waits for the CRM and, without --force, while payments are still to be collected. Then it\n" +
 				"writes a SQLite store's file anew, or vacuums the tables of PostgreSQL: choose a quiet hour.\n\n" + studentHelp},
+		{Name: "evidence list", Setup: command(trailFlags, listEvidence),
+			About: "List the evidence log: what was agreed and what operators did",
+			More: "Prints a line for each entry: its position in the log, or - until a server has sealed it; when it was recorded; and\n" +
+				"an agreement's number, or an operation with what it was done to, by whom and why, and below it a line for each thing\n" +
+				"that changed. Entries that no process with the operator's secret recorded are marked FORGED: they are never sealed.\n" +
+				"The sealed entries are held to the newest checkpoint: exits 1 if they are not what was signed.\n\n" +
+				trailHelp + "\n\n" + evidenceHelp},
+		{Name: "events list", Setup: command(listEventsFlags, listEvents),
+			About: "List events with their attempts, the newest first",
+			More: "Prints a line for each: its id, name, provider and order, its status, the attempts of the service, when it was made,\n" +
+				"and when and why the latest attempt that failed did."},
+		{Name: "events show", Args: []string{"EVENT-ID"}, Setup: command(storeFlag, showEvent),
+			About: "Print everything on record about an event",
+			More:  "Its status and attempts, why it failed, every redelivery, and its body as it is signed and sent."},
+		{Name: "events redeliver", Args: []string{"[EVENT-ID]"}, Setup: command(redeliverFlags, redeliverEvents),
+			About: "Send an event again, or all that failed since a time",
+			More: "Sends it from here, whether a server runs or not: three attempts, with the same event id and body, and a fresh\n" +
+				"timestamp and signature. Prints a line for each event and what came of it, and exits 0 if every one was delivered. An\n" +
+				"event that is named is sent even if it had been delivered; one that is pending is left to the server. Of a receiver\n" +
+				"that takes none of five attempts in a row the rest is not tried. What came of it is on record: see events show."},
 		{Name: "export", Setup: command(storeFlag, export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},

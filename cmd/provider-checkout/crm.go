@@ -171,7 +171,7 @@ func pullProviders(ctx context.Context, c *call) error {
 	} else if len(named) == 0 {
 		fmt.Fprintln(c.Stderr, "the user sees no provider in the organisation")
 	}
-	return c.configure(ctx, providers.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
+	return c.configure(ctx, "providers pull", providers.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
 }
 
 // organisationTimeout bounds how long a server waits at its start.
@@ -227,9 +227,20 @@ func retryStep(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
+	trail, err := c.trail(db)
+	if err != nil {
+		return err
+	}
 	id := c.Args[0]
 	err = db.UpdateCheckout(ctx, id, ports.Enqueue{}, func(waiting checkout.Checkout) (checkout.Change, error) {
-		return waiting.Hasten(time.Now().UTC().Truncate(time.Millisecond))
+		change, err := waiting.Hasten(time.Now().UTC().Truncate(time.Millisecond))
+		if err != nil {
+			return change, err
+		}
+		did, err := trail.Did("crm retry", id, c.reason, fmt.Sprintf("~ %s: due %s → %s",
+			waiting.Step.Kind, formatTime(waiting.Step.Until), formatTime(change.Next.Step.Until)))
+		change.Evidence = &did
+		return change, err
 	})
 	switch {
 	case errors.Is(err, ports.ErrNotFound):

@@ -229,8 +229,13 @@ func TestPullStoresWhatTheOrganisationHas(t *testing.T) {
 	if after, _ := o.does(t, "export"); after != before {
 		t.Errorf("a dry run stored\n%s", after)
 	}
-	if got := org.pull(t, o); got.code != cli.ExitDone || got.stdout != dry.stdout {
+	recorded := o.lines(t)
+	if got := org.pull(t, o, "--reason", "the new year"); got.code != cli.ExitDone || got.stdout != dry.stdout {
 		t.Errorf("providers pull = %+v, want what the dry run printed", got)
+	}
+	if all := o.lines(t); len(recorded) != 1 || len(all) != 2 || all[1].Operation != "providers pull" || all[1].Subject != "KOWHAI" ||
+		all[1].Reason != "the new year" || strings.Join(all[1].Changes, "\n")+"\n" != dry.stdout {
+		t.Errorf("on record are %+v, and then %+v; want what the pull printed, and nothing of the dry run", recorded, all)
 	}
 	exported, _ := o.does(t, "export")
 	if !strings.Contains(exported, "http://127.0.0.1:1/hunter2") || strings.Count(exported, `"kind":"provider"`) != 2 {
@@ -298,6 +303,9 @@ func TestServePullsProviders(t *testing.T) {
 	for deadline := time.Now().Add(10 * time.Second); key == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		key = strings.TrimSpace(try(t, nil, "", "keys", "issue", "--provider", "KOWHAI", "--store", "sqlite:"+o.path).stdout)
 	}
+	if did := o.lines(t)[0]; did.Operator != "providers pull" || did.Operation != "serve --pull-providers" || did.Subject != "KOWHAI" || len(did.Changes) == 0 {
+		t.Errorf("on record is %+v, want the server's pull", did)
+	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/v1/provider-checkouts/KOWHAI-1-x", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -345,8 +353,12 @@ func TestWhatWaitsForTheCRMIsListedAndHastened(t *testing.T) {
 	if want := header + id + "  KOWHAI    \"ORDER-1\"  open  2026-11-20T04:05:06.000Z  3         2099-01-01T00:00:00.000Z  Salesforce answered 503; and no more\n"; out != want {
 		t.Errorf("crm pending prints\n%swant\n%s", out, want)
 	}
-	if out, _ := o.does(t, "crm", "retry", id); out != "due now: "+id+"\n" {
+	if out := o.as(t, "Aroha", "crm", "retry", id, "--reason", "the field is there now"); out != "due now: "+id+"\n" {
 		t.Errorf("crm retry prints %q", out)
+	}
+	if did := o.lines(t); len(did) != 1 || did[0].Operator != "Aroha" || did[0].Operation != "crm retry" || did[0].Subject != id ||
+		did[0].Reason != "the field is there now" || len(did[0].Changes) != 1 || !strings.HasPrefix(did[0].Changes[0], "~ open: due 2099-01-01T00:00:00.000Z → 20") {
+		t.Errorf("on record is %+v", did)
 	}
 	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -37,8 +38,8 @@ func demonstrate(ctx context.Context, c *call) error {
 		Walk:       c.walk,
 		GoCardless: c.processor == gocardlessName,
 		Salesforce: c.crm == salesforceName,
-		IssueKey: func(ctx context.Context, store ports.Admin, provider string) (string, error) {
-			return newKey(ctx, store, provider, "")
+		IssueKey: func(ctx context.Context, store ports.Admin, trail audit.Trail, provider string) (string, error) {
+			return newKey(ctx, store, trail, "", provider, "")
 		},
 		AgreementPDF: readPDF,
 		Stdout:       c.Stdout,

@@ -17,7 +17,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // settings are the values of all flags of all commands. The functions below define the flags of each command and
@@ -59,13 +62,22 @@ type settings struct {
 	key        string
 	pdf        string
 	checkpoint string
+
+	reason     string
+	operations bool
+	since      time.Time
+	json       bool
+
+	eventFilter ports.EventFilter
+	limit       int
+	failed      bool
 }
 
 // studentSettings are the values of the flags of the privacy commands.
 type studentSettings struct {
-	email, reason string
-	dir           string // of the PDFs
-	force         bool
+	email string
+	dir   string // of the PDFs
+	force bool
 }
 
 func studentFlags(fs *cli.Flags, s *settings) {
@@ -81,7 +93,7 @@ func exportStudentFlags(fs *cli.Flags, s *settings) {
 
 func eraseStudentFlags(fs *cli.Flags, s *settings) {
 	studentFlags(fs, s)
-	fs.StringVar(&s.privacy.reason, "reason", "", "`TEXT` that the evidence log has as the reason, for ever; it must name no person")
+	reasonFlag(fs, s)
 	fs.Require("reason")
 	fs.BoolVar(&s.privacy.force, "force", false, "also while payments are still to be collected under an agreement")
 }
@@ -92,6 +104,24 @@ func storeFlag(fs *cli.Flags, s *settings) {
 			"        one with a password belongs in the variable, because flags are visible to everyone;\n"+
 			"        where serve is given the operator's secret, every other command needs it too")
 	fs.AllowVariable("store")
+}
+
+// reasonFlag defines what says why an operator changes something.
+func reasonFlag(fs *cli.Flags, s *settings) {
+	cli.Var(fs, &s.reason, "reason", "", audit.ParseReason, "`TEXT` that the evidence log has as the reason; no secret, nobody's personal data")
+}
+
+// changeFlags are those of a command that changes what is on record.
+func changeFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	reasonFlag(fs, s)
+}
+
+func trailFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.BoolVar(&s.operations, "operations", false, "only what operators did")
+	sinceFlag(fs, &s.since, "only entries from this `TIME` on")
+	fs.BoolVar(&s.json, "json", false, "a JSON object a line")
 }
 
 func addrFlag(fs *cli.Flags, s *settings) {
@@ -114,8 +144,7 @@ func serveFlags(fs *cli.Flags, s *settings) {
 		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
-	fs.BoolVar(&s.allowPrivate, "allow-private-destinations", false,
-		"send events to loopback and private addresses too (sandbox only)")
+	allowPrivateFlag(fs, s)
 	cli.Var(fs, &s.retention.AbandonedDays, "erase-abandoned-days", "0", parseWhole,
 		"`DAYS` after which a checkout that was not confirmed loses its personal data, 31 or more; 0: never")
 	cli.Var(fs, &s.retention.AgreedYears, "erase-agreed-years", "0", parseWhole,
@@ -128,6 +157,11 @@ func serveFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+}
+
+func allowPrivateFlag(fs *cli.Flags, s *settings) {
+	fs.BoolVar(&s.allowPrivate, "allow-private-destinations", false,
+		"send events to loopback and private addresses too (sandbox only)")
 }
 
 func environmentFlag(fs *cli.Flags, s *settings) {
@@ -164,6 +198,7 @@ func pullFlags(fs *cli.Flags, s *settings) {
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
 	fs.BoolVar(&s.dryRun, "dry-run", false, "print what would change, and store nothing")
+	reasonFlag(fs, s)
 }
 
 func demoFlags(fs *cli.Flags, s *settings) {
@@ -182,6 +217,7 @@ func applyFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.file, "f", "", "provider `FILE`; - is standard input")
 	fs.Require("f")
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the file does not name (their keys and checkouts stay)")
+	reasonFlag(fs, s)
 	processorFlags(fs, s)
 	for _, name := range []string{"environment", "processor", "gocardless-url"} {
 		fs.AllowVariable(name)
@@ -189,7 +225,7 @@ func applyFlags(fs *cli.Flags, s *settings) {
 }
 
 func issueFlags(fs *cli.Flags, s *settings) {
-	storeFlag(fs, s)
+	changeFlags(fs, s)
 	fs.StringVar(&s.provider, "provider", "", "provider `CODE`")
 	fs.Require("provider")
 	cli.Var(fs, &s.environment, "environment", "", parseEnvironment, "`sandbox|production` (default the provider's)")
@@ -241,6 +277,62 @@ func restoreFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.StringVar(&s.file, "in", "", "`FILE` that backup wrote")
 	fs.Require("in")
+}
+
+func listEventsFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	f := &s.eventFilter
+	cli.Var(fs, &f.Status, "status", "", parseEventStatus, "`STATUS`: pending, delivered, failed or not_configured")
+	fs.StringVar(&f.ProviderCode, "provider", "", "provider `CODE`")
+	fs.StringVar(&f.OrderID, "order", "", "the provider's `ID` of the order")
+	fs.StringVar(&f.CheckoutID, "checkout", "", "`ID` of the checkout")
+	sinceFlag(fs, &s.eventFilter.Since, "made, or failed, at this `TIME` or later")
+	cli.Var(fs, &s.limit, "limit", "50", parseLimit, "`NUMBER` of events at most")
+}
+
+func redeliverFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.BoolVar(&s.failed, "failed", false, "send every event that failed since a time, which --since says")
+	sinceFlag(fs, &s.eventFilter.Since, "with --failed: `TIME` since when they failed")
+	fs.StringVar(&s.provider, "provider", "", "with --failed: only those of the provider `CODE`")
+	allowPrivateFlag(fs, s)
+	fs.AllowVariable("allow-private-destinations")
+}
+
+func sinceFlag(fs *cli.Flags, since *time.Time, usage string) {
+	cli.Var(fs, since, "since", "", parseSince, usage+",\n        such as 2026-12-01 (UTC) or 2026-12-01T03:00:00+13:00, or 2h for two hours ago")
+}
+
+// parseSince parses a time, a date, which begins at midnight UTC, or how long ago it was.
+func parseSince(text string) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return time.Now().Add(-d), nil
+	}
+	if date, err := time.Parse(time.DateOnly, text); err == nil {
+		return date, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, errors.New("must be a time such as 2026-12-01 or 2026-12-01T03:00:00+13:00, or a duration such as 2h")
+	}
+	return t, nil
+}
+
+func parseEventStatus(text string) (events.Status, error) {
+	switch s := events.Status(text); s {
+	case events.Pending, events.Delivered, events.Failed, events.NotConfigured:
+		return s, nil
+	}
+	return "", errors.New("must be pending, delivered, failed or not_configured")
+}
+
+func parseLimit(text string) (int, error) {
+	const most = 10_000
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("must be a number from 1 to %d", most)
+	}
+	return n, nil
 }
 
 func parseEnvironment(text string) (catalogue.Environment, error) {

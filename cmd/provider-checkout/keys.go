@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -21,7 +23,11 @@ func issueKey(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	text, err := newKey(ctx, db, c.provider, c.environment)
+	trail, err := c.trail(db)
+	if err != nil {
+		return err
+	}
+	text, err := newKey(ctx, db, trail, c.reason, c.provider, c.environment)
 	if err != nil {
 		return err
 	}
@@ -30,7 +36,7 @@ func issueKey(ctx context.Context, c *call) error {
 }
 
 // newKey stores a new key of a provider and returns its text. An empty env means the provider's own.
-func newKey(ctx context.Context, db ports.Admin, provider string, env catalogue.Environment) (string, error) {
+func newKey(ctx context.Context, db ports.Admin, trail audit.Trail, reason, provider string, env catalogue.Environment) (string, error) {
 	p, err := db.Provider(ctx, provider)
 	if errors.Is(err, ports.ErrNotFound) {
 		return "", fmt.Errorf("there is no provider %q", provider)
@@ -40,10 +46,19 @@ func newKey(ctx context.Context, db ports.Admin, provider string, env catalogue.
 	var entropy [32]byte
 	rand.Read(entropy[:])
 	text, key := catalogue.NewKey(p.Code, cmp.Or(env, p.Environment), time.Now(), entropy)
-	if err := db.AddKey(ctx, key); err != nil {
+	did, err := trail.Did("keys issue", key.ID, reason, "+ "+describe(key))
+	if err != nil {
+		return "", err
+	}
+	if err := db.AddKey(ctx, key, &did); err != nil {
 		return "", fmt.Errorf("store key %s: %w", key.ID, err)
 	}
 	return text, nil
+}
+
+// describe returns which key it is, without anything secret.
+func describe(k catalogue.Key) string {
+	return fmt.Sprintf("key %s: of provider %s, for %s", k.ID, k.Provider, k.Environment)
 }
 
 // listKeys prints one line for each key.
@@ -80,11 +95,24 @@ func revokeKey(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
+	trail, err := c.trail(db)
+	if err != nil {
+		return err
+	}
+	all, err := db.Keys(ctx)
+	if err != nil {
+		return fmt.Errorf("read the keys: %w", err)
+	}
 	id := catalogue.KeyID(c.Args[0])
-	switch err := db.RevokeKey(ctx, id, time.Now()); {
-	case errors.Is(err, ports.ErrNotFound):
+	i := slices.IndexFunc(all, func(k catalogue.Key) bool { return k.ID == id })
+	if i < 0 {
 		return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
-	case err != nil:
+	}
+	did, err := trail.Did("keys revoke", id, c.reason, "- "+describe(all[i])+", live → revoked")
+	if err != nil {
+		return err
+	}
+	if err := db.RevokeKey(ctx, id, time.Now(), &did); err != nil {
 		return fmt.Errorf("revoke key: %w", err)
 	}
 	_, err = fmt.Fprintln(c.Stdout, "revoked", id)

@@ -2,20 +2,14 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/privacy"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -101,12 +95,12 @@ func (c *call) erase(ctx context.Context, db records, student privacy.Student) e
 	if err != nil {
 		return err
 	}
-	trail, err := c.eraserTrail(db)
+	trail, err := c.trail(db)
 	if err != nil {
 		return err
 	}
 	eraser := privacy.Eraser{Store: db, Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Trail: trail, Zone: zone, Force: c.privacy.force}
-	if err := eraser.Check(ctx, student, c.privacy.reason); err != nil {
+	if err := eraser.Check(ctx, student, c.reason); err != nil {
 		return err
 	}
 	// Before it is done, because these ids are erased with the rest.
@@ -115,29 +109,12 @@ func (c *call) erase(ctx context.Context, db records, student privacy.Student) e
 			return err
 		}
 	}
-	if err := eraser.Erase(ctx, student, c.privacy.reason); err != nil {
+	if err := eraser.Erase(ctx, student, c.reason); err != nil {
 		return fmt.Errorf("erase the student: %w", err)
 	}
 	fmt.Fprintln(c.Stderr, "What the payment processor and a CRM outside of the store have must be erased there: stdout has their ids.\n"+
 		"Backups, replicas and archived logs of the database from before keep it until they are deleted.")
 	return nil
-}
-
-// eraserTrail returns what records the operation of whoever runs the command.
-func (c *call) eraserTrail(db records) (audit.Trail, error) {
-	keyring, err := checkout.NewKeyring(db.Secrets()...)
-	if err != nil {
-		return audit.Trail{}, err
-	}
-	name := cmp.Or(c.Env("PROVIDER_CHECKOUT_OPERATOR"), c.Env("SUDO_USER"))
-	if name == "" {
-		u, err := user.Current()
-		if err != nil {
-			return audit.Trail{}, fmt.Errorf("the operating system does not say who this is (set PROVIDER_CHECKOUT_OPERATOR): %w", err)
-		}
-		name = cmp.Or(u.Username, "uid "+u.Uid)
-	}
-	return audit.Trail{Operator: name, Keyring: keyring, Now: time.Now, Rand: rand.Reader}, audit.CheckName(name)
 }
 
 // erasedAgreement returns the error for an agreement whose personal data was erased, or nil.

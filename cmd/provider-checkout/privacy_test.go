@@ -176,8 +176,8 @@ func enrol(t *testing.T, s *sandbox.Sandbox, create, id, holder string) (number 
 	return confirmed.String("agreement.number")
 }
 
-// seal seals everything that is on record.
-func seal(t *testing.T, db records, keys evidence.Keys) {
+// sealLog seals everything that is on record.
+func sealLog(t *testing.T, db records, keys evidence.Keys) {
 	t.Helper()
 	err := db.SealEvidence(t.Context(), 1000, func(h evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
 		var all evidence.Sealing
@@ -256,7 +256,7 @@ func erasureLeavesNothing(t *testing.T, at place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seal(t, db, keys)
+	sealLog(t, db, keys)
 	pdf, err := db.Document(t.Context(), number)
 	if err != nil {
 		t.Fatal(err)
@@ -323,7 +323,7 @@ func erasureLeavesNothing(t *testing.T, at place) {
 		t.Errorf("agreements pdf = %+v, want a refusal", got)
 	}
 
-	seal(t, db, keys)
+	sealLog(t, db, keys)
 	for _, other := range others {
 		proven(t, db, keys, other, false)
 	}

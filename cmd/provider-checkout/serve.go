@@ -16,8 +16,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
@@ -84,7 +86,14 @@ func serve(ctx context.Context, c *call) error {
 	if c.pullEvery == 0 {
 		return s.Serve(ctx, ln, private)
 	}
-	puller := providers.Puller{Read: outside.crm.Configurations, Records: db, Every: c.pullEvery, Log: log, Now: time.Now}
+	trail, err := audit.NewTrail("providers pull", db.Secrets())
+	if err != nil {
+		return err
+	}
+	puller := providers.Puller{Read: outside.crm.Configurations, Records: db, Every: c.pullEvery, Log: log, Now: time.Now,
+		Record: func(subject string, differences []string) (evidence.Entry, error) {
+			return trail.Did("serve --pull-providers", subject, "", differences...)
+		}}
 	return beside(ctx, puller.Run, func(ctx context.Context) error { return s.Serve(ctx, ln, private) })
 }
 

@@ -42,6 +42,15 @@ func (c Columns[T]) named(names ...string) (found Columns[T]) {
 	return found
 }
 
+// of returns the columns of a value that is part of another.
+func of[T, Part any](columns Columns[Part], part func(*T) *Part) Columns[T] {
+	all := make(Columns[T], len(columns))
+	for i, c := range columns {
+		all[i] = Column[T]{Name: c.Name, Field: func(v *T) any { return c.Field(part(v)) }, Read: c.Read}
+	}
+	return all
+}
+
 // Names returns the names, as INSERT and UPDATE list them.
 func (c Columns[T]) Names() string { return c.list(func(c Column[T]) string { return c.Name }) }
 

@@ -14,14 +14,27 @@ type Encrypter interface {
 	Decrypt(ciphertext []byte, associatedData string) ([]byte, error)
 }
 
-// AssociatedData returns the associated data of a provider's webhook secret: it decrypts for no other provider.
-func AssociatedData(provider string) string { return "webhook/" + provider }
+// WebhookSecret is a column of the table of providers that holds a secret, encrypted; NULL if there is none.
+type WebhookSecret struct {
+	Column string
+	use    string
+}
+
+// AssociatedData returns the associated data of a provider's secret in this column: it decrypts for no other provider, and
+// in no other column.
+func (s WebhookSecret) AssociatedData(provider string) string { return s.use + "/" + provider }
+
+// The secrets of a provider's destination.
+var (
+	CurrentSecret  = WebhookSecret{"webhook_secret", "webhook"}
+	PreviousSecret = WebhookSecret{"previous_webhook_secret", "previous webhook"}
+)
 
 // ProviderRow is a provider in the form of its row.
 type ProviderRow struct {
-	provider catalogue.Provider
-	origins  string // JSON
-	secret   []byte // encrypted; nil if there is none
+	provider         catalogue.Provider
+	origins          string // JSON
+	secret, previous []byte // encrypted; nil if there is none
 }
 
 // Provider is the columns of a provider.
@@ -41,19 +54,38 @@ var Provider = Columns[ProviderRow]{
 	{Name: "logo_url", Field: func(r *ProviderRow) any { return &r.provider.Branding.LogoURL }},
 	{Name: "support_email", Field: func(r *ProviderRow) any { return &r.provider.Branding.SupportEmail }},
 	{Name: "webhook_url", Field: func(r *ProviderRow) any { return &r.provider.Destination.URL }},
-	{Name: "webhook_secret", Field: func(r *ProviderRow) any { return &r.secret }},
+	{Name: CurrentSecret.Column, Field: func(r *ProviderRow) any { return &r.secret }},
+	{Name: PreviousSecret.Column, Field: func(r *ProviderRow) any { return &r.previous }},
+	{Name: "previous_webhook_secret_until_ms", Field: func(r *ProviderRow) any { return (*Time)(&r.provider.Destination.PreviousUntil) }},
 	{Name: "notice_days", Field: func(r *ProviderRow) any { return &r.provider.NoticeDays }},
 }
 
 // NewProviderRow returns the row of a provider.
 func NewProviderRow(p catalogue.Provider, e Encrypter) (ProviderRow, error) {
 	r := ProviderRow{provider: p, origins: jsonText(append([]string{}, p.EnrolmentOrigins...))}
-	if p.Destination.Secret == "" {
-		return r, nil
-	}
 	var err error
-	r.secret, err = e.Encrypt([]byte(p.Destination.Secret), AssociatedData(p.Code))
+	if r.secret, err = CurrentSecret.encrypt(e, p.Destination.Secret, p.Code); err != nil {
+		return r, err
+	}
+	r.previous, err = PreviousSecret.encrypt(e, p.Destination.PreviousSecret, p.Code)
 	return r, err
+}
+
+// encrypt returns a secret as its column holds it.
+func (s WebhookSecret) encrypt(e Encrypter, secret, provider string) ([]byte, error) {
+	if secret == "" {
+		return nil, nil
+	}
+	return e.Encrypt([]byte(secret), s.AssociatedData(provider))
+}
+
+// decrypt returns the secret that its column holds.
+func (s WebhookSecret) decrypt(e Encrypter, ciphertext []byte, provider string) (string, error) {
+	if ciphertext == nil {
+		return "", nil
+	}
+	plain, err := e.Decrypt(ciphertext, s.AssociatedData(provider))
+	return string(plain), err
 }
 
 // Provider returns the provider of the row.
@@ -65,11 +97,11 @@ func (r ProviderRow) Provider(e Encrypter) (catalogue.Provider, error) {
 	if len(p.EnrolmentOrigins) == 0 {
 		p.EnrolmentOrigins = nil
 	}
-	if r.secret == nil {
-		return p, nil
+	var err error
+	if p.Destination.Secret, err = CurrentSecret.decrypt(e, r.secret, p.Code); err != nil {
+		return p, err
 	}
-	plain, err := e.Decrypt(r.secret, AssociatedData(p.Code))
-	p.Destination.Secret = string(plain)
+	p.Destination.PreviousSecret, err = PreviousSecret.decrypt(e, r.previous, p.Code)
 	return p, err
 }
 

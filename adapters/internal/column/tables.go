@@ -126,8 +126,7 @@ var Agreement = Columns[agreement.Agreement]{
 // Personal is the columns of an agreement that hold personal data.
 var Personal = Agreement.named("first_name", "last_name", "email", "account_holder", "account_tail", "particulars")
 
-// Event is the columns of an event that the event itself contains. An outbox also has its status, its attempts and its
-// lease.
+// Event is the columns of an event that the event itself contains.
 var Event = Columns[events.Event]{
 	{Name: "id", Field: func(e *events.Event) any { return &e.ID }},
 	{Name: "checkout_id", Field: func(e *events.Event) any { return &e.CheckoutID }},
@@ -153,6 +152,29 @@ var Head = Columns[evidence.Head]{
 	{Name: "size", Field: func(h *evidence.Head) any { return &h.Size }},
 	{Name: "edge", Field: func(h *evidence.Head) any { return (*Hashes)(&h.Edge) }},
 	{Name: "checkpoint", Field: func(h *evidence.Head) any { return (*Text)(&h.Checkpoint) }},
+}
+
+// EventRecord is the columns of an event with what became of it.
+var EventRecord = append(of(Event, func(r *ports.EventRecord) *events.Event { return &r.Event }), Columns[ports.EventRecord]{
+	{Name: "status", Field: func(r *ports.EventRecord) any { return (*string)(&r.Status) }},
+	{Name: "attempts", Field: func(r *ports.EventRecord) any { return &r.Attempts }},
+	{Name: "failure", Field: func(r *ports.EventRecord) any { return &r.Failure.Reason }},
+	{Name: "failed_ms", Field: func(r *ports.EventRecord) any { return (*Time)(&r.Failure.At) }},
+}...)
+
+// PendingEvent is the columns of an event that is to be delivered.
+var PendingEvent = append(of(Event, func(e *ports.PendingEvent) *events.Event { return &e.Event }), Columns[ports.PendingEvent]{
+	{Name: "attempts", Field: func(e *ports.PendingEvent) any { return &e.Attempts }},
+	{Name: "epoch", Field: func(e *ports.PendingEvent) any { return &e.Epoch }},
+	{Name: "owned_until_ms", Field: func(e *ports.PendingEvent) any { return (*Time)(&e.Until) }},
+}...)
+
+// Redelivery is the columns of a redelivery. Beside them a store has the event's id.
+var Redelivery = Columns[ports.Redelivery]{
+	{Name: "sent_ms", Field: func(r *ports.Redelivery) any { return (*Time)(&r.At) }},
+	{Name: "delivered", Field: func(r *ports.Redelivery) any { return &r.Delivered }},
+	{Name: "attempts", Field: func(r *ports.Redelivery) any { return &r.Attempts }},
+	{Name: "failure", Field: func(r *ports.Redelivery) any { return &r.Failure }},
 }
 
 // Notification is the columns of a notification. Beside them a store has when it was settled.

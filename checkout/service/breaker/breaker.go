@@ -10,16 +10,22 @@ import (
 const (
 	// threshold is how many calls in a row must fail before it opens.
 	threshold = 5
-	// probeEvery is how often one call is made while it is open.
+	// probeEvery is how often one call is made while it is open, unless New says otherwise.
 	probeEvery = time.Second
 )
 
 // Breaker is closed at first. It is safe for concurrent use, and the zero value is ready.
 type Breaker struct {
+	first, longest time.Duration // between two probes; probeEvery if 0
+
 	mu       sync.Mutex
-	failures int       // in a row
-	next     time.Time // when the next probe is due, while it is open
+	failures int           // in a row
+	pause    time.Duration // before the next probe, while it is open
+	next     time.Time     // when that is due
 }
+
+// New returns a breaker whose probes are made after a pause that doubles with each of them, from the first to the longest.
+func New(first, longest time.Duration) *Breaker { return &Breaker{first: first, longest: longest} }
 
 // Open reports whether no calls are to be made, but for probes.
 func (b *Breaker) Open() bool {
@@ -35,7 +41,8 @@ func (b *Breaker) Probe(now time.Time) bool {
 	if b.failures < threshold || now.Before(b.next) {
 		return false
 	}
-	b.next = now.Add(probeEvery)
+	b.pause = min(2*b.pause, max(b.longest, probeEvery))
+	b.next = now.Add(b.pause)
 	return true
 }
 
@@ -49,7 +56,8 @@ func (b *Breaker) Done(answered bool, now time.Time) (changed bool) {
 		return changed
 	}
 	if b.failures++; b.failures == threshold {
-		b.next = now.Add(probeEvery)
+		b.pause = max(b.first, probeEvery)
+		b.next = now.Add(b.pause)
 	}
 	return b.failures == threshold
 }

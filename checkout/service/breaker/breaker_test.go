@@ -1,6 +1,7 @@
 package breaker_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -49,6 +50,30 @@ func TestOneProbeASecondIsMadeWhileItIsOpen(t *testing.T) {
 	}
 	if probes != 10 {
 		t.Errorf("%d probes in 10 seconds, want 10", probes)
+	}
+}
+
+func TestProbesGrowRareUntilTheLongestPause(t *testing.T) {
+	b := breaker.New(5*time.Second, 30*time.Second)
+	now := start
+	fail := func() { b.Done(false, now) }
+	for range 2 { // the second time as the first
+		for range 5 {
+			fail()
+		}
+		var pauses []int
+		for since := 0; len(pauses) < 6; since++ {
+			if b.Probe(now) {
+				pauses = append(pauses, since)
+				since = 0
+				fail()
+			}
+			now = now.Add(time.Second)
+		}
+		if want := []int{5, 10, 20, 30, 30, 30}; !slices.Equal(pauses, want) {
+			t.Errorf("probes after pauses of %d s, want %d", pauses, want)
+		}
+		b.Done(true, now)
 	}
 }
 

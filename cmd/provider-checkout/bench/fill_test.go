@@ -15,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
@@ -104,7 +105,9 @@ func fill(b *testing.B, spec string, open, ready int) *benchStore {
 		b.Fatal(err)
 	}
 	if err := db.ReplaceProviders(ctx,
-		func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }); err != nil {
+		func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+			return all, nil, nil
+		}); err != nil {
 		b.Fatal(err)
 	}
 	s.key = sandbox.IssueKey(b, db, "TUI", catalogue.Sandbox)

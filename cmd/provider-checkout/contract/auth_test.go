@@ -153,7 +153,7 @@ func anonymous(r response) string {
 // revoke revokes an API key, and waits as long as a running server may still accept it.
 func (s *suite) revoke(t *testing.T, key string) {
 	t.Helper()
-	if err := s.Store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond)); err != nil {
+	if err := s.Store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond), nil); err != nil {
 		t.Fatal(err)
 	}
 	s.Clock.Forward(time.Second)

@@ -15,7 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -110,11 +109,11 @@ func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	return f.Store.UpdateCheckout(ctx, id, q, decide)
 }
 
-func (f *faulty) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
+func (f *faulty) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
 	if err := f.fault("SettleEvent"); err != nil {
 		return err
 	}
-	return f.Store.SettleEvent(ctx, id, epoch, status, attempts)
+	return f.Store.SettleEvent(ctx, id, epoch, outcome)
 }
 
 // inside is the text of an internal failure, which no answer may contain.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -34,11 +33,11 @@ func (c *crashing) PendingEvents(ctx context.Context, id string) ([]ports.Pendin
 	return c.Store.PendingEvents(ctx, id)
 }
 
-func (c *crashing) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
+func (c *crashing) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
 	if c.afterSend.Load() {
 		return errCrashed
 	}
-	return c.Store.SettleEvent(ctx, id, epoch, status, attempts)
+	return c.Store.SettleEvent(ctx, id, epoch, outcome)
 }
 
 // crashes makes the sandbox use a crashing store.
@@ -57,8 +56,8 @@ func (w watched) ExpiredLeases(ctx context.Context, now time.Time, perProvider i
 	return found, err
 }
 
-func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, status events.Status, attempts int) error {
-	err := w.Store.SettleEvent(ctx, id, epoch, status, attempts)
+func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
+	err := w.Store.SettleEvent(ctx, id, epoch, outcome)
 	w.settled <- id
 	return err
 }

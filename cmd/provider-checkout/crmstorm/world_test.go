@@ -23,6 +23,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -74,7 +75,9 @@ func newWorld(t *testing.T, store site.Store, patience time.Duration) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replace := func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }
+	replace := func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return all, nil, nil
+	}
 	if err := store.ReplaceProviders(t.Context(), replace); err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,12 @@
 package audit
 
 import (
+	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"os/user"
 	"time"
 	"unicode/utf8"
 
@@ -16,6 +18,50 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/text"
 )
 
+// OperatorVariable is the environment variable that names who runs a command.
+const OperatorVariable = "PROVIDER_CHECKOUT_OPERATOR"
+
+// Operator returns who runs a command: the name in OperatorVariable, or else the user who called sudo, or else the user
+// that the operating system has. It is what they say they are; the operating system's own log shows who had the secret.
+func Operator(env func(string) string, current func() (*user.User, error)) (string, error) {
+	name := cmp.Or(env(OperatorVariable), env("SUDO_USER"))
+	if name == "" {
+		u, err := current()
+		if err != nil {
+			return "", fmt.Errorf("the operating system does not say who this is (set %s): %w", OperatorVariable, err)
+		}
+		name = cmp.Or(u.Username, "uid "+u.Uid)
+	}
+	name = text.Normalize(name)
+	return name, CheckName(name)
+}
+
+// CheckName returns why a text cannot name an operator, or nil.
+func CheckName(name string) error {
+	if fault := text.CheckName(name); fault != "" {
+		return fmt.Errorf("the operator's name (%s) %s", OperatorVariable, fault)
+	}
+	return nil
+}
+
+// maxReason is the length of the longest reason, in characters.
+const maxReason = 1000
+
+// ParseReason returns the reason that an operator gave.
+func ParseReason(given string) (string, error) {
+	reason := text.Normalize(given)
+	switch {
+	case !utf8.ValidString(reason):
+		return "", errors.New("must be valid UTF-8")
+	case utf8.RuneCountInString(reason) > maxReason:
+		return "", fmt.Errorf("must be at most %d characters", maxReason)
+	}
+	if fault := text.CheckReadable(reason); fault != "" {
+		return "", errors.New(fault)
+	}
+	return reason, nil
+}
+
 // Trail makes the entries of one operator.
 type Trail struct {
 	Operator string // who acts, as CheckName accepts it
@@ -24,15 +70,13 @@ type Trail struct {
 	Rand     io.Reader
 }
 
-// CheckName returns why a text cannot name an operator, or nil.
-func CheckName(name string) error {
-	switch {
-	case strings.TrimSpace(name) == "":
-		return errors.New("the operator has no name")
-	case !utf8.ValidString(name), utf8.RuneCountInString(name) > text.Max, text.CheckReadable(name) != "":
-		return errors.New("the operator's name must be readable text of at most 255 characters")
+// NewTrail returns the trail of an operator of a store with these secrets.
+func NewTrail(operator string, secrets [][]byte) (Trail, error) {
+	keyring, err := checkout.NewKeyring(secrets...)
+	if err != nil {
+		return Trail{}, fmt.Errorf("derive the keys of evidence: %w", err)
 	}
-	return nil
+	return Trail{Operator: operator, Keyring: keyring, Now: time.Now, Rand: rand.Reader}, nil
 }
 
 // Did returns the entry of an operation, attested: its command, what it was done to, why, and what changed, a line each.

@@ -37,7 +37,7 @@ type Program struct {
 // Command is one command of a program.
 type Command struct {
 	Name  string   // as it is typed: "keys issue"
-	Args  []string // arguments besides flags: "NUMBER"
+	Args  []string // arguments besides flags: "NUMBER", or "[NUMBER]" for one that may be left out
 	About string   // one line for the program's help
 	More  string   // further lines for the command's own help
 	// Setup defines the command's flags, and returns the function that runs the command once they are set.
@@ -50,7 +50,7 @@ type Action func(context.Context, *Call) error
 
 // Call is one run of a command.
 type Call struct {
-	Args           []string // as many as the command names
+	Args           []string // as many as the command names, or fewer where it may
 	Env            func(string) string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

@@ -107,7 +107,7 @@ func (p Program) setFromEnvironment(fs *Flags, env func(string) string) error {
 
 // complete checks that everything the command needs was given, and nothing else.
 func (fs *Flags) complete(cmd Command, args []string) error {
-	if len(args) < len(cmd.Args) {
+	if len(args) < len(cmd.Args) && !strings.HasPrefix(cmd.Args[len(args)], "[") {
 		return UsageError(cmd.Args[len(args)] + " is missing")
 	}
 	if len(args) > len(cmd.Args) {

@@ -21,8 +21,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
-	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -40,8 +42,8 @@ type Config struct {
 	GoCardless, Salesforce bool
 	Walk                   bool // run the scenario and end, rather than print the guide and serve
 
-	// IssueKey stores a new key of a provider and returns its text.
-	IssueKey func(ctx context.Context, store ports.Admin, provider string) (string, error)
+	// IssueKey stores a new key of a provider, on the record of the trail's operator, and returns its text.
+	IssueKey func(ctx context.Context, store ports.Admin, trail audit.Trail, provider string) (string, error)
 	// AgreementPDF returns the PDF of an agreement, and whether it was on record.
 	AgreementPDF func(ctx context.Context, store ports.Admin, number string) (data []byte, stored bool, err error)
 
@@ -155,15 +157,19 @@ func (d *demonstration) configure(ctx context.Context, base string) (*receiver, 
 	}
 	r := newReceiver(base, configurations)
 	d.events = r.got
-	err = d.cfg.Site.Store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-		return configurations, nil
-	})
+	trail, err := audit.NewTrail("demo", d.cfg.Site.Secrets)
 	if err != nil {
+		return nil, err
+	}
+	change := providers.Change{Named: configurations, Record: func(subject string, differences []string) (evidence.Entry, error) {
+		return trail.Did("demo", subject, "", differences...)
+	}}
+	if _, err := change.Store(ctx, d.cfg.Site.Store); err != nil {
 		return nil, fmt.Errorf("store the providers: %w", err)
 	}
 	d.Keys = map[string]string{}
 	for _, c := range configurations {
-		if d.Keys[c.Provider.Code], err = d.cfg.IssueKey(ctx, d.cfg.Site.Store, c.Provider.Code); err != nil {
+		if d.Keys[c.Provider.Code], err = d.cfg.IssueKey(ctx, d.cfg.Site.Store, trail, c.Provider.Code); err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
@@ -39,8 +40,8 @@ func serveSandbox(t *testing.T) string {
 		t.Fatal(err)
 	}
 	store := memory.New()
-	if err := store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, error) {
-		return configurations, nil
+	if err := store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return configurations, nil, nil
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -18,6 +21,9 @@ type Change struct {
 	Prune            bool                      // providers that are not named are removed; else they stay
 	KeepDestinations bool                      // the destination of a provider's events stays as it is; a new provider has none
 	DryRun           bool                      // nothing is stored
+	// Record returns the evidence of the change, which is stored with it: the providers that it changes, and a line for
+	// everything that differs. It may be called more than once. It is not needed for a DryRun.
+	Record func(subject string, differences []string) (evidence.Entry, error)
 }
 
 // errNothingToStore ends a change without a write.
@@ -26,15 +32,16 @@ var errNothingToStore = errors.New("nothing to store")
 // Store stores the change, all of it or nothing, and returns a line for everything that differs from what is on record.
 // Where nothing differs, nothing is written.
 func (c Change) Store(ctx context.Context, records ports.Configurer) (differences []string, err error) {
-	err = records.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, error) {
+	err = records.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		after, err := c.apply(before)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if differences = catalogue.Diff(before, after); c.DryRun || len(differences) == 0 {
-			return nil, errNothingToStore
+			return nil, nil, errNothingToStore
 		}
-		return after, nil
+		did, err := c.Record(strings.Join(changed(before, after), " "), differences)
+		return after, &did, err
 	})
 	switch {
 	case errors.Is(err, errNothingToStore):
@@ -43,6 +50,24 @@ func (c Change) Store(ctx context.Context, records ports.Configurer) (difference
 		return nil, err
 	}
 	return differences, nil
+}
+
+// changed returns the codes of the providers of which anything differs.
+func changed(before, after []catalogue.Configuration) (codes []string) {
+	was := make(map[string]catalogue.Configuration, len(before))
+	for _, b := range before {
+		was[b.Provider.Code] = b
+	}
+	for _, a := range after {
+		code := a.Provider.Code
+		b, known := was[code]
+		if delete(was, code); !known || len(catalogue.Diff([]catalogue.Configuration{b}, []catalogue.Configuration{a})) > 0 {
+			codes = append(codes, code)
+		}
+	}
+	codes = slices.AppendSeq(codes, maps.Keys(was))
+	slices.Sort(codes)
+	return codes
 }
 
 // apply returns what is on record after the change, in the order of the provider codes.

@@ -3,6 +3,7 @@ package providers
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -48,7 +50,12 @@ func (o *organisation) read(context.Context) ([]catalogue.Configuration, error) 
 // puller is a Puller over a store, with its log.
 func puller(store Records, read func(context.Context) ([]catalogue.Configuration, error)) (Puller, *bytes.Buffer) {
 	var log bytes.Buffer
-	return Puller{Read: read, Records: store, Every: every, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now}, &log
+	return Puller{Read: read, Records: store, Record: record, Every: every, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now}, &log
+}
+
+// record is the Record of a change of which nothing is tested.
+func record(string, []string) (evidence.Entry, error) {
+	return evidence.Entry{ID: evidence.OperationID(rand.Text())}, nil
 }
 
 // running runs pullers until the returned function is called, which waits for them.
@@ -65,11 +72,11 @@ func running(t *testing.T, pullers ...Puller) (stop func()) {
 // names returns the names of the providers on record.
 func names(t *testing.T, store *memory.Store) (all []string) {
 	t.Helper()
-	err := store.ReplaceProviders(t.Context(), func(before []catalogue.Configuration) ([]catalogue.Configuration, error) {
+	err := store.ReplaceProviders(t.Context(), func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		for _, c := range before {
 			all = append(all, c.Provider.Name)
 		}
-		return before, nil
+		return before, nil, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +192,7 @@ type recorder struct {
 	writes int
 }
 
-func (r *recorder) ReplaceProviders(ctx context.Context, decide func([]catalogue.Configuration) ([]catalogue.Configuration, error)) error {
+func (r *recorder) ReplaceProviders(ctx context.Context, decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
 	err := r.Store.ReplaceProviders(ctx, decide)
 	if err == nil {
 		r.writes++
@@ -204,14 +211,50 @@ func TestAChangeOfNothingWritesNothing(t *testing.T) {
 		writes int
 	}{
 		{"a dry run", Change{Named: []catalogue.Configuration{with}, DryRun: true}, 1, 0},
-		{"the first time", Change{Named: []catalogue.Configuration{with}}, 1, 1},
-		{"the second time", Change{Named: []catalogue.Configuration{with}}, 0, 1},
-		{"without the destination, which is kept", Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, KeepDestinations: true}, 0, 1},
-		{"without the destination, which is not", Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}}, 1, 2},
+		{"the first time", Change{Named: []catalogue.Configuration{with}, Record: record}, 1, 1},
+		{"the second time", Change{Named: []catalogue.Configuration{with}, Record: record}, 0, 1},
+		{"without the destination, which is kept", Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, KeepDestinations: true, Record: record}, 0, 1},
+		{"without the destination, which is not", Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, Record: record}, 1, 2},
 	} {
 		lines, err := tt.change.Store(t.Context(), store)
 		if err != nil || len(lines) != tt.lines || store.writes != tt.writes {
 			t.Errorf("%s: %q, %v, %d writes; want %d lines and %d writes", tt.name, lines, err, store.writes, tt.lines, tt.writes)
 		}
+	}
+}
+
+func TestAChangeIsRecordedWithItsProvidersAndItsLines(t *testing.T) {
+	store := memory.New()
+	var subjects []string
+	var lines [][]string
+	recorded := func(subject string, differences []string) (evidence.Entry, error) {
+		subjects, lines = append(subjects, subject), append(lines, differences)
+		return record(subject, differences)
+	}
+	for _, change := range []Change{
+		{Named: []catalogue.Configuration{named("TUI", "Tūī"), named("KOWHAI", "Kōwhai"), named("RATA", "Rata")}},
+		{Named: []catalogue.Configuration{named("RATA", "Rātā"), named("MOA", "Moa"), named("KOWHAI", "Kōwhai")}, Prune: true},
+	} {
+		change.Record = recorded
+		printed, err := change.Store(t.Context(), store)
+		if err != nil || !slices.Equal(printed, lines[len(lines)-1]) {
+			t.Errorf("recorded are %q, and returned %q, %v", lines, printed, err)
+		}
+	}
+	if want := []string{"KOWHAI RATA TUI", "MOA RATA TUI"}; !slices.Equal(subjects, want) {
+		t.Errorf("the subjects are %q, want %q", subjects, want)
+	}
+	if entries, err := store.UnsealedEvidence(t.Context(), 10); err != nil || len(entries) != 2 {
+		t.Errorf("on record are %d entries, %v", len(entries), err)
+	}
+}
+
+func TestAChangeThatCannotBeRecordedIsNotMade(t *testing.T) {
+	store := memory.New()
+	failing := errors.New("no randomness")
+	_, err := Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")},
+		Record: func(string, []string) (evidence.Entry, error) { return evidence.Entry{}, failing }}.Store(t.Context(), store)
+	if got := names(t, store); !errors.Is(err, failing) || len(got) != 0 {
+		t.Errorf("%q are on record, %v", got, err)
 	}
 }

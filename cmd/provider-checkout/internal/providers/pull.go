@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -30,6 +31,7 @@ type Records interface {
 type Puller struct {
 	Read    func(context.Context) ([]catalogue.Configuration, error)
 	Records Records
+	Record  func(subject string, differences []string) (evidence.Entry, error) // as that of a Change
 	Every   time.Duration
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -87,7 +89,7 @@ func (p Puller) pull(ctx context.Context) (differences []string, err error) {
 	if err := p.Records.SaveTask(ctx, pullTask, task, p.now().Add(pullLease)); err != nil {
 		return nil, fmt.Errorf("keep the lease: %w", err)
 	}
-	return Change{Named: named, KeepDestinations: true}.Store(ctx, p.Records)
+	return Change{Named: named, KeepDestinations: true, Record: p.Record}.Store(ctx, p.Records)
 }
 
 func (p Puller) now() time.Time { return p.Now().UTC().Truncate(time.Millisecond) }

@@ -21,6 +21,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -167,7 +168,9 @@ func (s *Sandbox) Configure(t testing.TB, file string) {
 		t.Fatal(err)
 	}
 	if err := s.Store.ReplaceProviders(t.Context(),
-		func([]catalogue.Configuration) ([]catalogue.Configuration, error) { return all, nil }); err != nil {
+		func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+			return all, nil, nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -184,7 +187,7 @@ func IssueKey(t testing.TB, store ports.Admin, provider string, env catalogue.En
 	var entropy [32]byte
 	rand.Read(entropy[:])
 	text, key := catalogue.NewKey(provider, env, time.Now().UTC().Truncate(time.Millisecond), entropy)
-	if err := store.AddKey(t.Context(), key); err != nil {
+	if err := store.AddKey(t.Context(), key, nil); err != nil {
 		t.Fatal(err)
 	}
 	return text

@@ -1,0 +1,156 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	// MaxRedelivered is how many failed events one call sends again.
+	MaxRedelivered = 10_000
+	// parallel is how many checkouts' events are sent at once.
+	parallel = 16
+	// recordLimit is how long it may take to record a redelivery, also when ctx has ended.
+	recordLimit = 10 * time.Second
+)
+
+// Redeliverer sends events again at the operator's word, itself: whether a server runs or not, the operator sees the outcome.
+// A redelivery is a run of attempts with the event's id and body and with a fresh timestamp and signature. What it came to
+// is on record beside the service's own attempts: record is the only place that does so.
+type Redeliverer struct {
+	Store interface {
+		ports.Deliveries
+		ports.Configuration
+	}
+	Sender func(catalogue.Environment) ports.Sender // for the providers of an environment
+	Now    func() time.Time
+}
+
+// Result is what became of one event.
+type Result struct {
+	Event   events.Event
+	Was     events.Status    // before
+	Left    string           // why nothing was sent; "" if something was
+	Outcome ports.Redelivery // of what was sent
+}
+
+// One sends a failed or a delivered event again. ErrNotFound if there is no such event.
+func (r Redeliverer) One(ctx context.Context, id string) (Result, error) {
+	e, err := r.Store.EventRecord(ctx, id)
+	if err != nil {
+		return Result{}, err
+	}
+	return r.send(ctx, e, new(breaker.Breaker))
+}
+
+// Failed sends again every event that failed since a time, of one provider or of all where that is "", each checkout's in
+// their order, and calls each with every result, one at a time. Of a receiver that takes nothing the rest is left. It
+// sends MaxRedelivered at most, and reports with more whether there may be others.
+func (r Redeliverer) Failed(ctx context.Context, since time.Time, provider string, each func(Result)) (more bool, err error) {
+	list, err := r.Store.EventRecords(ctx,
+		ports.EventFilter{Status: events.Failed, ProviderCode: provider, Since: since}, MaxRedelivered)
+	if err != nil {
+		return false, err
+	}
+	slices.Reverse(list) // the oldest first
+	var order []string
+	ofCheckout := make(map[string][]ports.EventRecord)
+	receivers := make(map[string]*breaker.Breaker)
+	for _, e := range list {
+		id := e.Event.CheckoutID
+		if ofCheckout[id] == nil {
+			order = append(order, id)
+		}
+		ofCheckout[id] = append(ofCheckout[id], e)
+		receivers[e.Event.ProviderCode] = new(breaker.Breaker)
+	}
+	var (
+		mu      sync.Mutex
+		failure error
+		all     sync.WaitGroup
+		running = make(chan struct{}, parallel)
+	)
+	for _, id := range order {
+		running <- struct{}{}
+		all.Go(func() {
+			defer func() { <-running }()
+			for _, e := range ofCheckout[id] {
+				if ctx.Err() != nil {
+					return
+				}
+				result, err := r.send(ctx, e, receivers[e.Event.ProviderCode])
+				mu.Lock()
+				failure = errors.Join(failure, err)
+				each(result)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return len(list) == MaxRedelivered, errors.Join(failure, ctx.Err())
+}
+
+// send sends one event again, unless its status, its provider or its receiver forbids it.
+func (r Redeliverer) send(ctx context.Context, e ports.EventRecord, receiver *breaker.Breaker) (Result, error) {
+	result := Result{Event: e.Event, Was: e.Status}
+	switch {
+	case e.Status == events.Pending:
+		result.Left = "it is pending: a running server delivers it"
+	case e.Status == events.NotConfigured:
+		result.Left = "there was no destination when it happened: such an event is never sent"
+	case receiver.Open():
+		result.Left = "the provider's receiver takes nothing"
+	}
+	if result.Left != "" {
+		return result, nil
+	}
+	p, err := r.Store.Provider(ctx, e.Event.ProviderCode)
+	switch {
+	case errors.Is(err, ports.ErrNotFound), err == nil && !p.Destination.Configured():
+		result.Left = "the provider has no destination"
+		return result, nil
+	case err != nil:
+		return result, fmt.Errorf("read provider %s: %w", e.Event.ProviderCode, err)
+	}
+	result.Outcome = r.run(ctx, e.Event, p, receiver)
+	return result, r.record(ctx, e.Event, result.Outcome)
+}
+
+// run makes the attempts.
+func (r Redeliverer) run(ctx context.Context, e events.Event, p catalogue.Provider, receiver *breaker.Breaker) ports.Redelivery {
+	now := r.Now()
+	secrets := p.Destination.Secrets(now)
+	sent := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
+	sender := r.Sender(p.Environment)
+	outcome := Run{
+		Send: func(ctx context.Context, n int) error {
+			err := sender.Send(ctx, p.Destination, sent, n)
+			receiver.Done(err == nil, r.Now())
+			return err
+		},
+		Failed: func(int, error) bool { return true },
+		Now:    r.Now,
+	}.Attempt(ctx)
+	again := ports.Redelivery{At: now, Delivered: outcome.Status == events.Delivered, Attempts: outcome.Attempts,
+		Failure: outcome.Failure.Reason}
+	if outcome.Status == events.Pending && again.Failure == "" {
+		again.Failure = "it was cut short"
+	}
+	return again
+}
+
+// record stores what a redelivery came to.
+func (r Redeliverer) record(ctx context.Context, e events.Event, again ports.Redelivery) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
+	defer cancel()
+	return r.Store.RecordRedelivery(ctx, e, again)
+}

@@ -1,0 +1,78 @@
+// Package delivery makes the attempts to deliver an event: a run of them as the contract has it ([Run]), and the operator's
+// redeliveries ([Redeliverer]).
+package delivery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// maxReason is how many bytes of a failure's reason are stored.
+const maxReason = 300
+
+// Run is a run of attempts to deliver one event (contract, section 6). Every field is required but Made.
+type Run struct {
+	Made int // attempts that runs which were cut short made: their numbers are not used again
+	// Send makes the attempt of this number, as ports.Sender does.
+	Send func(ctx context.Context, attempt int) error
+	// Failed is called with every attempt that was made and failed, and reports whether the run goes on.
+	Failed func(attempt int, err error) bool
+	Now    func() time.Time
+}
+
+// Attempt makes attempts at the contract's delays until one is taken or all are used up. The event stays pending if ctx ends
+// before that, Failed says so, or the sender had no room for the attempt. A destination that may not be sent to is a failure
+// at once: no request was made, so it is no attempt.
+func (r Run) Attempt(ctx context.Context) ports.Settlement {
+	var outcome ports.Settlement
+	ended := func(status events.Status) ports.Settlement {
+		outcome.Status = status
+		return outcome
+	}
+	for n := r.Made + 1; n <= events.MaxAttempts; n++ {
+		if n > r.Made+1 && !wait(ctx, events.Delay(n)) || ctx.Err() != nil {
+			return ended(events.Pending)
+		}
+		err := r.Send(ctx, n)
+		switch {
+		case errors.Is(err, ports.ErrBusy):
+			return ended(events.Pending)
+		case errors.Is(err, ports.ErrProhibited):
+			outcome.Failure = r.failure(err)
+			return ended(events.Failed)
+		}
+		outcome.Attempts++
+		if err == nil {
+			return ended(events.Delivered)
+		}
+		outcome.Failure = r.failure(err)
+		if ctx.Err() != nil {
+			return ended(events.Pending)
+		}
+		if !r.Failed(n, err) && n < events.MaxAttempts {
+			return ended(events.Pending)
+		}
+	}
+	return ended(events.Failed)
+}
+
+func (r Run) failure(err error) ports.Failure {
+	return ports.Failure{At: r.Now(), Reason: bounded.Text(err.Error(), maxReason)}
+}
+
+// wait waits, and reports whether ctx lasted as long.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,283 @@
+package service_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// answers has the receiver answer so from now on.
+func (r *receiver) answers(answer func(events.Delivery, int) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// requests returns how many attempts were made.
+func (r *receiver) requests() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.got)
+}
+
+// statuses returns how many events have each status, and checks that the attempts on record are those that were made.
+func (w *world) statuses(t *testing.T) map[events.Status]int {
+	t.Helper()
+	made := map[string]int{}
+	w.receiver.mu.Lock()
+	for _, d := range w.receiver.got {
+		made[d.Event.ID]++
+	}
+	w.receiver.mu.Unlock()
+	all := map[events.Status]int{}
+	for order, r := range w.records(t) {
+		for _, e := range r.Events {
+			all[e.Status]++
+			if e.Attempts != made[e.Event.ID] || e.Attempts > events.MaxAttempts {
+				t.Errorf("order %s: %d attempts on record, %d made", order, e.Attempts, made[e.Event.ID])
+			}
+		}
+	}
+	return all
+}
+
+// createAll creates a checkout for each of many orders at once, and returns how long the slowest took.
+func (w *world) createAll(t *testing.T, many int) time.Duration {
+	t.Helper()
+	var slowest atomic.Int64
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			start := time.Now()
+			if _, err := w.Create(t.Context(), caller, create(fmt.Sprint("ORDER-", i))); err != nil {
+				t.Error(err)
+			}
+			for took := int64(time.Since(start)); ; {
+				if was := slowest.Load(); took <= was || slowest.CompareAndSwap(was, took) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return time.Duration(slowest.Load())
+}
+
+func TestASlowReceiverLosesNoEventToABurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.background(t)()
+		var now, most atomic.Int64
+		w.receiver.answers(func(events.Delivery, int) error {
+			n := now.Add(1)
+			most.Store(max(most.Load(), n))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			return nil
+		})
+		if took := w.createAll(t, 400); took > 3*time.Second {
+			t.Errorf("a create took %s, want a second of waiting and a second of sending at most", took)
+		}
+		time.Sleep(30 * time.Second)
+		if got := w.statuses(t); got[events.Delivered] != 400 || w.receiver.requests() != 400 {
+			t.Errorf("%v after %d requests, want 400 delivered after as many", got, w.receiver.requests())
+		}
+		if n := most.Load(); n > 64 {
+			t.Errorf("%d requests at once, want 64 at most", n)
+		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %d failures: to be slow is none; %+v", len(reported), reported[0])
+		}
+	})
+}
+
+// Two providers whose receivers have one host: however much one has to send to its own, which hangs, the other's creates do
+// not wait, and its events do not either.
+func TestAHangingReceiverDelaysNoOtherProviderOfItsHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		well := kowhai()
+		well.Provider.Code, well.Provider.Destination.URL = "RIMU", "https://hooks.example/rimu"
+		w.configure(t, kowhai(), well)
+		stop := w.background(t)
+		w.receiver.answers(func(d events.Delivery, _ int) error {
+			if d.Event.ProviderCode == "KOWHAI" {
+				time.Sleep(2 * time.Second)
+				return errRefused
+			}
+			return nil
+		})
+		var hanging sync.WaitGroup
+		hanging.Go(func() { w.createAll(t, 500) })
+		for i := range 30 {
+			time.Sleep(100 * time.Millisecond)
+			start := time.Now()
+			cmd := create(fmt.Sprint("WELL-", i))
+			cmd.ProviderCode = checkout.Some("RIMU")
+			if _, err := w.Create(t.Context(), service.Caller{ProviderCode: "RIMU"}, cmd); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took != 0 {
+				t.Errorf("a create of the other provider took %s", took)
+			}
+		}
+		hanging.Wait()
+		stop()
+		w.statuses(t)
+	})
+}
+
+func TestAProhibitedDestinationIsSettledAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answers(func(events.Delivery, int) error { return fmt.Errorf("%w: it is not https", ports.ErrProhibited) })
+		start := time.Now()
+		w.opened(t, "ORDER-1")
+		if took := time.Since(start); took != 0 {
+			t.Errorf("the create took %s", took)
+		}
+		e := w.records(t)["ORDER-1"].Events[0]
+		if e.Status != events.Failed || e.Attempts != 0 || !strings.HasSuffix(e.Failure.Reason, "it is not https") || e.Failure.At.IsZero() {
+			t.Errorf("on record %+v, want it failed without an attempt, and why", e)
+		}
+		reported := w.reports.take()
+		if len(reported) != 1 || reported[0].Operation != service.OperationGiveUp || !strings.Contains(reported[0].Err.Error(), "it is not https") {
+			t.Errorf("reported %+v, want one line that says why", reported)
+		}
+		if w.receiver.requests() != 1 {
+			t.Errorf("the sender was asked %d times, want once", w.receiver.requests())
+		}
+	})
+}
+
+func TestASenderWithoutRoomMakesNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answers(func(events.Delivery, int) error { return ports.ErrBusy })
+		w.opened(t, "ORDER-1")
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || w.receiver.requests() != 1 {
+			t.Errorf("on record %s after %d attempts, asked %d times; want it pending after none", e.Status, e.Attempts, w.receiver.requests())
+		}
+		w.receiver.answers(nil)
+		w.runFor(t, 2*time.Second) // its lease was given up
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Delivered || e.Attempts != 1 {
+			t.Errorf("on record %s after %d attempts, want it delivered after one", e.Status, e.Attempts)
+		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v: to wait is no failure", reported)
+		}
+	})
+}
+
+// A run that was cut short is gone on with: the numbers of its attempts are not used again.
+func TestARunThatWasCutShortIsGoneOnWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answers(func(events.Delivery, int) error { return errRefused })
+		w.crashed(t, "ORDER-1")
+		w.clock.forward(time.Minute)
+		w.runFor(t, 100*time.Millisecond) // the second attempt would come after 250 ms
+		next := w.again(t)
+		next.runFor(t, 10*time.Second)
+		var numbers []int
+		for _, d := range w.receiver.got {
+			numbers = append(numbers, d.attempt)
+		}
+		if got := w.statuses(t); !slices.Equal(numbers, []int{1, 2, 3}) || got[events.Failed] != 1 {
+			t.Errorf("attempts %d, then %v; want 1, 2 and 3, then failed", numbers, got)
+		}
+		if e := w.records(t)["ORDER-1"].Events[0]; e.Failure.Reason != errRefused.Error() || e.Failure.At.IsZero() {
+			t.Errorf("on record %+v, want why it failed", e.Failure)
+		}
+	})
+}
+
+// What a crash left behind for a receiver that takes nothing is probed, not ground through: ten minutes cost it no event. A
+// new event has its three attempts meanwhile. When the receiver takes an event again, all of it is delivered.
+func TestADeadReceiversBacklogIsProbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const backlog = 200
+		w := newWorld(t)
+		for i := range backlog {
+			w.crashed(t, fmt.Sprint("ORDER-", i))
+		}
+		w.clock.forward(time.Minute)
+		w.receiver.answers(func(events.Delivery, int) error { time.Sleep(2 * time.Second); return errRefused })
+		defer w.background(t)()
+		time.Sleep(10 * time.Minute)
+		probed := w.receiver.requests()
+		if got := w.statuses(t); got[events.Pending] != backlog || probed > 60 {
+			t.Errorf("%v after %d attempts, want all pending after a burst of 32 and one or two a minute", got, probed)
+		}
+		warned := 0
+		for _, f := range w.reports.take() {
+			if f.Operation == service.OperationRecover {
+				warned++
+			}
+		}
+		if warned != 1 {
+			t.Errorf("%d lines say that the receiver takes nothing, want one", warned)
+		}
+		w.opened(t, "NEW-1")
+		if e := w.records(t)["NEW-1"].Events[0]; e.Status != events.Failed || e.Attempts != 3 {
+			t.Errorf("the new event is %s after %d attempts, want failed after 3", e.Status, e.Attempts)
+		}
+		w.receiver.answers(nil)
+		time.Sleep(65 * time.Second)
+		if got := w.statuses(t); got[events.Delivered] != backlog {
+			t.Errorf("%v a minute after the receiver is back, want %d delivered", got, backlog)
+		}
+	})
+}
+
+// A new event that is taken ends the wait of what was left behind.
+func TestANewEventThatIsTakenEndsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for i := range 40 {
+			w.crashed(t, fmt.Sprint("ORDER-", i))
+		}
+		w.clock.forward(time.Minute)
+		w.receiver.answers(func(events.Delivery, int) error { return errRefused })
+		defer w.background(t)()
+		time.Sleep(5 * time.Minute)
+		w.receiver.answers(nil)
+		w.opened(t, "NEW-1")
+		time.Sleep(2 * time.Second)
+		if got := w.statuses(t); got[events.Pending] != 0 {
+			t.Errorf("%v, want nothing pending two seconds after the new event was taken", got)
+		}
+	})
+}
+
+// The events of a provider that was removed meanwhile are settled, whatever its receiver did.
+func TestABacklogWithoutADestinationIsSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for i := range 40 {
+			w.crashed(t, fmt.Sprint("ORDER-", i))
+		}
+		w.clock.forward(time.Minute)
+		w.receiver.answers(func(events.Delivery, int) error { return errRefused })
+		defer w.background(t)()
+		time.Sleep(time.Minute)
+		silent := kowhai()
+		silent.Provider.Destination = catalogue.Destination{}
+		w.configure(t, silent)
+		time.Sleep(2 * time.Minute)
+		if got := w.statuses(t); got[events.Pending] != 0 {
+			t.Errorf("%v, want nothing pending two minutes after the destination went away", got)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package service_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+// signing has a service seal the evidence log.
+func signing(t *testing.T) func(*service.Config) {
+	t.Helper()
+	private, err := evidence.NewKey("pay.example", [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := evidence.ParseKeys(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *service.Config) { c.Evidence = keys }
+}
+
+func (w *world) record(t *testing.T, entries ...evidence.Entry) {
+	t.Helper()
+	for _, e := range entries {
+		if err := w.store.RecordEvidence(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// unattested returns the entry of an operation that nothing attests.
+func unattested(id string, at time.Time) evidence.Entry {
+	return evidence.OfOperation(id, evidence.Operation{At: at, Operator: "Aroha", Name: "keys revoke", Subject: id})
+}
+
+// sealedIDs returns the ids of what is sealed, in its order.
+func (w *world) sealedIDs(t *testing.T) (ids []string) {
+	t.Helper()
+	entries, err := w.store.SealedEvidence(t.Context(), 0, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		ids = append(ids, strings.TrimPrefix(e.ID, "operation/"))
+	}
+	return ids
+}
+
+// Whoever can write to the tables can put in entries. Without the operator's secret they are not attested.
+func TestForgedEntriesAreNotSealedAndAreReportedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, signing(t))
+		now := w.clock.now()
+		genuine := w.config.Keyring.Attest(unattested("genuine", now))
+		edited := w.config.Keyring.Attest(unattested("edited", now))
+		edited.Leaf = []byte(strings.Replace(string(edited.Leaf), "Aroha", "Matiu", 1))
+		moved := genuine
+		moved.ID = "operation/moved"
+		otherSecret, err := checkout.NewKeyring([]byte(strings.Repeat("o", 32)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.record(t, unattested("bare", now), genuine, edited, moved, otherSecret.Attest(unattested("other", now)))
+		w.runFor(t, time.Minute)
+		if ids := w.sealedIDs(t); len(ids) != 1 || ids[0] != "genuine" {
+			t.Errorf("sealed are %q, want the genuine entry alone", ids)
+		}
+		reported := w.reports.take()
+		if len(reported) != 1 || reported[0].Operation != service.OperationSeal || reported[0].Severity != service.Error ||
+			!strings.Contains(reported[0].Err.Error(), "4 entries") || !strings.Contains(reported[0].Err.Error(), "operation/bare") {
+			t.Errorf("reported is %+v, want the four forged ones, once", reported)
+		}
+		if waiting, err := w.store.UnsealedEvidence(t.Context(), 10); err != nil || len(waiting) != 4 {
+			t.Errorf("%d entries wait, %v; want the four forged ones", len(waiting), err)
+		}
+	})
+}
+
+func TestForgedEntriesDoNotKeepOthersFromBeingSealed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, signing(t))
+		now := w.clock.now()
+		for i := range 1200 {
+			w.record(t, unattested(fmt.Sprint("forged", i), now.Add(-time.Hour)))
+		}
+		w.record(t, w.config.Keyring.Attest(unattested("genuine", now)))
+		w.runFor(t, time.Minute)
+		if ids := w.sealedIDs(t); len(ids) != 1 || ids[0] != "genuine" {
+			t.Errorf("sealed are %q, want the genuine entry", ids)
+		}
+	})
+}
+
+func TestForgedEntriesDoNotMoveACheckpointIntoTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, signing(t))
+		w.record(t, w.config.Keyring.Attest(unattested("genuine", w.clock.now())))
+		for i := range 1000 {
+			w.record(t, unattested(fmt.Sprint("forged", i), w.clock.now().AddDate(100, 0, 0)))
+		}
+		w.runFor(t, time.Second)
+		signed, err := w.Checkpoint(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.config.Evidence.Open(signed)
+		if err != nil || c.Size != 1 || c.At.After(w.clock.now()) {
+			t.Errorf("the checkpoint is %+v, %v; want one of the genuine entry, no later than %v", c, err, w.clock.now())
+		}
+	})
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/webhook"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// listEvents prints one line for each event that the filter admits.
+func listEvents(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.EventRecords(ctx, c.eventFilter, c.limit+1)
+	if err != nil {
+		return err
+	}
+	more := len(list) > c.limit
+	list = list[:min(len(list), c.limit)]
+	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tEVENT\tPROVIDER\tORDER\tSTATUS\tATTEMPTS\tCREATED\tFAILED\tREASON")
+	for _, e := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", e.Event.ID, e.Event.Name, e.Event.ProviderCode, e.Event.OrderID,
+			e.Status, e.Attempts, formatTime(e.Event.CreatedAt), formatTime(e.Failure.At), orDash(e.Failure.Reason))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintf(c.Stderr, "there are more: these are the newest %d; --limit says how many\n", c.limit)
+	}
+	return nil
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// showEvent prints everything on record about one event.
+func showEvent(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	e, err := db.EventRecord(ctx, c.Args[0])
+	if err != nil {
+		return unknownEvent(err)
+	}
+	again, err := db.Redeliveries(ctx, e.Event.ID)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"id", e.Event.ID}, {"event", string(e.Event.Name)}, {"provider", e.Event.ProviderCode}, {"order", e.Event.OrderID},
+		{"checkout", e.Event.CheckoutID}, {"request", orDash(e.Event.RequestID)}, {"created", formatTime(e.Event.CreatedAt)},
+		{"status", string(e.Status)}, {"attempts", fmt.Sprint(e.Attempts)},
+		{"failed", formatTime(e.Failure.At)}, {"reason", orDash(e.Failure.Reason)},
+	} {
+		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+	}
+	for _, r := range again {
+		fmt.Fprintf(table, "redelivery\t%s %s\n", formatTime(r.At), outcome(r))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Stdout, "body\n%s\n", e.Event.Body)
+	return err
+}
+
+func unknownEvent(err error) error {
+	if errors.Is(err, ports.ErrNotFound) {
+		return errors.New(`there is no such event; "events list" names them`)
+	}
+	return err
+}
+
+// outcome says what a redelivery came to.
+func outcome(r ports.Redelivery) string {
+	attempts := fmt.Sprintf("%d attempts", r.Attempts)
+	if r.Attempts == 1 {
+		attempts = "1 attempt"
+	}
+	if r.Delivered {
+		return "delivered after " + attempts
+	}
+	return fmt.Sprintf("failed after %s: %s", attempts, r.Failure)
+}
+
+// redeliverEvents sends one event again, or every one that failed since a time, and prints what came of each.
+func redeliverEvents(ctx context.Context, c *call) error {
+	if c.failed == (len(c.Args) == 1) {
+		return cli.UsageError("name one event, or give --failed with --since TIME")
+	}
+	if c.failed == c.eventFilter.Since.IsZero() {
+		return cli.UsageError("--failed and --since TIME belong together")
+	}
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	r := delivery.Redeliverer{Store: db, Sender: c.redeliverySender(), Now: time.Now}
+	asked, delivered := 0, 0
+	each := func(result delivery.Result) {
+		asked++
+		if result.Outcome.Delivered {
+			delivered++
+		}
+		c.printResult(result)
+	}
+	if c.failed {
+		more, err := r.Failed(ctx, c.eventFilter.Since, c.provider, each)
+		if err != nil {
+			return err
+		}
+		if asked == 0 {
+			fmt.Fprintln(c.Stderr, "no event failed since then")
+		}
+		if more {
+			fmt.Fprintf(c.Stderr, "these were the newest %d: run it again for those before them\n", delivery.MaxRedelivered)
+		}
+	} else {
+		result, err := r.One(ctx, c.Args[0])
+		if err != nil {
+			return unknownEvent(err)
+		}
+		each(result)
+	}
+	if delivered < asked {
+		return fmt.Errorf("%d of %d events were not delivered", asked-delivered, asked)
+	}
+	return nil
+}
+
+// redeliverySender returns the senders of redeliveries: private addresses are for sandboxes, whatever the flag says.
+func (c *call) redeliverySender() func(catalogue.Environment) ports.Sender {
+	strict, asAsked := webhook.New(webhook.Options{}), webhook.New(webhook.Options{AllowPrivate: c.allowPrivate})
+	return func(env catalogue.Environment) ports.Sender {
+		if env == catalogue.Sandbox {
+			return asAsked
+		}
+		return strict
+	}
+}
+
+func (c *call) printResult(r delivery.Result) {
+	said := outcome(r.Outcome)
+	if r.Left != "" {
+		said = "not sent: " + r.Left
+	}
+	fmt.Fprintf(c.Stdout, "%s %s %s %s: %s\n", r.Event.ID, r.Event.Name, r.Event.ProviderCode, r.Event.OrderID, said)
+	if r.Was == events.Delivered {
+		fmt.Fprintf(c.Stderr, "%s had been taken before: its receiver got it once more\n", r.Event.ID)
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// An operator at night: an event failed, why, send it again, and it has arrived.
+func TestAnOperatorSendsFailedEventsAgain(t *testing.T) {
+	o := newOperator(t)
+	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s := sandbox.New(t, db)
+	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusServiceUnavailable })
+	s.Create(t, "NIGHT-1")
+	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusNoContent })
+	s.Create(t, "DAY-1")
+	failed, taken := s.Receiver.Deliveries()[0], s.Receiver.Deliveries()[3]
+	id, takenID := failed.Header.Get(events.HeaderEventID), taken.Header.Get(events.HeaderEventID)
+
+	all, _ := o.does(t, "events", "list")
+	if lines := strings.Split(all, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[1], takenID) || !strings.HasPrefix(lines[2], id) {
+		t.Errorf("events list =\n%s\nwant a heading and two events, the newest first", all)
+	}
+	for _, filter := range [][]string{{"--status", "failed"}, {"--order", "NIGHT-1"}, {"--checkout", failed.JSON.Text("data.checkout_id")},
+		{"--provider", "KOWHAI", "--since", "1h", "--status", "failed"}} {
+		if list, said := o.does(t, append([]string{"events", "list"}, filter...)...); strings.Count(list, "\n") != 2 || said != "" ||
+			!strings.Contains(list, id) || !strings.Contains(list, "answered 503") {
+			t.Errorf("events list %q =\n%s%s\nwant the event that failed, and why", filter, list, said)
+		}
+	}
+	if list, said := o.does(t, "events", "list", "--limit", "1"); strings.Count(list, "\n") != 2 || !strings.Contains(said, "there are more") {
+		t.Errorf("events list --limit 1 =\n%s%s", list, said)
+	}
+
+	// Not from here: the receiver is on a loopback address.
+	got := try(t, nil, "", "events", "redeliver", id, "--store", "sqlite:"+o.path)
+	if got.code != cli.ExitFailed || !strings.Contains(got.stdout, id+" checkout.created KOWHAI NIGHT-1: failed after 0 attempts: the destination is not allowed") ||
+		!strings.HasSuffix(got.stderr, "1 of 1 events were not delivered\n") {
+		t.Errorf("redelivery to a private address = %+v", got)
+	}
+	out, said := o.does(t, "events", "redeliver", id, "--allow-private-destinations")
+	if out != id+" checkout.created KOWHAI NIGHT-1: delivered after 1 attempt\n" || said != "" {
+		t.Errorf("redelivery prints %q and %q", out, said)
+	}
+	again := s.Receiver.Deliveries()[4]
+	if string(again.Body) != string(failed.Body) || again.Header.Get(events.HeaderEventID) != id ||
+		again.Header.Get(events.HeaderSignature) == "" || again.Header.Get(events.HeaderAttempt) != "1" {
+		t.Errorf("the receiver got %s under %v, want %s", again.Body, again.Header, failed.Body)
+	}
+	shown, _ := o.does(t, "events", "show", id)
+	for _, want := range []string{"status      delivered\n", "attempts    3\n", "not allowed", " delivered after 1 attempt\n", "\n" + string(failed.Body) + "\n"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("events show =\n%s\nwant %q in it", shown, want)
+		}
+	}
+	if out, said := o.does(t, "events", "redeliver", takenID, "--allow-private-destinations"); !strings.Contains(out, "delivered") ||
+		!strings.Contains(said, "had been taken before") {
+		t.Errorf("redelivery of what was taken prints %q and %q", out, said)
+	}
+
+	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusServiceUnavailable })
+	s.Create(t, "NIGHT-2")
+	s.Create(t, "NIGHT-3")
+	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusNoContent })
+	out, _ = o.does(t, "events", "redeliver", "--failed", "--since", "1h", "--allow-private-destinations")
+	if strings.Count(out, "delivered after 1 attempt\n") != 2 || strings.Count(out, "\n") != 2 {
+		t.Errorf("redelivery of all that failed prints\n%s", out)
+	}
+	if out, _ := o.does(t, "events", "redeliver", "--failed", "--since", "1h", "--allow-private-destinations"); out != "" {
+		t.Errorf("once more it prints\n%s", out)
+	}
+	o.fails(t, "there is no such event", "events", "show", "evt_none")
+	o.fails(t, "there is no such event", "events", "redeliver", "evt_none")
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/user"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+)
+
+const trailHelp = "A command that changes what is on record has the evidence log say who did what, when and why: the name in\n" +
+	audit.OperatorVariable + ", or else the user of the operating system (of sudo: who called it), and --reason."
+
+// trail returns what records the operations of whoever runs the command.
+func (c *call) trail(db records) (audit.Trail, error) {
+	operator, err := audit.Operator(c.Env, user.Current)
+	if err != nil {
+		return audit.Trail{}, cli.UsageError(err.Error())
+	}
+	return audit.NewTrail(operator, db.Secrets())
+}
+
+// The evidence log is read in pages of trailPage entries. Of those that are not sealed at most maxUnsealed are listed: there
+// are that many only where nothing seals.
+const (
+	trailPage   = 500
+	maxUnsealed = 100_000
+)
+
+// listEvidence prints the entries of the evidence log in their order, and holds them to the newest checkpoint.
+func listEvidence(ctx context.Context, c *call) error {
+	db, log, err := c.evidenceLog(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	keyring, err := checkout.NewKeyring(db.Secrets()...)
+	if err != nil {
+		return err
+	}
+	tree, err := log.Signed(ctx)
+	if err != nil {
+		return err
+	}
+	forged := 0
+	err = eachEvidence(ctx, db, func(e evidence.Entry, position int64) error {
+		if position != evidence.Unsealed {
+			tree.Add(e)
+		}
+		line := lineOf(e, position)
+		line.Forged = position == evidence.Unsealed && !keyring.Attests(e)
+		if line.Forged {
+			forged++
+		}
+		if c.operations && line.Kind == evidence.KindAgreement || line.at.Before(c.since) {
+			return nil
+		}
+		return line.print(c.Stdout, c.json)
+	})
+	if err != nil {
+		return err
+	}
+	if forged > 0 {
+		fmt.Fprintf(c.Stderr, "%d entries were not recorded by a process with the operator's secret\n", forged)
+	}
+	verdict := tree.Verdict()
+	if verdict.Mark == evidencelog.Failed {
+		return errors.New(verdict.Text)
+	}
+	fmt.Fprintln(c.Stderr, verdict.Text)
+	return nil
+}
+
+// eachEvidence calls visit with every entry: the sealed ones in the order of their positions, then the others, the oldest
+// first. An entry that is sealed meanwhile is visited once.
+func eachEvidence(ctx context.Context, db records, visit func(e evidence.Entry, position int64) error) error {
+	next := int64(0)
+	sealed := func(visit func(e evidence.Entry, position int64) error) error {
+		for {
+			entries, err := db.SealedEvidence(ctx, next, trailPage)
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				if err := visit(e, next); err != nil {
+					return err
+				}
+				next++
+			}
+			if len(entries) < trailPage {
+				return nil
+			}
+		}
+	}
+	if err := sealed(visit); err != nil {
+		return err
+	}
+	waiting, err := db.UnsealedEvidence(ctx, maxUnsealed)
+	if err != nil {
+		return err
+	}
+	meanwhile := map[string]bool{}
+	err = sealed(func(e evidence.Entry, position int64) error {
+		meanwhile[e.ID] = true
+		return visit(e, position)
+	})
+	for _, e := range waiting {
+		if err == nil && !meanwhile[e.ID] {
+			err = visit(e, evidence.Unsealed)
+		}
+	}
+	return err
+}
+
+// trailLine is an entry as evidence list prints it.
+type trailLine struct {
+	at time.Time
+
+	Position   *int64   `json:"position,omitempty"` // none until it is sealed
+	EntryID    string   `json:"entry_id"`
+	RecordedAt string   `json:"recorded_at"`
+	Kind       string   `json:"kind"` // "unknown" if this version cannot read it
+	Forged     bool     `json:"forged,omitempty"`
+	Agreement  string   `json:"agreement_number,omitempty"`
+	Operator   string   `json:"operator,omitempty"`
+	Operation  string   `json:"operation,omitempty"`
+	Subject    string   `json:"subject,omitempty"`
+	Reason     string   `json:"reason,omitempty"`
+	Changes    []string `json:"changes,omitempty"`
+}
+
+func lineOf(e evidence.Entry, position int64) trailLine {
+	line := trailLine{at: e.At, EntryID: e.ID, Kind: "unknown"}
+	if position != evidence.Unsealed {
+		line.Position = &position
+	}
+	if record, err := evidence.Read(e.Leaf); err == nil {
+		did := record.Operation
+		line.at, line.Kind, line.Agreement = record.At, record.Kind, record.Agreement // the time that the tree proves
+		line.Operator, line.Operation, line.Subject, line.Reason, line.Changes = did.Operator, did.Name, did.Subject, did.Reason, did.Changes
+	}
+	line.RecordedAt = formatTime(line.at)
+	return line
+}
+
+func (l trailLine) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		return e.Encode(l)
+	}
+	var b strings.Builder
+	position := "-"
+	if l.Position != nil {
+		position = fmt.Sprint(*l.Position)
+	}
+	fmt.Fprintf(&b, "%s  %s  ", position, l.RecordedAt)
+	if l.Forged {
+		b.WriteString("FORGED  ")
+	}
+	switch l.Kind {
+	case evidence.KindAgreement:
+		b.WriteString("agreement " + oneLine(l.Agreement))
+	case evidence.KindOperation:
+		fmt.Fprintf(&b, "%s %s by %q", oneLine(l.Operation), oneLine(l.Subject), l.Operator)
+		if l.Reason != "" {
+			fmt.Fprintf(&b, ", because %q", l.Reason)
+		}
+		for _, change := range l.Changes {
+			b.WriteString("\n    " + oneLine(change))
+		}
+	default:
+		fmt.Fprintf(&b, "entry %q, which this version cannot read", l.EntryID)
+	}
+	_, err := fmt.Fprintln(w, b.String())
+	return err
+}
+
+// oneLine makes a text safe to print: whoever can write to the store could have put control characters into it.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+)
+
+// open opens the operator's store.
+func (o operator) open(t *testing.T) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// as runs a command that must succeed in an operator's name.
+func (o operator) as(t *testing.T, name string, args ...string) (stdout string) {
+	t.Helper()
+	got := try(t, []string{audit.OperatorVariable + "=" + name}, "", append(args, "--store", "sqlite:"+o.path)...)
+	if got.code != cli.ExitDone {
+		t.Fatalf("%q = %+v", args, got)
+	}
+	return got.stdout
+}
+
+// lines returns what evidence list --json prints, without what another run prints otherwise.
+func (o operator) lines(t *testing.T, args ...string) (list []trailLine) {
+	t.Helper()
+	out, _ := o.does(t, append([]string{"evidence", "list", "--json"}, args...)...)
+	for line := range strings.Lines(out) {
+		var l trailLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+func TestEvidenceListHasAgreementsAndOperationsInOrder(t *testing.T) {
+	o := newOperator(t)
+	number := o.confirmedOver(t)
+	key := strings.TrimSpace(o.as(t, "Aroha", "keys", "issue", "--provider", "KOWHAI", "--reason", "for \x22Kōwhai\x22"))
+	id := strings.Split(key, "_")[2]
+	seal(t, o.open(t), 1)
+	out, _ := o.does(t, "evidence", "list")
+	want := regexp.MustCompile(`\A0  \d{4}-\S+Z  agreement ` + number + `
+-  \d{4}-\S+Z  keys issue ` + id + ` by "Aroha", because "for \\"Kōwhai\\""
+    \+ key ` + id + `: of provider KOWHAI, for sandbox
+\z`)
+	if !want.MatchString(out) {
+		t.Errorf("it prints\n%swant\n%s", out, want)
+	}
+	all, operations := o.lines(t), o.lines(t, "--operations")
+	if len(all) != 2 || all[0].Agreement != number || all[0].Position == nil || len(operations) != 1 || operations[0].Position != nil ||
+		operations[0].Operator != "Aroha" || strings.Join(operations[0].Changes, "\n") != "+ key "+id+": of provider KOWHAI, for sandbox" {
+		t.Errorf("as JSON they are %+v, and the operations %+v", all, operations)
+	}
+}
+
+// seal seals the oldest entries, without a checkpoint.
+func seal(t *testing.T, db *sqlite.DB, limit int) {
+	t.Helper()
+	err := db.SealEvidence(t.Context(), limit, func(h evidence.Head, entries []evidence.Entry) (s evidence.Sealing, err error) {
+		for _, e := range entries {
+			position := h.Size
+			s.Places = append(s.Places, evidence.Place{ID: e.ID, Position: position, Nodes: h.Append(e.Leaf)})
+		}
+		s.Head = h
+		return s, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEvidenceListSinceATime(t *testing.T) {
+	o := newOperator(t)
+	o.does(t, "apply", "-f", "demo.json")
+	o.does(t, "keys", "issue", "--provider", "TUI")
+	since := o.lines(t)[1].RecordedAt
+	if got := o.lines(t, "--since", since); len(got) != 1 || got[0].Operation != "keys issue" {
+		t.Errorf("since %s: %+v, want the second alone", since, got)
+	}
+	if got := o.lines(t, "--since", time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)); len(got) != 2 {
+		t.Errorf("since yesterday: %+v, want both", got)
+	}
+}
+
+// Whoever can write to the tables can put in an entry, but not attest it.
+func TestEvidenceListMarksWhatNobodyAttested(t *testing.T) {
+	o := newOperator(t)
+	o.as(t, "Aroha", "apply", "-f", "demo.json")
+	db := o.open(t)
+	genuine, err := db.UnsealedEvidence(t.Context(), 10)
+	if err != nil || len(genuine) != 1 {
+		t.Fatalf("%+v, %v", genuine, err)
+	}
+	forged := evidence.OfOperation("f1", evidence.Operation{At: time.Now(), Operator: "Aroha", Name: "keys revoke\x1b[2K\r", Subject: "\u202eid"})
+	copied := genuine[0]
+	copied.ID, copied.At = evidence.OperationID("f2"), time.Now()
+	junk := evidence.Entry{ID: "x\n", At: time.Now(), Leaf: []byte("nothing"), Attestation: genuine[0].Attestation}
+	for _, e := range []evidence.Entry{forged, copied, junk} {
+		if err := db.RecordEvidence(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, said := o.does(t, "evidence", "list", "--operations")
+	if strings.Count(out, "  FORGED  ") != 3 || strings.ContainsAny(out, "\x1b\r\u202e") || !strings.Contains(out, `entry "x\n", which this version cannot read`) {
+		t.Errorf("it prints\n%q", out)
+	}
+	if !strings.HasPrefix(said, "3 entries were not recorded by a process with the operator's secret\n") {
+		t.Errorf("it says %q", said)
+	}
+	if lines := o.lines(t); len(lines) != 4 || lines[0].Forged || !lines[1].Forged {
+		t.Errorf("as JSON they are %+v", lines)
+	}
+}
+
+// sealing is a store in which an entry is sealed while the log is listed.
+type sealing struct {
+	*sqlite.DB
+	between func()
+}
+
+func (s *sealing) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
+	entries, err := s.DB.UnsealedEvidence(ctx, limit)
+	s.between()
+	return entries, err
+}
+
+func TestEntrySealedMeanwhileIsListedOnce(t *testing.T) {
+	o := newOperator(t)
+	o.does(t, "apply", "-f", "demo.json")
+	for range 3 {
+		o.does(t, "keys", "issue", "--provider", "TUI")
+	}
+	db := o.open(t)
+	seal(t, db, 1)
+	var positions []int64
+	seen := map[string]bool{}
+	s := &sealing{db, func() { seal(t, db, 2) }}
+	err := eachEvidence(t.Context(), s, func(e evidence.Entry, position int64) error {
+		positions = append(positions, position)
+		seen[e.ID] = true
+		return nil
+	})
+	if err != nil || len(seen) != 4 || len(positions) != 4 || positions[0] != 0 || positions[2] != 2 || positions[3] != evidence.Unsealed {
+		t.Errorf("positions %v of %d entries, %v; want 0, 1, 2 and one that is not sealed", positions, len(seen), err)
+	}
+}
+
+func TestOperatorWithoutAReadableNameChangesNothing(t *testing.T) {
+	o := newOperator(t)
+	o.does(t, "apply", "-f", "demo.json")
+	for _, args := range [][]string{{"keys", "issue", "--provider", "TUI"}, {"apply", "-f", "demo.json", "--prune"}} {
+		got := try(t, []string{audit.OperatorVariable + "=a\nb"}, "", append(args, "--store", "sqlite:"+o.path)...)
+		if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, audit.OperatorVariable) {
+			t.Errorf("%q = %+v, want a usage error that names the variable", args, got)
+		}
+	}
+	if list, _ := o.does(t, "keys", "list"); strings.Contains(list, "TUI") || len(o.lines(t)) != 1 {
+		t.Errorf("keys are\n%s", list)
+	}
+}
+
+// An auditor must not read in an edited log that another did what was done.
+func TestEvidenceListIsHeldToTheCheckpoint(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		edit string // a statement on the store
+		code int
+		want string
+	}{
+		{"as it was sealed", `SELECT 1`, cli.ExitDone, "the first 2 entries are those of the checkpoint of "},
+		{"an entry edited", `UPDATE evidence SET leaf = replace(leaf, 'KOWHAI', 'MATAI') WHERE position = 1`, cli.ExitFailed, "the log was changed"},
+		{"the end cut off", `DELETE FROM evidence WHERE position = 1`, cli.ExitFailed, "the log has 1 entries and had 2 at the checkpoint of "},
+		{"entries in another order", `UPDATE evidence SET position = 3 - position; UPDATE evidence SET position = position - 2`, cli.ExitFailed, "the log was changed"},
+		{"an entry put in as sealed", `INSERT INTO evidence (id, recorded_ms, leaf, position) VALUES ('operation/f', 0, '{}', 2)`, cli.ExitDone, "1 were sealed after it"},
+		{"no checkpoint left", `UPDATE evidence_head SET checkpoint = ''`, cli.ExitFailed, "no checkpoint"},
+		{"another checkpoint", `UPDATE evidence_head SET size = 1`, cli.ExitFailed, "is not that of the log"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newSealedStore(t, 2)
+			db, err := sql.Open("sqlite", o.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if _, err := db.Exec(tt.edit); err != nil {
+				t.Fatal(err)
+			}
+			got := try(t, nil, "", "evidence", "list", "--store", "sqlite:"+o.path)
+			if got.code != tt.code || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
+				t.Errorf("%+v, want status %d and %q", got, tt.code, tt.want)
+			}
+		})
+	}
+}
