@@ -73,31 +73,6 @@ type settings struct {
 	failed      bool
 }
 
-// studentSettings are the values of the flags of the privacy commands.
-type studentSettings struct {
-	email string
-	dir   string // of the PDFs
-	force bool
-}
-
-func studentFlags(fs *cli.Flags, s *settings) {
-	storeFlag(fs, s)
-	fs.StringVar(&s.privacy.email, "email", "", "`ADDRESS` of the student, as the create had it")
-	fs.Require("email")
-}
-
-func exportStudentFlags(fs *cli.Flags, s *settings) {
-	studentFlags(fs, s)
-	fs.StringVar(&s.privacy.dir, "out", "", "`DIR` to write the agreements' PDFs to; only its owner may read them")
-}
-
-func eraseStudentFlags(fs *cli.Flags, s *settings) {
-	studentFlags(fs, s)
-	reasonFlag(fs, s)
-	fs.Require("reason")
-	fs.BoolVar(&s.privacy.force, "force", false, "also while payments are still to be collected under an agreement")
-}
-
 func storeFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db",
 		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE,\n"+

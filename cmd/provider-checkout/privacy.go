@@ -10,12 +10,38 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/privacy"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const studentHelp = "The address is compared as a create sent it, letter case too: an address that differs only in the case of its\n" +
 	"letters is named on stderr, and is yours to decide."
+
+// studentSettings are the values of the flags of the privacy commands.
+type studentSettings struct {
+	email string
+	dir   string // of the PDFs
+	force bool
+}
+
+func studentFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.StringVar(&s.privacy.email, "email", "", "`ADDRESS` of the student, as the create had it")
+	fs.Require("email")
+}
+
+func exportStudentFlags(fs *cli.Flags, s *settings) {
+	studentFlags(fs, s)
+	fs.StringVar(&s.privacy.dir, "out", "", "`DIR` to write the agreements' PDFs to; only its owner may read them")
+}
+
+func eraseStudentFlags(fs *cli.Flags, s *settings) {
+	studentFlags(fs, s)
+	reasonFlag(fs, s)
+	fs.Require("reason")
+	fs.BoolVar(&s.privacy.force, "force", false, "also while payments are still to be collected under an agreement")
+}
 
 // exportStudent writes everything on record about a student as JSON Lines, and the PDFs to a folder if one is named.
 func exportStudent(ctx context.Context, c *call) error {
