@@ -102,15 +102,6 @@ func (a Agreement) firstPayment() money.Date {
 	return a.Plan.First
 }
 
-// Foot returns the footer of every page of the agreement.
-func (a Agreement) Foot() string {
-	foot := a.Title() + ", wording of " + a.Version
-	if a.Sandbox {
-		foot += ". SANDBOX: a test, and no agreement"
-	}
-	return foot
-}
-
 // Document is a rendered agreement.
 type Document struct {
 	ID     string // opaque: pdf_content_document_id

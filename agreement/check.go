@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -39,24 +38,24 @@ func (a Agreement) Check() error {
 }
 
 // Figures returns what every rendering of the agreement shows, in this order and with other text in between: its
-// number, each charge with its number, date and amount, the total, and in the wording of Version the account, the consent
-// with its time in zone and the terms that were consented to.
-func (a Agreement) Figures(zone *time.Location) []string {
+// number, each charge with its number, date, kind and amount, the total, the account with its holder and its authority,
+// the consent with its time in zone, and the terms that were consented to. It returns an error as Text does.
+func (a Agreement) Figures(zone *time.Location) ([]string, error) {
+	sections, err := a.Text(zone)
+	if err != nil {
+		return nil, err
+	}
 	figures := []string{a.Number}
-	for i, c := range a.Schedule {
-		shown := c.Due
-		if a.Version >= SpacedSince {
-			shown = a.CollectionDates()[i]
+	for _, s := range sections {
+		for _, cells := range append(s.Table.Rows, s.Table.Foot) {
+			figures = append(figures, cells...)
 		}
-		figures = append(figures, strconv.Itoa(c.Sequence), shown.Long(), c.Amount.Dollars())
+		if !s.Verified {
+			continue
+		}
+		for _, r := range s.Rows {
+			figures = append(figures, r.Value)
+		}
 	}
-	figures = append(figures, a.Pricing.Price.Dollars())
-	if a.Version != Version {
-		return figures
-	}
-	figures = append(figures, a.DirectDebit.AccountMask.Words())
-	for _, r := range slices.Concat(a.consent(zone), a.debitTerms().Rows()) {
-		figures = append(figures, r.Value)
-	}
-	return figures
+	return slices.DeleteFunc(figures, func(f string) bool { return f == "" }), nil
 }

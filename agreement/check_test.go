@@ -1,7 +1,6 @@
 package agreement_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -62,35 +61,49 @@ func TestCheck(t *testing.T) {
 }
 
 func TestFiguresAreInTheTextInTheirOrder(t *testing.T) {
-	a := diploma()
-	rest := plain(text(t, a))
-	figures := a.Figures(nzTime(t))
-	if want := 2 + 3*len(a.Schedule) + 1 + 1 + 5; len(figures) != want { // the account, the consent, and the terms that it is to
-		t.Errorf("%d figures for %d charges, want %d", len(figures), len(a.Schedule), want)
-	}
-	for _, figure := range figures {
-		_, after, ok := strings.Cut(rest, figure)
-		if !ok {
-			t.Fatalf("%q does not follow in\n%s", figure, rest)
+	for _, version := range versions {
+		a := concludedIn(version)
+		figures, err := a.Figures(nzTime(t))
+		if err != nil {
+			t.Fatal(err)
 		}
-		rest = after
+		want := 1 + 4*len(a.Schedule) + 2 + 4 + 5 // the number, the charges, the total, the authority, and the terms
+		if !a.DirectDebit.Consent.IsZero() {
+			want++
+		}
+		if len(figures) != want || figures[0] != a.Number {
+			t.Errorf("%s: %d figures for %d charges, want %d: %q", version, len(figures), len(a.Schedule), want, figures)
+		}
+		rest := plain(text(t, a))
+		for _, figure := range figures {
+			_, after, ok := strings.Cut(rest, figure)
+			if !ok {
+				t.Fatalf("%s: %q does not follow in\n%s", version, figure, rest)
+			}
+			rest = after
+		}
 	}
 }
 
-// What a drawing of an older wording must show is what its own text showed: the dates as they were planned, and no
-// consent, whose words are not at hand.
-func TestFiguresOfAnOlderWording(t *testing.T) {
-	a := diploma()
-	a.Version, a.Notice.NotBefore = "2026-11-21", money.Date{Year: 2027, Month: 4, Day: 9}
-	got := a.Figures(nzTime(t))
-	want := []string{"PPA-2027-000000001A5",
-		"1", "Sunday 31 January 2027", "$200.00", "2", "Sunday 28 February 2027", "$697.50", "3", "Wednesday 31 March 2027", "$697.50",
-		"4", "Friday 30 April 2027", "$697.50", "5", "Monday 31 May 2027", "$697.52", "$2,990.02"}
-	if !slices.Equal(got, want) {
-		t.Errorf("figures of version %s\n%q, want\n%q", a.Version, got, want)
+// The wordings before 2026-11-22 showed the dates as they were planned, even if the notice of a payment was not over.
+func TestFiguresShowTheDatesOfTheirWording(t *testing.T) {
+	for version, want := range map[string][]string{
+		"2026-11-21": {"Sunday 31 January 2027", "Sunday 28 February 2027"},
+		"2026-11-22": {"Friday 9 April 2027", "Sunday 9 May 2027"},
+	} {
+		a := concludedIn(version)
+		a.Notice.NotBefore = money.Date{Year: 2027, Month: 4, Day: 9}
+		figures, err := a.Figures(nzTime(t))
+		if err != nil || figures[2] != want[0] || figures[6] != want[1] {
+			t.Errorf("figures of version %s: %q, %v; want %q", version, figures, err, want)
+		}
 	}
-	a.Version = agreement.Version
-	if spaced := a.Figures(nzTime(t)); spaced[2] != "Friday 9 April 2027" || spaced[5] != "Sunday 9 May 2027" || len(spaced) != len(want)+7 {
-		t.Errorf("figures of version %s: %q; want the dates on which payments are collected, the account and the consent", a.Version, spaced)
+}
+
+func TestFiguresOfAnUnknownWordingAreRefused(t *testing.T) {
+	a := diploma()
+	a.Version = "2020-01-01"
+	if figures, err := a.Figures(nzTime(t)); err == nil || figures != nil {
+		t.Errorf("figures %q, %v; want none and an error", figures, err)
 	}
 }

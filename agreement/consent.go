@@ -19,9 +19,9 @@ const UsualNotice = 10
 // contain none, even if their checkout has one.
 const ConsentSince = "2026-11-21"
 
-// DebitTerms are the terms of a direct debit authority in the wording of Version, with what differs from
-// provider to provider.
+// DebitTerms are the terms of a direct debit authority, with what differs from provider to provider.
 type DebitTerms struct {
+	Version    string // of the wording; "" means the one of Version
 	NoticeDays int    // calendar days; 0 means UsualNotice
 	Provider   string // the name by which the payer knows the education provider
 	Lender     Lender // who collects, if it is named
@@ -35,8 +35,10 @@ func (t DebitTerms) Name() string {
 		words.WriteString(r.Label + "\n" + r.Value + "\n")
 	}
 	sum := sha256.Sum256([]byte(words.String()))
-	return fmt.Sprintf("%s/%d/%s", Version, t.Days(), hex.EncodeToString(sum[:8]))
+	return fmt.Sprintf("%s/%d/%s", t.version(), t.Days(), hex.EncodeToString(sum[:8]))
 }
+
+func (t DebitTerms) version() string { return cmp.Or(t.Version, Version) }
 
 // Notice returns how long before a payment the account holder has notice of it: "10 calendar days".
 func (t DebitTerms) Notice() string {

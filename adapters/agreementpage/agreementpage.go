@@ -55,7 +55,7 @@ func Policy() string {
 }
 
 // Write writes the page of a as UTF-8. The same agreement gives the same page. If the page cannot be rendered, nothing
-// is written. It returns an error if the version of the agreement's wording is not agreement.Version.
+// is written. It returns an error if the version of the agreement's wording is not known.
 func (p *Pages) Write(w io.Writer, a agreement.Agreement) error {
 	sections, err := a.Text(p.zone)
 	if err != nil {

@@ -13,10 +13,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// The area of an A4 page that is written on, in millimetres, and where the footer stands.
+// The area of an A4 page that is written on, in millimetres, and where a header and the footer stand.
 const (
 	left, right = 22.0, 188.0
 	top, bottom = 18.0, 272.0
+	header      = 8.0
 	footer      = 281.0
 	pageWidth   = 210.0
 	edge        = 3.0 // of the provider's colour, along the top
@@ -40,7 +41,7 @@ type canvas struct {
 	missingGlyphs []string       // since the last note: the label of each text that has some, with their code points
 	accent        colour.RGB     // the provider's, as it can be read on white
 
-	title, heading, body, label, strong, small, glance, glanceLabel style
+	title, heading, body, label, strong, small, glance, glanceLabel, mark style
 }
 
 // style is how a line of text looks.
@@ -83,10 +84,10 @@ func newCanvas(regular, bold *face, at time.Time, brand string) *canvas {
 		small:       style{regular, 7.5, 4, grey},
 		glance:      style{regular, 10.5, 6, colour.Black},
 		glanceLabel: style{bold, 9.5, 6, colour.Black},
+		mark:        style{bold, 8.5, 5, colour.Black},
 	}
 	c.pdf.SetCatalogSort(true)
-	c.pdf.SetCreationDate(at.UTC())
-	c.pdf.SetModificationDate(at.UTC())
+	c.setTimes(at)
 	c.pdf.SetAutoPageBreak(false, 0)
 	for _, f := range []*face{regular, bold} {
 		c.pdf.AddFontFromBytes(subsetFamily, f.style, f.subset.definition, f.subset.packed)
@@ -98,11 +99,26 @@ func newCanvas(regular, bold *face, at time.Time, brand string) *canvas {
 // document draws an agreement with these sections, and returns the whole document.
 func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) ([]byte, error) {
 	c.setTitle(a.Title())
+	c.drawSections(sections)
+	c.drawFooters(a.Foot(), footer)
+	return c.bytes()
+}
+
+// copyOf draws a copy of an agreement with these sections and this mark, and returns the whole document. What identifies the
+// agreement has a line of its own at the foot, because it is longer than that of the document.
+func (c *canvas) copyOf(a agreement.Agreement, sections []agreement.Section, mark string, drawn time.Time) ([]byte, error) {
+	c.setTitle(a.Title() + ". " + mark)
+	c.setTimes(drawn)
+	c.drawSections(sections)
+	c.drawFooters(a.CopyFoot(), footer+c.small.height)
+	c.eachPage(func(int) { c.drawText(c.mark, left, header, c.clean(c.mark, mark)) })
+	return c.bytes()
+}
+
+func (c *canvas) drawSections(sections []agreement.Section) {
 	for i, section := range sections {
 		c.drawSection(section, i == 0)
 	}
-	c.drawFooters(a.Foot())
-	return c.bytes()
 }
 
 // bytes ends the document and returns it.
@@ -110,6 +126,12 @@ func (c *canvas) bytes() ([]byte, error) {
 	var b bytes.Buffer
 	err := c.pdf.Output(&b)
 	return b.Bytes(), err
+}
+
+// setTimes sets when the document says that it was made.
+func (c *canvas) setTimes(at time.Time) {
+	c.pdf.SetCreationDate(at.UTC())
+	c.pdf.SetModificationDate(at.UTC())
 }
 
 // setTitle sets the title that the window of a PDF reader shows.
@@ -245,15 +267,22 @@ func (c *canvas) noteMissingGlyphs() {
 	c.missingGlyphs = nil // the glyphs that the note's own labels lack are in it
 }
 
-// drawFooters writes text and the page number at the foot of every page.
-func (c *canvas) drawFooters(text string) {
+// drawFooters writes the page number at the foot of every page, and text on the line that begins at y.
+func (c *canvas) drawFooters(text string, y float64) {
 	text = c.clean(c.small, text)
 	pages := c.pdf.PageCount()
-	for n := 1; n <= pages; n++ {
+	c.eachPage(func(n int) {
+		c.drawLine(footer-2, faint)
+		c.drawText(c.small, left, y, text)
+		c.drawTextRight(c.small, right, footer, fmt.Sprintf("Page %d of %d", n, pages))
+	})
+}
+
+// eachPage calls draw for every page, once all are begun.
+func (c *canvas) eachPage(draw func(n int)) {
+	for n := 1; n <= c.pdf.PageCount(); n++ {
 		c.pdf.SetPage(n)
 		c.used = setting{} // the library sets a font for each page
-		c.drawLine(footer-2, faint)
-		c.drawText(c.small, left, footer, text)
-		c.drawTextRight(c.small, right, footer, fmt.Sprintf("Page %d of %d", n, pages))
+		draw(n)
 	}
 }

@@ -12,3 +12,10 @@ func (p *Printer) PrintWithoutSubsets(a agreement.Agreement) ([]byte, error) {
 	c.alwaysWhole = true
 	return c.document(a, sections)
 }
+
+// WidthsOfCopy returns the width of what every page of a copy says, in millimetres.
+func (p *Printer) WidthsOfCopy(a agreement.Agreement, made agreement.Copy) map[string]float64 {
+	c := newCanvas(p.regular, p.bold, made.DrawnAt, "")
+	mark, foot := made.Mark(p.zone), a.CopyFoot()
+	return map[string]float64{mark: c.width(c.mark, mark), foot: c.width(c.small, foot)}
+}

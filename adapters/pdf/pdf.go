@@ -51,14 +51,30 @@ func New(parallel int) (*Printer, error) {
 
 // Print implements ports.Printer. It waits for its turn until ctx ends. A character that the
 // font lacks is shown as U+FFFD, and a note below says which it was. It returns an
-// error if the version of the agreement's wording is not agreement.Version, or if it was never
+// error if the version of the agreement's wording is not known, or if it was never
 // accepted.
 func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
+	return p.print(ctx, a, func(c *canvas, sections []agreement.Section) ([]byte, error) {
+		return c.document(a, sections)
+	})
+}
+
+// PrintCopy renders a as Print does, as a copy: every page, and the document's title, have its mark. The same copy of
+// the same agreement gives the same bytes.
+func (p *Printer) PrintCopy(ctx context.Context, a agreement.Agreement, made agreement.Copy) ([]byte, error) {
+	return p.print(ctx, a, func(c *canvas, sections []agreement.Section) ([]byte, error) {
+		return c.copyOf(a, sections, made.Mark(p.zone), made.DrawnAt)
+	})
+}
+
+// print calls render with a canvas for a and the sections of its text, when it is its turn.
+func (p *Printer) print(ctx context.Context, a agreement.Agreement,
+	render func(*canvas, []agreement.Section) ([]byte, error)) ([]byte, error) {
 	if err := p.acquire(ctx); err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
 	defer p.release()
-	pdf, err := p.render(a)
+	pdf, err := p.render(a, render)
 	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
@@ -84,7 +100,7 @@ func (p *Printer) release() { <-p.slots }
 
 // render renders a. The library panics on some texts. None of them should reach it; if one
 // does, that is an error, and the process goes on.
-func (p *Printer) render(a agreement.Agreement) (pdf []byte, err error) {
+func (p *Printer) render(a agreement.Agreement, render func(*canvas, []agreement.Section) ([]byte, error)) (pdf []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			pdf, err = nil, fmt.Errorf("rendering panicked: %v", r)
@@ -97,5 +113,5 @@ func (p *Printer) render(a agreement.Agreement) (pdf []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return newCanvas(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour).document(a, sections)
+	return render(newCanvas(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour), sections)
 }

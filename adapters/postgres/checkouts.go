@@ -155,6 +155,15 @@ func (db *DB) prove(ctx context.Context, c checkout.Checkout) error {
 	return db.do(ctx, func(ctx context.Context, t *attempt) error { return t.prove(ctx, proveCheckout, c.ID) })
 }
 
+// proveAnswer does the same within an attempt, if the checkout is confirmed: only then is a request that is refused answered
+// from it.
+func (t *attempt) proveAnswer(ctx context.Context, c checkout.Checkout) error {
+	if !t.db.serving || c.Status != checkout.Confirmed {
+		return nil
+	}
+	return t.prove(ctx, proveCheckout, c.ID)
+}
+
 // CheckoutByBillingRequest implements [ports.Checkouts].
 func (db *DB) CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
 	c, err := one(ctx, db, scanCheckout, selectByBillingRequest, id)
@@ -220,7 +229,8 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 			}
 		}
 		if change, refusal = decide(c); refusal != nil {
-			return nil // nothing was written, and the transaction is rolled back
+			t.rollback(ctx) // nothing was written
+			return t.proveAnswer(ctx, c)
 		}
 		change.Next.ID, change.Next.ProviderCode = c.ID, c.ProviderCode
 		change.Next.OrderID, change.Next.IdempotencyKey = c.OrderID, c.IdempotencyKey

@@ -40,5 +40,5 @@
 //
 // The SQL is plain (unique indexes, row locks and fencing tokens, no advisory locks and no notifications) and never asks
 // the database for the time. CAPACITY.md, beside this package, says what one database carries and what to do before it is
-// full, and BACKUP.md how it is backed up and recovered.
+// full, BACKUP.md how it is backed up and recovered, and HA.md how to have one that survives the loss of a machine.
 package postgres

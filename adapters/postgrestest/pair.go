@@ -56,7 +56,7 @@ func NewPair(t testing.TB) *Pair {
 }
 
 func newPair() (*Pair, error) {
-	programs, err := findPrograms()
+	programs, err := FindPrograms()
 	if err != nil {
 		return nil, err
 	}

@@ -8,11 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 )
@@ -45,7 +41,7 @@ rm -rf "$1"
 
 // start starts a server.
 func start() (*Server, error) {
-	programs, err := findPrograms()
+	programs, err := FindPrograms()
 	if err != nil {
 		return nil, err
 	}
@@ -125,47 +121,12 @@ func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	if os.Geteuid() != 0 {
 		return cmd, nil
 	}
-	uid, gid, err := unprivilegedUser()
+	uid, gid, err := UnprivilegedUser()
 	if err != nil {
 		return nil, err
 	}
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	return cmd, os.Chown(s.folder, uid, gid)
-}
-
-// unprivilegedUser returns the user that the server runs as if the test runs as root.
-func unprivilegedUser() (uid, gid int, err error) {
-	for _, name := range []string{"postgres", "nobody"} {
-		u, lookupErr := user.Lookup(name)
-		if lookupErr != nil {
-			err = lookupErr
-			continue
-		}
-		uid, uidErr := strconv.Atoi(u.Uid)
-		gid, gidErr := strconv.Atoi(u.Gid)
-		return uid, gid, errors.Join(uidErr, gidErr)
-	}
-	return 0, 0, fmt.Errorf("PostgreSQL does not run as root: %w", err)
-}
-
-// findPrograms returns the folder of the server's programs: from PATH, or else the newest that Debian installs.
-func findPrograms() (string, error) {
-	if path, err := exec.LookPath("initdb"); err == nil {
-		return filepath.Dir(path), nil
-	}
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if err != nil {
-		return "", err
-	}
-	if len(found) == 0 {
-		return "", errors.New("initdb is neither in PATH nor in /usr/lib/postgresql")
-	}
-	version := func(path string) int {
-		n, _ := strconv.Atoi(strings.Split(path, "/")[4])
-		return n
-	}
-	slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
-	return filepath.Dir(found[len(found)-1]), nil
 }
 
 // freePort returns a port of the loopback interface that is free now.

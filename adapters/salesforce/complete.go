@@ -227,7 +227,8 @@ func authorityValues(done ports.Completion) map[string]any {
 		"consent_at": instant(consent.At), "consent_version": consent.Terms,
 	}
 	// The words are those that the payer saw only if their fingerprint says so.
-	terms := agreement.DebitTerms{NoticeDays: consent.NoticeDays, Provider: done.Agreement.Provider.Name, Lender: done.Agreement.Terms.Lender}
+	terms := agreement.DebitTerms{Version: consent.Version(), NoticeDays: consent.NoticeDays,
+		Provider: done.Agreement.Provider.Name, Lender: done.Agreement.Terms.Lender}
 	if consent.Terms != "" && terms.Name() == consent.Terms {
 		var text []string
 		for _, r := range terms.Rows() {

@@ -63,7 +63,8 @@ func (p place) check() error {
 	return nil
 }
 
-// connector opens connections of the file that was opened first, and of no other that has its path since.
+// connector opens connections of the file that was opened first, and of no other that has its path since. It looks before it
+// opens one: a connection of another file, once it reads, shares the log and its locks, and drops them when it is closed.
 type connector struct {
 	driver driver.Driver
 	name   string // data source name
@@ -73,14 +74,11 @@ type connector struct {
 func (c connector) Driver() driver.Driver { return c.driver }
 
 func (c connector) Connect(context.Context) (driver.Conn, error) {
-	conn, err := c.driver.Open(c.name)
-	if err != nil {
-		return nil, mapError(err)
-	}
 	if err := c.place.check(); err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, err
 	}
-	return conn, nil
+	conn, err := c.driver.Open(c.name)
+	return conn, mapError(err)
 }
 
 // room is how many bytes a ready store can still write: a few confirms with their documents.

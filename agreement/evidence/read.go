@@ -24,10 +24,7 @@ var errUnknownRecord = errors.New("it is no record that this version knows")
 
 // Read returns what the leaf of an entry says. Whether it is what was recorded only the tree shows.
 func Read(leaf []byte) (r Record, err error) {
-	var kind struct {
-		Kind   string `json:"kind"`
-		Format int    `json:"format"`
-	}
+	var kind kindWire
 	if err := json.Unmarshal(leaf, &kind); err != nil || kind.Format != 1 {
 		return r, errUnknownRecord
 	}

@@ -72,6 +72,12 @@ type operationWire struct {
 	Changes   []string `json:"changes"`
 }
 
+// kindWire is what every leaf begins with.
+type kindWire struct {
+	Kind   string `json:"kind"`
+	Format int    `json:"format"`
+}
+
 // proofWire is a proof's file.
 type proofWire struct {
 	Format     string   `json:"format"` // proofFormat

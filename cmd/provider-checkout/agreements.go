@@ -8,61 +8,126 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/agreementpdf"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// agreementPDF writes the PDF of an agreement to a file, and its size and hash to stderr.
+// agreementPDF writes the PDF of an agreement to a file, or with --all those of many to a folder, and says on stderr what
+// was written.
 func agreementPDF(ctx context.Context, c *call) error {
+	if err := c.checkPDFFlags(); err != nil {
+		return err
+	}
 	db, err := c.openRecords(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	number := c.Args[0]
-	data, stored, err := readPDF(ctx, db, number)
+	source, err := agreementpdf.New(db, time.Now)
 	if err != nil {
 		return err
 	}
-	if !stored {
-		fmt.Fprintf(c.Stderr, "agreement %s has no PDF on record; rendered now from its figures\n", number)
+	source.Redraw = c.redraw
+	if c.all {
+		return writePDFs(ctx, c, source)
 	}
-	if err := writePrivate(c.out, data); err != nil {
-		return fmt.Errorf("write the PDF of %s: %w", number, err)
+	_, err = writePDF(ctx, c, source, c.Args[0], c.out)
+	return err
+}
+
+// readPDF returns the PDF of an agreement, and reports whether it is the document that was stored.
+func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, stored bool, err error) {
+	source, err := agreementpdf.New(db, time.Now)
+	if err != nil {
+		return nil, false, err
 	}
-	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", c.out, len(data), sha256.Sum256(data))
+	found, err := source.Read(ctx, number)
+	return found.Bytes, found.Copy == "", err
+}
+
+// checkPDFFlags checks that the flags are those of one agreement or those of many.
+func (c *call) checkPDFFlags() error {
+	switch {
+	case !c.all && len(c.Args) == 0:
+		return cli.UsageError("NUMBER is missing; --all --since DATE writes many")
+	case !c.all && c.accepted != (money.Date{}):
+		return cli.UsageError("--since goes with --all")
+	case c.all && len(c.Args) > 0:
+		return cli.UsageError("--all takes no NUMBER")
+	case c.all && c.accepted == (money.Date{}):
+		return cli.UsageError("--all needs --since DATE")
+	}
 	return nil
 }
 
-// readPDF returns the stored PDF of an agreement, or renders one if none is stored.
-func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, stored bool, err error) {
-	if err := erasedAgreement(ctx, db, number); err != nil {
-		return nil, false, err
-	}
-	switch doc, err := db.Document(ctx, number); {
-	case errors.Is(err, ports.ErrNotFound):
-	case err != nil:
-		return nil, false, fmt.Errorf("read the PDF of %s: %w", number, err)
-	case sha256.Sum256(doc.Bytes) != doc.SHA256:
-		return nil, false, fmt.Errorf("the PDF of %s does not have the SHA-256 on record, %x", number, doc.SHA256)
-	default:
-		return doc.Bytes, true, nil
-	}
-	a, err := db.Agreement(ctx, number)
+// writePDF writes the PDF of an agreement to a file, says so on stderr, and reports whether it is a copy.
+func writePDF(ctx context.Context, c *call, source *agreementpdf.Source, number, path string) (copied bool, err error) {
+	found, err := source.Read(ctx, number)
 	if err != nil {
-		return nil, false, readingAgreement(number, err)
+		return false, readingAgreement(number, err)
 	}
-	printer, err := pdf.New(1)
+	if err := writePrivate(path, found.Bytes); err != nil {
+		return false, fmt.Errorf("write the PDF of %s: %w", number, err)
+	}
+	if found.Copy != "" {
+		fmt.Fprintf(c.Stderr, "agreement %s: %s; rendered now from its figures, and marked as a copy on every page\n", number, found.Copy)
+	}
+	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", path, len(found.Bytes), sha256.Sum256(found.Bytes))
+	return found.Copy != "", nil
+}
+
+// writePDFs writes the PDF of every agreement since a day to a file of its number, in a folder that is made unless it
+// exists. One that cannot be written is named at the end, and the others are still written.
+func writePDFs(ctx context.Context, c *call, source *agreementpdf.Source) error {
+	if err := os.MkdirAll(c.out, 0o700); err != nil {
+		return err
+	}
+	written, copies := 0, 0
+	var missing []string
+	fail := func(what string, err error) error {
+		missing = append(missing, what)
+		_, failed := fmt.Fprintln(c.Stderr, cli.OneLine(err.Error()))
+		return failed
+	}
+	numbers, err := source.Since(ctx, c.accepted, func(id string, err error) error {
+		return fail("that of checkout "+id, fmt.Errorf("checkout %s cannot be read: %w", id, err))
+	})
 	if err != nil {
-		return nil, false, err
+		return fmt.Errorf("list the agreements: %w", err)
 	}
-	data, err = printer.Print(ctx, a)
-	if err != nil {
-		return nil, false, fmt.Errorf("print agreement %s: %w", number, err)
+	for _, number := range numbers {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if filepath.Base(number) != number {
+			if err := fail(number, fmt.Errorf("agreement number %q cannot name a file", number)); err != nil {
+				return err
+			}
+			continue
+		}
+		copied, err := writePDF(ctx, c, source, number, filepath.Join(c.out, number+".pdf"))
+		switch {
+		case err != nil:
+			if err := fail(number, err); err != nil {
+				return err
+			}
+			continue
+		case copied:
+			copies++
+		}
+		written++
 	}
-	return data, false, nil
+	fmt.Fprintf(c.Stderr, "wrote %d agreements accepted since %s to %s, %d of them marked as copies\n", written, c.accepted, c.out, copies)
+	if len(missing) > 0 {
+		return fmt.Errorf("not written: %s", strings.Join(missing, ", "))
+	}
+	return nil
 }
 
 // readingAgreement returns the error of a command that could not read an agreement.

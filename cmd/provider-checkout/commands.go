@@ -47,9 +47,13 @@ func commands() []cli.Command {
 		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(changeFlags, revokeKey),
 			About: "Revoke an API key",
 			More:  "A running server refuses it within 1 s."},
-		{Name: "agreements pdf", Args: []string{"NUMBER"}, Setup: command(pdfFlags, agreementPDF),
-			About: "Write the PDF of an agreement to a file",
-			More:  "If no PDF is on record, it is rendered from the agreement's figures."},
+		{Name: "agreements pdf", Args: []string{"[NUMBER]"}, Setup: command(pdfFlags, agreementPDF),
+			About: "Write the PDF of an agreement to a file, or of many to a folder",
+			More: "Writes the document that was stored at the confirm. If none could be rendered then, it is rendered now\n" +
+				"from the agreement's figures, in the words that were accepted, and every page says that it is a copy. A\n" +
+				"document that was stored and is missing or damaged is refused; --redraw renders such a copy instead.\n\n" +
+				"With --all --since DATE and no NUMBER, every agreement accepted on that day in New Zealand or later is written\n" +
+				"to a file of its own. One that cannot be is named at the end, the others are written, and the status is 1."},
 		{Name: "agreements verify", Args: []string{"NUMBER"}, Setup: command(verifyFlags, verifyAgreement),
 			About: "Check an agreement against the record and the evidence log",
 			More: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +

@@ -20,6 +20,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -53,6 +54,9 @@ type settings struct {
 	dryRun   bool
 	provider string
 	out      string
+	redraw   bool
+	all      bool
+	accepted money.Date // since then
 
 	privacy   studentSettings
 	retention checkout.Retention
@@ -208,8 +212,11 @@ func issueFlags(fs *cli.Flags, s *settings) {
 
 func pdfFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.out, "out", "", "`FILE` to write; only its owner may read it")
+	fs.StringVar(&s.out, "out", "", "`FILE` to write, or with --all the folder for the files; only their owner may read them")
 	fs.Require("out")
+	fs.BoolVar(&s.redraw, "redraw", false, "render a PDF that was stored and is missing again, marked as a copy on every page")
+	fs.BoolVar(&s.all, "all", false, "write every agreement that was accepted since --since, each to NUMBER.pdf")
+	cli.Var(fs, &s.accepted, "since", "", money.ParseDate, "with --all, the `DATE` in New Zealand, such as 2026-12-01")
 }
 
 func verifyFlags(fs *cli.Flags, s *settings) {

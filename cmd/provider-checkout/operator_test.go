@@ -42,6 +42,12 @@ func (o operator) fails(t *testing.T, words string, args ...string) {
 // confirmedOver confirms one checkout over the operator's store and returns its agreement number.
 func (o operator) confirmedOver(t *testing.T, changes ...func(*service.Config, *httpapi.Options)) string {
 	t.Helper()
+	return o.confirmAll(t, []string{"ENROL-1"}, changes...)[0]
+}
+
+// confirmAll confirms a checkout of each order over the operator's store and returns their agreement numbers.
+func (o operator) confirmAll(t *testing.T, orders []string, changes ...func(*service.Config, *httpapi.Options)) (numbers []string) {
+	t.Helper()
 	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +55,10 @@ func (o operator) confirmedOver(t *testing.T, changes ...func(*service.Config, *
 	defer db.Close()
 	own := func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) }
 	s := sandbox.New(t, db, append([]func(*service.Config, *httpapi.Options){own}, changes...)...)
-	created := s.Create(t, "ENROL-1")
-	s.SetUp(t, created)
-	return s.Confirm(t, created).String("agreement.number")
+	for _, order := range orders {
+		created := s.Create(t, order)
+		s.SetUp(t, created)
+		numbers = append(numbers, s.Confirm(t, created).String("agreement.number"))
+	}
+	return numbers
 }

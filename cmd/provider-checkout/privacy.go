@@ -12,7 +12,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/privacy"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const studentHelp = "The address is compared as a create sent it, letter case too: an address that differs only in the case of its\n" +
@@ -141,17 +140,4 @@ func (c *call) erase(ctx context.Context, db records, student privacy.Student) e
 	fmt.Fprintln(c.Stderr, "What the payment processor and a CRM outside of the store have must be erased there: stdout has their ids.\n"+
 		"Backups, replicas and archived logs of the database from before keep it until they are deleted.")
 	return nil
-}
-
-// erasedAgreement returns the error for an agreement whose personal data was erased, or nil.
-func erasedAgreement(ctx context.Context, db ports.Admin, number string) error {
-	a, err := db.Agreement(ctx, number)
-	if err != nil {
-		return nil // whoever reads it next says so
-	}
-	c, err := db.Checkout(ctx, a.CheckoutID)
-	if err != nil || !c.Erased() {
-		return nil
-	}
-	return privacy.ErasedPDF(a, c)
 }

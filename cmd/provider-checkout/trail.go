@@ -8,7 +8,6 @@ import (
 	"io"
 	"os/user"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -120,23 +119,6 @@ func eachEvidence(ctx context.Context, db records, visit func(e evidence.Entry, 
 		}
 	}
 	return err
-}
-
-// trailLine is an entry as evidence list prints it.
-type trailLine struct {
-	at time.Time
-
-	Position   *int64   `json:"position,omitempty"` // none until it is sealed
-	EntryID    string   `json:"entry_id"`
-	RecordedAt string   `json:"recorded_at"`
-	Kind       string   `json:"kind"` // "unknown" if this version cannot read it
-	Forged     bool     `json:"forged,omitempty"`
-	Agreement  string   `json:"agreement_number,omitempty"`
-	Operator   string   `json:"operator,omitempty"`
-	Operation  string   `json:"operation,omitempty"`
-	Subject    string   `json:"subject,omitempty"`
-	Reason     string   `json:"reason,omitempty"`
-	Changes    []string `json:"changes,omitempty"`
 }
 
 func lineOf(e evidence.Entry, position int64) trailLine {

@@ -157,9 +157,13 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 	if err != nil {
 		return evidencelog.Fail("the text of the PDF cannot be read: %s", cli.OneLine(err.Error())), nil
 	}
+	figures, err := a.Figures(zone)
+	if err != nil {
+		return evidencelog.Fail("the text of the PDF cannot be checked: %s", cli.OneLine(err.Error())), nil
+	}
 	foot := printer.Rendered(a.Foot())
 	body, correct := withoutFooters(pages, foot)
-	figures, rest := a.Figures(zone), squeezed(body)
+	rest := squeezed(body)
 	for _, figure := range figures {
 		_, after, ok := strings.Cut(rest, squeezed(printer.Rendered(figure)))
 		if !ok {
@@ -167,7 +171,7 @@ func checkText(a agreement.Agreement, data []byte) (verdict, error) {
 		}
 		rest = after
 	}
-	if a.Version == agreement.Version && correct != len(pages) {
+	if correct != len(pages) {
 		return evidencelog.Fail("not every page of the PDF has the footer %q", foot), nil
 	}
 	return evidencelog.Pass("the text of the PDF has all %d figures in their order", len(figures)), nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -22,7 +25,7 @@ func TestAgreementIsVerified(t *testing.T) {
 ok    they are the schedule of the plan: 52 Weekly instalments
 ok    checkout KOWHAI-\d+-[a-z2-7]{16} was confirmed with this agreement
 ok    the PDF, \d+ bytes, has the SHA-256 on record, [0-9a-f]{64}
-ok    the text of the PDF has all 168 figures in their order
+ok    the text of the PDF has all 225 figures in their order
 ok    the evidence log has the same, recorded 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC
 none  no evidence key is given, so that signatures are not checked
 \z`)
@@ -40,24 +43,84 @@ func TestAgreementWithoutItsPDFIsVerified(t *testing.T) {
 	}
 }
 
-// During an upgrade, the older version may confirm a checkout whose consent the newer version stored.
-func TestAgreementOfAnOlderVersionNeedsNoConsent(t *testing.T) {
-	o := newOperator(t)
-	number := o.confirmedOver(t)
+// An agreement is verified by the words in which it was accepted. A changed one is found in old words as in new ones.
+func TestAgreementOfEveryWordingIsVerified(t *testing.T) {
+	// Before it kept masks, the program kept the last digits of an account.
+	const digits = `UPDATE agreements SET account_tail = '89'; UPDATE checkouts SET account_tail = '89'; `
+	for _, tt := range []struct {
+		version, before string // statements that make the agreement one of that version
+		changed, want   string // a change in every record, and what is then missing
+	}{
+		// During an upgrade, the older version may confirm a checkout whose consent the newer version stored.
+		{"2026-11-20", digits + `UPDATE agreements SET particulars = ''`,
+			digits + `UPDATE agreements SET account_holder = 'OTHER'; UPDATE checkouts SET account_holder = 'OTHER'`, `"OTHER"`},
+		{"2026-11-21", digits, fromElsewhere, "192.0.2.1"},
+		{"2026-11-22", digits, fromElsewhere, "192.0.2.1"},
+		{"2026-11-23", ``, fromElsewhere, "192.0.2.1"},
+		{"2099-12-31", ``, ``, "which are not at hand"},
+	} {
+		t.Run(tt.version, func(t *testing.T) {
+			o := newOperator(t)
+			number := o.confirmedOver(t)
+			o.execute(t, fmt.Sprintf(`UPDATE agreements SET version = '%s'; DELETE FROM evidence; `, tt.version)+tt.before)
+			if tt.changed != `` {
+				o.storeRendered(t, number, func(p *pdf.Printer, a agreement.Agreement) ([]byte, error) { return p.Print(t.Context(), a) })
+				if out, _ := o.does(t, "evidence", "adopt"); out != number+"\n" {
+					t.Errorf("evidence adopt printed %q, want the number of the agreement", out)
+				}
+				out, _ := o.does(t, "agreements", "verify", number)
+				if strings.Contains(out, "FAIL") || strings.Count(out, "ok  ") != 6 {
+					t.Errorf("stdout is\n%s\nwant six checks that hold", out)
+				}
+				o.execute(t, tt.changed)
+			}
+			got := try(t, nil, "", "agreements", "verify", number, "--store", "sqlite:"+o.path)
+			if line := regexp.MustCompile(`(?m)^FAIL  the text of the PDF .*$`).FindString(got.stdout); got.code != cli.ExitFailed || !strings.Contains(line, tt.want) {
+				t.Errorf("verify = %+v; want status 1 and a line on the text of the PDF with %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// fromElsewhere changes in every record from where the payer consented.
+const fromElsewhere = `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1');
+	UPDATE agreements SET particulars = replace(particulars, '127.0.0.1', '192.0.2.1')`
+
+// execute runs statements on the operator's store, as someone could who may write to its file.
+func (o operator) execute(t *testing.T, statements string, args ...any) {
+	t.Helper()
 	db, err := sql.Open("sqlite", o.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`UPDATE agreements SET version = '2026-11-20', particulars = ''; DELETE FROM evidence`); err != nil {
+	if _, err := db.Exec(statements, args...); err != nil {
 		t.Fatal(err)
 	}
-	if out, _ := o.does(t, "evidence", "adopt"); out != number+"\n" {
-		t.Errorf("evidence adopt printed %q, want the number of the agreement", out)
+}
+
+// storeRendered stores what render makes of an agreement in the place of its PDF, with its SHA-256.
+func (o operator) storeRendered(t *testing.T, number string, render func(*pdf.Printer, agreement.Agreement) ([]byte, error)) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if out, _ := o.does(t, "agreements", "verify", number); strings.Contains(out, "FAIL") {
-		t.Errorf("stdout is\n%s", out)
+	a, err := db.Agreement(t.Context(), number)
+	db.Close()
+	if err != nil {
+		t.Fatal(err)
 	}
+	printer, err := pdf.New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := render(printer, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(data)
+	o.execute(t, `UPDATE documents SET bytes = ?, sha256 = ?`, data, hash[:])
 }
 
 func TestVerifyRefusesAnUnknownNumber(t *testing.T) {

@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -67,28 +66,13 @@ func newCluster(t *testing.T, b suite, store string) *cluster {
 	t.Helper()
 	c := &cluster{Workload: workload.New(t, b.Binary, store)}
 	for i := range clusterSize {
-		c.addrs.all = append(c.addrs.all, quietAddr(t, c.Rand))
+		c.addrs.all = append(c.addrs.all, proc.QuietAddr(t, c.Rand))
 		c.launch(t, i)
 	}
 	for i := range clusterSize {
 		c.awaitListening(t, i)
 	}
 	return c
-}
-
-// quietAddr returns a free address with a port that the kernel does not assign by itself, so that the port refuses
-// connections once its process has ended.
-func quietAddr(t testing.TB, rng *rand.Rand) string {
-	t.Helper()
-	for range 100 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rng.IntN(12000))
-		if ln, err := net.Listen("tcp", addr); err == nil {
-			ln.Close()
-			return addr
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
 }
 
 // clusterArgs returns the arguments of one of several servers on the store.

@@ -20,7 +20,7 @@ func (b suite) startsAtOnce(t *testing.T) {
 		var all []*proc.Process
 		var addrs []string
 		for i := range atOnce {
-			addrs = append(addrs, quietAddr(t, rng))
+			addrs = append(addrs, proc.QuietAddr(t, rng))
 			all = append(all, proc.Start(t, b.Command(clusterArgs(store, addrs[i])...)))
 		}
 		for _, p := range all[clusterSize:] {

@@ -149,7 +149,7 @@ func (b suite) drains(t *testing.T) {
 		t.Errorf("answers %q, want 201 twice", got)
 	}
 	for _, s := range workload.ReadRecords(t, b.Run(t, "export", "--store", store)) {
-		want := map[string]string{"TUI": "delivered 1", "KOWHAI": "pending 0"}[s.Text("provider_code")]
+		want := map[string]string{"TUI": "delivered 1", "KOWHAI": "pending 1"}[s.Text("provider_code")]
 		for _, e := range s.Related["event"] {
 			if got := fmt.Sprint(e.At("status"), " ", e.At("attempts")); got != want {
 				t.Errorf("the event of %s is %s, want %s:\n%s", s.Text("provider_code"), got, want, p.Log())

@@ -194,7 +194,7 @@ func (l *lane) awaitWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	for limit := time.Now().Add(5 * time.Second); ; <-time.After(5 * time.Millisecond) {
+	for limit := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
 		waiting := 0
 		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&waiting); err != nil {
 			t.Fatal(err)

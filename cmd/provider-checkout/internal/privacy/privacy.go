@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/jsonlines"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -221,10 +220,4 @@ func (s Student) Elsewhere() (lines []string) {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// ErasedPDF is the error for the PDF of an agreement whose personal data was erased.
-func ErasedPDF(a agreement.Agreement, c checkout.Checkout) error {
-	return fmt.Errorf("the personal data of agreement %s was erased on %s, and its PDF with it; one that somebody has kept is the one that "+
-		"was agreed if it has the SHA-256 on record (export)", a.Number, c.ErasedAt.UTC().Format("2006-01-02 15:04 UTC"))
 }

@@ -1,4 +1,6 @@
-package cluster_test
+// Package linear records what clients were told about a few orders that many of them share, and judges whether one
+// server that handles one request at a time could have told them the same.
+package linear
 
 import (
 	"cmp"

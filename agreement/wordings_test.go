@@ -1,0 +1,179 @@
+package agreement_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// versions are those of all wordings. A new one comes to the end.
+var versions = []string{"2026-11-20", "2026-11-21", "2026-11-22", "2026-11-23"}
+
+// Two files hold what a wording says: testdata/<version>.txt the whole text of diploma, and testdata/<version>.variants.txt
+// what differs in each variant of it. Those of an earlier version were written by the program of that time, at the last
+// commit before its version changed (82846fe, 0d18a23 and e693b96) or, for 2026-11-23, before the earlier wordings came
+// back (527e6ac): its package agreement was given the variants below and wrote their changes. They are what was accepted,
+// and so is the text of today's version once it has been released. If this test fails because a sentence was changed, add
+// a wording instead.
+func TestTextIsTheWordingOfItsVersion(t *testing.T) {
+	if newest := versions[len(versions)-1]; newest != agreement.Version {
+		t.Errorf("the newest wording here is %s, agreements are concluded in %s", newest, agreement.Version)
+	}
+	for _, version := range versions {
+		a := concludedIn(version)
+		said := func(a agreement.Agreement) []agreement.Section { return text(t, a) }
+		if got, want := plain(said(a)), golden(t, version+".txt"); got != want {
+			t.Errorf("%s: the text is\n%s\nwant\n%s", version, got, want)
+		}
+		changed := variants()
+		if version >= agreement.ConsentSince {
+			changed = append(changed, laterVariants()...)
+		}
+		a.Number = "PPA-2027-000042"
+		if got, want := changes(a, changed, said), golden(t, version+".variants.txt"); got != want {
+			t.Errorf("%s: the variants are\n%s\nwant\n%s", version, got, want)
+		}
+	}
+}
+
+func TestFootIsThatOfItsVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"2026-11-20": "Payment Plan Agreement PPA-2027-000042, version 2026-11-20",
+		"2026-11-21": "Payment Plan Agreement PPA-2027-000042, wording of 2026-11-21",
+		"2026-11-22": "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-22",
+		"2026-11-23": "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-23",
+		"2020-01-01": "",
+	} {
+		if got := concludedIn(version).Foot(); got != want {
+			t.Errorf("%s: %q, want %q", version, got, want)
+		}
+	}
+}
+
+// The terms that a payer accepted before the wording changed keep their name and their text.
+func TestDebitTermsOfAnEarlierVersionKeepTheirName(t *testing.T) {
+	terms := agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute", Lender: diploma().Terms.Lender}
+	for version, want := range map[string]string{ // as the program of that time named them
+		"2026-11-21": "2026-11-21/2/da5728c3da375e5e",
+		"2026-11-22": "2026-11-22/2/21983e3c7f24fa9d",
+	} {
+		terms.Version = version
+		if got := terms.Name(); got != want || len(terms.Rows()) != 5 {
+			t.Errorf("%s: terms of %d rows are named %s, want %s", version, len(terms.Rows()), got, want)
+		}
+	}
+	terms.Version = "2020-01-01"
+	if rows := terms.Rows(); rows != nil {
+		t.Errorf("the terms of an unknown version are %q", rows)
+	}
+}
+
+// concludedIn returns diploma as an agreement of this version, with what that version knew.
+func concludedIn(version string) agreement.Agreement {
+	a := diploma()
+	a.Version = version
+	if version < "2026-11-23" {
+		a.DirectDebit.AccountMask = "23" // only these digits were kept
+	}
+	if version < "2026-11-22" {
+		a.Number = "PPA-2027-000042" // a sequence
+	}
+	if version < agreement.ConsentSince {
+		a.DirectDebit.Consent, a.Notice = agreement.Consent{}, agreement.Notice{}
+		return a
+	}
+	a.DirectDebit.Consent.Terms = agreement.DebitTerms{Version: version, NoticeDays: 2, Provider: a.Provider.Name,
+		Lender: a.Terms.Lender}.Name()
+	return a
+}
+
+func golden(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// A variant is a change of diploma that makes a wording say something else.
+type variant struct {
+	name   string
+	change func(*agreement.Agreement)
+}
+
+// variants returns the variants for which every wording has its words.
+func variants() []variant {
+	return []variant{
+		{"as little as there can be", func(a *agreement.Agreement) {
+			a.Provider.SupportEmail, a.Course.Code, a.Terms = "", "", agreement.Terms{}
+			setPlan(a, 0, money.Instalments{Number: 1, Regular: 2990_02, Final: 2990_02})
+		}},
+		{"one instalment after an initial payment", func(a *agreement.Agreement) {
+			setPlan(a, 200_00, money.Instalments{Number: 1, Regular: 2790_02, Final: 2790_02})
+		}},
+		{"equal fortnightly instalments, a lender without a registration", func(a *agreement.Agreement) {
+			a.Plan.Frequency, a.Terms.Lender.Registration, a.Terms.Blocks = money.Fortnightly, "", nil
+			setPlan(a, 0, money.Instalments{Number: 3, Regular: 1000_00, Final: 1000_00})
+		}},
+	}
+}
+
+// laterVariants returns the variants of what the wording of 2026-11-21 brought: the sandbox, the notice and the consent.
+func laterVariants() []variant {
+	return []variant{
+		{"in the sandbox", func(a *agreement.Agreement) { a.Sandbox = true }},
+		{"the first payment too soon", func(a *agreement.Agreement) {
+			a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+		}},
+		{"three payments too soon, usual notice", func(a *agreement.Agreement) {
+			a.Notice = agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2027, Month: time.April, Day: 9}}
+		}},
+		{"one day's notice, no lender", func(a *agreement.Agreement) { a.Notice.Days, a.Terms.Lender = 1, agreement.Lender{} }},
+		{"no consent", func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} }},
+		{"a consent from an unknown address to unknown terms", func(a *agreement.Agreement) {
+			a.DirectDebit.Consent = agreement.Consent{At: a.AcceptedAt}
+		}},
+		{"a consent to other terms", func(a *agreement.Agreement) {
+			a.DirectDebit.Consent.Terms = "2026-11-20/2/0123456789abcdef"
+		}},
+	}
+}
+
+// setPlan sets the price, the instalments and the charges of an agreement.
+func setPlan(a *agreement.Agreement, upfront money.Cents, parts money.Instalments) {
+	a.Plan.Instalments = parts
+	a.Pricing = money.Pricing{Price: upfront + a.Plan.Principal(), Upfront: upfront, Principal: a.Plan.Principal()}
+	a.Schedule = money.Schedule(upfront, a.Plan)
+}
+
+// changes returns, for each variant of an agreement, the sections of its text that are not those of the agreement's own.
+func changes(base agreement.Agreement, variants []variant, text func(agreement.Agreement) []agreement.Section) string {
+	usual := map[string]string{}
+	for _, s := range text(base) {
+		usual[s.Title] = plain([]agreement.Section{s})
+	}
+	var b strings.Builder
+	for _, v := range variants {
+		a, left := base, maps.Clone(usual)
+		v.change(&a)
+		b.WriteString("## " + v.name + "\n\n")
+		for _, s := range text(a) {
+			if said := plain([]agreement.Section{s}); said != left[s.Title] {
+				b.WriteString(said + "\n")
+			}
+			delete(left, s.Title)
+		}
+		for _, title := range slices.Sorted(maps.Keys(left)) {
+			b.WriteString("# " + title + "\n(no such section)\n\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,130 @@
+// Package agreementpdf gives an operator the PDFs of agreements: the documents that were stored, and where there is none a
+// copy that says that it is one.
+package agreementpdf
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Source reads the PDFs of a store.
+type Source struct {
+	Redraw bool // a document that was stored and is lost is rendered again, as a copy
+
+	store   ports.Admin
+	now     func() time.Time
+	zone    *time.Location // New Zealand's
+	printer *pdf.Printer   // nil until the first copy
+}
+
+// New returns the source of a store's PDFs. now dates the copies.
+func New(store ports.Admin, now func() time.Time) (*Source, error) {
+	zone, err := service.NewZealand()
+	if err != nil {
+		return nil, err
+	}
+	return &Source{store: store, now: now, zone: zone}, nil
+}
+
+// PDF is the PDF of an agreement.
+type PDF struct {
+	Bytes []byte
+	Copy  string // why it is a copy; "" for the document that was stored
+}
+
+// Read returns the PDF of the agreement with this number: the stored document, or a copy if none could be rendered at the
+// confirm. A document that was stored and is lost, or is not the one in the evidence log, is refused, unless Redraw says
+// that a copy will do. The error is
+// ports.ErrNotFound if there is no such agreement.
+func (s *Source) Read(ctx context.Context, number string) (PDF, error) {
+	logged, err := s.logged(ctx, number)
+	if err != nil {
+		return PDF{}, fmt.Errorf("read its evidence: %w", err)
+	}
+	loss := ""
+	switch doc, err := s.store.Document(ctx, number); {
+	case err != nil && !errors.Is(err, ports.ErrNotFound):
+		return PDF{}, fmt.Errorf("read its PDF: %w", err)
+	case err != nil && logged != "":
+		loss = fmt.Sprintf("its PDF, whose SHA-256 in the evidence log is %s, is not on record", logged)
+	case err != nil:
+	case sha256.Sum256(doc.Bytes) != doc.SHA256:
+		loss = fmt.Sprintf("the PDF on record does not have the SHA-256 on record, %x", doc.SHA256)
+	case logged != "" && logged != hex.EncodeToString(doc.SHA256[:]):
+		loss = fmt.Sprintf("the PDF on record is not the one in the evidence log, whose SHA-256 is %s", logged)
+	default:
+		return PDF{Bytes: doc.Bytes}, nil
+	}
+	a, err := s.store.Agreement(ctx, number)
+	if err != nil {
+		return PDF{}, err
+	}
+	c, err := s.store.Checkout(ctx, a.CheckoutID)
+	if err != nil {
+		return PDF{}, fmt.Errorf("read its checkout: %v", err) // %v, because the agreement was found
+	}
+	if c.Erased() { // a copy would lack what was erased
+		return PDF{}, fmt.Errorf("the personal data of agreement %s was erased on %s, and its PDF with it; one that somebody has kept is "+
+			"the one that was agreed if it has the SHA-256 on record", number, c.ErasedAt.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	if named := c.Confirmation.DocumentID; loss == "" && named != "" {
+		loss = fmt.Sprintf("its PDF, document %s, was stored and is not on record", named)
+	}
+	switch {
+	case loss == "":
+		return s.copyOf(ctx, a, false, "no PDF was rendered at the confirm")
+	case s.Redraw:
+		return s.copyOf(ctx, a, true, loss)
+	}
+	return PDF{}, errors.New(loss + "; --redraw renders it again, marked as a copy")
+}
+
+// logged returns the SHA-256 of the agreement's PDF in the evidence log; "" if the log has none. A version without the log
+// concluded agreements that are not in it.
+func (s *Source) logged(ctx context.Context, number string) (string, error) {
+	entry, _, err := s.store.EvidenceEntry(ctx, evidence.AgreementID(number))
+	if errors.Is(err, ports.ErrNotFound) {
+		return "", nil
+	}
+	return evidence.DocumentHash(entry.Leaf), err
+}
+
+func (s *Source) copyOf(ctx context.Context, a agreement.Agreement, lost bool, why string) (PDF, error) {
+	if s.printer == nil {
+		var err error
+		if s.printer, err = pdf.New(1); err != nil {
+			return PDF{}, err
+		}
+	}
+	data, err := s.printer.PrintCopy(ctx, a, agreement.Copy{DrawnAt: s.now(), Lost: lost})
+	return PDF{data, why}, err
+}
+
+// Since returns the numbers of the agreements that were accepted on a day in New Zealand or later, oldest checkout first,
+// and passes each checkout that cannot be read to unreadable.
+func (s *Source) Since(ctx context.Context, day money.Date, unreadable func(checkoutID string, err error) error) (numbers []string, err error) {
+	err = s.store.Export(ctx, ports.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Unreadable:    unreadable,
+		Checkout: func(r ports.CheckoutRecord) error {
+			if a := r.Agreement; a != nil && !money.DateOf(a.AcceptedAt.In(s.zone)).Before(day) {
+				numbers = append(numbers, a.Number)
+			}
+			return nil
+		},
+	})
+	return numbers, err
+}
