@@ -63,6 +63,14 @@ type DirectDebit struct {
 	Consent       Consent // to the direct debit terms
 }
 
+// Erased returns the agreement without personal data: who studies, from whose account it is paid, and from where the payer
+// consented. Its figures and the hash of its PDF stay.
+func (a Agreement) Erased() Agreement {
+	a.Student = Student{}
+	a.DirectDebit.AccountHolder, a.DirectDebit.AccountMask, a.DirectDebit.Consent.From = "", "", ""
+	return a
+}
+
 // SpacedSince is the first version of the wording under which a plan that starts too soon keeps one period between
 // payments. Under earlier versions every payment that is planned too soon is collected on the first lawful day.
 const SpacedSince = "2026-11-22"

@@ -60,6 +60,28 @@ func (t Terms) Check() error {
 	return errors.Join(faults...)
 }
 
+// Agency is who collects the students' personal data and holds it, as information privacy principle 3A of the Privacy Act
+// 2020 has them told. The zero Agency is none.
+type Agency struct {
+	Name    string
+	Address string
+	Contact string // an e-mail address or a telephone number
+}
+
+// Check returns nil for the zero Agency, or for one that says everything, and otherwise what is wrong with it.
+func (a Agency) Check() error {
+	if a == (Agency{}) {
+		return nil
+	}
+	var faults []error
+	for _, field := range []struct{ place, value string }{{"name", a.Name}, {"address", a.Address}, {"contact", a.Contact}} {
+		if fault := textFault(field.value, maxTermLine, true); fault != "" {
+			faults = append(faults, errors.New("privacy.agency."+field.place+" "+fault))
+		}
+	}
+	return errors.Join(faults...)
+}
+
 // textFault returns what is wrong with a text, or "".
 func textFault(value string, limit int, required bool) string {
 	switch {

@@ -42,6 +42,7 @@ type Checkout struct {
 	Setup          Setup
 	Confirmation   Confirmation // zero until a confirm was decided
 	Step           Step         // what a CRM outside of the store has to do; always zero if the store is the CRM
+	ErasedAt       time.Time    // when the personal data was erased; zero while it is on record
 }
 
 // Student is who enrols, as the first create said.

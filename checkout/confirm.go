@@ -62,7 +62,7 @@ type Prepared struct {
 
 // Match decides the rows that do not depend on the setup: it returns nil if a checked confirm is about this checkout,
 // whose agreement is not concluded yet. A repeat may carry any token, so that a lost one does not block a safe retry. The
-// errors are CONFLICT, ErrAlreadyConfirmed and ErrCompleting.
+// errors are CONFLICT, ErrAlreadyConfirmed, ErrCompleting and CHECKOUT_ERASED.
 func (c Confirm) Match(stored Checkout, latest string) error {
 	switch differing := c.differs(stored); {
 	case len(differing) > 0:
@@ -71,6 +71,8 @@ func (c Confirm) Match(stored Checkout, latest string) error {
 		return ErrAlreadyConfirmed
 	case stored.concluded():
 		return ErrCompleting
+	case stored.Erased():
+		return refuseErased()
 	case !sameToken(c.Token.Value, latest):
 		return refuseToken()
 	}

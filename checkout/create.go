@@ -104,6 +104,8 @@ func (c Create) Decide(f Facts) (Decision, error) {
 		return Decision{Action: Open, Intent: want}, nil
 	case len(differing) > 0:
 		return Decision{}, RefuseIntent(differing)
+	case f.ByOrder.Available() != nil:
+		return Decision{}, f.ByOrder.Available()
 	case f.ByOrder.Status == Confirmed, f.ByOrder.TokenFresh(f.Keyring, f.Now):
 		return Decision{Action: Replay}, nil
 	default:

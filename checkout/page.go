@@ -16,7 +16,7 @@ const (
 	PageOpen       PageState = "open"        // the payer can set up the direct debit
 	PageSettling   PageState = "settling"    // the payer is done, and waits for the processor
 	PageDone       PageState = "done"        // it is set up, or confirmed
-	PageExpired    PageState = "expired"     // the setup token's time is over
+	PageExpired    PageState = "expired"     // the setup token's time is over, or the personal data was erased
 	PageNotEnabled PageState = "not enabled" // the provider may not be used now
 )
 
@@ -25,6 +25,8 @@ func (c Checkout) Page(p catalogue.Provider, env catalogue.Environment, epoch in
 	switch {
 	case p.Usable(env) != nil:
 		return PageNotEnabled
+	case c.Erased():
+		return PageExpired
 	case c.SetupComplete():
 		return PageDone
 	case c.Setup.Settling():

@@ -20,6 +20,7 @@ const (
 	CodeConflict           Code = "CONFLICT"                      // the confirm's identifiers are not the checkout's
 	CodeIntentConflict     Code = "IDEMPOTENCY_CONFLICT"          // same order or key, different canonical intent
 	CodeSetupIncomplete    Code = "DIRECT_DEBIT_SETUP_INCOMPLETE" // the direct debit is not set up
+	CodeErased             Code = "CHECKOUT_ERASED"               // the student's data was erased before the confirm
 
 	// Of the setup page.
 	CodeLinkUnknown  Code = "SETUP_LINK_UNKNOWN" // the setup token was not signed by one of our secrets
@@ -33,7 +34,7 @@ const (
 // Codes lists every code, for tables that must be complete.
 func Codes() []Code {
 	return []Code{CodeValidation, CodeMissingAPIKey, CodeInvalidAPIKey, CodeKeyMismatch, CodeProviderNotFound,
-		CodeProviderNotEnabled, CodeCheckoutNotFound, CodeConflict, CodeIntentConflict, CodeSetupIncomplete,
+		CodeProviderNotEnabled, CodeCheckoutNotFound, CodeConflict, CodeIntentConflict, CodeSetupIncomplete, CodeErased,
 		CodeLinkUnknown, CodeLinkExpired, CodeTermsChanged, CodeBusy}
 }
 
@@ -139,6 +140,11 @@ func refuseToken() *Error {
 func refuseSetupIncomplete() *Error {
 	return refuse(CodeSetupIncomplete,
 		"the payer has not completed the direct debit setup; poll the checkout until direct_debit.setup_complete is true")
+}
+
+func refuseErased() *Error {
+	return refuse(CodeErased, "the student's details were erased from this checkout before it was confirmed, and it cannot go on; "+
+		"open a new one with a new provider_order_id")
 }
 
 func refuseMandate() *Error {

@@ -49,7 +49,7 @@ func TestCodesListsEveryCodeAndAFunctionMakesEachOfThem(t *testing.T) {
 func TestCodesAreTheWordsOfTheContract(t *testing.T) {
 	want := strings.Fields(`VALIDATION_ERROR MISSING_API_KEY INVALID_API_KEY PROVIDER_KEY_MISMATCH PROVIDER_NOT_FOUND
 		PROVIDER_NOT_ENABLED CHECKOUT_NOT_FOUND CONFLICT IDEMPOTENCY_CONFLICT DIRECT_DEBIT_SETUP_INCOMPLETE
-		SETUP_LINK_UNKNOWN SETUP_LINK_EXPIRED TERMS_CHANGED BUSY`)
+		CHECKOUT_ERASED SETUP_LINK_UNKNOWN SETUP_LINK_EXPIRED TERMS_CHANGED BUSY`)
 	var got []string
 	for _, code := range checkout.Codes() {
 		got = append(got, string(code))
@@ -108,6 +108,7 @@ func TestEveryRefusal(t *testing.T) {
 		{"another token", otherToken.Match(stored, latest), checkout.CodeConflict, []string{"checkout.checkout_token"}},
 		{"a setup that is not complete", confirmFor(cmd, unbegun).Ready(unbegun, latest), checkout.CodeSetupIncomplete, []string{}},
 		{"a mandate that cannot be confirmed", cmd.Ready(unknownMandate, latest), checkout.CodeSetupIncomplete, []string{}},
+		{"a checkout that was erased", unbegun.Erase(noon).Available(), checkout.CodeErased, []string{}},
 		{"a link without a valid signature", checkout.LinkUnknown(), checkout.CodeLinkUnknown, []string{}},
 		{"a link whose time is over", decide(checkout.Acceptance{}.Decide(checkout.PageExpired, terms, noon)), checkout.CodeLinkExpired, []string{}},
 		{"terms that have changed", decide(checkout.Acceptance{TermsID: "older"}.Decide(checkout.PageOpen, terms, noon)),

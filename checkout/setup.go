@@ -145,9 +145,10 @@ func (c Checkout) NextTry() int {
 }
 
 // Begun returns the checkout with the billing request that was made for a try, and with the consent of the
-// payer who goes on to it. Nothing changes if the setup is complete or settling, or another try was begun meanwhile.
+// payer who goes on to it. Nothing changes if the setup is complete or settling, another try was begun meanwhile, or the
+// checkout was erased.
 func (c Checkout) Begun(try int, billingRequestID string, consent agreement.Consent) Change {
-	if c.SetupComplete() || c.Setup.Settling() || try != c.NextTry() {
+	if c.SetupComplete() || c.Setup.Settling() || c.Erased() || try != c.NextTry() {
 		return Change{Next: c}
 	}
 	if !c.Setup.open() || c.Setup.BillingRequestID != billingRequestID {

@@ -57,6 +57,14 @@ type SetbackFinder interface {
 	Setback(ctx context.Context, q SetupQuery) (checkout.Setback, error)
 }
 
+// SetupEraser is implemented by a processor whose records of setups are the service's own, and are erased with the checkout. Those of an outside
+// processor are erased there.
+type SetupEraser interface {
+	// EraseSetups removes everything that is on record of the billing requests that were begun under these keys
+	// (SetupStart.Key), and nothing is recorded of them any more. It may be called again.
+	EraseSetups(ctx context.Context, keys []string) error
+}
+
 // ProcessorInfo describes a processor.
 type ProcessorInfo struct {
 	Name        string // as providers see it: "gocardless"

@@ -21,6 +21,7 @@ type Store interface {
 	Outbox
 	Configuration
 	Evidence
+	Privacy
 
 	// Ready returns nil if the store takes writes now, which it finds out by one that changes nothing
 	// but is as durable as any, and if its schema is not older than this program's.

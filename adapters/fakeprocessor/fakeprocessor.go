@@ -39,6 +39,8 @@ type Records interface {
 	KeepSandboxRecord(ctx context.Context, name string, data []byte) error
 	// SandboxRecord returns what was kept under the name, or ports.ErrNotFound.
 	SandboxRecord(ctx context.Context, name string) ([]byte, error)
+	// DropSandboxRecords removes what was kept under the names with this prefix.
+	DropSandboxRecords(ctx context.Context, prefix string) error
 }
 
 // Options is how a processor is set up. Records and BaseURL are required.
@@ -57,7 +59,10 @@ type Processor struct {
 	pages
 }
 
-var _ ports.Processor = (*Processor)(nil)
+var (
+	_ ports.Processor   = (*Processor)(nil)
+	_ ports.SetupEraser = (*Processor)(nil)
+)
 
 // New returns a processor.
 func New(o Options) *Processor {
@@ -84,6 +89,20 @@ func (p *Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.Bi
 		return ports.BillingRequest{}, fmt.Errorf("keep billing request %s: %w", id, err)
 	}
 	return ports.BillingRequest{ID: id, URL: p.site.BaseURL + pagePath(id, start.ReturnURL)}, nil
+}
+
+// EraseSetups implements ports.SetupEraser.
+func (p *Processor) EraseSetups(ctx context.Context, keys []string) error {
+	for _, key := range keys {
+		id := billingRequestPrefix + identifier(key)
+		// The start first: without it no payer completes the billing request any more.
+		for _, prefix := range []string{startPrefix(id), doneName(id)} {
+			if err := p.records.DropSandboxRecords(ctx, prefix); err != nil {
+				return fmt.Errorf("erase billing request %s: %w", id, err)
+			}
+		}
+	}
+	return nil
 }
 
 // billingRequestPrefix begins the id of every billing request.

@@ -14,8 +14,10 @@ import (
 // The records of a billing request: how it was begun, for each return URL, and how it was completed.
 
 func startName(id, returnURL string) string {
-	return fmt.Sprintf("start/%s/%x", id, sha256.Sum256([]byte(returnURL)))
+	return fmt.Sprintf("%s%x", startPrefix(id), sha256.Sum256([]byte(returnURL)))
 }
+
+func startPrefix(id string) string { return "start/" + id + "/" }
 
 func doneName(id string) string { return "done/" + id }
 

@@ -40,6 +40,7 @@ type setting struct {
 	rateLimit float64
 	baseURL   string          // baseURL if ""
 	processor ports.Processor // the fake one if nil
+	agency    agreement.Agency
 	terms     agreement.Terms // ofPutea if zero
 }
 
@@ -164,8 +165,8 @@ func benchOf(t *testing.T, set setting) *bench {
 	b.service, err = service.New(service.Config{
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
 		Store: b.store, Processor: set.processor, Printer: printer{}, Sender: sender{},
-		Terms: set.terms,
-		Now:   clock, Rand: rand.Reader,
+		Terms: set.terms, Agency: set.agency,
+		Now: clock, Rand: rand.Reader,
 		Report: func(_ context.Context, f service.Failure) {
 			expected := b.failing || b.store.err != nil && errors.Is(f.Err, b.store.err)
 			if !expected {

@@ -18,6 +18,7 @@ import (
 const (
 	setupPath  = Prefix
 	legalPath  = Prefix + "/legal"
+	noticePath = Prefix + "/privacy"
 	assetsPath = Prefix + "/assets/"
 )
 
@@ -57,6 +58,8 @@ func (p *pages) route(w http.ResponseWriter, r *http.Request) {
 		p.site.Serve(w, r, setupPath, web.Handlers{http.MethodGet: p.setup, http.MethodPost: p.begin})
 	case path == legalPath:
 		p.site.Serve(w, r, legalPath, web.Handlers{http.MethodGet: p.legal})
+	case path == noticePath:
+		p.site.Serve(w, r, noticePath, web.Handlers{http.MethodGet: p.privacy})
 	case strings.HasPrefix(path, assetsPath+colourPrefix):
 		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.colours})
 	case strings.HasPrefix(path, assetsPath):
@@ -89,6 +92,13 @@ func (p *pages) legal(w http.ResponseWriter, r *http.Request) {
 	if setup, ok := p.load(w, r, token); ok {
 		p.site.Show(w, r, "legal.html", p.view(setup, legalTitle(setup)))
 	}
+}
+
+// privacy shows the notice of whose personal data goes where. It needs no token, so that a provider can link to it: a student
+// who does not pay sees no other page.
+func (p *pages) privacy(w http.ResponseWriter, r *http.Request) {
+	p.site.Show(w, r, "privacy.html", web.View{Status: http.StatusOK, Title: "Your privacy",
+		Brand: p.service.Agency().Name, Data: p.service.Agency()})
 }
 
 // begin starts the bank setup and sends the payer to the processor.

@@ -25,6 +25,8 @@ type content struct {
 	SetupURL     string
 	LegalURL     string
 	LegalTitle   string
+	PrivacyURL   string
+	Agency       agreement.Agency
 	Terms        []term // as the agreement repeats them
 	TermsVersion string
 	TermsID      string // of the terms that this page shows
@@ -83,6 +85,8 @@ func (p *pages) content(setup service.SetupPage) content {
 		TermsID:      setup.DebitTerms.Name(),
 		NoticePeriod: setup.DebitTerms.Notice(),
 		LegalTitle:   legalTitle(setup),
+		PrivacyURL:   p.site.Path(noticePath),
+		Agency:       p.service.Agency(),
 		LenderTerms:  setup.LenderTerms,
 		Student:      c.Student.FirstName + " " + c.Student.LastName,
 		Course:       c.Intent.CourseName,

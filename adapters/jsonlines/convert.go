@@ -86,6 +86,7 @@ func toWireCheckout(c checkout.Checkout) checkoutWire {
 		ConfirmedAt:      formatTimestamp(c.Confirmation.At),
 		ConfirmRequestID: c.Confirmation.RequestID,
 		AgreementID:      c.Confirmation.AgreementID,
+		ErasedAt:         formatTimestamp(c.ErasedAt),
 	}
 }
 

@@ -79,6 +79,7 @@ type checkoutWire struct {
 	ConfirmedAt      string      `json:"confirmed_at,omitempty"`
 	ConfirmRequestID string      `json:"confirm_request_id,omitempty"`
 	AgreementID      string      `json:"agreement_id,omitempty"`
+	ErasedAt         string      `json:"erased_at,omitempty"` // the personal data was
 }
 
 type pricingWire struct {

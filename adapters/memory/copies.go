@@ -29,6 +29,7 @@ func copyCheckout(c checkout.Checkout) checkout.Checkout {
 	c.Setup.Consent.At = stored(c.Setup.Consent.At)
 	c.Confirmation.At = stored(c.Confirmation.At)
 	c.Step.Since, c.Step.Until = stored(c.Step.Since), stored(c.Step.Until)
+	c.ErasedAt = stored(c.ErasedAt)
 	return c
 }
 

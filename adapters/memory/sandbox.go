@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -28,4 +30,12 @@ func (s *Store) SandboxRecord(ctx context.Context, name string) (data []byte, er
 		return nil
 	})
 	return data, err
+}
+
+// DropSandboxRecords removes what was kept under the names with this prefix.
+func (s *Store) DropSandboxRecords(ctx context.Context, prefix string) error {
+	return s.locked(ctx, func() error {
+		maps.DeleteFunc(s.sandbox, func(name string, _ []byte) bool { return strings.HasPrefix(name, prefix) })
+		return nil
+	})
 }

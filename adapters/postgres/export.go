@@ -27,6 +27,27 @@ const (
 
 // Export implements [ports.Exporter]. It reads in one transaction, which is a snapshot from its first read on.
 func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
+	return db.inSnapshot(ctx, func(s snapshot) error {
+		configurations, err := db.configurations(ctx, s)
+		if err != nil {
+			return fmt.Errorf("export: %w", mapError(err))
+		}
+		if err := each(configurations, visit.Configuration); err != nil {
+			return err
+		}
+		keys, err := rows(ctx, s, scanColumns(column.Key), selectAPIKeys)
+		if err != nil {
+			return fmt.Errorf("export API keys: %w", mapError(err))
+		}
+		if err := each(keys, visit.Key); err != nil {
+			return err
+		}
+		return s.eachPage(ctx, visit, selectPage)
+	})
+}
+
+// inSnapshot calls read with the store as it is at its first read.
+func (db *DB) inSnapshot(ctx context.Context, read func(snapshot) error) error {
 	conn, err := db.acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -40,22 +61,7 @@ func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
 	if _, err := tx.Exec(ctx, allowSlowVisitor); err != nil {
 		return fmt.Errorf("export: %w", mapError(err))
 	}
-	s := snapshot{tx, db.schema}
-	configurations, err := db.configurations(ctx, s)
-	if err != nil {
-		return fmt.Errorf("export: %w", mapError(err))
-	}
-	if err := each(configurations, visit.Configuration); err != nil {
-		return err
-	}
-	keys, err := rows(ctx, s, scanColumns(column.Key), selectAPIKeys)
-	if err != nil {
-		return fmt.Errorf("export API keys: %w", mapError(err))
-	}
-	if err := each(keys, visit.Key); err != nil {
-		return err
-	}
-	return s.eachPage(ctx, visit)
+	return read(snapshot{tx, db.schema})
 }
 
 func each[T any](list []T, visit func(T) error) error {
@@ -88,10 +94,11 @@ func scanPlace(r pgx.CollectableRow) (p place, err error) {
 	return p, err
 }
 
-// eachPage calls visit for every checkout. It reads a page of them at a time.
-func (s snapshot) eachPage(ctx context.Context, visit ports.Visitor) error {
+// eachPage calls visit for every checkout of the query, which returns those after a place in the order of creation and at
+// most as many as it is told. It reads a page of them at a time.
+func (s snapshot) eachPage(ctx context.Context, visit ports.Visitor, query string, args ...any) error {
 	for last := int64(0); ; {
-		places, err := rows(ctx, s, scanPlace, selectPage, last, pageSize)
+		places, err := rows(ctx, s, scanPlace, query, append([]any{last, pageSize}, args...)...)
 		if err != nil {
 			return fmt.Errorf("export checkouts: %w", mapError(err))
 		}

@@ -60,19 +60,30 @@ func Parse(data []byte) ([]catalogue.Configuration, error) {
 // ParseTerms parses the file in which an operator describes its terms. A faulty file is refused as a
 // whole, with every fault. Texts are in Unicode NFC, without white space at the edges.
 func ParseTerms(data []byte) (agreement.Terms, error) {
+	terms, _, err := parseTerms(data)
+	return terms, err
+}
+
+// ParseAgency parses the same file for the agency that the privacy notice names; it is zero if the file names none.
+func ParseAgency(data []byte) (agreement.Agency, error) {
+	_, agency, err := parseTerms(data)
+	return agency, err
+}
+
+func parseTerms(data []byte) (agreement.Terms, agreement.Agency, error) {
 	document, err := parse(data)
 	if err != nil {
-		return agreement.Terms{}, err
+		return agreement.Terms{}, agreement.Agency{}, err
 	}
 	var r reader
 	terms := r.terms(document)
 	if len(r.faults) > 0 {
-		return agreement.Terms{}, r.faults
+		return agreement.Terms{}, agreement.Agency{}, r.faults
 	}
-	if err := terms.Check(); err != nil {
-		return agreement.Terms{}, err
+	if err := errors.Join(terms.Check(), r.agency.Check()); err != nil {
+		return agreement.Terms{}, agreement.Agency{}, err
 	}
-	return terms, nil
+	return terms, r.agency, nil
 }
 
 // parse reads JSON, or returns the first fault.

@@ -33,9 +33,11 @@ func TestParseTerms(t *testing.T) {
 func TestParseTermsRefuses(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"no JSON", `lender: us`, "the file "},
-		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are lender, terms"},
+		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are lender, privacy, terms"},
 		{"a block without its text", `{"terms": [{"title": "Hardship"}]}`, "terms[0].text must be given"},
 		{"a lender without an address", `{"lender": {"name": "Pūtea"}}`, "lender.address must be given"},
+		{"an agency without a contact", `{"privacy": {"agency": {"name": "Pūtea", "address": "1 Quay"}}}`, "privacy.agency.contact must be given"},
+		{"an agency in the wrong place", `{"privacy": {"name": "Pūtea"}}`, "privacy.name is not a field here; the fields are agency"},
 		{"a text of two paragraphs", `{"terms": [{"title": "a", "text": "b\nc"}]}`, "terms[0].text must not contain control characters"},
 		{"terms that are no list", `{"terms": "none"}`, "terms must be a list in square brackets"},
 	}
@@ -60,4 +62,14 @@ func FuzzParseTerms(f *testing.F) {
 			t.Errorf("ParseTerms(%q) gives both %+v and %v", file, terms, err)
 		}
 	})
+}
+
+func TestParseAgency(t *testing.T) {
+	got, err := providerfile.ParseAgency([]byte(`{"privacy": {"agency": {"name": " Pu\u0304tea Limited", "address": "1 Quay", "contact": "privacy@putea.example"}}}`))
+	if want := (agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay", Contact: "privacy@putea.example"}); got != want || err != nil {
+		t.Errorf("ParseAgency = %+v, %v; want %+v", got, err, want)
+	}
+	if got, err := providerfile.ParseAgency([]byte(`{"terms": []}`)); got != (agreement.Agency{}) || err != nil {
+		t.Errorf("ParseAgency of a file without one = %+v, %v", got, err)
+	}
 }

@@ -108,17 +108,29 @@ func (r *reader) option(place string, v strictjson.Value) catalogue.Option {
 	}
 }
 
-// The file of terms: {"lender": {…}, "terms": [{"title": …, "text": …}]}.
+// The file of terms: {"lender": {…}, "terms": [{"title": …, "text": …}], "privacy": {"agency": {…}}}.
 
 func (r *reader) terms(document strictjson.Value) agreement.Terms {
 	o := r.object("", document)
 	defer o.end()
 	t := agreement.Terms{Lender: lender(o.section("lender"))}
+	r.agency = agency(o.section("privacy"))
 	blocks, _ := o.list("terms", optional)
 	for i, v := range blocks {
 		t.Blocks = append(t.Blocks, r.block(item("terms", i), v))
 	}
 	return t
+}
+
+func agency(privacy *object) agreement.Agency {
+	defer privacy.end()
+	o := privacy.section("agency")
+	defer o.end()
+	return agreement.Agency{
+		Name:    o.name("name", optional),
+		Address: o.name("address", optional),
+		Contact: o.name("contact", optional),
+	}
 }
 
 func lender(o *object) agreement.Lender {

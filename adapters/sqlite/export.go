@@ -17,6 +17,25 @@ const selectDocumentInfo = `SELECT id, sha256, length(bytes) FROM documents WHER
 
 // Export implements [ports.Exporter]. It reads in one transaction, which is a snapshot from its first read on.
 func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
+	return db.inSnapshot(ctx, func(s snapshot) error {
+		configurations, err := db.configurations(ctx, s)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		for _, c := range configurations {
+			if err := visit.Configuration(c); err != nil {
+				return err
+			}
+		}
+		if err := each(ctx, s, scanColumns(column.Key), visit.Key, selectAPIKeys); err != nil {
+			return err
+		}
+		return each(ctx, s, scanExported, func(e exported) error { return s.visit(ctx, e, visit) }, selectAllCheckouts)
+	})
+}
+
+// inSnapshot calls read with the store as it is at its first read.
+func (db *DB) inSnapshot(ctx context.Context, read func(snapshot) error) error {
 	sqlTx, err := db.readers.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return fmt.Errorf("export: %w", mapError(err))
@@ -28,19 +47,7 @@ func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
 			return fmt.Errorf("export: prepare: %w", mapError(err))
 		}
 	}
-	configurations, err := db.configurations(ctx, s)
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	for _, c := range configurations {
-		if err := visit.Configuration(c); err != nil {
-			return err
-		}
-	}
-	if err := each(ctx, s, scanColumns(column.Key), visit.Key, selectAPIKeys); err != nil {
-		return err
-	}
-	return each(ctx, s, scanExported, func(e exported) error { return s.visit(ctx, e, visit) }, selectAllCheckouts)
+	return read(s)
 }
 
 // snapshot is the store at one time.

@@ -58,11 +58,12 @@ func dsn(path, mode string, pragmas ...string) string {
 
 // openWriter opens the one connection that writes. Its busy time-out is short, because SQLite's wait does not end with
 // a context: see retryBusy. The log is checkpointed every 16 MB, so that a page that many commits change is copied into
-// the file once. If a long read made the log grow, it is truncated to 32 MB.
+// the file once. If a long read made the log grow, it is truncated to 32 MB. What is deleted is overwritten: it may be a
+// person's.
 func openWriter(ctx context.Context, path string) (pool, error) {
 	db, err := sql.Open("sqlite", dsn(path, "rw",
 		"busy_timeout(100)", "wal_autocheckpoint(4000)", "journal_size_limit(33554432)",
-		"synchronous(FULL)", "foreign_keys(ON)", "trusted_schema(OFF)"))
+		"synchronous(FULL)", "secure_delete(ON)", "foreign_keys(ON)", "trusted_schema(OFF)"))
 	if err != nil {
 		return pool{}, err
 	}
@@ -84,7 +85,7 @@ func setUp(ctx context.Context, db *sql.DB, path string) error {
 	}
 	return checkPragmas(ctx, db, map[string]string{
 		"journal_mode=WAL": "wal", "busy_timeout": "100", "wal_autocheckpoint": "4000", "journal_size_limit": "33554432",
-		"synchronous": "2", "foreign_keys": "1", "trusted_schema": "0",
+		"synchronous": "2", "secure_delete": "1", "foreign_keys": "1", "trusted_schema": "0",
 	})
 }
 

@@ -26,9 +26,10 @@ func TestConnections(t *testing.T) {
 		{"every commit reaches the disk", writer, "synchronous", "2"},
 		{"readers and the writer do not wait for each other", writer, "journal_mode", "wal"},
 		{"foreign keys are enforced", writer, "foreign_keys", "1"},
+		{"what is deleted is overwritten", writer, "secure_delete", "1"},
 		{"readers only read", readers, "query_only", "1"},
 		{"the file is marked as a store", writer, "application_id", "1346595633"},
-		{"the schema is the newest", writer, "user_version", "8"},
+		{"the schema is the newest", writer, "user_version", "9"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got string

@@ -7,6 +7,7 @@ import (
 
 const (
 	insertSandboxRecord = `INSERT INTO sandbox_records (name, data) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	dropSandboxRecords  = `DELETE FROM sandbox_records WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1`
 	selectSandboxRecord = `SELECT data FROM sandbox_records WHERE name = ?`
 )
 
@@ -29,4 +30,16 @@ func (db *DB) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read sandbox record %s: %w", name, err)
 	}
 	return data, nil
+}
+
+// DropSandboxRecords removes what is stored under the names with this prefix.
+func (db *DB) DropSandboxRecords(ctx context.Context, prefix string) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+		_, err := tx.exec(ctx, dropSandboxRecords, prefix)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("remove sandbox records %s: %w", prefix, err)
+	}
+	return nil
 }

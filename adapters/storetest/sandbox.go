@@ -14,6 +14,8 @@ type SandboxStore interface {
 	KeepSandboxRecord(ctx context.Context, name string, data []byte) error
 	// SandboxRecord returns what is stored under the name, or ports.ErrNotFound.
 	SandboxRecord(ctx context.Context, name string) ([]byte, error)
+	// DropSandboxRecords removes what is stored under the names with this prefix.
+	DropSandboxRecords(ctx context.Context, prefix string) error
 }
 
 // SandboxRecords tests a store against SandboxStore.
@@ -26,6 +28,7 @@ func SandboxRecords[S SandboxStore](t *testing.T, open func(t *testing.T) S) {
 		{"what is stored first under a name stays", sandboxStays},
 		{"of many concurrent records under one name one stays", sandboxConcurrent},
 		{"a record that does not exist is not found", sandboxUnknown},
+		{"the records of a prefix are removed, and no others", sandboxDropped},
 		{"records share no memory with the store", sandboxSharesNothing},
 	} {
 		t.Run(promise.name, func(t *testing.T) { promise.check(t, open(t)) })
@@ -96,5 +99,22 @@ func sandboxSharesNothing(t *testing.T, s SandboxStore) {
 		must(t, "SandboxRecord", err)
 		same(t, "record", string(got), "data")
 		got[0] = 'X'
+	}
+}
+
+func sandboxDropped(t *testing.T, s SandboxStore) {
+	for _, name := range []string{"start/BR1/a", "start/BR1/b", "start/BR2/a", "start/BR1", "x/start/BR1/a", "start/br1/a", "start/_R1/a"} {
+		keep(t, s, name, name)
+	}
+	for range 2 {
+		must(t, "DropSandboxRecords", s.DropSandboxRecords(t.Context(), "start/BR1/"))
+	}
+	must(t, "DropSandboxRecords", s.DropSandboxRecords(t.Context(), "start/%"))
+	for _, name := range []string{"start/BR1/a", "start/BR1/b"} {
+		_, err := s.SandboxRecord(t.Context(), name)
+		refused(t, "SandboxRecord "+name, err, ports.ErrNotFound)
+	}
+	for _, name := range []string{"start/BR2/a", "start/BR1", "x/start/BR1/a", "start/br1/a", "start/_R1/a"} {
+		same(t, "record", kept(t, s, name), name)
 	}
 }

@@ -24,6 +24,7 @@ func Store(t *testing.T, open Open) {
 	t.Run("steps", func(t *testing.T) { Steps(t, open) })
 	t.Run("agreements", func(t *testing.T) { Agreements(t, open) })
 	t.Run("evidence", func(t *testing.T) { Evidence(t, open) })
+	t.Run("privacy", func(t *testing.T) { Privacy(t, open) })
 	t.Run("operations", func(t *testing.T) { Operations(t, open) })
 	t.Run("outbox", func(t *testing.T) { Outbox(t, open) })
 	t.Run("deliveries", func(t *testing.T) { Deliveries(t, open) })

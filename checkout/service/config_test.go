@@ -35,6 +35,7 @@ func TestNewRefusesAFaultyConfiguration(t *testing.T) {
 		{"a negative processor timeout", func(c *service.Config) { c.ProcessorTimeout = -1 }, "must be from 0 to 10s"},
 		{"a long processor timeout", func(c *service.Config) { c.ProcessorTimeout = 10*time.Second + 1 }, "must be from 0 to 10s"},
 		{"faulty terms", func(c *service.Config) { c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited"} }, "Terms: lender.address must be given"},
+		{"a retention that is too short", func(c *service.Config) { c.Retention.AgreedYears = 1 }, "Retention: agreements must be kept for 7 years"},
 		{"a base URL that is none", func(c *service.Config) { c.BaseURL = "pay.example" }, `base URL "pay.example" must be a scheme and a host`},
 		{"a processor of another environment", func(c *service.Config) { c.Environment = catalogue.Production },
 			"the scripted processor is for the sandbox only: it moves no money"},

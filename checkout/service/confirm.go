@@ -30,7 +30,8 @@ type Confirmed struct {
 
 // Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, or
 // ten with a CRM outside of the store, and up to 35 more while its events are delivered. The refusals are
-// PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
+// PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT,
+// CHECKOUT_ERASED, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
 // Where the command has no RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
 	defer recovered(&err)

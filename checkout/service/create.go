@@ -28,7 +28,7 @@ type Opened struct {
 
 // Create opens a checkout, or finds the one that the same order opened before (section 4), with its setup as a poll
 // finds it. It takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are PROVIDER_KEY_MISMATCH,
-// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT and BUSY. A *ports.CRMRefusal means
+// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT, CHECKOUT_ERASED and BUSY. A *ports.CRMRefusal means
 // that a CRM outside of the store does not take the enrolment for a reason that is not the caller's.
 // Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
@@ -149,7 +149,7 @@ func (s *Service) facts(ctx context.Context, provider catalogue.Provider, cmd ch
 func (s *Service) replay(ctx context.Context, cmd checkout.Create, stored checkout.Checkout, renew bool, now time.Time) (Opened, error) {
 	if renew {
 		change, err := s.update(ctx, stored.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
-			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime), nil
+			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime), c.Available()
 		})
 		if err != nil {
 			return Opened{}, err

@@ -26,6 +26,7 @@ const (
 	OperationCRM      Operation = "call CRM"            // the step is attempted again, or the create was refused
 	OperationComplete Operation = "complete steps"      // what waits for the CRM is attempted later
 	OperationSeal     Operation = "seal evidence"       // what was agreed is on record, and is sealed later
+	OperationRetain   Operation = "erase old data"      // it is erased later
 	OperationHook     Operation = "call hook"           // a hook of the embedding program panicked
 )
 

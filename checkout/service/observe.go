@@ -11,7 +11,7 @@ import (
 )
 
 // Checkout returns the caller's checkout, with its setup as the processor reports it within Config.PollTimeout.
-// The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND and BUSY.
+// The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND, CHECKOUT_ERASED and BUSY.
 func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c checkout.Checkout, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
@@ -22,6 +22,9 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c che
 	stored, err := s.owned(ctx, caller, id)
 	if err != nil {
 		return stored, err
+	}
+	if err := stored.Available(); err != nil {
+		return checkout.Checkout{}, err
 	}
 	return s.refreshForPoll(ctx, stored), nil
 }

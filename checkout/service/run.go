@@ -24,7 +24,8 @@ const (
 // Run does the background work until ctx ends, and returns when the work in progress is done. Every process runs it. It
 // takes over the deliveries that a crash cut off, now and every second, or more seldom while a receiver takes nothing, and asks the processor about setups that were
 // begun and whose outcome is not final, less and less often the older they are. With a CRM outside of the store it does what
-// that has still to do for checkouts, however often the CRM must be asked. Once ctx has ended, requests in
+// that has still to do for checkouts, however often the CRM must be asked. It erases what was kept for as long as
+// Config.Retention says. Once ctx has ended, requests in
 // progress make no second attempt at a delivery, so that a server drains quickly; the next process takes over what they
 // leave.
 func (s *Service) Run(ctx context.Context) {
@@ -38,6 +39,9 @@ func (s *Service) Run(ctx context.Context) {
 	}
 	if s.cfg.Evidence.CanSign() {
 		all.Go(func() { every(ctx, sealEvery, (&sealer{Service: s}).seal) })
+	}
+	if s.cfg.Retention != (checkout.Retention{}) {
+		all.Go(func() { every(ctx, retainEvery, (&retainer{Service: s}).look) })
 	}
 	all.Wait()
 	r.deliveries.Wait()

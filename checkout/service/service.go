@@ -61,9 +61,14 @@ type Config struct {
 	SetupLifetime time.Duration // how long a setup page opens; 7 days if 0
 	Keyring       checkout.Keyring
 	Terms         agreement.Terms // the lender's, for every agreement; none if zero
+	// Agency is who collects and holds personal data, as the privacy notice of the hosted pages says. Production needs one, if
+	// it has no notice of its own.
+	Agency agreement.Agency
 	// Evidence signs the checkpoints of the evidence log. A process whose Evidence cannot sign records what is agreed, and
 	// leaves it to others to seal it.
 	Evidence evidence.Keys
+	// Retention is how long personal data is kept; for ever if zero. Run erases it then.
+	Retention checkout.Retention
 
 	Store     ports.Store
 	Processor ports.Processor // of the same environment
@@ -157,6 +162,12 @@ func (c Config) check() error {
 	if err := c.Terms.Check(); err != nil {
 		return fmt.Errorf("field Terms: %w", err)
 	}
+	if err := c.Agency.Check(); err != nil {
+		return fmt.Errorf("field Agency: %w", err)
+	}
+	if err := c.Retention.Check(); err != nil {
+		return fmt.Errorf("field Retention: %w", err)
+	}
 	return CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info())
 }
 
@@ -198,6 +209,9 @@ func NewZealand() (*time.Location, error) {
 
 // BaseURL returns the address under which API and pages are reached, without a slash at the end.
 func (s *Service) BaseURL() string { return s.cfg.BaseURL }
+
+// Agency returns who collects and holds personal data; zero if this sandbox does not say.
+func (s *Service) Agency() agreement.Agency { return s.cfg.Agency }
 
 // PageOrigins returns the origins of the processor's pages, where they are not the service's own.
 func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }

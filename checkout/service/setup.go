@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -72,7 +71,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	switch {
 	case err != nil:
 		return SetupPage{}, s.fail(ctx, "read checkout "+id, err)
-	case c == nil, c.Status == checkout.Reserved, epoch > c.Latest().Epoch:
+	case c == nil, c.Status == checkout.Reserved, !c.Erased() && epoch > c.Latest().Epoch:
 		return SetupPage{}, checkout.LinkUnknown()
 	}
 	p, err := found(s.configured.provider(ctx, s.now(), c.ProviderCode))
@@ -168,8 +167,7 @@ func (s *Service) begin(ctx context.Context, page SetupPage, try int) (ports.Bil
 	defer cancel()
 	c, p := page.Checkout, page.Provider
 	return s.cfg.Processor.Begin(ctx, ports.SetupStart{
-		Key: checkout.NaturalKey(s.cfg.Environment, c.ProviderCode, c.OrderID,
-			"billing request "+strconv.Itoa(try)),
+		Key:          c.SetupKey(s.cfg.Environment, try),
 		Account:      ports.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment},
 		ProviderName: p.DisplayName(),
 		CheckoutID:   c.ID,

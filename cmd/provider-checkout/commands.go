@@ -81,6 +81,16 @@ func commands() []cli.Command {
 		{Name: "evidence key", Setup: command(evidenceKeyFlags, printEvidenceKey),
 			About: "Print the public half of the evidence key, or a new key",
 			More:  evidenceHelp},
+		{Name: "privacy export", Setup: command(exportStudentFlags, exportStudent),
+			About: "Write everything on record about one student as JSON Lines",
+			More:  "As export does, of the checkouts of one student.\n\n" + studentHelp},
+		{Name: "privacy erase", Setup: command(eraseStudentFlags, eraseStudent),
+			About: "Erase the personal data of one student, for good",
+			More: "Names, e-mail address, account holder, account, network address, the ids of bank setups and the PDFs are\n" +
+				"emptied; figures, dates, record ids and hashes stay, and so does the proof of every agreement. Prints the ids\n" +
+				"by which the processor and an outside CRM know the student: what they have must be erased there. It is refused\n" +
+				"while a checkout waits for the CRM and, without --force, while payments are still to be collected. Then it\n" +
+				"writes a SQLite store's file anew, or vacuums the tables of PostgreSQL: choose a quiet hour.\n\n" + studentHelp},
 		{Name: "evidence list", Setup: command(trailFlags, listEvidence),
 			About: "List the evidence log: what was agreed and what operators did",
 			More: "Prints a line for each entry: its position in the log, or - until a server has sealed it; when it was recorded; and\n" +

@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -56,6 +57,10 @@ type settings struct {
 	redraw   bool
 	all      bool
 	accepted money.Date // since then
+
+	privacy   studentSettings
+	retention checkout.Retention
+	agency    agreement.Agency
 
 	newKey     bool
 	key        string
@@ -119,7 +124,14 @@ func serveFlags(fs *cli.Flags, s *settings) {
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
 	allowPrivateFlag(fs, s)
-	cli.Var(fs, &s.terms, "terms", "", readTerms,
+	cli.Var(fs, &s.retention.AbandonedDays, "erase-abandoned-days", "0", parseWhole,
+		"`DAYS` after which a checkout that was not confirmed loses its personal data, 31 or more; 0: never")
+	cli.Var(fs, &s.retention.AgreedYears, "erase-agreed-years", "0", parseWhole,
+		"`YEARS` after its last payment that an agreement loses its personal data, 7 or more; 0: never")
+	cli.Var(fs, &s.terms, "terms", "", func(path string) (terms agreement.Terms, err error) {
+		terms, s.agency, err = readTerms(path)
+		return terms, err
+	},
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
@@ -227,6 +239,14 @@ func verifyProofFlags(fs *cli.Flags, s *settings) {
 func evidenceKeyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.BoolVar(&s.newKey, "new", false, "make a new private key and print it, once")
+}
+
+func parseWhole(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("must be a whole number, or 0")
+	}
+	return n, nil
 }
 
 func backupFlags(fs *cli.Flags, s *settings) {
@@ -373,20 +393,22 @@ func parsePrefixes(text string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// readTerms reads the operator's terms from a file; an empty path means that there are none.
-func readTerms(path string) (agreement.Terms, error) {
+// readTerms reads the operator's terms from a file, and who is responsible for personal data; an empty path means that there
+// are none.
+func readTerms(path string) (agreement.Terms, agreement.Agency, error) {
 	if path == "" {
-		return agreement.Terms{}, nil
+		return agreement.Terms{}, agreement.Agency{}, nil
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return agreement.Terms{}, err
+		return agreement.Terms{}, agreement.Agency{}, err
 	}
 	terms, err := providerfile.ParseTerms(data)
 	if err != nil {
-		return agreement.Terms{}, fmt.Errorf("%s is refused: %w", path, err)
+		return agreement.Terms{}, agreement.Agency{}, fmt.Errorf("%s is refused: %w", path, err)
 	}
-	return terms, nil
+	agency, err := providerfile.ParseAgency(data)
+	return terms, agency, err
 }
 
 // readMapping reads the names that an organisation has for objects and fields from a file.

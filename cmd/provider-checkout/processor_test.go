@@ -24,7 +24,7 @@ func TestServeProductionOverGoCardless(t *testing.T) {
 	env := map[string]string{evidenceVariable: privateKey(t), secretVariable: "0123456789abcdef0123456789abcdef", tokenVariable: "live_hunter2",
 		webhookVariable + "_FILE": file}
 	s := startedWith(t, env, "--environment", "production", "--processor", "gocardless", "--base-url", "https://pay.example",
-		"--gocardless-url", "https://127.0.0.1:1", "--gocardless-pages", "https://pay.gocardless.com", "--ops-addr", "127.0.0.1:0")
+		"--terms", "demo-terms.json", "--gocardless-url", "https://127.0.0.1:1", "--gocardless-pages", "https://pay.gocardless.com", "--ops-addr", "127.0.0.1:0")
 	post := func(signature string) int {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+gocardless.WebhookPath, strings.NewReader(`{"events":[]}`))

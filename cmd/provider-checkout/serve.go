@@ -15,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -114,6 +115,8 @@ func (c *call) site(base string) site.Config {
 		BaseURL:        base,
 		SetupLifetime:  c.setupLifetime,
 		Terms:          c.terms,
+		Agency:         c.agency,
+		Retention:      c.retention,
 		AllowPrivate:   c.allowPrivate,
 		TrustedProxies: c.trustedProxies,
 		RateLimit:      c.rateLimit,
@@ -157,6 +160,9 @@ func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 	if c.pullEvery > 0 && c.crm != salesforceName {
 		wrong = errors.Join(wrong, cli.UsageError("--pull-providers needs --crm salesforce"))
 	}
+	if err := c.retention.Check(); err != nil {
+		wrong = errors.Join(wrong, cli.UsageError(cli.OneLine(err.Error())))
+	}
 	if c.environment != catalogue.Production {
 		if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), c.processorInfo()); err != nil {
 			return outside{}, cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
@@ -173,6 +179,9 @@ func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 		reasons = append(reasons, err)
 	} else if !keys.CanSign() {
 		reasons = append(reasons, errors.New("the evidence key is missing ("+evidenceVariable+" or "+evidenceVariable+"_FILE)"))
+	}
+	if c.agency == (agreement.Agency{}) {
+		reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of --terms)"))
 	}
 	if c.allowPrivate {
 		reasons = append(reasons, errors.New("--allow-private-destinations is for the sandbox"))

@@ -15,9 +15,9 @@ import (
 
 // An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
 func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
-	terms, err := readTerms("demo-terms.json")
-	if err != nil {
-		t.Fatal(err)
+	terms, agency, err := readTerms("demo-terms.json")
+	if err != nil || agency.Name == "" {
+		t.Fatalf("agency %+v, %v", agency, err)
 	}
 	o := newOperator(t)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Terms = terms })
@@ -50,9 +50,11 @@ func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 func TestServeRefusesFaultyTerms(t *testing.T) {
 	faulty := proc.TempFile(t, `{"lender": {"name": "Pūtea"}, "terms": [{"title": "", "text": "x"}]}`)
 	missing := filepath.Join(t.TempDir(), "terms.json")
+	nameless := proc.TempFile(t, `{"privacy": {"agency": {"name": "Pūtea", "address": "1 Quay"}}}`)
 	for path, want := range map[string]string{
-		faulty:  "lender.address must be given; terms[0].title must be given",
-		missing: "no such file",
+		nameless: "privacy.agency.contact must be given",
+		faulty:   "lender.address must be given; terms[0].title must be given",
+		missing:  "no such file",
 	} {
 		got := try(t, nil, "", "serve", "--terms", path)
 		if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, want) {

@@ -8,6 +8,7 @@ package column
 
 import (
 	"database/sql"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,16 @@ type Columns[T any] []Column[T]
 type stored interface {
 	sql.Scanner
 	value() any // as the driver takes it
+}
+
+// named returns the columns with these names.
+func (c Columns[T]) named(names ...string) (found Columns[T]) {
+	for _, column := range c {
+		if slices.Contains(names, column.Name) {
+			found = append(found, column)
+		}
+	}
+	return found
 }
 
 // of returns the columns of a value that is part of another.

@@ -74,6 +74,7 @@ var State = Columns[checkout.Checkout]{
 
 	{Name: "step", Field: func(c *checkout.Checkout) any { return (*Step)(&c.Step) }},
 	{Name: "step_since_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Step.Since) }},
+	{Name: "erased_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.ErasedAt) }},
 }
 
 // Lookups is the columns of a checkout that may change and that have an index. They change a few times in a checkout's life.
@@ -121,6 +122,9 @@ var Agreement = Columns[agreement.Agreement]{
 	{Name: "authorised_ms", Field: func(a *agreement.Agreement) any { return (*Time)(&a.DirectDebit.AuthorisedAt) }},
 	{Name: "particulars", Field: func(a *agreement.Agreement) any { return (*Details)(a) }},
 }
+
+// Personal is the columns of an agreement that hold personal data.
+var Personal = Agreement.named("first_name", "last_name", "email", "account_holder", "account_tail", "particulars")
 
 // Event is the columns of an event that the event itself contains.
 var Event = Columns[events.Event]{

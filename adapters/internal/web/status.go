@@ -26,6 +26,7 @@ var statuses = map[checkout.Code]status{
 	checkout.CodeConflict:           {http.StatusConflict, 0},
 	checkout.CodeIntentConflict:     {http.StatusConflict, 0},
 	checkout.CodeSetupIncomplete:    {http.StatusConflict, 0},
+	checkout.CodeErased:             {http.StatusGone, 0},
 	checkout.CodeLinkUnknown:        {0, http.StatusNotFound},
 	checkout.CodeLinkExpired:        {0, http.StatusGone},
 	checkout.CodeTermsChanged:       {0, http.StatusConflict},

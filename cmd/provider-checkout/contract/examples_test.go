@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -79,6 +81,16 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 		return s.create(t, func(string) string { return otherIntent("ENROL-1") })
 	},
 	"DIRECT_DEBIT_SETUP_INCOMPLETE": func(t *testing.T, s breakable) response { return s.Confirm(t, s.create(t, nil)) },
+	"CHECKOUT_ERASED": func(t *testing.T, s breakable) response {
+		created := s.create(t, nil)
+		err := s.store.EraseCheckouts(t.Context(), []string{created.String("checkout.checkout_id")}, func(found []checkout.Checkout) (checkout.Erasure, error) {
+			return checkout.Erasure{Next: []checkout.Checkout{found[0].Erase(time.Now())}}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.create(t, nil)
+	},
 	"REQUEST_TOO_LARGE": func(t *testing.T, s breakable) response {
 		return s.create(t, func(body string) string { return body + strings.Repeat(" ", 64<<10) })
 	},

@@ -75,6 +75,10 @@ func (s *Source) Read(ctx context.Context, number string) (PDF, error) {
 	if err != nil {
 		return PDF{}, fmt.Errorf("read its checkout: %v", err) // %v, because the agreement was found
 	}
+	if c.Erased() { // a copy would lack what was erased
+		return PDF{}, fmt.Errorf("the personal data of agreement %s was erased on %s, and its PDF with it; one that somebody has kept is "+
+			"the one that was agreed if it has the SHA-256 on record", number, c.ErasedAt.UTC().Format("2006-01-02 15:04 UTC"))
+	}
 	if named := c.Confirmation.DocumentID; loss == "" && named != "" {
 		loss = fmt.Sprintf("its PDF, document %s, was stored and is not on record", named)
 	}

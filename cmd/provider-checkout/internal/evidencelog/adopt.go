@@ -51,7 +51,7 @@ func (a Adopter) numbers(ctx context.Context) (numbers []string, err error) {
 		Key:           func(catalogue.Key) error { return nil },
 		Unreadable:    func(id string, err error) error { return fmt.Errorf("checkout %s cannot be read: %w", id, err) },
 		Checkout: func(r ports.CheckoutRecord) error {
-			if r.Agreement != nil {
+			if r.Agreement != nil && !r.Checkout.Erased() {
 				numbers = append(numbers, r.Agreement.Number)
 			}
 			return nil

@@ -154,7 +154,7 @@ func (l Log) Check(ctx context.Context, r Record, outside []byte) ([]Verdict, er
 
 // compare compares what is on record with an entry.
 func compare(e evidence.Entry, r Record) Verdict {
-	switch differing, err := evidence.Compare(e, r.Agreement, r.conclusion(), false); {
+	switch differing, err := evidence.Compare(e, r.Agreement, r.conclusion(), r.Checkout.Erased()); {
 	case err != nil:
 		return Fail("the evidence log: %v", err)
 	case len(differing) > 0:

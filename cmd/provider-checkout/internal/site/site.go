@@ -49,6 +49,8 @@ type Config struct {
 	CRM            ports.CRM   // outside of the store; nil where the store is the CRM
 	SetupLifetime  time.Duration
 	Terms          agreement.Terms
+	Agency         agreement.Agency // that the privacy notice names
+	Retention      checkout.Retention
 	Evidence       evidence.Keys                 // sign the checkpoints of the evidence log; without them nothing is sealed
 	Checkpoint     func(context.Context, []byte) // called with each signed checkpoint; may be nil
 	AllowPrivate   bool                          // sends events to loopback and private addresses too
@@ -99,6 +101,8 @@ func New(c Config) (*Site, error) {
 		SetupLifetime: c.SetupLifetime,
 		Keyring:       keyring,
 		Terms:         c.Terms,
+		Agency:        c.Agency,
+		Retention:     c.Retention,
 		Evidence:      c.Evidence,
 		Hooks:         service.Hooks{Checkpoint: c.Checkpoint},
 		Store:         c.Store,

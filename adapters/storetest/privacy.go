@@ -1,0 +1,253 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Privacy tests a store against ports.Privacy.
+func Privacy(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"a student's checkouts are found by the address in any case of A to Z, and no other's", studentFound},
+		{"an erasure empties the checkout, its agreement and its document, and nothing else", erasureEmpties},
+		{"an erasure is stored with its entry of the evidence log, or not at all", erasureRecorded},
+		{"a refusal to erase is returned as it is, and erases nothing", erasureRefused},
+		{"ids that do not exist are left out, and an open checkout is erased", erasureOfWhatExists},
+		{"of many concurrent erasures of one checkout each sees what the others did", concurrentErasures},
+		{"an erased checkout is found by no id of its setup, and is never due", erasedIsNotDue},
+		{"old checkouts come in the order of their creation, a page at a time, without those that are erased", oldCheckouts},
+		{"a scrub changes nothing on record, and may be repeated", scrubChangesNothing},
+	})
+}
+
+// student returns a checkout of a student with this address.
+func student(n int, email string) checkout.Change {
+	change := opened(n)
+	change.Next.Student.Email = email
+	return change
+}
+
+func foundStudents(t *testing.T, s ports.Admin, email string) (ids []string) {
+	t.Helper()
+	var r record
+	must(t, "ExportStudent", s.ExportStudent(t.Context(), email, r.collect()))
+	if len(r.Configurations)+len(r.Keys) > 0 {
+		t.Errorf("the export of a student has %d configurations and %d keys", len(r.Configurations), len(r.Keys))
+	}
+	for _, c := range r.Checkouts {
+		ids = append(ids, c.Checkout.ID)
+	}
+	return ids
+}
+
+func studentFound(t *testing.T, s ports.Admin) {
+	configure(t, s, configuration("KOWHAI"))
+	changes := []checkout.Change{student(1, "ana@x.example"), student(2, "ANA@X.example"), student(3, "ana@x.example.nz"),
+		student(4, "ĀNA@x.example"), student(5, "āna@x.example"), student(6, "ana@x.example"), student(7, "%@x.example"), student(8, "")}
+	insert(t, s, changes...)
+	id := func(n int) string { return changes[n-1].Next.ID }
+	done := confirm(t, s, id(6), 1)
+	for email, want := range map[string][]string{
+		"ana@x.example": {id(1), id(2), id(6)}, "Ana@X.Example": {id(1), id(2), id(6)},
+		"ĀNA@x.example": {id(4)}, "%@x.example": {id(7)}, "ana@x.exampl": nil, "ana@x.example ": nil, "": nil,
+	} {
+		same(t, "checkouts of "+email, foundStudents(t, s, email), want)
+	}
+	var r record
+	must(t, "ExportStudent", s.ExportStudent(t.Context(), "ana@x.example", r.collect()))
+	all := export(t, s).Checkouts
+	same(t, "the record of a confirmed checkout", r.Checkouts[2], all[5])
+	if got := r.Checkouts[2]; got.Agreement == nil || got.Agreement.Number != done.Agreement.Number || got.Document == nil || len(got.Events) != 3 {
+		t.Errorf("it has %+v; want an agreement, a document and three events", got)
+	}
+	stop := errors.New("stop")
+	calls := 0
+	visit := r.collect()
+	visit.Checkout = func(ports.CheckoutRecord) error { calls++; return stop }
+	refused(t, "ExportStudent", s.ExportStudent(t.Context(), "ana@x.example", visit), stop)
+	same(t, "calls", calls, 1)
+}
+
+// erasing returns a decision that erases every checkout, with an entry of this id.
+func erasing(id string) func([]checkout.Checkout) (checkout.Erasure, error) {
+	return func(found []checkout.Checkout) (checkout.Erasure, error) {
+		e := checkout.Erasure{Entry: entryAt(30, id)}
+		for _, c := range found {
+			e.Next = append(e.Next, c.Erase(at(30)))
+		}
+		return e, nil
+	}
+}
+
+func erase(t *testing.T, s ports.Admin, entryID string, ids ...string) {
+	t.Helper()
+	must(t, "EraseCheckouts", s.EraseCheckouts(t.Context(), ids, erasing(entryID)))
+}
+
+func erasureEmpties(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2), opened(3))
+	id := opened(1).Next.ID
+	done := confirm(t, s, id, 1)
+	other := confirm(t, s, opened(2).Next.ID, 2)
+	before := export(t, s).Checkouts
+	erase(t, s, "operation/1", id)
+
+	after := export(t, s).Checkouts
+	want := before[0]
+	want.Checkout = want.Checkout.Erase(at(30))
+	a := want.Agreement.Erased()
+	info := *want.Document
+	info.Size = 0
+	want.Agreement, want.Document = &a, &info
+	same(t, "the checkout", after[0], want)
+	same(t, "the others", after[1:], before[1:])
+	for _, c := range []string{fmt.Sprintf("%+v", after[0].Checkout), fmt.Sprintf("%+v", *after[0].Agreement)} {
+		for _, canary := range []string{"Ānaru", "O’Neill", "O’NEILL", "anaru@", "2001:db8", "•••", "BRQ-", "MD-"} {
+			if strings.Contains(c, canary) {
+				t.Errorf("%q is still in %s", canary, c)
+			}
+		}
+	}
+	d, err := s.Document(t.Context(), done.Agreement.Number)
+	must(t, "Document", err)
+	if d.ID != done.Document.ID || d.SHA256 != done.Document.SHA256 || len(d.Bytes) != 0 {
+		t.Errorf("the document is %+v, want that of the agreement without its bytes", d)
+	}
+	kept, err := s.Document(t.Context(), other.Agreement.Number)
+	must(t, "Document", err)
+	if !bytes.Equal(kept.Bytes, other.Document.Bytes) {
+		t.Error("another agreement's document has lost its bytes")
+	}
+	checkEntry(t, s, entryAt(30, "operation/1"), evidence.Unsealed)
+	same(t, "its events", len(after[0].Events), 3)
+}
+
+func erasureRecorded(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	recordEvidence(t, s, entryAt(1, "operation/1"))
+	id := opened(1).Next.ID
+	unchanged(t, s, func() {
+		refused(t, "EraseCheckouts", s.EraseCheckouts(t.Context(), []string{id}, erasing("operation/1")), ports.ErrDuplicate)
+	})
+	erase(t, s, "operation/2", id)
+	checkEntry(t, s, entryAt(30, "operation/2"), evidence.Unsealed)
+}
+
+func erasureRefused(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	refusal := errors.New("refused")
+	unchanged(t, s, func() {
+		err := s.EraseCheckouts(t.Context(), []string{opened(1).Next.ID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
+			e, _ := erasing("operation/1")(found)
+			return e, refusal
+		})
+		same(t, "error", err, refusal)
+	})
+	_, _, err := s.EvidenceEntry(t.Context(), "operation/1")
+	refused(t, "EvidenceEntry", err, ports.ErrNotFound)
+}
+
+func erasureOfWhatExists(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	id := opened(2).Next.ID
+	erase(t, s, "operation/1", "KOWHAI-1-none", id)
+	got, err := s.Checkout(t.Context(), id)
+	must(t, "Checkout", err)
+	same(t, "the erased checkout", got, opened(2).Next.Erase(at(30)))
+	erase(t, s, "operation/2")
+	same(t, "students", foundStudents(t, s, opened(1).Next.Student.Email), []string{opened(1).Next.ID})
+}
+
+func concurrentErasures(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	done := errors.New("it is erased")
+	errs := concurrently(8, func(i int) error {
+		return s.EraseCheckouts(t.Context(), []string{opened(1).Next.ID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
+			if found[0].Erased() {
+				return checkout.Erasure{}, done
+			}
+			return erasing(fmt.Sprint("operation/", i))(found)
+		})
+	})
+	oneWins(t, "EraseCheckouts", errs, done)
+}
+
+func erasedIsNotDue(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	id := opened(1).Next.ID
+	done := confirm(t, s, id, 1).Next
+	erase(t, s, "operation/1", id)
+	_, err := s.CheckoutByBillingRequest(t.Context(), done.Setup.BillingRequestID)
+	refused(t, "CheckoutByBillingRequest", err, ports.ErrNotFound)
+	_, err = s.CheckoutByMandate(t.Context(), done.Setup.MandateID)
+	refused(t, "CheckoutByMandate", err, ports.ErrNotFound)
+	due, err := s.DueSetups(t.Context(), at(59).AddDate(1, 0, 0), 10)
+	must(t, "DueSetups", err)
+	same(t, "due setups", len(due), 0)
+	byOrder, err := s.CheckoutByOrder(t.Context(), done.ProviderCode, done.OrderID)
+	must(t, "CheckoutByOrder", err)
+	same(t, "the checkout of the order", byOrder.ID, id)
+}
+
+func oldCheckouts(t *testing.T, s ports.Admin) {
+	var ids []string
+	for n := 1; n <= 7; n++ {
+		c := opened(n)
+		c.Next.CreatedAt = at(n)
+		insert(t, s, c)
+		ids = append(ids, c.Next.ID)
+	}
+	confirm(t, s, ids[1], 1)
+	confirm(t, s, ids[4], 2)
+	erase(t, s, "operation/1", ids[2])
+	for _, limit := range []int{1, 2, 3, 7, 100} {
+		for _, tt := range []struct {
+			confirmed, open time.Time
+			want            []string
+		}{
+			{at(50), at(50), []string{ids[0], ids[1], ids[3], ids[4], ids[5], ids[6]}},
+			{time.Time{}, at(5), []string{ids[0], ids[3]}},
+			{at(5), time.Time{}, []string{ids[1]}},
+			{time.Time{}, time.Time{}, nil},
+		} {
+			var got []string
+			from, calls := int64(0), 0
+			for {
+				page, next, err := s.OldCheckouts(t.Context(), from, limit, tt.confirmed, tt.open)
+				must(t, "OldCheckouts", err)
+				if len(page) > limit || calls > len(ids) {
+					t.Fatalf("call %d with limit %d: %d ids", calls, limit, len(page))
+				}
+				got, calls = append(got, page...), calls+1
+				if from = next; next == 0 {
+					break
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("before %v and %v, %d at a time: %q, want %q", tt.confirmed, tt.open, limit, got, tt.want)
+			}
+		}
+	}
+}
+
+func scrubChangesNothing(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	confirm(t, s, opened(1).Next.ID, 1)
+	erase(t, s, "operation/1", opened(1).Next.ID)
+	unchanged(t, s, func() {
+		for range 2 {
+			must(t, "Scrub", s.Scrub(t.Context()))
+		}
+	})
+	insert(t, s, opened(3))
+	same(t, "checkouts", len(export(t, s).Checkouts), 3)
+}

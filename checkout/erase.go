@@ -1,0 +1,190 @@
+package checkout
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// An erasure empties what a checkout and its agreement say of a person: names, e-mail address, account holder, account,
+// network address, and the ids by which the processor knows the bank account. Figures, dates, the ids of the records and the
+// hashes stay, and with the evidence log they prove the agreement to whoever still has its PDF. There is no way back.
+
+// Erasure is what an erasure wants stored: all of it or nothing.
+type Erasure struct {
+	Next  []Checkout     // as Erased returns them; the agreement and the document of each lose their personal data too
+	Entry evidence.Entry // of the operation
+}
+
+// EraseAll returns the erasure of these checkouts, without its entry.
+func EraseAll(list []Checkout, at time.Time) (e Erasure) {
+	for _, c := range list {
+		e.Next = append(e.Next, c.Erase(at))
+	}
+	return e
+}
+
+// Subject says how much is erased, for the evidence log.
+func (e Erasure) Subject() string {
+	if len(e.Next) == 1 {
+		return e.Next[0].ID
+	}
+	return fmt.Sprintf("%d checkouts", len(e.Next))
+}
+
+// Changes names what is erased, for the evidence log, a line each.
+func (e Erasure) Changes() (lines []string) {
+	for _, c := range e.Next {
+		lines = append(lines, "checkout "+c.ID+": personal data erased")
+		if number := c.Confirmation.AgreementNumber; number != "" {
+			lines = append(lines, "agreement "+number+": personal data erased")
+		}
+	}
+	return lines
+}
+
+// Erased reports whether the personal data has been erased.
+func (c Checkout) Erased() bool { return !c.ErasedAt.IsZero() }
+
+// Erase returns the checkout without personal data. Nothing is left by which the processor would be asked again, because
+// its answer has the account holder.
+func (c Checkout) Erase(at time.Time) Checkout {
+	c.ErasedAt = at
+	c.Student, c.Tokens = Student{}, nil
+	if !c.concluded() {
+		c.Setup = Setup{Observation: notBegun}
+		return c
+	}
+	c.Setup.BillingRequestID, c.Setup.MandateID, c.Setup.LookAgain = "", "", time.Time{}
+	c.Setup.AccountHolder, c.Setup.AccountMask, c.Setup.Consent.From = "", "", ""
+	return c
+}
+
+// ErrWaitsForCRM: the CRM has yet to make the records of the checkout or to complete its enrolment, and needs the data for it.
+var ErrWaitsForCRM = errors.New("it waits for the CRM")
+
+// StillCollected is why the data of an agreement is not erased unless an operator insists: payments are still to be
+// collected under it.
+type StillCollected struct {
+	Number string
+	Last   money.Date // the day of the last payment
+}
+
+func (e *StillCollected) Error() string {
+	return fmt.Sprintf("payments under agreement %s are collected until %s", e.Number, e.Last)
+}
+
+// Erasable returns nil if nothing needs the personal data on this day, in New Zealand: ErrWaitsForCRM or a *StillCollected
+// otherwise.
+func (c Checkout) Erasable(today money.Date, zone *time.Location) error {
+	switch {
+	case c.Step.Kind != StepNone:
+		return ErrWaitsForCRM
+	case c.Status != Confirmed, c.Erased():
+		return nil
+	}
+	if last := c.lastCollection(zone); !last.Before(today) {
+		return &StillCollected{c.Confirmation.AgreementNumber, last}
+	}
+	return nil
+}
+
+// lastCollection returns the day on which the last charge of a confirmed checkout is collected, or a later one where the
+// days of notice are not on record with it.
+func (c Checkout) lastCollection(zone *time.Location) money.Date {
+	notice := agreement.AgreedNotice(c.Setup.Consent, catalogue.MaxNotice, money.DateOf(c.Confirmation.At.In(zone)))
+	dates := money.CollectionDates(c.Schedule(), c.Intent.Plan.Frequency, notice.NotBefore)
+	return dates[len(dates)-1]
+}
+
+// Retention is how long personal data is kept without anybody asking for its erasure. The zero Retention keeps it for ever.
+type Retention struct {
+	AbandonedDays int // of a checkout that was not confirmed, from the last thing that its provider or its payer did; 0: for ever
+	AgreedYears   int // of an agreement, from its last payment; 0: for ever
+}
+
+// Limits of a Retention. A link to the setup page opens for a week, and a payer may take a month. The law wants to see an
+// agreement for seven years.
+const (
+	MinAbandonedDays = 31
+	MinAgreedYears   = 7
+)
+
+// String says what is erased, as the evidence log has it.
+func (r Retention) String() string {
+	var parts []string
+	if r.AbandonedDays > 0 {
+		parts = append(parts, fmt.Sprintf("abandoned checkouts after %d days", r.AbandonedDays))
+	}
+	if r.AgreedYears > 0 {
+		parts = append(parts, fmt.Sprintf("agreements %d years after their last payment", r.AgreedYears))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Check returns what is wrong with the retention, or nil.
+func (r Retention) Check() error {
+	var faults []error
+	if d := r.AbandonedDays; d != 0 && d < MinAbandonedDays {
+		faults = append(faults, fmt.Errorf("abandoned checkouts must be kept for %d days at least, not %d", MinAbandonedDays, d))
+	}
+	if y := r.AgreedYears; y != 0 && y < MinAgreedYears {
+		faults = append(faults, fmt.Errorf("agreements must be kept for %d years at least after their last payment, not %d", MinAgreedYears, y))
+	}
+	return errors.Join(faults...)
+}
+
+// Over reports whether the personal data of a checkout has been kept for long enough.
+func (r Retention) Over(c Checkout, now time.Time, zone *time.Location) bool {
+	today := money.DateOf(now.In(zone))
+	switch {
+	case c.Erased(), c.Step.Kind != StepNone, !c.Intent.Plan.Frequency.Valid():
+		return false
+	case c.Status == Confirmed:
+		last := c.lastCollection(zone)
+		return r.AgreedYears > 0 && last.After(money.Monthly, 12*r.AgreedYears).Before(today)
+	}
+	return r.AbandonedDays > 0 && money.DateOf(c.lastActivity().In(zone)).AddDays(r.AbandonedDays).Before(today)
+}
+
+// lastActivity returns the last time at which the provider or the payer may have done something about an open checkout: a
+// setup token that was renewed opens until later.
+func (c Checkout) lastActivity() time.Time {
+	last := c.CreatedAt
+	for _, at := range []time.Time{c.Latest().Expires, c.Setup.Consent.At, c.Setup.CompletedAt, c.Setup.MandateSince} {
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// Available returns nil, or CHECKOUT_ERASED for a checkout that was erased before it was confirmed: nothing can become of it.
+// One that is confirmed answers as ever: its answers hold no personal data.
+func (c Checkout) Available() error {
+	if c.Erased() && !c.concluded() {
+		return refuseErased()
+	}
+	return nil
+}
+
+// SetupKeys returns the keys under which the processor was asked for billing requests of the checkout.
+func (c Checkout) SetupKeys(env catalogue.Environment) []string {
+	keys := make([]string, c.Setup.Try)
+	for i := range keys {
+		keys[i] = c.SetupKey(env, i+1)
+	}
+	return keys
+}
+
+// SetupKey returns the key under which the processor is asked for the billing request of a try.
+func (c Checkout) SetupKey(env catalogue.Environment, try int) string {
+	return NaturalKey(env, c.ProviderCode, c.OrderID, "billing request "+strconv.Itoa(try))
+}

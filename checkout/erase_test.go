@@ -1,0 +1,229 @@
+package checkout_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// fill sets every text of a value to its path, and puts one element into every list.
+func fill(v reflect.Value, path string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(path)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				fill(v.Field(i), strings.TrimPrefix(path+"."+f.Name, "."))
+			}
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), path)
+	}
+}
+
+// texts lists the texts of a value that are not empty.
+func texts(v reflect.Value) (list []string) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.String() != "" {
+			list = append(list, v.String())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				list = append(list, texts(v.Field(i))...)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			list = append(list, texts(v.Index(i))...)
+		}
+	}
+	return list
+}
+
+// Whoever adds a text to a checkout or an agreement decides here whether an erasure leaves it.
+func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
+	var c checkout.Checkout
+	fill(reflect.ValueOf(&c).Elem(), "")
+	identity := strings.Fields("ID ProviderCode OrderID IdempotencyKey RequestID")
+	concluded := strings.Fields(`CourseCode Intent.CourseName Intent.Plan.Frequency Records.ContactID Records.OpportunityID Records.DDAID
+		Setup.Consent.Terms Setup.Observation.BillingRequest Setup.Observation.Mandate Setup.Observation.MandateReason
+		Setup.Observation.Authorisation Confirmation.RequestID Confirmation.AgreementID Confirmation.AgreementNumber Confirmation.DocumentID`)
+	step := strings.Fields("Step.Kind Step.Failure") // with a step nothing is erased
+	c.Status = checkout.Confirmed
+	if got, want := texts(reflect.ValueOf(c.Erase(noon))), slices.Concat(identity, []string{"confirmed"}, concluded, step); !slices.Equal(got, want) {
+		t.Errorf("a confirmed checkout keeps\n%q\nwant\n%q", got, want)
+	}
+	c.Status, c.Confirmation, c.Step = checkout.SetupRequired, checkout.Confirmation{}, checkout.Step{}
+	want := slices.Concat(identity, []string{"direct_debit_setup_required"}, concluded[:6], []string{"pending", "Customer In Progress"})
+	if got := texts(reflect.ValueOf(c.Erase(noon))); !slices.Equal(got, want) {
+		t.Errorf("an open checkout keeps\n%q\nwant\n%q", got, want)
+	}
+
+	var a agreement.Agreement
+	fill(reflect.ValueOf(&a).Elem(), "")
+	want = strings.Fields(`ID Number Version CheckoutID OrderID Provider.Code Provider.Name Provider.SupportEmail Provider.Colour
+		Course.Code Course.Name Plan.Frequency Schedule.Type DirectDebit.AuthorityID DirectDebit.Consent.Terms
+		Terms.Lender.Name Terms.Lender.Address Terms.Lender.Registration Terms.Blocks.Title Terms.Blocks.Text`)
+	if got := texts(reflect.ValueOf(a.Erased())); !slices.Equal(got, want) {
+		t.Errorf("an agreement keeps\n%q\nwant\n%q", got, want)
+	}
+}
+
+// erasedBefore returns an open checkout that was erased, the same confirmed and then erased, and the confirm of both.
+func erasedBefore(t *testing.T) (open, confirmed checkout.Checkout, cmd checkout.Confirm) {
+	t.Helper()
+	c, cmd := ready(t)
+	change, err := cmd.Decide(c, latest, prepared(c, cmd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Erase(noon), change.Next.Erase(noon), cmd
+}
+
+func TestWhatAnErasedCheckoutAnswers(t *testing.T) {
+	open, confirmed, cmd := erasedBefore(t)
+	create := parseCreate(t, legacyBody)
+	decide := func(stored checkout.Checkout) (checkout.Action, error) {
+		d, err := create.Decide(checkout.Facts{Mode: catalogue.Legacy, Keyring: keyring(t), Now: noon, ByOrder: &stored})
+		return d.Action, err
+	}
+	if _, err := decide(open); codeOf(err) != checkout.CodeErased {
+		t.Errorf("a replay of an open one: %v, want %s", err, checkout.CodeErased)
+	}
+	other := open
+	other.Intent.CourseName = "Other"
+	if _, err := decide(other); codeOf(err) != checkout.CodeIntentConflict {
+		t.Errorf("a create with another intent: %v, want %s", err, checkout.CodeIntentConflict)
+	}
+	if action, err := decide(confirmed); action != checkout.Replay || err != nil {
+		t.Errorf("a replay of a confirmed one: action %d, %v; want a replay", action, err)
+	}
+	if err := cmd.Match(open, latest); codeOf(err) != checkout.CodeErased {
+		t.Errorf("a confirm of an open one: %v, want %s", err, checkout.CodeErased)
+	}
+	if err := cmd.Match(confirmed, ""); !errors.Is(err, checkout.ErrAlreadyConfirmed) {
+		t.Errorf("a confirm of a confirmed one: %v, want %v", err, checkout.ErrAlreadyConfirmed)
+	}
+	if open.Available() == nil || confirmed.Available() != nil {
+		t.Errorf("polls: %v and %v, want a refusal of the open one only", open.Available(), confirmed.Available())
+	}
+	for _, c := range []checkout.Checkout{open, confirmed} {
+		if page := c.Page(usable(), catalogue.Sandbox, 1, noon); page != checkout.PageExpired {
+			t.Errorf("page %q, want %q", page, checkout.PageExpired)
+		}
+	}
+}
+
+// A call that was under way when the data was erased brings nothing back.
+func TestNothingComesBackAfterAnErasure(t *testing.T) {
+	open, confirmed, _ := erasedBefore(t)
+	seen := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateActive, MandateID: "MD1",
+		Authorisation: checkout.Authorised, AccountHolder: "A NGATA", AccountMask: "89", CompletedAt: noon}
+	for _, c := range []checkout.Checkout{open, confirmed} {
+		for name, next := range map[string]checkout.Checkout{
+			"begun":    c.Begun(c.NextTry(), "BR2", agreement.Consent{At: noon, From: "192.0.2.7"}).Next,
+			"observed": c.Observe(seen, noon).Next,
+			"renewed":  c.Renew(keyring(t), noon, day).Next,
+		} {
+			if !reflect.DeepEqual(next, c) {
+				t.Errorf("%s: %+v, want it as it was", name, next)
+			}
+		}
+	}
+}
+
+func codeOf(err error) checkout.Code {
+	code, _ := refusalOf(err)
+	return code
+}
+
+// zone is that of New Zealand at a day without daylight saving.
+var zone = time.FixedZone("NZST", 12*3600)
+
+func TestWhatStillNeedsTheData(t *testing.T) {
+	_, confirmed, _ := erasedBefore(t)
+	confirmed.ErasedAt = time.Time{} // three weekly payments from 8 February 2027 on
+	last := confirmed.Schedule()[len(confirmed.Schedule())-1].Due
+	if err := confirmed.Erasable(last, zone); err == nil || err.Error() != fmt.Sprintf("payments under agreement PPA-2026-000000001A5 are collected until %s", last) {
+		t.Errorf("on the last day: %v", err)
+	}
+	if err := confirmed.Erasable(last.AddDays(1), zone); err != nil {
+		t.Errorf("on the next day: %v", err)
+	}
+	waiting := confirmed
+	waiting.Step = checkout.Step{Kind: checkout.StepComplete}
+	if err := waiting.Erasable(last.AddDays(1), zone); !errors.Is(err, checkout.ErrWaitsForCRM) {
+		t.Errorf("with a step: %v, want %v", err, checkout.ErrWaitsForCRM)
+	}
+	late := confirmed // for a plan in the past payments start after the notice, and keep their period
+	late.Intent.Plan.First, late.Confirmation.FirstPayment = money.Date{Year: 2001, Month: 1, Day: 1}, money.Date{Year: 2001, Month: 1, Day: 1}
+	if err := late.Erasable(money.DateOf(noon), zone); err == nil {
+		t.Error("a plan whose dates were over at the confirm is erased at once")
+	}
+}
+
+func TestRetention(t *testing.T) {
+	_, confirmed, _ := erasedBefore(t)
+	confirmed.ErasedAt = time.Time{}
+	last := confirmed.Schedule()[len(confirmed.Schedule())-1].Due
+	create := parseCreate(t, legacyBody)
+	open := create.Open(intentOf(t, create), opening(t)).Next // at noon; its link opens for seven days
+	seven := func(d money.Date, days int) time.Time {
+		return time.Date(d.Year+7, d.Month, d.Day+days, 0, 0, 0, 0, zone)
+	}
+	set := func(c checkout.Checkout, change func(*checkout.Checkout)) checkout.Checkout { change(&c); return c }
+	both := checkout.Retention{AbandonedDays: 90, AgreedYears: 7}
+	for _, tt := range []struct {
+		name     string
+		checkout checkout.Checkout
+		keep     checkout.Retention
+		now      time.Time
+		want     bool
+	}{
+		{"nothing set, for ever", open, checkout.Retention{}, noon.AddDate(99, 0, 0), false},
+		{"abandoned, 90 days after its link", open, both, noon.Add((7 + 90) * day), false},
+		{"abandoned, the day after that", open, both, noon.Add((7 + 91) * day), true},
+		{"abandoned, where only agreements are limited", open, checkout.Retention{AgreedYears: 7}, noon.AddDate(99, 0, 0), false},
+		{"a payer who came later", set(open, func(c *checkout.Checkout) { c.Setup.Consent.At = noon.Add(50 * day) }), both, noon.Add(140 * day), false},
+		{"a setup that was completed later", set(open, func(c *checkout.Checkout) { c.Setup.CompletedAt = noon.Add(50 * day) }), both, noon.Add(140 * day), false},
+		{"a link that was renewed", set(open, func(c *checkout.Checkout) { c.Tokens = []checkout.Token{{Epoch: 2, Expires: noon.Add(50 * day)}} }), both, noon.Add(140 * day), false},
+		{"waiting for the CRM", set(open, func(c *checkout.Checkout) { c.Step.Kind = checkout.StepOpen }), both, noon.AddDate(99, 0, 0), false},
+		{"erased already", open.Erase(noon), both, noon.AddDate(99, 0, 0), false},
+		{"agreed, on the last day of the seventh year", confirmed, both, seven(last, 1).Add(-time.Millisecond), false},
+		{"agreed, on the next day", confirmed, both, seven(last, 1), true},
+		{"agreed, where only abandoned ones are limited", confirmed, checkout.Retention{AbandonedDays: 90}, noon.AddDate(99, 0, 0), false},
+		{"a record that cannot be", set(confirmed, func(c *checkout.Checkout) { c.Intent.Plan.Frequency = "" }), both, noon.AddDate(99, 0, 0), false},
+	} {
+		if got := tt.keep.Over(tt.checkout, tt.now, zone); got != tt.want {
+			t.Errorf("%s: over %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	for keep, want := range map[checkout.Retention]int{{}: 0, both: 0, {AbandonedDays: 31, AgreedYears: 7}: 0,
+		{AbandonedDays: 30}: 1, {AgreedYears: 6}: 1, {AbandonedDays: -1, AgreedYears: -1}: 2} {
+		if got := keep.Check(); (got != nil) != (want > 0) || want == 2 && strings.Count(got.Error(), "\n") != 1 {
+			t.Errorf("Check of %+v = %v, want %d faults", keep, got, want)
+		}
+	}
+}
+
+func TestSetupKeysAreThoseOfEveryTry(t *testing.T) {
+	c, _ := ready(t)
+	c.Setup.Try = 3
+	want := []string{c.SetupKey(catalogue.Sandbox, 1), c.SetupKey(catalogue.Sandbox, 2), c.SetupKey(catalogue.Sandbox, 3)}
+	if got := c.SetupKeys(catalogue.Sandbox); !slices.Equal(got, want) || want[0] == want[1] {
+		t.Errorf("SetupKeys = %q, want three keys, %q", got, want)
+	}
+}

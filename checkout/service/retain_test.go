@@ -1,0 +1,224 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// keeper is a processor whose records are the service's own.
+type keeper struct {
+	*processor
+	mu     sync.Mutex
+	erased []string // keys
+	err    error
+}
+
+func (k *keeper) EraseSetups(_ context.Context, keys []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.err == nil {
+		k.erased = append(k.erased, keys...)
+	}
+	return k.err
+}
+
+func (k *keeper) answer(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.err = err
+}
+
+// retaining returns a world that erases what is old, and its processor.
+func retaining(t *testing.T, keep checkout.Retention) (*world, *keeper) {
+	t.Helper()
+	var k *keeper
+	w := newWorld(t, func(c *service.Config) {
+		k = &keeper{processor: c.Processor.(*processor)}
+		c.Processor, c.Retention = k, keep
+	})
+	return w, k
+}
+
+// operations returns the operations on record that are not sealed.
+func (w *world) operations(t *testing.T) (list []evidence.Entry) {
+	t.Helper()
+	stop := errors.New("stop")
+	err := w.store.SealEvidence(t.Context(), 1000, func(_ evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
+		for _, e := range entries {
+			if strings.HasPrefix(e.ID, "operation/") {
+				list = append(list, e)
+			}
+		}
+		return evidence.Sealing{}, stop
+	})
+	if !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// erased returns the orders whose personal data was erased, sorted.
+func (w *world) erased(t *testing.T) (orders []string) {
+	t.Helper()
+	for order, r := range w.records(t) {
+		if r.Checkout.Erased() {
+			orders = append(orders, order)
+		}
+	}
+	slices.Sort(orders)
+	return orders
+}
+
+func TestWhatIsAbandonedIsErasedByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, k := retaining(t, checkout.Retention{AbandonedDays: 90})
+		done := w.ready(t, "AGREED")
+		if _, err := w.confirm(t, done); err != nil {
+			t.Fatal(err)
+		}
+		begun := w.opened(t, "BEGUN")
+		if _, err := w.BeginSetup(t.Context(), begun.Token, checkout.Acceptance{}); err != nil {
+			t.Fatal(err)
+		}
+		w.opened(t, "ABANDONED")
+		defer running(t, w.Service)()
+		w.clock.forward((7 + 90) * 24 * time.Hour)
+		time.Sleep(2 * time.Second)
+		if got := w.erased(t); len(got) > 0 {
+			t.Fatalf("erased after 90 days: %q, want none", got)
+		}
+		w.opened(t, "FRESH")
+		w.clock.forward(24 * time.Hour)
+		time.Sleep(2 * time.Second)
+		if got := w.erased(t); !slices.Equal(got, []string{"ABANDONED", "BEGUN"}) {
+			t.Fatalf("erased: %q, want those that were abandoned", got)
+		}
+		if want := begun.Checkout.SetupKey("sandbox", 1); !slices.Equal(k.erased, []string{want}) {
+			t.Errorf("the processor erased %q, want %q", k.erased, want)
+		}
+		_, err := w.Checkout(t.Context(), caller, begun.Checkout.ID)
+		expect(t, err, checkout.CodeErased)
+		_, err = w.Create(t.Context(), caller, create("BEGUN"))
+		expect(t, err, checkout.CodeErased)
+		if page, err := w.SetupPage(t.Context(), begun.Token); err != nil || page.State != checkout.PageExpired {
+			t.Errorf("its page is %q, %v; want %q", page.State, err, checkout.PageExpired)
+		}
+
+		operations := w.operations(t)
+		if len(operations) != 1 {
+			t.Fatalf("%d operations, want one", len(operations))
+		}
+		leaf := string(operations[0].Leaf)
+		for _, want := range []string{`"operator":"retention","operation":"privacy erase","subject":"2 checkouts","reason":"abandoned checkouts after 90 days"`,
+			fmt.Sprintf("checkout %s: personal data erased", begun.Checkout.ID)} {
+			if !strings.Contains(leaf, want) {
+				t.Errorf("the record %s lacks %s", leaf, want)
+			}
+		}
+		if !w.config.Keyring.Attests(operations[0]) {
+			t.Error("the record is not attested")
+		}
+		w.clock.forward(48 * time.Hour)
+		time.Sleep(2 * time.Second)
+		if got := w.operations(t); len(got) != 1 {
+			t.Errorf("%d operations after another look, want one still", len(got))
+		}
+	})
+}
+
+func TestAgreementsAreErasedYearsAfterTheirLastPayment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := retaining(t, checkout.Retention{AgreedYears: 7})
+		w.opened(t, "ABANDONED")
+		cmd := w.ready(t, "AGREED")
+		first, err := w.confirm(t, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schedule := first.Checkout.Schedule()
+		last := schedule[len(schedule)-1].Due
+		defer running(t, w.Service)()
+		w.clock.forward(time.Date(last.Year+7, last.Month, last.Day-1, 0, 0, 0, 0, time.UTC).Sub(w.clock.now()))
+		time.Sleep(2 * time.Second)
+		if got := w.erased(t); len(got) > 0 {
+			t.Fatalf("erased within seven years: %q", got)
+		}
+		w.clock.forward(48 * time.Hour)
+		time.Sleep(2 * time.Second)
+		if got := w.erased(t); !slices.Equal(got, []string{"AGREED"}) {
+			t.Fatalf("erased: %q, want the agreement only", got)
+		}
+		again, err := w.confirm(t, cmd)
+		if err != nil || !again.Already || again.Checkout.Confirmation != first.Checkout.Confirmation {
+			t.Errorf("a repeated confirm: %+v, %v; want the answer of the first", again, err)
+		}
+		if replay, err := w.Create(t.Context(), caller, create("AGREED")); err != nil || !replay.Replay || replay.Token != "" {
+			t.Errorf("a replay: %+v, %v; want one without a token", replay, err)
+		}
+	})
+}
+
+// What fails is tried again a minute later, and nothing is erased here while the processor still has it.
+func TestRetentionWaitsForTheProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, k := retaining(t, checkout.Retention{AbandonedDays: 31})
+		w.opened(t, "ABANDONED")
+		k.answer(errors.New("disk is full"))
+		defer running(t, w.Service)()
+		w.clock.forward(100 * 24 * time.Hour)
+		time.Sleep(2 * time.Second)
+		if got := w.erased(t); len(got) > 0 {
+			t.Errorf("erased: %q, want none", got)
+		}
+		if got := w.reports.take(); len(got) != 1 || got[0].Operation != service.OperationRetain || !strings.Contains(got[0].Err.Error(), "disk is full") {
+			t.Errorf("reported %+v, want the failure once", got)
+		}
+		k.answer(nil)
+		time.Sleep(time.Minute)
+		if got := w.erased(t); len(got) != 1 {
+			t.Errorf("erased: %q, want the abandoned one", got)
+		}
+	})
+}
+
+// Thousands are looked at a page at a time.
+func TestRetentionGoesThroughEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := retaining(t, checkout.Retention{AbandonedDays: 31})
+		const n = 1203
+		for i := range n {
+			w.opened(t, fmt.Sprint("ORDER-", i))
+		}
+		w.clock.forward(100 * 24 * time.Hour)
+		defer running(t, w.Service)()
+		time.Sleep(5 * time.Second)
+		if got := w.erased(t); len(got) != n {
+			t.Errorf("%d of %d are erased", len(got), n)
+		}
+		if got := w.operations(t); len(got) < n/100 {
+			t.Errorf("%d operations for %d checkouts, want one for a hundred at most", len(got), n)
+		}
+	})
+}
+
+var _ ports.SetupEraser = (*keeper)(nil)
+
+// running runs the background work until the function that it returns is called, which waits for its end.
+func running(t *testing.T, s *service.Service) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { s.Run(ctx) })
+	return func() { cancel(); done.Wait() }
+}

@@ -1,0 +1,223 @@
+// Package privacy exports and erases what is on record about one student, for the operator's commands. A student is an
+// e-mail address, to the byte as a create sent it: whether two spellings are one person, the operator decides.
+package privacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/provider-checkout/provider-checkout/adapters/jsonlines"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Store is where the records are.
+type Store interface {
+	ports.Privacy
+	ports.Agreements
+	ports.Evidence
+}
+
+// Student is what is on record under an e-mail address.
+type Student struct {
+	Email     string
+	Records   []ports.CheckoutRecord
+	Spellings []string // other addresses on record that differ only in the case of letters
+}
+
+// Find returns what is on record under an address. Its error names every checkout that cannot be read, for it might be
+// theirs.
+func Find(ctx context.Context, store Store, email string) (Student, error) {
+	s := Student{Email: email}
+	if strings.TrimSpace(email) == "" {
+		return s, errors.New("the e-mail address is empty")
+	}
+	var unreadable []error
+	err := store.ExportStudent(ctx, email, ports.Visitor{
+		Checkout: func(r ports.CheckoutRecord) error {
+			switch found := r.Checkout.Student.Email; {
+			case found == email:
+				s.Records = append(s.Records, r)
+			case !slices.Contains(s.Spellings, found):
+				s.Spellings = append(s.Spellings, found)
+			}
+			return nil
+		},
+		Unreadable: func(id string, err error) error {
+			unreadable = append(unreadable, fmt.Errorf("checkout %s cannot be read: %w", id, err))
+			return nil
+		},
+	})
+	if err != nil {
+		return s, fmt.Errorf("look for the student: %w", err)
+	}
+	return s, errors.Join(unreadable...)
+}
+
+// Numbers returns the numbers of the student's agreements that have a PDF.
+func (s Student) Numbers() (numbers []string) {
+	for _, r := range s.Records {
+		if r.Document != nil {
+			numbers = append(numbers, r.Agreement.Number)
+		}
+	}
+	return numbers
+}
+
+// Export writes everything on record about the student as JSON Lines.
+func (s Student) Export(w io.Writer) error {
+	visit := jsonlines.NewVisitor(w, nil)
+	for _, r := range s.Records {
+		if err := visit.Checkout(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Eraser erases students.
+type Eraser struct {
+	Store  Store
+	Setups ports.SetupEraser // of the processor whose records are in the store
+	Trail  audit.Trail
+	Zone   *time.Location // of New Zealand
+	Force  bool           // also while payments are still to be collected
+}
+
+// Check returns why the student is not erased for this reason, each checkout with what is against it, or nil.
+func (e Eraser) Check(ctx context.Context, s Student, reason string) error {
+	if word := s.named(reason); word != "" {
+		return fmt.Errorf("the reason stays on record for ever and must name no person; it has %q", word)
+	}
+	today := money.DateOf(e.Trail.Now().In(e.Zone))
+	var against []error
+	for _, r := range s.Records {
+		if err := e.erasable(r.Checkout, today); err != nil {
+			against = append(against, fmt.Errorf("checkout %s: %w", r.Checkout.ID, err))
+		}
+		if r.Agreement == nil {
+			continue
+		}
+		switch _, _, err := e.Store.EvidenceEntry(ctx, evidence.AgreementID(r.Agreement.Number)); {
+		case errors.Is(err, ports.ErrNotFound):
+			against = append(against, fmt.Errorf("agreement %s is not in the evidence log, and nothing would prove it: adopt it first (evidence adopt)", r.Agreement.Number))
+		case err != nil:
+			return err
+		}
+	}
+	return errors.Join(against...)
+}
+
+func (e Eraser) erasable(c checkout.Checkout, today money.Date) error {
+	err := c.Erasable(today, e.Zone)
+	if _, collected := errors.AsType[*checkout.StillCollected](err); collected && e.Force {
+		return nil
+	}
+	return err
+}
+
+// named returns a word of the reason that names the student, or "".
+func (s Student) named(reason string) string {
+	words := strings.FieldsFunc(strings.ToLower(reason), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+	names := func(text string) bool { return text != "" && slices.Contains(words, strings.ToLower(text)) }
+	switch {
+	case strings.Contains(strings.ToLower(reason), strings.ToLower(s.Email)):
+		return s.Email
+	}
+	for _, r := range s.Records {
+		for _, text := range []string{r.Checkout.Student.FirstName, r.Checkout.Student.LastName, r.Checkout.Setup.AccountHolder} {
+			for _, part := range strings.Fields(text) {
+				if names(part) {
+					return part
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// ErrChanged: what is on record changed since Find.
+var ErrChanged = errors.New("what is on record has changed meanwhile; nothing was erased: run the command again")
+
+// Erase erases the student, who was checked, and records that it was done.
+func (e Eraser) Erase(ctx context.Context, s Student, reason string) error {
+	ids := make([]string, len(s.Records))
+	for i, r := range s.Records {
+		ids[i] = r.Checkout.ID
+		if err := e.Setups.EraseSetups(ctx, r.Checkout.SetupKeys(catalogue.Sandbox)); err != nil {
+			return fmt.Errorf("erase the setups of %s: %w", ids[i], err)
+		}
+	}
+	now := e.Trail.Now().UTC().Truncate(time.Millisecond)
+	today := money.DateOf(now.In(e.Zone))
+	erasure := checkout.EraseAll(checkoutsOf(s.Records), now)
+	entry, err := e.Trail.Did("privacy erase", erasure.Subject(), reason, erasure.Changes()...)
+	if err != nil {
+		return err
+	}
+	return e.Store.EraseCheckouts(ctx, ids, func(stored []checkout.Checkout) (checkout.Erasure, error) {
+		for _, c := range stored {
+			if c.Student.Email != s.Email || e.erasable(c, today) != nil || !s.has(c) {
+				return checkout.Erasure{}, ErrChanged
+			}
+		}
+		if len(stored) != len(ids) {
+			return checkout.Erasure{}, ErrChanged
+		}
+		erasure := checkout.EraseAll(stored, now)
+		erasure.Entry = entry
+		return erasure, nil
+	})
+}
+
+// has reports whether a checkout has the agreement that Find found, or still none.
+func (s Student) has(c checkout.Checkout) bool {
+	return slices.ContainsFunc(s.Records, func(r ports.CheckoutRecord) bool {
+		return r.Checkout.ID == c.ID && r.Checkout.Confirmation.AgreementNumber == c.Confirmation.AgreementNumber
+	})
+}
+
+func checkoutsOf(records []ports.CheckoutRecord) (list []checkout.Checkout) {
+	for _, r := range records {
+		list = append(list, r.Checkout)
+	}
+	return list
+}
+
+// Elsewhere lists the ids by which the processor and the CRM outside of the store know the student: what they have must be
+// erased there.
+func (s Student) Elsewhere() (lines []string) {
+	for _, r := range s.Records {
+		c := r.Checkout
+		line := "checkout " + c.ID
+		if number := c.Confirmation.AgreementNumber; number != "" {
+			line += ", agreement " + number
+		}
+		add := func(what, id string) {
+			if id != "" {
+				line += ", " + what + " " + id
+			}
+		}
+		add("billing request", c.Setup.BillingRequestID)
+		add("mandate", c.Setup.MandateID)
+		if !c.KeptInStore() {
+			add("contact", c.Records.ContactID)
+			add("opportunity", c.Records.OpportunityID)
+			add("direct debit authority", c.Records.DDAID)
+			add("agreement record", c.Confirmation.AgreementID)
+			add("document", c.Confirmation.DocumentID)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

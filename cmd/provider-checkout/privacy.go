@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/privacy"
+)
+
+const studentHelp = "The address is compared as a create sent it, letter case too: an address that differs only in the case of its\n" +
+	"letters is named on stderr, and is yours to decide."
+
+// studentSettings are the values of the flags of the privacy commands.
+type studentSettings struct {
+	email string
+	dir   string // of the PDFs
+	force bool
+}
+
+func studentFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	fs.StringVar(&s.privacy.email, "email", "", "`ADDRESS` of the student, as the create had it")
+	fs.Require("email")
+}
+
+func exportStudentFlags(fs *cli.Flags, s *settings) {
+	studentFlags(fs, s)
+	fs.StringVar(&s.privacy.dir, "out", "", "`DIR` to write the agreements' PDFs to; only its owner may read them")
+}
+
+func eraseStudentFlags(fs *cli.Flags, s *settings) {
+	studentFlags(fs, s)
+	reasonFlag(fs, s)
+	fs.Require("reason")
+	fs.BoolVar(&s.privacy.force, "force", false, "also while payments are still to be collected under an agreement")
+}
+
+// exportStudent writes everything on record about a student as JSON Lines, and the PDFs to a folder if one is named.
+func exportStudent(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	student, err := c.findStudent(ctx, db)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(c.Stdout)
+	if err := errors.Join(student.Export(out), out.Flush()); err != nil {
+		return err
+	}
+	numbers := student.Numbers()
+	if c.privacy.dir == "" && len(numbers) > 0 {
+		fmt.Fprintf(c.Stderr, "%d PDFs were not written; --out DIR writes them\n", len(numbers))
+		return nil
+	}
+	for _, number := range numbers {
+		pdf, _, err := readPDF(ctx, db, number)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(c.privacy.dir, 0o700); err != nil {
+			return err
+		}
+		if err := writePrivate(filepath.Join(c.privacy.dir, number+".pdf"), pdf); err != nil {
+			return fmt.Errorf("write the PDF of %s: %w", number, err)
+		}
+	}
+	return nil
+}
+
+// findStudent finds the student that the flags name, and says on stderr what else may be theirs.
+func (c *call) findStudent(ctx context.Context, db records) (privacy.Student, error) {
+	student, err := privacy.Find(ctx, db, c.privacy.email)
+	if err != nil {
+		return student, err
+	}
+	for _, spelling := range student.Spellings {
+		fmt.Fprintf(c.Stderr, "another spelling of the address is on record: %s\n", spelling)
+	}
+	if len(student.Records) == 0 {
+		fmt.Fprintln(c.Stderr, "nothing is on record under this address")
+	}
+	return student, nil
+}
+
+// eraseStudent erases what is on record about a student. Called again it finds nothing, and cleans the files again.
+func eraseStudent(ctx context.Context, c *call) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	student, err := c.findStudent(ctx, db)
+	if err != nil {
+		return err
+	}
+	if len(student.Records) > 0 {
+		if err := c.erase(ctx, db, student); err != nil {
+			return err
+		}
+	}
+	if err := db.Scrub(ctx); err != nil {
+		return fmt.Errorf("erased, but the store's files may still hold it in free space; run the command again: %w", err)
+	}
+	_, err = fmt.Fprintf(c.Stdout, "erased: %d checkouts\n", len(student.Records))
+	return err
+}
+
+func (c *call) erase(ctx context.Context, db records, student privacy.Student) error {
+	zone, err := service.NewZealand()
+	if err != nil {
+		return err
+	}
+	trail, err := c.trail(db)
+	if err != nil {
+		return err
+	}
+	eraser := privacy.Eraser{Store: db, Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Trail: trail, Zone: zone, Force: c.privacy.force}
+	if err := eraser.Check(ctx, student, c.reason); err != nil {
+		return err
+	}
+	// Before it is done, because these ids are erased with the rest.
+	for _, line := range student.Elsewhere() {
+		if _, err := fmt.Fprintln(c.Stdout, line); err != nil {
+			return err
+		}
+	}
+	if err := eraser.Erase(ctx, student, c.reason); err != nil {
+		return fmt.Errorf("erase the student: %w", err)
+	}
+	fmt.Fprintln(c.Stderr, "What the payment processor and a CRM outside of the store have must be erased there: stdout has their ids.\n"+
+		"Backups, replicas and archived logs of the database from before keep it until they are deleted.")
+	return nil
+}

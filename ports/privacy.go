@@ -1,0 +1,34 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// Privacy finds and erases what is on record about a person.
+type Privacy interface {
+	// ExportStudent passes to visit every checkout whose student has this e-mail address, the letters A to Z in any case,
+	// as Export does: in one read snapshot and in the order of their creation. One that was erased has no address. Of
+	// visit only Checkout and Unreadable are called.
+	ExportStudent(ctx context.Context, email string, visit Visitor) error
+
+	// OldCheckouts looks at the checkouts in the order of their creation, at most limit of them, from the place next
+	// that the call before returned, or from the first for 0. It returns the ids of those that are not erased and are
+	// either confirmed and were created before a time, or not confirmed and were created before another; and next, which is 0
+	// at the end.
+	OldCheckouts(ctx context.Context, from int64, limit int, confirmed, open time.Time) (ids []string, next int64, err error)
+
+	// EraseCheckouts passes the checkouts with these ids, as they are now and those that exist, to decide, and stores what
+	// comes back, all of it or nothing, atomically: the checkouts; for each of them its agreement as Agreement.Erased returns
+	// it, and its document without its bytes; and the entry of the evidence log. No other update of these checkouts happens
+	// in between. An error of decide is returned as it is; nothing is stored then. decide may run more than once, must not block and
+	// must not call the store. The order in which it gets the checkouts is not defined.
+	EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error
+
+	// Scrub removes what was erased from where the store's files still have it, as far as the store can: from
+	// free space, and from the log of its writes. It may take as long as a copy of everything, and writes wait for it
+	// meanwhile; ErrBusy if others use the store too much for it. Backups, and copies elsewhere, are not reached.
+	Scrub(ctx context.Context) error
+}
