@@ -1,6 +1,7 @@
 package evidence_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -41,12 +42,26 @@ func agreed() (agreement.Agreement, evidence.Conclusion) {
 func TestRecordOfAnAgreement(t *testing.T) {
 	a, c := agreed()
 	e := evidence.OfAgreement(a, c)
-	want, err := os.ReadFile("../../testdata/evidence_record.json")
+	text, err := os.ReadFile("../../testdata/evidence_record.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(e.Leaf)+"\n" != string(want) {
-		t.Errorf("the record is\n%s\nwant\n%s", e.Leaf, want)
+	var vectors struct {
+		Cases []struct {
+			Record   string
+			LeafHash string `json:"leaf_hash"`
+		}
+	}
+	if err := json.Unmarshal(text, &vectors); err != nil || len(vectors.Cases) != 1 {
+		t.Fatalf("%d cases, %v; want one", len(vectors.Cases), err)
+	}
+	want := vectors.Cases[0]
+	if string(e.Leaf) != want.Record {
+		t.Errorf("the record is\n%s\nwant\n%s", e.Leaf, want.Record)
+	}
+	var log evidence.Head
+	if node := log.Append(e.Leaf)[0]; hex.EncodeToString(node[:]) != want.LeafHash {
+		t.Errorf("the leaf's hash is %x, want %s", node, want.LeafHash)
 	}
 	if e.ID != "agreement/PPA-2026-YQSAYPHZ0EQ" || !e.At.Equal(c.At) || string(e.Salt) != string(c.Salt[:]) {
 		t.Errorf("entry %s of %v with salt %x", e.ID, e.At, e.Salt)
