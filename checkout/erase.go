@@ -44,11 +44,14 @@ func (e Erasure) Changes() (lines []string) {
 	for _, c := range e.Next {
 		lines = append(lines, "checkout "+c.ID+": personal data erased")
 		if number := c.Confirmation.AgreementNumber; number != "" {
-			lines = append(lines, "agreement "+number+": personal data erased")
+			lines = append(lines, ErasedAgreement(number))
 		}
 	}
 	return lines
 }
+
+// ErasedAgreement is the line of Changes about an agreement.
+func ErasedAgreement(number string) string { return "agreement " + number + ": personal data erased" }
 
 // Erased reports whether the personal data has been erased.
 func (c Checkout) Erased() bool { return !c.ErasedAt.IsZero() }

@@ -260,3 +260,32 @@ func get(t *testing.T, url string) string {
 	}
 	return string(body)
 }
+
+// An erased agreement is still what the log says, but for what was erased; and only the log can say that it was.
+func TestErasedAgreementsAreVerified(t *testing.T) {
+	forged := newSealedStore(t, 2)
+	db, err := sql.Open("sqlite", forged.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE checkouts SET erased_ms = confirmed_ms, first_name = '', last_name = '', email = '', account_holder = '', account_tail = '';
+		UPDATE agreements SET first_name = '', last_name = '', email = '', account_holder = '', account_tail = ''`); err != nil {
+		t.Fatal(err)
+	}
+	got := try(t, nil, "", "agreements", "verify", forged.numbers[0], "--store", "sqlite:"+forged.path)
+	if got.code != cli.ExitFailed || !strings.Contains(got.stdout, "FAIL  it is marked as erased, and ") {
+		t.Errorf("a forged erasure: %+v", got)
+	}
+
+	o := newSealedStore(t, 2)
+	o.does(t, "privacy", "erase", "--email", "aroha.ngata@students.example.ac.nz", "--reason", "asked for", "--force")
+	out, _ := o.does(t, "agreements", "verify", o.numbers[0], "--checkpoint", o.newest)
+	for _, want := range []string{"ok    its personal data and its PDF were erased on ", "none  the PDF was erased; its SHA-256 on record is ",
+		"ok    the evidence log has the same", "ok    it is record 1 of 2 "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("verify prints\n%swithout %q", out, want)
+		}
+	}
+	o.does(t, "agreements", "prove", o.numbers[0], "--out", filepath.Join(t.TempDir(), "proof.json"))
+}

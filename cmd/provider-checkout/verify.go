@@ -131,6 +131,9 @@ func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Do
 	case doc == nil:
 		return []verdict{evidencelog.Fail("the PDF is not on record; the checkout names document %s", named)}, nil
 	}
+	if c.Erased() && len(doc.Bytes) == 0 {
+		return []verdict{evidencelog.Nothing("the PDF was erased; its SHA-256 on record is %x", doc.SHA256)}, nil
+	}
 	hash := evidencelog.Pass("the PDF, %d bytes, has the SHA-256 on record, %x", len(doc.Bytes), doc.SHA256)
 	if sum := sha256.Sum256(doc.Bytes); sum != doc.SHA256 {
 		hash = evidencelog.Fail("the PDF, %d bytes, has SHA-256 %x; on record is %x", len(doc.Bytes), sum, doc.SHA256)

@@ -145,6 +145,13 @@ func (l Log) Check(ctx context.Context, r Record, outside []byte) ([]Verdict, er
 		return nil, err
 	}
 	verdicts := []Verdict{compare(e, r)}
+	if r.Checkout.Erased() {
+		erased, err := l.checkErasure(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		verdicts = append(verdicts, erased)
+	}
 	newest, err := l.checkNewest(ctx, e, position, &verdicts)
 	if err != nil || outside == nil {
 		return verdicts, err

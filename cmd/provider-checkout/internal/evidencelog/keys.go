@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
@@ -40,28 +41,45 @@ func ReadKeys(path string) (evidence.Keys, error) {
 	return keys, nil
 }
 
-// OwnKeys returns the keys in a file, which it makes, readable by its owner only, unless there is one.
+// OwnKeys returns the keys in a file, which it makes, readable by its owner only, unless there is one. The file is made
+// completely or not at all; of several processes that find none, one makes it.
 func OwnKeys(path string, rand io.Reader) (evidence.Keys, error) {
-	keys, err := ReadKeys(path)
-	if err != nil || keys.CanVerify() {
-		return keys, err
+	for {
+		keys, err := ReadKeys(path)
+		if err != nil || keys.CanVerify() {
+			return keys, err
+		}
+		if err := makeKey(path, rand); err != nil && !errors.Is(err, fs.ErrExist) {
+			return evidence.Keys{}, fmt.Errorf("make %s: %w", path, err)
+		}
 	}
+}
+
+// abandoned is how old a temporary file is that no process still writes.
+const abandoned = time.Second
+
+// makeKey makes a file with a new key. The error is fs.ErrExist while another process does.
+func makeKey(path string, rand io.Reader) error {
 	private, err := NewKey(rand)
 	if err != nil {
-		return evidence.Keys{}, err
+		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) { // another process has made it meanwhile
-		return ReadKeys(path)
+	temporary := path + ".new"
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		time.Sleep(abandoned / 20)
+		if info, err := os.Stat(temporary); err == nil && time.Since(info.ModTime()) > abandoned {
+			return errors.Join(fs.ErrExist, os.Remove(temporary))
+		}
 	}
 	if err != nil {
-		return evidence.Keys{}, err
+		return err
 	}
 	_, err = f.WriteString(private + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return evidence.Keys{}, fmt.Errorf("write %s: %w", path, err)
+		return err
 	}
-	return evidence.ParseKeys(private)
+	return os.Rename(temporary, path)
 }
 
 // ParseKeys reads keys that stand a line each, or with commas between.
