@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
@@ -62,6 +63,9 @@ func restore(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.recordRestore(ctx, contents); err != nil {
+		return err
+	}
 	lines := []string{"restored " + path + ": " + summary(contents),
 		"what came after its latest event is not in it: providers that send their creates and confirms again get it anew",
 		"API keys that were revoked since are valid again: revoke them before you serve it"}
@@ -70,6 +74,16 @@ func restore(ctx context.Context, c *call) error {
 	}
 	_, err = fmt.Fprintln(c.Stdout, strings.Join(lines, "\n"))
 	return err
+}
+
+// recordRestore records in the evidence log of the store that it was made of a backup.
+func (c *call) recordRestore(ctx context.Context, contents sqlite.Contents) error {
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return c.recordDone(ctx, db, "restore", filepath.Base(c.file), []string{"+ " + summary(contents)})
 }
 
 // summary says what a backup holds.

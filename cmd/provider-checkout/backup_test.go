@@ -44,6 +44,9 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("the restored store exports\n%s\nwant\n%s", is, was)
 	}
 	again.does(t, "agreements", "verify", number)
+	if out, _ := again.does(t, "evidence", "list", "--operations"); !strings.Contains(out, "restore backup.db by ") {
+		t.Errorf("the restore is not in the evidence log:\n%s", out)
+	}
 }
 
 func TestBackupOfAPostgreSQLStoreNamesTheWay(t *testing.T) {

@@ -74,7 +74,7 @@ func commands() []cli.Command {
 			About: "Print the newest signed checkpoint of the evidence log",
 			More: "Keep it where those who can edit the store cannot. \"agreements verify --checkpoint\" holds the store to it.\n\n" +
 				evidenceHelp},
-		{Name: "evidence adopt", Setup: command(storeFlag, adoptAgreements),
+		{Name: "evidence adopt", Setup: command(changeFlags, adoptAgreements),
 			About: "Record the agreements that the evidence log does not have",
 			More: "For a store whose agreements a version without an evidence log concluded: prints their numbers. From then on\n" +
 				"they can be proven as they are on record now. The records say when that was done."},

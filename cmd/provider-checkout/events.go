@@ -103,6 +103,14 @@ func outcome(r ports.Redelivery) string {
 	return fmt.Sprintf("failed after %s: %s", attempts, r.Failure)
 }
 
+// outcomeWord says in a word what a redelivery came to.
+func outcomeWord(r ports.Redelivery) string {
+	if r.Delivered {
+		return "delivered"
+	}
+	return "failed"
+}
+
 // redeliverEvents sends one event again, or every one that failed since a time, and prints what came of each.
 func redeliverEvents(ctx context.Context, c *call) error {
 	if c.failed == (len(c.Args) == 1) {
@@ -118,8 +126,12 @@ func redeliverEvents(ctx context.Context, c *call) error {
 	defer db.Close()
 	r := delivery.Redeliverer{Store: db, Sender: c.redeliverySender(), Now: time.Now}
 	asked, delivered := 0, 0
+	var sent []string
 	each := func(result delivery.Result) {
 		asked++
+		if result.Left == "" && result.Event.ID != "" {
+			sent = append(sent, fmt.Sprintf("event %s: %s", result.Event.ID, outcomeWord(result.Outcome)))
+		}
 		if result.Outcome.Delivered {
 			delivered++
 		}
@@ -127,7 +139,8 @@ func redeliverEvents(ctx context.Context, c *call) error {
 	}
 	if c.failed {
 		more, err := r.Failed(ctx, c.eventFilter.Since, c.provider, each)
-		if err != nil {
+		subject := "failed since " + formatTime(c.eventFilter.Since)
+		if err := errors.Join(err, c.recordDone(ctx, db, "events redeliver", subject, sent)); err != nil {
 			return err
 		}
 		if asked == 0 {
@@ -142,6 +155,9 @@ func redeliverEvents(ctx context.Context, c *call) error {
 			return unknownEvent(err)
 		}
 		each(result)
+		if err := c.recordDone(ctx, db, "events redeliver", result.Event.ID, sent); err != nil {
+			return err
+		}
 	}
 	if delivered < asked {
 		return fmt.Errorf("%d of %d events were not delivered", asked-delivered, asked)

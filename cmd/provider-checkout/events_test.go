@@ -80,6 +80,10 @@ func TestAnOperatorSendsFailedEventsAgain(t *testing.T) {
 	if out, _ := o.does(t, "events", "redeliver", "--failed", "--since", "1h", "--allow-private-destinations"); out != "" {
 		t.Errorf("once more it prints\n%s", out)
 	}
+	out, _ = o.does(t, "evidence", "list", "--operations")
+	if strings.Count(out, "events redeliver ") != 4 || strings.Count(out, ": delivered\n") != 4 {
+		t.Errorf("the evidence log has\n%swant four redeliveries, one of two events, and one that failed", out)
+	}
 	o.fails(t, "there is no such event", "events", "show", "evt_none")
 	o.fails(t, "there is no such event", "events", "redeliver", "evt_none")
 }

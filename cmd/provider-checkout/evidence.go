@@ -179,7 +179,15 @@ func adoptAgreements(ctx context.Context, c *call) error {
 	for _, number := range adopted {
 		fmt.Fprintln(c.Stdout, number)
 	}
-	return err
+	return errors.Join(err, c.recordDone(ctx, db, "evidence adopt", fmt.Sprintf("%d agreements", len(adopted)), prefixed("+ agreement ", adopted)))
+}
+
+// prefixed returns the words, each after a prefix.
+func prefixed(prefix string, words []string) (lines []string) {
+	for _, word := range words {
+		lines = append(lines, prefix+word)
+	}
+	return lines
 }
 
 // verifyProof checks a proof with nothing but the public key.

@@ -256,7 +256,7 @@ func backupFlags(fs *cli.Flags, s *settings) {
 }
 
 func restoreFlags(fs *cli.Flags, s *settings) {
-	storeFlag(fs, s)
+	changeFlags(fs, s)
 	fs.StringVar(&s.file, "in", "", "`FILE` that backup wrote")
 	fs.Require("in")
 }
@@ -273,7 +273,7 @@ func listEventsFlags(fs *cli.Flags, s *settings) {
 }
 
 func redeliverFlags(fs *cli.Flags, s *settings) {
-	storeFlag(fs, s)
+	changeFlags(fs, s)
 	fs.BoolVar(&s.failed, "failed", false, "send every event that failed since a time, which --since says")
 	sinceFlag(fs, &s.eventFilter.Since, "with --failed: `TIME` since when they failed")
 	fs.StringVar(&s.provider, "provider", "", "with --failed: only those of the provider `CODE`")

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os/user"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -28,6 +30,32 @@ func (c *call) trail(db records) (audit.Trail, error) {
 	}
 	return audit.NewTrail(operator, db.Secrets())
 }
+
+// maxChanges is how many lines an entry of the evidence log has at most.
+const maxChanges = 500
+
+// recordDone records in the evidence log what a command has done that was no change of the store, or many.
+func (c *call) recordDone(ctx context.Context, db records, name, subject string, changes []string) error {
+	trail, err := c.trail(db)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit) // it was done, also if the command is interrupted
+	defer cancel()
+	for part := range slices.Chunk(changes, maxChanges) {
+		did, err := trail.Did(name, subject, c.reason, part...)
+		if err != nil {
+			return err
+		}
+		if err := db.RecordEvidence(ctx, did); err != nil {
+			return fmt.Errorf("it was done, and could not be recorded: %w", err)
+		}
+	}
+	return nil
+}
+
+// recordLimit is how long it may take to record what was done.
+const recordLimit = 10 * time.Second
 
 // The evidence log is read in pages of trailPage entries. Of those that are not sealed at most maxUnsealed are listed: there
 // are that many only where nothing seals.
