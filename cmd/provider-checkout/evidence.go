@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/timestamp"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -79,6 +80,22 @@ func (c *call) keepCheckpoint(log *slog.Logger) func(context.Context, []byte) {
 			log.LogAttrs(ctx, slog.LevelError, "keep checkpoint", slog.Any("error", err))
 		}
 	}
+}
+
+// stamper returns what has a checkpoint stamped each day, or nil where that is not asked for.
+func (c *call) stamper(newest func(context.Context) ([]byte, error), log *slog.Logger) (*timestamp.Daily, error) {
+	if (c.timestampURL == "") != (c.timestamps == "") {
+		return nil, cli.UsageError("--timestamp-url and --timestamps belong together")
+	}
+	if c.timestampURL == "" {
+		return nil, nil
+	}
+	authority, err := timestamp.New(c.timestampURL, rand.Reader)
+	if err != nil {
+		return nil, cli.UsageError("--timestamp-url: " + err.Error())
+	}
+	return &timestamp.Daily{Authority: authority, Folder: c.timestamps, Newest: newest, Now: time.Now,
+		Report: func(err error) { log.Error("stamp checkpoint", slog.Any("error", err)) }}, nil
 }
 
 // evidenceLog opens the store and its evidence log.

@@ -47,6 +47,8 @@ type settings struct {
 	allowPrivate      bool
 	terms             agreement.Terms
 	checkpointFile    string
+	timestampURL      string
+	timestamps        string
 
 	walk     bool
 	file     string
@@ -135,6 +137,8 @@ func serveFlags(fs *cli.Flags, s *settings) {
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
+	fs.StringVar(&s.timestampURL, "timestamp-url", "", "`URL` of a time-stamp authority (RFC 3161) that a checkpoint a day is sent to")
+	fs.StringVar(&s.timestamps, "timestamps", "", "`FOLDER` to keep those checkpoints in, with what the authority says of them")
 	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
 }
 

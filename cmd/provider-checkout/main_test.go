@@ -64,6 +64,8 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"a time in words", nil, []string{"events", "list", "--since", "yesterday", store}, "must be a time such as"},
 		{"a status that no event has", nil, []string{"events", "list", "--status", "lost", store}, "must be pending, delivered, failed or not_configured"},
 		{"a limit of nothing", nil, []string{"events", "list", "--limit", "0", store}, "must be a number from 1"},
+		{"time stamps without an authority", nil, []string{"serve", "--timestamps", "stamps"}, "--timestamp-url and --timestamps belong together"},
+		{"an authority without an address", nil, []string{"serve", "--timestamps", "stamps", "--timestamp-url", "tsa"}, "is no address of a time-stamp authority"},
 		{"wrong environment", nil, []string{"serve", "--environment", "staging"}, "must be sandbox or production"},
 		{"wrong environment of a key", nil, []string{"keys", "issue", "--provider", "A", "--environment", "x"}, "must be sandbox or production"},
 		{"days of retention in words", nil, []string{"serve", "--erase-abandoned-days", "a month"}, "must be a whole number"},

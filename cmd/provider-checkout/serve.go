@@ -83,25 +83,38 @@ func serve(ctx context.Context, c *call) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	if c.pullEvery == 0 {
-		return s.Serve(ctx, ln, private)
+	var background []func(context.Context)
+	if c.pullEvery > 0 {
+		puller, err := c.puller(outside.crm, db, log)
+		if err != nil {
+			return err
+		}
+		background = append(background, puller.Run)
 	}
-	trail, err := audit.NewTrail("providers pull", db.Secrets())
-	if err != nil {
+	if stamper, err := c.stamper(s.Service.Checkpoint, log); err != nil {
 		return err
+	} else if stamper != nil {
+		background = append(background, stamper.Run)
 	}
-	puller := providers.Puller{Read: outside.crm.Configurations, Records: db, Every: c.pullEvery, Log: log, Now: time.Now,
+	return beside(ctx, background, func(ctx context.Context) error { return s.Serve(ctx, ln, private) })
+}
+
+// puller returns what pulls providers from the CRM, and records what it changed.
+func (c *call) puller(crm *salesforce.CRM, db records, log *slog.Logger) (providers.Puller, error) {
+	trail, err := audit.NewTrail("providers pull", db.Secrets())
+	return providers.Puller{Read: crm.Configurations, Records: db, Every: c.pullEvery, Log: log, Now: time.Now,
 		Record: func(subject string, differences []string) (evidence.Entry, error) {
 			return trail.Did("serve --pull-providers", subject, "", differences...)
-		}}
-	return beside(ctx, puller.Run, func(ctx context.Context) error { return s.Serve(ctx, ln, private) })
+		}}, err
 }
 
 // beside does work beside serving, and ends when both have ended: the work does when serving has.
-func beside(ctx context.Context, work func(context.Context), serve func(context.Context) error) error {
+func beside(ctx context.Context, works []func(context.Context), serve func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
-	working.Go(func() { work(ctx) })
+	for _, work := range works {
+		working.Go(func() { work(ctx) })
+	}
 	err := serve(ctx)
 	stop()
 	working.Wait()
@@ -163,6 +176,8 @@ func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 	if err := c.retention.Check(); err != nil {
 		wrong = errors.Join(wrong, cli.UsageError(cli.OneLine(err.Error())))
 	}
+	_, wrongStamps := c.stamper(nil, nil)
+	wrong = errors.Join(wrong, wrongStamps)
 	if c.environment != catalogue.Production {
 		if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), c.processorInfo()); err != nil {
 			return outside{}, cli.UsageError("--base-url: " + cli.OneLine(err.Error()))

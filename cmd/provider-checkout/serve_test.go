@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,14 +104,16 @@ func TestServeAnswersAndDrains(t *testing.T) {
 
 // What works beside a server has ended when the server has, so that the store can be closed.
 func TestWorkBesideTheServerEndsWithIt(t *testing.T) {
-	failed, ended := errors.New("the listener is gone"), false
-	err := beside(t.Context(), func(ctx context.Context) {
+	failed := errors.New("the listener is gone")
+	var ended atomic.Int32
+	work := func(ctx context.Context) {
 		<-ctx.Done()
 		time.Sleep(10 * time.Millisecond)
-		ended = true
-	}, func(context.Context) error { return failed })
-	if !errors.Is(err, failed) || !ended {
-		t.Errorf("beside = %v, and the work has ended: %v", err, ended)
+		ended.Add(1)
+	}
+	err := beside(t.Context(), []func(context.Context){work, work}, func(context.Context) error { return failed })
+	if !errors.Is(err, failed) || ended.Load() != 2 {
+		t.Errorf("beside = %v, and %d of 2 works have ended", err, ended.Load())
 	}
 }
 

@@ -1,0 +1,75 @@
+package timestamp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const lookEvery = 10 * time.Minute
+
+// Daily keeps, once a day, what Newest returns in a folder, and the authority's answer about it beside it, as
+// checkpoint-2026-12-01 and checkpoint-2026-12-01.tsr. A day is one of UTC.
+type Daily struct {
+	Authority *Authority
+	Folder    string
+	Newest    func(context.Context) ([]byte, error) // nothing yet: nil
+	Now       func() time.Time
+	Report    func(error)
+}
+
+// Run works until ctx ends. What fails is reported, and tried again ten minutes later.
+func (d Daily) Run(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if err := d.Keep(ctx); err != nil && ctx.Err() == nil {
+			d.Report(err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Keep keeps what is newest, unless that was done today.
+func (d Daily) Keep(ctx context.Context) error {
+	path := filepath.Join(d.Folder, "checkpoint-"+d.Now().UTC().Format(time.DateOnly))
+	if _, err := os.Stat(path + ".tsr"); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	newest, err := d.Newest(ctx)
+	if err != nil || len(newest) == 0 {
+		return err
+	}
+	answer, err := d.Authority.Stamp(ctx, newest)
+	if err != nil {
+		return err
+	}
+	// The answer last: it says that the day is done.
+	if err := errors.Join(write(path, newest), write(path+".tsr", answer)); err != nil {
+		return fmt.Errorf("keep a time stamp: %w", err)
+	}
+	return nil
+}
+
+// write writes a file completely or not at all.
+func write(path string, data []byte) error {
+	temporary := path + ".new"
+	f, err := os.Create(temporary)
+	if err != nil {
+		return err
+	}
+	_, err = bytes.NewReader(data).WriteTo(f)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
