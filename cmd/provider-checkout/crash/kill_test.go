@@ -3,7 +3,9 @@ package crash_test
 import (
 	"context"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"syscall"
 	"testing"
@@ -52,10 +54,34 @@ func (b suite) survivesKills(t *testing.T) {
 	t.Logf("no event was pending %v after the restart", time.Since(restarted))
 	p.Stop(t, syscall.SIGTERM)
 	checkIntact(t, filepath.Join(dir, "records.db"))
+	r.checkProven(t)
 	if lost := r.Check(t); lost == 0 {
 		t.Error("void: no kill came between a commit and its answer")
 	}
 	r.checkTakenUp(t, restarted)
+}
+
+// maxProven is how many agreements are verified one by one.
+const maxProven = 100
+
+// checkProven checks that no kill made honest agreements look forged: they are what the evidence log has, which is what its
+// newest checkpoint signed.
+func (r *crashRun) checkProven(t *testing.T) {
+	t.Helper()
+	checkpoint := filepath.Join(t.TempDir(), "checkpoint")
+	if err := os.WriteFile(checkpoint, []byte(r.Run(t, "evidence", "checkpoint", "--store", r.Store)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.Run(t, "evidence", "list", "--store", r.Store) // which computes the whole tree again
+	numbers := regexp.MustCompile(`"kind":"agreement".*"agreement_number":"([^"]+)"`).FindAllStringSubmatch(r.Run(t, "export", "--store", r.Store), -1)
+	r.Rand.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
+	for _, number := range numbers[:min(maxProven, len(numbers))] {
+		r.Run(t, "agreements", "verify", number[1], "--checkpoint", checkpoint, "--store", r.Store)
+	}
+	t.Logf("%d of %d agreements were verified", min(maxProven, len(numbers)), len(numbers))
+	if len(numbers) == 0 {
+		t.Error("void: there is no agreement")
+	}
 }
 
 // round starts a server and kills it: in one of six rounds before it listens, in another one of six
