@@ -89,7 +89,13 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.create(t, nil)
+		again := s.create(t, nil)
+		for _, r := range []response{s.Get(t, "KOWHAI", created.CheckoutPath()), s.Confirm(t, created)} {
+			if r.Status != again.Status || r.String("error.code") != again.String("error.code") {
+				t.Errorf("a poll or a confirm answers %d %s, want what a create does: %d %s", r.Status, r.Body, again.Status, again.Body)
+			}
+		}
+		return again
 	},
 	"REQUEST_TOO_LARGE": func(t *testing.T, s breakable) response {
 		return s.create(t, func(body string) string { return body + strings.Repeat(" ", 64<<10) })
