@@ -1,5 +1,5 @@
 // Package timestamp asks a time-stamp authority (RFC 3161) to say that bytes existed at a time. What it says is kept as it
-// came, and is checked by whoever needs it, for years, with tools of their own:
+// came, and can be checked for years with the tools of others:
 //
 //	openssl ts -verify -data checkpoint -in checkpoint.tsr -CAfile authority.pem
 package timestamp

@@ -1,4 +1,4 @@
-// Package evidence is the log that shows, years later, what was agreed and what operators did, also to somebody who does
+// Package evidence is the log that shows, years later, what was agreed and what operators did, also to a reader who does
 // not trust the database.
 //
 // A confirm records an [Entry] in its own commit. A sealer appends the entries that were committed to a Merkle tree
@@ -7,7 +7,7 @@
 // without a difference that shows. A [Proof] shows that one entry is in the tree, to anybody who has the public key.
 //
 // The log holds no personal data. Names, addresses and the like are commitments: hashes under a salt that is kept beside
-// the entry. They can be checked by whoever has the text and the salt, and the text can be erased.
+// the entry. They can be checked with the text and the salt, and the text can be erased.
 //
 // The package does no I/O and reads no clock.
 package evidence

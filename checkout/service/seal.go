@@ -21,13 +21,17 @@ const (
 	checkpointEvery = time.Hour
 )
 
-var errNothingToSeal = errors.New("there is nothing to seal")
+var (
+	errNothingToSeal = errors.New("there is nothing to seal")
+	errChanged       = errors.New("the evidence log is not what its newest checkpoint signed, or none of the keys signed that: nothing more is sealed")
+)
 
 // sealer seals the evidence log. Every process with a key that signs has one; the store lets one at a time.
 type sealer struct {
 	*Service
 	refused  string // the first entry of the latest batch that was refused
 	refusals int    // in the latest batch
+	changed  bool   // the log is not what was signed
 }
 
 // seal seals what was recorded since the last time.
@@ -36,9 +40,11 @@ func (s *sealer) seal(ctx context.Context) {
 		n, err := s.sealBatch(ctx)
 		switch {
 		case errors.Is(err, ports.ErrBusy): // another process seals
+		case errors.Is(err, errChanged) && s.changed: // it was reported
 		case err != nil:
 			s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
 		}
+		s.changed = errors.Is(err, errChanged)
 		if err != nil || n < sealBatch {
 			return
 		}
@@ -76,6 +82,9 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 // more says that there may be later entries.
 func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry, more bool) (_ evidence.Sealing, refused []string, _ error) {
 	now := s.now()
+	if !s.signed(head) {
+		return evidence.Sealing{}, nil, errChanged
+	}
 	sealing := evidence.Sealing{Head: head}
 	complete := now
 	// Whoever can write to the tables can set an entry's time, even to one that is yet to come.
@@ -90,7 +99,7 @@ func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry, more bool
 		position := sealing.Head.Size
 		sealing.Places = append(sealing.Places, evidence.Place{ID: e.ID, Position: position, Nodes: sealing.Head.Append(e.Leaf)})
 	}
-	if len(sealing.Places) == 0 && !s.outdated(head.Checkpoint, now) {
+	if c, err := s.cfg.Evidence.Open(head.Checkpoint); len(sealing.Places) == 0 && err == nil && now.Sub(c.At) <= checkpointEvery {
 		return sealing, refused, errNothingToSeal
 	}
 	var err error
@@ -98,10 +107,13 @@ func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry, more bool
 	return sealing, refused, err
 }
 
-// outdated reports whether a checkpoint is older than checkpointEvery, or not one of ours.
-func (s *sealer) outdated(signed []byte, now time.Time) bool {
-	c, err := s.cfg.Evidence.Open(signed)
-	return err != nil || now.Sub(c.At) > checkpointEvery
+// signed reports whether the end of the log is what its checkpoint signed. What was put in its place is not signed in turn.
+func (s *sealer) signed(head evidence.Head) bool {
+	if head.Size == 0 && len(head.Checkpoint) == 0 {
+		return true
+	}
+	c, err := s.cfg.Evidence.Open(head.Checkpoint)
+	return err == nil && c.Size == head.Size && c.Root == head.Root()
 }
 
 // reportRefused reports entries that a process without the operator's secret recorded, once.

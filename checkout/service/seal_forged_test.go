@@ -116,3 +116,37 @@ func TestForgedEntriesDoNotMoveACheckpointIntoTheFuture(t *testing.T) {
 		}
 	})
 }
+
+// Whoever can write to the tables can put another log in the place of the one that was signed. It is not signed in turn.
+func TestALogThatWasChangedIsNotSealed(t *testing.T) {
+	for name, change := range map[string]func(*evidence.Head){
+		"another entry":    func(h *evidence.Head) { h.Append([]byte("forged")) },
+		"another tree":     func(h *evidence.Head) { h.Edge[0][0]++ },
+		"no checkpoint":    func(h *evidence.Head) { h.Checkpoint = nil },
+		"a cut checkpoint": func(h *evidence.Head) { h.Checkpoint = h.Checkpoint[:20] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, signing(t))
+				w.record(t, w.config.Keyring.Attest(unattested("first", w.clock.now())))
+				w.runFor(t, time.Minute)
+				w.reports.take()
+				err := w.store.SealEvidence(t.Context(), 1, func(h evidence.Head, _ []evidence.Entry) (evidence.Sealing, error) {
+					change(&h)
+					return evidence.Sealing{Head: h}, nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.record(t, w.config.Keyring.Attest(unattested("second", w.clock.now())))
+				w.runFor(t, time.Minute)
+				if ids := w.sealedIDs(t); len(ids) != 1 {
+					t.Errorf("sealed are %q, want only what was sealed before", ids)
+				}
+				if reported := w.reports.take(); len(reported) != 1 || !strings.Contains(reported[0].Err.Error(), "not what its newest checkpoint signed") {
+					t.Errorf("reported is %+v, want that the log was changed, once", reported)
+				}
+			})
+		})
+	}
+}
