@@ -31,16 +31,19 @@ func TestStores(t *testing.T) {
 	})
 }
 
+// roundsVariable says how often each fault is repeated.
+const roundsVariable = "PROVIDER_CHECKOUT_TEST_ROUNDS"
+
 // rounds returns how many rounds of a test are run.
 func rounds(t *testing.T, everyDay int) int {
 	t.Helper()
-	text := os.Getenv("PROVIDER_CHECKOUT_TEST_ROUNDS")
+	text := os.Getenv(roundsVariable)
 	if text == "" {
 		return everyDay
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("PROVIDER_CHECKOUT_TEST_ROUNDS is %q, want a number above zero", text)
+		t.Fatalf("%s is %q, want a number above zero", roundsVariable, text)
 	}
 	return n
 }

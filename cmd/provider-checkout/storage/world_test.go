@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -18,11 +19,17 @@ import (
 
 const (
 	clients = 6
-	// mended is how long a server may take to be ready again, and to know that it is not.
-	mended = 5 * time.Second
 	// held is how long a fault lasts after the server knows of it.
 	held = 200 * time.Millisecond
 )
+
+// mended is how long a server may take to be ready again, and to know that it is not. Beside other tests it takes longer.
+func mended() time.Duration {
+	if os.Getenv(roundsVariable) == "" {
+		return 30 * time.Second
+	}
+	return 5 * time.Second
+}
 
 // world is a server over a SQLite store, with clients that send each request until it is done.
 type world struct {
@@ -150,7 +157,7 @@ func (w *world) count() (done, refused int) {
 func (w *world) await(t *testing.T, more int) {
 	t.Helper()
 	before, _ := w.count()
-	for limit := time.Now().Add(mended); ; <-time.After(5 * time.Millisecond) {
+	for limit := time.Now().Add(mended()); ; <-time.After(5 * time.Millisecond) {
 		if now, _ := w.count(); now >= before+more {
 			return
 		}
@@ -169,7 +176,7 @@ func (w *world) ready(t *testing.T, want bool) (took time.Duration) {
 		switch is := page.Status == http.StatusOK; {
 		case is == want && api == want:
 			return took
-		case took > mended:
+		case took > mended():
 			t.Errorf("/readyz answers %d and ready_for_api_calls is %t after %v, want %t\n%s", page.Status, api, took, want, w.server.Log())
 			return took
 		}
@@ -189,7 +196,7 @@ func (w *world) environment(t *testing.T) bool {
 func (w *world) refusing(t *testing.T) {
 	t.Helper()
 	_, before := w.count()
-	for limit := time.Now().Add(mended); ; <-time.After(5 * time.Millisecond) {
+	for limit := time.Now().Add(mended()); ; <-time.After(5 * time.Millisecond) {
 		if _, now := w.count(); now > before {
 			return
 		}
