@@ -53,8 +53,11 @@ func (d Daily) Keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The answer last: it says that the day is done.
-	if err := errors.Join(write(path, newest), write(path+".tsr", answer)); err != nil {
+	err = write(path, newest)
+	if err == nil { // the answer last: it says that the day is done
+		err = write(path+".tsr", answer)
+	}
+	if err != nil {
 		return fmt.Errorf("keep a time stamp: %w", err)
 	}
 	return nil

@@ -163,6 +163,12 @@ func (k Keys) Sign(c Checkpoint) ([]byte, error) {
 	return signed, nil
 }
 
+// Signed reports whether one of the keys signed the checkpoint.
+func (k Keys) Signed(signed []byte) bool {
+	_, err := k.Open(signed)
+	return err == nil
+}
+
 // Open returns what a signed note says, or ErrCheckpoint.
 func (k Keys) Open(signed []byte) (Checkpoint, error) {
 	opened, err := note.Open(signed, note.VerifierList(k.verifiers...))

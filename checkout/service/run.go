@@ -38,7 +38,7 @@ func (s *Service) Run(ctx context.Context) {
 		all.Go(func() { every(ctx, completeEvery, s.completeSteps) })
 	}
 	if s.cfg.Evidence.CanSign() {
-		all.Go(func() { every(ctx, sealEvery, (&sealer{Service: s}).seal) })
+		all.Go(func() { every(ctx, sealEvery, newSealer(s).seal) })
 	}
 	if s.cfg.Retention != (checkout.Retention{}) {
 		all.Go(func() { every(ctx, retainEvery, (&retainer{Service: s}).look) })

@@ -24,14 +24,25 @@ const (
 var (
 	errNothingToSeal = errors.New("there is nothing to seal")
 	errChanged       = errors.New("the evidence log is not what its newest checkpoint signed, or none of the keys signed that: nothing more is sealed")
+	errForked        = errors.New("the evidence log does not go on from a checkpoint that is known: nothing more is sealed")
 )
 
 // sealer seals the evidence log. Every process with a key that signs has one; the store lets one at a time.
 type sealer struct {
 	*Service
-	refused  string // the first entry of the latest batch that was refused
-	refusals int    // in the latest batch
-	changed  bool   // the log is not what was signed
+	refused  string              // the first entry of the latest batch that was refused
+	refusals int                 // in the latest batch
+	changed  bool                // the log is not what was signed
+	known    evidence.Checkpoint // the newest one that was seen here; the zero one before
+}
+
+// newSealer returns a sealer that knows the checkpoint of Config.KnownCheckpoint.
+func newSealer(s *Service) *sealer {
+	known, err := s.cfg.Evidence.Open(s.cfg.KnownCheckpoint)
+	if err != nil {
+		known = evidence.Checkpoint{} // New has checked it: there is none
+	}
+	return &sealer{Service: s, known: known}
 }
 
 // seal seals what was recorded since the last time.
@@ -40,11 +51,11 @@ func (s *sealer) seal(ctx context.Context) {
 		n, err := s.sealBatch(ctx)
 		switch {
 		case errors.Is(err, ports.ErrBusy): // another process seals
-		case errors.Is(err, errChanged) && s.changed: // it was reported
+		case s.changed && (errors.Is(err, errChanged) || errors.Is(err, errForked)): // it was reported
 		case err != nil:
 			s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
 		}
-		s.changed = errors.Is(err, errChanged)
+		s.changed = errors.Is(err, errChanged) || errors.Is(err, errForked)
 		if err != nil || n < sealBatch {
 			return
 		}
@@ -56,6 +67,9 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
+	if err := s.follows(ctx); err != nil {
+		return 0, err
+	}
 	var signed []byte
 	var refused []string
 	limit := sealBatch + min(s.refusals, maxRefused)
@@ -82,8 +96,11 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 // more says that there may be later entries.
 func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry, more bool) (_ evidence.Sealing, refused []string, _ error) {
 	now := s.now()
-	if !s.signed(head) {
+	switch {
+	case !s.signed(head):
 		return evidence.Sealing{}, nil, errChanged
+	case head.Size < s.known.Size:
+		return evidence.Sealing{}, nil, errForked
 	}
 	sealing := evidence.Sealing{Head: head}
 	complete := now
@@ -105,6 +122,30 @@ func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry, more bool
 	var err error
 	sealing.Head.Checkpoint, err = s.cfg.Evidence.Sign(evidence.Checkpoint{Size: sealing.Head.Size, Root: sealing.Head.Root(), At: complete})
 	return sealing, refused, err
+}
+
+// follows returns nil if the log goes on from the newest checkpoint that is known here, and then its own newest one is. An
+// earlier end of the log, with the checkpoint that it had, is signed too, and would be taken for the end again.
+func (s *sealer) follows(ctx context.Context) error {
+	head, err := s.cfg.Store.EvidenceHead(ctx)
+	if err != nil {
+		return fmt.Errorf("read the head of the evidence log: %w", err)
+	}
+	if !s.signed(head) {
+		return errChanged
+	}
+	newest, err := s.cfg.Evidence.Open(head.Checkpoint)
+	if err != nil {
+		newest = evidence.Checkpoint{} // of an empty log
+	}
+	if s.known.Size > 0 {
+		nodes := func(positions []int64) ([][]evidence.Hash, error) { return s.cfg.Store.EvidenceNodes(ctx, positions) }
+		if err := evidence.CheckConsistent(s.known, newest, nodes); err != nil {
+			return fmt.Errorf("%w: %w", errForked, err)
+		}
+	}
+	s.known = newest
+	return nil
 }
 
 // signed reports whether the end of the log is what its checkpoint signed. What was put in its place is not signed in turn.

@@ -1,8 +1,10 @@
 package service_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,4 +151,66 @@ func TestALogThatWasChangedIsNotSealed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The end that the log had before, with the checkpoint that it had, was signed. It is not taken for the end again.
+func TestALogThatWasTurnedBackIsNotSealed(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		to    func(w *world, earlier evidence.Head) evidence.Head
+		again bool // the service is started again, and knows the newest checkpoint from elsewhere
+	}{
+		{"to its beginning", func(*world, evidence.Head) evidence.Head { return evidence.Head{} }, false},
+		{"to an earlier checkpoint", func(_ *world, earlier evidence.Head) evidence.Head { return earlier }, false},
+		{"to an earlier checkpoint, while no server ran", func(_ *world, earlier evidence.Head) evidence.Head { return earlier }, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, signing(t))
+				head := func() evidence.Head {
+					h, err := w.store.EvidenceHead(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return h
+				}
+				running := w.running()
+				w.record(t, w.config.Keyring.Attest(unattested("first", w.clock.now())))
+				time.Sleep(time.Minute)
+				earlier := head()
+				w.record(t, w.config.Keyring.Attest(unattested("second", w.clock.now())))
+				time.Sleep(time.Minute)
+				newest := head()
+				if tt.again {
+					running()
+					w.config.KnownCheckpoint = newest.Checkpoint
+					w = w.again(t)
+					running = w.running()
+				}
+				defer running()
+				w.reports.take()
+				if err := w.store.SealEvidence(t.Context(), 1, func(evidence.Head, []evidence.Entry) (evidence.Sealing, error) {
+					return evidence.Sealing{Head: tt.to(w, earlier)}, nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+				w.record(t, w.config.Keyring.Attest(unattested("third", w.clock.now())))
+				time.Sleep(time.Minute)
+				if ids := w.sealedIDs(t); len(ids) != 2 {
+					t.Errorf("sealed are %q, want what was sealed before", ids)
+				}
+				if reported := w.reports.take(); len(reported) != 1 || !strings.Contains(reported[0].Err.Error(), "does not go on from a checkpoint that is known") {
+					t.Errorf("reported is %+v, want that the log was turned back, once", reported)
+				}
+			})
+		})
+	}
+}
+
+// running runs the service until stop is called.
+func (w *world) running() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { w.Run(ctx) })
+	return func() { cancel(); all.Wait() }
 }

@@ -67,6 +67,9 @@ type Config struct {
 	// Evidence signs the checkpoints of the evidence log. A process whose Evidence cannot sign records what is agreed, and
 	// leaves it to others to seal it.
 	Evidence evidence.Keys
+	// KnownCheckpoint is the newest checkpoint of the evidence log that was kept elsewhere; none if empty. A log that does not
+	// go on from there is not sealed: the store was restored, or somebody has changed it.
+	KnownCheckpoint []byte
 	// Retention is how long personal data is kept; for ever if zero. Run erases it then.
 	Retention checkout.Retention
 
@@ -156,6 +159,8 @@ func (c Config) check() error {
 		return errors.New("field Store, Processor, Printer or Sender is missing")
 	case c.Now == nil, c.Rand == nil, c.Report == nil:
 		return errors.New("field Now, Rand or Report is missing")
+	case len(c.KnownCheckpoint) > 0 && !c.Evidence.Signed(c.KnownCheckpoint):
+		return errors.New("field KnownCheckpoint: no key of Evidence has signed it")
 	case c.CRM != nil && c.CRM.Info().Environment != c.Environment:
 		return fmt.Errorf("field CRM: it is of %s", c.CRM.Info().Environment)
 	}

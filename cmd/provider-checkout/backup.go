@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -59,11 +60,12 @@ func restore(ctx context.Context, c *call) error {
 	if err := mustExist(c.file); err != nil {
 		return fmt.Errorf("there is no backup at %s", c.file)
 	}
-	contents, err := sqlite.Restore(ctx, c.file, path, secrets)
+	operator, err := c.operator()
 	if err != nil {
 		return err
 	}
-	if err := c.recordRestore(ctx, contents); err != nil {
+	contents, err := sqlite.Restore(ctx, c.file, path, secrets)
+	if err != nil {
 		return err
 	}
 	lines := []string{"restored " + path + ": " + summary(contents),
@@ -73,17 +75,21 @@ func restore(ctx context.Context, c *call) error {
 		lines = append(lines, fmt.Sprintf("%d events are pending, and are sent once it is served, with the event_id and body that they had: some may come a second time", contents.Pending))
 	}
 	_, err = fmt.Fprintln(c.Stdout, strings.Join(lines, "\n"))
-	return err
+	return errors.Join(err, c.recordRestore(ctx, operator, contents))
 }
 
 // recordRestore records in the evidence log of the store that it was made of a backup.
-func (c *call) recordRestore(ctx context.Context, contents sqlite.Contents) error {
+func (c *call) recordRestore(ctx context.Context, operator string, contents sqlite.Contents) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	return c.recordDone(ctx, db, "restore", filepath.Base(c.file), []string{"+ " + summary(contents)})
+	trail, err := audit.NewTrail(operator, db.Secrets())
+	if err != nil {
+		return err
+	}
+	return c.recordDone(ctx, db, trail, "restore", filepath.Base(c.file), []string{"+ " + summary(contents)})
 }
 
 // summary says what a backup holds.

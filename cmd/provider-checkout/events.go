@@ -124,6 +124,10 @@ func redeliverEvents(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
+	trail, err := c.trail(db)
+	if err != nil {
+		return err
+	}
 	r := delivery.Redeliverer{Store: db, Sender: c.redeliverySender(), Now: time.Now}
 	asked, delivered := 0, 0
 	var sent []string
@@ -140,7 +144,7 @@ func redeliverEvents(ctx context.Context, c *call) error {
 	if c.failed {
 		more, err := r.Failed(ctx, c.eventFilter.Since, c.provider, each)
 		subject := "failed since " + formatTime(c.eventFilter.Since)
-		if err := errors.Join(err, c.recordDone(ctx, db, "events redeliver", subject, sent)); err != nil {
+		if err := errors.Join(err, c.recordDone(ctx, db, trail, "events redeliver", subject, sent)); err != nil {
 			return err
 		}
 		if asked == 0 {
@@ -151,11 +155,11 @@ func redeliverEvents(ctx context.Context, c *call) error {
 		}
 	} else {
 		result, err := r.One(ctx, c.Args[0])
-		if err != nil {
+		if result.Event.ID == "" {
 			return unknownEvent(err)
 		}
-		each(result)
-		if err := c.recordDone(ctx, db, "events redeliver", result.Event.ID, sent); err != nil {
+		each(result) // it may have been sent although that could not be recorded
+		if err := errors.Join(err, c.recordDone(ctx, db, trail, "events redeliver", result.Event.ID, sent)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -68,6 +69,23 @@ func (c *call) signingKeys() (evidence.Keys, error) {
 		return keys, err
 	}
 	return evidencelog.OwnKeys(path, rand.Reader)
+}
+
+// knownCheckpoint returns what the file of --checkpoint-file holds; nothing if there is none yet.
+func (c *call) knownCheckpoint(keys evidence.Keys) ([]byte, error) {
+	if c.checkpointFile == "" {
+		return nil, nil
+	}
+	known, err := os.ReadFile(c.checkpointFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("--checkpoint-file: %w", err)
+	case !keys.Signed(known):
+		return nil, fmt.Errorf("--checkpoint-file: %s is no checkpoint that the evidence key has signed; move it away, or give the key that has", c.checkpointFile)
+	}
+	return known, nil
 }
 
 // keepCheckpoint returns what keeps each checkpoint in the file of --checkpoint-file; nil without one.
@@ -192,11 +210,15 @@ func adoptAgreements(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	trail, err := c.trail(db)
+	if err != nil {
+		return err
+	}
 	adopted, err := evidencelog.Adopter{Store: db, Keyring: keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
 	for _, number := range adopted {
 		fmt.Fprintln(c.Stdout, number)
 	}
-	return errors.Join(err, c.recordDone(ctx, db, "evidence adopt", fmt.Sprintf("%d agreements", len(adopted)), prefixed("+ agreement ", adopted)))
+	return errors.Join(err, c.recordDone(ctx, db, trail, "evidence adopt", fmt.Sprintf("%d agreements", len(adopted)), prefixed("+ agreement ", adopted)))
 }
 
 // prefixed returns the words, each after a prefix.
@@ -210,6 +232,9 @@ func prefixed(prefix string, words []string) (lines []string) {
 // verifyProof checks a proof with nothing but the public key.
 func verifyProof(_ context.Context, c *call) error {
 	keys, err := evidencelog.ParseKeys(c.key)
+	if err == nil && keys.CanSign() {
+		err = errors.New("it is the private key, which everybody could see there; give the public one, which \"evidence key\" prints")
+	}
 	if err != nil {
 		return cli.UsageError("--key: " + err.Error())
 	}

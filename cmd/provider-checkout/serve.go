@@ -64,6 +64,9 @@ func serve(ctx context.Context, c *call) error {
 	if cfg.Evidence, err = c.signingKeys(); err != nil {
 		return err
 	}
+	if cfg.Known, err = c.knownCheckpoint(cfg.Evidence); err != nil {
+		return err
+	}
 	cfg.Checkpoint = c.keepCheckpoint(log)
 	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
 	if outside.crm != nil {

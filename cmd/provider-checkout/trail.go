@@ -24,22 +24,28 @@ const trailHelp = "A command that changes what is on record has the evidence log
 
 // trail returns what records the operations of whoever runs the command.
 func (c *call) trail(db records) (audit.Trail, error) {
-	operator, err := audit.Operator(c.Env, user.Current)
+	operator, err := c.operator()
 	if err != nil {
-		return audit.Trail{}, cli.UsageError(err.Error())
+		return audit.Trail{}, err
 	}
 	return audit.NewTrail(operator, db.Secrets())
+}
+
+// operator returns the name of whoever runs the command.
+func (c *call) operator() (string, error) {
+	name, err := audit.Operator(c.Env, user.Current)
+	if err != nil {
+		return "", cli.UsageError(err.Error())
+	}
+	return name, nil
 }
 
 // maxChanges is how many lines an entry of the evidence log has at most.
 const maxChanges = 500
 
-// recordDone records in the evidence log what a command has done that was no change of the store, or many.
-func (c *call) recordDone(ctx context.Context, db records, name, subject string, changes []string) error {
-	trail, err := c.trail(db)
-	if err != nil {
-		return err
-	}
+// recordDone records in the evidence log what a command has done that was no change of the store, or many. The trail was made
+// before it was done, so that nothing is done by an operator without a name.
+func (c *call) recordDone(ctx context.Context, db records, trail audit.Trail, name, subject string, changes []string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit) // it was done, also if the command is interrupted
 	defer cancel()
 	for part := range slices.Chunk(changes, maxChanges) {

@@ -52,6 +52,7 @@ type Config struct {
 	Agency         agreement.Agency // that the privacy notice names
 	Retention      checkout.Retention
 	Evidence       evidence.Keys                 // sign the checkpoints of the evidence log; without them nothing is sealed
+	Known          []byte                        // the newest checkpoint that was kept elsewhere; none if empty
 	Checkpoint     func(context.Context, []byte) // called with each signed checkpoint; may be nil
 	AllowPrivate   bool                          // sends events to loopback and private addresses too
 	TrustedProxies []netip.Prefix
@@ -96,24 +97,25 @@ func New(c Config) (*Site, error) {
 		processor, mounted[fakeprocessor.Prefix] = fake, fake
 	}
 	svc, err := service.New(service.Config{
-		Environment:   c.Environment,
-		BaseURL:       c.BaseURL,
-		SetupLifetime: c.SetupLifetime,
-		Keyring:       keyring,
-		Terms:         c.Terms,
-		Agency:        c.Agency,
-		Retention:     c.Retention,
-		Evidence:      c.Evidence,
-		Hooks:         service.Hooks{Checkpoint: c.Checkpoint},
-		Store:         c.Store,
-		Processor:     processor,
-		CRM:           c.CRM,
-		Printer:       printer,
-		Sender:        webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate}),
-		Now:           time.Now,
-		Rand:          rand.Reader,
-		Report:        httpserver.Report(c.Log),
-		Count:         c.Metrics.Count,
+		Environment:     c.Environment,
+		BaseURL:         c.BaseURL,
+		SetupLifetime:   c.SetupLifetime,
+		Keyring:         keyring,
+		Terms:           c.Terms,
+		Agency:          c.Agency,
+		Retention:       c.Retention,
+		Evidence:        c.Evidence,
+		KnownCheckpoint: c.Known,
+		Hooks:           service.Hooks{Checkpoint: c.Checkpoint},
+		Store:           c.Store,
+		Processor:       processor,
+		CRM:             c.CRM,
+		Printer:         printer,
+		Sender:          webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate}),
+		Now:             time.Now,
+		Rand:            rand.Reader,
+		Report:          httpserver.Report(c.Log),
+		Count:           c.Metrics.Count,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
