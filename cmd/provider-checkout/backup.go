@@ -39,6 +39,9 @@ func backup(ctx context.Context, c *call) error {
 	if _, err := os.Stat(path + ".secret"); err == nil && c.Env(secretVariable) == "" && c.Env(secretFileVariable) == "" {
 		secret = path + ".secret"
 	}
+	if _, err := os.Stat(path + ".evidence"); err == nil && c.Env(evidenceVariable) == "" && c.Env(evidenceVariable+"_FILE") == "" {
+		secret += " and " + path + ".evidence"
+	}
 	_, err = fmt.Fprintf(c.Stdout, "wrote %s, checked: %s\nkeep with it, but in another place: %s, without which it cannot be restored\n",
 		c.out, summary(contents), secret)
 	return err
