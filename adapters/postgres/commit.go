@@ -110,11 +110,13 @@ func (t *attempt) send(ctx context.Context, b *batch) (warned bool, err error) {
 	conn := t.conn.PgConn()
 	defer voidCancelKey(conn)()
 	results := t.conn.SendBatch(ctx, &b.Batch)
-	// A pool's handler of notices may be the host's. This sees them too.
+	// A pool's handler of notices may be the host's. This sees them too. What is closed the driver may be using.
 	var notices noticeCounter
-	conn.Frontend().Trace(&notices, pgproto3.TracerOptions{SuppressTimestamps: true})
+	if !conn.IsClosed() {
+		conn.Frontend().Trace(&notices, pgproto3.TracerOptions{SuppressTimestamps: true})
+	}
 	err = results.Close()
-	if !conn.IsClosed() { // or else the driver may be using it
+	if !conn.IsClosed() {
 		conn.Frontend().Untrace()
 	}
 	switch {
