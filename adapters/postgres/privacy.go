@@ -30,30 +30,16 @@ func (db *DB) ExportStudent(ctx context.Context, email string, visit ports.Visit
 	return db.inSnapshot(ctx, func(s snapshot) error { return s.eachPage(ctx, visit, selectStudent, email) })
 }
 
-// old is a checkout of which it is known whether it is one of those that were asked for.
-type old struct {
-	seq    int64
-	id     string
-	wanted bool
-}
-
 // OldCheckouts implements [ports.Privacy].
 func (db *DB) OldCheckouts(ctx context.Context, from int64, limit int, confirmed, open time.Time) (ids []string, next int64, err error) {
-	page, err := all(ctx, db, func(r pgx.CollectableRow) (o old, err error) {
-		err = r.Scan(&o.seq, &o.id, &o.wanted)
+	page, err := all(ctx, db, func(r pgx.CollectableRow) (o column.Old, err error) {
+		err = r.Scan(&o.Seq, &o.ID, &o.Wanted)
 		return o, err
 	}, selectOld, confirmed.UnixMilli(), open.UnixMilli(), from, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read old checkouts: %w", err)
 	}
-	for _, o := range page {
-		if o.wanted {
-			ids = append(ids, o.id)
-		}
-	}
-	if len(page) == limit {
-		next = page[limit-1].seq
-	}
+	ids, next = column.Wanted(page, limit)
 	return ids, next, nil
 }
 

@@ -32,15 +32,8 @@ func (db *DB) ExportStudent(ctx context.Context, email string, visit ports.Visit
 	})
 }
 
-// old is a checkout of which it is known whether it is one of those that were asked for.
-type old struct {
-	seq    int64
-	id     string
-	wanted bool
-}
-
-func scanOld(r row) (o old, err error) {
-	err = r.Scan(&o.seq, &o.id, &o.wanted)
+func scanOld(r row) (o column.Old, err error) {
+	err = r.Scan(&o.Seq, &o.ID, &o.Wanted)
 	return o, err
 }
 
@@ -50,14 +43,7 @@ func (db *DB) OldCheckouts(ctx context.Context, from int64, limit int, confirmed
 	if err != nil {
 		return nil, 0, fmt.Errorf("read old checkouts: %w", err)
 	}
-	for _, o := range page {
-		if o.wanted {
-			ids = append(ids, o.id)
-		}
-	}
-	if len(page) == limit {
-		next = page[limit-1].seq
-	}
+	ids, next = column.Wanted(page, limit)
 	return ids, next, nil
 }
 
