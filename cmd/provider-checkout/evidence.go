@@ -206,15 +206,11 @@ func adoptAgreements(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	keyring, err := checkout.NewKeyring(db.Secrets()...)
-	if err != nil {
-		return err
-	}
 	trail, err := c.trail(db)
 	if err != nil {
 		return err
 	}
-	adopted, err := evidencelog.Adopter{Store: db, Keyring: keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
+	adopted, err := evidencelog.Adopter{Store: db, Keyring: trail.Keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
 	for _, number := range adopted {
 		fmt.Fprintln(c.Stdout, number)
 	}

@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
@@ -77,10 +76,6 @@ func listEvidence(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	keyring, err := checkout.NewKeyring(db.Secrets()...)
-	if err != nil {
-		return err
-	}
 	tree, err := log.Signed(ctx)
 	if err != nil {
 		return err
@@ -91,7 +86,7 @@ func listEvidence(ctx context.Context, c *call) error {
 			tree.Add(e)
 		}
 		line := lineOf(e, position)
-		line.Forged = position == evidence.Unsealed && !keyring.Attests(e)
+		line.Forged = position == evidence.Unsealed && !log.Attests(e)
 		if line.Forged {
 			forged++
 		}
