@@ -15,7 +15,7 @@
 // administrator or by a restart, everybody sees on this server what no standby has. Therefore
 //
 //   - the store never asks the server to cancel a commit: a call gives it up after six seconds, and only closes the
-//     connection. The server goes on to wait, and nobody sees the commit before the standby has it;
+//     connection. The server goes on to wait, and no reader sees the commit before the standby has it;
 //   - a commit that ends with a warning, as the server sends it for a broken wait, is taken for an unknown outcome, as is one
 //     whose answer was lost with its connection. Both are looked up before the call returns;
 //   - what is found then is returned only after a further commit on the same server, made for that purpose, ended by itself

@@ -61,7 +61,7 @@ func warm(t *testing.T, db *postgres.DB, n int) {
 	}
 }
 
-// A commit that waits for its standby is given up in time, and never cancelled: nobody sees it before the standby has it.
+// A commit that waits for its standby is given up in time, and never cancelled: no reader sees it before the standby has it.
 // While it waits, the store takes no more of the server's connections than it has.
 func TestCommitIsNotCancelled(t *testing.T) {
 	t.Parallel()

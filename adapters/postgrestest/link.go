@@ -23,7 +23,7 @@ type linkState int
 
 const (
 	linked linkState = iota
-	silent           // nothing passes, and nobody is told
+	silent           // nothing passes, and neither side gets an error
 	broken           // connections are reset, and new ones too
 )
 

@@ -120,7 +120,7 @@ func (p *Pair) make(ctx context.Context) (err error) {
 		"-c", "fast", "--no-sync"); err != nil {
 		return err
 	}
-	// Of the primary alone, so that the standby, once it is promoted, waits for nobody.
+	// Of the primary alone, so that the standby, once it is promoted, waits for no other server.
 	if err := p.Primary.execute(ctx, `ALTER SYSTEM SET synchronous_standby_names = `+standbyName, `SELECT pg_reload_conf()`); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ type Contents struct {
 // served meanwhile: what was acknowledged before Backup is called is in the copy, and no write waits for it. The copy is
 // one file, and complete or not there at all. The operator's secret is not part of it. ErrExist if there is a file.
 func Backup(ctx context.Context, path, out string) (Contents, error) {
-	// A connection that may only read would leave a log beside a store that nobody has open.
+	// A connection that may only read would leave a log beside a store that no process has open.
 	contents, err := copyStore(ctx, dsn(path, "rw", "busy_timeout(2000)", "trusted_schema(OFF)"), out)
 	if err != nil {
 		return Contents{}, fmt.Errorf("back up store %s: %w", path, err)

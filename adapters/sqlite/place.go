@@ -20,7 +20,7 @@ func (e storageError) Is(target error) bool { return target == ports.ErrBusy }
 func (e storageError) Unwrap() error        { return e.error }
 
 // place is where the files of an open store are: the file itself, and its log and its shared memory beside it. What is
-// written after one of them was moved, deleted or replaced goes where nobody looks for it.
+// written after one of them was moved, deleted or replaced goes where no reader looks for it.
 type place struct {
 	folder string
 	files  []placed
