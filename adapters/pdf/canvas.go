@@ -96,36 +96,27 @@ func newCanvas(regular, bold *face, at time.Time, brand string) *canvas {
 	return c
 }
 
-// document draws an agreement with these sections, and returns the whole document.
-func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) ([]byte, error) {
+// document draws an agreement with these sections.
+func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) {
 	c.setTitle(a.Title())
 	c.drawSections(sections)
 	c.drawFooters(a.Foot(), footer)
-	return c.bytes()
 }
 
-// copyOf draws a copy of an agreement with these sections and this mark, and returns the whole document. What identifies the
-// agreement has a line of its own at the foot, because it is longer than that of the document.
-func (c *canvas) copyOf(a agreement.Agreement, sections []agreement.Section, mark string, drawn time.Time) ([]byte, error) {
+// copyOf draws a copy of an agreement with these sections and this mark. What identifies the agreement has a line of its
+// own at the foot, because it is longer than that of the document.
+func (c *canvas) copyOf(a agreement.Agreement, sections []agreement.Section, mark string, drawn time.Time) {
 	c.setTitle(a.Title() + ". " + mark)
 	c.setTimes(drawn)
 	c.drawSections(sections)
 	c.drawFooters(a.CopyFoot(), footer+c.small.height)
 	c.eachPage(func(int) { c.drawText(c.mark, left, header, c.clean(c.mark, mark)) })
-	return c.bytes()
 }
 
 func (c *canvas) drawSections(sections []agreement.Section) {
 	for i, section := range sections {
 		c.drawSection(section, i == 0)
 	}
-}
-
-// bytes ends the document and returns it.
-func (c *canvas) bytes() ([]byte, error) {
-	var b bytes.Buffer
-	err := c.pdf.Output(&b)
-	return b.Bytes(), err
 }
 
 // setTimes sets when the document says that it was made.
@@ -184,8 +175,11 @@ func (c *canvas) setFont(st style, text string) string {
 	return encoded
 }
 
-func (c *canvas) width(st style, text string) float64 {
-	return float64(st.face.width(text)) * c.pdf.PointConvert(st.size) / 1000
+func (c *canvas) width(st style, text string) float64 { return c.millimetres(st, st.face.width(text)) }
+
+// millimetres converts a width in thousandths of the type size.
+func (c *canvas) millimetres(st style, width int) float64 {
+	return float64(width) * c.pdf.PointConvert(st.size) / 1000
 }
 
 // drawText draws clean text at x on the line that begins at y.
@@ -221,10 +215,10 @@ func parts(col colour.RGB) (r, g, b int) { return int(col.R), int(col.G), int(co
 // word that is wider than a whole line. A text without words is one empty line.
 func (c *canvas) wrap(st style, text string, width float64) []string {
 	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && c.width(st, line+" "+word) <= width {
-			line += " " + word
+	line, used := "", 0 // used is its width, in thousandths of the type size
+	for word := range strings.FieldsSeq(text) {
+		if more := st.face.width(" ") + st.face.width(word); line != "" && c.millimetres(st, used+more) <= width {
+			line, used = line+" "+word, used+more
 			continue
 		}
 		if line != "" {
@@ -238,7 +232,7 @@ func (c *canvas) wrap(st style, text string, width float64) []string {
 			lines = append(lines, head)
 			word = word[len(head):]
 		}
-		line = word
+		line, used = word, st.face.width(word)
 	}
 	return append(lines, line)
 }

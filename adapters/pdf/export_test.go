@@ -8,9 +8,14 @@ func (p *Printer) PrintWithoutSubsets(a agreement.Agreement) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	press, err := newPress()
+	if err != nil {
+		return nil, err
+	}
 	c := newCanvas(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour)
 	c.alwaysWhole = true
-	return c.document(a, sections)
+	c.document(a, sections)
+	return press.document(c)
 }
 
 // WidthsOfCopy returns the width of what every page of a copy says, in millimetres.

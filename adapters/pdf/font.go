@@ -96,6 +96,9 @@ func (f *face) width(text string) int {
 // spaces, without control and format characters. A rune that f does not have becomes
 // U+FFFD, and missing is called with it.
 func (f *face) clean(text string, missing func(rune)) string {
+	if isClean(text) {
+		return text
+	}
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -113,4 +116,18 @@ func (f *face) clean(text string, missing func(rune)) string {
 		missing(r)
 		return unicode.ReplacementChar
 	}, text)
+}
+
+// isClean reports whether text is plain words with single spaces between them, of which nothing has to be made. Nearly
+// every text of an agreement is.
+func isClean(text string) bool {
+	space := true // before the first word
+	for i := range len(text) {
+		c := text[i]
+		if !plain(rune(c)) || space && c == ' ' {
+			return false
+		}
+		space = c == ' '
+	}
+	return !space || text == ""
 }

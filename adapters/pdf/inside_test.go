@@ -20,7 +20,8 @@ func TestPrintWaitsForItsTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.acquire(t.Context()); err != nil { // as another rendering would
+		press, err := p.acquire(t.Context()) // as another rendering would
+		if err != nil {
 			t.Fatal(err)
 		}
 		result := make(chan error, 1)
@@ -34,7 +35,7 @@ func TestPrintWaitsForItsTurn(t *testing.T) {
 			t.Fatalf("Print returned %v while another rendering went on", err)
 		default:
 		}
-		p.release()
+		p.release(press)
 		if err := <-result; err != nil {
 			t.Errorf("Print after the other rendering: %v", err)
 		}
@@ -47,7 +48,8 @@ func TestPrintStopsWaitingWhenTheContextEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.acquire(t.Context()); err != nil {
+		press, err := p.acquire(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -55,7 +57,7 @@ func TestPrintStopsWaitingWhenTheContextEnds(t *testing.T) {
 		if _, err := p.Print(ctx, accepted()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Print = %v, want the context's error", err)
 		}
-		p.release()
+		p.release(press)
 		if _, err := p.Print(t.Context(), accepted()); err != nil {
 			t.Errorf("the next Print = %v, want it rendered", err)
 		}
@@ -63,8 +65,9 @@ func TestPrintStopsWaitingWhenTheContextEnds(t *testing.T) {
 }
 
 func TestPrintTurnsAPanicIntoAnError(t *testing.T) {
-	p := &Printer{zone: time.UTC, slots: make(chan struct{}, 1)} // without fonts
-	for range 2 {                                                // the first returns its slot
+	p := &Printer{zone: time.UTC, presses: make(chan *press, 1)} // without fonts
+	p.release(&press{})
+	for range 2 { // the first puts the press back
 		got, err := p.Print(t.Context(), accepted())
 		if got != nil || err == nil || !strings.Contains(err.Error(), "panicked") {
 			t.Errorf("Print = %d bytes, %v; want the panic as an error", len(got), err)

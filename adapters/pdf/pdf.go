@@ -17,12 +17,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Printer renders agreements, a bounded number at once, for each holds a copy of the fonts. It is safe for concurrent
-// use.
+// Printer renders agreements, a bounded number at once. It is safe for concurrent use.
 type Printer struct {
 	regular, bold *face
 	zone          *time.Location
-	slots         chan struct{} // one is taken by each rendering
+	presses       chan *press // each rendering takes one and puts it back
 }
 
 var _ ports.Printer = (*Printer)(nil)
@@ -46,7 +45,15 @@ func New(parallel int) (*Printer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Printer{regular: regular, bold: bold, zone: zone, slots: make(chan struct{}, parallel)}, nil
+	p := &Printer{regular: regular, bold: bold, zone: zone, presses: make(chan *press, parallel)}
+	for range parallel {
+		press, err := newPress()
+		if err != nil {
+			return nil, err
+		}
+		p.release(press)
+	}
+	return p, nil
 }
 
 // Print implements ports.Printer. It waits for its turn until ctx ends. A character that the
@@ -54,27 +61,26 @@ func New(parallel int) (*Printer, error) {
 // error if the version of the agreement's wording is not known, or if it was never
 // accepted.
 func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
-	return p.print(ctx, a, func(c *canvas, sections []agreement.Section) ([]byte, error) {
-		return c.document(a, sections)
-	})
+	return p.print(ctx, a, func(c *canvas, sections []agreement.Section) { c.document(a, sections) })
 }
 
 // PrintCopy renders a as Print does, as a copy: every page, and the document's title, have its mark. The same copy of
 // the same agreement gives the same bytes.
 func (p *Printer) PrintCopy(ctx context.Context, a agreement.Agreement, made agreement.Copy) ([]byte, error) {
-	return p.print(ctx, a, func(c *canvas, sections []agreement.Section) ([]byte, error) {
-		return c.copyOf(a, sections, made.Mark(p.zone), made.DrawnAt)
+	return p.print(ctx, a, func(c *canvas, sections []agreement.Section) {
+		c.copyOf(a, sections, made.Mark(p.zone), made.DrawnAt)
 	})
 }
 
-// print calls render with a canvas for a and the sections of its text, when it is its turn.
+// print calls draw with a canvas for a and the sections of its text, when it is its turn, and returns the document.
 func (p *Printer) print(ctx context.Context, a agreement.Agreement,
-	render func(*canvas, []agreement.Section) ([]byte, error)) ([]byte, error) {
-	if err := p.acquire(ctx); err != nil {
+	draw func(*canvas, []agreement.Section)) ([]byte, error) {
+	press, err := p.acquire(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
-	defer p.release()
-	pdf, err := p.render(a, render)
+	defer p.release(press)
+	pdf, err := p.render(a, press, draw)
 	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
@@ -84,23 +90,23 @@ func (p *Printer) print(ctx context.Context, a agreement.Agreement,
 // Rendered returns a text as it reads in a rendered agreement: a character that the font lacks is U+FFFD.
 func (p *Printer) Rendered(text string) string { return p.regular.clean(text, func(rune) {}) }
 
-func (p *Printer) acquire(ctx context.Context) error {
+func (p *Printer) acquire(ctx context.Context) (*press, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	select {
-	case p.slots <- struct{}{}:
-		return nil
+	case press := <-p.presses:
+		return press, nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for a turn: %w: %w", ports.ErrBusy, ctx.Err())
+		return nil, fmt.Errorf("wait for a turn: %w: %w", ports.ErrBusy, ctx.Err())
 	}
 }
 
-func (p *Printer) release() { <-p.slots }
+func (p *Printer) release(press *press) { p.presses <- press }
 
 // render renders a. The library panics on some texts. None of them should reach it; if one
 // does, that is an error, and the process goes on.
-func (p *Printer) render(a agreement.Agreement, render func(*canvas, []agreement.Section) ([]byte, error)) (pdf []byte, err error) {
+func (p *Printer) render(a agreement.Agreement, press *press, draw func(*canvas, []agreement.Section)) (pdf []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			pdf, err = nil, fmt.Errorf("rendering panicked: %v", r)
@@ -113,5 +119,7 @@ func (p *Printer) render(a agreement.Agreement, render func(*canvas, []agreement
 	if err != nil {
 		return nil, err
 	}
-	return render(newCanvas(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour), sections)
+	c := newCanvas(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour)
+	draw(c, sections)
+	return press.document(c)
 }
