@@ -108,6 +108,7 @@ type EventFilter struct {
 	OrderID      string
 	CheckoutID   string
 	Since        time.Time // made, or failed latest, at this time or after it
+	OldestFirst  bool      // else the newest are first
 }
 
 // Redelivery is one run of attempts to deliver an event again.

@@ -12,7 +12,11 @@ import (
 // EventRecords implements [ports.Deliveries].
 func (s *Store) EventRecords(ctx context.Context, f ports.EventFilter, limit int) (list []ports.EventRecord, err error) {
 	err = s.locked(ctx, func() error {
-		for _, id := range slices.Backward(s.queue) {
+		queue := slices.Backward(s.queue)
+		if f.OldestFirst {
+			queue = slices.All(s.queue)
+		}
+		for _, id := range queue {
 			if len(list) == limit {
 				break
 			}

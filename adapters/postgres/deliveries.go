@@ -51,7 +51,11 @@ func (db *DB) EventRecords(ctx context.Context, f ports.EventFilter, limit int) 
 	where(f.CheckoutID != "", `checkout_id = $%d`, f.CheckoutID)
 	where(f.OrderID != "", `checkout_id IN (SELECT id FROM @.checkouts WHERE provider_order_id = $%d)`, f.OrderID)
 	where(!f.Since.IsZero(), `coalesce(failed_ms, created_ms) >= $%d`, column.Millis(f.Since))
-	query := eventRecords + ` WHERE ` + strings.Join(conditions, ` AND `) + ` ORDER BY seq DESC LIMIT $1`
+	order := ` ORDER BY seq DESC`
+	if f.OldestFirst {
+		order = ` ORDER BY seq`
+	}
+	query := eventRecords + ` WHERE ` + strings.Join(conditions, ` AND `) + order + ` LIMIT $1`
 	list, err := all(ctx, db, scanColumns(column.EventRecord), query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)

@@ -51,7 +51,11 @@ func (db *DB) EventRecords(ctx context.Context, f ports.EventFilter, limit int) 
 	if len(conditions) > 0 {
 		query += ` WHERE ` + strings.Join(conditions, ` AND `)
 	}
-	list, err := all(ctx, &db.readers, scanColumns(column.EventRecord), query+` ORDER BY seq DESC LIMIT ?`, append(args, limit)...)
+	order := ` ORDER BY seq DESC`
+	if f.OldestFirst {
+		order = ` ORDER BY seq`
+	}
+	list, err := all(ctx, &db.readers, scanColumns(column.EventRecord), query+order+` LIMIT ?`, append(args, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -102,6 +103,9 @@ func eventsInOrder(t *testing.T, s ports.Admin) {
 	want := append([]string{done.Events[1].ID, done.Events[0].ID}, eventIDs(opened(2), opened(1), opened(3))...)
 	same(t, "all", listed(t, s, ports.EventFilter{}, many), want)
 	same(t, "at most 3", listed(t, s, ports.EventFilter{}, 3), want[:3])
+	slices.Reverse(want)
+	same(t, "the oldest 3", listed(t, s, ports.EventFilter{OldestFirst: true}, 3), want[:3])
+	slices.Reverse(want)
 	list, err := s.EventRecords(t.Context(), ports.EventFilter{}, 1)
 	must(t, "EventRecords", err)
 	same(t, "the last", list, []ports.EventRecord{{Event: done.Events[1], Status: events.Pending}})

@@ -189,7 +189,8 @@ func (p pair) redeliver(r *rapid.T) {
 	p.does(r, "RecordRedelivery", func(s ports.Admin) error { return s.RecordRedelivery(p.ctx, e, again) })
 	p.both(r, "Redeliveries", func(s ports.Admin) (any, error) { return s.Redeliveries(p.ctx, e.ID) })
 	p.both(r, "EventRecord", func(s ports.Admin) (any, error) { return s.EventRecord(p.ctx, e.ID) })
-	filter := ports.EventFilter{Status: rapid.SampledFrom([]events.Status{"", events.Failed, events.Delivered}).Draw(r, "listed")}
+	filter := ports.EventFilter{Status: rapid.SampledFrom([]events.Status{"", events.Failed, events.Delivered}).Draw(r, "listed"),
+		OldestFirst: rapid.Bool().Draw(r, "the oldest first")}
 	if rapid.Bool().Draw(r, "of a time") {
 		filter.Since = at(few(r, "since"))
 	}

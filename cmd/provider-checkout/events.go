@@ -151,7 +151,7 @@ func redeliverEvents(ctx context.Context, c *call) error {
 			fmt.Fprintln(c.Stderr, "no event failed since then")
 		}
 		if more {
-			fmt.Fprintf(c.Stderr, "these were the newest %d: run it again for those before them\n", delivery.MaxRedelivered)
+			fmt.Fprintf(c.Stderr, "these were the oldest %d: run it again for those after them, with --provider where another's fail again\n", delivery.MaxRedelivered)
 		}
 	} else {
 		result, err := r.One(ctx, c.Args[0])

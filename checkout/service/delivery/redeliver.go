@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -54,14 +53,13 @@ func (r Redeliverer) One(ctx context.Context, id string) (Result, error) {
 
 // Failed sends again every event that failed since a time, of one provider or of all where that is "", each checkout's in
 // their order, and calls each with every result, one at a time. Of a receiver that takes nothing the rest is left. It
-// sends MaxRedelivered at most, and reports with more whether there may be others.
+// sends the oldest MaxRedelivered at most, and reports with more whether there may be others.
 func (r Redeliverer) Failed(ctx context.Context, since time.Time, provider string, each func(Result)) (more bool, err error) {
 	list, err := r.Store.EventRecords(ctx,
-		ports.EventFilter{Status: events.Failed, ProviderCode: provider, Since: since}, MaxRedelivered)
+		ports.EventFilter{Status: events.Failed, ProviderCode: provider, Since: since, OldestFirst: true}, MaxRedelivered)
 	if err != nil {
 		return false, err
 	}
-	slices.Reverse(list) // the oldest first
 	var order []string
 	ofCheckout := make(map[string][]ports.EventRecord)
 	receivers := make(map[string]*breaker.Breaker)
