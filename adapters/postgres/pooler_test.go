@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +16,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
 )
+
+// untilStdinEnds runs a program until standard input ends, which is when the test ends, even if it is killed.
+const untilStdinEnds = `exec 3<&0 </dev/null; { cat <&3 && kill $$; } >/dev/null & exec "$0" "$@" 3<&-`
 
 // pgbouncer runs the pooler in front of the server, and returns the connection string through it.
 func pgbouncer(t *testing.T, server, mode string) string {
@@ -55,21 +57,25 @@ ignore_startup_parameters = search_path
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(program, "-q", config)
+	args := []string{"-c", untilStdinEnds, program, "-q", config}
 	if os.Geteuid() == 0 { // it refuses to run as root
-		cmd.Args = []string{program, "-q", "-u", "nobody", config}
+		args = append(args, "-u", "nobody")
 		for dir := folder; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
 			if err := os.Chmod(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd := exec.Command("/bin/sh", args...)
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cmd.Process.Kill()
+		input.Close()
 		_ = cmd.Wait()
 	})
 	through := "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&default_query_exec_mode=simple_protocol"

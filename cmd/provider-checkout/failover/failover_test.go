@@ -324,8 +324,11 @@ func (b suite) isNotReadyAlone(t *testing.T) {
 	if resp.Header.Get("Retry-After") == "" {
 		t.Error("the answer has no Retry-After")
 	}
-	pause(workload.NewRand(t), 7*time.Second, 8*time.Second) // longer than a commit is waited for
-	awaitReady(t, ready, http.StatusServiceUnavailable)
+	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); <-time.After(100 * time.Millisecond) { // longer than a commit is waited for
+		if resp := get(t, ready); resp.StatusCode != http.StatusServiceUnavailable {
+			t.Fatalf("it answers %d, while no commit can end", resp.StatusCode)
+		}
+	}
 	pair.Link.Mend()
 	awaitReady(t, ready, http.StatusOK)
 }
@@ -334,11 +337,7 @@ func (b suite) isNotReadyAlone(t *testing.T) {
 func awaitReady(t *testing.T, url string, status int) *http.Response {
 	t.Helper()
 	for limit := time.Now().Add(10 * time.Second); ; <-time.After(50 * time.Millisecond) {
-		resp, err := http.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
+		resp := get(t, url)
 		if resp.StatusCode == status {
 			return resp
 		}
@@ -346,4 +345,14 @@ func awaitReady(t *testing.T, url string, status int) *http.Response {
 			t.Fatalf("%s answers %d after 10 s, want %d", url, resp.StatusCode, status)
 		}
 	}
+}
+
+func get(t *testing.T, url string) *http.Response {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp
 }
