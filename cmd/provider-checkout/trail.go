@@ -62,13 +62,6 @@ func (c *call) recordDone(ctx context.Context, db records, trail audit.Trail, na
 // recordLimit is how long it may take to record what was done.
 const recordLimit = 10 * time.Second
 
-// The evidence log is read in pages of trailPage entries. Of those that are not sealed at most maxUnsealed are listed: there
-// are that many only where nothing seals.
-const (
-	trailPage   = 500
-	maxUnsealed = 100_000
-)
-
 // listEvidence prints the entries of the evidence log in their order, and holds them to the newest checkpoint.
 func listEvidence(ctx context.Context, c *call) error {
 	db, log, err := c.evidenceLog(ctx)
@@ -81,7 +74,7 @@ func listEvidence(ctx context.Context, c *call) error {
 		return err
 	}
 	forged := 0
-	err = eachEvidence(ctx, db, func(e evidence.Entry, position int64) error {
+	err = log.Each(ctx, func(e evidence.Entry, position int64) error {
 		if position != evidence.Unsealed {
 			tree.Add(e)
 		}
@@ -107,47 +100,6 @@ func listEvidence(ctx context.Context, c *call) error {
 	}
 	fmt.Fprintln(c.Stderr, verdict.Text)
 	return nil
-}
-
-// eachEvidence calls visit with every entry: the sealed ones in the order of their positions, then the others, the oldest
-// first. An entry that is sealed meanwhile is visited once.
-func eachEvidence(ctx context.Context, db records, visit func(e evidence.Entry, position int64) error) error {
-	next := int64(0)
-	sealed := func(visit func(e evidence.Entry, position int64) error) error {
-		for {
-			entries, err := db.SealedEvidence(ctx, next, trailPage)
-			if err != nil {
-				return err
-			}
-			for _, e := range entries {
-				if err := visit(e, next); err != nil {
-					return err
-				}
-				next++
-			}
-			if len(entries) < trailPage {
-				return nil
-			}
-		}
-	}
-	if err := sealed(visit); err != nil {
-		return err
-	}
-	waiting, err := db.UnsealedEvidence(ctx, maxUnsealed)
-	if err != nil {
-		return err
-	}
-	meanwhile := map[string]bool{}
-	err = sealed(func(e evidence.Entry, position int64) error {
-		meanwhile[e.ID] = true
-		return visit(e, position)
-	})
-	for _, e := range waiting {
-		if err == nil && !meanwhile[e.ID] {
-			err = visit(e, evidence.Unsealed)
-		}
-	}
-	return err
 }
 
 func lineOf(e evidence.Entry, position int64) trailLine {

@@ -14,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 )
 
 // open opens the operator's store.
@@ -154,7 +155,7 @@ func TestEntrySealedMeanwhileIsListedOnce(t *testing.T) {
 	var positions []int64
 	seen := map[string]bool{}
 	s := &sealing{db, func() { seal(t, db, 2) }}
-	err := eachEvidence(t.Context(), s, func(e evidence.Entry, position int64) error {
+	err := evidencelog.Log{Store: s}.Each(t.Context(), func(e evidence.Entry, position int64) error {
 		positions = append(positions, position)
 		seen[e.ID] = true
 		return nil
