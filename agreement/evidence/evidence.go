@@ -13,6 +13,7 @@
 package evidence
 
 import (
+	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -39,7 +40,12 @@ type Entry struct {
 func (e Entry) Attested() []byte { return append([]byte(e.ID+"\n"), e.Leaf...) }
 
 // AgreementID is the id of the entry of an agreement.
-func AgreementID(number string) string { return "agreement/" + number }
+func AgreementID(number string) string { return agreementPrefix + number }
+
+const agreementPrefix = "agreement/"
+
+// IsAgreementID reports whether an id is that of the entry of an agreement.
+func IsAgreementID(id string) bool { return strings.HasPrefix(id, agreementPrefix) }
 
 // OperationID is the id of the entry of something that an operator did.
 func OperationID(id string) string { return "operation/" + id }

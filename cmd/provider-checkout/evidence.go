@@ -133,6 +133,14 @@ func (c *call) evidenceLog(ctx context.Context) (records, evidencelog.Log, error
 	return db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests}, nil
 }
 
+// outsideCheckpoint returns what the file of --checkpoint holds; nil without one.
+func (c *call) outsideCheckpoint() ([]byte, error) {
+	if c.checkpoint == "" {
+		return nil, nil
+	}
+	return os.ReadFile(c.checkpoint)
+}
+
 // errNoEvidenceKey: a command needs the evidence key.
 var errNoEvidenceKey = errors.New("there is no evidence key: give it, or its public half, in " + evidenceVariable)
 
@@ -201,16 +209,23 @@ func proveAgreement(ctx context.Context, c *call) error {
 
 // adoptAgreements records the agreements that the evidence log does not have.
 func adoptAgreements(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
+	outside, err := c.outsideCheckpoint()
+	if err != nil {
+		return err
+	}
+	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if outside != nil && !log.Keys.CanVerify() {
+		return errNoEvidenceKey
+	}
 	trail, err := c.trail(db)
 	if err != nil {
 		return err
 	}
-	adopted, err := evidencelog.Adopter{Store: db, Keyring: trail.Keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
+	adopted, err := evidencelog.Adopter{Store: db, Log: log, Outside: outside, Keyring: trail.Keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
 	for _, number := range adopted {
 		fmt.Fprintln(c.Stdout, number)
 	}

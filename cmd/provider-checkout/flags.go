@@ -225,7 +225,16 @@ func pdfFlags(fs *cli.Flags, s *settings) {
 
 func verifyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
+	outsideFlag(fs, s)
+}
+
+func outsideFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere")
+}
+
+func adoptFlags(fs *cli.Flags, s *settings) {
+	changeFlags(fs, s)
+	outsideFlag(fs, s)
 }
 
 func proveFlags(fs *cli.Flags, s *settings) {

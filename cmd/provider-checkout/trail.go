@@ -69,7 +69,7 @@ func listEvidence(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	tree, err := log.Signed(ctx)
+	tree, err := log.Signed(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -94,11 +94,23 @@ func listEvidence(ctx context.Context, c *call) error {
 	if forged > 0 {
 		fmt.Fprintf(c.Stderr, "%d entries were not recorded by a process with the operator's secret\n", forged)
 	}
-	verdict := tree.Verdict()
-	if verdict.Mark == evidencelog.Failed {
-		return errors.New(verdict.Text)
+	return printFindings(c.Stderr, tree.Verdicts())
+}
+
+// printFindings prints what the checks of a whole log found, or returns an error with what failed.
+func printFindings(w io.Writer, verdicts []evidencelog.Verdict) error {
+	var failed []error
+	for _, v := range verdicts {
+		if v.Mark == evidencelog.Failed {
+			failed = append(failed, errors.New(v.Text))
+		}
 	}
-	fmt.Fprintln(c.Stderr, verdict.Text)
+	if len(failed) > 0 {
+		return errors.Join(failed...)
+	}
+	for _, v := range verdicts {
+		fmt.Fprintln(w, v.Text)
+	}
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -22,12 +21,9 @@ type verdict = evidencelog.Verdict
 
 // verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check.
 func verifyAgreement(ctx context.Context, c *call) error {
-	var outside []byte
-	if c.checkpoint != "" {
-		var err error
-		if outside, err = os.ReadFile(c.checkpoint); err != nil {
-			return err
-		}
+	outside, err := c.outsideCheckpoint()
+	if err != nil {
+		return err
 	}
 	db, log, err := c.evidenceLog(ctx)
 	if err != nil {

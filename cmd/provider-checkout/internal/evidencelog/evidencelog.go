@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -145,6 +146,9 @@ func (l Log) Check(ctx context.Context, r Record, outside []byte) ([]Verdict, er
 		return nil, err
 	}
 	verdicts := []Verdict{compare(e, r)}
+	if late := e.At.Sub(r.Agreement.AcceptedAt); late > evidence.Late {
+		verdicts = append(verdicts, Nothing("it was recorded %s after it was accepted: until then nothing kept it from being changed", late.Round(time.Second)))
+	}
 	if r.Checkout.Erased() {
 		erased, err := l.checkErasure(ctx, r)
 		if err != nil {
