@@ -90,7 +90,8 @@ func commands() []cli.Command {
 		{Name: "privacy erase", Setup: command(eraseStudentFlags, eraseStudent),
 			About: "Erase the personal data of one student, for good",
 			More: "Names, e-mail address, account holder, account, network address, the ids of bank setups and the PDFs are\n" +
-				"emptied; figures, dates, record ids and hashes stay, and so does the proof of every agreement. Prints the ids\n" +
+				"emptied; figures, dates, record ids and hashes stay, and so does the proof of every agreement, with the salt by\n" +
+				"which a name can be checked against it until serve --erase-agreed-years ends the retention. Prints the ids\n" +
 				"by which the processor and an outside CRM know the student: what they have must be erased there. It is refused\n" +
 				"while a checkout waits for the CRM and, without --force, while payments are still to be collected. Then it\n" +
 				"writes a SQLite store's file anew, or vacuums the tables of PostgreSQL: choose a quiet hour.\n\n" + studentHelp},

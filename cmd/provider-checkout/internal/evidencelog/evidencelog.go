@@ -150,7 +150,7 @@ func (l Log) Check(ctx context.Context, r Record, outside []byte) ([]Verdict, er
 		verdicts = append(verdicts, Nothing("it was recorded %s after it was accepted: until then nothing kept it from being changed", late.Round(time.Second)))
 	}
 	if r.Checkout.Erased() {
-		erased, err := l.checkErasure(ctx, r)
+		erased, err := l.checkErasure(ctx, r, e)
 		if err != nil {
 			return nil, err
 		}

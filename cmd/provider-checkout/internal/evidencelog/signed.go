@@ -3,6 +3,7 @@ package evidencelog
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
@@ -69,7 +70,7 @@ func named(e evidence.Entry) bool {
 	if err == nil && record.Kind == evidence.KindAgreement {
 		return e.ID == evidence.AgreementID(record.Agreement)
 	}
-	return !evidence.IsAgreementID(e.ID)
+	return !strings.HasPrefix(e.ID, evidence.AgreementPrefix)
 }
 
 // Verdicts returns the verdict on the entries that were added, and one by the outside checkpoint if there is one.
