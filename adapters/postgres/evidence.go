@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,7 +24,9 @@ var (
 
 const (
 	placeEvidence = `UPDATE @.evidence SET position = $1, nodes = $2 WHERE id = $3`
-	selectNodes   = `SELECT position, nodes FROM @.evidence WHERE position = ANY ($1)`
+	// It is read from the index of what is not sealed alone.
+	selectEvidenceBacklog = `SELECT count(*), min(recorded_ms) FROM @.evidence WHERE position IS NULL`
+	selectNodes           = `SELECT position, nodes FROM @.evidence WHERE position = ANY ($1)`
 )
 
 // queueEvidence adds what stores the entry, if there is one.
@@ -132,6 +135,15 @@ func (db *DB) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry
 		return nil, fmt.Errorf("read unsealed evidence: %w", err)
 	}
 	return entries, nil
+}
+
+// EvidenceBacklog implements [ports.Evidence].
+func (db *DB) EvidenceBacklog(ctx context.Context) (unsealed int, oldest time.Time, err error) {
+	b, err := one(ctx, db, scanBacklog, selectEvidenceBacklog)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("count unsealed evidence: %w", err)
+	}
+	return b.pending, b.oldest, nil
 }
 
 // completes is the nodes that the entry at a position completes.

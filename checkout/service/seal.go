@@ -50,9 +50,11 @@ func (s *sealer) seal(ctx context.Context) {
 	for ctx.Err() == nil {
 		n, err := s.sealBatch(ctx)
 		switch {
-		case errors.Is(err, ports.ErrBusy): // another process seals
+		case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil: // sealed, by another process if busy; or stopped
 		case s.changed && (errors.Is(err, errChanged) || errors.Is(err, errForked)): // it was reported
-		case err != nil:
+			s.cfg.Count(OutcomeNotSealed)
+		default:
+			s.cfg.Count(OutcomeNotSealed)
 			s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
 		}
 		s.changed = errors.Is(err, errChanged) || errors.Is(err, errForked)
@@ -169,19 +171,3 @@ func (s *sealer) reportRefused(ctx context.Context, ids []string) {
 	}
 	s.refused, s.refusals = first, len(ids)
 }
-
-// Checkpoint returns the newest signed checkpoint of the evidence log: a note as of C2SP's tlog-checkpoint. It is nil
-// before the first, and may be two seconds old.
-func (s *Service) Checkpoint(ctx context.Context) (signed []byte, err error) {
-	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	signed, err = s.configured.checkpoint(ctx, s.now())
-	if err != nil {
-		return nil, s.fail(ctx, "read the newest checkpoint", err)
-	}
-	return signed, nil
-}
-
-// EvidenceKey returns the public half of the key that signs checkpoints, or "" if this service has none.
-func (s *Service) EvidenceKey() string { return s.cfg.Evidence.Public() }
