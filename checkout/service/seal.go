@@ -34,6 +34,8 @@ type sealer struct {
 	refusals int                 // in the latest batch
 	changed  bool                // the log is not what was signed
 	known    evidence.Checkpoint // the newest one that was seen here; the zero one before
+	newest   []byte              // the same, signed
+	keeper   keeper
 }
 
 // newSealer returns a sealer that knows the checkpoint of Config.KnownCheckpoint.
@@ -42,13 +44,14 @@ func newSealer(s *Service) *sealer {
 	if err != nil {
 		known = evidence.Checkpoint{} // New has checked it: there is none
 	}
-	return &sealer{Service: s, known: known}
+	return &sealer{Service: s, known: known, keeper: keeper{Service: s}}
 }
 
 // seal seals what was recorded since the last time.
 func (s *sealer) seal(ctx context.Context) {
 	for ctx.Err() == nil {
 		n, err := s.sealBatch(ctx)
+		s.keeper.keep(ctx, s.newest)
 		switch {
 		case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil: // sealed, by another process if busy; or stopped
 		case s.changed && (errors.Is(err, errChanged) || errors.Is(err, errForked)): // it was reported
@@ -88,9 +91,7 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 	case err != nil:
 		return 0, fmt.Errorf("seal the evidence log: %w", err)
 	}
-	if hook := s.cfg.Hooks.Checkpoint; hook != nil {
-		s.call(ctx, "", func() { hook(ctx, signed) })
-	}
+	s.newest = signed
 	return sealed, nil
 }
 
@@ -146,7 +147,7 @@ func (s *sealer) follows(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", errForked, err)
 		}
 	}
-	s.known = newest
+	s.known, s.newest = newest, head.Checkpoint
 	return nil
 }
 
