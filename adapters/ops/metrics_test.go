@@ -29,6 +29,7 @@ func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 		service.OutcomeRecovery:        "provider_checkout_recoveries_total",
 		service.OutcomeStepDone:        `provider_checkout_crm_steps_total{outcome="done"}`,
 		service.OutcomeStepUnknown:     `provider_checkout_crm_steps_total{outcome="unknown"}`,
+		service.OutcomeClocksApart:     "provider_checkout_evidence_clocks_apart_total",
 		service.OutcomeNotSealed:       "provider_checkout_evidence_seal_failures_total",
 		service.OutcomeStepRefused:     `provider_checkout_crm_steps_total{outcome="refused"}`,
 	}

@@ -26,14 +26,15 @@ const (
 	OutcomeStepUnknown Outcome = "CRM step unknown" // it may have, and is asked again
 	OutcomeStepRefused Outcome = "CRM step refused" // it does not take it
 
-	OutcomeNotSealed Outcome = "evidence not sealed" // an attempt to seal the evidence log failed
+	OutcomeNotSealed   Outcome = "evidence not sealed" // an attempt to seal the evidence log failed
+	OutcomeClocksApart Outcome = "clocks apart"        // what was sealed, or the newest checkpoint, has a time that cannot be
 )
 
 // Outcomes lists every outcome, for tables that must be complete.
 func Outcomes() []Outcome {
 	return []Outcome{OutcomeCreate, OutcomeReplay, OutcomeConflict, OutcomeConfirm, OutcomeRepeatedConfirm,
 		OutcomeDelivered, OutcomeFailed, OutcomeNotConfigured, OutcomeRecovery,
-		OutcomeStepDone, OutcomeStepUnknown, OutcomeStepRefused, OutcomeNotSealed}
+		OutcomeStepDone, OutcomeStepUnknown, OutcomeStepRefused, OutcomeNotSealed, OutcomeClocksApart}
 }
 
 // countCreate counts a create, which committed the opening of the checkout or not.

@@ -115,6 +115,12 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			}
 			w.runFor(t, 14*time.Second)
 		}, map[service.Outcome]int{service.OutcomeNotSealed: 3}},
+		{"an entry of a machine whose clock is ahead", func(t *testing.T, w *world) {
+			signing(t)(&w.config)
+			w = w.again(t)
+			w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now().Add(3*time.Minute))))
+			w.runFor(t, 14*time.Second)
+		}, map[service.Outcome]int{service.OutcomeClocksApart: 1}},
 		{"steps in a CRM that answers, fails and refuses", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			w.opened(t, "ORDER-1")
