@@ -39,15 +39,12 @@ func (c *call) operator() (string, error) {
 	return name, nil
 }
 
-// maxChanges is how many lines an entry of the evidence log has at most.
-const maxChanges = 500
-
 // recordDone records in the evidence log what a command has done that was no change of the store, or many. The trail was made
 // before it was done, so that nothing is done by an operator without a name.
 func (c *call) recordDone(ctx context.Context, db records, trail audit.Trail, name, subject string, changes []string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit) // it was done, also if the command is interrupted
 	defer cancel()
-	for part := range slices.Chunk(changes, maxChanges) {
+	for part := range slices.Chunk(changes, audit.MaxChanges) {
 		did, err := trail.Did(name, subject, c.reason, part...)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 // open opens the operator's store.
@@ -86,6 +88,33 @@ func seal(t *testing.T, db *sqlite.DB, limit int) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A file may change thousands of courses. The record of it has the first of them, and says how many it has not.
+func TestTheRecordOfALargeChangeIsBounded(t *testing.T) {
+	o := newOperator(t)
+	var providers []string
+	for p := range 30 {
+		var courses []string
+		for c := range 100 {
+			courses = append(courses, fmt.Sprintf(`{"course_code": "C%d", "course_name": "Course", "course_price": 100, "upfront_payment": 0, "active": true,
+				"environment": "sandbox", "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 10}]}`, c))
+		}
+		providers = append(providers, fmt.Sprintf(`{"provider_code": "P%02d", "name": "P", "account_id": "a", "environment": "sandbox", "active": true,
+			"api_enabled": true, "courses": [%s]}`, p, strings.Join(courses, ",")))
+	}
+	out, _ := o.does(t, "apply", "-f", proc.TempFile(t, `{"providers": [`+strings.Join(providers, ",")+`]}`))
+	printed := strings.Count(out, "\n")
+	lines := o.lines(t)
+	if len(lines) != 1 || len(lines[0].Changes) != audit.MaxChanges {
+		t.Fatalf("%d entries, the first with %d lines; want one with %d", len(lines), len(lines[0].Changes), audit.MaxChanges)
+	}
+	if want := fmt.Sprintf("and %d lines more, which are not recorded", printed-audit.MaxChanges+1); lines[0].Changes[audit.MaxChanges-1] != want {
+		t.Errorf("the last line is %q, want %q", lines[0].Changes[audit.MaxChanges-1], want)
+	}
+	if got := lines[0].Subject; !strings.HasPrefix(got, "P00 P01 ") || !strings.HasSuffix(got, " P19 and 10 more") {
+		t.Errorf("the subject is %q", got)
 	}
 }
 
