@@ -9,6 +9,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
@@ -23,7 +24,7 @@ var (
 )
 
 const (
-	placeEvidence = `UPDATE @.evidence SET position = $1, nodes = $2 WHERE id = $3`
+	placeEvidence = `UPDATE @.evidence SET position = $1, nodes = $2 WHERE id = $3 AND position IS NULL`
 	// It is read from the index of what is not sealed alone.
 	selectEvidenceBacklog = `SELECT count(*), min(recorded_ms) FROM @.evidence WHERE position IS NULL`
 	selectNodes           = `SELECT position, nodes FROM @.evidence WHERE position = ANY ($1)`
@@ -74,7 +75,14 @@ func (db *DB) SealEvidence(ctx context.Context, limit int,
 			return nil // nothing was written, and the transaction is rolled back
 		}
 		b := t.batch()
-		for _, p := range sealing.Places {
+		waiting := make(map[string]bool, len(entries))
+		for _, e := range entries {
+			waiting[e.ID] = true
+		}
+		for _, p := range sealing.Places { // only a sealer places entries, and this one holds the head
+			if !waiting[p.ID] {
+				return fmt.Errorf("%s does not wait: %w", p.ID, ports.ErrNotFound)
+			}
 			b.queue(placeEvidence, column.PlaceValues(p)...)
 		}
 		b.queue(updateHead, column.Head.Values(&sealing.Head)...)

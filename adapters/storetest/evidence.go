@@ -231,6 +231,17 @@ func sealedOnce(t *testing.T, s ports.Admin) {
 	sealAll(t, s, 1)
 	_, again := sealAll(t, s, 9)
 	same(t, "unsealed", entryIDs(again), []string{"b"})
+	before, err := s.EvidenceHead(t.Context())
+	must(t, "EvidenceHead", err)
+	for _, id := range []string{"a", "none"} {
+		refused(t, "SealEvidence of "+id, s.SealEvidence(t.Context(), 9, func(h evidence.Head, _ []evidence.Entry) (evidence.Sealing, error) {
+			return sealing(h, []evidence.Entry{entryAt(3, id)}), nil
+		}), ports.ErrNotFound)
+	}
+	after, err := s.EvidenceHead(t.Context())
+	must(t, "EvidenceHead", err)
+	same(t, "the head", after, before)
+	checkEntry(t, s, entryAt(1, "a"), 0)
 }
 
 func concurrentSealers(t *testing.T, s ports.Admin) {
