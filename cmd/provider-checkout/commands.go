@@ -100,7 +100,8 @@ func commands() []cli.Command {
 			More: "Prints a line for each entry: its position in the log, or - until a server has sealed it; when it was recorded; and\n" +
 				"an agreement's number, or an operation with what it was done to, by whom and why, and below it a line for each thing\n" +
 				"that changed. Entries that no process with the operator's secret recorded are marked FORGED: they are never sealed.\n" +
-				"The sealed entries are held to the newest checkpoint: exits 1 if they are not what was signed.\n\n" +
+				"The sealed entries are held to the newest checkpoint, and to the one of --checkpoint: exits 1 if they are not what\n" +
+				"was signed. Only by a checkpoint that was kept elsewhere does it show that the end of the log was cut off.\n\n" +
 				trailHelp + "\n\n" + evidenceHelp},
 		{Name: "events list", Setup: command(listEventsFlags, listEvents),
 			About: "List events with their attempts, the newest first",

@@ -100,6 +100,7 @@ func changeFlags(fs *cli.Flags, s *settings) {
 
 func trailFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
+	outsideFlag(fs, s)
 	fs.BoolVar(&s.operations, "operations", false, "only what operators did")
 	sinceFlag(fs, &s.since, "only entries from this `TIME` on")
 	fs.BoolVar(&s.json, "json", false, "a JSON object a line")

@@ -61,20 +61,25 @@ const recordLimit = 10 * time.Second
 
 // listEvidence prints the entries of the evidence log in their order, and holds them to the newest checkpoint.
 func listEvidence(ctx context.Context, c *call) error {
+	outside, err := c.outsideCheckpoint()
+	if err != nil {
+		return err
+	}
 	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	tree, err := log.Signed(ctx, nil)
+	if outside != nil && !log.Keys.CanVerify() {
+		return errNoEvidenceKey
+	}
+	tree, err := log.Signed(ctx, outside)
 	if err != nil {
 		return err
 	}
 	forged := 0
 	err = log.Each(ctx, func(e evidence.Entry, position int64) error {
-		if position != evidence.Unsealed {
-			tree.Add(e)
-		}
+		tree.Add(e, position)
 		line := lineOf(e, position)
 		line.Forged = position == evidence.Unsealed && !log.Attests(e)
 		if line.Forged {
@@ -91,22 +96,17 @@ func listEvidence(ctx context.Context, c *call) error {
 	if forged > 0 {
 		fmt.Fprintf(c.Stderr, "%d entries were not recorded by a process with the operator's secret\n", forged)
 	}
-	return printFindings(c.Stderr, tree.Verdicts())
-}
-
-// printFindings prints what the checks of a whole log found, or returns an error with what failed.
-func printFindings(w io.Writer, verdicts []evidencelog.Verdict) error {
-	var failed []error
-	for _, v := range verdicts {
+	var failed []string
+	for _, v := range tree.Verdicts() {
 		if v.Mark == evidencelog.Failed {
-			failed = append(failed, errors.New(v.Text))
+			failed = append(failed, v.Text)
 		}
 	}
 	if len(failed) > 0 {
-		return errors.Join(failed...)
+		return errors.New(strings.Join(failed, "; "))
 	}
-	for _, v := range verdicts {
-		fmt.Fprintln(w, v.Text)
+	for _, v := range tree.Verdicts() {
+		fmt.Fprintln(c.Stderr, v.Text)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -240,4 +241,45 @@ func TestEvidenceListIsHeldToTheCheckpoint(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A log can be put back as it was, with the checkpoint that it had then: only one that was kept elsewhere shows that.
+func TestEvidenceListIsHeldToACheckpointFromElsewhere(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		edit func(t *testing.T, o sealedStore)
+		want string // of the error; "" for none
+	}{
+		{"as it was sealed", func(*testing.T, sealedStore) {}, ""},
+		{"an older copy of the store", func(t *testing.T, o sealedStore) {
+			older, err := os.ReadFile(o.path + ".older")
+			if err == nil {
+				err = os.WriteFile(o.path, older, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "the log has 1 entries and had 2 at the checkpoint of "},
+		{"another log from its beginning on", func(t *testing.T, o sealedStore) {
+			o.execute(t, `UPDATE evidence SET leaf = replace(leaf, 'KOWHAI', 'MATAI')`)
+		}, "the first 2 entries are not those of the checkpoint of "},
+		{"an entry that is back-dated", func(t *testing.T, o sealedStore) {
+			o.execute(t, `INSERT INTO evidence (id, recorded_ms, leaf) VALUES ('operation/f', 0, '{}')`)
+		}, `the entry "operation/f" says that it was made before the checkpoint of `},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newSealedStore(t, 2)
+			tt.edit(t, o)
+			got := try(t, nil, "", "evidence", "list", "--checkpoint", o.newest, "--store", "sqlite:"+o.path)
+			if tt.want == "" {
+				if got.code != cli.ExitDone || !strings.Contains(got.stderr, "the log still begins with the 2 entries of the checkpoint of ") {
+					t.Errorf("%+v, want what it was held to", got)
+				}
+			} else if got.code != cli.ExitFailed || !strings.Contains(got.stderr, tt.want) {
+				t.Errorf("%+v, want status 1 and %q", got, tt.want)
+			}
+		})
+	}
+	o := newSealedStore(t, 1)
+	o.fails(t, "the checkpoint of the file: ", "evidence", "list", "--operations", "--checkpoint", o.path+".evidence")
 }

@@ -143,9 +143,8 @@ func (l Log) survey(ctx context.Context, outside []byte) (contents, error) {
 	}
 	var wrong error // the first
 	err = l.Each(ctx, func(e evidence.Entry, position int64) error {
-		if position != evidence.Unsealed {
-			tree.Add(e)
-		} else if !l.Attests(e) {
+		tree.Add(e, position)
+		if position == evidence.Unsealed && !l.Attests(e) {
 			wrong = cmp.Or(wrong, fmt.Errorf("the entry %q was not recorded by a process with the operator's secret", e.ID))
 			return nil
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
 
-// Signed holds the sealed entries of a log, all from the first on, to the newest checkpoint, and to one that was kept
+// Signed holds the entries of a log, all of them in the order of Each, to the newest checkpoint, and to one that was kept
 // elsewhere.
 type Signed struct {
 	newest   held
@@ -21,6 +21,7 @@ type Signed struct {
 	kept         bool // there is an outside checkpoint
 	outside      held
 	outsideFault error
+	backdated    string // the first entry that claims to be older than the outside checkpoint, which does not have it
 }
 
 // held is a checkpoint, and what was found of as many entries as it has.
@@ -46,8 +47,14 @@ func (l Log) Signed(ctx context.Context, outside []byte) (*Signed, error) {
 	return s, nil
 }
 
-// Add takes the next entry, at the position after that of the one before.
-func (s *Signed) Add(e evidence.Entry) {
+// Add takes the next entry.
+func (s *Signed) Add(e evidence.Entry, position int64) {
+	if s.kept && s.backdated == "" && evidence.Backdated(e, position, s.outside.Checkpoint) {
+		s.backdated = e.ID
+	}
+	if position == evidence.Unsealed {
+		return
+	}
 	if s.misnamed == "" && !named(e) {
 		s.misnamed = e.ID
 	}
@@ -113,6 +120,8 @@ func (s *Signed) outsideVerdict() Verdict {
 		return Fail("the log has %d entries and had %d at the checkpoint of %s", s.tree.Size, s.outside.Size, at)
 	case s.outside.root != s.outside.Root:
 		return Fail("the first %d entries are not those of the checkpoint of %s: the log was changed", s.outside.Size, at)
+	case s.backdated != "":
+		return Fail("the entry %q says that it was made before the checkpoint of %s, which does not have it", s.backdated, at)
 	}
 	return Pass("the log still begins with the %d entries of the checkpoint of %s", s.outside.Size, at)
 }
