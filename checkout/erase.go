@@ -16,27 +16,52 @@ import (
 // An erasure empties what a checkout and its agreement say of a person: names, e-mail address, account holder, account,
 // network address, and the ids by which the processor knows the bank account. Figures, dates, the ids of the records and the
 // hashes stay, and with the evidence log they prove the agreement to whoever still has its PDF. There is no way back.
+//
+// The evidence log has commitments to the names and the like, with a salt beside them: whoever has the store can try whether a
+// name is the one. An erasure that is asked for leaves the salt, so that the agreement can be proven for as long as it must be
+// kept; the end of the retention takes it too.
 
 // Erasure is what an erasure wants stored: all of it or nothing.
 type Erasure struct {
-	Next  []Checkout     // as Erased returns them; the agreement and the document of each lose their personal data too
-	Entry evidence.Entry // of the operation
+	Next []Checkout // as Erased returns them; the agreement and the document of each lose their personal data too
+	// Unsalted is the numbers of the agreements whose entries of the evidence log lose the salt of their commitments: nobody
+	// can check a name against them any more, known or guessed.
+	Unsalted []string
+	Entry    evidence.Entry // of the operation
+
+	of []string // checkouts
 }
 
-// EraseAll returns the erasure of these checkouts, without its entry.
+// EraseAll returns the erasure of these checkouts, without its entry. The salts stay: until the retention ends, what was
+// agreed can be proven to whoever says what was erased.
 func EraseAll(list []Checkout, at time.Time) (e Erasure) {
 	for _, c := range list {
-		e.Next = append(e.Next, c.Erase(at))
+		e.Next, e.of = append(e.Next, c.Erase(at)), append(e.of, c.ID)
+	}
+	return e
+}
+
+// EndRetention returns the erasure of checkouts that are kept no longer, without its entry: of those that were not erased
+// before, and of the salts of all their agreements.
+func EndRetention(list []Checkout, at time.Time) (e Erasure) {
+	for _, c := range list {
+		e.of = append(e.of, c.ID)
+		if !c.Erased() {
+			e.Next = append(e.Next, c.Erase(at))
+		}
+		if number := c.Confirmation.AgreementNumber; number != "" {
+			e.Unsalted = append(e.Unsalted, number)
+		}
 	}
 	return e
 }
 
 // Subject says how much is erased, for the evidence log.
 func (e Erasure) Subject() string {
-	if len(e.Next) == 1 {
-		return e.Next[0].ID
+	if len(e.of) == 1 {
+		return e.of[0]
 	}
-	return fmt.Sprintf("%d checkouts", len(e.Next))
+	return fmt.Sprintf("%d checkouts", len(e.of))
 }
 
 // Changes names what is erased, for the evidence log, a line each.
@@ -47,11 +72,19 @@ func (e Erasure) Changes() (lines []string) {
 			lines = append(lines, ErasedAgreement(number))
 		}
 	}
+	for _, number := range e.Unsalted {
+		lines = append(lines, UnsaltedAgreement(number))
+	}
 	return lines
 }
 
 // ErasedAgreement is the line of Changes about an agreement.
 func ErasedAgreement(number string) string { return "agreement " + number + ": personal data erased" }
+
+// UnsaltedAgreement is the line of Changes about the salt of an agreement's commitments.
+func UnsaltedAgreement(number string) string {
+	return "agreement " + number + ": salt of its commitments erased"
+}
 
 // Erased reports whether the personal data has been erased.
 func (c Checkout) Erased() bool { return !c.ErasedAt.IsZero() }
@@ -144,11 +177,12 @@ func (r Retention) Check() error {
 	return errors.Join(faults...)
 }
 
-// Over reports whether the personal data of a checkout has been kept for long enough.
+// Over reports whether the personal data of a checkout has been kept for long enough, and the salt of its agreement where the
+// rest was erased before.
 func (r Retention) Over(c Checkout, now time.Time, zone *time.Location) bool {
 	today := money.DateOf(now.In(zone))
 	switch {
-	case c.Erased(), c.Step.Kind != StepNone, !c.Intent.Plan.Frequency.Valid():
+	case c.Erased() && c.Status != Confirmed, c.Step.Kind != StepNone, !c.Intent.Plan.Frequency.Valid():
 		return false
 	case c.Status == Confirmed:
 		last := c.lastCollection(zone)

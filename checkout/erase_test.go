@@ -204,6 +204,8 @@ func TestRetention(t *testing.T) {
 		{"erased already", open.Erase(noon), both, noon.AddDate(99, 0, 0), false},
 		{"agreed, on the last day of the seventh year", confirmed, both, seven(last, 1).Add(-time.Millisecond), false},
 		{"agreed, on the next day", confirmed, both, seven(last, 1), true},
+		{"agreed and erased on request, whose salt is left", confirmed.Erase(noon), both, seven(last, 1), true},
+		{"agreed and erased on request, before that", confirmed.Erase(noon), both, seven(last, 1).Add(-time.Millisecond), false},
 		{"agreed, where only abandoned ones are limited", confirmed, checkout.Retention{AbandonedDays: 90}, noon.AddDate(99, 0, 0), false},
 		{"a record that cannot be", set(confirmed, func(c *checkout.Checkout) { c.Intent.Plan.Frequency = "" }), both, noon.AddDate(99, 0, 0), false},
 	} {

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"context"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
@@ -28,6 +29,10 @@ type Evidence interface {
 
 	// UnsealedEvidence returns at most limit entries that are not sealed, the oldest first.
 	UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error)
+
+	// EvidenceBacklog returns how many entries are not sealed, and when the oldest of them was recorded: the zero time if there
+	// are none.
+	EvidenceBacklog(ctx context.Context) (unsealed int, oldest time.Time, err error)
 
 	// EvidenceNodes returns, for each position, the nodes that its entry completes: none where there is no such entry.
 	EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error)

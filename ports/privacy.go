@@ -16,13 +16,15 @@ type Privacy interface {
 
 	// OldCheckouts looks at the checkouts in the order of their creation, at most limit of them, from the place next
 	// that the call before returned, or from the first for 0. It returns the ids of those that are not erased and are
-	// either confirmed and were created before a time, or not confirmed and were created before another; and next, which is 0
-	// at the end.
+	// either confirmed and were created before a time, or not confirmed and were created before another; of those that are
+	// confirmed, were created before that time and are erased, while the entry of their agreement in the evidence log has its
+	// salt; and next, which is 0 at the end.
 	OldCheckouts(ctx context.Context, from int64, limit int, confirmed, open time.Time) (ids []string, next int64, err error)
 
 	// EraseCheckouts passes the checkouts with these ids, as they are now and those that exist, to decide, and stores what
 	// comes back, all of it or nothing, atomically: the checkouts; for each of them its agreement as Agreement.Erased returns
-	// it, and its document without its bytes; and the entry of the evidence log. No other update of these checkouts happens
+	// it, and its document without its bytes; the entries of the agreements in Unsalted, if there are such, without their
+	// salt; and the entry of the evidence log. No other update of these checkouts happens
 	// in between. An error of decide is returned as it is; nothing is stored then. decide may run more than once, must not block and
 	// must not call the store. The order in which it gets the checkouts is not defined.
 	EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error

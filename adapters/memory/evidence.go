@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -84,20 +85,32 @@ func (s *Store) EvidenceHead(ctx context.Context) (head evidence.Head, err error
 func (s *Store) EvidenceEntry(ctx context.Context, id string) (e evidence.Entry, position int64, err error) {
 	position = evidence.Unsealed
 	err = s.locked(ctx, func() error {
-		l := &s.evidence
-		at, ok := l.position[id]
-		switch {
-		case !ok:
+		found := s.evidence.entry(id)
+		if found == nil {
 			return fmt.Errorf("evidence %s: %w", id, ports.ErrNotFound)
-		case at == evidence.Unsealed:
-			i := slices.IndexFunc(l.unsealed, func(e evidence.Entry) bool { return e.ID == id })
-			e = copyEntry(l.unsealed[i])
-		default:
-			e, position = copyEntry(l.sealed[at].Entry), at
 		}
+		e, position = copyEntry(*found), s.evidence.position[id]
 		return nil
 	})
 	return e, position, err
+}
+
+// entry returns the entry with this id; nil if there is none.
+func (l *evidenceLog) entry(id string) *evidence.Entry {
+	switch at, ok := l.position[id]; {
+	case !ok:
+		return nil
+	case at == evidence.Unsealed:
+		return &l.unsealed[slices.IndexFunc(l.unsealed, func(e evidence.Entry) bool { return e.ID == id })]
+	default:
+		return &l.sealed[at].Entry
+	}
+}
+
+// salted reports whether the entry of an agreement has its salt.
+func (l *evidenceLog) salted(number string) bool {
+	e := l.entry(evidence.AgreementID(number))
+	return e != nil && len(e.Salt) > 0
 }
 
 // SealedEvidence implements [ports.Evidence].
@@ -116,6 +129,18 @@ func (s *Store) SealedEvidence(ctx context.Context, from int64, limit int) (entr
 func (s *Store) UnsealedEvidence(ctx context.Context, limit int) (entries []evidence.Entry, err error) {
 	err = s.locked(ctx, func() error { entries = s.evidence.oldest(limit); return nil })
 	return entries, err
+}
+
+// EvidenceBacklog implements [ports.Evidence].
+func (s *Store) EvidenceBacklog(ctx context.Context) (unsealed int, oldest time.Time, err error) {
+	err = s.locked(ctx, func() error {
+		unsealed = len(s.evidence.unsealed)
+		for _, e := range s.evidence.oldest(1) {
+			oldest = e.At
+		}
+		return nil
+	})
+	return unsealed, oldest, err
 }
 
 // EvidenceNodes implements [ports.Evidence].

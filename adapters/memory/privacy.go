@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -45,7 +46,7 @@ func (s *Store) OldCheckouts(ctx context.Context, from int64, limit int, confirm
 			if c.Status == checkout.Confirmed {
 				before = stored(confirmed)
 			}
-			if !c.Erased() && c.CreatedAt.Before(before) {
+			if c.CreatedAt.Before(before) && (!c.Erased() || c.Status == checkout.Confirmed && s.evidence.salted(c.Confirmation.AgreementNumber)) {
 				ids = append(ids, c.ID)
 			}
 		}
@@ -75,6 +76,11 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 		}
 		for _, next := range erasure.Next {
 			s.erase(next)
+		}
+		for _, number := range erasure.Unsalted {
+			if e := s.evidence.entry(evidence.AgreementID(number)); e != nil {
+				e.Salt = nil
+			}
 		}
 		return nil
 	})

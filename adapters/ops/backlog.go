@@ -13,7 +13,7 @@ import (
 // backlogLimit is how long the store may take to count its outbox.
 const backlogLimit = time.Second
 
-// backlog collects the state of the outbox, and of what waits for the CRM, whenever metrics are collected. If the store
+// backlog collects the state of the outbox, of what waits for the CRM, and of the evidence log, whenever metrics are collected. If the store
 // cannot count it, backlog logs why and collects nothing, because an error could make a host's handler drop all other
 // metrics too.
 type backlog struct {
@@ -27,6 +27,9 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 	to <- oldestAge()
 	to <- waitingSteps()
 	to <- oldestStepAge()
+	to <- unsealedEntries()
+	to <- oldestUnsealedAge()
+	to <- checkpointAge()
 }
 
 // Collect implements [prometheus.Collector].
@@ -35,6 +38,13 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 	defer cancel()
 	b.collect(ctx, to, "the outbox", b.service.Backlog, pendingEvents(), oldestAge())
 	b.collect(ctx, to, "the CRM's steps", b.service.Steps, waitingSteps(), oldestStepAge())
+	b.collect(ctx, to, "the evidence log", b.service.EvidenceBacklog, unsealedEntries(), oldestUnsealedAge())
+	switch age, ok, err := b.service.CheckpointAge(ctx); {
+	case err != nil:
+		b.log.ErrorContext(ctx, "collect metrics of the newest checkpoint", "error", err)
+	case ok:
+		to <- prometheus.MustNewConstMetric(checkpointAge(), prometheus.GaugeValue, age.Seconds())
+	}
 }
 
 func (b backlog) collect(ctx context.Context, to chan<- prometheus.Metric, what string,
@@ -66,4 +76,19 @@ func waitingSteps() *prometheus.Desc {
 func oldestStepAge() *prometheus.Desc {
 	return prometheus.NewDesc(namespace+"_crm_steps_oldest_age_seconds",
 		"How long the oldest of them has waited; 0 if there is none.", nil, nil)
+}
+
+func unsealedEntries() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_evidence_unsealed_entries",
+		"Entries of the evidence log that are not sealed, those that nothing attests included.", nil, nil)
+}
+
+func oldestUnsealedAge() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_evidence_oldest_unsealed_age_seconds",
+		"Age of the oldest of them; 0 if there is none.", nil, nil)
+}
+
+func checkpointAge() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_evidence_checkpoint_age_seconds",
+		"Age of the newest checkpoint of the evidence log; none without one that the evidence key signed.", nil, nil)
 }

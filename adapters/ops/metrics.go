@@ -78,6 +78,9 @@ func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter
 		service.OutcomeStepUnknown: steps.WithLabelValues("unknown"),
 		service.OutcomeStepRefused: steps.WithLabelValues("refused"),
 
+		service.OutcomeClocksApart: count("evidence_clocks_apart_total", "Looks at the evidence log that found clocks more than two minutes apart."),
+		service.OutcomeNotSealed:   count("evidence_seal_failures_total", "Attempts to seal the evidence log that failed."),
+
 		service.OutcomeRecovery: count("recoveries_total", "Events that their request left and that were settled after all."),
 	}
 }

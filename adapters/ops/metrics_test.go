@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -28,6 +29,8 @@ func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 		service.OutcomeRecovery:        "provider_checkout_recoveries_total",
 		service.OutcomeStepDone:        `provider_checkout_crm_steps_total{outcome="done"}`,
 		service.OutcomeStepUnknown:     `provider_checkout_crm_steps_total{outcome="unknown"}`,
+		service.OutcomeClocksApart:     "provider_checkout_evidence_clocks_apart_total",
+		service.OutcomeNotSealed:       "provider_checkout_evidence_seal_failures_total",
 		service.OutcomeStepRefused:     `provider_checkout_crm_steps_total{outcome="refused"}`,
 	}
 	for _, counted := range service.Outcomes() {
@@ -119,6 +122,39 @@ func TestWhatWaitsForTheCRMIsCountedWhenItIsAskedFor(t *testing.T) {
 	}
 	samples := lines(t, handler)
 	for _, want := range []string{"provider_checkout_crm_steps_waiting 1", "provider_checkout_crm_steps_oldest_age_seconds 40"} {
+		if !slices.Contains(samples, want) {
+			t.Errorf("there is no %q in\n%s", want, strings.Join(samples, "\n"))
+		}
+	}
+}
+
+func TestWhatIsNotSealedIsCountedWhenItIsAskedFor(t *testing.T) {
+	const age = "provider_checkout_evidence_checkpoint_age_seconds"
+	o := &outside{}
+	handler, _, _ := newHandler(t, o)
+	if samples := lines(t, handler); !slices.Contains(samples, "provider_checkout_evidence_unsealed_entries 0") ||
+		slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, age) }) {
+		t.Errorf("of an empty log without a checkpoint it says\n%s", strings.Join(samples, "\n"))
+	}
+	for i := range 3 {
+		e := evidence.OfOperation(string(rune('1'+i)), evidence.Operation{At: now.Add(-time.Duration(i+1) * time.Minute)})
+		if err := o.RecordEvidence(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sign := func(keys evidence.Keys) {
+		err := o.SealEvidence(t.Context(), 0, func(h evidence.Head, _ []evidence.Entry) (s evidence.Sealing, err error) {
+			s.Head = h
+			s.Head.Checkpoint, err = keys.Sign(evidence.Checkpoint{Size: h.Size, Root: h.Root(), At: now.Add(-90 * time.Second)})
+			return s, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sign(evidenceKeys(t))
+	samples := lines(t, handler)
+	for _, want := range []string{"provider_checkout_evidence_unsealed_entries 3", "provider_checkout_evidence_oldest_unsealed_age_seconds 180", age + " 90"} {
 		if !slices.Contains(samples, want) {
 			t.Errorf("there is no %q in\n%s", want, strings.Join(samples, "\n"))
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/webhook"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -67,6 +68,19 @@ func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
 	return []byte("%PDF"), nil
 }
 
+func evidenceKeys(t *testing.T) evidence.Keys {
+	t.Helper()
+	private, err := evidence.NewKey("evidence.test", [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := evidence.ParseKeys(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
 // newService returns a service over o that counts with metrics.
 func newService(t *testing.T, o *outside, metrics *ops.Metrics) *service.Service {
 	t.Helper()
@@ -76,8 +90,9 @@ func newService(t *testing.T, o *outside, metrics *ops.Metrics) *service.Service
 		t.Fatal(err)
 	}
 	const baseURL = "https://pay.example"
+	keys := evidenceKeys(t)
 	fake := fakeprocessor.New(fakeprocessor.Options{Records: o, BaseURL: baseURL})
-	svc, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
+	svc, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring, Evidence: keys,
 		Store: o, Processor: processor{fake, o.processorErr}, CRM: crm{memory.NewCRM(catalogue.Sandbox), o.crmErr}, Printer: printer{}, Sender: webhook.New(webhook.Options{}),
 		Now: func() time.Time { return now }, Rand: rand.Reader,
 		Report: func(context.Context, service.Failure) {}, Count: metrics.Count})

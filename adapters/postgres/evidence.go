@@ -3,11 +3,13 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
@@ -22,8 +24,10 @@ var (
 )
 
 const (
-	placeEvidence = `UPDATE @.evidence SET position = $1, nodes = $2 WHERE id = $3`
-	selectNodes   = `SELECT position, nodes FROM @.evidence WHERE position = ANY ($1)`
+	placeEvidence = `UPDATE @.evidence SET position = $1, nodes = $2 WHERE id = $3 AND position IS NULL`
+	// It is read from the index of what is not sealed alone.
+	selectEvidenceBacklog = `SELECT count(*), min(recorded_ms) FROM @.evidence WHERE position IS NULL`
+	selectNodes           = `SELECT position, nodes FROM @.evidence WHERE position = ANY ($1)`
 )
 
 // queueEvidence adds what stores the entry, if there is one.
@@ -71,7 +75,14 @@ func (db *DB) SealEvidence(ctx context.Context, limit int,
 			return nil // nothing was written, and the transaction is rolled back
 		}
 		b := t.batch()
-		for _, p := range sealing.Places {
+		waiting := make(map[string]bool, len(entries))
+		for _, e := range entries {
+			waiting[e.ID] = true
+		}
+		for _, p := range sealing.Places { // only a sealer places entries, and this one holds the head
+			if !waiting[p.ID] {
+				return fmt.Errorf("%s does not wait: %w", p.ID, ports.ErrNotFound)
+			}
 			b.queue(placeEvidence, column.PlaceValues(p)...)
 		}
 		b.queue(updateHead, column.Head.Values(&sealing.Head)...)
@@ -132,6 +143,15 @@ func (db *DB) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry
 		return nil, fmt.Errorf("read unsealed evidence: %w", err)
 	}
 	return entries, nil
+}
+
+// EvidenceBacklog implements [ports.Evidence].
+func (db *DB) EvidenceBacklog(ctx context.Context) (unsealed int, oldest time.Time, err error) {
+	b, err := one(ctx, db, scanBacklog, selectEvidenceBacklog)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("count unsealed evidence: %w", err)
+	}
+	return b.pending, b.oldest, nil
 }
 
 // completes is the nodes that the entry at a position completes.

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -18,11 +19,14 @@ const (
 	// In collation C only the letters A to Z have another case.
 	selectStudent = `SELECT id, seq FROM @.checkouts
 		WHERE seq > $1 AND lower(email COLLATE "C") = lower($3::text COLLATE "C") AND email <> '' ORDER BY seq LIMIT $2`
-	selectOld = `SELECT seq, id, erased_ms IS NULL AND coalesce(created_ms < CASE status WHEN 'confirmed' THEN $1::bigint ELSE $2::bigint END, FALSE)
+	// The entry of an agreement is looked up for those that are erased only.
+	selectOld = `SELECT seq, id, coalesce(created_ms < CASE status WHEN 'confirmed' THEN $1::bigint ELSE $2::bigint END, FALSE) AND (erased_ms IS NULL OR
+			status = 'confirmed' AND EXISTS (SELECT 1 FROM @.evidence AS e WHERE e.id = '` + evidence.AgreementPrefix + `' || agreement_number AND length(e.salt) > 0))
 		FROM @.checkouts WHERE seq > $3 ORDER BY seq LIMIT $4`
 	lockCheckouts = `SELECT count(*) FROM (SELECT id FROM @.checkouts WHERE id = ANY ($1) ORDER BY id FOR UPDATE) AS locked`
 	eraseDocument = `UPDATE @.documents SET bytes = '' WHERE agreement_number = $1`
-	vacuum        = `VACUUM @.checkouts, @.agreements, @.documents, @.sandbox_records`
+	eraseSalt     = `UPDATE @.evidence SET salt = NULL WHERE id = $1`
+	vacuum        = `VACUUM @.checkouts, @.agreements, @.documents, @.evidence, @.sandbox_records`
 )
 
 // ExportStudent implements [ports.Privacy].
@@ -83,6 +87,9 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 				b.queue(updatePersonal, column.Personal.Values(&a, a.Number)...)
 				b.queue(eraseDocument, a.Number)
 			}
+		}
+		for _, number := range erasure.Unsalted {
+			b.queue(eraseSalt, evidence.AgreementID(number))
 		}
 		return t.commit(ctx, b)
 	})

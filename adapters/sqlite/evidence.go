@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -20,7 +21,9 @@ var (
 
 const (
 	placeEvidence = `UPDATE evidence SET position = ?, nodes = ? WHERE id = ? AND position IS NULL`
-	selectNodes   = `SELECT nodes FROM evidence WHERE position = ?`
+	// It is read from the index of what is not sealed alone.
+	selectEvidenceBacklog = `SELECT count(*), min(recorded_ms) FROM evidence WHERE position IS NULL`
+	selectNodes           = `SELECT nodes FROM evidence WHERE position = ?`
 )
 
 // positioned is an entry with its position.
@@ -125,6 +128,15 @@ func (db *DB) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry
 		return nil, fmt.Errorf("read unsealed evidence: %w", err)
 	}
 	return entries, nil
+}
+
+// EvidenceBacklog implements [ports.Evidence].
+func (db *DB) EvidenceBacklog(ctx context.Context) (unsealed int, oldest time.Time, err error) {
+	b, err := one(ctx, &db.readers, scanBacklog, selectEvidenceBacklog)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("count unsealed evidence: %w", err)
+	}
+	return b.pending, b.oldest, nil
 }
 
 // EvidenceNodes implements [ports.Evidence].

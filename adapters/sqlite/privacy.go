@@ -10,6 +10,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/column"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -20,8 +21,11 @@ var (
 )
 
 const (
-	selectOld = `SELECT seq, id, erased_ms IS NULL AND coalesce(created_ms < iif(status = 'confirmed', ?, ?), FALSE)
+	// The entry of an agreement is looked up for those that are erased only.
+	selectOld = `SELECT seq, id, coalesce(created_ms < iif(status = 'confirmed', ?, ?), FALSE) AND (erased_ms IS NULL OR
+			status = 'confirmed' AND EXISTS (SELECT 1 FROM evidence AS e WHERE e.id = '` + evidence.AgreementPrefix + `' || agreement_number AND length(e.salt) > 0))
 		FROM checkouts WHERE seq > ? ORDER BY seq LIMIT ?`
+	eraseSalt     = `UPDATE evidence SET salt = NULL WHERE id = ?`
 	eraseDocument = `UPDATE documents SET bytes = x'' WHERE agreement_number = ?`
 )
 
@@ -68,6 +72,11 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 		for _, next := range erasure.Next {
 			if err := tx.erase(ctx, next); err != nil {
 				return fmt.Errorf("erase checkout %s: %w", next.ID, err)
+			}
+		}
+		for _, number := range erasure.Unsalted {
+			if _, err := tx.exec(ctx, eraseSalt, evidence.AgreementID(number)); err != nil {
+				return fmt.Errorf("erase the salt of agreement %s: %w", number, err)
 			}
 		}
 		return nil

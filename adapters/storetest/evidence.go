@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -21,6 +22,7 @@ func Evidence(t *testing.T, open Open) {
 		{"an empty log has no entries and no checkpoint", emptyLog},
 		{"the oldest unsealed entries are sealed first", oldestSealedFirst},
 		{"what is not sealed comes the oldest first, and not once it is sealed", unsealedOldestFirst},
+		{"the backlog is what is not sealed, and has the time of the oldest", evidenceBacklog},
 		{"what is sealed comes back in order, with its place, its nodes and the head", sealedComesBack},
 		{"a refusal to seal is returned as it is, and seals nothing", sealingRefused},
 		{"an entry is sealed once", sealedOnce},
@@ -50,6 +52,24 @@ func sealAll(t *testing.T, s ports.Admin, limit int) (was evidence.Head, sealed 
 		return sealing(h, entries), nil
 	}))
 	return was, sealed
+}
+
+func evidenceBacklog(t *testing.T, s ports.Admin) {
+	backlog := func(unsealed int, oldest time.Time) {
+		t.Helper()
+		gotUnsealed, gotOldest, err := s.EvidenceBacklog(t.Context())
+		must(t, "EvidenceBacklog", err)
+		if gotUnsealed != unsealed || !gotOldest.Equal(oldest) {
+			t.Errorf("%d entries wait, the oldest since %v; want %d since %v", gotUnsealed, gotOldest, unsealed, oldest)
+		}
+	}
+	backlog(0, time.Time{})
+	recordEvidence(t, s, entryAt(5, "operation/5"), entryAt(3, "operation/3"), entryAt(4, "operation/4"))
+	backlog(3, at(3))
+	sealAll(t, s, 1)
+	backlog(2, at(4))
+	sealAll(t, s, 2)
+	backlog(0, time.Time{})
 }
 
 func sealing(h evidence.Head, entries []evidence.Entry) evidence.Sealing {
@@ -211,6 +231,17 @@ func sealedOnce(t *testing.T, s ports.Admin) {
 	sealAll(t, s, 1)
 	_, again := sealAll(t, s, 9)
 	same(t, "unsealed", entryIDs(again), []string{"b"})
+	before, err := s.EvidenceHead(t.Context())
+	must(t, "EvidenceHead", err)
+	for _, id := range []string{"a", "none"} {
+		refused(t, "SealEvidence of "+id, s.SealEvidence(t.Context(), 9, func(h evidence.Head, _ []evidence.Entry) (evidence.Sealing, error) {
+			return sealing(h, []evidence.Entry{entryAt(3, id)}), nil
+		}), ports.ErrNotFound)
+	}
+	after, err := s.EvidenceHead(t.Context())
+	must(t, "EvidenceHead", err)
+	same(t, "the head", after, before)
+	checkEntry(t, s, entryAt(1, "a"), 0)
 }
 
 func concurrentSealers(t *testing.T, s ports.Admin) {

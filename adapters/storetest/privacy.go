@@ -21,10 +21,11 @@ func Privacy(t *testing.T, open Open) {
 		{"an erasure empties the checkout, its agreement and its document, and nothing else", erasureEmpties},
 		{"an erasure is stored with its entry of the evidence log, or not at all", erasureRecorded},
 		{"a refusal to erase is returned as it is, and erases nothing", erasureRefused},
+		{"the end of a retention takes the salts of agreements from the evidence log, sealed or not, and nothing else", saltsEnd},
 		{"ids that do not exist are left out, and an open checkout is erased", erasureOfWhatExists},
 		{"of many concurrent erasures of one checkout each sees what the others did", concurrentErasures},
 		{"an erased checkout is found by no id of its setup, and is never due", erasedIsNotDue},
-		{"old checkouts come in the order of their creation, a page at a time, without those that are erased", oldCheckouts},
+		{"old checkouts come in the order of their creation, a page at a time, without those of which nothing is left", oldCheckouts},
 		{"a scrub changes nothing on record, and may be repeated", scrubChangesNothing},
 	})
 }
@@ -156,6 +157,27 @@ func erasureRefused(t *testing.T, s ports.Admin) {
 	refused(t, "EvidenceEntry", err, ports.ErrNotFound)
 }
 
+func saltsEnd(t *testing.T, s ports.Admin) {
+	recordEvidence(t, s, entryAt(1, "agreement/1"), entryAt(2, "agreement/2"), entryAt(3, "agreement/11"))
+	sealAll(t, s, 1)
+	must(t, "EraseCheckouts", s.EraseCheckouts(t.Context(), nil, func([]checkout.Checkout) (checkout.Erasure, error) {
+		return checkout.Erasure{Unsalted: []string{"1", "2", "none"}, Entry: entryAt(30, "operation/1")}, nil
+	}))
+	for i, id := range []string{"agreement/1", "agreement/2"} {
+		e := entryAt(i+1, id)
+		e.Salt = nil
+		position := int64(evidence.Unsealed)
+		if i == 0 {
+			position = 0
+		}
+		checkEntry(t, s, e, position)
+	}
+	checkEntry(t, s, entryAt(3, "agreement/11"), evidence.Unsealed)
+	nodes, err := s.EvidenceNodes(t.Context(), []int64{0})
+	must(t, "EvidenceNodes", err)
+	same(t, "nodes of the sealed one", len(nodes[0]), 1)
+}
+
 func erasureOfWhatExists(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	id := opened(2).Next.ID
@@ -208,15 +230,18 @@ func oldCheckouts(t *testing.T, s ports.Admin) {
 	}
 	confirm(t, s, ids[1], 1)
 	confirm(t, s, ids[4], 2)
-	erase(t, s, "operation/1", ids[2])
+	agreed := confirm(t, s, ids[5], 3).Agreement.Number
+	recordEvidence(t, s, entryAt(8, evidence.AgreementID(agreed)))
+	erase(t, s, "operation/1", ids[2], ids[4], ids[5]) // of the confirmed ones, the latter has a record with a salt
 	for _, limit := range []int{1, 2, 3, 7, 100} {
 		for _, tt := range []struct {
 			confirmed, open time.Time
 			want            []string
 		}{
-			{at(50), at(50), []string{ids[0], ids[1], ids[3], ids[4], ids[5], ids[6]}},
+			{at(50), at(50), []string{ids[0], ids[1], ids[3], ids[5], ids[6]}},
 			{time.Time{}, at(5), []string{ids[0], ids[3]}},
 			{at(5), time.Time{}, []string{ids[1]}},
+			{at(7), time.Time{}, []string{ids[1], ids[5]}},
 			{time.Time{}, time.Time{}, nil},
 		} {
 			var got []string

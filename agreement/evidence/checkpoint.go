@@ -169,6 +169,18 @@ func (k Keys) Signed(signed []byte) bool {
 	return err == nil
 }
 
+// Signer returns which key signed a note, as far as the note says: the name and the hash with which the key's public half
+// begins. It is "" if the text is no signed note. Nothing is verified.
+func Signer(signed []byte) string {
+	_, err := note.Open(signed, note.VerifierList())
+	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
+	if !ok || len(unverified.Note.UnverifiedSigs) == 0 {
+		return ""
+	}
+	sig := unverified.Note.UnverifiedSigs[0]
+	return fmt.Sprintf("%s+%08x", sig.Name, sig.Hash)
+}
+
 // Open returns what a signed note says, or ErrCheckpoint.
 func (k Keys) Open(signed []byte) (Checkpoint, error) {
 	opened, err := note.Open(signed, note.VerifierList(k.verifiers...))

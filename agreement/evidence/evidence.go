@@ -6,8 +6,11 @@
 // elsewhere follows everything that the tree held by then: nothing of it can be edited, removed, moved or put in front
 // without a difference that shows. A [Proof] shows that one entry is in the tree, to anybody who has the public key.
 //
-// The log holds no personal data. Names, addresses and the like are commitments: hashes under a salt that is kept beside
-// the entry. They can be checked with the text and the salt, and the text can be erased.
+// The leaves of the log hold no personal data. Names, addresses and the like are commitments: hashes under a salt that is kept
+// beside the entry and stands in no leaf and no proof. Without the salt a commitment says nothing, to anybody. With it whoever
+// guesses a name can see whether it is the one, and names are easily guessed: the salt is as good as the text, and to erase the
+// text alone takes away only what cannot be guessed. The agreement stays provable by that, for as long as it is kept; then
+// the salt is to be erased too. The figures, and the record's ids, stay for ever.
 //
 // The package does no I/O and reads no clock.
 package evidence
@@ -39,7 +42,10 @@ type Entry struct {
 func (e Entry) Attested() []byte { return append([]byte(e.ID+"\n"), e.Leaf...) }
 
 // AgreementID is the id of the entry of an agreement.
-func AgreementID(number string) string { return "agreement/" + number }
+func AgreementID(number string) string { return AgreementPrefix + number }
+
+// AgreementPrefix is what the ids of the entries of agreements begin with, and no others.
+const AgreementPrefix = "agreement/"
 
 // OperationID is the id of the entry of something that an operator did.
 func OperationID(id string) string { return "operation/" + id }

@@ -25,13 +25,16 @@ const (
 	OutcomeStepDone    Outcome = "CRM step done"    // a CRM outside of the store did what a checkout waited for
 	OutcomeStepUnknown Outcome = "CRM step unknown" // it may have, and is asked again
 	OutcomeStepRefused Outcome = "CRM step refused" // it does not take it
+
+	OutcomeNotSealed   Outcome = "evidence not sealed" // an attempt to seal the evidence log failed
+	OutcomeClocksApart Outcome = "clocks apart"        // what was sealed, or the newest checkpoint, has a time that cannot be
 )
 
 // Outcomes lists every outcome, for tables that must be complete.
 func Outcomes() []Outcome {
 	return []Outcome{OutcomeCreate, OutcomeReplay, OutcomeConflict, OutcomeConfirm, OutcomeRepeatedConfirm,
 		OutcomeDelivered, OutcomeFailed, OutcomeNotConfigured, OutcomeRecovery,
-		OutcomeStepDone, OutcomeStepUnknown, OutcomeStepRefused}
+		OutcomeStepDone, OutcomeStepUnknown, OutcomeStepRefused, OutcomeNotSealed, OutcomeClocksApart}
 }
 
 // countCreate counts a create, which committed the opening of the checkout or not.

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -103,6 +104,23 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.crashed(t, "ORDER-1")
 			w.runFor(t, 15*time.Second)
 		}, map[service.Outcome]int{service.OutcomeDelivered: 1, service.OutcomeRecovery: 1}},
+		{"a log that is not sealed, because it was changed", func(t *testing.T, w *world) {
+			signing(t)(&w.config)
+			w = w.again(t)
+			err := w.store.SealEvidence(t.Context(), 0, func(h evidence.Head, _ []evidence.Entry) (evidence.Sealing, error) {
+				return evidence.Sealing{Head: evidence.Head{Size: 1, Edge: []evidence.Hash{{1}}}}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.runFor(t, 14*time.Second)
+		}, map[service.Outcome]int{service.OutcomeNotSealed: 3}},
+		{"an entry of a machine whose clock is ahead", func(t *testing.T, w *world) {
+			signing(t)(&w.config)
+			w = w.again(t)
+			w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now().Add(3*time.Minute))))
+			w.runFor(t, 14*time.Second)
+		}, map[service.Outcome]int{service.OutcomeClocksApart: 1}},
 		{"steps in a CRM that answers, fails and refuses", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			w.opened(t, "ORDER-1")

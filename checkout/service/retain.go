@@ -89,9 +89,9 @@ func (r *retainer) before(years, days int, now time.Time) time.Time {
 
 // erase erases those checkouts that are still to be erased: first what the processor keeps of them, if that is here.
 func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now time.Time) error {
-	ids := make([]string, len(batch))
+	ids, erased := make([]string, len(batch)), make(map[string]bool)
 	for i, c := range batch {
-		ids[i] = c.ID
+		ids[i], erased[c.ID] = c.ID, c.Erased()
 		if eraser, ok := r.cfg.Processor.(ports.SetupEraser); ok {
 			if err := eraser.EraseSetups(ctx, c.SetupKeys(r.cfg.Environment)); err != nil {
 				return fmt.Errorf("erase the setups of %s: %w", c.ID, err)
@@ -103,11 +103,14 @@ func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now tim
 		return fmt.Errorf("generate the id of an operation: %w", err)
 	}
 	err = r.cfg.Store.EraseCheckouts(ctx, ids, func(stored []checkout.Checkout) (checkout.Erasure, error) {
-		stored = slices.DeleteFunc(stored, func(c checkout.Checkout) bool { return !r.cfg.Retention.Over(c, now, r.zone) })
+		stored = slices.DeleteFunc(stored, func(c checkout.Checkout) bool {
+			meanwhile := c.Erased() && !erased[c.ID] // by another process
+			return meanwhile || !r.cfg.Retention.Over(c, now, r.zone)
+		})
 		if len(stored) == 0 {
 			return checkout.Erasure{}, errNothingToErase
 		}
-		erasure := checkout.EraseAll(stored, now)
+		erasure := checkout.EndRetention(stored, now)
 		erasure.Entry = r.cfg.Keyring.Attest(evidence.OfOperation(operation.String(), evidence.Operation{At: now, Operator: "retention",
 			Name: "privacy erase", Subject: erasure.Subject(), Reason: r.cfg.Retention.String(), Changes: erasure.Changes()}))
 		return erasure, nil

@@ -170,6 +170,75 @@ func TestAgreementsAreErasedYearsAfterTheirLastPayment(t *testing.T) {
 	})
 }
 
+// salted returns the orders whose agreement has its salt in the evidence log, sorted.
+func (w *world) salted(t *testing.T) (orders []string) {
+	t.Helper()
+	for order, r := range w.records(t) {
+		if r.Agreement == nil {
+			continue
+		}
+		e, _, err := w.store.EvidenceEntry(t.Context(), evidence.AgreementID(r.Agreement.Number))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(e.Salt) > 0 {
+			orders = append(orders, order)
+		}
+	}
+	slices.Sort(orders)
+	return orders
+}
+
+// While the salt of a commitment is there, whoever has the store can try names. An agreement that was erased on request keeps
+// it until its retention ends, and no longer.
+func TestTheEndOfTheRetentionTakesTheSalt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := retaining(t, checkout.Retention{AgreedYears: 7})
+		var last checkout.Checkout
+		for _, order := range []string{"AGREED", "ERASED"} {
+			done, err := w.confirm(t, w.ready(t, order))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = done.Checkout
+		}
+		asked := w.clock.now()
+		err := w.store.EraseCheckouts(t.Context(), []string{last.ID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
+			e := checkout.EraseAll(found, asked)
+			e.Entry = w.config.Keyring.Attest(unattested("asked for", asked))
+			return e, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer running(t, w.Service)()
+		time.Sleep(2 * time.Second)
+		if got := w.salted(t); !slices.Equal(got, []string{"AGREED", "ERASED"}) {
+			t.Fatalf("agreements with their salt: %q, want both until the retention ends", got)
+		}
+		schedule := last.Schedule()
+		due := schedule[len(schedule)-1].Due
+		w.clock.forward(time.Date(due.Year+7, due.Month, due.Day+1, 0, 0, 0, 0, time.UTC).Sub(w.clock.now()))
+		time.Sleep(2 * time.Second)
+		if got := w.salted(t); len(got) > 0 {
+			t.Errorf("agreements with their salt: %q, want none", got)
+		}
+		if c := w.records(t)["ERASED"].Checkout; !c.ErasedAt.Equal(asked) {
+			t.Errorf("it was erased at %v; the end of its retention says %v", asked, c.ErasedAt)
+		}
+		operations := w.operations(t)
+		leaf := string(operations[len(operations)-1].Leaf)
+		if want := "agreement " + last.Confirmation.AgreementNumber + ": salt of its commitments erased"; len(operations) != 2 || !strings.Contains(leaf, want) {
+			t.Errorf("%d operations, the last %s; want two, and %q in it", len(operations), leaf, want)
+		}
+		w.clock.forward(48 * time.Hour)
+		time.Sleep(2 * time.Second)
+		if got := w.operations(t); len(got) != 2 {
+			t.Errorf("%d operations after another look, want two still", len(got))
+		}
+	})
+}
+
 // What fails is tried again a minute later, and nothing is erased here while the processor still has it.
 func TestRetentionWaitsForTheProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,6 +19,11 @@ const (
 	// checkpointEvery is how old the newest checkpoint becomes while there is nothing to seal: a fresh one also shows that
 	// nothing was recorded since.
 	checkpointEvery = time.Hour
+	// maxAhead is how far in the future the newest checkpoint may be for the next one to say the same time: as much as a clock
+	// that is set to the wrong zone. A time beyond that would make every entry look back-dated for years.
+	maxAhead = 24 * time.Hour
+	// clocksAgain is how often it is reported that clocks are apart.
+	clocksAgain = time.Hour
 )
 
 var (
@@ -34,6 +39,9 @@ type sealer struct {
 	refusals int                 // in the latest batch
 	changed  bool                // the log is not what was signed
 	known    evidence.Checkpoint // the newest one that was seen here; the zero one before
+	newest   []byte              // the same, signed
+	keeper   keeper
+	apart    time.Time // when it was last reported that clocks are apart
 }
 
 // newSealer returns a sealer that knows the checkpoint of Config.KnownCheckpoint.
@@ -42,17 +50,20 @@ func newSealer(s *Service) *sealer {
 	if err != nil {
 		known = evidence.Checkpoint{} // New has checked it: there is none
 	}
-	return &sealer{Service: s, known: known}
+	return &sealer{Service: s, known: known, keeper: keeper{Service: s}}
 }
 
 // seal seals what was recorded since the last time.
 func (s *sealer) seal(ctx context.Context) {
 	for ctx.Err() == nil {
 		n, err := s.sealBatch(ctx)
+		s.keeper.keep(ctx, s.newest)
 		switch {
-		case errors.Is(err, ports.ErrBusy): // another process seals
+		case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil: // sealed, by another process if busy; or stopped
 		case s.changed && (errors.Is(err, errChanged) || errors.Is(err, errForked)): // it was reported
-		case err != nil:
+			s.cfg.Count(OutcomeNotSealed)
+		default:
+			s.cfg.Count(OutcomeNotSealed)
 			s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
 		}
 		s.changed = errors.Is(err, errChanged) || errors.Is(err, errForked)
@@ -70,39 +81,45 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 	if err := s.follows(ctx); err != nil {
 		return 0, err
 	}
-	var signed []byte
-	var refused []string
+	var b batch // of the latest attempt
 	limit := sealBatch + min(s.refusals, maxRefused)
 	err = s.cfg.Store.SealEvidence(ctx, limit, func(head evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
-		var sealing evidence.Sealing
-		sealing, refused, err = s.sealing(head, entries, len(entries) == limit)
-		sealed, signed = len(sealing.Places), sealing.Head.Checkpoint
-		return sealing, err
+		var err error
+		b, err = s.batch(head, entries, len(entries) == limit)
+		return b.Sealing, err
 	})
-	s.reportRefused(ctx, refused)
+	s.reportRefused(ctx, b.refused)
+	s.reportClocks(ctx, b.apart)
 	switch {
 	case errors.Is(err, errNothingToSeal):
 		return 0, nil
 	case err != nil:
 		return 0, fmt.Errorf("seal the evidence log: %w", err)
 	}
-	if hook := s.cfg.Hooks.Checkpoint; hook != nil {
-		s.call(ctx, "", func() { hook(ctx, signed) })
-	}
-	return sealed, nil
+	s.newest = b.Head.Checkpoint
+	return len(b.Places), nil
 }
 
-// sealing appends the entries to the log, without those that no secret of the operator's attests, and signs a checkpoint.
-// more says that there may be later entries.
-func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry, more bool) (_ evidence.Sealing, refused []string, _ error) {
+// batch is what one call of the store seals, and what was found about it.
+type batch struct {
+	evidence.Sealing
+	refused []string      // entries that no secret of the operator's attests
+	apart   time.Duration // how far a clock was seen to be from another one, if that is more than evidence.Late
+}
+
+// batch appends the entries to the log, without those that no secret of the operator's attests, and signs a checkpoint. more
+// says that there may be later entries.
+func (s *sealer) batch(head evidence.Head, entries []evidence.Entry, more bool) (b batch, _ error) {
 	now := s.now()
 	switch {
 	case !s.signed(head):
-		return evidence.Sealing{}, nil, errChanged
+		return b, errChanged
 	case head.Size < s.known.Size:
-		return evidence.Sealing{}, nil, errForked
+		return b, errForked
 	}
-	sealing := evidence.Sealing{Head: head}
+	newest, err := s.cfg.Evidence.Open(head.Checkpoint)
+	first := err != nil // signed has checked the others
+	b.Head = head
 	complete := now
 	// Whoever can write to the tables can set an entry's time, even to one that is yet to come.
 	if more && entries[len(entries)-1].At.Before(now) {
@@ -110,18 +127,48 @@ func (s *sealer) sealing(head evidence.Head, entries []evidence.Entry, more bool
 	}
 	for _, e := range entries {
 		if !s.cfg.Keyring.Attests(e) {
-			refused = append(refused, e.ID)
+			b.refused = append(b.refused, e.ID)
 			continue
 		}
-		position := sealing.Head.Size
-		sealing.Places = append(sealing.Places, evidence.Place{ID: e.ID, Position: position, Nodes: sealing.Head.Append(e.Leaf)})
+		b.seen(e.At.Sub(now))
+		if !first {
+			b.seen(newest.At.Sub(e.At)) // the entry seems back-dated, and will for ever
+		}
+		position := b.Head.Size
+		b.Places = append(b.Places, evidence.Place{ID: e.ID, Position: position, Nodes: b.Head.Append(e.Leaf)})
 	}
-	if c, err := s.cfg.Evidence.Open(head.Checkpoint); len(sealing.Places) == 0 && err == nil && now.Sub(c.At) <= checkpointEvery {
-		return sealing, refused, errNothingToSeal
+	if !first {
+		ahead := newest.At.Sub(now)
+		b.seen(ahead)
+		if len(b.Places) == 0 && -checkpointEvery <= ahead && ahead <= maxAhead {
+			return b, errNothingToSeal
+		}
+		if ahead <= maxAhead && newest.At.After(complete) { // what was complete by then is so still
+			complete = newest.At
+		}
 	}
-	var err error
-	sealing.Head.Checkpoint, err = s.cfg.Evidence.Sign(evidence.Checkpoint{Size: sealing.Head.Size, Root: sealing.Head.Root(), At: complete})
-	return sealing, refused, err
+	b.Head.Checkpoint, err = s.cfg.Evidence.Sign(evidence.Checkpoint{Size: b.Head.Size, Root: b.Head.Root(), At: complete})
+	return b, err
+}
+
+// seen notes by how much one time is after another that should not be much later.
+func (b *batch) seen(after time.Duration) {
+	if after > evidence.Late {
+		b.apart = max(b.apart, after)
+	}
+}
+
+// reportClocks reports that the clocks of the machines that record and seal are too far apart, if they are.
+func (s *sealer) reportClocks(ctx context.Context, apart time.Duration) {
+	if apart == 0 {
+		return
+	}
+	s.cfg.Count(OutcomeClocksApart)
+	if now := s.now(); s.apart.IsZero() || now.Sub(s.apart).Abs() >= clocksAgain {
+		s.apart = now
+		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(
+			"a clock is %s from that of another machine, or has been set back: what is recorded meanwhile looks back-dated in the evidence log, and will for ever; set the clocks by NTP", apart.Round(time.Second))})
+	}
 }
 
 // follows returns nil if the log goes on from the newest checkpoint that is known here, and then its own newest one is. An
@@ -144,7 +191,7 @@ func (s *sealer) follows(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", errForked, err)
 		}
 	}
-	s.known = newest
+	s.known, s.newest = newest, head.Checkpoint
 	return nil
 }
 
@@ -169,19 +216,3 @@ func (s *sealer) reportRefused(ctx context.Context, ids []string) {
 	}
 	s.refused, s.refusals = first, len(ids)
 }
-
-// Checkpoint returns the newest signed checkpoint of the evidence log: a note as of C2SP's tlog-checkpoint. It is nil
-// before the first, and may be two seconds old.
-func (s *Service) Checkpoint(ctx context.Context) (signed []byte, err error) {
-	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	signed, err = s.configured.checkpoint(ctx, s.now())
-	if err != nil {
-		return nil, s.fail(ctx, "read the newest checkpoint", err)
-	}
-	return signed, nil
-}
-
-// EvidenceKey returns the public half of the key that signs checkpoints, or "" if this service has none.
-func (s *Service) EvidenceKey() string { return s.cfg.Evidence.Public() }

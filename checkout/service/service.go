@@ -94,12 +94,15 @@ type Config struct {
 
 // Hooks notify the program that embeds a service of what was committed. They are called by the process that made the
 // change, after its commit and before its caller is answered, concurrently, and at most once: a crash in between loses
-// the call. Use events for what must not be missed. A nil hook is not called.
+// the call. Use events for what must not be missed. A nil hook is not called. Checkpoint differs.
 type Hooks struct {
 	Created      func(context.Context, checkout.Checkout)
 	SetupChanged func(context.Context, checkout.Checkout) // the setup was begun, or the processor reported something new about it
 	Confirmed    func(context.Context, checkout.Checkout, agreement.Agreement)
-	Checkpoint   func(ctx context.Context, signed []byte) // of the evidence log, sealed by Run: keep it where the store is not
+	// Checkpoint is called by Run, one call at a time, with the newest checkpoint of the evidence log: keep it where the store is
+	// not. Every process whose Evidence can sign calls it, also with what another one has signed, and when it starts. Sealing waits
+	// for a call for at most five seconds; what comes after that is passed when the call has returned, the newest only.
+	Checkpoint func(ctx context.Context, signed []byte)
 }
 
 // Service runs checkouts. It is safe for concurrent use.

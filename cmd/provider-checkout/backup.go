@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -67,7 +68,20 @@ func restore(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	keys, err := c.evidenceKeys()
+	if err != nil {
+		return err
+	}
 	contents, err := sqlite.Restore(ctx, c.file, path, secrets)
+	if err != nil {
+		return err
+	}
+	db, err := c.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	head, err := db.EvidenceHead(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,17 +91,25 @@ func restore(ctx context.Context, c *call) error {
 	if contents.Pending > 0 {
 		lines = append(lines, fmt.Sprintf("%d events are pending, and are sent once it is served, with the event_id and body that they had: some may come a second time", contents.Pending))
 	}
+	lines = append(lines, evidenceAfterRestore(path, head, keys)...)
 	_, err = fmt.Fprintln(c.Stdout, strings.Join(lines, "\n"))
-	return errors.Join(err, c.recordRestore(ctx, operator, contents))
+	return errors.Join(err, c.recordRestore(ctx, db, operator, contents))
+}
+
+// evidenceAfterRestore says what must be done so that the log of a restored store is sealed again.
+func evidenceAfterRestore(path string, head evidence.Head, keys evidence.Keys) (lines []string) {
+	if len(head.Checkpoint) == 0 {
+		return nil
+	}
+	if !keys.Signed(head.Checkpoint) {
+		lines = append(lines, fmt.Sprintf("its evidence log was signed by the key %s: put that key into %s.evidence, or give it, or nothing more is sealed",
+			evidence.Signer(head.Checkpoint), path))
+	}
+	return append(lines, fmt.Sprintf("its evidence log ends with record %d: where the file of --checkpoint-file has more, move it away before you serve the store, and keep it: it shows that more was recorded", head.Size))
 }
 
 // recordRestore records in the evidence log of the store that it was made of a backup.
-func (c *call) recordRestore(ctx context.Context, operator string, contents sqlite.Contents) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (c *call) recordRestore(ctx context.Context, db records, operator string, contents sqlite.Contents) error {
 	trail, err := audit.NewTrail(operator, db.Secrets())
 	if err != nil {
 		return err

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
@@ -46,6 +49,41 @@ func TestBackupAndRestore(t *testing.T) {
 	again.does(t, "agreements", "verify", number)
 	if out, _ := again.does(t, "evidence", "list", "--operations"); !strings.Contains(out, "restore backup.db by ") {
 		t.Errorf("the restore is not in the evidence log:\n%s", out)
+	}
+}
+
+// Without the key that signed its log a restored store is not sealed, and no other key is made in its place.
+func TestRestoreNamesTheEvidenceKey(t *testing.T) {
+	was := newSealedStore(t, 2)
+	out := filepath.Join(t.TempDir(), "backup.db")
+	was.does(t, "backup", "--out", out)
+	if err := os.Rename(was.path+".secret", out+".secret"); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := evidence.ParseKeys(privateKey(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer := keys.Public()[:strings.LastIndex(keys.Public(), "+")] // which its last part, in base64, has none of here
+
+	o := newOperator(t)
+	stdout, _ := o.does(t, "restore", "--in", out)
+	for _, want := range []string{"its evidence log was signed by the key " + signer + ": put that key into " + o.path + ".evidence",
+		"its evidence log ends with record 2: where the file of --checkpoint-file has more"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("restore prints\n%swant it to say %q", stdout, want)
+		}
+	}
+	o.fails(t, ".evidence is missing, and the evidence log was signed by the key "+signer, "serve", "--addr", "127.0.0.1:0")
+	if _, err := os.Stat(o.path + ".evidence"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a key was made, %v", err)
+	}
+	again := newOperator(t)
+	if err := os.WriteFile(again.path+".evidence", []byte(privateKey(t)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _ := again.does(t, "restore", "--in", out); strings.Contains(stdout, "put that key") {
+		t.Errorf("restore beside the key prints\n%s", stdout)
 	}
 }
 

@@ -74,10 +74,13 @@ func commands() []cli.Command {
 			About: "Print the newest signed checkpoint of the evidence log",
 			More: "Keep it where those who can edit the store cannot. \"agreements verify --checkpoint\" holds the store to it.\n\n" +
 				evidenceHelp},
-		{Name: "evidence adopt", Setup: command(changeFlags, adoptAgreements),
+		{Name: "evidence adopt", Setup: command(adoptFlags, adoptAgreements),
 			About: "Record the agreements that the evidence log does not have",
 			More: "For a store whose agreements a version without an evidence log concluded: prints their numbers. From then on\n" +
-				"they can be proven as they are on record now. The records say when that was done."},
+				"they can be proven as they are on record now. The records say when that was done. Nothing is adopted while the log\n" +
+				"is not what its newest checkpoint signed, or has an agreement that is not on record; and no agreement that was\n" +
+				"accepted when there was a log already, for it had a record by its confirm. A log that was removed whole shows\n" +
+				"only with --checkpoint.\n\n" + evidenceHelp},
 		{Name: "evidence key", Setup: command(evidenceKeyFlags, printEvidenceKey),
 			About: "Print the public half of the evidence key, or a new key",
 			More:  evidenceHelp},
@@ -87,7 +90,8 @@ func commands() []cli.Command {
 		{Name: "privacy erase", Setup: command(eraseStudentFlags, eraseStudent),
 			About: "Erase the personal data of one student, for good",
 			More: "Names, e-mail address, account holder, account, network address, the ids of bank setups and the PDFs are\n" +
-				"emptied; figures, dates, record ids and hashes stay, and so does the proof of every agreement. Prints the ids\n" +
+				"emptied; figures, dates, record ids and hashes stay, and so does the proof of every agreement, with the salt by\n" +
+				"which a name can be checked against it until serve --erase-agreed-years ends the retention. Prints the ids\n" +
 				"by which the processor and an outside CRM know the student: what they have must be erased there. It is refused\n" +
 				"while a checkout waits for the CRM and, without --force, while payments are still to be collected. Then it\n" +
 				"writes a SQLite store's file anew, or vacuums the tables of PostgreSQL: choose a quiet hour.\n\n" + studentHelp},
@@ -96,7 +100,8 @@ func commands() []cli.Command {
 			More: "Prints a line for each entry: its position in the log, or - until a server has sealed it; when it was recorded; and\n" +
 				"an agreement's number, or an operation with what it was done to, by whom and why, and below it a line for each thing\n" +
 				"that changed. Entries that no process with the operator's secret recorded are marked FORGED: they are never sealed.\n" +
-				"The sealed entries are held to the newest checkpoint: exits 1 if they are not what was signed.\n\n" +
+				"The sealed entries are held to the newest checkpoint, and to the one of --checkpoint: exits 1 if they are not what\n" +
+				"was signed. Only by a checkpoint that was kept elsewhere does it show that the end of the log was cut off.\n\n" +
 				trailHelp + "\n\n" + evidenceHelp},
 		{Name: "events list", Setup: command(listEventsFlags, listEvents),
 			About: "List events with their attempts, the newest first",

@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -27,7 +28,8 @@ const (
 	evidenceHelp = "The evidence key signs the checkpoints of the evidence log. It comes from " + evidenceVariable + "\n" +
 		"or from the file that " + evidenceVariable + "_FILE names: a list as of the secret, of which the first key\n" +
 		"signs, if it is private, and all verify. \"evidence key --new\" makes one. Without it a sandbox on SQLite uses\n" +
-		"<file>.evidence, which serve makes; keep it where those who can edit the store cannot read it."
+		"<file>.evidence, which serve makes; keep it where those who can edit the store cannot read it. To rotate the key\n" +
+		"give every process old,NEW-PUBLIC first, and then new,OLD-PUBLIC: former public halves stay in the list for ever."
 )
 
 // evidenceKeys returns the evidence keys that were given, or else the own ones of a sandbox's SQLite store.
@@ -61,14 +63,18 @@ func (c *call) ownEvidenceKey() (path string, ok bool) {
 	return path + ".evidence", ok
 }
 
-// signingKeys returns the keys with which a server seals the evidence log. A sandbox on SQLite gets its own.
-func (c *call) signingKeys() (evidence.Keys, error) {
+// signingKeys returns the keys with which a server seals the evidence log of a store. A sandbox on SQLite gets its own.
+func (c *call) signingKeys(ctx context.Context, store ports.Evidence) (evidence.Keys, error) {
 	keys, err := c.givenEvidenceKeys()
 	path, ok := c.ownEvidenceKey()
 	if err != nil || keys.CanVerify() || !ok || c.environment == catalogue.Production {
 		return keys, err
 	}
-	return evidencelog.OwnKeys(path, rand.Reader)
+	head, err := store.EvidenceHead(ctx)
+	if err != nil {
+		return evidence.Keys{}, err
+	}
+	return evidencelog.OwnKeys(path, head.Checkpoint, rand.Reader)
 }
 
 // knownCheckpoint returns what the file of --checkpoint-file holds; nothing if there is none yet.
@@ -131,6 +137,14 @@ func (c *call) evidenceLog(ctx context.Context) (records, evidencelog.Log, error
 		return nil, evidencelog.Log{}, errors.Join(err, db.Close())
 	}
 	return db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests}, nil
+}
+
+// outsideCheckpoint returns what the file of --checkpoint holds; nil without one.
+func (c *call) outsideCheckpoint() ([]byte, error) {
+	if c.checkpoint == "" {
+		return nil, nil
+	}
+	return os.ReadFile(c.checkpoint)
 }
 
 // errNoEvidenceKey: a command needs the evidence key.
@@ -201,16 +215,23 @@ func proveAgreement(ctx context.Context, c *call) error {
 
 // adoptAgreements records the agreements that the evidence log does not have.
 func adoptAgreements(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
+	outside, err := c.outsideCheckpoint()
+	if err != nil {
+		return err
+	}
+	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if outside != nil && !log.Keys.CanVerify() {
+		return errNoEvidenceKey
+	}
 	trail, err := c.trail(db)
 	if err != nil {
 		return err
 	}
-	adopted, err := evidencelog.Adopter{Store: db, Keyring: trail.Keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
+	adopted, err := evidencelog.Adopter{Store: db, Log: log, Outside: outside, Keyring: trail.Keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
 	for _, number := range adopted {
 		fmt.Fprintln(c.Stdout, number)
 	}

@@ -289,3 +289,65 @@ func TestErasedAgreementsAreVerified(t *testing.T) {
 	}
 	o.does(t, "agreements", "prove", o.numbers[0], "--out", filepath.Join(t.TempDir(), "proof.json"))
 }
+
+// Of what is erased nothing is left to be compared, so that the log must have everything that was erased, and when.
+func TestVerifyFindsEditsOfErasedAgreements(t *testing.T) {
+	for _, tt := range []struct{ name, edit, want string }{
+		{"nothing", `SELECT 1`, ""},
+		{"the time of the erasure", `UPDATE checkouts SET erased_ms = erased_ms - 86400000`, "and the evidence log says that this was on "},
+		{"the salt", `UPDATE evidence SET salt = NULL`, "the salt of its commitments is gone, and the evidence log has no erasure of that"},
+		{"a figure", `UPDATE agreements SET price_cents = price_cents + 100`, "the evidence log has another course_price_cents"},
+		{"the erasure", `DELETE FROM evidence WHERE id LIKE 'operation/%'`, "the evidence log has no erasure of it"},
+		{"the attestation of the erasure", `UPDATE evidence SET attestation = x'00' WHERE id LIKE 'operation/%'`, "the evidence log has no erasure of it"},
+		{"thousands of entries before it, which nobody made", `INSERT INTO evidence (id, recorded_ms, leaf)
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT 'operation/' || i, i, '{}' FROM n`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newSealedStore(t, 1)
+			o.does(t, "privacy", "erase", "--email", "aroha.ngata@students.example.ac.nz", "--reason", "asked for", "--force")
+			o.execute(t, tt.edit)
+			o.verifies(t, o.numbers[0], tt.want)
+		})
+	}
+}
+
+// verifies verifies an agreement, of which a check must fail with these words; or none, if there are none.
+func (o operator) verifies(t *testing.T, number, want string) {
+	t.Helper()
+	got := try(t, nil, "", "agreements", "verify", number, "--store", "sqlite:"+o.path)
+	switch failed := strings.Contains(got.stdout, "FAIL  "); {
+	case want == "" && (failed || got.code != cli.ExitDone):
+		t.Errorf("verify = %+v, want no check that fails", got)
+	case want != "" && (!failed || !strings.Contains(got.stdout, want) || got.code != cli.ExitFailed):
+		t.Errorf("verify = %+v, want one that fails with %q", got, want)
+	}
+}
+
+// When the retention has ended, what was agreed is still what the log says, and nobody can try names any more.
+func TestAgreementsWithoutTheirSaltAreVerified(t *testing.T) {
+	o := newSealedStore(t, 1)
+	db := o.open(t)
+	a, err := db.Agreement(t.Context(), o.numbers[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	err = db.EraseCheckouts(t.Context(), []string{a.CheckoutID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
+		e := checkout.EndRetention(found, now)
+		e.Entry = keyringOf(t, db).Attest(evidence.OfOperation("1", evidence.Operation{At: now, Operator: "retention", Changes: e.Changes()}))
+		return e, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _, err := db.EvidenceEntry(t.Context(), evidence.AgreementID(a.Number))
+	if err != nil || len(e.Salt) > 0 {
+		t.Errorf("its salt is %x, %v; want none", e.Salt, err)
+	}
+	out, _ := o.does(t, "agreements", "verify", a.Number, "--checkpoint", o.newest)
+	if strings.Contains(out, "FAIL") || !strings.Contains(out, ", and the salt of its commitments on "+now.Format("2006-01-02")) {
+		t.Errorf("verify prints\n%s", out)
+	}
+	o.execute(t, `UPDATE agreements SET price_cents = price_cents + 100`)
+	o.verifies(t, a.Number, "the evidence log has another course_price_cents")
+}

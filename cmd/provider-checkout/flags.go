@@ -100,6 +100,7 @@ func changeFlags(fs *cli.Flags, s *settings) {
 
 func trailFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
+	outsideFlag(fs, s)
 	fs.BoolVar(&s.operations, "operations", false, "only what operators did")
 	sinceFlag(fs, &s.since, "only entries from this `TIME` on")
 	fs.BoolVar(&s.json, "json", false, "a JSON object a line")
@@ -225,7 +226,16 @@ func pdfFlags(fs *cli.Flags, s *settings) {
 
 func verifyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
+	outsideFlag(fs, s)
+}
+
+func outsideFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere")
+}
+
+func adoptFlags(fs *cli.Flags, s *settings) {
+	changeFlags(fs, s)
+	outsideFlag(fs, s)
 }
 
 func proveFlags(fs *cli.Flags, s *settings) {

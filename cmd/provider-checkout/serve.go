@@ -61,7 +61,7 @@ func serve(ctx context.Context, c *call) error {
 	base := c.base(ln)
 	cfg := c.site(base)
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
-	if cfg.Evidence, err = c.signingKeys(); err != nil {
+	if cfg.Evidence, err = c.signingKeys(ctx, db); err != nil {
 		return err
 	}
 	if cfg.Known, err = c.knownCheckpoint(cfg.Evidence); err != nil {

@@ -39,15 +39,12 @@ func (c *call) operator() (string, error) {
 	return name, nil
 }
 
-// maxChanges is how many lines an entry of the evidence log has at most.
-const maxChanges = 500
-
 // recordDone records in the evidence log what a command has done that was no change of the store, or many. The trail was made
 // before it was done, so that nothing is done by an operator without a name.
 func (c *call) recordDone(ctx context.Context, db records, trail audit.Trail, name, subject string, changes []string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit) // it was done, also if the command is interrupted
 	defer cancel()
-	for part := range slices.Chunk(changes, maxChanges) {
+	for part := range slices.Chunk(changes, audit.MaxChanges) {
 		did, err := trail.Did(name, subject, c.reason, part...)
 		if err != nil {
 			return err
@@ -62,29 +59,27 @@ func (c *call) recordDone(ctx context.Context, db records, trail audit.Trail, na
 // recordLimit is how long it may take to record what was done.
 const recordLimit = 10 * time.Second
 
-// The evidence log is read in pages of trailPage entries. Of those that are not sealed at most maxUnsealed are listed: there
-// are that many only where nothing seals.
-const (
-	trailPage   = 500
-	maxUnsealed = 100_000
-)
-
 // listEvidence prints the entries of the evidence log in their order, and holds them to the newest checkpoint.
 func listEvidence(ctx context.Context, c *call) error {
+	outside, err := c.outsideCheckpoint()
+	if err != nil {
+		return err
+	}
 	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	tree, err := log.Signed(ctx)
+	if outside != nil && !log.Keys.CanVerify() {
+		return errNoEvidenceKey
+	}
+	tree, err := log.Signed(ctx, outside)
 	if err != nil {
 		return err
 	}
 	forged := 0
-	err = eachEvidence(ctx, db, func(e evidence.Entry, position int64) error {
-		if position != evidence.Unsealed {
-			tree.Add(e)
-		}
+	err = log.Each(ctx, func(e evidence.Entry, position int64) error {
+		tree.Add(e, position)
 		line := lineOf(e, position)
 		line.Forged = position == evidence.Unsealed && !log.Attests(e)
 		if line.Forged {
@@ -101,53 +96,19 @@ func listEvidence(ctx context.Context, c *call) error {
 	if forged > 0 {
 		fmt.Fprintf(c.Stderr, "%d entries were not recorded by a process with the operator's secret\n", forged)
 	}
-	verdict := tree.Verdict()
-	if verdict.Mark == evidencelog.Failed {
-		return errors.New(verdict.Text)
+	var failed []string
+	for _, v := range tree.Verdicts() {
+		if v.Mark == evidencelog.Failed {
+			failed = append(failed, v.Text)
+		}
 	}
-	fmt.Fprintln(c.Stderr, verdict.Text)
+	if len(failed) > 0 {
+		return errors.New(strings.Join(failed, "; "))
+	}
+	for _, v := range tree.Verdicts() {
+		fmt.Fprintln(c.Stderr, v.Text)
+	}
 	return nil
-}
-
-// eachEvidence calls visit with every entry: the sealed ones in the order of their positions, then the others, the oldest
-// first. An entry that is sealed meanwhile is visited once.
-func eachEvidence(ctx context.Context, db records, visit func(e evidence.Entry, position int64) error) error {
-	next := int64(0)
-	sealed := func(visit func(e evidence.Entry, position int64) error) error {
-		for {
-			entries, err := db.SealedEvidence(ctx, next, trailPage)
-			if err != nil {
-				return err
-			}
-			for _, e := range entries {
-				if err := visit(e, next); err != nil {
-					return err
-				}
-				next++
-			}
-			if len(entries) < trailPage {
-				return nil
-			}
-		}
-	}
-	if err := sealed(visit); err != nil {
-		return err
-	}
-	waiting, err := db.UnsealedEvidence(ctx, maxUnsealed)
-	if err != nil {
-		return err
-	}
-	meanwhile := map[string]bool{}
-	err = sealed(func(e evidence.Entry, position int64) error {
-		meanwhile[e.ID] = true
-		return visit(e, position)
-	})
-	for _, e := range waiting {
-		if err == nil && !meanwhile[e.ID] {
-			err = visit(e, evidence.Unsealed)
-		}
-	}
-	return err
 }
 
 func lineOf(e evidence.Entry, position int64) trailLine {

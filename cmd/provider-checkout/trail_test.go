@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,6 +16,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 // open opens the operator's store.
@@ -88,6 +92,33 @@ func seal(t *testing.T, db *sqlite.DB, limit int) {
 	}
 }
 
+// A file may change thousands of courses. The record of it has the first of them, and says how many it has not.
+func TestTheRecordOfALargeChangeIsBounded(t *testing.T) {
+	o := newOperator(t)
+	var providers []string
+	for p := range 30 {
+		var courses []string
+		for c := range 100 {
+			courses = append(courses, fmt.Sprintf(`{"course_code": "C%d", "course_name": "Course", "course_price": 100, "upfront_payment": 0, "active": true,
+				"environment": "sandbox", "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 10}]}`, c))
+		}
+		providers = append(providers, fmt.Sprintf(`{"provider_code": "P%02d", "name": "P", "account_id": "a", "environment": "sandbox", "active": true,
+			"api_enabled": true, "courses": [%s]}`, p, strings.Join(courses, ",")))
+	}
+	out, _ := o.does(t, "apply", "-f", proc.TempFile(t, `{"providers": [`+strings.Join(providers, ",")+`]}`))
+	printed := strings.Count(out, "\n")
+	lines := o.lines(t)
+	if len(lines) != 1 || len(lines[0].Changes) != audit.MaxChanges {
+		t.Fatalf("%d entries, the first with %d lines; want one with %d", len(lines), len(lines[0].Changes), audit.MaxChanges)
+	}
+	if want := fmt.Sprintf("and %d lines more, which are not recorded", printed-audit.MaxChanges+1); lines[0].Changes[audit.MaxChanges-1] != want {
+		t.Errorf("the last line is %q, want %q", lines[0].Changes[audit.MaxChanges-1], want)
+	}
+	if got := lines[0].Subject; !strings.HasPrefix(got, "P00 P01 ") || !strings.HasSuffix(got, " P19 and 10 more") {
+		t.Errorf("the subject is %q", got)
+	}
+}
+
 func TestEvidenceListSinceATime(t *testing.T) {
 	o := newOperator(t)
 	o.does(t, "apply", "-f", "demo.json")
@@ -154,7 +185,7 @@ func TestEntrySealedMeanwhileIsListedOnce(t *testing.T) {
 	var positions []int64
 	seen := map[string]bool{}
 	s := &sealing{db, func() { seal(t, db, 2) }}
-	err := eachEvidence(t.Context(), s, func(e evidence.Entry, position int64) error {
+	err := evidencelog.Log{Store: s}.Each(t.Context(), func(e evidence.Entry, position int64) error {
 		positions = append(positions, position)
 		seen[e.ID] = true
 		return nil
@@ -210,4 +241,45 @@ func TestEvidenceListIsHeldToTheCheckpoint(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A log can be put back as it was, with the checkpoint that it had then: only one that was kept elsewhere shows that.
+func TestEvidenceListIsHeldToACheckpointFromElsewhere(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		edit func(t *testing.T, o sealedStore)
+		want string // of the error; "" for none
+	}{
+		{"as it was sealed", func(*testing.T, sealedStore) {}, ""},
+		{"an older copy of the store", func(t *testing.T, o sealedStore) {
+			older, err := os.ReadFile(o.path + ".older")
+			if err == nil {
+				err = os.WriteFile(o.path, older, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "the log has 1 entries and had 2 at the checkpoint of "},
+		{"another log from its beginning on", func(t *testing.T, o sealedStore) {
+			o.execute(t, `UPDATE evidence SET leaf = replace(leaf, 'KOWHAI', 'MATAI')`)
+		}, "the first 2 entries are not those of the checkpoint of "},
+		{"an entry that is back-dated", func(t *testing.T, o sealedStore) {
+			o.execute(t, `INSERT INTO evidence (id, recorded_ms, leaf) VALUES ('operation/f', 0, '{}')`)
+		}, `the entry "operation/f" says that it was made before the checkpoint of `},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newSealedStore(t, 2)
+			tt.edit(t, o)
+			got := try(t, nil, "", "evidence", "list", "--checkpoint", o.newest, "--store", "sqlite:"+o.path)
+			if tt.want == "" {
+				if got.code != cli.ExitDone || !strings.Contains(got.stderr, "the log still begins with the 2 entries of the checkpoint of ") {
+					t.Errorf("%+v, want what it was held to", got)
+				}
+			} else if got.code != cli.ExitFailed || !strings.Contains(got.stderr, tt.want) {
+				t.Errorf("%+v, want status 1 and %q", got, tt.want)
+			}
+		})
+	}
+	o := newSealedStore(t, 1)
+	o.fails(t, "the checkpoint of the file: ", "evidence", "list", "--operations", "--checkpoint", o.path+".evidence")
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -18,16 +17,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 )
 
-type verdict = evidencelog.Verdict
-
 // verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check.
 func verifyAgreement(ctx context.Context, c *call) error {
-	var outside []byte
-	if c.checkpoint != "" {
-		var err error
-		if outside, err = os.ReadFile(c.checkpoint); err != nil {
-			return err
-		}
+	outside, err := c.outsideCheckpoint()
+	if err != nil {
+		return err
 	}
 	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
@@ -50,7 +44,7 @@ func verifyAgreement(ctx context.Context, c *call) error {
 }
 
 // checkAgreement compares everything on record about an agreement with itself, and with the evidence log.
-func checkAgreement(ctx context.Context, r evidencelog.Record, log evidencelog.Log, outside []byte) ([]verdict, error) {
+func checkAgreement(ctx context.Context, r evidencelog.Record, log evidencelog.Log, outside []byte) ([]evidencelog.Verdict, error) {
 	pdfVerdicts, err := checkDocument(r.Agreement, r.Checkout, r.Document)
 	if err != nil {
 		return nil, err
@@ -63,7 +57,7 @@ func checkAgreement(ctx context.Context, r evidencelog.Record, log evidencelog.L
 }
 
 // printVerdicts prints a line for each verdict, and returns an error if a check failed.
-func printVerdicts(w io.Writer, number string, verdicts []verdict) error {
+func printVerdicts(w io.Writer, number string, verdicts []evidencelog.Verdict) error {
 	failed := 0
 	for _, v := range verdicts {
 		if v.Mark == evidencelog.Failed {
@@ -80,18 +74,18 @@ func printVerdicts(w io.Writer, number string, verdicts []verdict) error {
 }
 
 // checkFigures checks that the agreement's figures are consistent.
-func checkFigures(a agreement.Agreement) []verdict {
+func checkFigures(a agreement.Agreement) []evidencelog.Verdict {
 	if err := a.Check(); err != nil {
-		return []verdict{evidencelog.Fail("the figures: %s", cli.OneLine(err.Error()))}
+		return []evidencelog.Verdict{evidencelog.Fail("the figures: %s", cli.OneLine(err.Error()))}
 	}
-	return []verdict{
+	return []evidencelog.Verdict{
 		evidencelog.Pass("the %d charges sum to the course price, %s", len(a.Schedule), a.Pricing.Price),
 		evidencelog.Pass("they are the schedule of the plan: %d %s instalments", a.Plan.Number, a.Plan.Frequency),
 	}
 }
 
 // checkConfirmation compares the agreement with the checkout that was confirmed with it.
-func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
+func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []evidencelog.Verdict {
 	done, plan := c.Confirmation, c.Intent.Plan
 	ours := c.KeptInStore()
 	plan.First = done.FirstPayment
@@ -117,28 +111,28 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []verdict {
 		}
 	}
 	if len(differ) > 0 {
-		return []verdict{evidencelog.Fail("checkout %s has another %s", c.ID, strings.Join(differ, ", "))}
+		return []evidencelog.Verdict{evidencelog.Fail("checkout %s has another %s", c.ID, strings.Join(differ, ", "))}
 	}
-	return []verdict{evidencelog.Pass("checkout %s was confirmed with this agreement", c.ID)}
+	return []evidencelog.Verdict{evidencelog.Pass("checkout %s was confirmed with this agreement", c.ID)}
 }
 
 // checkDocument compares the PDF with its hash, and its text with the agreement.
-func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Document) ([]verdict, error) {
+func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Document) ([]evidencelog.Verdict, error) {
 	named := c.Confirmation.DocumentID
 	switch {
 	case doc == nil && named == "":
-		return []verdict{evidencelog.Nothing("no PDF was rendered at the confirm")}, nil
+		return []evidencelog.Verdict{evidencelog.Nothing("no PDF was rendered at the confirm")}, nil
 	case doc == nil:
-		return []verdict{evidencelog.Fail("the PDF is not on record; the checkout names document %s", named)}, nil
+		return []evidencelog.Verdict{evidencelog.Fail("the PDF is not on record; the checkout names document %s", named)}, nil
 	}
 	if c.Erased() && len(doc.Bytes) == 0 {
-		return []verdict{evidencelog.Nothing("the PDF was erased; its SHA-256 on record is %x", doc.SHA256)}, nil
+		return []evidencelog.Verdict{evidencelog.Nothing("the PDF was erased; its SHA-256 on record is %x", doc.SHA256)}, nil
 	}
 	hash := evidencelog.Pass("the PDF, %d bytes, has the SHA-256 on record, %x", len(doc.Bytes), doc.SHA256)
 	if sum := sha256.Sum256(doc.Bytes); sum != doc.SHA256 {
 		hash = evidencelog.Fail("the PDF, %d bytes, has SHA-256 %x; on record is %x", len(doc.Bytes), sum, doc.SHA256)
 	}
-	verdicts := []verdict{hash}
+	verdicts := []evidencelog.Verdict{hash}
 	if doc.ID != named && (named == "" || c.KeptInStore()) {
 		verdicts = append(verdicts, evidencelog.Fail("the PDF is document %s; the checkout names %q", doc.ID, named))
 	}
@@ -147,14 +141,14 @@ func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Do
 }
 
 // checkText looks for every figure of the agreement in the text of its PDF, in order, and for the footer of each page.
-func checkText(a agreement.Agreement, data []byte) (verdict, error) {
+func checkText(a agreement.Agreement, data []byte) (evidencelog.Verdict, error) {
 	zone, err := service.NewZealand()
 	if err != nil {
-		return verdict{}, err
+		return evidencelog.Verdict{}, err
 	}
 	printer, err := pdf.New(1)
 	if err != nil {
-		return verdict{}, err
+		return evidencelog.Verdict{}, err
 	}
 	pages, err := pdftext.Read(data)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/user"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -60,6 +61,19 @@ func ParseReason(given string) (string, error) {
 		return "", errors.New(fault)
 	}
 	return reason, nil
+}
+
+// MaxChanges is how many lines an entry has at most, where it need not name everything that changed.
+const MaxChanges = 500
+
+// Bounded returns the first lines of a list, as many as an entry has at most, and a last one that says how many there are beside
+// them.
+func Bounded(lines []string) []string {
+	if len(lines) <= MaxChanges {
+		return lines
+	}
+	left := len(lines) - (MaxChanges - 1)
+	return append(slices.Clone(lines[:MaxChanges-1]), fmt.Sprintf("and %d lines more, which are not recorded", left))
 }
 
 // Trail makes the entries of one operator.

@@ -90,7 +90,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	}
 	defer hooks.Close()
 	cfg.Site.Store, cfg.Site.Secrets = db, db.Secrets()
-	if cfg.Site.Evidence, err = evidencelog.OwnKeys(path+".evidence", rand.Reader); err != nil {
+	if cfg.Site.Evidence, err = evidencelog.OwnKeys(path+".evidence", nil, rand.Reader); err != nil {
 		return err
 	}
 	if cfg.Site.Terms, err = providerfile.ParseTerms(cfg.Terms); err != nil {

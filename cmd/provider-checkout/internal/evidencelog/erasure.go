@@ -3,52 +3,72 @@ package evidencelog
 import (
 	"context"
 	"slices"
+	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// searchBatch is how many entries are read at a time to find an erasure.
-const searchBatch = 1000
+// clockReadTwice is how far the time of an erasure and that of its record may be apart: an earlier version read the clock for
+// each of them.
+const clockReadTwice = 5 * time.Second
 
-// checkErasure returns the verdict on an agreement whose checkout is marked as erased: nothing personal is left of it, and
-// the log has who erased it. Otherwise the mark would excuse everything that the commitments would show.
-func (l Log) checkErasure(ctx context.Context, r Record) (Verdict, error) {
+// checkErasure returns the verdict on an agreement whose checkout is marked as erased, and on the salt of its entry: nothing
+// personal is left of it, and the log has who erased it, and when. Otherwise the mark would excuse everything that the
+// commitments would show.
+func (l Log) checkErasure(ctx context.Context, r Record, e evidence.Entry) (Verdict, error) {
 	a, left := r.Agreement, r.Agreement.Erased()
 	if a.Student != left.Student || a.DirectDebit != left.DirectDebit || r.Document != nil && len(r.Document.Bytes) > 0 {
 		return Fail("it is marked as erased, and personal data is on record"), nil
 	}
-	found, err := l.erasureOf(ctx, a)
+	erased, unsalted, err := l.erasuresOf(ctx, a.Number)
 	if err != nil {
 		return Verdict{}, err
 	}
-	if !found {
+	at := r.Checkout.ErasedAt
+	switch {
+	case len(erased) == 0:
 		return Fail("it is marked as erased, and the evidence log has no erasure of it"), nil
+	case !slices.ContainsFunc(erased, func(logged time.Time) bool { return logged.Sub(at).Abs() <= clockReadTwice }):
+		return Fail("it is marked as erased on %s, and the evidence log says that this was on %s", at.Format(timeLayout), erased[0].Format(timeLayout)), nil
+	case len(e.Salt) == 0 && len(unsalted) == 0:
+		return Fail("the salt of its commitments is gone, and the evidence log has no erasure of that"), nil
+	case len(e.Salt) == 0:
+		return Pass("its personal data and its PDF were erased on %s, and the salt of its commitments on %s; the evidence log says so",
+			at.Format(timeLayout), unsalted[0].Format(timeLayout)), nil
 	}
-	return Pass("its personal data and its PDF were erased on %s; the evidence log says so", r.Checkout.ErasedAt.Format(timeLayout)), nil
+	return Pass("its personal data and its PDF were erased on %s; the evidence log says so", at.Format(timeLayout)), nil
 }
 
-// erasureOf reports whether the log has an operation that erased the agreement's personal data.
-func (l Log) erasureOf(ctx context.Context, a agreement.Agreement) (bool, error) {
-	erases := func(e evidence.Entry) bool {
+// erasuresOf returns when, as the log says, operations erased the agreement's personal data, and the salt of its commitments.
+// An entry counts if it is what was signed, or, before it is sealed, if it was made with the operator's secret.
+func (l Log) erasuresOf(ctx context.Context, number string) (erased, unsalted []time.Time, err error) {
+	err = l.Each(ctx, func(e evidence.Entry, position int64) error {
 		record, err := evidence.Read(e.Leaf)
-		return err == nil && slices.Contains(record.Operation.Changes, checkout.ErasedAgreement(a.Number))
-	}
-	for from := int64(0); ; from += searchBatch {
-		entries, err := l.Store.SealedEvidence(ctx, from, searchBatch)
 		if err != nil {
-			return false, err
+			return nil
 		}
-		if i := slices.IndexFunc(entries, erases); i >= 0 {
-			return l.sealed(ctx, entries[i], from+int64(i))
+		changes := record.Operation.Changes
+		ofData := slices.Contains(changes, checkout.ErasedAgreement(number))
+		ofSalt := slices.Contains(changes, checkout.UnsaltedAgreement(number))
+		if !ofData && !ofSalt {
+			return nil
 		}
-		if len(entries) < searchBatch {
-			break
+		genuine := l.Attests(e)
+		if position != evidence.Unsealed {
+			if genuine, err = l.sealed(ctx, e, position); err != nil {
+				return err
+			}
 		}
-	}
-	waiting, err := l.Store.UnsealedEvidence(ctx, searchBatch)
-	return slices.ContainsFunc(waiting, func(e evidence.Entry) bool { return erases(e) && l.Attests(e) }), err
+		if genuine && ofData {
+			erased = append(erased, record.At)
+		}
+		if genuine && ofSalt {
+			unsalted = append(unsalted, record.At)
+		}
+		return nil
+	})
+	return erased, unsalted, err
 }
 
 // sealed reports whether an entry is what was signed at its position, as far as the keys are known.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -145,16 +146,23 @@ func (l Log) Check(ctx context.Context, r Record, outside []byte) ([]Verdict, er
 		return nil, err
 	}
 	verdicts := []Verdict{compare(e, r)}
+	if late := e.At.Sub(r.Agreement.AcceptedAt); late > evidence.Late {
+		verdicts = append(verdicts, Nothing("it was recorded %s after it was accepted: until then nothing kept it from being changed", late.Round(time.Second)))
+	}
 	if r.Checkout.Erased() {
-		erased, err := l.checkErasure(ctx, r)
+		erased, err := l.checkErasure(ctx, r, e)
 		if err != nil {
 			return nil, err
 		}
 		verdicts = append(verdicts, erased)
 	}
-	newest, err := l.checkNewest(ctx, e, position, &verdicts)
-	if err != nil || outside == nil {
-		return verdicts, err
+	verdict, newest, err := l.checkNewest(ctx, e, position)
+	if err != nil {
+		return nil, err
+	}
+	verdicts = append(verdicts, verdict)
+	if outside == nil {
+		return verdicts, nil
 	}
 	return append(verdicts, l.checkOutside(ctx, e, position, newest, outside)), nil
 }
@@ -170,42 +178,41 @@ func compare(e evidence.Entry, r Record) Verdict {
 	return Pass("the evidence log has the same, recorded %s", e.At.Format(timeLayout))
 }
 
-// checkNewest adds the verdict on an entry under the newest checkpoint, and returns that.
-func (l Log) checkNewest(ctx context.Context, e evidence.Entry, position int64, verdicts *[]Verdict) (*evidence.Checkpoint, error) {
-	add := func(v Verdict) { *verdicts = append(*verdicts, v) }
+// checkNewest returns the verdict on an entry under the newest checkpoint, and that; nil if there is none to hold the log to.
+func (l Log) checkNewest(ctx context.Context, e evidence.Entry, position int64) (Verdict, *evidence.Checkpoint, error) {
 	signed, c, err := l.Newest(ctx)
 	switch {
 	case position == evidence.Unsealed && !l.Attests(e):
-		add(Fail("the record is not sealed, and it was not made with the operator's secret"))
-		return nil, nil
+		return Fail("the record is not sealed, and it was not made with the operator's secret"), nil, nil
 	case !l.Keys.CanVerify():
-		add(Nothing("no evidence key is given, so that signatures are not checked"))
-		return nil, nil
+		return Nothing("no evidence key is given, so that signatures are not checked"), nil, nil
 	case errors.Is(err, errNoCheckpoint) && position == evidence.Unsealed:
-		add(Nothing("%v", err))
-		return nil, nil
+		return Nothing("%v", err), nil, nil
 	case errors.Is(err, errForeign), errors.Is(err, errNoCheckpoint):
-		add(Fail("%v", err))
-		return nil, nil
+		return Fail("%v", err), nil, nil
 	case err != nil:
-		return nil, err
+		return Verdict{}, nil, err
+	}
+	return l.checkUnder(ctx, e, position, signed, c), &c, nil
+}
+
+// checkUnder returns the verdict on an entry under a checkpoint of the log.
+func (l Log) checkUnder(ctx context.Context, e evidence.Entry, position int64, signed []byte, c evidence.Checkpoint) Verdict {
+	at := c.At.Format(timeLayout)
+	switch {
 	case evidence.Backdated(e, position, c):
-		add(Fail("the record says that it was made before the checkpoint of %s, which does not have it", c.At.Format(timeLayout)))
-		return &c, nil
+		return Fail("the record says that it was made before the checkpoint of %s, which does not have it", at)
 	case position == evidence.Unsealed:
-		add(Nothing("the record is not sealed yet"))
-		return &c, nil
+		return Nothing("the record is not sealed yet")
 	}
 	proof, err := evidence.Prove(e.Leaf, position, signed, c, l.nodes(ctx))
 	if err == nil {
 		_, err = proof.Check(l.Keys)
 	}
 	if err != nil {
-		add(Fail("the record is not what was signed at its place in the evidence log: %v", err))
-		return &c, nil
+		return Fail("the record is not what was signed at its place in the evidence log: %v", err)
 	}
-	add(Pass("it is record %d of %d under the checkpoint of %s", position+1, c.Size, c.At.Format(timeLayout)))
-	return &c, nil
+	return Pass("it is record %d of %d under the checkpoint of %s", position+1, c.Size, at)
 }
 
 // checkOutside returns the verdict on the log under a checkpoint that was kept elsewhere.

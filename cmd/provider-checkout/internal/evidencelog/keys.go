@@ -42,12 +42,16 @@ func ReadKeys(path string) (evidence.Keys, error) {
 }
 
 // OwnKeys returns the keys in a file, which it makes, readable by its owner only, unless there is one. The file is made
-// completely or not at all; of several processes that find none, one makes it.
-func OwnKeys(path string, rand io.Reader) (evidence.Keys, error) {
+// completely or not at all; of several processes that find none, one makes it. newest is the newest checkpoint of the store:
+// none is made in the place of the key that signed it.
+func OwnKeys(path string, newest []byte, rand io.Reader) (evidence.Keys, error) {
 	for {
 		keys, err := ReadKeys(path)
 		if err != nil || keys.CanVerify() {
 			return keys, err
+		}
+		if len(newest) > 0 {
+			return evidence.Keys{}, fmt.Errorf("%s is missing, and the evidence log was signed by the key %s: put that key back there, or give it", path, evidence.Signer(newest))
 		}
 		if err := makeKey(path, rand); err != nil && !errors.Is(err, fs.ErrExist) {
 			return evidence.Keys{}, fmt.Errorf("make %s: %w", path, err)

@@ -161,7 +161,9 @@ func (e Eraser) Erase(ctx context.Context, s Student, reason string) error {
 	now := e.Trail.Now().UTC().Truncate(time.Millisecond)
 	today := money.DateOf(now.In(e.Zone))
 	erasure := checkout.EraseAll(checkoutsOf(s.Records), now)
-	entry, err := e.Trail.Did("privacy erase", erasure.Subject(), reason, erasure.Changes()...)
+	trail := e.Trail
+	trail.Now = func() time.Time { return now } // what is on record and its record in the log say the same
+	entry, err := trail.Did("privacy erase", erasure.Subject(), reason, erasure.Changes()...)
 	if err != nil {
 		return err
 	}

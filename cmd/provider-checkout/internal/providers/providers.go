@@ -12,6 +12,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -22,7 +23,7 @@ type Change struct {
 	KeepDestinations bool                      // the destination of a provider's events stays as it is; a new provider has none
 	DryRun           bool                      // nothing is stored
 	// Record returns the evidence of the change, which is stored with it: the providers that it changes, and a line for
-	// everything that differs. It may be called more than once. It is not needed for a DryRun.
+	// everything that differs, as many as an entry of the evidence log may have, or a count of the others. It may be called more than once. It is not needed for a DryRun.
 	Record func(subject string, differences []string) (evidence.Entry, error)
 }
 
@@ -40,7 +41,7 @@ func (c Change) Store(ctx context.Context, records ports.Configurer) (difference
 		if differences = catalogue.Diff(before, after); c.DryRun || len(differences) == 0 {
 			return nil, nil, errNothingToStore
 		}
-		did, err := c.Record(strings.Join(changed(before, after), " "), differences)
+		did, err := c.Record(subject(changed(before, after)), audit.Bounded(differences))
 		return after, &did, err
 	})
 	switch {
@@ -50,6 +51,17 @@ func (c Change) Store(ctx context.Context, records ports.Configurer) (difference
 		return nil, err
 	}
 	return differences, nil
+}
+
+// maxNamed is how many providers the subject of an entry names.
+const maxNamed = 20
+
+// subject names the providers that a change changes, for the evidence log.
+func subject(codes []string) string {
+	if more := len(codes) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(codes[:maxNamed], " "), more)
+	}
+	return strings.Join(codes, " ")
 }
 
 // changed returns the codes of the providers of which anything differs.
