@@ -54,14 +54,16 @@ func commands() []cli.Command {
 				"document that was stored and is missing or damaged is refused; --redraw renders such a copy instead.\n\n" +
 				"With --all --since DATE and no NUMBER, every agreement accepted on that day in New Zealand or later is written\n" +
 				"to a file of its own. One that cannot be is named at the end, the others are written, and the status is 1."},
-		{Name: "agreements verify", Args: []string{"NUMBER"}, Setup: command(verifyFlags, verifyAgreement),
-			About: "Check an agreement against the record and the evidence log",
+		{Name: "agreements verify", Args: []string{"[NUMBER]"}, Setup: command(verifyFlags, verifyAgreement),
+			About: "Check an agreement, or all of them, against the record and the evidence log",
 			More: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +
 				"must have the SHA-256 on record; the charges must sum to the course price and be the schedule of\n" +
 				"the plan; the checkout must have been confirmed with this agreement; and the text of the PDF must\n" +
 				"have every figure in its place. The evidence log must have the same agreement, in a tree whose root was\n" +
 				"signed. Whoever can edit the store may cut off the end of the log: only with --checkpoint does that show.\n" +
-				"Exits 0 if no check fails, and 1 if any does.\n\n" + evidenceHelp},
+				"Exits 0 if no check fails, and 1 if any does.\n\n" +
+				"With --all and no NUMBER, the whole log is checked, then every agreement, a line each, and that none is missing\n" +
+				"which the log has.\n\n" + evidenceHelp},
 		{Name: "agreements prove", Args: []string{"NUMBER"}, Setup: command(proveFlags, proveAgreement),
 			About: "Write a proof that an agreement is in the evidence log",
 			More: "The proof holds what was agreed, but no name or address. It is checked with verify-proof, for which nothing of\n" +

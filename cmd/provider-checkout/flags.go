@@ -226,6 +226,7 @@ func pdfFlags(fs *cli.Flags, s *settings) {
 
 func verifyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
+	fs.BoolVar(&s.all, "all", false, "check every agreement, and that none is missing")
 	outsideFlag(fs, s)
 }
 

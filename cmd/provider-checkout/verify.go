@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -17,8 +18,20 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 )
 
-// verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check.
+// verifier checks agreements.
+type verifier struct {
+	log     evidencelog.Log
+	outside []byte // a checkpoint that was kept elsewhere; nil without one
+	zone    *time.Location
+	printer *pdf.Printer
+}
+
+// verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check; or all of them
+// and the log.
 func verifyAgreement(ctx context.Context, c *call) error {
+	if c.all == (len(c.Args) == 1) {
+		return cli.UsageError("name one agreement, or give --all")
+	}
 	outside, err := c.outsideCheckpoint()
 	if err != nil {
 		return err
@@ -31,29 +44,36 @@ func verifyAgreement(ctx context.Context, c *call) error {
 	if outside != nil && !log.Keys.CanVerify() {
 		return errNoEvidenceKey
 	}
+	v := verifier{log: log, outside: outside}
+	if v.zone, err = service.NewZealand(); err != nil {
+		return err
+	}
+	if v.printer, err = pdf.New(1); err != nil {
+		return err
+	}
+	if c.all {
+		return v.verifyAll(ctx, c, db)
+	}
 	number := c.Args[0]
 	r, err := evidencelog.Read(ctx, db, number)
 	if err != nil {
 		return readingAgreement(number, err)
 	}
-	verdicts, err := checkAgreement(ctx, r, log, outside)
+	verdicts, err := v.check(ctx, r)
 	if err != nil {
 		return err
 	}
 	return printVerdicts(c.Stdout, number, verdicts)
 }
 
-// checkAgreement compares everything on record about an agreement with itself, and with the evidence log.
-func checkAgreement(ctx context.Context, r evidencelog.Record, log evidencelog.Log, outside []byte) ([]evidencelog.Verdict, error) {
-	pdfVerdicts, err := checkDocument(r.Agreement, r.Checkout, r.Document)
+// check compares everything on record about an agreement with itself, and with the evidence log.
+func (v verifier) check(ctx context.Context, r evidencelog.Record) ([]evidencelog.Verdict, error) {
+	logVerdicts, err := v.log.Check(ctx, r, v.outside)
 	if err != nil {
 		return nil, err
 	}
-	logVerdicts, err := log.Check(ctx, r, outside)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(checkFigures(r.Agreement), checkConfirmation(r.Agreement, r.Checkout), pdfVerdicts, logVerdicts), nil
+	return slices.Concat(checkFigures(r.Agreement), checkConfirmation(r.Agreement, r.Checkout),
+		v.checkDocument(r.Agreement, r.Checkout, r.Document), logVerdicts), nil
 }
 
 // printVerdicts prints a line for each verdict, and returns an error if a check failed.
@@ -117,16 +137,16 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []evidencelog
 }
 
 // checkDocument compares the PDF with its hash, and its text with the agreement.
-func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Document) ([]evidencelog.Verdict, error) {
+func (v verifier) checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Document) []evidencelog.Verdict {
 	named := c.Confirmation.DocumentID
 	switch {
 	case doc == nil && named == "":
-		return []evidencelog.Verdict{evidencelog.Nothing("no PDF was rendered at the confirm")}, nil
+		return []evidencelog.Verdict{evidencelog.Nothing("no PDF was rendered at the confirm")}
 	case doc == nil:
-		return []evidencelog.Verdict{evidencelog.Fail("the PDF is not on record; the checkout names document %s", named)}, nil
+		return []evidencelog.Verdict{evidencelog.Fail("the PDF is not on record; the checkout names document %s", named)}
 	}
 	if c.Erased() && len(doc.Bytes) == 0 {
-		return []evidencelog.Verdict{evidencelog.Nothing("the PDF was erased; its SHA-256 on record is %x", doc.SHA256)}, nil
+		return []evidencelog.Verdict{evidencelog.Nothing("the PDF was erased; its SHA-256 on record is %x", doc.SHA256)}
 	}
 	hash := evidencelog.Pass("the PDF, %d bytes, has the SHA-256 on record, %x", len(doc.Bytes), doc.SHA256)
 	if sum := sha256.Sum256(doc.Bytes); sum != doc.SHA256 {
@@ -136,42 +156,33 @@ func checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Do
 	if doc.ID != named && (named == "" || c.KeptInStore()) {
 		verdicts = append(verdicts, evidencelog.Fail("the PDF is document %s; the checkout names %q", doc.ID, named))
 	}
-	text, err := checkText(a, doc.Bytes)
-	return append(verdicts, text), err
+	return append(verdicts, v.checkText(a, doc.Bytes))
 }
 
 // checkText looks for every figure of the agreement in the text of its PDF, in order, and for the footer of each page.
-func checkText(a agreement.Agreement, data []byte) (evidencelog.Verdict, error) {
-	zone, err := service.NewZealand()
-	if err != nil {
-		return evidencelog.Verdict{}, err
-	}
-	printer, err := pdf.New(1)
-	if err != nil {
-		return evidencelog.Verdict{}, err
-	}
+func (v verifier) checkText(a agreement.Agreement, data []byte) evidencelog.Verdict {
 	pages, err := pdftext.Read(data)
 	if err != nil {
-		return evidencelog.Fail("the text of the PDF cannot be read: %s", cli.OneLine(err.Error())), nil
+		return evidencelog.Fail("the text of the PDF cannot be read: %s", cli.OneLine(err.Error()))
 	}
-	figures, err := a.Figures(zone)
+	figures, err := a.Figures(v.zone)
 	if err != nil {
-		return evidencelog.Fail("the text of the PDF cannot be checked: %s", cli.OneLine(err.Error())), nil
+		return evidencelog.Fail("the text of the PDF cannot be checked: %s", cli.OneLine(err.Error()))
 	}
-	foot := printer.Rendered(a.Foot())
+	foot := v.printer.Rendered(a.Foot())
 	body, correct := withoutFooters(pages, foot)
 	rest := squeezed(body)
 	for _, figure := range figures {
-		_, after, ok := strings.Cut(rest, squeezed(printer.Rendered(figure)))
+		_, after, ok := strings.Cut(rest, squeezed(v.printer.Rendered(figure)))
 		if !ok {
-			return evidencelog.Fail("the text of the PDF lacks %q in its place", figure), nil
+			return evidencelog.Fail("the text of the PDF lacks %q in its place", figure)
 		}
 		rest = after
 	}
 	if correct != len(pages) {
-		return evidencelog.Fail("not every page of the PDF has the footer %q", foot), nil
+		return evidencelog.Fail("not every page of the PDF has the footer %q", foot)
 	}
-	return evidencelog.Pass("the text of the PDF has all %d figures in their order", len(figures)), nil
+	return evidencelog.Pass("the text of the PDF has all %d figures in their order", len(figures))
 }
 
 // withoutFooters returns the text of the pages without their footers, because a figure may continue on the next page,

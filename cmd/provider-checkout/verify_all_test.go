@@ -1,0 +1,48 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+)
+
+func TestAllAgreementsAreVerified(t *testing.T) {
+	o := newSealedStore(t, 3)
+	out, stderr := o.does(t, "agreements", "verify", "--all", "--checkpoint", o.earlier)
+	for _, number := range o.numbers {
+		if !strings.Contains(out, "\nok    "+number+"\n") {
+			t.Errorf("stdout has no line on %s:\n%s", number, out)
+		}
+	}
+	if strings.Contains(out, "FAIL") || strings.Count(out, "ok    ") != 2+len(o.numbers) || stderr != "3 agreements were verified\n" {
+		t.Errorf("stderr is %q, stdout\n%s\nwant two lines on the log and one on each agreement", stderr, out)
+	}
+}
+
+func TestOneOfAllAgreementsIsFoundWanting(t *testing.T) {
+	const gone = `DELETE FROM documents WHERE agreement_number = ?1; DELETE FROM agreements WHERE number = ?1`
+	for _, tt := range []struct {
+		name, edit, want string // in which NUMBER stands for that of the second agreement
+		others           int    // that are still as they were
+	}{
+		{"its name is another", `UPDATE agreements SET first_name = 'OTHER' WHERE number = ?1`, "FAIL  NUMBER: checkout KOWHAI-", 2},
+		{"its record is gone", `DELETE FROM evidence WHERE id = 'agreement/' || ?1`, "FAIL  NUMBER: the evidence log has no record of it\n", 0}, // nothing of the tree can be proven
+		{"it is gone", gone, "FAIL  NUMBER: the evidence log has it, and it is not on record\n", 2},
+		{"the end of the log is cut off", `DELETE FROM evidence WHERE position = 2`, "FAIL  the log has 2 entries and had 3 at the checkpoint of ", 0},
+		{"an entry is put in", `INSERT INTO evidence (id, recorded_ms, leaf) VALUES ('operation/' || ?1, 0, '{}')`, "FAIL  1 entries were not recorded by a process with the operator's secret\n", 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newSealedStore(t, 3)
+			number := o.numbers[1]
+			o.execute(t, `PRAGMA foreign_keys = OFF; `+tt.edit, number)
+			got := try(t, nil, "", "agreements", "verify", "--all", "--store", "sqlite:"+o.path)
+			if want := strings.ReplaceAll(tt.want, "NUMBER", number); got.code != cli.ExitFailed || !strings.Contains(got.stdout, want) || !isLine(got.stderr) {
+				t.Errorf("verify --all = %+v; want status 1, a line on stderr, and on stdout %q", got, want)
+			}
+			if others := strings.Count(got.stdout, "ok    PPA-"); others != tt.others {
+				t.Errorf("%d agreements are as they were, want %d:\n%s", others, tt.others, got.stdout)
+			}
+		})
+	}
+}
