@@ -41,6 +41,7 @@ type setting struct {
 	baseURL   string          // baseURL if ""
 	processor ports.Processor // the fake one if nil
 	agency    agreement.Agency
+	retention checkout.Retention
 	terms     agreement.Terms // ofPutea if zero
 }
 
@@ -165,7 +166,7 @@ func benchOf(t *testing.T, set setting) *bench {
 	b.service, err = service.New(service.Config{
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
 		Store: b.store, Processor: set.processor, Printer: printer{}, Sender: sender{},
-		Terms: set.terms, Agency: set.agency,
+		Terms: set.terms, Agency: set.agency, Retention: set.retention,
 		Now: clock, Rand: rand.Reader,
 		Report: func(_ context.Context, f service.Failure) {
 			expected := b.failing || b.store.err != nil && errors.Is(f.Err, b.store.err)

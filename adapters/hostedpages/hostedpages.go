@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
@@ -98,7 +99,13 @@ func (p *pages) legal(w http.ResponseWriter, r *http.Request) {
 // who does not pay sees no other page.
 func (p *pages) privacy(w http.ResponseWriter, r *http.Request) {
 	p.site.Show(w, r, "privacy.html", web.View{Status: http.StatusOK, Title: "Your privacy",
-		Brand: p.service.Agency().Name, Data: p.service.Agency()})
+		Brand: p.service.Agency().Name, Data: privacyView{p.service.Agency(), p.service.Retention()}})
+}
+
+// privacyView is what the notice shows.
+type privacyView struct {
+	agreement.Agency
+	checkout.Retention
 }
 
 // begin starts the bank setup and sends the payer to the processor.

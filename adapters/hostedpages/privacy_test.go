@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // A student who does not pay has no setup token: the notice is there without one, and says nothing about anybody.
@@ -23,4 +24,22 @@ func TestASandboxWithoutAnAgencySaysSo(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	b.get("/api/dd-setup/privacy").wants(t, "This is a sandbox: its operator has not said who they are")
 	b.get(b.legalPath()).lacks(t, "“We” are")
+}
+
+// The notice promises what the service does by itself, and nothing else.
+func TestThePrivacyNoticeSaysHowLongDataIsKept(t *testing.T) {
+	const byItself, agreed, abandoned = "Nothing is erased by itself", "years from its last payment", "days after you or your education provider"
+	for _, tt := range []struct {
+		keep         checkout.Retention
+		wants, lacks []string
+	}{
+		{checkout.Retention{}, []string{byItself, "If the plan is not agreed, ask us to erase it."}, []string{agreed, abandoned}},
+		{checkout.Retention{AgreedYears: 8}, []string{"8 " + agreed, "If the plan is not agreed, ask us"}, []string{byItself, abandoned}},
+		{checkout.Retention{AbandonedDays: 90}, []string{byItself, "erased 90 " + abandoned}, []string{agreed}},
+		{checkout.Retention{AbandonedDays: 31, AgreedYears: 7}, []string{"7 " + agreed, "erased 31 " + abandoned}, []string{byItself, "ask us to erase"}},
+	} {
+		notice := benchOf(t, setting{provider: kowhai(), create: order(), retention: tt.keep}).get("/api/dd-setup/privacy")
+		notice.wants(t, tt.wants...)
+		notice.lacks(t, tt.lacks...)
+	}
 }

@@ -19,8 +19,10 @@ const (
 	retainEvery = time.Second
 	retainPage  = 500
 	retainAgain = 24 * time.Hour
-	retainPause = time.Minute // after a failure
-	retainBatch = 100         // erased in one commit
+	// After a failure everything is looked at again a minute later, then two, and so on: one row that cannot be erased keeps
+	// no other one, and is no load.
+	retainPause = time.Minute
+	retainBatch = 100 // erased in one commit
 )
 
 var errNothingToErase = errors.New("there is nothing to erase")
@@ -29,8 +31,10 @@ var errNothingToErase = errors.New("there is nothing to erase")
 // leaves alone.
 type retainer struct {
 	*Service
-	from int64     // where the next page begins
-	next time.Time // when it is looked at
+	from    int64         // where the next page begins
+	next    time.Time     // when it is looked at
+	pause   time.Duration // before everything is looked at again, because something failed; 0 if nothing has
+	failing bool          // something did in this look at everything
 }
 
 // look looks at the next page, if it is time to.
@@ -44,39 +48,114 @@ func (r *retainer) look(ctx context.Context) {
 	case err != nil:
 		r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, Err: err})
 		r.next = now.Add(retainPause)
-	case next == 0:
-		r.from, r.next = 0, now.Add(retainAgain)
-	default:
+	case next != 0:
 		r.from = next
+	case r.failing:
+		r.pause = min(max(2*r.pause, retainPause), retainAgain)
+		r.from, r.next, r.failing = 0, now.Add(r.pause), false
+	default:
+		r.from, r.next, r.pause = 0, now.Add(retainAgain), 0
 	}
 }
 
-// page erases those of a page that were kept for long enough, and returns where the next one begins, 0 at the end.
+// leave reports why a checkout is left alone for now.
+func (r *retainer) leave(ctx context.Context, id string, err error) {
+	r.failing = true
+	r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, CheckoutID: id, Err: err})
+}
+
+// page erases those of a page that were kept for long enough, and returns where the next one begins, 0 at the end. One that
+// fails is reported, and keeps no other.
 func (r *retainer) page(ctx context.Context, now time.Time) (next int64, err error) {
-	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	ids, next, err := r.cfg.Store.OldCheckouts(ctx, r.from, retainPage, r.before(r.cfg.Retention.AgreedYears, 0, now),
-		r.before(0, r.cfg.Retention.AbandonedDays, now))
+	ids, next, err := r.old(ctx, now)
 	if err != nil {
 		return 0, fmt.Errorf("look for what was kept for long enough: %w", err)
 	}
 	var over []checkout.Checkout
 	for _, id := range ids {
-		c, err := found(r.cfg.Store.Checkout(ctx, id))
-		switch {
-		case err != nil: // it cannot be read: the others can
-			r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, CheckoutID: id, Err: err})
-		case c != nil && r.cfg.Retention.Over(*c, now, r.zone):
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		switch c, err := r.over(ctx, id, now); {
+		case err != nil:
+			r.leave(ctx, id, err)
+		case c != nil:
 			over = append(over, *c)
 		}
 	}
 	for batch := range slices.Chunk(over, retainBatch) {
-		if err := r.erase(ctx, batch, now); err != nil {
-			return 0, err
-		}
+		r.eraseEach(ctx, batch, now)
 	}
 	return next, nil
+}
+
+// old returns the ids of a page of which something may be over.
+func (r *retainer) old(ctx context.Context, now time.Time) (ids []string, next int64, err error) {
+	defer recovered(&err)
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	return r.cfg.Store.OldCheckouts(ctx, r.from, retainPage, r.before(r.cfg.Retention.AgreedYears, 0, now), r.before(0, r.cfg.Retention.AbandonedDays, now))
+}
+
+// over returns a checkout of which something was kept for long enough and is to be erased; nil if there is nothing. An agreement
+// that the evidence log does not have is an error: nothing would prove it.
+func (r *retainer) over(ctx context.Context, id string, now time.Time) (_ *checkout.Checkout, err error) {
+	defer recovered(&err)
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	c, err := found(r.cfg.Store.Checkout(ctx, id))
+	if err != nil || c == nil || !r.cfg.Retention.Over(*c, now, r.zone) {
+		return nil, err
+	}
+	number := c.Confirmation.AgreementNumber
+	if number == "" {
+		return c, nil
+	}
+	e, position, err := r.cfg.Store.EvidenceEntry(ctx, evidence.AgreementID(number))
+	switch {
+	case errors.Is(err, ports.ErrNotFound), err == nil && position == evidence.Unsealed && !r.cfg.Keyring.Attests(e):
+		return nil, fmt.Errorf("agreement %s is not in the evidence log, and nothing would prove it: it is not erased", number)
+	case err != nil:
+		return nil, fmt.Errorf("look for the evidence of agreement %s: %w", number, err)
+	case c.Erased() && len(e.Salt) == 0:
+		return nil, nil
+	}
+	return c, nil
+}
+
+// eraseEach erases checkouts together, and one by one if that fails.
+func (r *retainer) eraseEach(ctx context.Context, batch []checkout.Checkout, now time.Time) {
+	rest := make([]checkout.Checkout, 0, len(batch))
+	for _, c := range batch {
+		if err := r.eraseSetups(ctx, c); err != nil {
+			r.leave(ctx, c.ID, err)
+			continue
+		}
+		rest = append(rest, c)
+	}
+	if len(rest) == 0 || r.erase(ctx, rest, now) == nil {
+		return
+	}
+	for _, c := range rest {
+		if err := r.erase(ctx, []checkout.Checkout{c}, now); err != nil {
+			r.leave(ctx, c.ID, err)
+		}
+	}
+}
+
+// eraseSetups erases what the processor keeps of a checkout, if that is here.
+func (r *retainer) eraseSetups(ctx context.Context, c checkout.Checkout) (err error) {
+	defer recovered(&err)
+	eraser, ok := r.cfg.Processor.(ports.SetupEraser)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	if err := eraser.EraseSetups(ctx, c.SetupKeys(r.cfg.Environment)); err != nil {
+		return fmt.Errorf("erase the setups of %s: %w", c.ID, err)
+	}
+	return nil
 }
 
 // before returns the time so many years and days ago; the zero time, before which there is nothing, for none of either.
@@ -87,16 +166,14 @@ func (r *retainer) before(years, days int, now time.Time) time.Time {
 	return now.AddDate(-years, 0, -days)
 }
 
-// erase erases those checkouts that are still to be erased: first what the processor keeps of them, if that is here.
-func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now time.Time) error {
+// erase erases those checkouts that are still to be erased.
+func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now time.Time) (err error) {
+	defer recovered(&err)
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
 	ids, erased := make([]string, len(batch)), make(map[string]bool)
 	for i, c := range batch {
 		ids[i], erased[c.ID] = c.ID, c.Erased()
-		if eraser, ok := r.cfg.Processor.(ports.SetupEraser); ok {
-			if err := eraser.EraseSetups(ctx, c.SetupKeys(r.cfg.Environment)); err != nil {
-				return fmt.Errorf("erase the setups of %s: %w", c.ID, err)
-			}
-		}
 	}
 	operation, err := uuid.NewRandomFromReader(r.cfg.Rand)
 	if err != nil {

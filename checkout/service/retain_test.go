@@ -262,6 +262,122 @@ func TestRetentionWaitsForTheProcessor(t *testing.T) {
 	})
 }
 
+// partial is a store in which some things fail.
+type partial struct {
+	ports.Store
+	mu     sync.Mutex
+	bad    string // a checkout that cannot be erased
+	panics bool   // when it is to be
+	none   string // an agreement that the evidence log does not have
+}
+
+func (p *partial) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
+	p.mu.Lock()
+	bad, panics := p.bad, p.panics
+	p.mu.Unlock()
+	if slices.Contains(ids, bad) {
+		if panics {
+			panic("a row that cannot be")
+		}
+		return errors.New("a row that cannot be")
+	}
+	return p.Store.EraseCheckouts(ctx, ids, decide)
+}
+
+func (p *partial) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
+	if id == evidence.AgreementID(p.none) {
+		return evidence.Entry{}, 0, ports.ErrNotFound
+	}
+	return p.Store.EvidenceEntry(ctx, id)
+}
+
+func (p *partial) mend() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bad = ""
+}
+
+// partialWorld returns a world with a store in which some things can fail.
+func partialWorld(t *testing.T, keep checkout.Retention) (*world, *partial) {
+	t.Helper()
+	p := &partial{}
+	return newWorld(t, func(c *service.Config) {
+		p.Store = c.Store
+		c.Store, c.Retention = p, keep
+	}), p
+}
+
+// A row that cannot be erased keeps no other one: not on its page, not on those after it, and not for ever.
+func TestOneThatCannotBeErasedKeepsNoOther(t *testing.T) {
+	for _, panics := range []bool{false, true} {
+		t.Run(fmt.Sprint("panics ", panics), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, p := partialWorld(t, checkout.Retention{AbandonedDays: 31})
+				const n = 620
+				for i := range n {
+					o := w.opened(t, fmt.Sprint("ORDER-", i))
+					if i == 5 {
+						p.bad, p.panics = o.Checkout.ID, panics
+					}
+				}
+				w.clock.forward(100 * 24 * time.Hour)
+				defer running(t, w.Service)()
+				time.Sleep(5 * time.Second)
+				if got := w.erased(t); len(got) != n-1 {
+					t.Errorf("%d of %d are erased, want all but one", len(got), n)
+				}
+				if got := w.reports.take(); len(got) != 1 || got[0].CheckoutID != p.bad || !strings.Contains(got[0].Err.Error(), "a row that cannot be") {
+					t.Errorf("reported %+v, want the one, once", got)
+				}
+				p.mend()
+				time.Sleep(2 * time.Minute)
+				if got := w.erased(t); len(got) != n {
+					t.Errorf("%d of %d are erased when it can be", len(got), n)
+				}
+			})
+		})
+	}
+}
+
+// What fails for ever is tried less and less often.
+func TestRetentionTriesLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, p := partialWorld(t, checkout.Retention{AbandonedDays: 31})
+		p.bad = w.opened(t, "ORDER").Checkout.ID
+		w.clock.forward(100 * 24 * time.Hour)
+		defer running(t, w.Service)()
+		for range 60 {
+			time.Sleep(2 * time.Second)
+			w.clock.forward(time.Minute)
+		}
+		if got := w.reports.take(); len(got) < 4 || len(got) > 6 {
+			t.Errorf("reported %d times in an hour, want after 1, 3, 7, 15 and 31 minutes", len(got))
+		}
+	})
+}
+
+// Without its record in the evidence log nothing would prove an agreement that is erased.
+func TestAnAgreementThatTheLogDoesNotHaveIsNotErased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, p := partialWorld(t, checkout.Retention{AgreedYears: 7})
+		for _, order := range []string{"PROVEN", "UNPROVEN"} {
+			done, err := w.confirm(t, w.ready(t, order))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.none = done.Checkout.Confirmation.AgreementNumber
+		}
+		w.clock.forward(60 * 365 * 24 * time.Hour)
+		w.runFor(t, 2*time.Second)
+		if got := w.erased(t); !slices.Equal(got, []string{"PROVEN"}) {
+			t.Errorf("erased: %q, want the one that the log has", got)
+		}
+		if got := w.reports.take(); len(got) != 1 || !strings.Contains(got[0].Err.Error(), "agreement "+p.none+" is not in the evidence log") {
+			t.Errorf("reported %+v, want the other one, once", got)
+		}
+	})
+}
+
 // Thousands are looked at a page at a time.
 func TestRetentionGoesThroughEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

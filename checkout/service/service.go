@@ -221,6 +221,9 @@ func (s *Service) BaseURL() string { return s.cfg.BaseURL }
 // Agency returns who collects and holds personal data; zero if this sandbox does not say.
 func (s *Service) Agency() agreement.Agency { return s.cfg.Agency }
 
+// Retention returns how long personal data is kept without anybody asking for its erasure.
+func (s *Service) Retention() checkout.Retention { return s.cfg.Retention }
+
 // PageOrigins returns the origins of the processor's pages, where they are not the service's own.
 func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }
 
