@@ -85,7 +85,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := request.Check(); err != nil {
 		return err
 	}
-	if err := createFile(db.path); err != nil {
+	if err := createFile(ctx, db.path); err != nil {
 		return err
 	}
 	db.writer.onCommit = o.OnCommit
@@ -99,7 +99,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		return err
 	}
 	var err error
-	if db.readers, err = openReaders(ctx, &db.writer, db.path); err != nil {
+	if db.readers, err = openReaders(ctx, db.writer.place); err != nil {
 		return err
 	}
 	if err := db.readers.prepare(ctx, hotReads()); err != nil {

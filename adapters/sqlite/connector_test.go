@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"modernc.org/sqlite"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// meddler is a connector that calls a function while it opens a connection.
+type meddler struct {
+	driver.Connector
+	opens, reads func() // before the file is opened, and before it is first read; may be nil
+}
+
+func (m meddler) Connect(ctx context.Context) (driver.Conn, error) {
+	if m.opens != nil {
+		m.opens()
+	}
+	conn, err := m.Connector.Connect(ctx)
+	return meddled{conn, m.reads}, err
+}
+
+type meddled struct {
+	driver.Conn
+	reads func()
+}
+
+func (m meddled) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if m.reads != nil {
+		m.reads()
+	}
+	return m.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+// The file may be replaced just when a connection is opened.
+func TestAConnectionOfAnotherFileIsClosedBeforeAnybodyUsesIt(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		first  bool // it is the first connection of a process
+		meddle func(m *meddler, replace func())
+	}{
+		{"a further one, when it is opened", false, func(m *meddler, replace func()) { m.opens = replace }},
+		{"a further one, when it reads", false, func(m *meddler, replace func()) { m.reads = replace }},
+		{"the first, when it is opened", true, func(m *meddler, replace func()) { m.opens = replace }},
+		{"the first, when it reads", true, func(m *meddler, replace func()) { m.reads = replace }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			folder := t.TempDir()
+			path, other := filepath.Join(folder, "store.db"), filepath.Join(folder, "other.db")
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			db, err := Open(t.Context(), path, Options{})
+			must(err)
+			defer func() { must(db.Close()) }()
+			_, err = Backup(t.Context(), path, other)
+			must(err)
+			at, mode := db.writer.place, "ro"
+			if tt.first {
+				must(db.Close())
+				at, err = placeOf(path)
+				must(err)
+				mode = "rw"
+			}
+			before, err := os.ReadFile(other)
+			must(err)
+			base, err := sqlite.NewConnector(dsn(path, mode))
+			must(err)
+			m := meddler{Connector: base}
+			tt.meddle(&m, sync.OnceFunc(func() { must(errors.Join(os.Rename(path, path+".away"), os.Rename(other, path))) }))
+
+			conn, err := connector{Connector: m, place: at, joins: tt.first}.Connect(t.Context())
+			if !errors.Is(err, ports.ErrBusy) || !strings.Contains(err.Error(), "was replaced") {
+				t.Errorf("Connect = %v, %v; want ErrBusy that says that the file was replaced", conn, err)
+			}
+			after, err := os.ReadFile(path)
+			must(err)
+			if string(after) != string(before) {
+				t.Error("the other file was changed")
+			}
+			must(os.Rename(path+".away", path))
+			if !tt.first {
+				must(db.Ready(t.Context()))
+			}
+		})
+	}
+}
