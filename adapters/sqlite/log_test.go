@@ -107,6 +107,32 @@ func TestNothingIsOpenedBesideTheLogOfAnotherFile(t *testing.T) {
 	}
 }
 
+// It is of no use to whoever puts the file back, and is beside what stands in the file's place.
+func TestAStoreThatIsClosedTakesItsLogAlongWhereItsFileWasMoved(t *testing.T) {
+	path := file(t)
+	db := open(t, path, sqlite.Options{})
+	want := addKey(t, db, "one")
+	instead := openedBackup(t, path)
+	addKey(t, db, "two")
+	moved := filepath.Join(t.TempDir(), "moved.db")
+	rename(t, path, moved)
+	rename(t, instead, path)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if log := read(t, path+"-wal"); log != "" {
+		t.Errorf("the log that stays has %d bytes, want none", len(log))
+	}
+	if got, err := open(t, moved, under(db.Secrets()...)).Key(t.Context(), want.Hash); err != nil || got != want {
+		t.Errorf("Key = %+v, %v; want %+v", got, err, want)
+	}
+	for name, want := range map[string]int{moved: 2, path: 1} {
+		if keys, err := open(t, name, under(db.Secrets()...)).Keys(t.Context()); err != nil || len(keys) != want {
+			t.Errorf("%s has %d keys, %v; want %d", name, len(keys), err, want)
+		}
+	}
+}
+
 func TestAFileIsWrittenAnewAtItsPlaceOnly(t *testing.T) {
 	path := file(t)
 	db := open(t, path, sqlite.Options{})

@@ -83,6 +83,11 @@ func (w *writer) shutDown() error {
 		close(w.closing)
 		<-w.gone
 	}
+	// SQLite leaves the log of a file that was moved where it is, beside what may stand in the file's place.
+	if w.prepared != nil && w.place.check() != nil {
+		_, err := w.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
+		errs = append(errs, mapError(err))
+	}
 	// SQLite checkpoints the log when the last connection closes, unless a statement is left open.
 	for _, stmt := range w.prepared {
 		errs = append(errs, stmt.Close())
