@@ -18,13 +18,11 @@ import (
 // meddler is a connector that calls a function while it opens a connection.
 type meddler struct {
 	driver.Connector
-	opens, reads func() // before the file is opened, and before it is first read; may be nil
+	opens, reads func() // before the file is opened, and before it is read
 }
 
 func (m meddler) Connect(ctx context.Context) (driver.Conn, error) {
-	if m.opens != nil {
-		m.opens()
-	}
+	m.opens()
 	conn, err := m.Connector.Connect(ctx)
 	return meddled{conn, m.reads}, err
 }
@@ -35,23 +33,21 @@ type meddled struct {
 }
 
 func (m meddled) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if m.reads != nil {
-		m.reads()
-	}
+	m.reads()
 	return m.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 }
 
 // The file may be replaced just when a connection is opened.
 func TestAConnectionOfAnotherFileIsClosedBeforeAnybodyUsesIt(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		first  bool // it is the first connection of a process
-		meddle func(m *meddler, replace func())
+		name  string
+		first bool // it is the first connection of a process
+		late  bool // the file is replaced when the connection has opened it, before it reads
 	}{
-		{"a further one, when it is opened", false, func(m *meddler, replace func()) { m.opens = replace }},
-		{"a further one, when it reads", false, func(m *meddler, replace func()) { m.reads = replace }},
-		{"the first, when it is opened", true, func(m *meddler, replace func()) { m.opens = replace }},
-		{"the first, when it reads", true, func(m *meddler, replace func()) { m.reads = replace }},
+		{"a further one, when it is opened", false, false},
+		{"a further one, when it reads", false, true},
+		{"the first, when it is opened", true, false},
+		{"the first, when it reads", true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -78,8 +74,11 @@ func TestAConnectionOfAnotherFileIsClosedBeforeAnybodyUsesIt(t *testing.T) {
 			must(err)
 			base, err := sqlite.NewConnector(dsn(path, mode))
 			must(err)
-			m := meddler{Connector: base}
-			tt.meddle(&m, sync.OnceFunc(func() { must(errors.Join(os.Rename(path, path+".away"), os.Rename(other, path))) }))
+			replace := sync.OnceFunc(func() { must(errors.Join(os.Rename(path, path+".away"), os.Rename(other, path))) })
+			m := meddler{base, replace, func() { t.Error("a connection of the other file reads") }}
+			if tt.late {
+				m = meddler{base, func() {}, replace}
+			}
 
 			conn, err := connector{Connector: m, place: at, joins: tt.first}.Connect(t.Context())
 			if !errors.Is(err, ports.ErrBusy) || !strings.Contains(err.Error(), "was replaced") {

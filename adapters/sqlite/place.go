@@ -71,8 +71,8 @@ func (p place) check() error {
 }
 
 // connector opens connections of the file that has a place, and of no other that takes its path. SQLite opens the file when it
-// is told to, and the log when it first reads. Between, the connection can be closed without harm: one that has read shares the
-// log and its locks, and copies the log into its file when it is the last to be closed.
+// is told to, and the log when it first reads. Until then a connection of another file can be closed without harm; one that has
+// read shares the log and its locks, and copies the log into its file when it is the last to be closed.
 type connector struct {
 	driver.Connector
 	place   place
@@ -87,9 +87,6 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		if err := checkLog(ctx, c.place.files[0].path); err != nil {
 			return nil, err
 		}
-	}
-	if err := c.place.check(); err != nil {
-		return nil, err
 	}
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
