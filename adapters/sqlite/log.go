@@ -75,9 +75,9 @@ func lookAtLog(path string) error {
 	case beside == "" && !file.elsewhere:
 		return nil
 	case missing:
-		return fmt.Errorf("the file is missing, and %s may have its latest writes: put the file back, or move that away", beside)
+		return fmt.Errorf("the file is missing, and %s may have its latest writes: put the file back, or move its log (-wal, -shm) away", beside)
 	case beside != "" && (info.Size() == 0 || file.known && !file.logged):
-		return fmt.Errorf("%s belongs to another file, and may have its latest writes: put that file back, or move that away", beside)
+		return fmt.Errorf("%s belongs to another file, and may have its latest writes: put that file back, or move its log (-wal, -shm) away", beside)
 	case beside == shm:
 		return fmt.Errorf("%s, with the latest writes, is missing: put it back, or stop every process that has the store open; if none has, move %s away and do without them", wal, shm)
 	case memory.elsewhere && !file.elsewhere, memory.here && !file.here:
