@@ -33,16 +33,16 @@ type Contents struct {
 // one file, and complete or not there at all. The operator's secret is not part of it. ErrExist if there is a file.
 func Backup(ctx context.Context, path, out string) (Contents, error) {
 	// A connection that may only read would leave a log beside a store that no process has open.
-	contents, err := copyStore(ctx, dsn(path, "rw", "busy_timeout(2000)", "trusted_schema(OFF)"), out)
+	contents, err := copyStore(ctx, path, "rw", out)
 	if err != nil {
 		return Contents{}, fmt.Errorf("back up store %s: %w", path, err)
 	}
 	return contents, nil
 }
 
-// copyStore copies the store with a data source name to a new file, which gets its own name when it is complete, checked and
-// on the disk.
-func copyStore(ctx context.Context, from, out string, further ...func(ctx context.Context, copied *sql.DB) error) (Contents, error) {
+// copyStore copies the store at a path, which it opens in a mode, to a new file, which gets its own name when it is complete,
+// checked and on the disk.
+func copyStore(ctx context.Context, from, mode, out string, further ...func(ctx context.Context, copied *sql.DB) error) (Contents, error) {
 	if _, err := os.Lstat(out); err == nil {
 		return Contents{}, fmt.Errorf("%s: %w", out, fs.ErrExist)
 	}
@@ -56,7 +56,7 @@ func copyStore(ctx context.Context, from, out string, further ...func(ctx contex
 			_ = os.Remove(temporary + suffix)
 		}
 	}()
-	contents, err := copyPages(ctx, from, temporary)
+	contents, err := copyPages(ctx, from, mode, temporary)
 	if err == nil {
 		err = checkCopy(ctx, temporary, contents, further)
 	}
@@ -86,8 +86,12 @@ const pagesAtOnce = 4096
 
 // copyPages copies a snapshot of the store to an empty file, and returns what the snapshot holds. A transaction that reads
 // keeps the snapshot, so that the copy need not begin again when something is written.
-func copyPages(ctx context.Context, from, to string) (contents Contents, err error) {
-	db, err := sql.Open("sqlite", from)
+func copyPages(ctx context.Context, from, mode, to string) (contents Contents, err error) {
+	p, err := placeOf(from)
+	if err != nil {
+		return contents, err
+	}
+	db, err := openDB(p, true, mode, "busy_timeout(2000)", "trusted_schema(OFF)")
 	if err != nil {
 		return contents, err
 	}

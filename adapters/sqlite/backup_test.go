@@ -140,7 +140,7 @@ func TestBackupThatFailsLeavesNoFile(t *testing.T) {
 		{"no database", t.Context(), text, "not a SQLite database"},
 		{"another's database", t.Context(), foreign, "not of Provider Checkout"},
 		{"rows without those that they refer to", t.Context(), orphaned, "refer to rows that are not there"},
-		{"no file", t.Context(), file(t), "unable to open"},
+		{"no file", t.Context(), file(t), "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "backup.db")
@@ -224,7 +224,7 @@ func TestRestore(t *testing.T) {
 			execute(t, shell(t, out), `PRAGMA user_version = 99`)
 			return out
 		}, file, [][]byte{secret}, "run the newer program"},
-		{"no backup", file, file, [][]byte{secret}, "unable to open"},
+		{"no backup", file, file, [][]byte{secret}, "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			backup, place := tt.backup(t), tt.place(t)

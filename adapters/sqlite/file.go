@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -17,9 +18,11 @@ import (
 const applicationID = 0x50436b31
 
 // createFile makes the file, readable by its owner only, unless there is one. SQLite gives its log and its shared
-// memory the same mode, and deletes a log that it finds beside an empty file.
-func createFile(path string) error {
-	if err := checkAlone(path); err != nil {
+// memory the same mode.
+func createFile(ctx context.Context, path string) error {
+	opening.Lock()
+	defer opening.Unlock()
+	if err := checkLog(ctx, path); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -39,16 +42,6 @@ func createFile(path string) error {
 	return nil
 }
 
-// checkAlone returns an error if there is no file, but a log: it has the latest writes of a file that was moved away.
-func checkAlone(path string) error {
-	missing := func(path string) bool { _, err := os.Stat(path); return errors.Is(err, os.ErrNotExist) }
-	wal := path + "-wal"
-	if missing(path) && !missing(wal) && missing(path) { // still: another process may have made both
-		return fmt.Errorf("the file is missing, and %s has its latest writes: put the file back, or move that log away", wal)
-	}
-	return nil
-}
-
 // dsn returns the data source name of the file, with the pragmas that every connection gets.
 func dsn(path, mode string, pragmas ...string) string {
 	q := url.Values{"mode": {mode}, "_txlock": {"immediate"}, "_pragma": pragmas, "_dqs": {"0"}}
@@ -56,19 +49,28 @@ func dsn(path, mode string, pragmas ...string) string {
 	return "file:" + name.EscapedPath() + "?" + q.Encode()
 }
 
+// openDB returns a database whose connections are of the file that has the place. joins: see connector.
+func openDB(p place, joins bool, mode string, pragmas ...string) (*sql.DB, error) {
+	base, err := sqlite.NewConnector(dsn(p.files[0].path, mode))
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector{Connector: base, place: p, joins: joins, pragmas: pragmas}), nil
+}
+
 // openWriter opens the one connection that writes. Its busy time-out is short, because SQLite's wait does not end with
 // a context: see retryBusy. The log is checkpointed every 16 MB, so that a page that many commits change is copied into
 // the file once. If a long read made the log grow, it is truncated to 32 MB. What is deleted is overwritten: it may be a
 // person's.
-func openWriter(ctx context.Context, path string) (pool, error) {
-	db, err := sql.Open("sqlite", dsn(path, "rw",
+func openWriter(ctx context.Context, p place) (pool, error) {
+	db, err := openDB(p, true, "rw",
 		"busy_timeout(100)", "wal_autocheckpoint(4000)", "journal_size_limit(33554432)",
-		"synchronous(FULL)", "secure_delete(ON)", "foreign_keys(ON)", "trusted_schema(OFF)"))
+		"synchronous(FULL)", "secure_delete(ON)", "foreign_keys(ON)", "trusted_schema(OFF)")
 	if err != nil {
 		return pool{}, err
 	}
 	db.SetMaxOpenConns(1)
-	return pool{db: db}, retryBusy(ctx, func() error { return setUp(ctx, db, path) })
+	return pool{db: db}, retryBusy(ctx, func() error { return setUp(ctx, db, p.files[0].path) })
 }
 
 // setUp checks the file and turns write-ahead logging on. Only a store's file is changed: the mode is kept in the file.
@@ -91,9 +93,11 @@ func setUp(ctx context.Context, db *sql.DB, path string) error {
 
 // openReaders opens the pool that reads. Each connection caches a megabyte of pages: with a quarter of that, reads are 5 %
 // slower on a store of a few megabytes.
-func openReaders(ctx context.Context, writer *writer, path string) (pool, error) {
-	db := sql.OpenDB(connector{driver: writer.db.Driver(), place: writer.place,
-		name: dsn(path, "ro", "busy_timeout(2000)", "cache_size(-1024)", "query_only(ON)", "trusted_schema(OFF)")})
+func openReaders(ctx context.Context, p place) (pool, error) {
+	db, err := openDB(p, false, "ro", "busy_timeout(2000)", "cache_size(-1024)", "query_only(ON)", "trusted_schema(OFF)")
+	if err != nil {
+		return pool{}, err
+	}
 	n := max(4, 4*runtime.GOMAXPROCS(0))
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)

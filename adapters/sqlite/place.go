@@ -27,25 +27,32 @@ type place struct {
 }
 
 type placed struct {
-	path   string
-	opened os.FileInfo
+	path string
+	file os.FileInfo
 }
 
-// placeOf returns the place of a store that is open. Where the path is a link, the log is beside the file that it leads to.
+// placeOf returns the place of a file that is not open yet, without its log.
 func placeOf(path string) (place, error) {
-	real, err := filepath.EvalSymlinks(path)
+	info, err := os.Stat(path)
+	return place{files: []placed{{path, info}}}, err
+}
+
+// withLog returns the place of a file that is open, with its log. Where the path is a link, the log is beside the file that it
+// leads to. It fails if the path does not lead to that file any more.
+func (p place) withLog() (place, error) {
+	real, err := filepath.EvalSymlinks(p.files[0].path)
 	if err != nil {
 		return place{}, err
 	}
-	p := place{folder: filepath.Dir(real)}
-	for _, name := range []string{path, real + "-wal", real + "-shm"} {
+	full := place{folder: filepath.Dir(real), files: p.files[:1:1]}
+	for _, name := range []string{real + "-wal", real + "-shm"} {
 		info, err := os.Stat(name)
 		if err != nil {
 			return place{}, err
 		}
-		p.files = append(p.files, placed{name, info})
+		full.files = append(full.files, placed{name, info})
 	}
-	return p, nil
+	return full, full.check()
 }
 
 // check returns an error unless the paths still lead to the files that were opened. It takes a few microseconds.
@@ -56,29 +63,56 @@ func (p place) check() error {
 			return storageError{fmt.Errorf("%s was moved or deleted while the store is open: put it back", f.path)}
 		case err != nil:
 			return storageError{err}
-		case !os.SameFile(info, f.opened):
-			return storageError{fmt.Errorf("%s was replaced while the store is open: put the file back that was there, or restart", f.path)}
+		case !os.SameFile(info, f.file):
+			return storageError{fmt.Errorf("%s was replaced while the store is open: put the file back that was there", f.path)}
 		}
 	}
 	return nil
 }
 
-// connector opens connections of the file that was opened first, and of no other that has its path since. It looks before it
-// opens one: a connection of another file, once it reads, shares the log and its locks, and drops them when it is closed.
+// connector opens connections of the file that has a place, and of no other that takes its path. SQLite opens the file when it
+// is told to, and the log when it first reads. Until then a connection of another file can be closed without harm; one that has
+// read shares the log and its locks, and copies the log into its file when it is the last to be closed.
 type connector struct {
-	driver driver.Driver
-	name   string // data source name
-	place  place
+	driver.Connector
+	place   place
+	joins   bool     // whether the log at that place is not known to be the file's
+	pragmas []string // that every connection gets
 }
 
-func (c connector) Driver() driver.Driver { return c.driver }
-
-func (c connector) Connect(context.Context) (driver.Conn, error) {
-	if err := c.place.check(); err != nil {
-		return nil, err
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	if c.joins {
+		opening.Lock()
+		defer opening.Unlock()
+		if err := checkLog(ctx, c.place.files[0].path); err != nil {
+			return nil, err
+		}
 	}
-	conn, err := c.driver.Open(c.name)
-	return conn, mapError(err)
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, mapError(err)
+	}
+	if err := c.join(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// join has an open connection read, if what it has opened is the file.
+func (c connector) join(ctx context.Context, conn driver.Conn) error {
+	if err := c.place.check(); err != nil {
+		return err
+	}
+	execer, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return errors.New("the driver executes no statements")
+	}
+	for _, pragma := range append(c.pragmas[:len(c.pragmas):len(c.pragmas)], "schema_version") {
+		if _, err := execer.ExecContext(context.WithoutCancel(ctx), "PRAGMA "+pragma, nil); err != nil {
+			return mapError(err)
+		}
+	}
+	return c.place.check()
 }
 
 // room is how many bytes a ready store can still write: a few confirms with their documents.

@@ -163,3 +163,16 @@ func TestFilesThatEverybodyMayOpenAreMadePrivate(t *testing.T) {
 		t.Errorf("exposed = %q, want %q", exposed, want)
 	}
 }
+
+func BenchmarkCheckPlace(b *testing.B) {
+	db, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), sqlite.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	for b.Loop() {
+		if err := sqlite.CheckPlace(db); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -114,8 +113,8 @@ const scrubTimeout = 10 * time.Second
 // Scrub implements [ports.Privacy]. It writes the file anew, and empties the log. What was deleted is overwritten when it
 // is deleted; but SQLite leaves bytes behind where it moves rows between pages.
 func (db *DB) Scrub(ctx context.Context) error {
-	conn, err := sql.Open("sqlite", dsn(db.path, "rw", fmt.Sprintf("busy_timeout(%d)", scrubTimeout.Milliseconds()),
-		"secure_delete(ON)", "synchronous(FULL)", "trusted_schema(OFF)"))
+	conn, err := openDB(db.writer.place, false, "rw", fmt.Sprintf("busy_timeout(%d)", scrubTimeout.Milliseconds()),
+		"secure_delete(ON)", "synchronous(FULL)", "trusted_schema(OFF)")
 	if err != nil {
 		return err
 	}
@@ -132,5 +131,5 @@ func (db *DB) Scrub(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("empty the log: %w", err)
 	}
-	return nil
+	return db.writer.place.check()
 }

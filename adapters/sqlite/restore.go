@@ -34,7 +34,7 @@ func restore(ctx context.Context, backup, path string, operators [][]byte) (Cont
 			return Contents{}, fmt.Errorf("%s%s is there, and may be of a live store: stop its server, and move every file of the store away but %s%s", path, suffix, path, secretSuffix)
 		}
 	}
-	return copyStore(ctx, dsn(backup, "ro", "trusted_schema(OFF)"), path, checkVersion, func(ctx context.Context, copied *sql.DB) error {
+	return copyStore(ctx, backup, "ro", path, checkVersion, func(ctx context.Context, copied *sql.DB) error {
 		return placeSecret(ctx, copied, backup, path, operators)
 	})
 }

@@ -5,7 +5,8 @@
 // pool of read-only connections reads. Several processes may have one store open.
 //
 // While the disk is full, or cannot be written, or the file was moved, deleted or replaced, the store is not ready and its
-// writes fail as busy. It recovers by itself once that is mended.
+// writes fail as busy. It recovers by itself once that is mended. What is found in the file's place meanwhile, beside the log of
+// another file, is not opened. A file that is written over in place is the same file, and is not noticed.
 //
 // The file is the store's own. A file of another application is refused; tables that a host adds to the store's
 // file are left alone.
@@ -85,7 +86,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := request.Check(); err != nil {
 		return err
 	}
-	if err := createFile(db.path); err != nil {
+	if err := createFile(ctx, db.path); err != nil {
 		return err
 	}
 	db.writer.onCommit = o.OnCommit
@@ -99,7 +100,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		return err
 	}
 	var err error
-	if db.readers, err = openReaders(ctx, &db.writer, db.path); err != nil {
+	if db.readers, err = openReaders(ctx, db.writer.place); err != nil {
 		return err
 	}
 	if err := db.readers.prepare(ctx, hotReads()); err != nil {

@@ -24,7 +24,7 @@ type writer struct {
 	gone     chan struct{} // closed when work has returned
 	once     sync.Once
 	onCommit func(writes int)      // called with the size of each group; may be nil
-	place    place                 // of the files; empty while the store is being opened
+	place    place                 // of the files
 	failure  atomic.Pointer[error] // the latest failure of the storage that Ready has not seen
 }
 
@@ -47,7 +47,10 @@ const (
 
 // open connects, migrates the schema and starts to take writes.
 func (w *writer) open(ctx context.Context, path string) (err error) {
-	if w.pool, err = openWriter(ctx, path); err != nil {
+	if w.place, err = placeOf(path); err != nil {
+		return err
+	}
+	if w.pool, err = openWriter(ctx, w.place); err != nil {
 		return err
 	}
 	if w.conn, err = w.db.Conn(ctx); err != nil {
@@ -58,10 +61,10 @@ func (w *writer) open(ctx context.Context, path string) (err error) {
 	if err := w.migrate(ctx); err != nil {
 		return err
 	}
-	if w.prepared, err = prepare(ctx, w.conn, hotWrites()); err != nil {
+	if w.place, err = w.place.withLog(); err != nil {
 		return err
 	}
-	if w.place, err = placeOf(path); err != nil {
+	if w.prepared, err = prepare(ctx, w.conn, hotWrites()); err != nil {
 		return err
 	}
 	go w.work()
@@ -79,6 +82,11 @@ func (w *writer) shutDown() error {
 	if w.prepared != nil { // work was started
 		close(w.closing)
 		<-w.gone
+	}
+	// SQLite leaves the log of a file that was moved where it is, beside what may stand in the file's place.
+	if w.prepared != nil && w.place.check() != nil {
+		_, err := w.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
+		errs = append(errs, mapError(err))
 	}
 	// SQLite checkpoints the log when the last connection closes, unless a statement is left open.
 	for _, stmt := range w.prepared {

@@ -2,9 +2,11 @@ package storage_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,8 +16,9 @@ type fault func(t *testing.T, path string, round int) (back func())
 
 // moved moves the file away, with its log and without, and back.
 func (b suite) moved(t *testing.T) {
-	b.away(t, func(t *testing.T, path string, round int) (back func()) {
-		suffixes := [][]string{{""}, {"-wal"}, {"-shm"}, {"", "-wal", "-shm"}}[round%4]
+	all := [][]string{{""}, {"-wal"}, {"-shm"}, {"", "-wal", "-shm"}}
+	b.away(t, 3, func(t *testing.T, path string, round int) (back func()) {
+		suffixes := all[round%len(all)]
 		for _, s := range suffixes {
 			do(t, os.Rename(path+s, path+".away"+s))
 		}
@@ -29,31 +32,42 @@ func (b suite) moved(t *testing.T) {
 
 // deleted deletes the file. Another name of it brings it back.
 func (b suite) deleted(t *testing.T) {
-	b.away(t, func(t *testing.T, path string, _ int) (back func()) {
+	b.away(t, 1, func(t *testing.T, path string, _ int) (back func()) {
 		do(t, os.Link(path, path+".kept"))
 		do(t, os.Remove(path))
 		return func() { do(t, os.Rename(path+".kept", path)) }
 	})
 }
 
-// replaced puts a backup in the place of the file, as an operator may who has not stopped the server.
+// replaced puts another file in the place of the file, as an operator may who has not stopped the server: a backup, one that
+// was opened before, or an empty file.
 func (b suite) replaced(t *testing.T) {
-	b.away(t, func(t *testing.T, path string, round int) (back func()) {
-		out := filepath.Join(t.TempDir(), fmt.Sprintf("backup-%d.db", round))
-		b.Run(t, "backup", "--store", "sqlite:"+path, "--out", out)
+	b.away(t, 3, func(t *testing.T, path string, round int) (back func()) {
+		out := filepath.Join(t.TempDir(), "other.db")
+		switch round % 3 {
+		case 0:
+			b.Run(t, "backup", "--store", "sqlite:"+path, "--out", out)
+		case 1:
+			b.Run(t, "backup", "--store", "sqlite:"+path, "--out", out)
+			do(t, os.Link(path+".secret", out+".secret"))
+			b.Run(t, "keys", "list", "--store", "sqlite:"+out)
+		default:
+			do(t, os.WriteFile(out, nil, 0o600))
+		}
 		do(t, os.Link(path, path+".kept"))
 		do(t, os.Rename(out, path))
 		return func() { do(t, os.Rename(path+".kept", path)) }
 	})
 }
 
-// away takes the file away under load, round after round, and brings it back.
-func (b suite) away(t *testing.T, take fault) {
+// away takes the file away under load, round after round, and brings it back. Meanwhile, whatever another process is told to
+// do with the store is refused.
+func (b suite) away(t *testing.T, everyDay int, take fault) {
 	w := b.serveIn(t, t.TempDir())
 	w.ready(t, true)
 	w.begin(t, 20*time.Millisecond)
 	var slowest time.Duration
-	n := rounds(t, 2)
+	n := rounds(t, everyDay)
 	for round := range n {
 		w.await(t, 20)
 		back := take(t, w.path, round)
@@ -61,6 +75,7 @@ func (b suite) away(t *testing.T, take fault) {
 		w.refusing(t)
 		w.ready(t, false)
 		w.polls(t)
+		w.commands(t)
 		<-time.After(held)
 		w.noneSince(t, gone, time.Now())
 		back()
@@ -70,6 +85,38 @@ func (b suite) away(t *testing.T, take fault) {
 	w.end(t)
 	acknowledged, refused := w.count()
 	t.Logf("%d times: %d requests were acknowledged and %d refused; the server was ready %v after the file was back at the latest", n, acknowledged, refused, slowest)
+}
+
+// commands checks that commands refuse the store in one line, and touch nothing.
+func (w *world) commands(t *testing.T) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "backup.db")
+	for _, args := range [][]string{{"keys", "list"}, {"backup", "--out", out}} {
+		before := names(t, filepath.Dir(w.path))
+		cmd := w.Command(append(args, "--store", "sqlite:"+w.path)...)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		stdout, err := cmd.Output()
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || len(stdout) > 0 || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%q: %v, %q on stdout and %q on stderr; want exit 1 and one line on stderr", args, err, stdout, stderr.String())
+		}
+		if after := names(t, filepath.Dir(w.path)); !slices.Equal(after, before) {
+			t.Errorf("the folder has %q after %q, and had %q", after, args, before)
+		}
+	}
+}
+
+// names returns the names of the files in a folder, but for those with which the server looks for room.
+func names(t *testing.T, folder string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	do(t, err)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".room-") {
+			all = append(all, e.Name())
+		}
+	}
+	return all
 }
 
 func do(t *testing.T, err error) {
