@@ -22,16 +22,18 @@ const (
 )
 
 // Run does the background work until ctx ends, and returns when the work in progress is done. Every process runs it. It
-// takes over the deliveries that a crash cut off, now and every second, or more seldom while a receiver takes nothing, and asks the processor about setups that were
-// begun and whose outcome is not final, less and less often the older they are. With a CRM outside of the store it does what
-// that has still to do for checkouts, however often the CRM must be asked. It erases what was kept for as long as
-// Config.Retention says. Once ctx has ended, requests in
-// progress make no second attempt at a delivery, so that a server drains quickly; the next process takes over what they
-// leave.
+// takes over the deliveries that a crash cut off, now and every second, or more seldom while a receiver takes nothing, and
+// asks the processor about setups that were begun and whose outcome is not final, less and less often the older they are.
+// With a CRM outside of the store it does what that has still to do for checkouts, however often the CRM must be asked. It
+// erases what was kept for as long as Config.Retention says. Once ctx has ended, requests in progress make no second attempt
+// at a delivery, so that a server drains quickly; the next process takes over what they leave.
 func (s *Service) Run(ctx context.Context) {
-	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
 	r := recovery{Service: s, busy: make(map[string]bool), probes: make(map[string]int)}
 	var all sync.WaitGroup
+	all.Go(func() { // which a context's AfterFunc might not have done when Run returns
+		<-ctx.Done()
+		s.stopping.Store(true)
+	})
 	all.Go(func() { every(ctx, recoverEvery, r.poll) })
 	all.Go(func() { every(ctx, sweepEvery, s.sweep) })
 	if s.cfg.CRM != nil {
