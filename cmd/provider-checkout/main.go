@@ -21,8 +21,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the drain
 	if os.Getenv("GOGC") == "" {
-		// The live heap is a few megabytes: letting it grow fivefold saves most of the garbage collector's work.
-		debug.SetGCPercent(400)
+		// The live heap is a few megabytes: letting it grow fourfold saves most of the garbage collector's work.
+		debug.SetGCPercent(300)
 	}
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }
