@@ -45,6 +45,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 	all.Wait()
 	r.deliveries.Wait()
+	s.stopping.Store(true) // what ctx calls may not have run yet
 }
 
 // every calls work now and then every period until ctx ends.
