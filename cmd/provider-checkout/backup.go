@@ -36,15 +36,15 @@ func backup(ctx context.Context, c *call) error {
 	} else if err != nil {
 		return err
 	}
-	secret := "the operator's secret, as serve is given it"
+	secret, key := "the operator's secret, as serve is given it", "the evidence key, as serve is given it"
 	if _, err := os.Stat(path + ".secret"); err == nil && c.Env(secretVariable) == "" && c.Env(secretFileVariable) == "" {
 		secret = path + ".secret"
 	}
 	if _, err := os.Stat(path + ".evidence"); err == nil && c.Env(evidenceVariable) == "" && c.Env(evidenceVariable+"_FILE") == "" {
-		secret += " and " + path + ".evidence"
+		key = path + ".evidence"
 	}
-	_, err = fmt.Fprintf(c.Stdout, "wrote %s, checked: %s\nkeep with it, but in another place: %s, without which it cannot be restored\n",
-		c.out, summary(contents), secret)
+	_, err = fmt.Fprintf(c.Stdout, "wrote %s, checked: %s\nkeep elsewhere: %s, without which it cannot be restored; and %s, without which nothing more is sealed\n",
+		c.out, summary(contents), secret, key)
 	return err
 }
 
@@ -87,7 +87,8 @@ func restore(ctx context.Context, c *call) error {
 	}
 	lines := []string{"restored " + path + ": " + summary(contents),
 		"what came after its latest event is not in it: providers that send their creates and confirms again get it anew",
-		"API keys that were revoked since are valid again: revoke them before you serve it"}
+		"API keys that were revoked since are valid again, and those that were issued since are gone: see to them before you serve it",
+		"students who were erased since are back: erase them again; and apply the provider file again if it has changed"}
 	if contents.Pending > 0 {
 		lines = append(lines, fmt.Sprintf("%d events are pending, and are sent once it is served, with the event_id and body that they had: some may come a second time", contents.Pending))
 	}
@@ -105,7 +106,8 @@ func evidenceAfterRestore(path string, head evidence.Head, keys evidence.Keys) (
 		lines = append(lines, fmt.Sprintf("its evidence log was signed by the key %s: put that key into %s.evidence, or give it, or nothing more is sealed",
 			evidence.Signer(head.Checkpoint), path))
 	}
-	return append(lines, fmt.Sprintf("its evidence log ends with record %d: where the file of --checkpoint-file has more, move it away before you serve the store, and keep it: it shows that more was recorded", head.Size))
+	return append(lines, fmt.Sprintf("its evidence log ends with record %d: where the file of --checkpoint-file has more, move it away before you serve the store, and keep it: it shows that more was recorded", head.Size),
+		"agreements verify --all checks every agreement in it, PDF included")
 }
 
 // recordRestore records in the evidence log of the store that it was made of a backup.

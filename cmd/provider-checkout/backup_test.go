@@ -37,7 +37,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, _ = again.does(t, "restore", "--in", out)
-	for _, want := range []string{"restored " + again.path + ": 1 checkouts", "revoke them before"} {
+	for _, want := range []string{"restored " + again.path + ": 1 checkouts", "see to them before"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("restore prints %q, want it to say %q", stdout, want)
 		}

@@ -186,7 +186,7 @@ func (c *call) printResult(r delivery.Result) {
 		said = "not sent: " + r.Left
 	}
 	fmt.Fprintf(c.Stdout, "%s %s %s %s: %s\n", r.Event.ID, r.Event.Name, r.Event.ProviderCode, r.Event.OrderID, said)
-	if r.Was == events.Delivered {
+	if r.Was == events.Delivered && r.Outcome.Attempts > 0 {
 		fmt.Fprintf(c.Stderr, "%s had been taken before: its receiver got it once more\n", r.Event.ID)
 	}
 }

@@ -128,6 +128,10 @@ func (c *call) evidenceLog(ctx context.Context) (records, evidencelog.Log, error
 	if err != nil {
 		return nil, evidencelog.Log{}, err
 	}
+	outside, err := c.outsideCheckpoint(keys)
+	if err != nil {
+		return nil, evidencelog.Log{}, err
+	}
 	db, err := c.openRecords(ctx)
 	if err != nil {
 		return nil, evidencelog.Log{}, err
@@ -136,19 +140,44 @@ func (c *call) evidenceLog(ctx context.Context) (records, evidencelog.Log, error
 	if err != nil {
 		return nil, evidencelog.Log{}, errors.Join(err, db.Close())
 	}
-	return db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests}, nil
+	return db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests, Outside: outside}, nil
 }
 
-// outsideCheckpoint returns what the file of --checkpoint holds; nil without one.
-func (c *call) outsideCheckpoint() ([]byte, error) {
+// outsideCheckpoint returns what the file of --checkpoint says, which one of the keys must have signed; nil without one.
+func (c *call) outsideCheckpoint(keys evidence.Keys) (*evidence.Checkpoint, error) {
 	if c.checkpoint == "" {
 		return nil, nil
 	}
-	return os.ReadFile(c.checkpoint)
+	if !keys.CanVerify() {
+		return nil, errNoEvidenceKey
+	}
+	signed, err := os.ReadFile(c.checkpoint)
+	if err != nil {
+		return nil, fmt.Errorf("--checkpoint: %w", err)
+	}
+	checkpoint, err := keys.Open(signed)
+	switch signer := evidence.Signer(signed); {
+	case err == nil:
+		return &checkpoint, nil
+	case signer == "":
+		return nil, fmt.Errorf("--checkpoint: %s is no checkpoint", c.checkpoint)
+	default:
+		return nil, fmt.Errorf("--checkpoint: %s says that the key %s signed it, which is not given or did not", c.checkpoint, signer)
+	}
 }
 
 // errNoEvidenceKey: a command needs the evidence key.
-var errNoEvidenceKey = errors.New("there is no evidence key: give it, or its public half, in " + evidenceVariable)
+var errNoEvidenceKey = errors.New("there is no evidence key: give it, or its public half, in " + evidenceVariable + " or the file that " + evidenceVariable + "_FILE names")
+
+// notOnRecord returns the error of a command that could not read an agreement, which the evidence log may have.
+func notOnRecord(ctx context.Context, log evidencelog.Log, number string, err error) error {
+	if errors.Is(err, ports.ErrNotFound) {
+		if e, _, missing := log.Store.EvidenceEntry(ctx, evidence.AgreementID(number)); missing == nil {
+			return fmt.Errorf("agreement %s is not on record, and the evidence log has it, recorded %s: it was removed", number, formatTime(e.At))
+		}
+	}
+	return readingAgreement(number, err)
+}
 
 // printEvidenceKey prints the public half of the evidence key, or a new private one.
 func printEvidenceKey(_ context.Context, c *call) error {
@@ -200,7 +229,7 @@ func proveAgreement(ctx context.Context, c *call) error {
 		return errNoEvidenceKey
 	}
 	if _, err := db.Agreement(ctx, c.Args[0]); err != nil {
-		return readingAgreement(c.Args[0], err)
+		return notOnRecord(ctx, log, c.Args[0], err)
 	}
 	proof, err := log.Prove(ctx, c.Args[0])
 	if err != nil {
@@ -215,23 +244,16 @@ func proveAgreement(ctx context.Context, c *call) error {
 
 // adoptAgreements records the agreements that the evidence log does not have.
 func adoptAgreements(ctx context.Context, c *call) error {
-	outside, err := c.outsideCheckpoint()
-	if err != nil {
-		return err
-	}
 	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if outside != nil && !log.Keys.CanVerify() {
-		return errNoEvidenceKey
-	}
 	trail, err := c.trail(db)
 	if err != nil {
 		return err
 	}
-	adopted, err := evidencelog.Adopter{Store: db, Log: log, Outside: outside, Keyring: trail.Keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
+	adopted, err := evidencelog.Adopter{Store: db, Log: log, Keyring: trail.Keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
 	for _, number := range adopted {
 		fmt.Fprintln(c.Stdout, number)
 	}
@@ -288,5 +310,6 @@ func (c *call) checkPDF(proof evidence.Proof) error {
 	if recorded := evidence.DocumentHash(proof.Leaf); recorded != hex.EncodeToString(sum[:]) {
 		return fmt.Errorf("%s is not the document of the record: its SHA-256 is %x, and %s is on record", c.pdf, sum, recorded)
 	}
-	return nil
+	_, err = fmt.Fprintf(c.Stderr, "%s is the document of the record\n", c.pdf)
+	return err
 }

@@ -64,6 +64,9 @@ func serve(ctx context.Context, c *call) error {
 	if cfg.Evidence, err = c.signingKeys(ctx, db); err != nil {
 		return err
 	}
+	if !cfg.Evidence.CanSign() {
+		log.Warn("no evidence is sealed by this server", "reason", "it has no private evidence key, or not as the first of the list")
+	}
 	if cfg.Known, err = c.knownCheckpoint(cfg.Evidence); err != nil {
 		return err
 	}

@@ -86,10 +86,13 @@ func (c *call) place() (path string, inPostgres bool, err error) {
 
 // mustExist returns an error if there is no store at a path.
 func mustExist(path string) error {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no store at %s; apply and serve make one", path)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return nil
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		return fmt.Errorf("%s is missing, and %[1]s-wal has its latest writes: put the file back beside it", path)
+	}
+	return fmt.Errorf("there is no store at %s; apply and serve make one", path)
 }
 
 // secrets returns the operator's secrets, or nil if there are none.

@@ -281,5 +281,5 @@ func TestEvidenceListIsHeldToACheckpointFromElsewhere(t *testing.T) {
 		})
 	}
 	o := newSealedStore(t, 1)
-	o.fails(t, "the checkpoint of the file: ", "evidence", "list", "--operations", "--checkpoint", o.path+".evidence")
+	o.fails(t, ".evidence is no checkpoint", "evidence", "list", "--operations", "--checkpoint", o.path+".evidence")
 }

@@ -21,7 +21,6 @@ import (
 // verifier checks agreements.
 type verifier struct {
 	log     evidencelog.Log
-	outside []byte // a checkpoint that was kept elsewhere; nil without one
 	zone    *time.Location
 	printer *pdf.Printer
 }
@@ -32,19 +31,12 @@ func verifyAgreement(ctx context.Context, c *call) error {
 	if c.all == (len(c.Args) == 1) {
 		return cli.UsageError("name one agreement, or give --all")
 	}
-	outside, err := c.outsideCheckpoint()
-	if err != nil {
-		return err
-	}
 	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if outside != nil && !log.Keys.CanVerify() {
-		return errNoEvidenceKey
-	}
-	v := verifier{log: log, outside: outside}
+	v := verifier{log: log}
 	if v.zone, err = service.NewZealand(); err != nil {
 		return err
 	}
@@ -57,7 +49,7 @@ func verifyAgreement(ctx context.Context, c *call) error {
 	number := c.Args[0]
 	r, err := evidencelog.Read(ctx, db, number)
 	if err != nil {
-		return readingAgreement(number, err)
+		return notOnRecord(ctx, log, number, err)
 	}
 	verdicts, err := v.check(ctx, r)
 	if err != nil {
@@ -68,7 +60,7 @@ func verifyAgreement(ctx context.Context, c *call) error {
 
 // check compares everything on record about an agreement with itself, and with the evidence log.
 func (v verifier) check(ctx context.Context, r evidencelog.Record) ([]evidencelog.Verdict, error) {
-	logVerdicts, err := v.log.Check(ctx, r, v.outside)
+	logVerdicts, err := v.log.Check(ctx, r)
 	if err != nil {
 		return nil, err
 	}

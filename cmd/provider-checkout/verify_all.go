@@ -18,28 +18,33 @@ import (
 )
 
 // verifyAll checks the whole evidence log, every agreement on record, and that none is missing which the log has. It prints a
-// line for the log and one for each agreement.
+// line for the log and one for each agreement, with what could not be checked of it.
 func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error {
-	print := func(mark evidencelog.Mark, format string, args ...any) error {
-		_, err := fmt.Fprintf(c.Stdout, "%s  %s\n", mark, fmt.Sprintf(format, args...))
+	if _, _, err := v.log.Newest(ctx); v.log.Keys.CanVerify() && errors.Is(err, evidencelog.ErrForeign) {
+		return err // which every agreement would fail for
+	}
+	failures, qualified := 0, 0
+	print := func(mark evidencelog.Mark, subject string, texts []string) error {
+		switch {
+		case mark == evidencelog.Failed:
+			failures++
+		case subject != "" && len(texts) > 0:
+			qualified++
+		}
+		if subject != "" {
+			texts = append([]string{subject}, texts...)
+		}
+		_, err := fmt.Fprintf(c.Stdout, "%s  %s\n", mark, strings.Join(texts, "; "))
 		return err
 	}
 	missing, verdicts, err := v.readLog(ctx)
 	if err != nil {
 		return err
 	}
-	failures := 0
 	for _, verdict := range verdicts {
-		if verdict.Mark == evidencelog.Failed {
-			failures++
-		}
-		if err := print(verdict.Mark, "%s", verdict.Text); err != nil {
+		if err := print(verdict.Mark, "", []string{verdict.Text}); err != nil {
 			return err
 		}
-	}
-	failed := func(format string, args ...any) error {
-		failures++
-		return print(evidencelog.Failed, format, args...)
 	}
 	// After the log: an agreement that is confirmed meanwhile is on record too.
 	source, err := agreementpdf.New(db, time.Now)
@@ -47,41 +52,36 @@ func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error 
 		return err
 	}
 	numbers, err := source.Since(ctx, money.Date{}, func(id string, err error) error {
-		return failed("checkout %s cannot be read: %s", id, cli.OneLine(err.Error()))
+		return print(evidencelog.Failed, "checkout "+id, []string{"it cannot be read: " + cli.OneLine(err.Error())})
 	})
 	if err != nil {
 		return fmt.Errorf("list the agreements: %w", err)
 	}
 	for _, number := range numbers {
 		delete(missing, number)
-		texts, err := v.faults(ctx, db, number)
-		switch {
-		case err != nil:
-			return err
-		case len(texts) > 0:
-			err = failed("%s: %s", number, strings.Join(texts, "; "))
-		default:
-			err = print(evidencelog.Passed, "%s", number)
+		mark, texts, err := v.summary(ctx, db, number)
+		if err == nil {
+			err = print(mark, number, texts)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	for _, number := range slices.Sorted(maps.Keys(missing)) {
-		if err := failed("%s: the evidence log has it, and it is not on record", number); err != nil {
+		if err := print(evidencelog.Failed, number, []string{"the evidence log has it, and it is not on record"}); err != nil {
 			return err
 		}
 	}
 	if failures > 0 {
-		return fmt.Errorf("%d checks fail; \"agreements verify NUMBER\" has those of one agreement", failures)
+		return fmt.Errorf("%d of the checks failed", failures)
 	}
-	fmt.Fprintf(c.Stderr, "%d agreements were verified\n", len(numbers))
+	fmt.Fprintf(c.Stderr, "agreements verified: %d, of which %d have a remark\n", len(numbers), qualified)
 	return nil
 }
 
 // readLog holds the whole log to its checkpoints, and returns the numbers of the agreements that it has.
 func (v verifier) readLog(ctx context.Context) (numbers map[string]bool, verdicts []evidencelog.Verdict, err error) {
-	tree, err := v.log.Signed(ctx, v.outside)
+	tree, err := v.log.Signed(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,25 +98,32 @@ func (v verifier) readLog(ctx context.Context) (numbers map[string]bool, verdict
 	})
 	verdicts = tree.Verdicts()
 	if forged > 0 {
-		verdicts = append(verdicts, evidencelog.Fail("%d entries were not recorded by a process with the operator's secret", forged))
+		verdicts = append(verdicts, evidencelog.Fail("entries that were not recorded by a process with the operator's secret: %d", forged))
 	}
 	return numbers, verdicts, err
 }
 
-// faults returns what is wrong with an agreement that was on record a moment ago.
-func (v verifier) faults(ctx context.Context, db ports.Store, number string) (texts []string, err error) {
+// summary checks an agreement that was on record a moment ago. It returns what failed, or else what could not be checked.
+func (v verifier) summary(ctx context.Context, db ports.Store, number string) (mark evidencelog.Mark, texts []string, err error) {
 	r, err := evidencelog.Read(ctx, db, number)
 	if errors.Is(err, ports.ErrNotFound) {
-		return []string{"it is not on record any more"}, nil
+		return evidencelog.Failed, []string{"it is not on record any more"}, nil
 	}
 	if err != nil {
-		return nil, readingAgreement(number, err)
+		return "", nil, readingAgreement(number, err)
 	}
 	verdicts, err := v.check(ctx, r)
+	var failed, unchecked []string
 	for _, verdict := range verdicts {
-		if verdict.Mark == evidencelog.Failed {
-			texts = append(texts, verdict.Text)
+		switch {
+		case verdict.Mark == evidencelog.Failed:
+			failed = append(failed, verdict.Text)
+		case verdict.Mark == evidencelog.None && verdict != evidencelog.NoKey:
+			unchecked = append(unchecked, verdict.Text)
 		}
 	}
-	return texts, err
+	if len(failed) > 0 {
+		return evidencelog.Failed, failed, err
+	}
+	return evidencelog.Passed, unchecked, err
 }

@@ -20,8 +20,7 @@ import (
 // an agreement away, or rename it, and forge the agreement.
 type Adopter struct {
 	Store   ports.Admin
-	Log     Log    // of the store
-	Outside []byte // a checkpoint that was kept elsewhere; nil without one
+	Log     Log // of the store
 	Keyring checkout.Keyring
 	Now     func() time.Time
 	Rand    io.Reader
@@ -34,7 +33,7 @@ func (a Adopter) Adopt(ctx context.Context) (adopted []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := a.Log.survey(ctx, a.Outside)
+	held, err := a.Log.survey(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("nothing is adopted: %w", err)
 	}
@@ -128,7 +127,7 @@ type contents struct {
 func (c contents) began(at time.Time) bool { return !c.first.IsZero() && at.After(c.first) }
 
 // survey reads the whole log, and returns what its records say: ids stand in no tree. The error is what is wrong with it.
-func (l Log) survey(ctx context.Context, outside []byte) (contents, error) {
+func (l Log) survey(ctx context.Context) (contents, error) {
 	held := contents{agreements: map[string]bool{}}
 	head, err := l.Store.EvidenceHead(ctx)
 	if err != nil {
@@ -137,7 +136,7 @@ func (l Log) survey(ctx context.Context, outside []byte) (contents, error) {
 	if !l.Keys.CanVerify() && (head.Size > 0 || len(head.Checkpoint) > 0) {
 		return held, errors.New("the evidence key that signed the log is not given")
 	}
-	tree, err := l.Signed(ctx, outside)
+	tree, err := l.Signed(ctx)
 	if err != nil {
 		return held, err
 	}

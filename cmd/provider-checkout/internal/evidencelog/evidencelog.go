@@ -22,6 +22,7 @@ type Log struct {
 	Keys  evidence.Keys // that signed its checkpoints; none if they are not known
 	// Attests reports whether a process with the operator's secret recorded an entry: see checkout.Keyring.Attests.
 	Attests func(evidence.Entry) bool
+	Outside *evidence.Checkpoint // that was kept elsewhere, and one of the keys signed; nil without one
 }
 
 // Verdict is the outcome of one check.
@@ -39,6 +40,9 @@ const (
 	None   Mark = "none" // there is nothing to check
 )
 
+// NoKey is the verdict on every signature where there is no evidence key.
+var NoKey = Nothing("no evidence key is given, so that signatures are not checked")
+
 // Pass returns the verdict of a check that passed.
 func Pass(format string, args ...any) Verdict { return Verdict{Passed, fmt.Sprintf(format, args...)} }
 
@@ -52,7 +56,8 @@ const timeLayout = "2006-01-02 15:04:05 UTC"
 
 var (
 	errNoCheckpoint = errors.New("the evidence log has no checkpoint yet: no server with an evidence key has served this store")
-	errForeign      = errors.New("the newest checkpoint on record is not that of the log, or no known key has signed it")
+	// ErrForeign means that nothing can be held to the newest checkpoint.
+	ErrForeign = errors.New("the newest checkpoint on record is not that of the log, or no known key has signed it")
 )
 
 // Newest returns the newest checkpoint on record. It is the log's own, and signed by a known key.
@@ -66,7 +71,7 @@ func (l Log) Newest(ctx context.Context) (signed []byte, c evidence.Checkpoint, 
 	}
 	c, err = l.Keys.Open(head.Checkpoint)
 	if err != nil || c.Size != head.Size || c.Root != head.Root() {
-		return nil, c, errForeign
+		return nil, c, ErrForeign
 	}
 	return head.Checkpoint, c, nil
 }
@@ -135,9 +140,9 @@ func (r Record) conclusion() evidence.Conclusion {
 	return c
 }
 
-// Check compares what is on record with the log, and the log with its newest checkpoint, and with an outside one unless
-// that is nil.
-func (l Log) Check(ctx context.Context, r Record, outside []byte) ([]Verdict, error) {
+// Check compares what is on record with the log, and the log with its newest checkpoint, and with the one from
+// elsewhere if there is one.
+func (l Log) Check(ctx context.Context, r Record) ([]Verdict, error) {
 	e, position, err := l.Store.EvidenceEntry(ctx, evidence.AgreementID(r.Agreement.Number))
 	if errors.Is(err, ports.ErrNotFound) {
 		return []Verdict{Fail("the evidence log has no record of it")}, nil
@@ -161,10 +166,10 @@ func (l Log) Check(ctx context.Context, r Record, outside []byte) ([]Verdict, er
 		return nil, err
 	}
 	verdicts = append(verdicts, verdict)
-	if outside == nil {
+	if l.Outside == nil {
 		return verdicts, nil
 	}
-	return append(verdicts, l.checkOutside(ctx, e, position, newest, outside)), nil
+	return append(verdicts, l.checkOutside(ctx, e, position, newest, *l.Outside)), nil
 }
 
 // compare compares what is on record with an entry.
@@ -185,10 +190,10 @@ func (l Log) checkNewest(ctx context.Context, e evidence.Entry, position int64) 
 	case position == evidence.Unsealed && !l.Attests(e):
 		return Fail("the record is not sealed, and it was not made with the operator's secret"), nil, nil
 	case !l.Keys.CanVerify():
-		return Nothing("no evidence key is given, so that signatures are not checked"), nil, nil
+		return NoKey, nil, nil
 	case errors.Is(err, errNoCheckpoint) && position == evidence.Unsealed:
 		return Nothing("%v", err), nil, nil
-	case errors.Is(err, errForeign), errors.Is(err, errNoCheckpoint):
+	case errors.Is(err, ErrForeign), errors.Is(err, errNoCheckpoint):
 		return Fail("%v", err), nil, nil
 	case err != nil:
 		return Verdict{}, nil, err
@@ -216,12 +221,8 @@ func (l Log) checkUnder(ctx context.Context, e evidence.Entry, position int64, s
 }
 
 // checkOutside returns the verdict on the log under a checkpoint that was kept elsewhere.
-func (l Log) checkOutside(ctx context.Context, e evidence.Entry, position int64, newest *evidence.Checkpoint, signed []byte) Verdict {
-	c, err := l.Keys.Open(signed)
-	switch {
-	case err != nil:
-		return Fail("the checkpoint of the file: %v", err)
-	case newest == nil:
+func (l Log) checkOutside(ctx context.Context, e evidence.Entry, position int64, newest *evidence.Checkpoint, c evidence.Checkpoint) Verdict {
+	if newest == nil {
 		return Fail("the log cannot be held to the checkpoint of %s", c.At.Format(timeLayout))
 	}
 	if err := evidence.CheckConsistent(c, *newest, l.nodes(ctx)); err != nil {

@@ -18,10 +18,9 @@ type Signed struct {
 	beyond   int    // entries that the newest checkpoint does not have
 	misnamed string // the first entry whose id is not that of its record
 
-	kept         bool // there is an outside checkpoint
-	outside      held
-	outsideFault error
-	backdated    string // the first entry that claims to be older than the outside checkpoint, which does not have it
+	kept      bool // there is an outside checkpoint
+	outside   held
+	backdated string // the first entry that claims to be older than the outside checkpoint, which does not have it
 }
 
 // held is a checkpoint, and what was found of as many entries as it has.
@@ -30,18 +29,18 @@ type held struct {
 	root evidence.Hash
 }
 
-// Signed returns what holds the log to its checkpoint of now, and to an outside one unless that is nil.
-func (l Log) Signed(ctx context.Context, outside []byte) (*Signed, error) {
-	s := &Signed{verifies: l.Keys.CanVerify(), kept: outside != nil}
+// Signed returns what holds the log to its checkpoint of now, and to the one from elsewhere if there is one.
+func (l Log) Signed(ctx context.Context) (*Signed, error) {
+	s := &Signed{verifies: l.Keys.CanVerify(), kept: l.Outside != nil}
 	s.newest.root, s.outside.root = s.tree.Root(), s.tree.Root()
 	if !s.verifies {
 		return s, nil
 	}
 	if s.kept {
-		s.outside.Checkpoint, s.outsideFault = l.Keys.Open(outside)
+		s.outside.Checkpoint = *l.Outside
 	}
 	_, s.newest.Checkpoint, s.fault = l.Newest(ctx)
-	if s.fault != nil && !errors.Is(s.fault, errForeign) && !errors.Is(s.fault, errNoCheckpoint) {
+	if s.fault != nil && !errors.Is(s.fault, ErrForeign) && !errors.Is(s.fault, errNoCheckpoint) {
 		return nil, s.fault
 	}
 	return s, nil
@@ -112,10 +111,6 @@ func (s *Signed) verdict() Verdict {
 func (s *Signed) outsideVerdict() Verdict {
 	at := s.outside.At.Format(timeLayout)
 	switch {
-	case !s.verifies:
-		return Nothing("no evidence key is given: the checkpoint of the file is not checked")
-	case s.outsideFault != nil:
-		return Fail("the checkpoint of the file: %v", s.outsideFault)
 	case s.tree.Size < s.outside.Size:
 		return Fail("the log has %d entries and had %d at the checkpoint of %s", s.tree.Size, s.outside.Size, at)
 	case s.outside.root != s.outside.Root:
