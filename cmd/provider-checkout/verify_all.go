@@ -24,7 +24,7 @@ func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error 
 		return err // which every agreement would fail for
 	}
 	failures, qualified := 0, 0
-	print := func(mark evidencelog.Mark, subject string, texts []string) error {
+	line := func(mark evidencelog.Mark, subject string, texts []string) error {
 		switch {
 		case mark == evidencelog.Failed:
 			failures++
@@ -42,7 +42,7 @@ func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error 
 		return err
 	}
 	for _, verdict := range verdicts {
-		if err := print(verdict.Mark, "", []string{verdict.Text}); err != nil {
+		if err := line(verdict.Mark, "", []string{verdict.Text}); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error 
 		return err
 	}
 	numbers, err := source.Since(ctx, money.Date{}, func(id string, err error) error {
-		return print(evidencelog.Failed, "checkout "+id, []string{"it cannot be read: " + cli.OneLine(err.Error())})
+		return line(evidencelog.Failed, "checkout "+id, []string{"it cannot be read: " + cli.OneLine(err.Error())})
 	})
 	if err != nil {
 		return fmt.Errorf("list the agreements: %w", err)
@@ -61,14 +61,14 @@ func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error 
 		delete(missing, number)
 		mark, texts, err := v.summary(ctx, db, number)
 		if err == nil {
-			err = print(mark, number, texts)
+			err = line(mark, number, texts)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	for _, number := range slices.Sorted(maps.Keys(missing)) {
-		if err := print(evidencelog.Failed, number, []string{"the evidence log has it, and it is not on record"}); err != nil {
+		if err := line(evidencelog.Failed, number, []string{"the evidence log has it, and it is not on record"}); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// The functions below read the values of flags. An error says what a value must be.
+
+func parseWhole(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("must be a whole number, or 0")
+	}
+	return n, nil
+}
+
+// parseSince parses a time, a date, which begins at midnight UTC, or how long ago it was.
+func parseSince(text string) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return time.Now().Add(-d), nil
+	}
+	if date, err := time.Parse(time.DateOnly, text); err == nil {
+		return date, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, errors.New("must be a time such as 2026-12-01 or 2026-12-01T03:00:00+13:00, or a duration such as 2h")
+	}
+	return t, nil
+}
+
+func parseEventStatus(text string) (events.Status, error) {
+	switch s := events.Status(text); s {
+	case events.Pending, events.Delivered, events.Failed, events.NotConfigured:
+		return s, nil
+	}
+	return "", errors.New("must be pending, delivered, failed or not_configured")
+}
+
+func parseLimit(text string) (int, error) {
+	const most = 10_000
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("must be a number from 1 to %d", most)
+	}
+	return n, nil
+}
+
+func parseEnvironment(text string) (catalogue.Environment, error) {
+	if e := catalogue.Environment(text); e.Valid() {
+		return e, nil
+	}
+	return "", errors.New("must be sandbox or production")
+}
+
+func parseProcessor(text string) (string, error) {
+	if text != fakeName && text != gocardlessName {
+		return "", errors.New("must be fake or gocardless")
+	}
+	return text, nil
+}
+
+func parseCRM(text string) (string, error) {
+	if text != embeddedName && text != salesforceName {
+		return "", errors.New("must be embedded or salesforce")
+	}
+	return text, nil
+}
+
+func parseInterval(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d != 0 && d < time.Minute {
+		return 0, errors.New("must be 0, or a duration of 1m or more")
+	}
+	return d, nil
+}
+
+// parseOrigins parses origins of web pages: scheme://host[:port].
+func parseOrigins(text string) (origins []string, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		origin := strings.TrimSpace(part)
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || origin != u.Scheme+"://"+u.Host {
+			return nil, errors.New("must be origins such as https://pay.gocardless.com, comma-separated")
+		}
+		origins = append(origins, origin)
+	}
+	return origins, nil
+}
+
+func parseLifetime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a duration above zero, such as 168h")
+	}
+	return d, nil
+}
+
+func parseRate(text string) (float64, error) {
+	rate, err := strconv.ParseFloat(text, 64)
+	if err != nil || rate < 0 || math.IsInf(rate, 0) || math.IsNaN(rate) {
+		return 0, errors.New("must be a number of requests a second, or 0")
+	}
+	return rate, nil
+}
+
+// parsePrefixes parses networks. A single address is a network of one address.
+func parsePrefixes(text string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if addr, err := netip.ParseAddr(part); err == nil {
+			prefixes = append(prefixes, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			return nil, errors.New("must be addresses or networks such as 10.0.0.0/8, comma-separated")
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes, nil
+}
+
+// readTerms reads the operator's terms from a file, and who is responsible for personal data; an empty path means that there
+// are none.
+func readTerms(path string) (agreement.Terms, agreement.Agency, error) {
+	if path == "" {
+		return agreement.Terms{}, agreement.Agency{}, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return agreement.Terms{}, agreement.Agency{}, err
+	}
+	terms, err := providerfile.ParseTerms(data)
+	if err != nil {
+		return agreement.Terms{}, agreement.Agency{}, fmt.Errorf("%s is refused: %w", path, err)
+	}
+	agency, err := providerfile.ParseAgency(data)
+	return terms, agency, err
+}
+
+// readMapping reads the names that an organisation has for objects and fields from a file.
+func readMapping(path string) (salesforce.Mapping, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return salesforce.Mapping{}, err
+	}
+	m, err := salesforce.ParseMapping(data)
+	if err != nil {
+		return salesforce.Mapping{}, fmt.Errorf("%s is refused: %w", path, err)
+	}
+	return m, nil
+}
