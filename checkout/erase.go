@@ -15,17 +15,17 @@ import (
 
 // An erasure empties what a checkout and its agreement say of a person: names, e-mail address, account holder, account,
 // network address, and the ids by which the processor knows the bank account. Figures, dates, the ids of the records and the
-// hashes stay, and with the evidence log they prove the agreement to whoever still has its PDF. There is no way back.
+// hashes stay, and with the evidence log they prove the agreement to a holder of its PDF. There is no way back.
 //
-// The evidence log has commitments to the names and the like, with a salt beside them: whoever has the store can try whether a
-// name is the one. An erasure that is asked for leaves the salt, so that the agreement can be proven for as long as it must be
+// The evidence log has commitments to the names and the like, with a salt beside them: with the store, any name can be
+// tried. An erasure that is asked for leaves the salt, so that the agreement can be proven for as long as it must be
 // kept; the end of the retention takes it too.
 
 // Erasure is what an erasure wants stored: all of it or nothing.
 type Erasure struct {
 	Next []Checkout // as Erased returns them; the agreement and the document of each lose their personal data too
-	// Unsalted is the numbers of the agreements whose entries of the evidence log lose the salt of their commitments: nobody
-	// can check a name against them any more, known or guessed.
+	// Unsalted is the numbers of the agreements whose entries of the evidence log lose the salt of their commitments: no name,
+	// known or guessed, can be checked against them any more.
 	Unsalted []string
 	Entry    evidence.Entry // of the operation
 
@@ -33,7 +33,7 @@ type Erasure struct {
 }
 
 // EraseAll returns the erasure of these checkouts, without its entry. The salts stay: until the retention ends, what was
-// agreed can be proven to whoever says what was erased.
+// agreed can be proven with the names that were erased.
 func EraseAll(list []Checkout, at time.Time) (e Erasure) {
 	for _, c := range list {
 		e.Next, e.of = append(e.Next, c.Erase(at)), append(e.of, c.ID)

@@ -23,7 +23,7 @@ type use struct {
 	known     bool // whether the rest is known
 	here      bool // this process has it open
 	elsewhere bool // another process holds SQLite's lock on it
-	logged    bool // it says that it has a log, while somebody has it open
+	logged    bool // its header says that it has a log, as it does while a connection has it open
 }
 
 // checkLog returns an error if what is beside the file is the log of another file, or if what is open elsewhere is not beside

@@ -107,7 +107,7 @@ func TestNothingIsOpenedBesideTheLogOfAnotherFile(t *testing.T) {
 	}
 }
 
-// It is of no use to whoever puts the file back, and is beside what stands in the file's place.
+// Left where it was, the log would be missing when the file is put back, and be beside the file that has its place.
 func TestAStoreThatIsClosedTakesItsLogAlongWhereItsFileWasMoved(t *testing.T) {
 	path := file(t)
 	db := open(t, path, sqlite.Options{})

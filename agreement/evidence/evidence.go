@@ -4,12 +4,12 @@
 // A confirm records an [Entry] in its own commit. A sealer appends the entries that were committed to a Merkle tree
 // (RFC 6962) and signs a [Checkpoint] of it, under a key that is not in the database. From a checkpoint that was kept
 // elsewhere follows everything that the tree held by then: nothing of it can be edited, removed, moved or put in front
-// without a difference that shows. A [Proof] shows that one entry is in the tree, to anybody who has the public key.
+// without a difference that shows. A [Proof] shows that one entry is in the tree; it is checked with the public key alone.
 //
 // The leaves of the log hold no personal data. Names, addresses and the like are commitments: hashes under a salt that is kept
-// beside the entry and stands in no leaf and no proof. Without the salt a commitment says nothing, to anybody. With it whoever
-// guesses a name can see whether it is the one, and names are easily guessed: the salt is as good as the text, and to erase the
-// text alone takes away only what cannot be guessed. The agreement stays provable by that, for as long as it is kept; then
+// beside the entry and stands in no leaf and no proof. Without the salt a commitment says nothing. With it a name that is
+// guessed can be tried, and names are easily guessed: the salt is as good as the text, and to erase the text alone takes away
+// only what cannot be guessed. The agreement stays provable by that, for as long as it is kept; then
 // the salt is to be erased too. The figures, and the record's ids, stay for ever.
 //
 // The package does no I/O and reads no clock.

@@ -189,7 +189,7 @@ func (w *world) salted(t *testing.T) (orders []string) {
 	return orders
 }
 
-// While the salt of a commitment is there, whoever has the store can try names. An agreement that was erased on request keeps
+// While the salt of a commitment is there, names can be tried with the store. An agreement that was erased on request keeps
 // it until its retention ends, and no longer.
 func TestTheEndOfTheRetentionTakesTheSalt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
