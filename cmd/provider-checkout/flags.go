@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"net/netip"
 	"time"
 
@@ -72,9 +71,9 @@ type settings struct {
 
 func storeFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db",
-		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE,\n"+
-			"        one with a password belongs in the variable, because flags are visible to everyone;\n"+
-			"        where serve is given the operator's secret, every other command needs it too")
+		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE.\n"+
+			"Put a URL that holds a password into PROVIDER_CHECKOUT_STORE: others on this machine can read flags.\n"+
+			"Use the same secret as serve.")
 	fs.AllowVariable("store")
 }
 
@@ -131,7 +130,7 @@ func serveFlags(fs *cli.Flags, s *settings) {
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
 	fs.StringVar(&s.timestampURL, "timestamp-url", "", "`URL` of a time-stamp authority (RFC 3161) that a checkpoint a day is sent to")
 	fs.StringVar(&s.timestamps, "timestamps", "", "`FOLDER` to keep those checkpoints in, with what the authority says of them")
-	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+	fs.AllowVariables()
 }
 
 func allowPrivateFlag(fs *cli.Flags, s *settings) {
@@ -163,22 +162,22 @@ func crmFlags(fs *cli.Flags, s *settings, usual string) {
 func checkFlags(fs *cli.Flags, s *settings) {
 	environmentFlag(fs, s)
 	crmFlags(fs, s, salesforceName)
-	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+	fs.AllowVariables()
 }
 
 func pullFlags(fs *cli.Flags, s *settings) {
 	processorFlags(fs, s)
 	crmFlags(fs, s, salesforceName)
 	storeFlag(fs, s)
-	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+	fs.AllowVariables()
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
 	fs.BoolVar(&s.dryRun, "dry-run", false, "print what would change, and store nothing")
 	reasonFlag(fs, s)
 }
 
 func demoFlags(fs *cli.Flags, s *settings) {
-	serveFlags(cli.NewFlags(fs.Name()), s) // a demonstration serves as serve does
-	s.allowPrivate = true                  // its receiver is on loopback
+	serveFlags(cli.NewFlags(), s) // a demonstration serves as serve does
+	s.allowPrivate = true         // its receiver is on loopback
 	addrFlag(fs, s)
 	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor,
 		"direct debit processor, `fake|gocardless`; gocardless is simulated, on a port of its own")
@@ -189,14 +188,12 @@ func demoFlags(fs *cli.Flags, s *settings) {
 
 func applyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.file, "f", "", "provider `FILE`; - is standard input")
-	fs.Require("f")
+	fs.StringVarP(&s.file, "file", "f", "", "provider `FILE`; - is standard input")
+	fs.Require("file")
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the file does not name (their keys and checkouts stay)")
 	reasonFlag(fs, s)
 	processorFlags(fs, s)
-	for _, name := range []string{"environment", "processor", "gocardless-url"} {
-		fs.AllowVariable(name)
-	}
+	fs.AllowVariable("environment", "processor", "gocardless-url")
 }
 
 func issueFlags(fs *cli.Flags, s *settings) {
@@ -280,5 +277,5 @@ func redeliverFlags(fs *cli.Flags, s *settings) {
 }
 
 func sinceFlag(fs *cli.Flags, since *time.Time, usage string) {
-	cli.Var(fs, since, "since", "", parseSince, usage+",\n        such as 2026-12-01 (UTC) or 2026-12-01T03:00:00+13:00, or 2h for two hours ago")
+	cli.Var(fs, since, "since", "", parseSince, usage+",\nsuch as 2026-12-01 (UTC) or 2026-12-01T03:00:00+13:00, or 2h for two hours ago")
 }

@@ -32,7 +32,7 @@ const program = "provider-checkout"
 // run runs one command and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string,
 	stdin io.Reader, stdout, stderr io.Writer) int {
-	return cli.Program{Name: program, Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)
+	return cli.Program{Name: program, Version: buildLine(), Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)
 }
 
 // call is one run of a command.

@@ -9,6 +9,12 @@ import (
 
 // version prints the version, the commit and the Go version of the build.
 func version(_ context.Context, c *call) error {
+	_, err := fmt.Fprintln(c.Stdout, buildLine())
+	return err
+}
+
+// buildLine names the program with the version, the commit and the Go version of its build.
+func buildLine() string {
 	release, commit := "unknown", "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		release = info.Main.Version
@@ -21,6 +27,5 @@ func version(_ context.Context, c *call) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(c.Stdout, "%s %s, commit %s, %s\n", program, release, commit, runtime.Version())
-	return err
+	return fmt.Sprintf("%s %s, commit %s, %s", program, release, commit, runtime.Version())
 }
