@@ -70,8 +70,8 @@ func commands() []cli.Command {
 				"this service is needed but the public key.\n\n" + evidenceHelp},
 		{Name: "verify-proof", Args: []string{"FILE"}, Setup: command(verifyProofFlags, verifyProof),
 			About: "Check a proof with nothing but the public key",
-			More: "Prints the record that is proven. It has the SHA-256 of the agreement's PDF, which --pdf compares. Needs no\n" +
-				"store and no network."},
+			More: "FILE may be -, standard input. Prints the record that is proven. It has the SHA-256 of the agreement's PDF, which\n" +
+				"--pdf compares. Needs no store and no network."},
 		{Name: "evidence checkpoint", Setup: command(storeFlag, printCheckpoint),
 			About: "Print the newest signed checkpoint of the evidence log",
 			More: "Keep it where those who can edit the store cannot. \"agreements verify --checkpoint\" holds the store to it.\n\n" +

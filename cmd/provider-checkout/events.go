@@ -111,14 +111,19 @@ func outcomeWord(r ports.Redelivery) string {
 	return "failed"
 }
 
-// redeliverEvents sends one event again, or every one that failed since a time, and prints what came of each.
-func redeliverEvents(ctx context.Context, c *call) error {
-	if c.failed == (len(c.Args) == 1) {
+// checkRedeliver checks that one event is named or those that failed since a time are.
+func (s *settings) checkRedeliver(args []string) error {
+	if s.failed == (len(args) == 1) {
 		return cli.UsageError("name one event, or give --failed with --since TIME")
 	}
-	if c.failed == c.eventFilter.Since.IsZero() {
+	if s.failed == s.eventFilter.Since.IsZero() {
 		return cli.UsageError("--failed and --since TIME belong together")
 	}
+	return nil
+}
+
+// redeliverEvents sends one event again, or every one that failed since a time, and prints what came of each.
+func redeliverEvents(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {
 		return err

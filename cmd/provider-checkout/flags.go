@@ -122,7 +122,7 @@ func serveFlags(fs *cli.Flags, s *settings) {
 	cli.Var(fs, &s.retention.AgreedYears, "erase-agreed-years", "0", parseWhole,
 		"`YEARS` after its last payment that an agreement loses its personal data, 7 or more; 0: never")
 	cli.Var(fs, &s.terms, "terms", "", func(path string) (terms agreement.Terms, err error) {
-		terms, s.agency, err = readTerms(path)
+		terms, s.agency, err = readTerms(fs.Stdin, path)
 		return terms, err
 	},
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
@@ -155,7 +155,8 @@ func crmFlags(fs *cli.Flags, s *settings, usual string) {
 	fs.StringVar(&s.salesforceURL, "salesforce-url", "",
 		"`URL` of the organisation, https://NAME.my.salesforce.com; in the sandbox also a simulator's")
 	fs.StringVar(&s.salesforceUser, "salesforce-user", "", "`USER` as whom a JWT key signs in")
-	cli.Var(fs, &s.salesforceMapping, "salesforce-mapping", "", readMapping,
+	cli.Var(fs, &s.salesforceMapping, "salesforce-mapping", "",
+		func(path string) (salesforce.Mapping, error) { return readMapping(fs.Stdin, path) },
 		"`FILE` with the organisation's names of objects and fields, where they differ from those of the metadata")
 }
 
@@ -205,21 +206,23 @@ func issueFlags(fs *cli.Flags, s *settings) {
 
 func pdfFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.out, "out", "", "`FILE` to write, or with --all the folder for the files; only their owner may read them")
+	fs.StringVar(&s.out, "out", "", "`FILE` to write, or with --all the folder for the files; only their owner may read them; - is standard output")
 	fs.Require("out")
 	fs.BoolVar(&s.redraw, "redraw", false, "render a PDF that was stored and is missing again, marked as a copy on every page")
 	fs.BoolVar(&s.all, "all", false, "write every agreement that was accepted since --since, each to NUMBER.pdf")
 	cli.Var(fs, &s.accepted, "since", "", money.ParseDate, "with --all, the `DATE` in New Zealand, such as 2026-12-01")
+	fs.Check(s.checkPDF)
 }
 
 func verifyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.BoolVar(&s.all, "all", false, "check every agreement, and that none is missing")
 	outsideFlag(fs, s)
+	fs.Check(s.checkVerify)
 }
 
 func outsideFlag(fs *cli.Flags, s *settings) {
-	fs.StringVar(&s.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere")
+	fs.StringVar(&s.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere; - is standard input")
 }
 
 func adoptFlags(fs *cli.Flags, s *settings) {
@@ -229,14 +232,16 @@ func adoptFlags(fs *cli.Flags, s *settings) {
 
 func proveFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.out, "out", "", "`FILE` to write")
+	fs.StringVar(&s.out, "out", "", "`FILE` to write; - is standard output")
 	fs.Require("out")
+	fs.Check(checkNumber)
 }
 
 func verifyProofFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.key, "key", "", "public evidence `KEY`, as \"evidence key\" prints it")
 	fs.Require("key")
-	fs.StringVar(&s.pdf, "pdf", "", "`FILE` that must be the agreement's PDF")
+	fs.StringVar(&s.pdf, "pdf", "", "`FILE` that must be the agreement's PDF; - is standard input")
+	fs.Check(s.checkVerifyProof)
 }
 
 func evidenceKeyFlags(fs *cli.Flags, s *settings) {
@@ -246,13 +251,13 @@ func evidenceKeyFlags(fs *cli.Flags, s *settings) {
 
 func backupFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.out, "out", "", "`FILE` to write, which must not be there; only its owner may read it")
+	fs.StringVar(&s.out, "out", "", "`FILE` to write, which must not be there; only its owner may read it; - is standard output")
 	fs.Require("out")
 }
 
 func restoreFlags(fs *cli.Flags, s *settings) {
 	changeFlags(fs, s)
-	fs.StringVar(&s.file, "in", "", "`FILE` that backup wrote")
+	fs.StringVar(&s.file, "in", "", "`FILE` that backup wrote; - is standard input")
 	fs.Require("in")
 }
 
@@ -274,6 +279,7 @@ func redeliverFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.provider, "provider", "", "with --failed: only those of the provider `CODE`")
 	allowPrivateFlag(fs, s)
 	fs.AllowVariable("allow-private-destinations")
+	fs.Check(s.checkRedeliver)
 }
 
 func sinceFlag(fs *cli.Flags, since *time.Time, usage string) {

@@ -15,7 +15,7 @@ import (
 
 // An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
 func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
-	terms, agency, err := readTerms("demo-terms.json")
+	terms, agency, err := readTerms(nil, "demo-terms.json")
 	if err != nil || agency.Name == "" {
 		t.Fatalf("agency %+v, %v", agency, err)
 	}

@@ -25,12 +25,17 @@ type verifier struct {
 	printer *pdf.Printer
 }
 
+// checkVerify checks that one agreement is named or all are.
+func (s *settings) checkVerify(args []string) error {
+	if s.all == (len(args) == 1) {
+		return cli.UsageError("name one agreement, or give --all")
+	}
+	return checkNumber(args)
+}
+
 // verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check; or all of them
 // and the log.
 func verifyAgreement(ctx context.Context, c *call) error {
-	if c.all == (len(c.Args) == 1) {
-		return cli.UsageError("name one agreement, or give --all")
-	}
 	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
