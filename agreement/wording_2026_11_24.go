@@ -173,7 +173,7 @@ func (wording20261124) record(a Agreement) Section {
 	section.Verified = true
 	section.Rows = append(section.Rows, Row{"Direct debit authority", a.DirectDebit.AuthorityID})
 	if terms := a.DirectDebit.Consent.Terms; terms != "" {
-		section.Rows = append(section.Rows, Row{"Terms that were accepted", terms + " (version, days of notice, fingerprint)"})
+		section.Rows = append(section.Rows, Row{"Terms accepted", terms + " (version, days of notice, fingerprint)"})
 	}
 	return section
 }

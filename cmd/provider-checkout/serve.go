@@ -90,6 +90,9 @@ func serve(ctx context.Context, c *call) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
+	if missing := c.terms.Terms.Lacks(); len(missing) > 0 {
+		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
+	}
 	var background []func(context.Context)
 	if c.pullEvery > 0 {
 		puller, err := c.puller(outside.crm, db, log)
@@ -134,8 +137,8 @@ func (c *call) site(base string) site.Config {
 		Environment:    c.environment,
 		BaseURL:        base,
 		SetupLifetime:  c.setupLifetime,
-		Terms:          c.terms,
-		Agency:         c.agency,
+		Terms:          c.terms.Terms,
+		Agency:         c.terms.Agency,
 		Retention:      c.retention,
 		AllowPrivate:   c.allowPrivate,
 		TrustedProxies: c.trustedProxies,
@@ -202,7 +205,10 @@ func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 	} else if !keys.CanSign() {
 		reasons = append(reasons, errors.New("the evidence key is missing ("+evidenceVariable+" or "+evidenceVariable+"_FILE)"))
 	}
-	if c.agency == (agreement.Agency{}) {
+	if missing := c.terms.Missing(); len(missing) > 0 {
+		reasons = append(reasons, fmt.Errorf("the terms lack what their profile wants: %s", strings.Join(missing, ", ")))
+	}
+	if c.terms.Agency == (agreement.Agency{}) {
 		reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of --terms)"))
 	}
 	if c.allowPrivate {
