@@ -61,13 +61,8 @@ func (s *settings) checkPDF(args []string) error {
 	case s.all && s.out == standard:
 		return cli.UsageError("--all needs a folder for --out")
 	}
-	return checkNumber(args)
-}
-
-// checkNumber refuses a first argument that cannot be the number of an agreement, before anything is asked of a store.
-func checkNumber(args []string) error {
-	if len(args) > 0 && !strings.HasPrefix(args[0], "PPA-") {
-		return cli.UsageError(fmt.Sprintf("%q is no agreement number, such as PPA-2026-PGG644RZB5P", args[0]))
+	if len(args) > 0 && (agreement.Mistyped(args[0]) || !strings.HasPrefix(args[0], "PPA-")) {
+		return readingAgreement(args[0], ports.ErrNotFound)
 	}
 	return nil
 }

@@ -92,7 +92,18 @@ func trailFlags(fs *cli.Flags, s *settings) {
 	outsideFlag(fs, s)
 	fs.BoolVar(&s.operations, "operations", false, "only what operators did")
 	sinceFlag(fs, &s.since, "only entries from this `TIME` on")
-	fs.BoolVar(&s.json, "json", false, "a JSON object a line")
+	jsonFlag(fs, s)
+}
+
+// jsonFlag defines what has a command print for programs.
+func jsonFlag(fs *cli.Flags, s *settings) {
+	fs.BoolVar(&s.json, "json", false, "print a JSON object a line")
+}
+
+// listFlags are those of a command that prints what is on record.
+func listFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	jsonFlag(fs, s)
 }
 
 func addrFlag(fs *cli.Flags, s *settings) {
@@ -214,6 +225,7 @@ func verifyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.BoolVar(&s.all, "all", false, "check every agreement, and that none is missing")
 	outsideFlag(fs, s)
+	jsonFlag(fs, s)
 	fs.Check(s.checkVerify)
 }
 
@@ -230,7 +242,6 @@ func proveFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.StringVar(&s.out, "out", "", "`FILE` to write; - is standard output")
 	fs.Require("out")
-	fs.Check(checkNumber)
 }
 
 func verifyProofFlags(fs *cli.Flags, s *settings) {
@@ -258,7 +269,7 @@ func restoreFlags(fs *cli.Flags, s *settings) {
 }
 
 func listEventsFlags(fs *cli.Flags, s *settings) {
-	storeFlag(fs, s)
+	listFlags(fs, s)
 	f := &s.eventFilter
 	cli.Var(fs, &f.Status, "status", "", parseEventStatus, "`STATUS`: pending, delivered, failed or not_configured")
 	fs.StringVar(&f.ProviderCode, "provider", "", "provider `CODE`")
@@ -275,6 +286,7 @@ func redeliverFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.provider, "provider", "", "with --failed: only those of the provider `CODE`")
 	allowPrivateFlag(fs, s)
 	fs.AllowVariable("allow-private-destinations")
+	jsonFlag(fs, s)
 	fs.Check(s.checkRedeliver)
 }
 

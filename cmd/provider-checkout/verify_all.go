@@ -31,11 +31,7 @@ func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error 
 		case subject != "" && len(texts) > 0:
 			qualified++
 		}
-		if subject != "" {
-			texts = append([]string{subject}, texts...)
-		}
-		_, err := fmt.Fprintf(c.Stdout, "%s  %s\n", mark, strings.Join(texts, "; "))
-		return err
+		return c.printVerdict(verdictLine{strings.TrimSpace(string(mark)), subject, texts})
 	}
 	missing, verdicts, err := v.readLog(ctx)
 	if err != nil {

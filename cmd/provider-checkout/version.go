@@ -9,23 +9,34 @@ import (
 
 // version prints the version, the commit and the Go version of the build.
 func version(_ context.Context, c *call) error {
-	_, err := fmt.Fprintln(c.Stdout, buildLine())
+	if c.json {
+		return jsonLines(c.Stdout).Encode(build())
+	}
+	_, err := fmt.Fprintln(c.Stdout, build())
 	return err
 }
 
-// buildLine names the program with the version, the commit and the Go version of its build.
-func buildLine() string {
-	release, commit := "unknown", "unknown"
+// build returns what is on record about the build of this program.
+func build() versionLine {
+	v := versionLine{Version: "unknown", Commit: "unknown", GoVersion: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		release = info.Main.Version
+		v.Version = info.Main.Version
 		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				commit = s.Value
-			case s.Key == "vcs.modified" && s.Value == "true":
-				commit += " (modified)"
+			switch s.Key {
+			case "vcs.revision":
+				v.Commit = s.Value
+			case "vcs.modified":
+				v.Modified = s.Value == "true"
 			}
 		}
 	}
-	return fmt.Sprintf("%s %s, commit %s, %s", program, release, commit, runtime.Version())
+	return v
+}
+
+func (v versionLine) String() string {
+	commit := v.Commit
+	if v.Modified {
+		commit += " (modified)"
+	}
+	return fmt.Sprintf("%s %s, commit %s, %s", program, v.Version, commit, v.GoVersion)
 }
