@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/progress"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -35,7 +36,9 @@ func backup(ctx context.Context, c *call) error {
 	if c.out == standard {
 		said, copyStore = c.Stderr, c.stream
 	}
+	stop := progress.On(c.Stderr).Clock("copying and checking " + path)
 	contents, err := copyStore(ctx, path, c.out)
+	stop()
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already; a backup never takes the place of a file", c.out)
 	} else if err != nil {
@@ -102,7 +105,9 @@ func restore(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	stop := progress.On(c.Stderr).Clock("checking and copying " + inputName(c.file))
 	contents, err := sqlite.Restore(ctx, from, path, secrets)
+	stop()
 	if err != nil {
 		return err
 	}
