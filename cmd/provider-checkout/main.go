@@ -32,7 +32,9 @@ const program = "provider-checkout"
 // run runs one command and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string,
 	stdin io.Reader, stdout, stderr io.Writer) int {
-	return cli.Program{Name: program, Version: build().String(), Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)
+	built := build()
+	return cli.Program{Name: program, About: "payment-plan enrolments by direct debit", Version: built.String(), Date: built.CommittedOn,
+		Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)
 }
 
 // call is one run of a command.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // version prints the version, the commit and the Go version of the build.
@@ -25,6 +26,8 @@ func build() versionLine {
 			switch s.Key {
 			case "vcs.revision":
 				v.Commit = s.Value
+			case "vcs.time":
+				v.CommittedOn, _, _ = strings.Cut(s.Value, "T")
 			case "vcs.modified":
 				v.Modified = s.Value == "true"
 			}

@@ -92,10 +92,11 @@ type verdictLine struct {
 }
 
 type versionLine struct {
-	Version   string `json:"version"`
-	Commit    string `json:"commit"`
-	Modified  bool   `json:"modified,omitempty"`
-	GoVersion string `json:"go_version"`
+	Version     string `json:"version"`
+	Commit      string `json:"commit"`
+	CommittedOn string `json:"committed_on,omitempty"` // in UTC
+	Modified    bool   `json:"modified,omitempty"`
+	GoVersion   string `json:"go_version"`
 }
 
 // wireTime formats a time; the zero time is "".

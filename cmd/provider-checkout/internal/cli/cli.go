@@ -29,10 +29,12 @@ type UsageError string
 
 func (e UsageError) Error() string { return string(e) }
 
-// Program is a program with its commands, in the order of its help. It also has the commands help and completion.
+// Program is a program with its commands, in the order of its help. It also has the commands help, completion and man.
 type Program struct {
 	Name     string
+	About    string // one line for its manual page
 	Version  string // what --version prints
+	Date     string // of the manual pages
 	Commands []Command
 }
 
@@ -87,6 +89,7 @@ func (p Program) tree(args []string, c Call) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	p.Commands = append(slices.Clone(p.Commands), helpCommand(root), completionCommand(root))
+	p.Commands = append(p.Commands, manCommand(p))
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { p.overview(cmd) })
 	groups := map[string]*cobra.Command{"": root}
 	for _, command := range p.Commands {
