@@ -79,7 +79,7 @@ func (wording20261124) payments(a Agreement) Section {
 func (wording20261124) cost(a Agreement) Section {
 	section := cost(a, a.firstPayment())
 	fees := slices.IndexFunc(section.Rows, func(r Row) bool { return r.Label == "Fees" })
-	rows := a.Terms.feeRows()
+	rows := a.Terms.FeeRows()
 	switch {
 	case len(rows) > 0:
 	case len(a.Terms.Blocks) > 0:
