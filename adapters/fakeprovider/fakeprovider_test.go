@@ -187,7 +187,7 @@ func TestMissingDeclarationIsAskedForWhereItIs(t *testing.T) {
 	p := a.provider()
 	visit(t, p, "/enrol", url.Values{})
 	w := visit(t, p, "/confirm", url.Values{"payment_plan_accepted": {"yes"}})
-	shows(t, w, 422, "<title>Error: Confirm your enrolment", `id="deposit_confirmed-error"`, "payment.deposit_confirmed: must be true",
+	shows(t, w, 422, "<title>Error: Confirm your enrolment", `id="deposit_confirmed-error">Tick this`,
 		`name="deposit_confirmed" value="yes" required aria-invalid="true" aria-describedby="deposit_confirmed-error" autofocus>`,
 		`name="payment_plan_accepted" value="yes" required checked>`)
 }

@@ -156,7 +156,7 @@ func (p pages) confirm(w http.ResponseWriter, r *http.Request) {
 		for i := range v.Declarations {
 			d := &v.Declarations[i]
 			if d.Given = declared[d.Name]; refusal.Fields[d.Path] != "" {
-				d.Error = "Tick this to go on. The API says of " + d.Path + ": " + refusal.Fields[d.Path]
+				d.Error = "Tick this to go on."
 				d.Focus, focused = !focused, true
 			}
 		}
