@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
@@ -36,7 +36,7 @@ type settings struct {
 	rateLimit         float64
 	trustedProxies    []netip.Prefix
 	allowPrivate      bool
-	terms             agreement.Terms
+	terms             providerfile.TermsFile
 	checkpointFile    string
 	timestampURL      string
 	timestamps        string
@@ -53,7 +53,6 @@ type settings struct {
 
 	privacy   studentSettings
 	retention checkout.Retention
-	agency    agreement.Agency
 
 	newKey     bool
 	key        string
@@ -122,10 +121,7 @@ func serveFlags(fs *cli.Flags, s *settings) {
 		"`DAYS` after which a checkout that was not confirmed loses its personal data, 31 or more; 0: never")
 	cli.Var(fs, &s.retention.AgreedYears, "erase-agreed-years", "0", parseWhole,
 		"`YEARS` after its last payment that an agreement loses its personal data, 7 or more; 0: never")
-	cli.Var(fs, &s.terms, "terms", "", func(path string) (terms agreement.Terms, err error) {
-		terms, s.agency, err = readTerms(path)
-		return terms, err
-	},
+	cli.Var(fs, &s.terms, "terms", "", readTerms,
 		"`FILE` with the lender and the terms that every new agreement holds (README: The lender's terms)")
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")

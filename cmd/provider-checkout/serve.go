@@ -61,6 +61,9 @@ func serve(ctx context.Context, c *call) error {
 	base := c.base(ln)
 	cfg := c.site(base)
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
+	if missing := c.terms.Terms.Lacks(); len(missing) > 0 {
+		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
+	}
 	if cfg.Evidence, err = c.signingKeys(ctx, db); err != nil {
 		return err
 	}
@@ -133,8 +136,8 @@ func (c *call) site(base string) site.Config {
 		Environment:    c.environment,
 		BaseURL:        base,
 		SetupLifetime:  c.setupLifetime,
-		Terms:          c.terms,
-		Agency:         c.agency,
+		Terms:          c.terms.Terms,
+		Agency:         c.terms.Agency,
 		Retention:      c.retention,
 		AllowPrivate:   c.allowPrivate,
 		TrustedProxies: c.trustedProxies,
@@ -201,7 +204,10 @@ func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 	} else if !keys.CanSign() {
 		reasons = append(reasons, errors.New("the evidence key is missing ("+evidenceVariable+" or "+evidenceVariable+"_FILE)"))
 	}
-	if c.agency == (agreement.Agency{}) {
+	if missing := c.terms.Missing(); len(missing) > 0 {
+		reasons = append(reasons, fmt.Errorf("the terms lack what their profile wants: %s", strings.Join(missing, ", ")))
+	}
+	if c.terms.Agency == (agreement.Agency{}) {
 		reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of --terms)"))
 	}
 	if c.allowPrivate {

@@ -15,10 +15,11 @@ import (
 
 // An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
 func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
-	terms, agency, err := readTerms("demo-terms.json")
-	if err != nil || agency.Name == "" {
-		t.Fatalf("agency %+v, %v", agency, err)
+	file, err := readTerms("demo-terms.json")
+	if err != nil || file.Agency.Name == "" || len(file.Terms.Lacks()) > 0 {
+		t.Fatalf("agency %+v, the terms lack %q, %v", file.Agency, file.Terms.Lacks(), err)
 	}
+	terms := file.Terms
 	o := newOperator(t)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Terms = terms })
 	path := filepath.Join(t.TempDir(), "agreement.pdf")
