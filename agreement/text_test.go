@@ -116,7 +116,7 @@ func TestTextRows(t *testing.T) {
 				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below."},
 		{"the record says to which",
 			func(a *agreement.Agreement) {},
-			"For the record", "Terms that were accepted", diploma().DirectDebit.Consent.Terms + " (version, days of notice, fingerprint)"},
+			"For the record", "Terms accepted", diploma().DirectDebit.Consent.Terms + " (version, days of notice, fingerprint)"},
 		{"a consent says no more than is known",
 			func(a *agreement.Agreement) {
 				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", ""
@@ -129,7 +129,7 @@ func TestTextRows(t *testing.T) {
 				"3:59:00 pm NZDT, from the network address 203.0.113.7, in words that are not quite those below."},
 		{"the record says to which others",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
-			"For the record", "Terms that were accepted", "2026-01-01/2/0123456789abcdef (version, days of notice, fingerprint)"},
+			"For the record", "Terms accepted", "2026-01-01/2/0123456789abcdef (version, days of notice, fingerprint)"},
 		{"the account of a payer who set it up under an earlier version",
 			func(a *agreement.Agreement) { a.DirectDebit.AccountMask = "23" },
 			"Direct debit authority", "Account", "ending in 23 before the suffix"},

@@ -61,9 +61,6 @@ func serve(ctx context.Context, c *call) error {
 	base := c.base(ln)
 	cfg := c.site(base)
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
-	if missing := c.terms.Terms.Lacks(); len(missing) > 0 {
-		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
-	}
 	if cfg.Evidence, err = c.signingKeys(ctx, db); err != nil {
 		return err
 	}
@@ -92,6 +89,9 @@ func serve(ctx context.Context, c *call) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
+	if missing := c.terms.Terms.Lacks(); len(missing) > 0 {
+		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
+	}
 	var background []func(context.Context)
 	if c.pullEvery > 0 {
 		puller, err := c.puller(outside.crm, db, log)
