@@ -3,7 +3,6 @@ package pdf
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,14 +31,14 @@ var (
 // canvas is a document that is written from top to bottom, with a new page wherever the next
 // line does not fit.
 type canvas struct {
-	pdf           *gofpdf.Fpdf
-	y             float64        // top of the next line
-	used          setting        // the style and font that are set in the document now
-	whole         map[*face]bool // faces that the document holds whole
-	alwaysWhole   bool           // for benchmarks: use no subsets
-	current       string         // label of the row that is being written, for the note of missing glyphs
-	missingGlyphs []string       // since the last note: the label of each text that has some, with their code points
-	accent        colour.RGB     // the provider's, as it can be read on white
+	pdf         *gofpdf.Fpdf
+	y           float64        // top of the next line
+	used        setting        // the style and font that are set in the document now
+	whole       map[*face]bool // faces that the document holds whole
+	alwaysWhole bool           // for benchmarks: use no subsets
+	missing     bool           // a character that the fonts lack was written
+	noted       bool           // what stands for such a character is explained
+	accent      colour.RGB     // the provider's, as it can be read on white
 
 	title, heading, body, label, strong, small, glance, glanceLabel, mark style
 }
@@ -145,14 +144,9 @@ func (c *canvas) ensureSpace(height float64) {
 	}
 }
 
-// clean returns text as it can be drawn in st, and remembers the glyphs that are missing.
+// clean returns text as it can be drawn in st, and remembers whether that lacks a character.
 func (c *canvas) clean(st style, text string) string {
-	var points []byte
-	clean := st.face.clean(text, func(r rune) { points = fmt.Appendf(points, " %U", r) })
-	if missing := c.current + ":" + string(points); points != nil && !slices.Contains(c.missingGlyphs, missing) {
-		c.missingGlyphs = append(c.missingGlyphs, missing)
-	}
-	return clean
+	return st.face.clean(text, func(rune) { c.missing = true })
 }
 
 // setFont sets the font for text in st, and returns text in the encoding of that font. Text of which the
@@ -250,15 +244,14 @@ func (c *canvas) head(st style, word string, width float64) string {
 	return word[:end]
 }
 
-// noteMissingGlyphs writes which characters could not be drawn since the last note, if any, in reading order.
-func (c *canvas) noteMissingGlyphs() {
-	if len(c.missingGlyphs) == 0 {
+// noteMissing writes what a number in brackets is, where the first one was written.
+func (c *canvas) noteMissing() {
+	if !c.missing || c.noted {
 		return
 	}
+	c.noted = true
 	c.y++
-	c.drawParagraph("This document cannot show every letter of what stands above. Each \uFFFD stands for one, and these are " +
-		"they, in their order and by their Unicode numbers. " + strings.Join(c.missingGlyphs, "; ") + ".")
-	c.missingGlyphs = nil // the glyphs that the note's own labels lack are in it
+	c.drawParagraph("What stands as [U+…] in this document is a character that it cannot show, by its Unicode number.")
 }
 
 // drawFooters writes the page number at the foot of every page, and text on the line that begins at y.

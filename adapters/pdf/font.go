@@ -34,12 +34,13 @@ func newFace(style string, ttf []byte, codes map[rune]byte) (*face, error) {
 	return f, nil
 }
 
-// has reports whether r can be drawn. The library supports no rune above U+FFFF.
+// has reports whether r can be drawn. The library supports no rune above U+FFFF. The sign for a character that is unknown
+// is not drawn either: in a contract it says nothing.
 func (f *face) has(r rune) bool {
 	if plain(r) {
 		return true // the common case needs no table
 	}
-	if r > '\uffff' || isRightToLeft(r) {
+	if r > '\uffff' || r == unicode.ReplacementChar || isRightToLeft(r) {
 		return false
 	}
 	glyph, err := f.glyphs.GlyphIndex(nil, r)
@@ -93,29 +94,41 @@ func (f *face) width(text string) int {
 }
 
 // clean returns text as f can draw it: valid UTF-8 in NFC on one line, white space as single
-// spaces, without control and format characters. A rune that f does not have becomes
-// U+FFFD, and missing is called with it.
+// spaces, without control and format characters. In place of a rune that f does not have its number stands in
+// brackets, such as [U+1F600], and missing is called with it.
 func (f *face) clean(text string, missing func(rune)) string {
 	if isClean(text) {
 		return text
 	}
+	text = oneLine(text)
+	if strings.IndexFunc(text, func(r rune) bool { return !f.has(r) }) < 0 {
+		return text
+	}
+	var clean strings.Builder
+	for _, r := range text {
+		if f.has(r) {
+			clean.WriteRune(r)
+			continue
+		}
+		missing(r)
+		fmt.Fprintf(&clean, "[%U]", r)
+	}
+	return clean.String()
+}
+
+// oneLine returns text as valid UTF-8 in NFC on one line, white space as single spaces, without control and format
+// characters.
+func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.In(r, unicode.Cc, unicode.Cf):
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector):
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
-	text = norm.NFC.String(strings.Join(strings.Fields(text), " "))
-	return strings.Map(func(r rune) rune {
-		if f.has(r) {
-			return r
-		}
-		missing(r)
-		return unicode.ReplacementChar
-	}, text)
+	return norm.NFC.String(strings.Join(strings.Fields(text), " "))
 }
 
 // isClean reports whether text is plain words with single spaces between them, of which nothing has to be made. Nearly

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"codeberg.org/go-fonts/dejavu/dejavusans"
 	"codeberg.org/go-fonts/dejavu/dejavusansbold"
@@ -24,7 +27,10 @@ type Printer struct {
 	presses       chan *press // each rendering takes one and puts it back
 }
 
-var _ ports.Printer = (*Printer)(nil)
+var (
+	_ ports.Printer = (*Printer)(nil)
+	_ ports.Charset = (*Printer)(nil)
+)
 
 // New returns a printer that renders at most parallel agreements at once. Times are New Zealand's.
 func New(parallel int) (*Printer, error) {
@@ -57,7 +63,7 @@ func New(parallel int) (*Printer, error) {
 }
 
 // Print implements ports.Printer. It waits for its turn until ctx ends. A character that the
-// font lacks is shown as U+FFFD, and a note below says which it was. It returns an
+// font lacks is shown by its number, such as [U+1F600], with a note of what that is: see Unprintable. It returns an
 // error if the version of the agreement's wording is not known, or if it was never
 // accepted.
 func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
@@ -87,8 +93,29 @@ func (p *Printer) print(ctx context.Context, a agreement.Agreement,
 	return pdf, nil
 }
 
-// Rendered returns a text as it reads in a rendered agreement: a character that the font lacks is U+FFFD.
+// Unprintable implements ports.Charset.
+func (p *Printer) Unprintable(text string) (missing []rune) {
+	p.regular.clean(text, func(r rune) {
+		if !slices.Contains(missing, r) {
+			missing = append(missing, r)
+		}
+	})
+	return missing
+}
+
+// Rendered returns a text as it reads in a rendered agreement.
 func (p *Printer) Rendered(text string) string { return p.regular.clean(text, func(rune) {}) }
+
+// RenderedBefore returns a text as it reads in a document that was rendered before a create refused what cannot be printed:
+// a character that the font lacked was U+FFFD.
+func (p *Printer) RenderedBefore(text string) string {
+	return strings.Map(func(r rune) rune {
+		if p.regular.has(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, oneLine(text))
+}
 
 func (p *Printer) acquire(ctx context.Context) (*press, error) {
 	if err := ctx.Err(); err != nil {

@@ -10,10 +10,9 @@ const valuesAt = left + 48.0
 
 // drawSection draws sec in the order in which it is read; first is the one with the document's title.
 func (c *canvas) drawSection(sec agreement.Section, first bool) {
-	c.current = sec.Title
 	if sec.AtAGlance {
 		c.drawBox(sec)
-		c.noteMissingGlyphs()
+		c.noteMissing()
 		return
 	}
 	if c.breaksBadly(sec) {
@@ -29,7 +28,7 @@ func (c *canvas) drawSection(sec agreement.Section, first bool) {
 	if !sec.Table.IsZero() {
 		c.drawTable(sec.Table)
 	}
-	c.noteMissingGlyphs()
+	c.noteMissing()
 }
 
 // breaksBadly reports whether a page break would leave too few rows of a section on this page or on the next, although
@@ -40,8 +39,8 @@ func (c *canvas) breaksBadly(sec agreement.Section) bool {
 	if c.fits(half) || !sec.Table.IsZero() {
 		return false
 	}
-	current, missingGlyphs := c.current, c.missingGlyphs
-	defer func() { c.current, c.missingGlyphs = current, missingGlyphs }()
+	missing := c.missing
+	defer func() { c.missing = missing }()
 	height, here := c.heading.height+4, 0
 	for _, p := range sec.Paragraphs {
 		height += float64(len(c.wrap(c.body, c.clean(c.body, p), right-left)))*c.body.height + 1.5
@@ -86,7 +85,6 @@ func (c *canvas) drawBox(sec agreement.Section) {
 	title.colour = colour.Black // what can be read on white might not be on the tint
 	lines := []boxed{{sec.Title, "", title}}
 	for _, r := range sec.Rows {
-		c.current = r.Label
 		label := c.clean(c.glanceLabel, r.Label)
 		for _, value := range c.wrap(c.glance, c.clean(c.glance, r.Value), right-pad-valuesAt) {
 			lines = append(lines, boxed{label, value, c.glanceLabel})
@@ -131,7 +129,6 @@ func (c *canvas) drawParagraph(text string) {
 
 // lines returns the lines of a row.
 func (c *canvas) lines(r agreement.Row) (labels, values []string) {
-	c.current = r.Label
 	labels = c.wrap(c.label, c.clean(c.label, r.Label), valuesAt-left-4)
 	return labels, c.wrap(c.body, c.clean(c.body, r.Value), right-valuesAt)
 }

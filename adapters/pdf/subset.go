@@ -40,7 +40,6 @@ var encodingOverrides = []struct {
 	{'Ć', 0x9B, "Cacute"}, {'ć', 0x9D, "cacute"}, {'Č', 0xA4, "Ccaron"}, {'č', 0xA6, "ccaron"},
 	{'Đ', 0xA8, "Dcroat"}, {'đ', 0xAC, "dcroat"}, {'Ł', 0xAF, "Lslash"}, {'ł', 0xB6, "lslash"},
 	{'Ń', 0xB8, "Nacute"}, {'ń', 0xB9, "nacute"}, {'Ś', 0xBC, "Sacute"}, {'ś', 0xBE, "sacute"},
-	{'\uFFFD', 0x82, "uniFFFD"},
 }
 
 // codes returns the code of every character that a subset can hold: Windows-1252, an encoding that PDF knows by name, with
