@@ -25,6 +25,7 @@ type DebitTerms struct {
 	NoticeDays int    // calendar days; 0 means UsualNotice
 	Provider   string // the name by which the payer knows the education provider
 	Lender     Lender // who collects, if it is named
+	Authority  Authority
 }
 
 // Name returns the id of the terms, such as "2026-11-22/2/9f86d081884c7d65": the version of the wording, the days
@@ -48,8 +49,9 @@ func (t DebitTerms) Notice() string {
 	return fmt.Sprintf("%d calendar days", t.Days())
 }
 
-// Earliest returns the first day on which a payment may be collected under an agreement of this day.
-func (t DebitTerms) Earliest(day money.Date) money.Date { return day.AddDays(t.Days()) }
+// Earliest returns the first day on which a payment may be collected under an agreement of this day: the first bank day
+// when the notice is over.
+func (t DebitTerms) Earliest(day money.Date) money.Date { return day.AddDays(t.Days()).NextBankDay() }
 
 // Days returns how many calendar days of notice the terms give.
 func (t DebitTerms) Days() int { return cmp.Or(t.NoticeDays, UsualNotice) }
@@ -74,12 +76,12 @@ func (c Consent) Version() string {
 // Notice is the agreed period between the notice of a payment, which the agreement gives, and the payment.
 type Notice struct {
 	Days      int        // calendar days
-	NotBefore money.Date // no payment is collected before this day, even if it is planned for an earlier one
+	NotBefore money.Date // no payment is collected before this bank day, even if it is planned for an earlier one
 }
 
 // AgreedNotice returns the notice period of an agreement of this day: the one that the payer consented to or, without
 // a consent to known terms, the provider's, but at least UsualNotice.
 func AgreedNotice(c Consent, providerDays int, day money.Date) Notice {
 	days := cmp.Or(c.NoticeDays, max(providerDays, UsualNotice))
-	return Notice{Days: days, NotBefore: day.AddDays(days)}
+	return Notice{Days: days, NotBefore: day.AddDays(days).NextBankDay()}
 }

@@ -113,7 +113,10 @@ func TestTextRows(t *testing.T) {
 		{"a consent says when, from where and to what",
 			func(a *agreement.Agreement) {},
 			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on the setup page on Friday 15 January 2027, " +
-				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below: " + diploma().DirectDebit.Consent.Terms + "."},
+				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below."},
+		{"the record says to which",
+			func(a *agreement.Agreement) {},
+			"For the record", "Terms that were accepted", diploma().DirectDebit.Consent.Terms + " (version, days of notice, fingerprint)"},
 		{"a consent says no more than is known",
 			func(a *agreement.Agreement) {
 				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", ""
@@ -123,7 +126,10 @@ func TestTextRows(t *testing.T) {
 		{"a consent to other words says so",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
 			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on the setup page on Friday 15 January 2027, " +
-				"3:59:00 pm NZDT, from the network address 203.0.113.7, in words that are not quite those below: 2026-01-01/2/0123456789abcdef."},
+				"3:59:00 pm NZDT, from the network address 203.0.113.7, in words that are not quite those below."},
+		{"the record says to which others",
+			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
+			"For the record", "Terms that were accepted", "2026-01-01/2/0123456789abcdef (version, days of notice, fingerprint)"},
 		{"the account of a payer who set it up under an earlier version",
 			func(a *agreement.Agreement) { a.DirectDebit.AccountMask = "23" },
 			"Direct debit authority", "Account", "ending in 23 before the suffix"},
@@ -218,8 +224,10 @@ func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 		a := diploma()
 		a.Notice.NotBefore = tt.notBefore
 		planned := section(t, text(t, a), "Planned payments")
-		if got := strings.Join(planned.Paragraphs[1:], " "); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		want := strings.TrimSpace(tt.want + " No payment is taken before " + tt.notBefore.Long() + ": that is the first day on which the " +
+			"banks process direct debits when 2 calendar days have passed since the day of this agreement.")
+		if got := strings.Join(planned.Paragraphs[1:], " "); got != want {
+			t.Errorf("%s: %q, want %q", tt.name, got, want)
 		}
 		var dates []string
 		for _, cells := range planned.Table.Rows {
@@ -235,7 +243,7 @@ func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 func notice(period, agreed string) string {
 	return "The agreement gives notice of the amount and the planned date of every payment. No payment is taken sooner than " +
 		period + " after the day of that notice. If the first payment is planned for an earlier day, the payments start on " +
-		"the first day that is late enough, with one payment period between each and the next." + agreed +
+		"the first day after that on which the banks process direct debits, with one payment period between each and the next." + agreed +
 		" Before an amount or a planned date is changed, the account holder is given 30 days’ notice, unless the account " +
 		"holder asked for the change or agrees to less."
 }
