@@ -49,9 +49,13 @@ func (t DebitTerms) Notice() string {
 	return fmt.Sprintf("%d calendar days", t.Days())
 }
 
-// Earliest returns the first day on which a payment may be collected under an agreement of this day: the first bank day
-// when the notice is over.
-func (t DebitTerms) Earliest(day money.Date) money.Date { return day.AddDays(t.Days()).NextBankDay() }
+// NoticeOn returns the notice of an agreement of this day: no payment is collected before the first bank day when the days of
+// notice have passed.
+func (t DebitTerms) NoticeOn(day money.Date) Notice { return noticeOn(day, t.Days()) }
+
+func noticeOn(day money.Date, days int) Notice {
+	return Notice{Days: days, NotBefore: day.AddDays(days).NextBankDay()}
+}
 
 // Days returns how many calendar days of notice the terms give.
 func (t DebitTerms) Days() int { return cmp.Or(t.NoticeDays, UsualNotice) }
@@ -79,9 +83,17 @@ type Notice struct {
 	NotBefore money.Date // no payment is collected before this bank day, even if it is planned for an earlier one
 }
 
+// Start returns the day on which collection starts where the first payment is planned for the day first: that day, or NotBefore
+// if the banks would process the payment sooner.
+func (n Notice) Start(first money.Date) money.Date {
+	if first.NextBankDay().Before(n.NotBefore) {
+		return n.NotBefore
+	}
+	return first
+}
+
 // AgreedNotice returns the notice period of an agreement of this day: the one that the payer consented to or, without
 // a consent to known terms, the provider's, but at least UsualNotice.
 func AgreedNotice(c Consent, providerDays int, day money.Date) Notice {
-	days := cmp.Or(c.NoticeDays, max(providerDays, UsualNotice))
-	return Notice{Days: days, NotBefore: day.AddDays(days).NextBankDay()}
+	return noticeOn(day, cmp.Or(c.NoticeDays, max(providerDays, UsualNotice)))
 }

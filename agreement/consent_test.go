@@ -93,8 +93,8 @@ func TestNoticeOfDebitTerms(t *testing.T) {
 		{30, "30 calendar days", "2027-02-24"},
 	} {
 		terms := agreement.DebitTerms{NoticeDays: tt.days}
-		if terms.Notice() != tt.notice || terms.Earliest(day).String() != tt.earliest {
-			t.Errorf("%d days: %q and %s, want %q and %s", tt.days, terms.Notice(), terms.Earliest(day), tt.notice, tt.earliest)
+		if terms.Notice() != tt.notice || terms.NoticeOn(day).NotBefore.String() != tt.earliest {
+			t.Errorf("%d days: %q and %s, want %q and %s", tt.days, terms.Notice(), terms.NoticeOn(day).NotBefore, tt.notice, tt.earliest)
 		}
 	}
 }

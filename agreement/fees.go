@@ -76,8 +76,8 @@ func (t Terms) FeesInShort() string {
 	return "Fees are as the terms of the plan say."
 }
 
-// feeRows are the rows that list the fees that are stated.
-func (t Terms) feeRows() (rows []Row) {
+// FeeRows returns the rows that list the fees that are stated.
+func (t Terms) FeeRows() (rows []Row) {
 	for _, kind := range []struct {
 		label string
 		list  FeeList

@@ -17,7 +17,8 @@ type Item struct {
 	Text string
 }
 
-const bullet = "•"
+// Bullet is the mark of an item that has no number or letter.
+const Bullet = "•"
 
 // marked matches a line that is an item of a list: a hyphen, a bullet, or a number or letter with a bracket or a point, and white
 // space after it.
@@ -40,7 +41,7 @@ func Paragraphs(text string) (list []Paragraph) {
 		}
 		item := Item{Mark: parts[1], Text: parts[2]}
 		if item.Mark == "-" {
-			item.Mark = bullet
+			item.Mark = Bullet
 		}
 		if !within {
 			list = append(list, Paragraph{})
@@ -51,8 +52,8 @@ func Paragraphs(text string) (list []Paragraph) {
 	return list
 }
 
-// lines returns what a rendering of the text shows, one after the other.
-func lines(text string) (list []string) {
+// Lines returns what a rendering of the text shows, one after the other: its paragraphs, and its items with their marks.
+func Lines(text string) (list []string) {
 	for _, p := range Paragraphs(text) {
 		if p.Text != "" {
 			list = append(list, p.Text)

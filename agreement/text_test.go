@@ -116,7 +116,7 @@ func TestTextRows(t *testing.T) {
 				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below."},
 		{"the record says to which",
 			func(a *agreement.Agreement) {},
-			"For the record", "Terms that were accepted", diploma().DirectDebit.Consent.Terms + " (version, days of notice, fingerprint)"},
+			"For the record", "Terms accepted", diploma().DirectDebit.Consent.Terms + " (version, days of notice, fingerprint)"},
 		{"a consent says no more than is known",
 			func(a *agreement.Agreement) {
 				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", ""
@@ -129,7 +129,7 @@ func TestTextRows(t *testing.T) {
 				"3:59:00 pm NZDT, from the network address 203.0.113.7, in words that are not quite those below."},
 		{"the record says to which others",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
-			"For the record", "Terms that were accepted", "2026-01-01/2/0123456789abcdef (version, days of notice, fingerprint)"},
+			"For the record", "Terms accepted", "2026-01-01/2/0123456789abcdef (version, days of notice, fingerprint)"},
 		{"the account of a payer who set it up under an earlier version",
 			func(a *agreement.Agreement) { a.DirectDebit.AccountMask = "23" },
 			"Direct debit authority", "Account", "ending in 23 before the suffix"},
@@ -147,19 +147,19 @@ func TestTextRows(t *testing.T) {
 			"Direct debit terms", "Notice", notice("10 calendar days", "")},
 		{"at a glance, a payment that is planned too soon is taken later",
 			func(a *agreement.Agreement) {
-				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
 			},
-			"At a glance", "First payment", "$200.00 on Monday 1 February 2027"},
+			"At a glance", "First payment", "$200.00 on Tuesday 2 February 2027"},
 		{"and the last one, a period after the one before it",
 			func(a *agreement.Agreement) {
-				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
 			},
-			"At a glance", "Last payment", "$697.52 on Tuesday 1 June 2027"},
+			"At a glance", "Last payment", "$697.52 on Wednesday 2 June 2027"},
 		{"the cost says when the payments start",
 			func(a *agreement.Agreement) {
-				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
 			},
-			"What the course costs", "First payment planned for", "Monday 1 February 2027"},
+			"What the course costs", "First payment planned for", "Tuesday 2 February 2027"},
 		{"a lender that is named collects",
 			func(a *agreement.Agreement) {},
 			"Who takes part", "Payments collected by", "The lender, Pūtea Limited, on behalf of Kōwhai Institute"},
@@ -214,9 +214,12 @@ func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 		{"on the first lawful day", money.Date{Year: 2027, Month: time.January, Day: 31}, "",
 			[]string{"Sunday 31 January 2027", "Sunday 28 February 2027", "Wednesday 31 March 2027", "Friday 30 April 2027",
 				"Monday 31 May 2027"}},
-		{"a day too soon", money.Date{Year: 2027, Month: time.February, Day: 1}, before + "Monday 1 February 2027" + after,
-			[]string{"Monday 1 February 2027", "Monday 1 March 2027", "Thursday 1 April 2027", "Saturday 1 May 2027",
-				"Tuesday 1 June 2027"}},
+		{"on the day before it, which is no bank day", money.Date{Year: 2027, Month: time.February, Day: 1}, "",
+			[]string{"Sunday 31 January 2027", "Sunday 28 February 2027", "Wednesday 31 March 2027", "Friday 30 April 2027",
+				"Monday 31 May 2027"}},
+		{"a bank day too soon", money.Date{Year: 2027, Month: time.February, Day: 2}, before + "Tuesday 2 February 2027" + after,
+			[]string{"Tuesday 2 February 2027", "Tuesday 2 March 2027", "Friday 2 April 2027", "Sunday 2 May 2027",
+				"Wednesday 2 June 2027"}},
 		{"several payments too soon", money.Date{Year: 2027, Month: time.April, Day: 9}, before + "Friday 9 April 2027" + after,
 			[]string{"Friday 9 April 2027", "Sunday 9 May 2027", "Wednesday 9 June 2027", "Friday 9 July 2027",
 				"Monday 9 August 2027"}},

@@ -79,7 +79,7 @@ func (wording20261124) payments(a Agreement) Section {
 func (wording20261124) cost(a Agreement) Section {
 	section := cost(a, a.firstPayment())
 	fees := slices.IndexFunc(section.Rows, func(r Row) bool { return r.Label == "Fees" })
-	rows := a.Terms.feeRows()
+	rows := a.Terms.FeeRows()
 	switch {
 	case len(rows) > 0:
 	case len(a.Terms.Blocks) > 0:
@@ -173,7 +173,7 @@ func (wording20261124) record(a Agreement) Section {
 	section.Verified = true
 	section.Rows = append(section.Rows, Row{"Direct debit authority", a.DirectDebit.AuthorityID})
 	if terms := a.DirectDebit.Consent.Terms; terms != "" {
-		section.Rows = append(section.Rows, Row{"Terms that were accepted", terms + " (version, days of notice, fingerprint)"})
+		section.Rows = append(section.Rows, Row{"Terms accepted", terms + " (version, days of notice, fingerprint)"})
 	}
 	return section
 }

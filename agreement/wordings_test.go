@@ -156,6 +156,9 @@ func termsVariants() []variant {
 	none := agreement.FeeList{Stated: true}
 	late := agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}}
 	return []variant{
+		{"the first payment a bank day too soon", func(a *agreement.Agreement) {
+			a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
+		}},
 		{"no fees", func(a *agreement.Agreement) { a.Terms.Fees, a.Terms.DefaultFees = none, none }},
 		{"no fee for the plan", func(a *agreement.Agreement) { a.Terms.Fees = none }},
 		{"default fees", func(a *agreement.Agreement) { a.Terms.Fees, a.Terms.DefaultFees = none, late }},

@@ -14,6 +14,7 @@ import (
 
 	"codeberg.org/go-fonts/dejavu/dejavusans"
 	"codeberg.org/go-fonts/dejavu/dejavusansbold"
+	"golang.org/x/text/unicode/bidi"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -41,19 +42,23 @@ func New(parallel int) (*Printer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pdf: %w", err)
 	}
-	regular, err := newFace("", dejavusans.TTF, codes())
+	others, err := newSources()
+	if err != nil {
+		return nil, err
+	}
+	regular, err := newSubset("F1", dejavusans.TTF, codes())
 	if err != nil {
 		return nil, err
 	}
 	ascii := codes() // bold are only our own words, and no names
 	maps.DeleteFunc(ascii, func(r rune, _ byte) bool { return r > '~' })
-	bold, err := newFace("B", dejavusansbold.TTF, ascii)
+	bold, err := newSubset("F2", dejavusansbold.TTF, ascii)
 	if err != nil {
 		return nil, err
 	}
-	p := &Printer{regular: regular, bold: bold, zone: zone, presses: make(chan *press, parallel)}
+	p := &Printer{regular: &face{regular, others}, bold: &face{bold, others}, zone: zone, presses: make(chan *press, parallel)}
 	for range parallel {
-		press, err := newPress()
+		press, err := newPress(others)
 		if err != nil {
 			return nil, err
 		}
@@ -109,11 +114,16 @@ func (p *Printer) Rendered(text string) string { return p.regular.clean(text, fu
 // RenderedBefore returns a text as it reads in a document that was rendered before a create refused what cannot be printed:
 // a character that the font lacked was U+FFFD.
 func (p *Printer) RenderedBefore(text string) string {
+	before := p.regular.others[0] // the one font that there was
 	return strings.Map(func(r rune) rune {
-		if p.regular.has(r) {
-			return r
+		properties, _ := bidi.LookupRune(r)
+		switch class := properties.Class(); {
+		case joiner(r):
+			return -1
+		case r > 0xFFFF, class == bidi.R, class == bidi.AL, class == bidi.AN, !before.has(r):
+			return unicode.ReplacementChar
 		}
-		return unicode.ReplacementChar
+		return r
 	}, oneLine(text))
 }
 
@@ -146,7 +156,7 @@ func (p *Printer) render(a agreement.Agreement, press *press, draw func(*canvas,
 	if err != nil {
 		return nil, err
 	}
-	c := newCanvas(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour)
+	c := newCanvas(p.regular, p.bold, press.shaper, a)
 	draw(c, sections)
 	return press.document(c)
 }
