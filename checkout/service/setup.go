@@ -19,6 +19,7 @@ type SetupPage struct {
 	Token       string
 	LastTry     checkout.LastTry   // what became of it, where the page is open or expired
 	Superseded  bool               // a later token was issued
+	Until       time.Time          // the link works at least until then, in New Zealand time; zero where that is over
 	Provider    catalogue.Provider // only its code, also as its name, if the operator removed it
 	Checkout    checkout.Checkout
 	Schedule    []money.Charge // with the collection dates as due dates, if the enrolment is confirmed today
@@ -93,6 +94,10 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 		page.LastTry = c.Setup.LastTry(page.kept)
 	}
 	page.Superseded = page.epoch < c.Latest().Epoch
+	page.Until = time.Time{}
+	if until := c.TokenExpiry(page.epoch); s.now().Before(until) {
+		page.Until = until.In(s.zone)
+	}
 	if at := c.Setup.CompletedAt; !at.IsZero() {
 		page.Completed = at.In(s.zone)
 	}
@@ -107,6 +112,22 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 		page.Schedule[i].Due = date
 	}
 	return page
+}
+
+// Agreement returns the agreement that a payer reads behind the setup token of a page. The error wraps ports.ErrNotFound
+// before the confirm, and where the page does not show that the setup is done.
+func (s *Service) Agreement(ctx context.Context, page SetupPage) (a agreement.Agreement, err error) {
+	defer recovered(&err)
+	if page.State != checkout.PageDone || page.Checkout.Status != checkout.Confirmed {
+		return a, fmt.Errorf("the agreement of %s: %w", page.Checkout.ID, ports.ErrNotFound)
+	}
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	number := page.Checkout.Confirmation.AgreementNumber
+	if a, err = s.cfg.Store.Agreement(ctx, number); err != nil {
+		return a, s.fail(ctx, "read agreement "+number, err)
+	}
+	return a, nil
 }
 
 // earliest returns the first day on which a payment may be taken: counted from the confirm, or from today.

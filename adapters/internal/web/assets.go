@@ -46,7 +46,7 @@ func (s *Site) Asset(w http.ResponseWriter, r *http.Request) {
 	ServeAsset(w, a.name, a.body, lasting)
 }
 
-// ServeAsset answers with a stylesheet or script. A lasting one never changes under its address.
+// ServeAsset answers with a stylesheet, script or icon. A lasting one never changes under its address.
 func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
 	cache := "public, max-age=3600"
 	if lasting {
@@ -64,6 +64,8 @@ func mediaType(name string) string {
 		return "text/css; charset=utf-8"
 	case ".js":
 		return "text/javascript; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
 	}
 	return ""
 }
