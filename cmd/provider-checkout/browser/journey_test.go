@@ -128,10 +128,10 @@ func TestBrowserTheScriptHelpsWithTheAccountNumber(t *testing.T) {
 		{"a long suffix", "12 3140 0171323 050", "12-3140-0171323-050", "The bank is ASB.", ""},
 		{"dashes of a text processor", "12–3140–0171323–50", "12-3140-0171323-50", "The bank is ASB.", ""},
 		{"too short", "12-3140", "12-3140", "The bank is ASB.",
-			"The account number must be 15 or 16 digits, such as 12-3140-0171323-50."},
+			"The account number must be 15 or 16 digits, such as 01-0902-0068389-00."},
 		{"no such bank", "99-3140-0171323-50", "99-3140-0171323-50", "",
 			"The account number must begin with the number of a New Zealand bank."},
-		{"words", "my account", "my account", "", "The account number must be 15 or 16 digits, such as 12-3140-0171323-50."},
+		{"words", "my account", "my account", "", "The account number must be 15 or 16 digits, such as 01-0902-0068389-00."},
 		{"nothing", " ", " ", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
