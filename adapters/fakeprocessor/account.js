@@ -123,6 +123,9 @@
       }
     });
   });
+  if (!document.getElementById("account_number")) {
+    history.replaceState(null, "", location.href); // going back to the details asks for the page, and sends no form again
+  }
   window.addEventListener("pageshow", function (event) {
     if (event.persisted) {
       location.replace(location.href);
