@@ -93,9 +93,11 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if cfg.Site.Evidence, err = evidencelog.OwnKeys(path+".evidence", nil, rand.Reader); err != nil {
 		return err
 	}
-	if cfg.Site.Terms, err = providerfile.ParseTerms(cfg.Terms); err != nil {
+	terms, err := providerfile.ParseTerms(cfg.Terms)
+	if err != nil {
 		return fmt.Errorf("the demonstration's terms are refused: %w", err)
 	}
+	cfg.Site.Terms = terms.Terms
 	d := demonstration{
 		Base:         cfg.Site.BaseURL,
 		Store:        "sqlite:" + path,
