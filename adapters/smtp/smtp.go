@@ -8,6 +8,9 @@
 //	})
 //	svc, err := service.New(service.Config{…, Notifier: notifier})
 //
+// The program takes the same from serve --smtp and --mail-from, and from PROVIDER_CHECKOUT_SMTP_USER and
+// PROVIDER_CHECKOUT_SMTP_PASSWORD, or from the files that the names with _FILE name. Without --smtp payers are sent nothing.
+//
 // # What is sent
 //
 // A payer gets two messages: one when the direct debit is set up, and one when the agreement is concluded, which is the
