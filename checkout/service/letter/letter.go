@@ -35,7 +35,7 @@ func OfSetup(s Setup) Letter {
 	paragraphs := []string{
 		hello(agreement.Student(c.Student)),
 		"A direct debit is now set up for the payment plan for " + course + " at " + s.Provider + ".",
-		"Nothing has been taken from the account. Payments start after " + s.Provider + " has confirmed the enrolment. " +
+		"Setting it up takes nothing from the account. Payments start after " + s.Provider + " has confirmed the enrolment. " +
 			"You then get the agreement, with the date and the amount of every payment.",
 		"If you, or the account holder, did not set this up: " + ask(s.Contact, s.Provider) + " at once, and ask your bank to stop it.",
 		passOn,
@@ -44,10 +44,16 @@ func OfSetup(s Setup) Letter {
 		{Label: "Account holder", Value: c.Setup.AccountHolder},
 		{Label: "Account", Value: c.Setup.AccountMask.Words()},
 		{Label: "Set up on", Value: moment(s.Completed)},
-		{Label: "Authority", Value: c.Records.DDAID},
-		{Label: "Course price", Value: c.Intent.Pricing.Price.Dollars()},
-		{Label: "Payment plan", Value: plan(c.Intent)},
 	}
+	if code := s.Terms.Authority.AuthorisationCode; code != "" {
+		rows = append(rows, agreement.Row{Label: "Authorisation code", Value: code})
+	}
+	if statement := s.Terms.Authority.Statement(); statement != "" {
+		rows = append(rows, agreement.Row{Label: "On the bank statement", Value: statement})
+	}
+	rows = append(rows,
+		agreement.Row{Label: "Course price", Value: c.Intent.Pricing.Price.Dollars()},
+		agreement.Row{Label: "Payment plan", Value: plan(c.Intent)})
 	return write("Your direct debit for "+course+" is set up", s.Sandbox, []agreement.Section{
 		{Title: "Your direct debit is set up", Paragraphs: paragraphs, Rows: rows},
 		{Title: "Direct debit terms", Rows: s.Terms.Rows()},

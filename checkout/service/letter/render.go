@@ -71,7 +71,7 @@ const style = `body{font-family:sans-serif;line-height:1.5;max-width:40em;margin
 // page writes the sections as a page of HTML that loads nothing.
 func page(title string, sections []agreement.Section) string {
 	var b strings.Builder
-	b.WriteString(`<!DOCTYPE html>` + "\n" + `<html lang="en-NZ"><head><meta charset="utf-8"><title>` + html.EscapeString(title) +
+	b.WriteString(`<!DOCTYPE html>` + "\n" + `<html lang="en-NZ"><head><meta charset="utf-8"/><title>` + html.EscapeString(title) +
 		`</title><style>` + style + `</style></head><body>` + "\n")
 	for i, s := range sections {
 		heading := "h2"
