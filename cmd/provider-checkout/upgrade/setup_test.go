@@ -24,8 +24,11 @@ func TestSetupOfTheEarlierVersionIsConfirmed(t *testing.T) {
 				t.Errorf("its agreement has the number of %s, %s", order, number)
 			}
 		}
-		if text := s.document(t, number); !strings.Contains(text, withoutSpace("in words that are not quite those below: "+acceptedTerms)) {
-			t.Errorf("the PDF does not name the terms that the payer accepted:\n%s", text)
+		text := s.document(t, number)
+		for _, want := range []string{"in words that are not quite those below.", "Terms accepted" + acceptedTerms} {
+			if !strings.Contains(text, withoutSpace(want)) {
+				t.Errorf("the PDF does not say %q:\n%s", want, text)
+			}
 		}
 		agrees(t, s.Confirm(t, created), http.StatusOK, map[string]any{"already_confirmed": true, "agreement.number": number})
 		s.delivered(t, "checkout.confirmed SETUP-1", "agreement.generated SETUP-1")
@@ -91,8 +94,8 @@ func TestLinkOpensItsPage(t *testing.T) {
 			{"begun", "BEGUN-1", sandbox.OpenTitle, "Continue to bank details"},
 			{"whose mandate failed", "DEAD-1", sandbox.OpenTitle, "Continue to bank details"},
 			{"set up", "SETUP-1", sandbox.DoneTitle, "ending in 89 before the suffix"},
-			{"confirmed", "CONFIRMED-1", sandbox.DoneTitle, "PPA-2026-000001"},
-			{"confirmed, without a catalogue", "LEGACY-CONFIRMED", sandbox.DoneTitle, "PPA-2026-000002"},
+			{"confirmed", "CONFIRMED-1", sandbox.ConfirmedTitle, "PPA-2026-000001"},
+			{"confirmed, without a catalogue", "LEGACY-CONFIRMED", sandbox.ConfirmedTitle, "PPA-2026-000002"},
 		} {
 			t.Run(tt.name+", "+tt.order, func(t *testing.T) {
 				for _, address := range []string{s.link(tt.order), strings.Replace(s.link(tt.order), "?", "/legal?", 1)} {
