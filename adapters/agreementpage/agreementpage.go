@@ -96,6 +96,7 @@ type section struct {
 type row struct {
 	Label string
 	Value template.HTML
+	Prose bool // Value is paragraphs and lists
 }
 
 func viewOf(a agreement.Agreement, sections []agreement.Section) view {
@@ -127,10 +128,14 @@ func viewSection(a agreement.Agreement, s agreement.Section) section {
 	}
 	for _, r := range s.Rows {
 		value := template.HTML(template.HTMLEscapeString(r.Value))
-		if !slices.Contains(names, r.Value) {
+		prose := len(agreement.Lines(r.Value)) > 1
+		switch {
+		case prose:
+			value = web.Prose(r.Value, names...)
+		case !slices.Contains(names, r.Value):
 			value = web.Isolate(r.Value, names...)
 		}
-		v.Rows = append(v.Rows, row{r.Label, value})
+		v.Rows = append(v.Rows, row{r.Label, value, prose})
 	}
 	if last := len(s.Table.Foot) - 1; last > 1 {
 		v.FootLabel = strings.TrimSpace(strings.Join(s.Table.Foot[:last], " "))

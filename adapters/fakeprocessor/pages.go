@@ -11,6 +11,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/bankaccount"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -35,12 +36,13 @@ var files embed.FS
 // pages serves the form in which a payer gives the bank account.
 type pages struct {
 	processor *Processor
+	authority agreement.Authority
 	site      *web.Site
 	handler   http.Handler
 }
 
 func newPages(p *Processor, shared web.Options, o Options) pages {
-	served := pages{processor: p,
+	served := pages{processor: p, authority: o.Authority,
 		site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}
 	served.handler = web.Wrap(shared, web.Compress(http.HandlerFunc(served.route)), served.site.Broken)
 	return served
@@ -140,9 +142,11 @@ func (p pages) form(w http.ResponseWriter, r *http.Request, status int, v visit,
 			Provider, Course, Action, Back string
 			AuthorityError                 template.HTML // in.Authority.Error
 			Banks, FormatError, BankError  string        // for the script
+			Statement, Code                string        // "" where the operator does not say
 		}{in, v.start.ProviderName, v.start.Description, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL,
 			web.Isolate(in.Authority.Error, v.start.ProviderName),
-			banks(), bankaccount.Sentence(bankaccount.ErrFormat), bankaccount.Sentence(bankaccount.ErrBank)},
+			banks(), bankaccount.Sentence(bankaccount.ErrFormat), bankaccount.Sentence(bankaccount.ErrBank),
+			p.authority.Statement(), p.authority.AuthorisationCode},
 	})
 }
 
