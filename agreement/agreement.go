@@ -75,11 +75,14 @@ func (a Agreement) Erased() Agreement {
 // payments. Under earlier versions every payment that is planned too soon is collected on the first lawful day.
 const SpacedSince = "2026-11-22"
 
+// bankDaysSince is the first version of the wording whose first lawful debit is a bank day.
+const bankDaysSince = "2026-11-24"
+
 // CollectionDates returns, for each charge of the schedule, the first day on which it may be collected, by the
 // wording that was accepted.
 func (a Agreement) CollectionDates() []money.Date {
 	if a.Version >= SpacedSince && a.Plan.Frequency.Valid() {
-		return money.CollectionDates(a.Schedule, a.Plan.Frequency, a.Notice.NotBefore)
+		return money.CollectionDates(a.Schedule, a.Plan.Frequency, a.firstPayment())
 	}
 	dates := make([]money.Date, len(a.Schedule))
 	for i, c := range a.Schedule {
@@ -96,6 +99,9 @@ func (a Agreement) deferred() bool { return a.firstPayment() != a.Plan.First }
 
 // firstPayment returns the day on which collection starts.
 func (a Agreement) firstPayment() money.Date {
+	if a.Version >= bankDaysSince {
+		return a.Notice.Start(a.Plan.First)
+	}
 	if a.Plan.First.Before(a.Notice.NotBefore) {
 		return a.Notice.NotBefore
 	}

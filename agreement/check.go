@@ -54,7 +54,7 @@ func (a Agreement) Figures(zone *time.Location) ([]string, error) {
 			continue
 		}
 		for _, r := range s.Rows {
-			figures = append(figures, r.Value)
+			figures = append(figures, Lines(r.Value)...)
 		}
 	}
 	return slices.DeleteFunc(figures, func(f string) bool { return f == "" }), nil

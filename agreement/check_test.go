@@ -68,6 +68,9 @@ func TestFiguresAreInTheTextInTheirOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := 1 + 4*len(a.Schedule) + 2 + 4 + 5 // the number, the charges, the total, the authority, and the terms
+		if version >= "2026-11-24" {
+			want += -1 + 2 + 6 // the authority is identified in the record, and has two terms more
+		}
 		if !a.DirectDebit.Consent.IsZero() {
 			want++
 		}

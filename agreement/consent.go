@@ -25,6 +25,7 @@ type DebitTerms struct {
 	NoticeDays int    // calendar days; 0 means UsualNotice
 	Provider   string // the name by which the payer knows the education provider
 	Lender     Lender // who collects, if it is named
+	Authority  Authority
 }
 
 // Name returns the id of the terms, such as "2026-11-22/2/9f86d081884c7d65": the version of the wording, the days
@@ -48,8 +49,13 @@ func (t DebitTerms) Notice() string {
 	return fmt.Sprintf("%d calendar days", t.Days())
 }
 
-// Earliest returns the first day on which a payment may be collected under an agreement of this day.
-func (t DebitTerms) Earliest(day money.Date) money.Date { return day.AddDays(t.Days()) }
+// NoticeOn returns the notice of an agreement of this day: no payment is collected before the first bank day when the days of
+// notice have passed.
+func (t DebitTerms) NoticeOn(day money.Date) Notice { return noticeOn(day, t.Days()) }
+
+func noticeOn(day money.Date, days int) Notice {
+	return Notice{Days: days, NotBefore: day.AddDays(days).NextBankDay()}
+}
 
 // Days returns how many calendar days of notice the terms give.
 func (t DebitTerms) Days() int { return cmp.Or(t.NoticeDays, UsualNotice) }
@@ -74,12 +80,20 @@ func (c Consent) Version() string {
 // Notice is the agreed period between the notice of a payment, which the agreement gives, and the payment.
 type Notice struct {
 	Days      int        // calendar days
-	NotBefore money.Date // no payment is collected before this day, even if it is planned for an earlier one
+	NotBefore money.Date // no payment is collected before this bank day, even if it is planned for an earlier one
+}
+
+// Start returns the day on which collection starts where the first payment is planned for the day first: that day, or NotBefore
+// if the banks would process the payment sooner.
+func (n Notice) Start(first money.Date) money.Date {
+	if first.NextBankDay().Before(n.NotBefore) {
+		return n.NotBefore
+	}
+	return first
 }
 
 // AgreedNotice returns the notice period of an agreement of this day: the one that the payer consented to or, without
 // a consent to known terms, the provider's, but at least UsualNotice.
 func AgreedNotice(c Consent, providerDays int, day money.Date) Notice {
-	days := cmp.Or(c.NoticeDays, max(providerDays, UsualNotice))
-	return Notice{Days: days, NotBefore: day.AddDays(days)}
+	return noticeOn(day, cmp.Or(c.NoticeDays, max(providerDays, UsualNotice)))
 }

@@ -11,21 +11,23 @@ import (
 
 func TestAgreedNotice(t *testing.T) {
 	consent := func(days int) agreement.Consent { return agreement.Consent{At: time.Unix(1, 0), NoticeDays: days} }
-	day := money.Date{Year: 2027, Month: time.January, Day: 31}
+	day := money.Date{Year: 2027, Month: time.January, Day: 31} // a Sunday
 	for _, tt := range []struct {
 		name     string
 		consent  agreement.Consent
 		provider int
 		want     int
+		first    string // bank day after that
 	}{
-		{"what was read counts, whatever the provider's is now", consent(2), 5, 2},
-		{"without a consent the usual counts", agreement.Consent{}, 0, 10},
-		{"or what the provider gives beyond it", agreement.Consent{}, 30, 30},
-		{"but no less", consent(0), 2, 10},
+		{"what was read counts, whatever the provider's is now", consent(2), 5, 2, "2027-02-02"},
+		{"without a consent the usual counts", agreement.Consent{}, 0, 10, "2027-02-10"},
+		{"or what the provider gives beyond it", agreement.Consent{}, 30, 30, "2027-03-02"},
+		{"but no less", consent(0), 2, 10, "2027-02-10"},
+		{"a weekend and a holiday pass", consent(6), 6, 6, "2027-02-09"}, // Waitangi Day, kept on Monday the 8th
 	} {
 		got := agreement.AgreedNotice(tt.consent, tt.provider, day)
-		if want := (agreement.Notice{Days: tt.want, NotBefore: day.AddDays(tt.want)}); got != want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, want)
+		if got.Days != tt.want || got.NotBefore.String() != tt.first {
+			t.Errorf("%s: %d days, not before %s; want %d days, not before %s", tt.name, got.Days, got.NotBefore, tt.want, tt.first)
 		}
 	}
 }
@@ -41,6 +43,10 @@ func TestDebitTermsAreNamedByTheirWords(t *testing.T) {
 		func(d *agreement.DebitTerms) { d.NoticeDays = 3 },
 		func(d *agreement.DebitTerms) { d.Provider = "Rimu College" },
 		func(d *agreement.DebitTerms) { d.Lender.Name = "Pūtea Limited" },
+		func(d *agreement.DebitTerms) { d.Authority.AuthorisationCode = "0123456" },
+		func(d *agreement.DebitTerms) { d.Authority.Initiator = "Pūtea Limited" },
+		func(d *agreement.DebitTerms) { d.Authority.Particulars = "KOWHAI" },
+		func(d *agreement.DebitTerms) { d.Authority.Conditions = []agreement.Block{{Title: "a", Text: "b"}} },
 	} {
 		other := terms
 		change(&other)
@@ -87,8 +93,8 @@ func TestNoticeOfDebitTerms(t *testing.T) {
 		{30, "30 calendar days", "2027-02-24"},
 	} {
 		terms := agreement.DebitTerms{NoticeDays: tt.days}
-		if terms.Notice() != tt.notice || terms.Earliest(day).String() != tt.earliest {
-			t.Errorf("%d days: %q and %s, want %q and %s", tt.days, terms.Notice(), terms.Earliest(day), tt.notice, tt.earliest)
+		if terms.Notice() != tt.notice || terms.NoticeOn(day).NotBefore.String() != tt.earliest {
+			t.Errorf("%d days: %q and %s, want %q and %s", tt.days, terms.Notice(), terms.NoticeOn(day).NotBefore, tt.notice, tt.earliest)
 		}
 	}
 }

@@ -11,7 +11,7 @@ type Section struct {
 	Table      Table
 }
 
-// Row is a labelled value.
+// Row is a labelled value. A value of several lines is the text of Paragraphs.
 type Row struct{ Label, Value string }
 
 // Table is a list of charges as text. Header, Foot and every row have the same number of

@@ -230,7 +230,8 @@ func consent(a Agreement, accepted string, zone *time.Location) []Row {
 
 // debitTerms are the direct debit terms that the agreement repeats.
 func (a Agreement) debitTerms() DebitTerms {
-	return DebitTerms{Version: a.Version, NoticeDays: a.Notice.Days, Provider: a.Provider.Name, Lender: a.Terms.Lender}
+	return DebitTerms{Version: a.Version, NoticeDays: a.Notice.Days, Provider: a.Provider.Name, Lender: a.Terms.Lender,
+		Authority: a.Terms.Authority}
 }
 
 // repeated is the section of the direct debit terms.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // terms are an operator's.
@@ -27,6 +28,9 @@ func TestTermsCheck(t *testing.T) {
 		return func(terms *agreement.Terms) {
 			terms.Blocks = slices.Repeat([]agreement.Block{{Title: "title", Text: "text"}}, n)
 		}
+	}
+	fees := func(amount money.Cents) agreement.FeeList {
+		return agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Fee", Amount: amount, When: "once"}}}
 	}
 	tests := []struct {
 		name   string
@@ -50,7 +54,32 @@ func TestTermsCheck(t *testing.T) {
 		{"a title is a line", block(strings.Repeat("ā", 256), "text"), "terms[1].title must have at most 255 characters"},
 		{"a text of 5000 characters", block("title", strings.Repeat("ā", 5000)), ""},
 		{"a text ends", block("title", strings.Repeat("ā", 5001)), "terms[1].text must have at most 5000 characters"},
-		{"a line break is no text", block("title", "a\nb"), "terms[1].text must not contain control characters"},
+		{"a text has lines", block("title", "a\n\n(b) c"), ""},
+		{"a title has none", block("a\nb", "text"), "terms[1].title must not contain control characters"},
+		{"a tab is no text", block("title", "a\tb"), "terms[1].text must not contain control characters"},
+		{"a text is more than lines", block("title", "\n"), "terms[1].text must hold a visible character"},
+		{"fees", func(t *agreement.Terms) { t.Fees = fees(1_00) }, ""},
+		{"a fee has an amount", func(t *agreement.Terms) { t.Fees = fees(0) }, "fees[0].amount must be above zero and at most $9,999,999.99"},
+		{"and a name and an occasion", func(t *agreement.Terms) {
+			t.DefaultFees = agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Amount: 1}}}
+		}, "default_fees[0].name must be given\ndefault_fees[0].when must be given"},
+		{"21 fees", func(t *agreement.Terms) {
+			t.Fees.Stated, t.Fees.Fees = true, slices.Repeat(fees(1).Fees, 21)
+		}, "fees must be at most 20"},
+		{"a term does not name a fee where there is none", func(t *agreement.Terms) {
+			t.Fees.Stated, t.DefaultFees.Stated = true, true
+			t.Blocks[0] = agreement.Block{Title: "Default fees", Text: "We charge $10.00 for each payment that fails."}
+		}, "terms[0] names a fee, where fees and default_fees say that there is none"},
+		{"an authority", func(t *agreement.Terms) {
+			t.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea", Particulars: "KOWHAI PLANS", Code: "A", Reference: "B"}
+		}, ""},
+		{"every fault of an authority", func(t *agreement.Terms) {
+			t.Authority = agreement.Authority{AuthorisationCode: "12345", Initiator: "a\nb", Particulars: "KOWHAI PLANS 2", Code: "Pūtea",
+				Conditions: []agreement.Block{{Title: "a"}}}
+		}, "authority.authorisation_code must be 7 digits\nauthority.initiator must not contain control characters\n" +
+			"authority.particulars must have at most 12 characters\n" +
+			"authority.code must be plain letters, digits and punctuation, as bank statements show them\n" +
+			"authority.conditions[0].text must be given"},
 		{"text is UTF-8", block("title\xff", "text"), "terms[1].title must be valid UTF-8"},
 		{"text that changes its direction", block("title\u202e", "text"),
 			"terms[1].title must not contain U+202E, which changes the direction of the text"},
@@ -71,6 +100,54 @@ func TestTermsCheck(t *testing.T) {
 	}
 }
 
+func TestTermsLackWhatNoTitleIsAbout(t *testing.T) {
+	for _, tt := range []struct {
+		titles []string
+		fees   bool
+		want   string
+	}{
+		{nil, false, "right to cancel, hardship, disputes, fees, default fees"},
+		{[]string{"Right to cancel", "Hardship"}, true, "disputes"},
+		{[]string{"Cancelling the plan", "If you are in financial difficulty", "Complaints"}, true, ""},
+	} {
+		var terms agreement.Terms
+		for _, title := range tt.titles {
+			terms.Blocks = append(terms.Blocks, agreement.Block{Title: title, Text: "text"})
+		}
+		terms.Fees.Stated, terms.DefaultFees.Stated = tt.fees, tt.fees
+		if got := strings.Join(terms.Lacks(), ", "); got != tt.want {
+			t.Errorf("terms about %q lack %q, want %q", tt.titles, got, tt.want)
+		}
+	}
+}
+
+func TestParagraphs(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"", ""},
+		{"one", "one|"},
+		{"one\n\n two \nthree", "one|two|three|"},
+		{"to cancel:\n(a) write\n(b) pay\nthen wait", "to cancel:|[(a)/write (b)/pay]|then wait|"},
+		{"- write\n- pay\n\n- or not", "[•/write •/pay]|[•/or not]|"},
+		{"1. first\n2) second\n(iii) third", "[1./first 2)/second (iii)/third]|"},
+		{"-no mark\n10.00 is an amount", "-no mark|10.00 is an amount|"},
+	} {
+		var got strings.Builder
+		for _, p := range agreement.Paragraphs(tt.text) {
+			if items := p.Items; len(items) > 0 {
+				var marked []string
+				for _, item := range items {
+					marked = append(marked, item.Mark+"/"+item.Text)
+				}
+				got.WriteString("[" + strings.Join(marked, " ") + "]")
+			}
+			got.WriteString(p.Text + "|")
+		}
+		if got.String() != tt.want {
+			t.Errorf("Paragraphs(%q) = %q, want %q", tt.text, got.String(), tt.want)
+		}
+	}
+}
+
 func TestOnlyEmptyTermsAreZero(t *testing.T) {
 	for _, tt := range []struct {
 		terms agreement.Terms
@@ -80,6 +157,8 @@ func TestOnlyEmptyTermsAreZero(t *testing.T) {
 		{agreement.Terms{Blocks: []agreement.Block{}}, true},
 		{agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited"}}, false},
 		{agreement.Terms{Blocks: []agreement.Block{{Title: "Hardship"}}}, false},
+		{agreement.Terms{Fees: agreement.FeeList{Stated: true}}, false},
+		{agreement.Terms{Authority: agreement.Authority{Code: "PLAN"}}, false},
 	} {
 		if got := tt.terms.IsZero(); got != tt.want {
 			t.Errorf("IsZero of %+v = %v, want %v", tt.terms, got, tt.want)

@@ -6,7 +6,7 @@ import (
 )
 
 // Version identifies the wording of the agreements that are concluded now (contract, section 9).
-const Version = "2026-11-23"
+const Version = "2026-11-24"
 
 // wording is the words of one version. Agreements were accepted in them, so they never change. A new wording is a type
 // in a file of its own, a line in wordingOf, Version, and its text in testdata.
@@ -30,6 +30,8 @@ func wordingOf(version string) wording {
 		return wording20261122{}
 	case "2026-11-23":
 		return wording20261123{}
+	case "2026-11-24":
+		return wording20261124{}
 	}
 	return nil
 }

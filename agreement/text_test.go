@@ -113,7 +113,10 @@ func TestTextRows(t *testing.T) {
 		{"a consent says when, from where and to what",
 			func(a *agreement.Agreement) {},
 			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on the setup page on Friday 15 January 2027, " +
-				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below: " + diploma().DirectDebit.Consent.Terms + "."},
+				"3:59:00 pm NZDT, from the network address 203.0.113.7, as they stand below."},
+		{"the record says to which",
+			func(a *agreement.Agreement) {},
+			"For the record", "Terms accepted", diploma().DirectDebit.Consent.Terms + " (version, days of notice, fingerprint)"},
 		{"a consent says no more than is known",
 			func(a *agreement.Agreement) {
 				a.DirectDebit.Consent.From, a.DirectDebit.Consent.Terms = "", ""
@@ -123,7 +126,10 @@ func TestTextRows(t *testing.T) {
 		{"a consent to other words says so",
 			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
 			"Direct debit authority", "Consent", "The payer accepted the direct debit terms on the setup page on Friday 15 January 2027, " +
-				"3:59:00 pm NZDT, from the network address 203.0.113.7, in words that are not quite those below: 2026-01-01/2/0123456789abcdef."},
+				"3:59:00 pm NZDT, from the network address 203.0.113.7, in words that are not quite those below."},
+		{"the record says to which others",
+			func(a *agreement.Agreement) { a.DirectDebit.Consent.Terms = "2026-01-01/2/0123456789abcdef" },
+			"For the record", "Terms accepted", "2026-01-01/2/0123456789abcdef (version, days of notice, fingerprint)"},
 		{"the account of a payer who set it up under an earlier version",
 			func(a *agreement.Agreement) { a.DirectDebit.AccountMask = "23" },
 			"Direct debit authority", "Account", "ending in 23 before the suffix"},
@@ -141,19 +147,19 @@ func TestTextRows(t *testing.T) {
 			"Direct debit terms", "Notice", notice("10 calendar days", "")},
 		{"at a glance, a payment that is planned too soon is taken later",
 			func(a *agreement.Agreement) {
-				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
 			},
-			"At a glance", "First payment", "$200.00 on Monday 1 February 2027"},
+			"At a glance", "First payment", "$200.00 on Tuesday 2 February 2027"},
 		{"and the last one, a period after the one before it",
 			func(a *agreement.Agreement) {
-				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
 			},
-			"At a glance", "Last payment", "$697.52 on Tuesday 1 June 2027"},
+			"At a glance", "Last payment", "$697.52 on Wednesday 2 June 2027"},
 		{"the cost says when the payments start",
 			func(a *agreement.Agreement) {
-				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
+				a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
 			},
-			"What the course costs", "First payment planned for", "Monday 1 February 2027"},
+			"What the course costs", "First payment planned for", "Tuesday 2 February 2027"},
 		{"a lender that is named collects",
 			func(a *agreement.Agreement) {},
 			"Who takes part", "Payments collected by", "The lender, Pūtea Limited, on behalf of Kōwhai Institute"},
@@ -208,9 +214,12 @@ func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 		{"on the first lawful day", money.Date{Year: 2027, Month: time.January, Day: 31}, "",
 			[]string{"Sunday 31 January 2027", "Sunday 28 February 2027", "Wednesday 31 March 2027", "Friday 30 April 2027",
 				"Monday 31 May 2027"}},
-		{"a day too soon", money.Date{Year: 2027, Month: time.February, Day: 1}, before + "Monday 1 February 2027" + after,
-			[]string{"Monday 1 February 2027", "Monday 1 March 2027", "Thursday 1 April 2027", "Saturday 1 May 2027",
-				"Tuesday 1 June 2027"}},
+		{"on the day before it, which is no bank day", money.Date{Year: 2027, Month: time.February, Day: 1}, "",
+			[]string{"Sunday 31 January 2027", "Sunday 28 February 2027", "Wednesday 31 March 2027", "Friday 30 April 2027",
+				"Monday 31 May 2027"}},
+		{"a bank day too soon", money.Date{Year: 2027, Month: time.February, Day: 2}, before + "Tuesday 2 February 2027" + after,
+			[]string{"Tuesday 2 February 2027", "Tuesday 2 March 2027", "Friday 2 April 2027", "Sunday 2 May 2027",
+				"Wednesday 2 June 2027"}},
 		{"several payments too soon", money.Date{Year: 2027, Month: time.April, Day: 9}, before + "Friday 9 April 2027" + after,
 			[]string{"Friday 9 April 2027", "Sunday 9 May 2027", "Wednesday 9 June 2027", "Friday 9 July 2027",
 				"Monday 9 August 2027"}},
@@ -218,8 +227,10 @@ func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 		a := diploma()
 		a.Notice.NotBefore = tt.notBefore
 		planned := section(t, text(t, a), "Planned payments")
-		if got := strings.Join(planned.Paragraphs[1:], " "); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		want := strings.TrimSpace(tt.want + " No payment is taken before " + tt.notBefore.Long() + ": that is the first day on which the " +
+			"banks process direct debits when 2 calendar days have passed since the day of this agreement.")
+		if got := strings.Join(planned.Paragraphs[1:], " "); got != want {
+			t.Errorf("%s: %q, want %q", tt.name, got, want)
 		}
 		var dates []string
 		for _, cells := range planned.Table.Rows {
@@ -235,7 +246,7 @@ func TestTextSaysWhenPaymentsAreTakenThatArePlannedTooSoon(t *testing.T) {
 func notice(period, agreed string) string {
 	return "The agreement gives notice of the amount and the planned date of every payment. No payment is taken sooner than " +
 		period + " after the day of that notice. If the first payment is planned for an earlier day, the payments start on " +
-		"the first day that is late enough, with one payment period between each and the next." + agreed +
+		"the first day after that on which the banks process direct debits, with one payment period between each and the next." + agreed +
 		" Before an amount or a planned date is changed, the account holder is given 30 days’ notice, unless the account " +
 		"holder asked for the change or agrees to less."
 }

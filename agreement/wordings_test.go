@@ -14,7 +14,7 @@ import (
 )
 
 // versions are those of all wordings. A new one comes to the end.
-var versions = []string{"2026-11-20", "2026-11-21", "2026-11-22", "2026-11-23"}
+var versions = []string{"2026-11-20", "2026-11-21", "2026-11-22", "2026-11-23", "2026-11-24"}
 
 // Two files hold what a wording says: testdata/<version>.txt the whole text of diploma, and testdata/<version>.variants.txt
 // what differs in each variant of it. Those of an earlier version were written by the program of that time, at the last
@@ -36,6 +36,9 @@ func TestTextIsTheWordingOfItsVersion(t *testing.T) {
 		if version >= agreement.ConsentSince {
 			changed = append(changed, laterVariants()...)
 		}
+		if version >= "2026-11-24" {
+			changed = append(changed, termsVariants()...)
+		}
 		a.Number = "PPA-2027-000042"
 		if got, want := changes(a, changed, said), golden(t, version+".variants.txt"); got != want {
 			t.Errorf("%s: the variants are\n%s\nwant\n%s", version, got, want)
@@ -49,6 +52,7 @@ func TestFootIsThatOfItsVersion(t *testing.T) {
 		"2026-11-21": "Payment Plan Agreement PPA-2027-000042, wording of 2026-11-21",
 		"2026-11-22": "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-22",
 		"2026-11-23": "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-23",
+		"2026-11-24": "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-24",
 		"2020-01-01": "",
 	} {
 		if got := concludedIn(version).Foot(); got != want {
@@ -143,6 +147,37 @@ func laterVariants() []variant {
 		}},
 		{"a consent to other terms", func(a *agreement.Agreement) {
 			a.DirectDebit.Consent.Terms = "2026-11-20/2/0123456789abcdef"
+		}},
+	}
+}
+
+// termsVariants returns the variants of what the wording of 2026-11-24 brought: fees, the authority and paragraphs.
+func termsVariants() []variant {
+	none := agreement.FeeList{Stated: true}
+	late := agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}}
+	return []variant{
+		{"the first payment a bank day too soon", func(a *agreement.Agreement) {
+			a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
+		}},
+		{"no fees", func(a *agreement.Agreement) { a.Terms.Fees, a.Terms.DefaultFees = none, none }},
+		{"no fee for the plan", func(a *agreement.Agreement) { a.Terms.Fees = none }},
+		{"default fees", func(a *agreement.Agreement) { a.Terms.Fees, a.Terms.DefaultFees = none, late }},
+		{"default fees, and of others no word", func(a *agreement.Agreement) { a.Terms.DefaultFees = late }},
+		{"two fees", func(a *agreement.Agreement) {
+			a.Terms.Fees = agreement.FeeList{Stated: true, Fees: []agreement.Fee{
+				{Name: "Establishment fee", Amount: 25_00, When: "once, with the first payment"},
+				{Name: "Statement fee", Amount: 1_50, When: "for each paper statement"},
+			}}
+		}},
+		{"an authority with its code and the words of the bank statement", func(a *agreement.Agreement) {
+			a.Terms.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections Limited",
+				Particulars: "KOWHAI", Code: "PLAN", Reference: "COURSE"}
+		}},
+		{"an authority with conditions of the operator's", func(a *agreement.Agreement) {
+			a.Terms.Authority.Conditions = []agreement.Block{{Title: "Conditions", Text: "First.\n(a) Second\n(b) Third"}}
+		}},
+		{"a term of paragraphs and a list", func(a *agreement.Agreement) {
+			a.Terms.Blocks = []agreement.Block{{Title: "Right to cancel", Text: "You may cancel.\n\nTo do so:\n- write to us\n- pay what is owed"}}
 		}},
 	}
 }

@@ -136,7 +136,8 @@ func (c Checkout) Erasable(today money.Date, zone *time.Location) error {
 // days of notice are not on record with it.
 func (c Checkout) lastCollection(zone *time.Location) money.Date {
 	notice := agreement.AgreedNotice(c.Setup.Consent, catalogue.MaxNotice, money.DateOf(c.Confirmation.At.In(zone)))
-	dates := money.CollectionDates(c.Schedule(), c.Intent.Plan.Frequency, notice.NotBefore)
+	schedule := c.Schedule()
+	dates := money.CollectionDates(schedule, c.Intent.Plan.Frequency, notice.Start(schedule[0].Due))
 	return dates[len(dates)-1]
 }
 

@@ -46,10 +46,11 @@ type Records interface {
 // Options is how a processor is set up. Records and BaseURL are required.
 type Options struct {
 	Records   Records
-	BaseURL   string           // of the service, under which the processor's pages are mounted at Prefix
-	Log       *slog.Logger     // none if nil
-	RateLimit float64          // requests a second of one client, and for one billing request, in bursts of twice that; 0 for no limit
-	Now       func() time.Time // time.Now if nil
+	BaseURL   string              // of the service, under which the processor's pages are mounted at Prefix
+	Log       *slog.Logger        // none if nil
+	Authority agreement.Authority // what the form says of the authorisation code and the bank statement
+	RateLimit float64             // requests a second of one client, and for one billing request, in bursts of twice that; 0 for no limit
+	Now       func() time.Time    // time.Now if nil
 }
 
 // Processor is the fake processor, and the handler of its pages, which are mounted at Prefix.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/bankaccount"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -28,18 +29,19 @@ func pagePath(id, returnURL string) string {
 
 const returnField = "return_url"
 
-//go:embed form.html check.html account.js
+//go:embed *.html account.js
 var files embed.FS
 
 // pages serves the form in which a payer gives the bank account.
 type pages struct {
 	processor *Processor
+	authority agreement.Authority
 	site      *web.Site
 	handler   http.Handler
 }
 
 func newPages(p *Processor, shared web.Options, o Options) pages {
-	served := pages{processor: p,
+	served := pages{processor: p, authority: o.Authority,
 		site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}
 	served.handler = web.Wrap(shared, web.Compress(http.HandlerFunc(served.route)), served.site.Broken)
 	return served
@@ -159,10 +161,12 @@ func (p pages) check(w http.ResponseWriter, r *http.Request, v visit, in input, 
 type shown struct {
 	input
 	Provider, Course, Action, Back string
+	Statement, Code                string // "" where the operator does not say
 }
 
 func (p pages) shown(v visit, in input) shown {
-	return shown{in, v.start.ProviderName, v.start.Description, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL}
+	return shown{in, v.start.ProviderName, v.start.Description, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL,
+		p.authority.Statement(), p.authority.AuthorisationCode}
 }
 
 // show shows a page of a billing request.

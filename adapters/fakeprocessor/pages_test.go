@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/processortest"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -348,5 +349,15 @@ func TestPagesOfOneBillingRequestAreLimited(t *testing.T) {
 		if got := b.do(http.MethodGet, b.request.URL, nil, from(n)); got.Code != want {
 			t.Errorf("request %d for one billing request, each from another address: %d, want %d", n+1, got.Code, want)
 		}
+	}
+}
+
+func TestFormSaysWhatTheBankStatementShows(t *testing.T) {
+	b := newBench(t)
+	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
+		Authority: agreement.Authority{AuthorisationCode: "0123456", Particulars: "RIMU", Reference: "WELDING"}})
+	page := b.do(http.MethodGet, b.request.URL, nil).Body.String()
+	if want := "The authorisation code is 0123456. On your bank statement each payment\nshows as particulars RIMU, reference WELDING."; !strings.Contains(page, want) {
+		t.Errorf("the form lacks %q:\n%s", want, page)
 	}
 }

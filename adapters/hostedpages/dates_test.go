@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -51,7 +52,8 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 		{"a first date in the past", day(2026, time.December, 1), money.Weekly, 0, true},
 		{"a first date years in the past", day(2001, time.January, 31), money.Monthly, 0, true},
 		{"a first date today", today, money.Fortnightly, 0, true},
-		{"a first date within the notice", day(2027, time.January, 30), money.Weekly, 0, true},
+		{"a first date within the notice", day(2027, time.January, 28), money.Weekly, 0, true},
+		{"a first date that the banks process on the first lawful day", day(2027, time.January, 30), money.Weekly, 0, false},
 		{"a first date on the first lawful day", day(2027, time.January, 31), money.Monthly, 0, false},
 		{"a first date after the notice", day(2027, time.February, 1), money.Weekly, 0, false},
 		{"a first date within a short notice", day(2027, time.January, 22), money.Weekly, 2, true},
@@ -70,17 +72,19 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			// check compares a page with the dates of a confirm on a day.
 			check := func(name string, page answer, confirmed money.Date) (first string) {
 				t.Helper()
-				want := long(money.CollectionDates(schedule, tt.frequency, confirmed.AddDays(days)))
+				notice := agreement.Notice{Days: days, NotBefore: confirmed.AddDays(days).NextBankDay()}
+				want := long(money.CollectionDates(schedule, tt.frequency, notice.Start(tt.first)))
 				if got := page.planned(); !slices.Equal(got, want) {
 					t.Errorf("%s: payments on %q, want %q", name, got, want)
 				}
 				said := "The first payment was planned for " + tt.first.Long() + ", which is sooner than the notice of it allows. " +
 					"The payments therefore start on " + want[0]
 				for _, found := range longDate.FindAllString(page.body, -1) {
-					if !slices.Contains(want, found) && found != tt.first.Long() && found != today.Long() && found != b.until() {
+					if !slices.Contains(want, found) && found != tt.first.Long() && found != today.Long() && found != notice.NotBefore.Long() && found != b.until() {
 						t.Errorf("%s: names %s, on which nothing is collected", name, found)
 					}
 				}
+				page.reads(t, "No payment is taken before "+notice.NotBefore.Long())
 				if tt.deferred {
 					page.reads(t, said)
 				} else {
@@ -91,8 +95,8 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			check("open page", b.get(b.setupPath()), today)
 
 			legal := b.get(b.legalPath())
-			legal.reads(t, "If the first payment is planned for an earlier day, the payments start on the first day that is late enough, "+
-				"with one payment period between each and the next.")
+			legal.reads(t, "If the first payment is planned for an earlier day, the payments start on the first day after that on which "+
+				"the banks process direct debits, with one payment period between each and the next.")
 			if found := longDate.FindAllString(legal.body, -1); found != nil {
 				t.Errorf("the legal page names the dates %q, want the rule alone", found)
 			}
@@ -113,7 +117,7 @@ func TestDatesOfAnUnconfirmedPlanMoveWithTheDay(t *testing.T) {
 	create := order()
 	create.First = checkout.Some(money.Date{Year: 2027, Month: time.January, Day: 25})
 	b := newBench(t, kowhai(), create, 0)
-	for _, want := range []string{"Sunday 31 January 2027", "Monday 1 February 2027", "Tuesday 2 February 2027"} {
+	for _, want := range []string{"Monday 1 February 2027", "Monday 1 February 2027", "Tuesday 2 February 2027"} {
 		if got := b.get(b.setupPath()).planned()[0]; got != want {
 			t.Errorf("at %s the first payment is on %s, want %s", b.now, got, want)
 		}

@@ -31,7 +31,7 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 		"Initial payment", "Final instalment", "Total to pay",
 		`<tr><td>1</td><th scope="row">Monday 1</th><td>Initial payment</td><td class="amount">$200.00</td></tr>`,
 		`<tr><td>53</td><th scope="row">Monday 31</th><td>Final instalment</td><td class="amount">$53.85</td></tr>`,
-		"No payment is taken sooner than 10 calendar days after the confirmation", "with one payment period between each and the next",
+		"the first bank day after 10 calendar days of notice", "with one payment period between each and the next",
 		"on which banks do not process payments is taken on a later day",
 		`<form method="post" action="/api/dd-setup">`, `name="token" value="`+b.token+`"`,
 		`href="/api/dd-setup/legal?token=`, `href="https://enrol.kowhai.example/cancelled"`,
@@ -309,7 +309,7 @@ func TestLegalPage(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	page := b.get(b.legalPath())
 	page.is(t, http.StatusOK)
-	page.wants(t, "<h1>Direct debit and payment plan terms</h1>", "Kōwhai Institute", "severally", "10 calendar days", "120 days", "9 months",
+	page.wants(t, "<h1>Direct debit and payment plan terms</h1>", "Kōwhai Institute", "severally", "10 calendar days", "120 calendar days", "9 months",
 		"gave us the name and email address", "principle 3A", "Privacy Commissioner", `href="`+strings.ReplaceAll(b.setupPath(), "&", "&amp;")+`"`)
 	page.lacks(t, "<form", "<script")
 

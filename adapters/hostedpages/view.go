@@ -36,6 +36,12 @@ type content struct {
 	UsualNotice  int    // in days, where this one is shorter; 0 where it is not
 	Until        string // the day until which the link works at least; "" where it may stop working at any time
 	LenderTerms  agreement.Terms
+	Fees         string // in short
+	FeeRows      []term // that the terms state
+	Blocks       []term // of the operator's terms
+	Statement    string // what the bank statement shows; "" if it is not known
+	Code         string // under which the account is debited; "" if it is not known
+	Earliest     string // the first day on which a payment may be taken
 
 	Student     string
 	Course      string
@@ -93,6 +99,12 @@ func (p *pages) content(setup service.SetupPage) content {
 		PrivacyURL:   p.site.Path(noticePath),
 		Agency:       p.service.Agency(),
 		LenderTerms:  setup.LenderTerms,
+		Fees:         setup.LenderTerms.FeesInShort(),
+		FeeRows:      viewRows(setup.LenderTerms.FeeRows()),
+		Blocks:       viewBlocks(setup.LenderTerms),
+		Statement:    setup.LenderTerms.Authority.Statement(),
+		Code:         setup.LenderTerms.Authority.AuthorisationCode,
+		Earliest:     setup.Earliest.Long(),
 		Student:      c.Student.FirstName + " " + c.Student.LastName,
 		Course:       c.Intent.CourseName,
 		Done:         setup.State == checkout.PageDone,
@@ -126,15 +138,26 @@ func (p *pages) address(path, token string) string {
 	return p.site.Path(path) + "?token=" + url.QueryEscape(token)
 }
 
-// term is one of the direct debit terms.
+// term is one of the terms.
 type term struct {
 	Label string
-	Text  template.HTML // with the names of others marked
+	Text  template.HTML // paragraphs and lists, with the names of others marked
 }
 
-func viewTerms(terms agreement.DebitTerms) (view []term) {
-	for _, row := range terms.Rows() {
-		view = append(view, term{row.Label, web.Isolate(row.Value, terms.Provider, terms.Lender.Name)})
+func viewTerms(terms agreement.DebitTerms) []term {
+	return viewRows(terms.Rows(), terms.Provider, terms.Lender.Name, terms.Authority.Initiator)
+}
+
+func viewRows(rows []agreement.Row, names ...string) (view []term) {
+	for _, row := range rows {
+		view = append(view, term{row.Label, web.Prose(row.Value, names...)})
+	}
+	return view
+}
+
+func viewBlocks(terms agreement.Terms) (view []term) {
+	for _, block := range terms.Blocks {
+		view = append(view, term{block.Title, web.Prose(block.Text, terms.Lender.Name)})
 	}
 	return view
 }

@@ -171,12 +171,33 @@ func toWireConsent(c agreement.Consent) consentWire {
 	return consentWire{formatTimestamp(c.At), c.From, c.Terms, c.NoticeDays}
 }
 
-func toWireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
-	var terms []blockWire
-	for _, b := range a.Terms.Blocks {
-		terms = append(terms, blockWire(b))
+func toWireBlocks(blocks []agreement.Block) (list []blockWire) {
+	for _, b := range blocks {
+		list = append(list, blockWire(b))
 	}
-	return agreementWire{
+	return list
+}
+
+func toWireFees(l agreement.FeeList) *[]feeWire {
+	if !l.Stated {
+		return nil
+	}
+	list := make([]feeWire, len(l.Fees))
+	for i, f := range l.Fees {
+		list[i] = feeWire{f.Name, amount(f.Amount), f.When}
+	}
+	return &list
+}
+
+func toWireAuthority(a agreement.Authority) *authorityWire {
+	if a.IsZero() {
+		return nil
+	}
+	return &authorityWire{a.AuthorisationCode, a.Initiator, a.Particulars, a.Code, a.Reference, toWireBlocks(a.Conditions)}
+}
+
+func toWireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
+	w := agreementWire{
 		Kind:          "agreement",
 		AgreementID:   c.Confirmation.AgreementID,
 		Number:        a.Number,
@@ -202,8 +223,15 @@ func toWireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 		Consent:       toWireConsent(a.DirectDebit.Consent),
 		NoticeDays:    a.Notice.Days,
 		Lender:        lenderWire(a.Terms.Lender),
-		Terms:         terms,
+		Fees:          toWireFees(a.Terms.Fees),
+		DefaultFees:   toWireFees(a.Terms.DefaultFees),
+		Authority:     toWireAuthority(a.Terms.Authority),
+		Terms:         toWireBlocks(a.Terms.Blocks),
 	}
+	if !a.Notice.NotBefore.IsZero() {
+		w.NotBefore = a.Notice.NotBefore.String()
+	}
+	return w
 }
 
 func toWireDocument(c checkout.Checkout, d ports.DocumentInfo) documentWire {

@@ -181,11 +181,31 @@ type agreementWire struct {
 	Plan          planWire    `json:"plan"`
 	AccountHolder string      `json:"account_holder_name"`
 	accountWire
-	AuthorisedAt string      `json:"authorised_at"`
-	Consent      consentWire `json:"consent,omitzero"`
-	NoticeDays   int         `json:"notice_days,omitzero"`
-	Lender       lenderWire  `json:"lender,omitzero"`
-	Terms        []blockWire `json:"terms,omitempty"`
+	AuthorisedAt string         `json:"authorised_at"`
+	Consent      consentWire    `json:"consent,omitzero"`
+	NoticeDays   int            `json:"notice_days,omitzero"`
+	NotBefore    string         `json:"not_before,omitempty"` // the first day on which a payment may be collected
+	Lender       lenderWire     `json:"lender,omitzero"`
+	Fees         *[]feeWire     `json:"fees,omitempty"` // nil: the terms do not state them
+	DefaultFees  *[]feeWire     `json:"default_fees,omitempty"`
+	Authority    *authorityWire `json:"authority,omitempty"`
+	Terms        []blockWire    `json:"terms,omitempty"`
+}
+
+type feeWire struct {
+	Name   string `json:"name"`
+	Amount amount `json:"amount"`
+	When   string `json:"when"`
+}
+
+// authorityWire is what the operator's terms have of the direct debit authority.
+type authorityWire struct {
+	AuthorisationCode string      `json:"authorisation_code,omitempty"`
+	Initiator         string      `json:"initiator,omitempty"`
+	Particulars       string      `json:"particulars,omitempty"`
+	Code              string      `json:"code,omitempty"`
+	Reference         string      `json:"reference,omitempty"`
+	Conditions        []blockWire `json:"conditions,omitempty"`
 }
 
 type lenderWire struct {

@@ -133,7 +133,10 @@ func (c *canvas) drawParagraph(text string) {
 func (c *canvas) lines(r agreement.Row) (labels, values []string) {
 	c.current = r.Label
 	labels = c.wrap(c.label, c.clean(c.label, r.Label), valuesAt-left-4)
-	return labels, c.wrap(c.body, c.clean(c.body, r.Value), right-valuesAt)
+	for _, line := range agreement.Lines(r.Value) {
+		values = append(values, c.wrap(c.body, c.clean(c.body, line), right-valuesAt)...)
+	}
+	return labels, values
 }
 
 // rowHeight returns the height of a row of so many lines, with the space below it.

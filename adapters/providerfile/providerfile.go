@@ -57,33 +57,50 @@ func Parse(data []byte) ([]catalogue.Configuration, error) {
 	return configurations, nil
 }
 
+// TermsFile is what the file of an operator's terms holds.
+type TermsFile struct {
+	Terms   agreement.Terms
+	Agency  agreement.Agency // that the privacy notice names; zero if the file names none
+	Profile Profile
+}
+
+// Profile is the law by which the terms are checked before a production server starts. The zero Profile is none.
+type Profile string
+
+// ConsumerCredit wants what the Credit Contracts and Consumer Finance Act 2003 has a lender disclose, as far as this service
+// knows of it.
+const ConsumerCredit Profile = "consumer-credit"
+
+// Missing returns what the terms lack by the profile, in the words of a list.
+func (f TermsFile) Missing() (missing []string) {
+	if f.Profile != ConsumerCredit {
+		return nil
+	}
+	if f.Terms.Lender.Name == "" {
+		missing = append(missing, "lender")
+	}
+	if f.Terms.Authority.AuthorisationCode == "" {
+		missing = append(missing, "authorisation code")
+	}
+	return append(missing, f.Terms.Lacks()...)
+}
+
 // ParseTerms parses the file in which an operator describes its terms. A faulty file is refused as a
 // whole, with every fault. Texts are in Unicode NFC, without white space at the edges.
-func ParseTerms(data []byte) (agreement.Terms, error) {
-	terms, _, err := parseTerms(data)
-	return terms, err
-}
-
-// ParseAgency parses the same file for the agency that the privacy notice names; it is zero if the file names none.
-func ParseAgency(data []byte) (agreement.Agency, error) {
-	_, agency, err := parseTerms(data)
-	return agency, err
-}
-
-func parseTerms(data []byte) (agreement.Terms, agreement.Agency, error) {
+func ParseTerms(data []byte) (TermsFile, error) {
 	document, err := parse(data)
 	if err != nil {
-		return agreement.Terms{}, agreement.Agency{}, err
+		return TermsFile{}, err
 	}
 	var r reader
-	terms := r.terms(document)
+	file := r.terms(document)
 	if len(r.faults) > 0 {
-		return agreement.Terms{}, agreement.Agency{}, r.faults
+		return TermsFile{}, r.faults
 	}
-	if err := errors.Join(terms.Check(), r.agency.Check()); err != nil {
-		return agreement.Terms{}, agreement.Agency{}, err
+	if err := errors.Join(file.Terms.Check(), file.Agency.Check()); err != nil {
+		return TermsFile{}, err
 	}
-	return terms, r.agency, nil
+	return file, nil
 }
 
 // parse reads JSON, or returns the first fault.

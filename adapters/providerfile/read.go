@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -31,7 +30,6 @@ var errZero = errors.New("must be above zero")
 // reader collects faults while it reads.
 type reader struct {
 	faults Faults
-	agency agreement.Agency // of a file of terms
 }
 
 func (r *reader) fault(place, message string) {

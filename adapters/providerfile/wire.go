@@ -2,6 +2,7 @@ package providerfile
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -108,18 +109,24 @@ func (r *reader) option(place string, v strictjson.Value) catalogue.Option {
 	}
 }
 
-// The file of terms: {"lender": {…}, "terms": [{"title": …, "text": …}], "privacy": {"agency": {…}}}.
+// The file of terms: {"lender": {…}, "fees": […], "default_fees": […], "authority": {…}, "terms": [{"title": …, "text": …}],
+// "privacy": {"agency": {…}}, "profile": "consumer-credit"}.
 
-func (r *reader) terms(document strictjson.Value) agreement.Terms {
+func (r *reader) terms(document strictjson.Value) TermsFile {
 	o := r.object("", document)
 	defer o.end()
-	t := agreement.Terms{Lender: lender(o.section("lender"))}
-	r.agency = agency(o.section("privacy"))
+	file := TermsFile{Agency: agency(o.section("privacy")), Profile: o.profile("profile")}
+	file.Terms = agreement.Terms{
+		Lender:      lender(o.section("lender")),
+		Fees:        o.fees("fees"),
+		DefaultFees: o.fees("default_fees"),
+		Authority:   authority(o.section("authority")),
+	}
 	blocks, _ := o.list("terms", optional)
 	for i, v := range blocks {
-		t.Blocks = append(t.Blocks, r.block(item("terms", i), v))
+		file.Terms.Blocks = append(file.Terms.Blocks, r.block(item("terms", i), v))
 	}
-	return t
+	return file
 }
 
 func agency(privacy *object) agreement.Agency {
@@ -142,8 +149,61 @@ func lender(o *object) agreement.Lender {
 	}
 }
 
+// fees reads the fees of one kind: "none", or a list of them. Absent, they are not stated.
+func (o *object) fees(name string) (l agreement.FeeList) {
+	v, given := o.field(name, optional)
+	switch {
+	case !given:
+		return l
+	case v.Kind == strictjson.Array:
+		l.Stated = true
+		for i, v := range v.Items {
+			l.Fees = append(l.Fees, o.reader.fee(item(o.At(name), i), v))
+		}
+	case v.Kind == strictjson.String && v.Text == "none":
+		l.Stated = true
+	default:
+		o.reader.fault(o.At(name), `must be "none", or a list of fees`)
+	}
+	return l
+}
+
+func (r *reader) fee(place string, v strictjson.Value) agreement.Fee {
+	o := r.object(place, v)
+	defer o.end()
+	return agreement.Fee{
+		Name:   o.name("name", required),
+		Amount: number(o, "amount", required, strictjson.Amount),
+		When:   o.name("when", required),
+	}
+}
+
+func authority(o *object) agreement.Authority {
+	defer o.end()
+	a := agreement.Authority{
+		AuthorisationCode: o.text("authorisation_code", optional),
+		Initiator:         o.name("initiator", optional),
+		Particulars:       o.name("particulars", optional),
+		Code:              o.name("code", optional),
+		Reference:         o.name("reference", optional),
+	}
+	conditions, _ := o.list("conditions", optional)
+	for i, v := range conditions {
+		a.Conditions = append(a.Conditions, o.reader.block(item(o.At("conditions"), i), v))
+	}
+	return a
+}
+
+func (o *object) profile(name string) Profile {
+	v, given := o.field(name, optional)
+	if given && (v.Kind != strictjson.String || v.Text != string(ConsumerCredit)) {
+		o.reader.fault(o.At(name), `must be "`+string(ConsumerCredit)+`", or left out`)
+	}
+	return Profile(v.Text)
+}
+
 func (r *reader) block(place string, v strictjson.Value) agreement.Block {
 	o := r.object(place, v)
 	defer o.end()
-	return agreement.Block{Title: o.name("title", required), Text: o.name("text", required)}
+	return agreement.Block{Title: o.name("title", required), Text: strings.Trim(o.name("text", required), "\n ")}
 }

@@ -228,7 +228,8 @@ func authorityValues(done ports.Completion) map[string]any {
 	}
 	// The words are those that the payer saw only if their fingerprint says so.
 	terms := agreement.DebitTerms{Version: consent.Version(), NoticeDays: consent.NoticeDays,
-		Provider: done.Agreement.Provider.Name, Lender: done.Agreement.Terms.Lender}
+		Provider: done.Agreement.Provider.Name, Lender: done.Agreement.Terms.Lender,
+		Authority: done.Agreement.Terms.Authority}
 	if consent.Terms != "" && terms.Name() == consent.Terms {
 		var text []string
 		for _, r := range terms.Rows() {

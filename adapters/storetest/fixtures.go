@@ -135,6 +135,11 @@ func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
 		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms: agreement.Terms{
 			Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
+			Fees:   agreement.FeeList{Stated: true},
+			DefaultFees: agreement.FeeList{Stated: true,
+				Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}},
+			Authority: agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections", Particulars: "KOWHAI",
+				Code: "PLAN", Reference: "COURSE", Conditions: []agreement.Block{{Title: "Disputes", Text: "Ask the bank.\n(a) Soon."}}},
 			Blocks: []agreement.Block{{Title: "Right to cancel", Text: "Within 5 working days."}},
 		},
 	}

@@ -83,9 +83,34 @@ func termsText(t agreement.Terms) string {
 	add(t.Lender.Name)
 	add(t.Lender.Address)
 	add(t.Lender.Registration)
-	for _, block := range t.Blocks {
-		add(block.Title)
-		add(block.Text)
+	addBlocks := func(blocks []agreement.Block) {
+		for _, block := range blocks {
+			add(block.Title)
+			add(block.Text)
+		}
+	}
+	addBlocks(t.Blocks)
+	// What agreements of earlier versions do not have stands behind a line that no text can be.
+	for _, kind := range []struct {
+		name string
+		list agreement.FeeList
+	}{{"fees", t.Fees}, {"default fees", t.DefaultFees}} {
+		if !kind.list.Stated {
+			continue
+		}
+		b.WriteString(kind.name + "\n")
+		for _, fee := range kind.list.Fees {
+			add(fee.Name)
+			add(fee.Amount.String())
+			add(fee.When)
+		}
+	}
+	if authority := t.Authority; !authority.IsZero() {
+		b.WriteString("authority\n")
+		for _, text := range []string{authority.AuthorisationCode, authority.Initiator, authority.Particulars, authority.Code, authority.Reference} {
+			add(text)
+		}
+		addBlocks(authority.Conditions)
 	}
 	return b.String()
 }

@@ -192,7 +192,7 @@ func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
 					page.Schedule[0].Due, page.Schedule[1].Due, first, second)
 			}
 		}
-		early("ten days of notice", day(2027, 1, 31), day(2027, 2, 28))
+		early("ten days of notice, and then a Sunday", day(2027, 2, 1), day(2027, 3, 1))
 
 		short := kowhai()
 		short.Provider.NoticeDays = 2

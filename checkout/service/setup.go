@@ -23,13 +23,15 @@ type SetupPage struct {
 	Provider    catalogue.Provider // only its code, also as its name, if the operator removed it
 	Checkout    checkout.Checkout
 	Schedule    []money.Charge // with the collection dates as due dates, if the enrolment is confirmed today
+	Earliest    money.Date     // on which a payment may be taken, if the enrolment is confirmed today
 	Planned     money.Date     // the first payment date that was agreed, or that the provider prefers
 	Completed   time.Time      // when the setup was completed, in New Zealand time; zero before
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms
 
-	epoch int              // of the token
-	kept  checkout.Setback // what kept the payer from finishing
+	epoch  int                  // of the token
+	kept   checkout.Setback     // what kept the payer from finishing
+	agreed *agreement.Agreement // nil before the confirm
 }
 
 // SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reported at most
@@ -82,7 +84,17 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	case p == nil:
 		p = &catalogue.Provider{Code: c.ProviderCode, Name: c.ProviderCode}
 	}
-	return s.pageOf(SetupPage{Token: token, Provider: *p, LenderTerms: s.cfg.Terms, epoch: epoch}, *c), nil
+	page := SetupPage{Token: token, Provider: *p, LenderTerms: s.cfg.Terms, epoch: epoch}
+	if number := c.Confirmation.AgreementNumber; c.Status == checkout.Confirmed {
+		agreed, err := found(s.cfg.Store.Agreement(ctx, number))
+		switch {
+		case err != nil:
+			return SetupPage{}, s.fail(ctx, "read agreement "+number, err)
+		case agreed != nil:
+			page.agreed = agreed
+		}
+	}
+	return s.pageOf(page, *c), nil
 }
 
 // pageOf returns the page with every field that depends on the state of the checkout.
@@ -102,14 +114,20 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 		page.Completed = at.In(s.zone)
 	}
 	page.DebitTerms = agreement.DebitTerms{NoticeDays: page.Provider.NoticeDays,
-		Provider: page.Provider.DisplayName(), Lender: s.cfg.Terms.Lender}
+		Provider: page.Provider.DisplayName(), Lender: s.cfg.Terms.Lender, Authority: s.cfg.Terms.Authority}
 	if agreed := c.Setup.Consent.NoticeDays; agreed > 0 && c.SetupComplete() {
 		page.DebitTerms.NoticeDays = agreed
 	}
 	page.Schedule = c.Schedule()
 	page.Planned = page.Schedule[0].Due
-	for i, date := range money.CollectionDates(page.Schedule, c.Intent.Plan.Frequency, s.earliest(page)) {
-		page.Schedule[i].Due = date
+	notice := s.notice(page)
+	dates := money.CollectionDates(page.Schedule, c.Intent.Plan.Frequency, notice.Start(page.Planned))
+	if page.agreed != nil {
+		notice, dates = page.agreed.Notice, page.agreed.CollectionDates()
+	}
+	page.Earliest = notice.NotBefore
+	for i := range page.Schedule {
+		page.Schedule[i].Due = dates[i]
 	}
 	return page
 }
@@ -130,17 +148,17 @@ func (s *Service) Agreement(ctx context.Context, page SetupPage) (a agreement.Ag
 	return a, nil
 }
 
-// earliest returns the first day on which a payment may be taken: counted from the confirm, or from today.
-func (s *Service) earliest(page SetupPage) money.Date {
-	c, agreed := page.Checkout, s.now()
+// notice returns the notice of an agreement that was concluded with the confirm, or today.
+func (s *Service) notice(page SetupPage) agreement.Notice {
+	c, concluded := page.Checkout, s.now()
 	if c.Status == checkout.Confirmed {
-		agreed = c.Confirmation.At
+		concluded = c.Confirmation.At
 	}
-	day := money.DateOf(agreed.In(s.zone))
+	day := money.DateOf(concluded.In(s.zone))
 	if c.SetupComplete() {
-		return agreement.AgreedNotice(c.Setup.Consent, page.Provider.NoticeDays, day).NotBefore
+		return agreement.AgreedNotice(c.Setup.Consent, page.Provider.NoticeDays, day)
 	}
-	return page.DebitTerms.Earliest(day)
+	return page.DebitTerms.NoticeOn(day)
 }
 
 // BeginSetup starts the bank setup and returns where the payer's browser goes next: to the processor, or back to the

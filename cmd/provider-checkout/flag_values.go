@@ -3,17 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/netip"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -136,33 +135,31 @@ func parsePrefixes(text string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// readTerms reads the operator's terms from a file, and who is responsible for personal data; an empty path means that there
-// are none.
-func readTerms(path string) (agreement.Terms, agreement.Agency, error) {
+// readTerms reads the operator's terms from a file; an empty path means that there are none.
+func readTerms(stdin io.Reader, path string) (providerfile.TermsFile, error) {
 	if path == "" {
-		return agreement.Terms{}, agreement.Agency{}, nil
+		return providerfile.TermsFile{}, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(stdin, path)
 	if err != nil {
-		return agreement.Terms{}, agreement.Agency{}, err
+		return providerfile.TermsFile{}, err
 	}
-	terms, err := providerfile.ParseTerms(data)
+	file, err := providerfile.ParseTerms(data)
 	if err != nil {
-		return agreement.Terms{}, agreement.Agency{}, fmt.Errorf("%s is refused: %w", path, err)
+		return providerfile.TermsFile{}, fmt.Errorf("%s is refused: %w", inputName(path), err)
 	}
-	agency, err := providerfile.ParseAgency(data)
-	return terms, agency, err
+	return file, nil
 }
 
 // readMapping reads the names that an organisation has for objects and fields from a file.
-func readMapping(path string) (salesforce.Mapping, error) {
-	data, err := os.ReadFile(path)
+func readMapping(stdin io.Reader, path string) (salesforce.Mapping, error) {
+	data, err := readFile(stdin, path)
 	if err != nil {
 		return salesforce.Mapping{}, err
 	}
 	m, err := salesforce.ParseMapping(data)
 	if err != nil {
-		return salesforce.Mapping{}, fmt.Errorf("%s is refused: %w", path, err)
+		return salesforce.Mapping{}, fmt.Errorf("%s is refused: %w", inputName(path), err)
 	}
 	return m, nil
 }

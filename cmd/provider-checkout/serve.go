@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
@@ -89,6 +90,9 @@ func serve(ctx context.Context, c *call) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
+	if missing := c.terms.Terms.Lacks(); len(missing) > 0 {
+		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
+	}
 	var background []func(context.Context)
 	if c.pullEvery > 0 {
 		puller, err := c.puller(outside.crm, db, log)
@@ -133,8 +137,8 @@ func (c *call) site(base string) site.Config {
 		Environment:    c.environment,
 		BaseURL:        base,
 		SetupLifetime:  c.setupLifetime,
-		Terms:          c.terms,
-		Agency:         c.agency,
+		Terms:          c.terms.Terms,
+		Agency:         c.terms.Agency,
 		Retention:      c.retention,
 		AllowPrivate:   c.allowPrivate,
 		TrustedProxies: c.trustedProxies,
@@ -201,7 +205,10 @@ func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 	} else if !keys.CanSign() {
 		reasons = append(reasons, errors.New("the evidence key is missing ("+evidenceVariable+" or "+evidenceVariable+"_FILE)"))
 	}
-	if c.agency == (agreement.Agency{}) {
+	if missing := c.terms.Missing(); len(missing) > 0 {
+		reasons = append(reasons, fmt.Errorf("the terms lack what their profile wants: %s", strings.Join(missing, ", ")))
+	}
+	if c.terms.Agency == (agreement.Agency{}) {
 		reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of --terms)"))
 	}
 	if c.allowPrivate {
@@ -233,5 +240,9 @@ func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
 	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is taken; choose another address with %s", addr, flag)
+	}
+	return ln, err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
@@ -15,10 +16,11 @@ import (
 
 // An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
 func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
-	terms, agency, err := readTerms("demo-terms.json")
-	if err != nil || agency.Name == "" {
-		t.Fatalf("agency %+v, %v", agency, err)
+	file, err := readTerms(nil, "demo-terms.json")
+	if err != nil || file.Agency.Name == "" || len(file.Terms.Lacks()) > 0 {
+		t.Fatalf("agency %+v, the terms lack %q, %v", file.Agency, file.Terms.Lacks(), err)
 	}
+	terms := file.Terms
 	o := newOperator(t)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Terms = terms })
 	path := filepath.Join(t.TempDir(), "agreement.pdf")
@@ -34,14 +36,14 @@ func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 	text := strings.Join(pages, "")
 	said := []string{terms.Lender.Name, terms.Lender.Address, terms.Lender.Registration}
 	for _, b := range terms.Blocks {
-		said = append(said, b.Title, b.Text)
+		said = append(append(said, b.Title), agreement.Lines(b.Text)...)
 	}
 	exported, _ := o.does(t, "export")
 	for _, want := range said {
 		if !strings.Contains(squeezed(text), squeezed(want)) {
 			t.Errorf("the PDF does not say %q:\n%s", want, text)
 		}
-		if !strings.Contains(exported, `"`+want+`"`) {
+		if !strings.Contains(exported, want) {
 			t.Errorf("the export does not say %q", want)
 		}
 	}

@@ -25,7 +25,7 @@ func TestAgreementIsVerified(t *testing.T) {
 ok    they are the schedule of the plan: 52 Weekly instalments
 ok    checkout KOWHAI-\d+-[a-z2-7]{16} was confirmed with this agreement
 ok    the PDF, \d+ bytes, has the SHA-256 on record, [0-9a-f]{64}
-ok    the text of the PDF has all 225 figures in their order
+ok    the text of the PDF has all 232 figures in their order
 ok    the evidence log has the same, recorded 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC
 none  no evidence key is given, so that signatures are not checked
 \z`)
@@ -57,6 +57,7 @@ func TestAgreementOfEveryWordingIsVerified(t *testing.T) {
 		{"2026-11-21", digits, fromElsewhere, "192.0.2.1"},
 		{"2026-11-22", digits, fromElsewhere, "192.0.2.1"},
 		{"2026-11-23", ``, fromElsewhere, "192.0.2.1"},
+		{"2026-11-24", ``, fromElsewhere, "192.0.2.1"},
 		{"2099-12-31", ``, ``, "which are not at hand"},
 	} {
 		t.Run(tt.version, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // jsonText returns v as JSON. The values of this file contain texts, numbers and booleans, which always marshal.
@@ -107,6 +108,73 @@ type detailsWire struct {
 	Terms   []blockWire `json:"terms,omitempty"`
 	Consent consentWire `json:"consent,omitzero"`
 	Notice  noticeWire  `json:"notice,omitzero"`
+
+	Fees        *[]feeWire    `json:"fees,omitempty"` // nil: not stated
+	DefaultFees *[]feeWire    `json:"default_fees,omitempty"`
+	Authority   authorityWire `json:"authority,omitzero"`
+}
+
+type feeWire struct {
+	Name  string `json:"name"`
+	Cents int64  `json:"cents"`
+	When  string `json:"when"`
+}
+
+func toFeesWire(l agreement.FeeList) *[]feeWire {
+	if !l.Stated {
+		return nil
+	}
+	list := make([]feeWire, len(l.Fees))
+	for i, f := range l.Fees {
+		list[i] = feeWire{f.Name, int64(f.Amount), f.When}
+	}
+	return &list
+}
+
+func toFeeList(w *[]feeWire) (l agreement.FeeList) {
+	if w == nil {
+		return l
+	}
+	l.Stated = true
+	for _, f := range *w {
+		l.Fees = append(l.Fees, agreement.Fee{Name: f.Name, Amount: money.Cents(f.Cents), When: f.When})
+	}
+	return l
+}
+
+type authorityWire struct {
+	AuthorisationCode string      `json:"authorisation_code,omitempty"`
+	Initiator         string      `json:"initiator,omitempty"`
+	Particulars       string      `json:"particulars,omitempty"`
+	Code              string      `json:"code,omitempty"`
+	Reference         string      `json:"reference,omitempty"`
+	Conditions        []blockWire `json:"conditions,omitempty"`
+}
+
+// IsZero has an authority that says nothing left out.
+func (w authorityWire) IsZero() bool { return w.toDomain().IsZero() }
+
+func toAuthorityWire(a agreement.Authority) authorityWire {
+	return authorityWire{a.AuthorisationCode, a.Initiator, a.Particulars, a.Code, a.Reference, toBlocksWire(a.Conditions)}
+}
+
+func (w authorityWire) toDomain() agreement.Authority {
+	return agreement.Authority{AuthorisationCode: w.AuthorisationCode, Initiator: w.Initiator, Particulars: w.Particulars,
+		Code: w.Code, Reference: w.Reference, Conditions: toBlocks(w.Conditions)}
+}
+
+func toBlocksWire(blocks []agreement.Block) (list []blockWire) {
+	for _, b := range blocks {
+		list = append(list, blockWire(b))
+	}
+	return list
+}
+
+func toBlocks(blocks []blockWire) (list []agreement.Block) {
+	for _, b := range blocks {
+		list = append(list, agreement.Block(b))
+	}
+	return list
 }
 
 type lenderWire struct {
@@ -132,12 +200,10 @@ type Details agreement.Agreement
 
 func (d *Details) value() any {
 	w := detailsWire{Sandbox: d.Sandbox, Colour: d.Provider.Colour, Lender: lenderWire(d.Terms.Lender),
-		Consent: toConsentWire(d.DirectDebit.Consent)}
+		Terms: toBlocksWire(d.Terms.Blocks), Consent: toConsentWire(d.DirectDebit.Consent),
+		Fees: toFeesWire(d.Terms.Fees), DefaultFees: toFeesWire(d.Terms.DefaultFees), Authority: toAuthorityWire(d.Terms.Authority)}
 	if d.Notice != (agreement.Notice{}) {
 		w.Notice = noticeWire{d.Notice.Days, dateText(d.Notice.NotBefore)}
-	}
-	for _, b := range d.Terms.Blocks {
-		w.Terms = append(w.Terms, blockWire(b))
 	}
 	if text := jsonText(w); text != "{}" {
 		return text
@@ -153,10 +219,8 @@ func (d *Details) Scan(v any) (err error) {
 	}
 	d.Sandbox, d.Provider.Colour = w.Sandbox, w.Colour
 	d.DirectDebit.Consent = w.Consent.toDomain()
-	d.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender)}
-	for _, b := range w.Terms {
-		d.Terms.Blocks = append(d.Terms.Blocks, agreement.Block(b))
-	}
+	d.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender), Fees: toFeeList(w.Fees), DefaultFees: toFeeList(w.DefaultFees),
+		Authority: w.Authority.toDomain(), Blocks: toBlocks(w.Terms)}
 	d.Notice.Days = w.Notice.Days
 	if d.Notice.NotBefore, err = parseDate(w.Notice.NotBefore); err != nil {
 		return fmt.Errorf("details: notice: %w", err)

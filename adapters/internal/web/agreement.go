@@ -39,6 +39,7 @@ type AgreementSection struct {
 type AgreementRow struct {
 	Label string
 	Value template.HTML
+	Prose bool // Value is paragraphs and lists
 }
 
 // ViewAgreement returns the text of a, with times in zone. It returns an error if the version of the agreement's wording
@@ -68,10 +69,14 @@ func viewSection(a agreement.Agreement, s agreement.Section) AgreementSection {
 	}
 	for _, r := range s.Rows {
 		value := template.HTML(template.HTMLEscapeString(r.Value))
-		if !slices.Contains(names, r.Value) {
+		prose := len(agreement.Lines(r.Value)) > 1
+		switch {
+		case prose:
+			value = Prose(r.Value, names...)
+		case !slices.Contains(names, r.Value):
 			value = Isolate(r.Value, names...)
 		}
-		v.Rows = append(v.Rows, AgreementRow{r.Label, value})
+		v.Rows = append(v.Rows, AgreementRow{r.Label, value, prose})
 	}
 	if last := len(s.Table.Foot) - 1; last > 1 {
 		v.FootLabel = strings.TrimSpace(strings.Join(s.Table.Foot[:last], " "))

@@ -113,29 +113,6 @@ func (s *Site) Redirect(w http.ResponseWriter, r *http.Request, url string) {
 	http.Redirect(w, r, url, http.StatusSeeOther)
 }
 
-// Isolate returns a text as HTML in which each of the names, which come from outside, is put in a <bdi>, so that a name
-// that is written from right to left does not reorder the words around it.
-func Isolate(text string, names ...string) template.HTML {
-	var b strings.Builder
-	plain := 0 // start of the text that is not written yet
-	for i := 0; i < len(text); {
-		name := ""
-		for _, n := range names {
-			if len(n) > len(name) && strings.HasPrefix(text[i:], n) {
-				name = n
-			}
-		}
-		if name == "" {
-			i++
-			continue
-		}
-		b.WriteString(template.HTMLEscapeString(text[plain:i]) + "<bdi>" + template.HTMLEscapeString(name) + "</bdi>")
-		i += len(name)
-		plain = i
-	}
-	return template.HTML(b.String() + template.HTMLEscapeString(text[plain:]))
-}
-
 // words joins a list into the value of one attribute.
 func words(list []string) string { return strings.Join(list, " ") }
 

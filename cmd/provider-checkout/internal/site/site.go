@@ -93,7 +93,7 @@ func New(c Config) (*Site, error) {
 	if c.GoCardless != nil {
 		processor = c.GoCardless.Processor
 	} else {
-		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: c.BaseURL, Log: c.Log, RateLimit: c.RateLimit})
+		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: c.BaseURL, Authority: c.Terms.Authority, Log: c.Log, RateLimit: c.RateLimit})
 		processor, mounted[fakeprocessor.Prefix] = fake, fake
 	}
 	svc, err := service.New(service.Config{

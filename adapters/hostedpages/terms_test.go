@@ -1,0 +1,57 @@
+package hostedpages_test
+
+import (
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+// What the pages say of fees follows from the operator's terms: that there are none only where the terms state it.
+func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
+	none := agreement.FeeList{Stated: true}
+	dishonour := agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}}
+	for _, tt := range []struct {
+		name        string
+		fees, late  agreement.FeeList
+		says, lists string
+	}{
+		{"nothing stated", agreement.FeeList{}, agreement.FeeList{}, "No interest. Fees are as the terms of the plan say.", ""},
+		{"none at all", none, none, "No interest. No fees.", "Default fees Nil"},
+		{"a default fee", none, dishonour, "No interest. No fee for the plan. Default fees may apply: see Fees.",
+			"Default fees Dishonour fee: $10.00, for each payment that the bank refuses"},
+		{"a fee for the plan", dishonour, none, "No interest. Fees apply: see Fees.", "Fees Dishonour fee: $10.00"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			terms := ofPutea()
+			terms.Fees, terms.DefaultFees = tt.fees, tt.late
+			b := benchOf(t, setting{provider: kowhai(), create: order(), terms: terms})
+			open, legal := b.get(b.setupPath()), b.get(b.legalPath())
+			open.reads(t, "Course price. "+tt.says)
+			legal.reads(t, tt.lists)
+			if tt.fees.None() && tt.late.None() {
+				return
+			}
+			open.lacks(t, "No fees.", "no fees")
+			legal.lacks(t, "No fees.", "no fees")
+		})
+	}
+}
+
+// The authorisation code and what the bank statement shows stand where the payer agrees, and where the payer looks later.
+func TestPagesShowTheAuthority(t *testing.T) {
+	terms := ofPutea()
+	terms.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections", Particulars: "KOWHAI", Code: "PLAN"}
+	b := benchOf(t, setting{provider: kowhai(), create: order(), terms: terms})
+	const statement = "On your bank statement each payment shows as particulars KOWHAI, code PLAN. The authorisation code is 0123456."
+	b.get(b.setupPath()).reads(t, statement)
+	b.get(b.legalPath()).reads(t, "Until further notice, the account holder authorises Pūtea Collections (authorisation code 0123456) to debit")
+	b.setUp()
+	b.get(b.setupPath()).reads(t, statement)
+}
+
+func TestLegalPageSetsParagraphsAndLists(t *testing.T) {
+	terms := ofPutea()
+	terms.Blocks = []agreement.Block{{Title: "Right to cancel", Text: "You may cancel.\n\nTo cancel:\n(a) write to Pūtea Limited\n(b) pay <all>\n- or not"}}
+	b := benchOf(t, setting{provider: kowhai(), create: order(), terms: terms})
+	b.get(b.legalPath()).wants(t, `<p>You may cancel.</p><p>To cancel:</p><ul><li class="marked">(a) write to Pūtea Limited</li><li class="marked">(b) pay &lt;all&gt;</li><li>or not</li></ul>`)
+}

@@ -1,0 +1,90 @@
+package agreement
+
+import (
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// Fee is what the operator charges on top of the payments of the plan.
+type Fee struct {
+	Name   string
+	Amount money.Cents // above 0
+	When   string      // "for each payment that the bank refuses"
+}
+
+// FeeList is the fees of one kind. The zero FeeList does not say whether there are any; one that is stated and empty says
+// that there are none.
+type FeeList struct {
+	Stated bool
+	Fees   []Fee
+}
+
+// None reports whether the list says that there are no fees.
+func (l FeeList) None() bool { return l.Stated && len(l.Fees) == 0 }
+
+// Text returns the fees as a row says them, a line each: "Nil" if there are none, and "" if that is not stated.
+func (l FeeList) Text() string {
+	switch {
+	case !l.Stated:
+		return ""
+	case len(l.Fees) == 0:
+		return "Nil"
+	}
+	text := ""
+	for i, f := range l.Fees {
+		if i > 0 {
+			text += "\n"
+		}
+		text += fmt.Sprintf("%s: %s, %s", f.Name, f.Amount.Dollars(), f.When)
+	}
+	return text
+}
+
+// check calls fault for everything that is wrong with l, which stands at this place.
+func (l FeeList) check(place string, fault func(error)) {
+	if len(l.Fees) > maxFees {
+		fault(fmt.Errorf("%s must be at most %d", place, maxFees))
+	}
+	for i, f := range l.Fees {
+		at := fmt.Sprintf("%s[%d]", place, i)
+		if f.Amount <= 0 || f.Amount > money.Max {
+			fault(fmt.Errorf("%s.amount must be above zero and at most %s", at, money.Max.Dollars()))
+		}
+		for _, field := range []struct{ name, value string }{{"name", f.Name}, {"when", f.When}} {
+			if message := textFault(field.value, maxTermLine, true); message != "" {
+				fault(fmt.Errorf("%s.%s %s", at, field.name, message))
+			}
+		}
+	}
+}
+
+// FeesInShort says whether there are fees, as much as the terms state: a sentence after "No interest".
+func (t Terms) FeesInShort() string {
+	switch {
+	case len(t.Fees.Fees) > 0:
+		return "Fees apply: see Fees."
+	case t.Fees.None() && t.DefaultFees.None():
+		return "No fees."
+	case len(t.DefaultFees.Fees) > 0 && t.Fees.None():
+		return "No fee for the plan. Default fees may apply: see Fees."
+	case len(t.DefaultFees.Fees) > 0:
+		return "Default fees may apply: see Fees."
+	case t.Fees.None(), len(t.Blocks) == 0: // without terms the operator charges nothing for the plan
+		return "No fee for the plan."
+	}
+	return "Fees are as the terms of the plan say."
+}
+
+// FeeRows returns the rows that list the fees that are stated.
+func (t Terms) FeeRows() (rows []Row) {
+	for _, kind := range []struct {
+		label string
+		list  FeeList
+	}{{"Fees", t.Fees}, {"Default fees", t.DefaultFees}} {
+		if text := kind.list.Text(); text != "" {
+			rows = append(rows, Row{kind.label, text})
+		}
+	}
+	return rows
+}
