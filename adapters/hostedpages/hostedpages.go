@@ -4,7 +4,6 @@ package hostedpages
 
 import (
 	"embed"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -15,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -110,13 +108,13 @@ func (p *pages) agreement(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	a, err := p.service.Agreement(r.Context(), setup)
-	if errors.Is(err, ports.ErrNotFound) {
+	a := setup.Agreement
+	if a == nil {
 		p.site.Redirect(w, r, p.address(setupPath, token))
 		return
 	}
-	text, unknown := web.ViewAgreement(a, p.service.Zone())
-	if err := errors.Join(err, unknown); err != nil {
+	text, err := web.ViewAgreement(*a, p.service.Zone())
+	if err != nil {
 		p.site.Fail(w, r, err)
 		return
 	}

@@ -28,10 +28,10 @@ type SetupPage struct {
 	Completed   time.Time      // when the setup was completed, in New Zealand time; zero before
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms
+	Agreement   *agreement.Agreement // nil before the confirm, and where the CRM has not completed the enrolment yet
 
-	epoch  int                  // of the token
-	kept   checkout.Setback     // what kept the payer from finishing
-	agreed *agreement.Agreement // nil before the confirm
+	epoch int              // of the token
+	kept  checkout.Setback // what kept the payer from finishing
 }
 
 // SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reported at most
@@ -91,7 +91,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 		case err != nil:
 			return SetupPage{}, s.fail(ctx, "read agreement "+number, err)
 		case agreed != nil:
-			page.agreed = agreed
+			page.Agreement = agreed
 		}
 	}
 	return s.pageOf(page, *c), nil
@@ -122,30 +122,14 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	page.Planned = page.Schedule[0].Due
 	notice := s.notice(page)
 	dates := money.CollectionDates(page.Schedule, c.Intent.Plan.Frequency, notice.Start(page.Planned))
-	if page.agreed != nil {
-		notice, dates = page.agreed.Notice, page.agreed.CollectionDates()
+	if page.Agreement != nil {
+		notice, dates = page.Agreement.Notice, page.Agreement.CollectionDates()
 	}
 	page.Earliest = notice.NotBefore
 	for i := range page.Schedule {
 		page.Schedule[i].Due = dates[i]
 	}
 	return page
-}
-
-// Agreement returns the agreement that a payer reads behind the setup token of a page. The error wraps ports.ErrNotFound
-// before the confirm, and where the page does not show that the setup is done.
-func (s *Service) Agreement(ctx context.Context, page SetupPage) (a agreement.Agreement, err error) {
-	defer recovered(&err)
-	if page.State != checkout.PageDone || page.Checkout.Status != checkout.Confirmed {
-		return a, fmt.Errorf("the agreement of %s: %w", page.Checkout.ID, ports.ErrNotFound)
-	}
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	number := page.Checkout.Confirmation.AgreementNumber
-	if a, err = s.cfg.Store.Agreement(ctx, number); err != nil {
-		return a, s.fail(ctx, "read agreement "+number, err)
-	}
-	return a, nil
 }
 
 // notice returns the notice of an agreement that was concluded with the confirm, or today.
