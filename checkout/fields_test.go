@@ -26,7 +26,7 @@ func TestFieldsAreThoseOfTheDescribedRequests(t *testing.T) {
 	}
 	slices.Sort(declared)
 	described := map[string]bool{}
-	for _, request := range []string{"CreateRequest", "ConfirmRequest"} {
+	for _, request := range []string{"LegacyCreateRequest", "CatalogueCreateRequest", "ConfirmRequest"} {
 		maps.Copy(described, describedFields(t, request))
 	}
 	if want := slices.Sorted(maps.Keys(described)); !slices.Equal(declared, want) {
@@ -44,7 +44,8 @@ func TestRequestsNameTheirOwnFields(t *testing.T) {
 		request string
 		named   []string
 	}{
-		{"CreateRequest", slices.Concat(legacy, authoritative)},
+		{"LegacyCreateRequest", legacy},
+		{"CatalogueCreateRequest", authoritative},
 		{"ConfirmRequest", confirm},
 	} {
 		described := describedFields(t, tt.request)

@@ -25,8 +25,11 @@ func TestDocumentHasNoNameTwice(t *testing.T) {
 func TestDescriptionIsServedToAnybody(t *testing.T) {
 	for _, tt := range []struct{ path, contentType, begins string }{
 		{"/v1/openapi.json", "application/json", `{`},
+		{"/v1/asyncapi.json", "application/json", `{`},
 		{"/docs", "text/html; charset=utf-8", "<!doctype html>"},
+		{"/docs.md", "text/markdown; charset=utf-8", "# "},
 		{"/docs/docs.css", "text/css; charset=utf-8", ":root"},
+		{"/docs/docs.js", "text/javascript; charset=utf-8", "//"},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			w := do(handler(&stub{}), request(method, tt.path, "", header("Authorization")))
@@ -35,7 +38,7 @@ func TestDescriptionIsServedToAnybody(t *testing.T) {
 				!strings.HasPrefix(w.Body.String(), tt.begins) {
 				t.Errorf("%s %s: %d, %s, %.20q", method, tt.path, w.Code, h.Get("Content-Type"), w.Body)
 			}
-			if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; style-src 'self'; ") ||
+			if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; style-src 'self'; script-src 'self'; ") ||
 				strings.Contains(csp, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s %s: headers %v", method, tt.path, h)
 			}
@@ -69,15 +72,45 @@ func TestASlashTooManyIsForgivenAReaderAndNamedToAProgram(t *testing.T) {
 
 func TestPageIsSmallAndNeedsNothingFromElsewhere(t *testing.T) {
 	page := string(loadDocument().page)
-	if n := len(page) + len(docsCSS); n > 64<<10 {
-		t.Errorf("the page and its stylesheet are %d bytes", n)
+	if n := len(page) + len(docsCSS) + len(docsJS); n > 128<<10 {
+		t.Errorf("the page, its stylesheet and its script are %d bytes", n)
 	}
+	sent := do(handler(&stub{}), request(http.MethodGet, "/docs", "", header("Accept-Encoding", "gzip")))
+	if n := sent.Body.Len(); sent.Header().Get("Content-Encoding") != "gzip" || n > 32<<10 {
+		t.Errorf("the page is sent as %d bytes of %q", n, sent.Header().Get("Content-Encoding"))
+	}
+	page = strings.Replace(page, `<script src="docs/docs.js" defer></script>`, "", 1)
 	foreign := regexp.MustCompile(`(?i)<script|<style|\sstyle=|\son\w+=|(src|href)="(https?:)?//|@import|url\(`)
 	if found := foreign.FindString(page + string(docsCSS)); found != "" {
 		t.Errorf("the page has %q", found)
 	}
-	if left := regexp.MustCompile("`|&lt;no value|\\{\\{").FindString(page); left != "" {
+	code := regexp.MustCompile(`(?s)<pre.*?</pre>`)
+	if left := regexp.MustCompile("`|&lt;no value|\\{\\{|\\*\\*").FindString(code.ReplaceAllString(page, "")); left != "" {
 		t.Errorf("the page shows %q", left)
+	}
+}
+
+func TestADescriptionThatAClientHasIsNotSentAgain(t *testing.T) {
+	h := handler(&stub{})
+	for _, path := range []string{"/docs", "/docs.md", "/docs/docs.css", "/v1/openapi.json", "/v1/asyncapi.json"} {
+		tag := do(h, request(http.MethodGet, path, "")).Header().Get("ETag")
+		w := do(h, request(http.MethodGet, path, "", header("If-None-Match", tag)))
+		if w.Code != http.StatusNotModified || w.Body.Len() != 0 || tag == "" {
+			t.Errorf("%s with its tag %s: %d, %d bytes", path, tag, w.Code, w.Body.Len())
+		}
+		if w := do(h, request(http.MethodGet, path, "", header("If-None-Match", `W/"another"`))); w.Code != http.StatusOK {
+			t.Errorf("%s with another tag: %d", path, w.Code)
+		}
+	}
+}
+
+func TestEveryDescriptionNamesTheServicesOwnAddress(t *testing.T) {
+	h := handler(&stub{baseURL: "https://enrol.example/pay"})
+	for _, path := range []string{"/docs", "/docs.md", "/v1/openapi.json", "/v1/asyncapi.json"} {
+		body := do(h, request(http.MethodGet, path, "")).Body.String()
+		if !strings.Contains(body, "https://enrol.example/pay") || strings.Contains(body, exampleBase) {
+			t.Errorf("%s does not name its own address alone", path)
+		}
 	}
 }
 
@@ -105,7 +138,7 @@ func TestEveryLinkAndIDOfThePageIsSound(t *testing.T) {
 func TestWhatIsShownHasANameOfItsOwn(t *testing.T) {
 	page := string(loadDocument().page)
 	var names []string
-	for _, m := range regexp.MustCompile(`<pre tabindex="0" role="region" aria-label="([^"]+)">`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`<pre tabindex="0" role="region" aria-label="([^"]+)"`).FindAllStringSubmatch(page, -1) {
 		if slices.Contains(names, m[1]) {
 			t.Errorf("the name %q is there twice", m[1])
 		}

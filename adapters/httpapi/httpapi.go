@@ -1,10 +1,10 @@
 // Package httpapi is the JSON API of the contract over HTTP, its documentation, and the root of everything that a
 // service answers to the outside.
 //
-// [New] returns one handler: the routes of the contract under /v1, /docs for people and /v1/openapi.json for programs,
-// and whatever is mounted beside them, such as the payer's pages. Serve it at the root of a host name, or under the
-// path of the service's base URL, with or without stripping that path from the request: then every link, form and
-// Location has it.
+// [New] returns one handler: the routes of the contract under /v1, /docs for people, /v1/openapi.json and
+// /v1/asyncapi.json for programs, and whatever is mounted beside them, such as the payer's pages. Serve it at the root of
+// a host name, or under the path of the service's base URL, with or without stripping that path from the request: then
+// every link, form and Location has it.
 //
 //	handler := httpapi.New(svc, httpapi.Options{Log: log, RateLimit: 100, Mount: map[string]http.Handler{
 //		hostedpages.Prefix: hostedpages.New(svc, hostedpages.Options{Log: log, RateLimit: 100}),
@@ -108,6 +108,7 @@ func newHandler(app application, o Options) http.Handler {
 func (a *api) routes() http.Handler {
 	const one = checkoutsPath + "/{checkoutId}"
 	read := []string{http.MethodGet, http.MethodHead}
+	base := a.app.BaseURL()
 
 	// A path that is not clean is unknown, not redirected: a redirected POST may lose its body.
 	r := mux.NewRouter().SkipClean(true)
@@ -115,10 +116,13 @@ func (a *api) routes() http.Handler {
 	r.Handle("/", http.RedirectHandler(a.base+docsPath, http.StatusFound)).Methods(read...)
 	r.Handle("/v1", a.serve(a.about)).Methods(read...)
 	r.Handle("/v1/environment", a.serve(a.environment)).Methods(read...)
-	r.Handle("/v1/openapi.json", file("application/json", a.document.openAPI(a.base))).Methods(read...)
-	r.Handle(docsPath, file("text/html; charset=utf-8", a.document.page)).Methods(read...)
+	r.Handle("/v1/openapi.json", file("application/json", under(base, openapiJSON))).Methods(read...)
+	r.Handle("/v1/asyncapi.json", file("application/json", under(base, a.document.asyncAPI))).Methods(read...)
+	r.Handle(docsPath, file("text/html; charset=utf-8", under(base, a.document.page))).Methods(read...)
+	r.Handle(docsPath+".md", file("text/markdown; charset=utf-8", under(base, a.document.markdown))).Methods(read...)
 	r.Handle(docsPath+"/", http.RedirectHandler(a.base+docsPath, http.StatusPermanentRedirect)).Methods(read...)
-	r.Handle(docsPath+"/docs.css", file("text/css; charset=utf-8", docsCSS)).Methods(read...)
+	r.Handle(docsPath+"/docs.css", file("text/css; charset=utf-8", always(docsCSS))).Methods(read...)
+	r.Handle(docsPath+"/docs.js", file("text/javascript; charset=utf-8", always(docsJS))).Methods(read...)
 	r.Handle(evidencePath+"/checkpoint", a.serve(a.checkpoint)).Methods(read...)
 	r.Handle(evidencePath+"/key", a.serve(a.evidenceKey)).Methods(read...)
 	r.Handle(checkoutsPath, a.called(a.create)).Methods(http.MethodPost)

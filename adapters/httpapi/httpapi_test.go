@@ -242,8 +242,8 @@ func TestABaseURLWithAPathIsInEveryAddress(t *testing.T) {
 		if w := do(h, request("GET", prefix+"/docs", "")); w.Code != http.StatusOK || strings.Contains(w.Body.String(), `href="/`) {
 			t.Errorf("GET %s/docs: answer %d, or a link that leaves the path", prefix, w.Code)
 		}
-		if w := do(h, request("GET", prefix+"/v1/openapi.json", "")); !strings.Contains(w.Body.String(), `"servers": [{"url": "/pay"`) {
-			t.Errorf("GET %s/v1/openapi.json: no server /pay", prefix)
+		if w := do(h, request("GET", prefix+"/v1/openapi.json", "")); !strings.Contains(w.Body.String(), `"servers": [{"url": "https://example.nz/pay"`) {
+			t.Errorf("GET %s/v1/openapi.json: no server https://example.nz/pay", prefix)
 		}
 		if do(h, request("GET", prefix+"/api/dd-setup/legal?token=t", "")); mounted != "/api/dd-setup/legal" {
 			t.Errorf("the mounted handler gets path %q, want it without the base path", mounted)

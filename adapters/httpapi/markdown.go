@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"html/template"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,48 +13,87 @@ import (
 
 // Descriptions in the document are in a subset of Markdown, which other programs that show the document render too.
 type (
-	// textBlock is a paragraph, a list, or code.
+	// textBlock is a heading, a paragraph, a list, a table, or code.
 	textBlock struct {
-		Text  string
-		Items []string
-		Shown *codeView
+		Heading, Text string
+		Items         []string
+		Rows          [][]string // of a table, the first one its heads
+		Shown         *codeView
 	}
 	// codeView is text in which every space counts. The label names it for screen readers.
-	codeView struct {
-		Label string
-		Text  template.HTML
-	}
+	codeView struct{ Label, Language, Text string }
 )
 
-// parseMarkdown reads a description under a title. An empty line ends a block; "- " begins the items of a list,
-// and four spaces a line that is shown as it is.
+const fence = "```"
+
+// parseMarkdown reads a description under a title. An empty line ends a block; "### " begins a heading, "- " the items of a
+// list, "| " the rows of a table, and four spaces a line that is shown as it is, as is what stands between fences.
 func parseMarkdown(title, text string) (all []textBlock) {
 	shown := 0
-	for block := range strings.SplitSeq(text, "\n\n") {
-		if list, ok := strings.CutPrefix(block, "- "); ok {
-			all = append(all, textBlock{Items: strings.Split(list, "\n- ")})
-		} else if line, ok := strings.CutPrefix(block, "    "); ok {
-			shown++
-			label := fmt.Sprintf("%s: example %d", title, shown)
-			all = append(all, textBlock{Shown: &codeView{label, template.HTML(escape(line))}})
-		} else {
-			all = append(all, textBlock{Text: block})
+	show := func(language, text string) {
+		shown++
+		label := fmt.Sprintf("%s: example %d", title, shown)
+		all = append(all, textBlock{Shown: &codeView{label, language, text}})
+	}
+	for i, part := range strings.Split(text, fence) {
+		if i%2 == 1 {
+			language, code, _ := strings.Cut(part, "\n")
+			show(language, strings.TrimSuffix(code, "\n"))
+			continue
+		}
+		for block := range strings.SplitSeq(strings.Trim(part, "\n"), "\n\n") {
+			if line, ok := strings.CutPrefix(block, "    "); ok {
+				show("", line)
+			} else if block != "" {
+				all = append(all, parseBlock(block))
+			}
 		}
 	}
 	return all
 }
 
-// renderInline writes a description as HTML: text between backticks is code.
+func parseBlock(block string) textBlock {
+	if heading, ok := strings.CutPrefix(block, "### "); ok {
+		return textBlock{Heading: heading}
+	}
+	if list, ok := strings.CutPrefix(block, "- "); ok {
+		return textBlock{Items: strings.Split(list, "\n- ")}
+	}
+	if !strings.HasPrefix(block, "| ") {
+		return textBlock{Text: block}
+	}
+	var rows [][]string
+	for i, line := range strings.Split(block, "\n") {
+		if i != 1 { // the line between the heads and the rows
+			rows = append(rows, strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |"), " | "))
+		}
+	}
+	return textBlock{Rows: rows}
+}
+
+var (
+	boldText = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+	pageLink = regexp.MustCompile(`\[([^]]+)\]\(#([a-zA-Z-]+)\)`)
+)
+
+// renderInline writes a description as HTML: text between backticks is code, between double stars it is strong, and a link
+// leads to a place of the page.
 func renderInline(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(escape(text), "`") {
 		if i%2 == 1 {
 			part = "<code>" + part + "</code>"
+		} else {
+			part = boldText.ReplaceAllString(part, "<strong>$1</strong>")
+			part = pageLink.ReplaceAllString(part, `<a href="#$2">$1</a>`)
 		}
 		b.WriteString(part)
 	}
 	return template.HTML(b.String())
 }
+
+// renderCode writes text as HTML in which every space counts.
+func renderCode(text string) template.HTML { return template.HTML(escape(text)) }
 
 // escape escapes text for use between tags, where quotes need no escape.
 func escape(text string) string { return strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(text) }
@@ -62,7 +102,7 @@ func escape(text string) string { return strings.NewReplacer("&", "&amp;", "<", 
 const lineWidth = 72
 
 // formatJSON writes a value as JSON for people: what fits on a line is on one.
-func formatJSON(v strictjson.Value) template.HTML { return template.HTML(escape(appendJSON(v, ""))) }
+func formatJSON(v strictjson.Value) string { return appendJSON(v, "") }
 
 func appendJSON(v strictjson.Value, indent string) string {
 	var open, shut string

@@ -1,30 +1,30 @@
 package httpapi
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
-// What docs.html shows.
+// What docs.html and docs.md show. Texts are Markdown.
 type (
 	pageView struct {
-		Title      string
-		Text       []textBlock
-		Operations []operationView
-		Codes      []refusalView
-		Refusal    codeView // an example of one
-		Events     []textBlock
-		Headers    []fieldView // of every event
-		Envelope   []fieldView // of every event
-		Webhooks   []operationView
-		Guides     []guideView
+		Title, Summary, Text string
+		Quickstart           string
+		Operations           []operationView
+		Codes                []refusalView
+		Refusal              codeView // an example of one
+		Events               string
+		Headers              []fieldView // of every event
+		Envelope             []fieldView // of every event
+		Webhooks             []operationView
+		Guides               []guideView
 	}
 	operationView struct {
 		ID, Summary, Text, Method, Path string
 		About                           string // of the request's body
+		Code                            []codeView
 		Parameters, Fields, Answer      []fieldView
 		Requests, Answers               []exampleView
 		Statuses, Codes                 []string // of good answers, of refusals
@@ -36,8 +36,8 @@ type (
 	}
 	refusalView struct{ Anchor, Code, Status, When, Do string }
 	guideView   struct {
-		ID, Title string
-		Text      []textBlock
+		ID, Title, Text string
+		Code            []codeView
 	}
 )
 
@@ -70,9 +70,11 @@ func (o spec) anchor(id string) string {
 
 func (o spec) page() pageView {
 	v := pageView{
-		Title:   o.at(o.root, "info", "title").Text,
-		Text:    parseMarkdown("Introduction", o.at(o.root, "info", "description").Text),
-		Refusal: codeView{"A refusal", formatJSON(o.at(o.root, "components", "examples", "VALIDATION_ERROR", "value"))},
+		Title:      o.at(o.root, "info", "title").Text,
+		Summary:    o.at(o.root, "info", "summary").Text,
+		Text:       o.at(o.root, "info", "description").Text,
+		Quickstart: quickstart,
+		Refusal:    codeView{"A refusal", "json", formatJSON(o.at(o.root, "components", "examples", "VALIDATION_ERROR", "value"))},
 	}
 	statuses := map[string][]string{} // by error code
 	for _, path := range o.at(o.root, "paths").Members {
@@ -94,16 +96,24 @@ func (o spec) page() pageView {
 		v.Webhooks = append(v.Webhooks, hook)
 	}
 	for _, tag := range o.at(o.root, "tags").Items {
-		name := o.at(tag, "name").Text
-		text := parseMarkdown(name, o.at(tag, "description").Text)
+		name, text := o.at(tag, "name").Text, o.at(tag, "description").Text
 		switch {
 		case name == "Events":
 			v.Events = text
 		case !o.tagged[name]:
-			v.Guides = append(v.Guides, guideView{o.anchor(slug(name)), name, text})
+			v.Guides = append(v.Guides, guideView{o.anchor(slug(name)), name, text, o.code(name, tag)})
 		}
 	}
 	return v
+}
+
+// code returns the code beside v, in each language. of names what it does.
+func (o spec) code(of string, v strictjson.Value) (all []codeView) {
+	for _, sample := range o.at(v, "x-codeSamples").Items {
+		label := o.at(sample, "label").Text
+		all = append(all, codeView{of + " in " + label, label, o.at(sample, "source").Text})
+	}
+	return all
 }
 
 // slug makes an id of a title: "the-payers-browser" of "The payer's browser".
@@ -131,13 +141,14 @@ func (o spec) operation(method strictjson.Member, path string, statuses map[stri
 	for _, tag := range o.at(op, "tags").Items {
 		o.tagged[tag.Text] = true
 	}
+	v.Code = o.code(v.Summary, op)
 	ours := statuses != nil // not an event, which is our request to the provider
 	for i := range o.at(op, "parameters").Items {
 		v.Parameters = append(v.Parameters, o.parameter(o.item(op, "parameters", i), ours))
 	}
 	body := o.at(op, "requestBody", "content", "application/json")
 	v.About = o.at(body, "schema", "description").Text
-	v.Fields = o.fields(nil, o.at(body, "schema"), "", ours)
+	v.Fields = o.fields(o.at(body, "schema"), ours)
 	v.Requests = o.examples(v.Summary, "", body)
 	for _, status := range o.at(op, "responses").Members {
 		answer := o.at(o.at(op, "responses"), status.Name)
@@ -155,7 +166,7 @@ func (o spec) operation(method strictjson.Member, path string, statuses map[stri
 		v.Statuses = append(v.Statuses, text)
 		v.Answers = append(v.Answers, o.examples(v.Summary, status.Name+": ", content)...)
 		if v.Answer == nil {
-			v.Answer = o.fields(nil, o.at(content, "schema"), "", false)
+			v.Answer = o.fields(o.at(content, "schema"), false)
 		}
 	}
 	v.Codes = slices.Compact(v.Codes)
@@ -176,78 +187,11 @@ func (o spec) item(v strictjson.Value, name string, i int) strictjson.Value {
 	return o.at(strictjson.Value{Members: []strictjson.Member{{Name: name, Value: o.at(v, name).Items[i]}}}, name)
 }
 
-func (o spec) parameter(p strictjson.Value, ours bool) fieldView {
-	name := o.at(p, "name").Text
-	v := fieldView{Path: name, Kind: o.at(p, "schema", "type").Text, Text: o.at(p, "description").Text,
-		Label: o.label(p, o.at(p, "required").Text == "true", ours)}
-	if ours && o.at(p, "in").Text == "header" {
-		v.Anchor = o.anchor("field-" + name)
-	}
-	return v
-}
-
-// fields appends the fields of an object, and those of the objects inside it. They are a request's to
-// us, or what we send.
-func (o spec) fields(to []fieldView, schema strictjson.Value, prefix string, ours bool) []fieldView {
-	required := map[string]bool{}
-	for _, name := range o.at(schema, "required").Items {
-		required[name.Text] = true
-	}
-	properties := o.at(schema, "properties")
-	for _, p := range properties.Members {
-		field := o.at(properties, p.Name)
-		v := fieldView{Path: prefix + p.Name, Kind: o.kind(field), Text: o.at(field, "description").Text,
-			Label: o.label(field, required[p.Name], ours)}
-		if ours {
-			v.Anchor = o.anchor("field-" + v.Path)
-		}
-		to = o.fields(append(to, v), field, v.Path+".", ours)
-	}
-	return to
-}
-
-// label says whether a field must be sent, or may be absent from what we send.
-func (o spec) label(field strictjson.Value, required, ours bool) string {
-	when := o.at(field, "x-required").Text
-	switch {
-	case !ours && required:
-		return ""
-	case !ours:
-		return "may be absent"
-	case required:
-		return "required"
-	case when != "":
-		return "required " + when
-	}
-	return "optional"
-}
-
-// kind names what a field holds.
-func (o spec) kind(field strictjson.Value) string {
-	kind := cmp.Or(o.at(field, "format").Text, o.at(field, "type").Text)
-	if values := o.at(field, "enum").Items; len(values) > 1 {
-		var words []string
-		for _, value := range values {
-			words = append(words, value.Text)
-		}
-		return strings.Join(words, " | ")
-	}
-	least, most := o.at(field, "minimum").Text, o.at(field, "maximum").Text
-	longest := o.at(field, "maxLength").Text
-	switch {
-	case least != "" && most != "":
-		return kind + " from " + least + " to " + most
-	case longest != "":
-		return kind + " of at most " + longest + " characters"
-	}
-	return kind
-}
-
 // examples returns the examples of a body. of names what they are examples of; prefix is put before their titles.
 func (o spec) examples(of, prefix string, content strictjson.Value) (all []exampleView) {
 	for _, e := range o.at(content, "examples").Members {
 		title := prefix + o.at(e.Value, "summary").Text
-		all = append(all, exampleView{title, codeView{of + ". " + title, formatJSON(o.at(e.Value, "value"))}})
+		all = append(all, exampleView{title, codeView{of + ". " + title, "json", formatJSON(o.at(e.Value, "value"))}})
 	}
 	return all
 }

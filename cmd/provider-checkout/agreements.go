@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,9 +20,6 @@ import (
 // agreementPDF writes the PDF of an agreement to a file, or with --all those of many to a folder, and says on stderr what
 // was written.
 func agreementPDF(ctx context.Context, c *call) error {
-	if err := c.checkPDFFlags(); err != nil {
-		return err
-	}
 	db, err := c.openRecords(ctx)
 	if err != nil {
 		return err
@@ -51,17 +47,22 @@ func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, s
 	return found.Bytes, found.Copy == "", err
 }
 
-// checkPDFFlags checks that the flags are those of one agreement or those of many.
-func (c *call) checkPDFFlags() error {
+// checkPDF checks that the flags and arguments are those of one agreement or those of many.
+func (s *settings) checkPDF(args []string) error {
 	switch {
-	case !c.all && len(c.Args) == 0:
+	case !s.all && len(args) == 0:
 		return cli.UsageError("NUMBER is missing; --all --since DATE writes many")
-	case !c.all && c.accepted != (money.Date{}):
+	case !s.all && s.accepted != (money.Date{}):
 		return cli.UsageError("--since goes with --all")
-	case c.all && len(c.Args) > 0:
+	case s.all && len(args) > 0:
 		return cli.UsageError("--all takes no NUMBER")
-	case c.all && c.accepted == (money.Date{}):
+	case s.all && s.accepted == (money.Date{}):
 		return cli.UsageError("--all needs --since DATE")
+	case s.all && s.out == standard:
+		return cli.UsageError("--all needs a folder for --out")
+	}
+	if len(args) > 0 && (agreement.Mistyped(args[0]) || !strings.HasPrefix(args[0], "PPA-")) {
+		return readingAgreement(args[0], ports.ErrNotFound)
 	}
 	return nil
 }
@@ -72,13 +73,13 @@ func writePDF(ctx context.Context, c *call, source *agreementpdf.Source, number,
 	if err != nil {
 		return false, readingAgreement(number, err)
 	}
-	if err := writePrivate(path, found.Bytes); err != nil {
+	if err := c.writeFile(path, found.Bytes); err != nil {
 		return false, fmt.Errorf("write the PDF of %s: %w", number, err)
 	}
 	if found.Copy != "" {
 		fmt.Fprintf(c.Stderr, "agreement %s: %s; rendered now from its figures, and marked as a copy on every page\n", number, found.Copy)
 	}
-	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", path, len(found.Bytes), sha256.Sum256(found.Bytes))
+	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", outputName(path), len(found.Bytes), sha256.Sum256(found.Bytes))
 	return found.Copy != "", nil
 }
 
@@ -139,25 +140,4 @@ func readingAgreement(number string, err error) error {
 		return fmt.Errorf("there is no agreement %q; the number is mistyped: a character is wrong or two are swapped", number)
 	}
 	return fmt.Errorf("there is no agreement %q", number)
-}
-
-// writePrivate writes a file that only its owner may read and write. If it fails, path is as it was before.
-func writePrivate(path string, data []byte) error {
-	info, err := os.Lstat(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".*.tmp") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // no effect once renamed
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

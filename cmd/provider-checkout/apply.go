@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -20,13 +19,13 @@ const askTimeout = 10 * time.Second
 
 // apply stores the configuration of a provider file, and prints what that changes.
 func apply(ctx context.Context, c *call) error {
-	data, err := c.readFile()
+	data, err := readFile(c.Stdin, c.file)
 	if err != nil {
 		return err
 	}
 	named, err := providerfile.Parse(data)
 	if err != nil {
-		return fmt.Errorf("%s is refused: %w", c.file, err)
+		return fmt.Errorf("%s is refused: %w", inputName(c.file), err)
 	}
 	return c.configure(ctx, "apply", providers.Change{Named: named, Prune: c.prune})
 }
@@ -102,24 +101,4 @@ func warn(w io.Writer, p catalogue.Provider, now time.Time) {
 	if d := p.Destination; d.PreviousSecret != "" && len(d.Secrets(now)) == 1 {
 		fmt.Fprintf(w, "provider %s: previous_secret_until is over: the previous signing secret signs nothing\n", p.Code)
 	}
-}
-
-// maxProviderFile bounds a provider file, which is read as a whole. It has room for tens of thousands of courses.
-const maxProviderFile = 32 << 20
-
-func (c *call) readFile() ([]byte, error) {
-	from := c.Stdin
-	if c.file != "-" {
-		file, err := os.Open(c.file)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		from = file
-	}
-	data, err := io.ReadAll(io.LimitReader(from, maxProviderFile+1))
-	if err == nil && len(data) > maxProviderFile {
-		err = fmt.Errorf("%s is refused: it is larger than %d MB", c.file, maxProviderFile>>20)
-	}
-	return data, err
 }

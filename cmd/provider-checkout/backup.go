@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/progress"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -30,7 +32,13 @@ func backup(ctx context.Context, c *call) error {
 	if err := mustExist(path); err != nil {
 		return err
 	}
-	contents, err := sqlite.Backup(ctx, path, c.out)
+	said, copyStore := c.Stdout, sqlite.Backup
+	if c.out == standard {
+		said, copyStore = c.Stderr, c.stream
+	}
+	stop := progress.On(c.Stderr).Clock("copying and checking " + path)
+	contents, err := copyStore(ctx, path, c.out)
+	stop()
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already; a backup never takes the place of a file", c.out)
 	} else if err != nil {
@@ -43,9 +51,32 @@ func backup(ctx context.Context, c *call) error {
 	if _, err := os.Stat(path + ".evidence"); err == nil && c.Env(evidenceVariable) == "" && c.Env(evidenceVariable+"_FILE") == "" {
 		key = path + ".evidence"
 	}
-	_, err = fmt.Fprintf(c.Stdout, "wrote %s, checked: %s\nkeep elsewhere: %s, without which it cannot be restored; and %s, without which nothing more is sealed\n",
-		c.out, summary(contents), secret, key)
+	_, err = fmt.Fprintf(said, "wrote %s, checked: %s\nkeep elsewhere: %s, without which it cannot be restored; and %s, without which nothing more is sealed\n",
+		outputName(c.out), summary(contents), secret, key)
 	return err
+}
+
+// stream writes a backup to standard output. It is made and checked in a temporary folder first: what has left cannot be
+// taken back.
+func (c *call) stream(ctx context.Context, path, _ string) (sqlite.Contents, error) {
+	dir, err := os.MkdirTemp("", "backup-*")
+	if err != nil {
+		return sqlite.Contents{}, err
+	}
+	defer os.RemoveAll(dir)
+	whole := filepath.Join(dir, "backup.db")
+	contents, err := sqlite.Backup(ctx, path, whole)
+	if err != nil {
+		return contents, err
+	}
+	f, err := os.Open(whole)
+	if err != nil {
+		return contents, err
+	}
+	defer f.Close()
+	os.RemoveAll(dir) // a reader that goes away ends this process, which must leave no copy; the open file stays readable
+	_, err = io.Copy(c.Stdout, f)
+	return contents, err
 }
 
 // restore makes a SQLite store of a backup.
@@ -61,9 +92,11 @@ func restore(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := mustExist(c.file); err != nil {
-		return fmt.Errorf("there is no backup at %s", c.file)
+	from, remove, err := c.backupFile()
+	if err != nil {
+		return err
 	}
+	defer remove()
 	operator, err := c.operator()
 	if err != nil {
 		return err
@@ -72,7 +105,9 @@ func restore(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	contents, err := sqlite.Restore(ctx, c.file, path, secrets)
+	stop := progress.On(c.Stderr).Clock("checking and copying " + inputName(c.file))
+	contents, err := sqlite.Restore(ctx, from, path, secrets)
+	stop()
 	if err != nil {
 		return err
 	}
@@ -97,6 +132,26 @@ func restore(ctx context.Context, c *call) error {
 	return errors.Join(err, c.recordRestore(ctx, db, operator, contents))
 }
 
+// backupFile returns the file of --in, or a temporary one with what comes from standard input, and what removes that.
+func (c *call) backupFile() (path string, remove func() error, err error) {
+	if c.file != standard {
+		if err := mustExist(c.file); err != nil {
+			return "", nil, fmt.Errorf("there is no backup at %s", c.file)
+		}
+		return c.file, func() error { return nil }, nil
+	}
+	f, err := os.CreateTemp("", "restore-*.db") // 0600
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() error { return os.Remove(f.Name()) }
+	_, err = io.Copy(f, c.Stdin)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	return f.Name(), remove, nil
+}
+
 // evidenceAfterRestore says what must be done so that the log of a restored store is sealed again.
 func evidenceAfterRestore(path string, head evidence.Head, keys evidence.Keys) (lines []string) {
 	if len(head.Checkpoint) == 0 {
@@ -116,7 +171,7 @@ func (c *call) recordRestore(ctx context.Context, db records, operator string, c
 	if err != nil {
 		return err
 	}
-	return c.recordDone(ctx, db, trail, "restore", filepath.Base(c.file), []string{"+ " + summary(contents)})
+	return c.recordDone(ctx, db, trail, "restore", filepath.Base(inputName(c.file)), []string{"+ " + summary(contents)})
 }
 
 // summary says what a backup holds.

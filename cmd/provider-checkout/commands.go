@@ -30,7 +30,7 @@ func commands() []cli.Command {
 			About: "Check that the CRM has every object and field that is needed",
 			More: "Signs in, and prints a line for everything that is missing. Exits 0 if nothing is, and 1 if anything is.\n\n" +
 				administratorHelp + "\n\n" + crmHelp},
-		{Name: "crm pending", Setup: command(storeFlag, pendingSteps),
+		{Name: "crm pending", Setup: command(listFlags, pendingSteps),
 			About: "List the checkouts that wait for the CRM",
 			More: "Prints a line for each: its id, what it waits for (open: the CRM is to make its records; complete: to store its\n" +
 				"agreement and complete the enrolment), since when, how often that was attempted, when it is due again, and why the\n" +
@@ -42,7 +42,7 @@ func commands() []cli.Command {
 		{Name: "keys issue", Setup: command(issueFlags, issueKey),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},
-		{Name: "keys list", Setup: command(storeFlag, listKeys),
+		{Name: "keys list", Setup: command(listFlags, listKeys),
 			About: "List the API keys"},
 		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(changeFlags, revokeKey),
 			About: "Revoke an API key",
@@ -70,8 +70,8 @@ func commands() []cli.Command {
 				"this service is needed but the public key.\n\n" + evidenceHelp},
 		{Name: "verify-proof", Args: []string{"FILE"}, Setup: command(verifyProofFlags, verifyProof),
 			About: "Check a proof with nothing but the public key",
-			More: "Prints the record that is proven. It has the SHA-256 of the agreement's PDF, which --pdf compares. Needs no\n" +
-				"store and no network."},
+			More: "FILE may be -, standard input. Prints the record that is proven. It has the SHA-256 of the agreement's PDF, which\n" +
+				"--pdf compares. Needs no store and no network."},
 		{Name: "evidence checkpoint", Setup: command(storeFlag, printCheckpoint),
 			About: "Print the newest signed checkpoint of the evidence log",
 			More: "Keep it where those who can edit the store cannot. \"agreements verify --checkpoint\" holds the store to it.\n\n" +
@@ -109,7 +109,7 @@ func commands() []cli.Command {
 			About: "List events with their attempts, the newest first",
 			More: "Prints a line for each: its id, name, provider and order, its status, the attempts of the service, when it was made,\n" +
 				"and when and why the latest attempt that failed did."},
-		{Name: "events show", Args: []string{"EVENT-ID"}, Setup: command(storeFlag, showEvent),
+		{Name: "events show", Args: []string{"EVENT-ID"}, Setup: command(listFlags, showEvent),
 			About: "Print everything on record about an event",
 			More:  "Its status and attempts, why it failed, every redelivery, and its body as it is signed and sent."},
 		{Name: "events redeliver", Args: []string{"[EVENT-ID]"}, Setup: command(redeliverFlags, redeliverEvents),
@@ -142,7 +142,7 @@ func commands() []cli.Command {
 			More: "Everything is in memory. Prints how to sign in to it. Its objects, and the paths that move its clock,\n" +
 				"arm faults and show what was written, are in the documentation of the package\n" +
 				"adapters/salesforce/salesforcetest."},
-		{Name: "version", Setup: command(nil, version),
+		{Name: "version", Setup: command(jsonFlag, version),
 			About: "Print the version, the commit and the version of Go"},
 	}
 }

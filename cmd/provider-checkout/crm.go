@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
@@ -204,8 +204,7 @@ func pendingSteps(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CHECKOUT\tPROVIDER\tORDER\tSTEP\tSINCE\tATTEMPTS\tDUE\tLATEST FAILURE")
+	table := c.table("CHECKOUT\tPROVIDER\tORDER\tSTEP\tSINCE\tATTEMPTS\tDUE\tLATEST FAILURE")
 	for _, id := range ids {
 		waiting, err := db.Checkout(ctx, id)
 		switch s := waiting.Step; {
@@ -213,11 +212,14 @@ func pendingSteps(ctx context.Context, c *call) error {
 		case err != nil:
 			return err
 		case s.Kind != checkout.StepNone:
-			fmt.Fprintf(table, "%s\t%s\t%q\t%s\t%s\t%d\t%s\t%s\n", id, waiting.ProviderCode, waiting.OrderID, s.Kind, formatTime(s.Since), s.Epoch, formatTime(s.Until),
-				cmp.Or(cli.OneLine(s.Failure), "-"))
+			err := table.row(toWireStep(waiting), id, waiting.ProviderCode, strconv.Quote(waiting.OrderID), string(s.Kind), formatTime(s.Since),
+				strconv.FormatInt(s.Epoch, 10), formatTime(s.Until), orDash(cli.OneLine(s.Failure)))
+			if err != nil {
+				return err
+			}
 		}
 	}
-	return table.Flush()
+	return table.end()
 }
 
 // retryStep makes the step of a checkout due now.

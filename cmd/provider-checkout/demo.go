@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"fmt"
-	"syscall"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
@@ -24,9 +21,7 @@ func demonstrate(ctx context.Context, c *call) error {
 		c.addr = "127.0.0.1:0"
 	}
 	ln, err := listen(ctx, "--addr", c.addr)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is taken; choose another address with --addr", c.addr)
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	defer ln.Close()

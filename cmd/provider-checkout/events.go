@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -28,26 +29,21 @@ func listEvents(ctx context.Context, c *call) error {
 	}
 	more := len(list) > c.limit
 	list = list[:min(len(list), c.limit)]
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tEVENT\tPROVIDER\tORDER\tSTATUS\tATTEMPTS\tCREATED\tFAILED\tREASON")
+	table := c.table("ID\tEVENT\tPROVIDER\tORDER\tSTATUS\tATTEMPTS\tCREATED\tFAILED\tREASON")
 	for _, e := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", e.Event.ID, e.Event.Name, e.Event.ProviderCode, e.Event.OrderID,
-			e.Status, e.Attempts, formatTime(e.Event.CreatedAt), formatTime(e.Failure.At), orDash(e.Failure.Reason))
+		err := table.row(toWireEvent(e), e.Event.ID, string(e.Event.Name), e.Event.ProviderCode, e.Event.OrderID, string(e.Status),
+			strconv.Itoa(e.Attempts), formatTime(e.Event.CreatedAt), formatTime(e.Failure.At), orDash(e.Failure.Reason))
+		if err != nil {
+			return err
+		}
 	}
-	if err := table.Flush(); err != nil {
+	if err := table.end(); err != nil {
 		return err
 	}
 	if more {
 		fmt.Fprintf(c.Stderr, "there are more: these are the newest %d; --limit says how many\n", c.limit)
 	}
 	return nil
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 // showEvent prints everything on record about one event.
@@ -64,6 +60,9 @@ func showEvent(ctx context.Context, c *call) error {
 	again, err := db.Redeliveries(ctx, e.Event.ID)
 	if err != nil {
 		return err
+	}
+	if c.json {
+		return jsonLines(c.Stdout).Encode(toWireWholeEvent(e, again))
 	}
 	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
@@ -111,14 +110,19 @@ func outcomeWord(r ports.Redelivery) string {
 	return "failed"
 }
 
-// redeliverEvents sends one event again, or every one that failed since a time, and prints what came of each.
-func redeliverEvents(ctx context.Context, c *call) error {
-	if c.failed == (len(c.Args) == 1) {
+// checkRedeliver checks that one event is named or those that failed since a time are.
+func (s *settings) checkRedeliver(args []string) error {
+	if s.failed == (len(args) == 1) {
 		return cli.UsageError("name one event, or give --failed with --since TIME")
 	}
-	if c.failed == c.eventFilter.Since.IsZero() {
+	if s.failed == s.eventFilter.Since.IsZero() {
 		return cli.UsageError("--failed and --since TIME belong together")
 	}
+	return nil
+}
+
+// redeliverEvents sends one event again, or every one that failed since a time, and prints what came of each.
+func redeliverEvents(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {
 		return err
@@ -131,6 +135,7 @@ func redeliverEvents(ctx context.Context, c *call) error {
 	r := delivery.Redeliverer{Store: db, Sender: c.redeliverySender(), Now: time.Now}
 	asked, delivered := 0, 0
 	var sent []string
+	var printed error
 	each := func(result delivery.Result) {
 		asked++
 		if result.Left == "" && result.Event.ID != "" {
@@ -139,7 +144,7 @@ func redeliverEvents(ctx context.Context, c *call) error {
 		if result.Outcome.Delivered {
 			delivered++
 		}
-		c.printResult(result)
+		printed = errors.Join(printed, c.printResult(result))
 	}
 	if c.failed {
 		more, err := r.Failed(ctx, c.eventFilter.Since, c.provider, each)
@@ -166,7 +171,7 @@ func redeliverEvents(ctx context.Context, c *call) error {
 	if delivered < asked {
 		return fmt.Errorf("%d of %d events were not delivered", asked-delivered, asked)
 	}
-	return nil
+	return printed
 }
 
 // redeliverySender returns the senders of redeliveries: private addresses are for sandboxes, whatever the flag says.
@@ -180,13 +185,18 @@ func (c *call) redeliverySender() func(catalogue.Environment) ports.Sender {
 	}
 }
 
-func (c *call) printResult(r delivery.Result) {
+func (c *call) printResult(r delivery.Result) (err error) {
 	said := outcome(r.Outcome)
 	if r.Left != "" {
 		said = "not sent: " + r.Left
 	}
-	fmt.Fprintf(c.Stdout, "%s %s %s %s: %s\n", r.Event.ID, r.Event.Name, r.Event.ProviderCode, r.Event.OrderID, said)
+	if c.json {
+		err = jsonLines(c.Stdout).Encode(toWireResult(r))
+	} else {
+		_, err = fmt.Fprintf(c.Stdout, "%s %s %s %s: %s\n", r.Event.ID, r.Event.Name, r.Event.ProviderCode, r.Event.OrderID, said)
+	}
 	if r.Was == events.Delivered && r.Outcome.Attempts > 0 {
 		fmt.Fprintf(c.Stderr, "%s had been taken before: its receiver got it once more\n", r.Event.ID)
 	}
+	return err
 }

@@ -151,7 +151,7 @@ func (c *call) outsideCheckpoint(keys evidence.Keys) (*evidence.Checkpoint, erro
 	if !keys.CanVerify() {
 		return nil, errNoEvidenceKey
 	}
-	signed, err := os.ReadFile(c.checkpoint)
+	signed, err := readFile(c.Stdin, c.checkpoint)
 	if err != nil {
 		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}
@@ -160,9 +160,9 @@ func (c *call) outsideCheckpoint(keys evidence.Keys) (*evidence.Checkpoint, erro
 	case err == nil:
 		return &checkpoint, nil
 	case signer == "":
-		return nil, fmt.Errorf("--checkpoint: %s is no checkpoint", c.checkpoint)
+		return nil, fmt.Errorf("--checkpoint: %s is no checkpoint", inputName(c.checkpoint))
 	default:
-		return nil, fmt.Errorf("--checkpoint: %s says that the key %s signed it, which is not given or did not", c.checkpoint, signer)
+		return nil, fmt.Errorf("--checkpoint: %s says that the key %s signed it, which is not given or did not", inputName(c.checkpoint), signer)
 	}
 }
 
@@ -235,11 +235,11 @@ func proveAgreement(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := writePrivate(c.out, proof.Text()); err != nil {
+	if err := c.writeFile(c.out, proof.Text()); err != nil {
 		return fmt.Errorf("write the proof of %s: %w", c.Args[0], err)
 	}
-	fmt.Fprintf(c.Stderr, "wrote %s; anybody can check it: provider-checkout verify-proof %[1]s --key '%s'\n", c.out, log.Keys.Public())
-	return nil
+	_, err = fmt.Fprintf(c.Stderr, "wrote %s; anybody can check it: provider-checkout verify-proof %s --key '%s'\n", outputName(c.out), c.out, log.Keys.Public())
+	return err
 }
 
 // adoptAgreements records the agreements that the evidence log does not have.
@@ -268,6 +268,14 @@ func prefixed(prefix string, words []string) (lines []string) {
 	return lines
 }
 
+// checkVerifyProof checks that standard input is only one of the files.
+func (s *settings) checkVerifyProof(args []string) error {
+	if args[0] == standard && s.pdf == standard {
+		return cli.UsageError("only one of FILE and --pdf can be standard input")
+	}
+	return nil
+}
+
 // verifyProof checks a proof with nothing but the public key.
 func verifyProof(_ context.Context, c *call) error {
 	keys, err := evidencelog.ParseKeys(c.key)
@@ -277,17 +285,17 @@ func verifyProof(_ context.Context, c *call) error {
 	if err != nil {
 		return cli.UsageError("--key: " + err.Error())
 	}
-	text, err := os.ReadFile(c.Args[0])
+	text, err := readFile(c.Stdin, c.Args[0])
 	if err != nil {
 		return err
 	}
 	proof, err := evidence.ParseProof(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.Args[0], err)
+		return fmt.Errorf("%s: %w", inputName(c.Args[0]), err)
 	}
 	checkpoint, err := proof.Check(keys)
 	if err != nil {
-		return fmt.Errorf("%s proves nothing: %w", c.Args[0], err)
+		return fmt.Errorf("%s proves nothing: %w", inputName(c.Args[0]), err)
 	}
 	if err := c.checkPDF(proof); err != nil {
 		return err
@@ -302,14 +310,14 @@ func (c *call) checkPDF(proof evidence.Proof) error {
 	if c.pdf == "" {
 		return nil
 	}
-	data, err := os.ReadFile(c.pdf)
+	data, err := readFile(c.Stdin, c.pdf)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(data)
 	if recorded := evidence.DocumentHash(proof.Leaf); recorded != hex.EncodeToString(sum[:]) {
-		return fmt.Errorf("%s is not the document of the record: its SHA-256 is %x, and %s is on record", c.pdf, sum, recorded)
+		return fmt.Errorf("%s is not the document of the record: its SHA-256 is %x, and %s is on record", inputName(c.pdf), sum, recorded)
 	}
-	_, err = fmt.Fprintf(c.Stderr, "%s is the document of the record\n", c.pdf)
+	_, err = fmt.Fprintf(c.Stderr, "%s is the document of the record\n", inputName(c.pdf))
 	return err
 }

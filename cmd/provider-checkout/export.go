@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/provider-checkout/provider-checkout/adapters/jsonlines"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/progress"
 )
 
 // export writes everything on record as JSON Lines, and last the newest checkpoint of the evidence log. A checkout that cannot be read is reported on stderr, and the
@@ -17,10 +20,13 @@ func export(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	out := bufio.NewWriter(c.Stdout)
+	line := c.progress()
+	defer line.End()
+	out := bufio.NewWriter(&counter{to: c.Stdout, line: line})
 	unreadable := 0
 	err = db.Export(ctx, jsonlines.NewVisitor(out, func(checkoutID string, err error) error {
 		unreadable++
+		line.End()
 		_, failed := fmt.Fprintf(c.Stderr, "checkout %s cannot be read: %s\n", checkoutID, cli.OneLine(err.Error()))
 		return failed
 	}))
@@ -37,8 +43,32 @@ func export(ctx context.Context, c *call) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
+	line.End()
 	if unreadable > 0 {
 		return fmt.Errorf("%d checkouts could not be read; everything else is written", unreadable)
 	}
 	return nil
+}
+
+// counter passes what is written on, and shows how much that was.
+type counter struct {
+	to           io.Writer
+	line         *progress.Line
+	bytes, lines int
+}
+
+func (w *counter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.bytes += n
+	w.lines += bytes.Count(p[:n], []byte("\n"))
+	w.line.Show("exported %d records, %.1f MB", w.lines, float64(w.bytes)/1e6)
+	return n, err
+}
+
+// progress returns the line that shows how far a command has come. Where its results go to the terminal too, they show that.
+func (c *call) progress() *progress.Line {
+	if progress.Terminal(c.Stdout) {
+		return nil
+	}
+	return progress.On(c.Stderr)
 }

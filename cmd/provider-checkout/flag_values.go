@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/netip"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -136,30 +136,30 @@ func parsePrefixes(text string) ([]netip.Prefix, error) {
 }
 
 // readTerms reads the operator's terms from a file; an empty path means that there are none.
-func readTerms(path string) (providerfile.TermsFile, error) {
+func readTerms(stdin io.Reader, path string) (providerfile.TermsFile, error) {
 	if path == "" {
 		return providerfile.TermsFile{}, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(stdin, path)
 	if err != nil {
 		return providerfile.TermsFile{}, err
 	}
 	file, err := providerfile.ParseTerms(data)
 	if err != nil {
-		return providerfile.TermsFile{}, fmt.Errorf("%s is refused: %w", path, err)
+		return providerfile.TermsFile{}, fmt.Errorf("%s is refused: %w", inputName(path), err)
 	}
 	return file, nil
 }
 
 // readMapping reads the names that an organisation has for objects and fields from a file.
-func readMapping(path string) (salesforce.Mapping, error) {
-	data, err := os.ReadFile(path)
+func readMapping(stdin io.Reader, path string) (salesforce.Mapping, error) {
+	data, err := readFile(stdin, path)
 	if err != nil {
 		return salesforce.Mapping{}, err
 	}
 	m, err := salesforce.ParseMapping(data)
 	if err != nil {
-		return salesforce.Mapping{}, fmt.Errorf("%s is refused: %w", path, err)
+		return salesforce.Mapping{}, fmt.Errorf("%s is refused: %w", inputName(path), err)
 	}
 	return m, nil
 }

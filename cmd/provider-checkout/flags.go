@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"net/netip"
 	"time"
 
@@ -71,9 +70,9 @@ type settings struct {
 
 func storeFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db",
-		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE,\n"+
-			"        one with a password belongs in the variable, because flags are visible to everyone;\n"+
-			"        where serve is given the operator's secret, every other command needs it too")
+		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE.\n"+
+			"Put a URL that holds a password into PROVIDER_CHECKOUT_STORE: others on this machine can read flags.\n"+
+			"Use the same secret as serve.")
 	fs.AllowVariable("store")
 }
 
@@ -93,7 +92,18 @@ func trailFlags(fs *cli.Flags, s *settings) {
 	outsideFlag(fs, s)
 	fs.BoolVar(&s.operations, "operations", false, "only what operators did")
 	sinceFlag(fs, &s.since, "only entries from this `TIME` on")
-	fs.BoolVar(&s.json, "json", false, "a JSON object a line")
+	jsonFlag(fs, s)
+}
+
+// jsonFlag defines what has a command print for programs.
+func jsonFlag(fs *cli.Flags, s *settings) {
+	fs.BoolVar(&s.json, "json", false, "print a JSON object a line")
+}
+
+// listFlags are those of a command that prints what is on record.
+func listFlags(fs *cli.Flags, s *settings) {
+	storeFlag(fs, s)
+	jsonFlag(fs, s)
 }
 
 func addrFlag(fs *cli.Flags, s *settings) {
@@ -121,13 +131,13 @@ func serveFlags(fs *cli.Flags, s *settings) {
 		"`DAYS` after which a checkout that was not confirmed loses its personal data, 31 or more; 0: never")
 	cli.Var(fs, &s.retention.AgreedYears, "erase-agreed-years", "0", parseWhole,
 		"`YEARS` after its last payment that an agreement loses its personal data, 7 or more; 0: never")
-	cli.Var(fs, &s.terms, "terms", "", readTerms,
+	cli.Var(fs, &s.terms, "terms", "", func(path string) (providerfile.TermsFile, error) { return readTerms(fs.Stdin, path) },
 		"`FILE` with the lender and the terms that every new agreement holds (cmd/provider-checkout/CONFIGURING.md has the form)")
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
 	fs.StringVar(&s.timestampURL, "timestamp-url", "", "`URL` of a time-stamp authority (RFC 3161) that a checkpoint a day is sent to")
 	fs.StringVar(&s.timestamps, "timestamps", "", "`FOLDER` to keep those checkpoints in, with what the authority says of them")
-	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+	fs.AllowVariables()
 }
 
 func allowPrivateFlag(fs *cli.Flags, s *settings) {
@@ -152,29 +162,30 @@ func crmFlags(fs *cli.Flags, s *settings, usual string) {
 	fs.StringVar(&s.salesforceURL, "salesforce-url", "",
 		"`URL` of the organisation, https://NAME.my.salesforce.com; in the sandbox also a simulator's")
 	fs.StringVar(&s.salesforceUser, "salesforce-user", "", "`USER` as whom a JWT key signs in")
-	cli.Var(fs, &s.salesforceMapping, "salesforce-mapping", "", readMapping,
+	cli.Var(fs, &s.salesforceMapping, "salesforce-mapping", "",
+		func(path string) (salesforce.Mapping, error) { return readMapping(fs.Stdin, path) },
 		"`FILE` with the organisation's names of objects and fields, where they differ from those of the metadata")
 }
 
 func checkFlags(fs *cli.Flags, s *settings) {
 	environmentFlag(fs, s)
 	crmFlags(fs, s, salesforceName)
-	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+	fs.AllowVariables()
 }
 
 func pullFlags(fs *cli.Flags, s *settings) {
 	processorFlags(fs, s)
 	crmFlags(fs, s, salesforceName)
 	storeFlag(fs, s)
-	fs.VisitAll(func(f *flag.Flag) { fs.AllowVariable(f.Name) })
+	fs.AllowVariables()
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
 	fs.BoolVar(&s.dryRun, "dry-run", false, "print what would change, and store nothing")
 	reasonFlag(fs, s)
 }
 
 func demoFlags(fs *cli.Flags, s *settings) {
-	serveFlags(cli.NewFlags(fs.Name()), s) // a demonstration serves as serve does
-	s.allowPrivate = true                  // its receiver is on loopback
+	serveFlags(cli.NewFlags(), s) // a demonstration serves as serve does
+	s.allowPrivate = true         // its receiver is on loopback
 	addrFlag(fs, s)
 	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor,
 		"direct debit processor, `fake|gocardless`; gocardless is simulated, on a port of its own")
@@ -185,14 +196,12 @@ func demoFlags(fs *cli.Flags, s *settings) {
 
 func applyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.file, "f", "", "provider `FILE`; - is standard input")
-	fs.Require("f")
+	fs.StringVarP(&s.file, "file", "f", "", "provider `FILE`; - is standard input")
+	fs.Require("file")
 	fs.BoolVar(&s.prune, "prune", false, "remove providers that the file does not name (their keys and checkouts stay)")
 	reasonFlag(fs, s)
 	processorFlags(fs, s)
-	for _, name := range []string{"environment", "processor", "gocardless-url"} {
-		fs.AllowVariable(name)
-	}
+	fs.AllowVariable("environment", "processor", "gocardless-url")
 }
 
 func issueFlags(fs *cli.Flags, s *settings) {
@@ -204,21 +213,24 @@ func issueFlags(fs *cli.Flags, s *settings) {
 
 func pdfFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.out, "out", "", "`FILE` to write, or with --all the folder for the files; only their owner may read them")
+	fs.StringVar(&s.out, "out", "", "`FILE` to write, or with --all the folder for the files; only their owner may read them; - is standard output")
 	fs.Require("out")
 	fs.BoolVar(&s.redraw, "redraw", false, "render a PDF that was stored and is missing again, marked as a copy on every page")
 	fs.BoolVar(&s.all, "all", false, "write every agreement that was accepted since --since, each to NUMBER.pdf")
 	cli.Var(fs, &s.accepted, "since", "", money.ParseDate, "with --all, the `DATE` in New Zealand, such as 2026-12-01")
+	fs.Check(s.checkPDF)
 }
 
 func verifyFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.BoolVar(&s.all, "all", false, "check every agreement, and that none is missing")
 	outsideFlag(fs, s)
+	jsonFlag(fs, s)
+	fs.Check(s.checkVerify)
 }
 
 func outsideFlag(fs *cli.Flags, s *settings) {
-	fs.StringVar(&s.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere")
+	fs.StringVar(&s.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere; - is standard input")
 }
 
 func adoptFlags(fs *cli.Flags, s *settings) {
@@ -228,14 +240,15 @@ func adoptFlags(fs *cli.Flags, s *settings) {
 
 func proveFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.out, "out", "", "`FILE` to write")
+	fs.StringVar(&s.out, "out", "", "`FILE` to write; - is standard output")
 	fs.Require("out")
 }
 
 func verifyProofFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.key, "key", "", "public evidence `KEY`, as \"evidence key\" prints it")
 	fs.Require("key")
-	fs.StringVar(&s.pdf, "pdf", "", "`FILE` that must be the agreement's PDF")
+	fs.StringVar(&s.pdf, "pdf", "", "`FILE` that must be the agreement's PDF; - is standard input")
+	fs.Check(s.checkVerifyProof)
 }
 
 func evidenceKeyFlags(fs *cli.Flags, s *settings) {
@@ -245,18 +258,18 @@ func evidenceKeyFlags(fs *cli.Flags, s *settings) {
 
 func backupFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
-	fs.StringVar(&s.out, "out", "", "`FILE` to write, which must not be there; only its owner may read it")
+	fs.StringVar(&s.out, "out", "", "`FILE` to write, which must not be there; only its owner may read it; - is standard output")
 	fs.Require("out")
 }
 
 func restoreFlags(fs *cli.Flags, s *settings) {
 	changeFlags(fs, s)
-	fs.StringVar(&s.file, "in", "", "`FILE` that backup wrote")
+	fs.StringVar(&s.file, "in", "", "`FILE` that backup wrote; - is standard input")
 	fs.Require("in")
 }
 
 func listEventsFlags(fs *cli.Flags, s *settings) {
-	storeFlag(fs, s)
+	listFlags(fs, s)
 	f := &s.eventFilter
 	cli.Var(fs, &f.Status, "status", "", parseEventStatus, "`STATUS`: pending, delivered, failed or not_configured")
 	fs.StringVar(&f.ProviderCode, "provider", "", "provider `CODE`")
@@ -273,8 +286,10 @@ func redeliverFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.provider, "provider", "", "with --failed: only those of the provider `CODE`")
 	allowPrivateFlag(fs, s)
 	fs.AllowVariable("allow-private-destinations")
+	jsonFlag(fs, s)
+	fs.Check(s.checkRedeliver)
 }
 
 func sinceFlag(fs *cli.Flags, since *time.Time, usage string) {
-	cli.Var(fs, since, "since", "", parseSince, usage+",\n        such as 2026-12-01 (UTC) or 2026-12-01T03:00:00+13:00, or 2h for two hours ago")
+	cli.Var(fs, since, "since", "", parseSince, usage+",\nsuch as 2026-12-01 (UTC) or 2026-12-01T03:00:00+13:00, or 2h for two hours ago")
 }

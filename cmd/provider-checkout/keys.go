@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -72,20 +70,14 @@ func listKeys(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
 	}
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tPROVIDER\tENVIRONMENT\tCREATED\tREVOKED")
+	table := c.table("ID\tPROVIDER\tENVIRONMENT\tCREATED\tREVOKED")
 	for _, k := range keys {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Provider, k.Environment, formatTime(k.CreatedAt), formatTime(k.RevokedAt))
+		err := table.row(toWireKey(k), k.ID, k.Provider, string(k.Environment), formatTime(k.CreatedAt), formatTime(k.RevokedAt))
+		if err != nil {
+			return err
+		}
 	}
-	return table.Flush()
-}
-
-// formatTime formats a time as the events do; the zero time is "-".
-func formatTime(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return events.Timestamp(t)
+	return table.end()
 }
 
 // revokeKey revokes the key whose text or id is the argument.

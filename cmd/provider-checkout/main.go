@@ -32,7 +32,9 @@ const program = "provider-checkout"
 // run runs one command and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string,
 	stdin io.Reader, stdout, stderr io.Writer) int {
-	return cli.Program{Name: program, Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)
+	built := build()
+	return cli.Program{Name: program, About: "payment-plan enrolments by direct debit", Version: built.String(), Date: built.CommittedOn,
+		Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)
 }
 
 // call is one run of a command.
@@ -41,13 +43,11 @@ type call struct {
 	*cli.Call
 }
 
-// command returns the setup of a command: flags, unless it is nil, defines its flags, and run runs it.
+// command returns the setup of a command: flags defines its flags, and run runs it.
 func command(flags func(*cli.Flags, *settings), run func(context.Context, *call) error) func(*cli.Flags) cli.Action {
 	return func(fs *cli.Flags) cli.Action {
 		var s settings
-		if flags != nil {
-			flags(fs, &s)
-		}
+		flags(fs, &s)
 		return func(ctx context.Context, c *cli.Call) error { return run(ctx, &call{s, c}) }
 	}
 }

@@ -42,11 +42,20 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		want string // on stderr
 	}{
 		{"no command", nil, nil, "provider-checkout: no command"},
-		{"unknown command", nil, []string{"sevre"}, `unknown command "sevre"`},
+		{"unknown command", nil, []string{"sevre"}, `unknown command "sevre"; did you mean serve?`},
 		{"flag in place of a command", nil, []string{"--store=x"}, `unknown command "--store=x"`},
 		{"group without a command", nil, []string{"keys"}, "keys needs one of: issue, list, revoke"},
-		{"unknown command of a group", nil, []string{"keys", "lost"}, "keys needs one of: issue, list, revoke"},
-		{"unknown flag", nil, []string{"serve", "--adr", "x"}, "provider-checkout serve: flag provided but not defined: -adr"},
+		{"unknown command of a group", nil, []string{"keys", "lost"}, `unknown command "lost"; did you mean list? keys needs one of: issue, list, revoke`},
+		{"one that resembles none of a group", nil, []string{"keys", "mislay"}, `unknown command "mislay"; keys needs one of: issue, list, revoke`},
+		{"unknown flag", nil, []string{"serve", "--adr", "x"}, "provider-checkout serve: unknown flag --adr; did you mean --addr?"},
+		{"long flag with one dash", nil, []string{"serve", "-addr", "x"}, "unknown flag -addr; did you mean --addr?"},
+		{"unknown flag that resembles none", nil, []string{"serve", "--quiet"}, "unknown flag --quiet; see provider-checkout serve --help"},
+		{"flags of an unknown command", nil, []string{"sevre", "--addr", "x"}, `unknown command "sevre"`},
+		{"unknown flag of the program", nil, []string{"--verison"}, `unknown command "--verison"; did you mean --version?`},
+		{"help of an unknown command", nil, []string{"help", "keys", "revok"}, `unknown command "revok"; did you mean revoke?`},
+		{"help of an argument", nil, []string{"help", "keys", "revoke", "abc"}, `unexpected argument "abc"`},
+		{"a switch that is neither", nil, []string{"agreements", "verify", "--all=perhaps"}, `invalid value "perhaps" of --all: must be true or false`},
+		{"completion of an unknown shell", nil, []string{"completion", "tcsh"}, "must be bash, zsh, fish or powershell"},
 		{"flag without its value", nil, []string{"keys", "issue", "--provider"}, "needs an argument"},
 		{"argument that nothing takes", nil, []string{"export", "all"}, `unexpected argument "all"`},
 		{"missing argument", nil, []string{"keys", "revoke"}, "KEY-OR-ID is missing"},
@@ -115,7 +124,7 @@ func isLine(text string) bool {
 }
 
 func TestHelpIsAResult(t *testing.T) {
-	calls := [][]string{{"--help"}, {"-h"}, {"keys", "--help"}, {"agreements", "-h"}}
+	calls := [][]string{{"--help"}, {"-h"}, {"keys", "--help"}, {"agreements", "-h"}, {"help", "--help"}, {"completion", "--help"}}
 	for _, cmd := range commands() {
 		calls = append(calls, append(strings.Fields(cmd.Name), "--help"))
 	}
@@ -123,6 +132,20 @@ func TestHelpIsAResult(t *testing.T) {
 		got := try(t, nil, "", args...)
 		if got.code != cli.ExitDone || !strings.HasPrefix(got.stdout, "usage: provider-checkout ") || got.stderr != "" {
 			t.Errorf("%q = %+v, want a usage on stdout and status 0", args, got)
+		}
+	}
+}
+
+func TestHelpOfACommandIsWhatItsFlagPrints(t *testing.T) {
+	names := []string{"", "help", "completion", "keys", "agreements"}
+	for _, cmd := range commands() {
+		names = append(names, cmd.Name)
+	}
+	for _, name := range names {
+		words := strings.Fields(name)
+		want := try(t, nil, "", append(words, "--help")...)
+		if got := try(t, nil, "", append([]string{"help"}, words...)...); got != want {
+			t.Errorf("help %s = %+v, want %+v", name, got, want)
 		}
 	}
 }
@@ -156,6 +179,11 @@ func TestHelpSaysDefaultAndVariable(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	got := try(t, nil, "", "version")
+	for _, flag := range []string{"--version", "-v"} {
+		if same := try(t, nil, "", flag); same != got {
+			t.Errorf("%s = %+v, want %+v as of version", flag, same, got)
+		}
+	}
 	if got.code != cli.ExitDone || !isLine(got.stdout) || !strings.Contains(got.stdout, "commit ") || !strings.Contains(got.stdout, "go1.") {
 		t.Errorf("version = %+v, want a line with version, commit and Go's version", got)
 	}

@@ -32,7 +32,7 @@ func studentFlags(fs *cli.Flags, s *settings) {
 
 func exportStudentFlags(fs *cli.Flags, s *settings) {
 	studentFlags(fs, s)
-	fs.StringVar(&s.privacy.dir, "out", "", "`DIR` to write the agreements' PDFs to; only its owner may read them")
+	fs.StringVar(&s.privacy.dir, "out", "", "`FOLDER` to write the agreements' PDFs to; only its owner may read them")
 }
 
 func eraseStudentFlags(fs *cli.Flags, s *settings) {
@@ -59,7 +59,7 @@ func exportStudent(ctx context.Context, c *call) error {
 	}
 	numbers := student.Numbers()
 	if c.privacy.dir == "" && len(numbers) > 0 {
-		fmt.Fprintf(c.Stderr, "%d PDFs were not written; --out DIR writes them\n", len(numbers))
+		fmt.Fprintf(c.Stderr, "%d PDFs were not written; --out FOLDER writes them\n", len(numbers))
 		return nil
 	}
 	for _, number := range numbers {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
@@ -239,5 +240,9 @@ func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
 	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is taken; choose another address with %s", addr, flag)
+	}
+	return ln, err
 }

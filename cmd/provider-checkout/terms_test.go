@@ -16,7 +16,7 @@ import (
 
 // An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
 func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
-	file, err := readTerms("demo-terms.json")
+	file, err := readTerms(nil, "demo-terms.json")
 	if err != nil || file.Agency.Name == "" || len(file.Terms.Lacks()) > 0 {
 		t.Fatalf("agency %+v, the terms lack %q, %v", file.Agency, file.Terms.Lacks(), err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -120,9 +119,7 @@ func lineOf(e evidence.Entry, position int64) trailLine {
 
 func (l trailLine) print(w io.Writer, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		return e.Encode(l)
+		return jsonLines(w).Encode(l)
 	}
 	var b strings.Builder
 	position := "-"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -25,12 +24,17 @@ type verifier struct {
 	printer *pdf.Printer
 }
 
+// checkVerify checks that one agreement is named or all are.
+func (s *settings) checkVerify(args []string) error {
+	if s.all == (len(args) == 1) {
+		return cli.UsageError("name one agreement, or give --all")
+	}
+	return nil
+}
+
 // verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check; or all of them
 // and the log.
 func verifyAgreement(ctx context.Context, c *call) error {
-	if c.all == (len(c.Args) == 1) {
-		return cli.UsageError("name one agreement, or give --all")
-	}
 	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
 		return err
@@ -55,7 +59,7 @@ func verifyAgreement(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	return printVerdicts(c.Stdout, number, verdicts)
+	return c.printVerdicts(number, verdicts)
 }
 
 // check compares everything on record about an agreement with itself, and with the evidence log.
@@ -69,13 +73,13 @@ func (v verifier) check(ctx context.Context, r evidencelog.Record) ([]evidencelo
 }
 
 // printVerdicts prints a line for each verdict, and returns an error if a check failed.
-func printVerdicts(w io.Writer, number string, verdicts []evidencelog.Verdict) error {
+func (c *call) printVerdicts(number string, verdicts []evidencelog.Verdict) error {
 	failed := 0
 	for _, v := range verdicts {
 		if v.Mark == evidencelog.Failed {
 			failed++
 		}
-		if _, err := fmt.Fprintf(w, "%s  %s\n", v.Mark, v.Text); err != nil {
+		if err := c.printVerdict(toWireVerdict(v)); err != nil {
 			return err
 		}
 	}
@@ -83,6 +87,19 @@ func printVerdicts(w io.Writer, number string, verdicts []evidencelog.Verdict) e
 		return fmt.Errorf("agreement %s fails %d of %d checks", number, failed, len(verdicts))
 	}
 	return nil
+}
+
+// printVerdict prints a line for people, or with --json an object.
+func (c *call) printVerdict(v verdictLine) error {
+	if c.json {
+		return jsonLines(c.Stdout).Encode(v)
+	}
+	texts := v.Texts
+	if v.Subject != "" {
+		texts = append([]string{v.Subject}, texts...)
+	}
+	_, err := fmt.Fprintf(c.Stdout, "%-4s  %s\n", v.Mark, strings.Join(texts, "; "))
+	return err
 }
 
 // checkFigures checks that the agreement's figures are consistent.

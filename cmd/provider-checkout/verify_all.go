@@ -31,11 +31,7 @@ func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error 
 		case subject != "" && len(texts) > 0:
 			qualified++
 		}
-		if subject != "" {
-			texts = append([]string{subject}, texts...)
-		}
-		_, err := fmt.Fprintf(c.Stdout, "%s  %s\n", mark, strings.Join(texts, "; "))
-		return err
+		return c.printVerdict(verdictLine{strings.TrimSpace(string(mark)), subject, texts})
 	}
 	missing, verdicts, err := v.readLog(ctx)
 	if err != nil {
@@ -57,8 +53,11 @@ func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error 
 	if err != nil {
 		return fmt.Errorf("list the agreements: %w", err)
 	}
-	for _, number := range numbers {
+	shown := c.progress()
+	defer shown.End()
+	for i, number := range numbers {
 		delete(missing, number)
+		shown.Show("verified %d of %d agreements", i, len(numbers))
 		mark, texts, err := v.summary(ctx, db, number)
 		if err == nil {
 			err = line(mark, number, texts)
@@ -72,6 +71,7 @@ func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error 
 			return err
 		}
 	}
+	shown.End()
 	if failures > 0 {
 		return fmt.Errorf("%d of the checks failed", failures)
 	}

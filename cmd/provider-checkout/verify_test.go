@@ -57,6 +57,7 @@ func TestAgreementOfEveryWordingIsVerified(t *testing.T) {
 		{"2026-11-21", digits, fromElsewhere, "192.0.2.1"},
 		{"2026-11-22", digits, fromElsewhere, "192.0.2.1"},
 		{"2026-11-23", ``, fromElsewhere, "192.0.2.1"},
+		{"2026-11-24", ``, fromElsewhere, "192.0.2.1"},
 		{"2099-12-31", ``, ``, "which are not at hand"},
 	} {
 		t.Run(tt.version, func(t *testing.T) {

@@ -5,22 +5,41 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // version prints the version, the commit and the Go version of the build.
 func version(_ context.Context, c *call) error {
-	release, commit := "unknown", "unknown"
+	if c.json {
+		return jsonLines(c.Stdout).Encode(build())
+	}
+	_, err := fmt.Fprintln(c.Stdout, build())
+	return err
+}
+
+// build returns what is on record about the build of this program.
+func build() versionLine {
+	v := versionLine{Version: "unknown", Commit: "unknown", GoVersion: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		release = info.Main.Version
+		v.Version = info.Main.Version
 		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				commit = s.Value
-			case s.Key == "vcs.modified" && s.Value == "true":
-				commit += " (modified)"
+			switch s.Key {
+			case "vcs.revision":
+				v.Commit = s.Value
+			case "vcs.time":
+				v.CommittedOn, _, _ = strings.Cut(s.Value, "T")
+			case "vcs.modified":
+				v.Modified = s.Value == "true"
 			}
 		}
 	}
-	_, err := fmt.Fprintf(c.Stdout, "%s %s, commit %s, %s\n", program, release, commit, runtime.Version())
-	return err
+	return v
+}
+
+func (v versionLine) String() string {
+	commit := v.Commit
+	if v.Modified {
+		commit += " (modified)"
+	}
+	return fmt.Sprintf("%s %s, commit %s, %s", program, v.Version, commit, v.GoVersion)
 }

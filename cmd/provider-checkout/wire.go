@@ -1,6 +1,18 @@
 package main
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// The objects of --json. Their fields are named as in export.
 
 // trailLine is an entry as evidence list prints it.
 type trailLine struct {
@@ -17,4 +29,127 @@ type trailLine struct {
 	Subject    string   `json:"subject,omitempty"`
 	Reason     string   `json:"reason,omitempty"`
 	Changes    []string `json:"changes,omitempty"`
+}
+
+type keyLine struct {
+	KeyID        string `json:"key_id"`
+	ProviderCode string `json:"provider_code"`
+	Environment  string `json:"environment"`
+	CreatedAt    string `json:"created_at"`
+	RevokedAt    string `json:"revoked_at,omitempty"`
+}
+
+type eventLine struct {
+	EventID      string           `json:"event_id"`
+	Event        string           `json:"event"`
+	CheckoutID   string           `json:"checkout_id"`
+	ProviderCode string           `json:"provider_code"`
+	OrderID      string           `json:"provider_order_id"`
+	RequestID    string           `json:"request_id,omitempty"`
+	CreatedAt    string           `json:"created_at"`
+	Status       string           `json:"status"`
+	Attempts     int              `json:"attempts"`
+	FailedAt     string           `json:"failed_at,omitempty"`
+	Reason       string           `json:"reason,omitempty"`
+	Redeliveries []redeliveryLine `json:"redeliveries,omitempty"` // of events show
+	Body         string           `json:"body,omitempty"`         // the same: as it is signed and sent
+}
+
+type redeliveryLine struct {
+	At        string `json:"at,omitempty"`
+	Delivered bool   `json:"delivered"`
+	Attempts  int    `json:"attempts"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+// resultLine is what events redeliver did with an event.
+type resultLine struct {
+	EventID      string `json:"event_id"`
+	Event        string `json:"event"`
+	ProviderCode string `json:"provider_code"`
+	OrderID      string `json:"provider_order_id"`
+	NotSent      string `json:"not_sent,omitempty"` // why
+	redeliveryLine
+}
+
+// stepLine is a checkout that waits for the CRM.
+type stepLine struct {
+	CheckoutID   string `json:"checkout_id"`
+	ProviderCode string `json:"provider_code"`
+	OrderID      string `json:"provider_order_id"`
+	Step         string `json:"step"`
+	Since        string `json:"since"`
+	Attempts     int64  `json:"attempts"`
+	DueAt        string `json:"due_at"`
+	Failure      string `json:"failure,omitempty"`
+}
+
+// verdictLine is a check of agreements verify; with --all also an agreement with what failed, or was not checked, of it.
+type verdictLine struct {
+	Mark    string   `json:"mark"` // ok, FAIL or none
+	Subject string   `json:"subject,omitempty"`
+	Texts   []string `json:"texts,omitempty"`
+}
+
+type versionLine struct {
+	Version     string `json:"version"`
+	Commit      string `json:"commit"`
+	CommittedOn string `json:"committed_on,omitempty"` // in UTC
+	Modified    bool   `json:"modified,omitempty"`
+	GoVersion   string `json:"go_version"`
+}
+
+// wireTime formats a time; the zero time is "".
+func wireTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return events.Timestamp(t)
+}
+
+func toWireKey(k catalogue.Key) keyLine {
+	return keyLine{k.ID, k.Provider, string(k.Environment), wireTime(k.CreatedAt), wireTime(k.RevokedAt)}
+}
+
+func toWireEvent(e ports.EventRecord) eventLine {
+	return eventLine{
+		EventID:      e.Event.ID,
+		Event:        string(e.Event.Name),
+		CheckoutID:   e.Event.CheckoutID,
+		ProviderCode: e.Event.ProviderCode,
+		OrderID:      e.Event.OrderID,
+		RequestID:    e.Event.RequestID,
+		CreatedAt:    wireTime(e.Event.CreatedAt),
+		Status:       string(e.Status),
+		Attempts:     e.Attempts,
+		FailedAt:     wireTime(e.Failure.At),
+		Reason:       e.Failure.Reason,
+	}
+}
+
+// toWireWholeEvent returns an event with its body and what became of its redeliveries.
+func toWireWholeEvent(e ports.EventRecord, again []ports.Redelivery) eventLine {
+	line := toWireEvent(e)
+	line.Body = string(e.Event.Body)
+	for _, r := range again {
+		line.Redeliveries = append(line.Redeliveries, toWireRedelivery(r))
+	}
+	return line
+}
+
+func toWireRedelivery(r ports.Redelivery) redeliveryLine {
+	return redeliveryLine{wireTime(r.At), r.Delivered, r.Attempts, r.Failure}
+}
+
+func toWireResult(r delivery.Result) resultLine {
+	return resultLine{r.Event.ID, string(r.Event.Name), r.Event.ProviderCode, r.Event.OrderID, r.Left, toWireRedelivery(r.Outcome)}
+}
+
+func toWireStep(c checkout.Checkout) stepLine {
+	s := c.Step
+	return stepLine{c.ID, c.ProviderCode, c.OrderID, string(s.Kind), wireTime(s.Since), s.Epoch, wireTime(s.Until), s.Failure}
+}
+
+func toWireVerdict(v evidencelog.Verdict) verdictLine {
+	return verdictLine{Mark: strings.TrimSpace(string(v.Mark)), Texts: []string{v.Text}}
 }

@@ -11,10 +11,10 @@
 //
 // Run as a program it judges the vectors of a file: node verify_event.mjs ../signatures.json
 
-import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
+import { createHmac, timingSafeEqual } from "node:crypto";
 
 const TOLERANCE = 300; // seconds, on either side of the receiver's clock
 const HEADER = /^t=(0|[1-9][0-9]{0,18})((?:,v1=[0-9a-f]{64})+)$/;

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/adapters/internal/nodetest"
+	"github.com/provider-checkout/provider-checkout/adapters/nodetest"
 )
 
 // The official client judges the simulator.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/nodetest"
+	"github.com/provider-checkout/provider-checkout/adapters/nodetest"
 )
 
 // npm jsforce judges the simulator.

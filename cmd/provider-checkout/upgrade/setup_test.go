@@ -24,8 +24,11 @@ func TestSetupOfTheEarlierVersionIsConfirmed(t *testing.T) {
 				t.Errorf("its agreement has the number of %s, %s", order, number)
 			}
 		}
-		if text := s.document(t, number); !strings.Contains(text, withoutSpace("in words that are not quite those below: "+acceptedTerms)) {
-			t.Errorf("the PDF does not name the terms that the payer accepted:\n%s", text)
+		text := s.document(t, number)
+		for _, want := range []string{"in words that are not quite those below.", "Terms accepted" + acceptedTerms} {
+			if !strings.Contains(text, withoutSpace(want)) {
+				t.Errorf("the PDF does not say %q:\n%s", want, text)
+			}
 		}
 		agrees(t, s.Confirm(t, created), http.StatusOK, map[string]any{"already_confirmed": true, "agreement.number": number})
 		s.delivered(t, "checkout.confirmed SETUP-1", "agreement.generated SETUP-1")

@@ -2,31 +2,52 @@ package cli
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Flags is a flag set in which a flag may be required, or have an environment variable.
 type Flags struct {
-	*flag.FlagSet
-	required  map[string]bool
+	*pflag.FlagSet
+	Stdin     io.Reader // for a flag whose value is a file that may be standard input
+	required  []string
 	variables map[string]bool
+	check     func(args []string) error
 }
 
-// NewFlags returns the empty flag set of a command.
-func NewFlags(command string) *Flags {
-	fs := flag.NewFlagSet(command, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // Program.Run writes one line for an error
-	return &Flags{fs, map[string]bool{}, map[string]bool{}}
+// NewFlags returns an empty flag set that belongs to no command.
+func NewFlags() *Flags {
+	return newFlags(pflag.NewFlagSet("", pflag.ContinueOnError), nil)
+}
+
+func newFlags(fs *pflag.FlagSet, stdin io.Reader) *Flags {
+	return &Flags{FlagSet: fs, Stdin: stdin, variables: map[string]bool{}}
 }
 
 // Require makes the named flag required.
-func (fs *Flags) Require(name string) { fs.required[name] = true }
+func (fs *Flags) Require(name string) { fs.required = append(fs.required, name) }
 
-// AllowVariable makes the named flag default to its environment variable.
-func (fs *Flags) AllowVariable(name string) { fs.variables[name] = true }
+// AllowVariable makes the named flags default to their environment variables.
+func (fs *Flags) AllowVariable(names ...string) {
+	for _, name := range names {
+		fs.variables[name] = true
+	}
+}
+
+// AllowVariables makes every flag that is defined default to its environment variable.
+func (fs *Flags) AllowVariables() {
+	fs.VisitAll(func(f *pflag.Flag) { fs.AllowVariable(f.Name) })
+}
+
+// Check has a function say whether the flags and the arguments fit together. It is called when all are set, and before a
+// required flag is missed.
+func (fs *Flags) Check(check func(args []string) error) { fs.check = check }
 
 // Var defines a flag whose text is parsed by a function, and sets *at to its default. An empty default is not
 // parsed and leaves *at unchanged.
@@ -37,10 +58,10 @@ func Var[T any](fs *Flags, at *T, name, fallback string, parse func(text string)
 			panic(name + ": its default is refused: " + err.Error())
 		}
 	}
-	fs.Var(value, name, usage)
+	fs.FlagSet.Var(value, name, usage)
 }
 
-// parsed implements [flag.Value] for a value that a function parses.
+// parsed implements [pflag.Value] for a value that a function parses.
 type parsed[T any] struct {
 	at    *T
 	text  string
@@ -48,6 +69,8 @@ type parsed[T any] struct {
 }
 
 func (v *parsed[T]) String() string { return v.text }
+
+func (v *parsed[T]) Type() string { return "value" }
 
 func (v *parsed[T]) Set(text string) error {
 	value, err := v.parse(text)
@@ -58,47 +81,67 @@ func (v *parsed[T]) Set(text string) error {
 	return nil
 }
 
+// flagError returns the usage error for what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		typed := "--" + unknown.GetSpecifiedName()
+		if short := unknown.GetSpecifiedShortnames(); short != "" { // -addr, in which -a is unknown
+			name, _, _ := strings.Cut(short, "=")
+			typed = "-" + name
+		}
+		return UsageError("unknown flag " + typed + meant(typed, flagNames(cmd), "; see "+cmd.CommandPath()+" --help"))
+	}
+	if without, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return UsageError("flag needs an argument: " + spelled(without.GetFlag()))
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return invalidValue(invalid.GetValue(), "--"+invalid.GetFlag().Name, invalid.Unwrap())
+	}
+	return UsageError(err.Error())
+}
+
+// invalidValue returns the error for a value that a flag does not take, from the flag or its variable.
+func invalidValue(value, of string, err error) error {
+	if errors.Is(err, strconv.ErrSyntax) {
+		err = errors.New("must be true or false")
+	}
+	return UsageError(fmt.Sprintf("invalid value %q of %s: %v", value, of, err))
+}
+
+// flagNames returns the flags of a command as they are written.
+func flagNames(cmd *cobra.Command) (written []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { written = append(written, "--"+f.Name) })
+	return written
+}
+
+// meant asks whether a mistyped word was meant to be one that it resembles, and says instead what stands for that where it
+// resembles none.
+func meant(typed string, words []string, instead string) string {
+	list := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra compares the names of commands
+	for _, word := range words {
+		list.AddCommand(&cobra.Command{Use: word, Run: func(*cobra.Command, []string) {}})
+	}
+	alike := list.SuggestionsFor(typed)
+	if len(alike) == 0 {
+		return instead
+	}
+	return "; did you mean " + strings.Join(alike, " or ") + "?"
+}
+
 // variable returns the environment variable of a flag.
 func (p Program) variable(name string) string {
 	return strings.ToUpper(strings.ReplaceAll(p.Name+"_"+name, "-", "_"))
 }
 
-// parse sets the flags of cmd and returns its other arguments. Flags may be given before and after those. It returns
-// flag.ErrHelp if help was requested.
-func (p Program) parse(cmd Command, fs *Flags, given []string, env func(string) string) (args []string, err error) {
-	for {
-		if err := fs.Parse(given); errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		} else if err != nil {
-			return nil, UsageError(err.Error())
-		}
-		if fs.NArg() == 0 {
-			break
-		}
-		if end := len(given) - fs.NArg(); end > 0 && given[end-1] == "--" {
-			args = append(args, fs.Args()...)
-			break
-		}
-		args, given = append(args, fs.Arg(0)), fs.Args()[1:]
-	}
-	if err := p.setFromEnvironment(fs, env); err != nil {
-		return nil, err
-	}
-	return args, fs.complete(cmd, args)
-}
-
 // setFromEnvironment sets the flags that were not given and whose variable is set.
-func (p Program) setFromEnvironment(fs *Flags, env func(string) string) error {
-	given := map[string]bool{}
-	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	var fault error
-	fs.VisitAll(func(f *flag.Flag) {
-		if given[f.Name] || !fs.variables[f.Name] || fault != nil {
+func (p Program) setFromEnvironment(fs *Flags, env func(string) string) (fault error) {
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || !fs.variables[f.Name] || fault != nil {
 			return
 		}
 		if value := env(p.variable(f.Name)); value != "" {
-			if err := fs.Set(f.Name, value); err != nil {
-				fault = UsageError(fmt.Sprintf("invalid value %q of %s: %v", value, p.variable(f.Name), err))
+			if err := f.Value.Set(value); err != nil {
+				fault = invalidValue(value, p.variable(f.Name), err)
 			}
 		}
 	})
@@ -106,18 +149,29 @@ func (p Program) setFromEnvironment(fs *Flags, env func(string) string) error {
 }
 
 // complete checks that everything the command needs was given, and nothing else.
-func (fs *Flags) complete(cmd Command, args []string) error {
-	if len(args) < len(cmd.Args) && !strings.HasPrefix(cmd.Args[len(args)], "[") {
-		return UsageError(cmd.Args[len(args)] + " is missing")
+func (fs *Flags) complete(command Command, args []string) error {
+	if len(args) < len(command.Args) && !strings.HasPrefix(command.Args[len(args)], "[") {
+		return UsageError(command.Args[len(args)] + " is missing")
 	}
-	if len(args) > len(cmd.Args) {
-		return UsageError(fmt.Sprintf("unexpected argument %q", args[len(cmd.Args)]))
+	if len(args) > len(command.Args) && !command.takesMore() {
+		return unexpected(args[len(command.Args)])
 	}
-	var fault error
-	fs.VisitAll(func(f *flag.Flag) {
-		if fault == nil && fs.required[f.Name] && f.Value.String() == "" {
-			fault = UsageError(spelled(f) + " is missing")
+	if fs.check != nil {
+		if err := fs.check(args); err != nil {
+			return err
 		}
-	})
-	return fault
+	}
+	for _, name := range slices.Sorted(slices.Values(fs.required)) {
+		if f := fs.Lookup(name); f.Value.String() == "" {
+			return UsageError(spelled(f) + " is missing")
+		}
+	}
+	return nil
 }
+
+// takesMore reports whether the last argument may be repeated.
+func (c Command) takesMore() bool {
+	return len(c.Args) > 0 && strings.HasSuffix(c.Args[len(c.Args)-1], "...]")
+}
+
+func unexpected(arg string) error { return UsageError(fmt.Sprintf("unexpected argument %q", arg)) }

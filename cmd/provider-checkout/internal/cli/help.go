@@ -1,53 +1,79 @@
 package cli
 
 import (
-	"flag"
+	"context"
 	"fmt"
-	"io"
 	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-func isHelp(arg string) bool { return arg == "--help" || arg == "-help" || arg == "-h" }
+const helpName = "help"
 
-// overview lists the commands of a group, or all commands for "".
-func (p Program) overview(w io.Writer, group string) error {
+// helpCommand returns the command that prints the help of another.
+func helpCommand(root *cobra.Command) Command {
+	return Command{Name: helpName, Args: []string{"[COMMAND...]"}, About: "Print the commands, or the help of one",
+		Setup: func(*Flags) Action {
+			return func(_ context.Context, c *Call) error {
+				cmd, rest, err := root.Find(c.Args)
+				switch {
+				case err != nil:
+					return err
+				case len(rest) > 0 && cmd.HasSubCommands():
+					return unknownCommand(cmd, rest[0])
+				case len(rest) > 0:
+					return unexpected(rest[0])
+				}
+				return cmd.Help()
+			}
+		}}
+}
+
+// overview lists the commands of a group, or all commands of the program.
+func (p Program) overview(cmd *cobra.Command) {
+	group := ""
+	if cmd.HasParent() {
+		group = cmd.Name() + " "
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "usage: %s COMMAND [flags]\n\n", p.Name)
-	for _, cmd := range p.Commands {
-		if group == "" || strings.HasPrefix(cmd.Name, group+" ") {
-			fmt.Fprintf(&b, "  %-21s%s\n", cmd.Name, cmd.About)
+	fmt.Fprintf(&b, "usage: %s COMMAND [flags]\n\n", cmd.CommandPath())
+	for _, c := range p.Commands {
+		if strings.HasPrefix(c.Name, group) {
+			fmt.Fprintf(&b, "  %-21s%s\n", c.Name, c.About)
 		}
 	}
-	fmt.Fprintf(&b, "\n%s COMMAND --help says more.\n", p.Name)
-	_, err := io.WriteString(w, b.String())
-	return err
+	fmt.Fprintf(&b, "\n%s help COMMAND says more.\n", p.Name)
+	cmd.Print(b.String())
 }
 
 // help describes one command with its flags.
-func (p Program) help(w io.Writer, cmd Command, fs *Flags) error {
+func (p Program) help(cmd *cobra.Command, command Command, fs *Flags) {
 	var b strings.Builder
-	b.WriteString("usage: " + strings.Join(append([]string{p.Name, cmd.Name}, cmd.Args...), " "))
-	fs.VisitAll(func(f *flag.Flag) {
-		if fs.required[f.Name] {
-			b.WriteString(" " + spelled(f))
-		}
-	})
-	fmt.Fprintf(&b, " [flags]\n\n%s.\n", cmd.About)
-	if cmd.More != "" {
-		fmt.Fprintf(&b, "\n%s\n", cmd.More)
+	fmt.Fprintf(&b, "usage: %s\n\n%s.\n", p.synopsis(command, fs), command.About)
+	if command.More != "" {
+		fmt.Fprintf(&b, "\n%s\n", command.More)
 	}
 	b.WriteString("\nFlags:\n")
-	fs.VisitAll(func(f *flag.Flag) {
-		_, usage := flag.UnquoteUsage(f)
-		fmt.Fprintf(&b, "  %s\n        %s%s\n", spelled(f), usage, p.fallback(fs, f))
+	fs.VisitAll(func(f *pflag.Flag) {
+		_, usage := pflag.UnquoteUsage(f)
+		usage = strings.ReplaceAll(usage+p.fallback(fs, f), "\n", "\n        ")
+		fmt.Fprintf(&b, "  %s\n        %s\n", spelledWhole(f), usage)
 	})
-	b.WriteString("  --help\n        print this\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	cmd.Print(b.String())
+}
+
+// synopsis returns a command as it is typed with what it needs.
+func (p Program) synopsis(command Command, fs *Flags) string {
+	words := append([]string{p.Name, command.Name}, command.Args...)
+	for _, name := range fs.required {
+		words = append(words, spelled(fs.Lookup(name)))
+	}
+	return strings.Join(words, " ") + " [flags]"
 }
 
 // fallback returns the text about a flag's value when the flag is not given.
-func (p Program) fallback(fs *Flags, f *flag.Flag) string {
+func (p Program) fallback(fs *Flags, f *pflag.Flag) string {
 	var parts []string
 	if f.DefValue != "" && f.DefValue != "false" {
 		parts = append(parts, "default "+f.DefValue)
@@ -62,11 +88,20 @@ func (p Program) fallback(fs *Flags, f *flag.Flag) string {
 }
 
 // spelled returns a flag as it is typed: "--out FILE", "-f FILE", "--prune".
-func spelled(f *flag.Flag) string {
-	dashes := "--"
-	if len(f.Name) == 1 {
-		dashes = "-"
+func spelled(f *pflag.Flag) string {
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand
 	}
-	value, _ := flag.UnquoteUsage(f)
-	return strings.TrimSpace(dashes + f.Name + " " + value)
+	value, _ := pflag.UnquoteUsage(f)
+	return strings.TrimSpace(name + " " + value)
+}
+
+// spelledWhole returns a flag with its value and both of its names where it has two: "-f, --file FILE".
+func spelledWhole(f *pflag.Flag) string {
+	if f.Shorthand == "" {
+		return spelled(f)
+	}
+	value, _ := pflag.UnquoteUsage(f)
+	return strings.TrimSpace("-" + f.Shorthand + ", --" + f.Name + " " + value)
 }

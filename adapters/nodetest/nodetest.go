@@ -1,4 +1,4 @@
-// Package nodetest has a client for Node judge a simulator.
+// Package nodetest has tools and clients for Node judge what a test serves.
 package nodetest
 
 import (

@@ -1,0 +1,132 @@
+package httpapi
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+)
+
+func (o spec) parameter(p strictjson.Value, ours bool) fieldView {
+	name := o.at(p, "name").Text
+	v := fieldView{Path: name, Kind: o.at(p, "schema", "type").Text, Text: o.at(p, "description").Text,
+		Label: label(o.at(p, "required").Text == "true", ours)}
+	if ours && o.at(p, "in").Text == "header" {
+		v.Anchor = o.anchor("field-" + name)
+	}
+	return v
+}
+
+// fields returns the fields of a body, and those of the objects inside it. They are a request's to us, or what we send.
+// A body of one of several kinds has the fields of them all.
+func (o spec) fields(schema strictjson.Value, ours bool) (all []fieldView) {
+	kinds := o.at(schema, "oneOf").Items
+	if len(kinds) == 0 {
+		all = o.properties(nil, schema, "", ours)
+	}
+	var titles []string
+	var each [][]fieldView
+	for i := range kinds {
+		kind := o.item(schema, "oneOf", i)
+		titles = append(titles, o.at(kind, "title").Text)
+		each = append(each, o.properties(nil, kind, "", ours))
+	}
+	for _, f := range slices.Concat(each...) {
+		if !slices.ContainsFunc(all, func(g fieldView) bool { return g.Path == f.Path }) {
+			all = append(all, merged(f, titles, each))
+		}
+	}
+	for i := range all {
+		if ours {
+			all[i].Anchor = o.anchor("field-" + all[i].Path)
+		}
+	}
+	return all
+}
+
+// merged returns a field as the kinds of a body describe it together: what they say differently stands under their titles.
+func merged(f fieldView, titles []string, each [][]fieldView) fieldView {
+	if len(each) == 0 {
+		return f
+	}
+	var texts, requiredIn []string
+	same := true
+	for i, fields := range each {
+		at := slices.IndexFunc(fields, func(g fieldView) bool { return g.Path == f.Path })
+		if at < 0 {
+			continue
+		}
+		g := fields[at]
+		texts = append(texts, titles[i]+": "+g.Text)
+		same = same && g.Text == f.Text
+		if g.Label == "required" {
+			requiredIn = append(requiredIn, strings.ToLower(titles[i]))
+		}
+	}
+	if !same {
+		f.Text = strings.Join(texts, " ")
+	}
+	if n := len(requiredIn); 0 < n && n < len(each) {
+		f.Label = "required " + strings.Join(requiredIn, " and ")
+	}
+	return f
+}
+
+// properties appends the fields of an object, and those of the objects inside it.
+func (o spec) properties(to []fieldView, schema strictjson.Value, prefix string, ours bool) []fieldView {
+	required := map[string]bool{}
+	for _, name := range o.at(schema, "required").Items {
+		required[name.Text] = true
+	}
+	properties := o.at(schema, "properties")
+	for _, p := range properties.Members {
+		field := o.at(properties, p.Name)
+		v := fieldView{Path: prefix + p.Name, Kind: o.kind(field), Text: o.at(field, "description").Text,
+			Label: label(required[p.Name], ours)}
+		to = o.properties(append(to, v), field, v.Path+".", ours)
+	}
+	return to
+}
+
+// label says whether a field must be sent, or may be absent from what we send.
+func label(required, ours bool) string {
+	switch {
+	case ours && required:
+		return "required"
+	case ours:
+		return "optional"
+	case required:
+		return ""
+	}
+	return "may be absent"
+}
+
+// kind names what a field holds.
+func (o spec) kind(field strictjson.Value) string {
+	if len(o.at(field, "anyOf").Items) > 0 { // words that may become more
+		return o.words(o.item(field, "anyOf", 0)) + " | …"
+	}
+	if len(o.at(field, "enum").Items) > 1 {
+		return o.words(field)
+	}
+	kind := cmp.Or(o.at(field, "format").Text, o.at(field, "type").Text)
+	least, most := o.at(field, "minimum").Text, o.at(field, "maximum").Text
+	longest := o.at(field, "maxLength").Text
+	switch {
+	case least != "" && most != "":
+		return kind + " from " + least + " to " + most
+	case longest != "":
+		return kind + " of at most " + longest + " characters"
+	}
+	return kind
+}
+
+// words lists the values of an enumeration.
+func (o spec) words(enum strictjson.Value) string {
+	var words []string
+	for _, value := range o.at(enum, "enum").Items {
+		words = append(words, value.Text)
+	}
+	return strings.Join(words, " | ")
+}

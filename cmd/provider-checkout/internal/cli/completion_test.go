@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// example is a program with a command of each kind.
+func example() Program {
+	var text string
+	nothing := func(*Flags) Action { return nil }
+	return Program{Name: "provider-checkout", Commands: []Command{
+		{Name: "serve", About: "Serve", Setup: func(fs *Flags) Action {
+			fs.StringVar(&text, "environment", "", "`sandbox|production`")
+			fs.StringVar(&text, "terms", "", "`FILE` with the terms")
+			fs.StringVar(&text, "timestamps", "", "`FOLDER` for them")
+			fs.StringVar(&text, "addr", "", "`HOST:PORT`")
+			return nil
+		}},
+		{Name: "keys issue", About: "Issue", Setup: nothing},
+		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, About: "Revoke", Setup: nothing},
+		{Name: "verify-proof", Args: []string{"FILE"}, About: "Check", Setup: nothing},
+	}}
+}
+
+// run runs the example, and returns what it printed on stdout.
+func run(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	if code := example().Run(t.Context(), args, func(string) string { return "" }, nil, &stdout, &stderr); code != ExitDone {
+		t.Fatalf("%q: status %d, %s", args, code, stderr.String())
+	}
+	return stdout.String()
+}
+
+func TestCompletionsFollowFromNames(t *testing.T) {
+	const files, folders, nothing = ":0", ":16", ":4" // cobra's directives
+	for _, tt := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{""}, []string{"completion", "help", "keys", "serve", "verify-proof", nothing}},
+		{[]string{"keys", ""}, []string{"issue", "revoke", nothing}},
+		{[]string{"serve", "--env"}, []string{"--environment", nothing}},
+		{[]string{"serve", "--environment", ""}, []string{"sandbox", "production", nothing}},
+		{[]string{"serve", "--terms", ""}, []string{files}},
+		{[]string{"serve", "--timestamps", ""}, []string{folders}},
+		{[]string{"serve", "--addr", ""}, []string{nothing}},
+		{[]string{"verify-proof", ""}, []string{files}},
+		{[]string{"verify-proof", "a.json", ""}, []string{nothing}},
+		{[]string{"keys", "revoke", ""}, []string{nothing}},
+		{[]string{"completion", ""}, []string{"bash", "zsh", "fish", "powershell", nothing}},
+	} {
+		var got []string
+		for line := range strings.Lines(run(t, append([]string{"__complete"}, tt.args...)...)) {
+			word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			got = append(got, word)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%q is completed by %q, want %q", tt.args, got, tt.want)
+		}
+	}
+}
+
+func TestShellsTakeTheirCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		script := run(t, "completion", shell)
+		if !strings.Contains(script, "provider-checkout") {
+			t.Errorf("completion %s = %q, want a script for the program", shell, script)
+		}
+		program, err := exec.LookPath(shell)
+		if err != nil || shell == "powershell" {
+			continue // which cannot check a script without running it
+		}
+		file := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), program, "-n", file).CombinedOutput(); err != nil {
+			t.Errorf("%s -n: %v\n%s", shell, err, out)
+		}
+	}
+}

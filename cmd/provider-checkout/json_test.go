@@ -1,0 +1,82 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// objects runs a command with --json and returns the objects that it prints, whatever its status.
+func (o operator) objects(t *testing.T, args ...string) (list []map[string]any) {
+	t.Helper()
+	got := try(t, nil, "", append(args, "--json", "--store", "sqlite:"+o.path)...)
+	for line := range strings.Lines(got.stdout) {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			t.Fatalf("%q prints %q: %v", args, line, err)
+		}
+		list = append(list, object)
+	}
+	if got.code == cli.ExitUsage || len(list) == 0 {
+		t.Fatalf("%q = %+v, want objects", args, got)
+	}
+	return list
+}
+
+// has checks that an object has these fields, by name and value.
+func has(t *testing.T, object map[string]any, want map[string]any) {
+	t.Helper()
+	for name, value := range want {
+		if object[name] != value {
+			t.Errorf("%s is %v, want %v, in %v", name, object[name], value, object)
+		}
+	}
+}
+
+func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
+	o := newOperator(t)
+	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s := sandbox.New(t, db, func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) })
+	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusServiceUnavailable })
+	created := s.Create(t, "NIGHT-1")
+	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusNoContent })
+	s.SetUp(t, created)
+	number := s.Confirm(t, created).String("agreement.number")
+
+	key := o.objects(t, "keys", "list")[0]
+	has(t, key, map[string]any{"provider_code": "KOWHAI", "environment": "sandbox", "revoked_at": nil})
+	failed := o.objects(t, "events", "list", "--status", "failed")[0]
+	has(t, failed, map[string]any{"event": "checkout.created", "provider_order_id": "NIGHT-1", "attempts": 3.0, "body": nil})
+	if reason, _ := failed["reason"].(string); !strings.Contains(reason, "answered 503") {
+		t.Errorf("the reason is %q", reason)
+	}
+	id := failed["event_id"].(string)
+	sent := o.objects(t, "events", "redeliver", id, "--allow-private-destinations")[0]
+	has(t, sent, map[string]any{"event_id": id, "delivered": true, "attempts": 1.0, "not_sent": nil})
+	shown := o.objects(t, "events", "show", id)[0]
+	if again, _ := shown["redeliveries"].([]any); len(again) != 1 || !strings.Contains(shown["body"].(string), id) {
+		t.Errorf("events show has %d redeliveries and the body %v, want one and the body that was sent", len(again), shown["body"])
+	}
+	for _, check := range o.objects(t, "agreements", "verify", number) {
+		if texts, _ := check["texts"].([]any); len(texts) != 1 || check["mark"] != "ok" && check["mark"] != "none" {
+			t.Errorf("verify prints %v", check)
+		}
+	}
+	all := o.objects(t, "agreements", "verify", "--all")
+	has(t, all[len(all)-1], map[string]any{"mark": "ok", "subject": number})
+	if got := try(t, nil, "", "version", "--json"); !strings.Contains(got.stdout, `"go_version":"go1.`) {
+		t.Errorf("version --json = %+v", got)
+	}
+}
