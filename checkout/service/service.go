@@ -37,6 +37,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
+	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -170,6 +171,9 @@ func (c Config) check() error {
 	if err := c.Terms.Check(); err != nil {
 		return fmt.Errorf("field Terms: %w", err)
 	}
+	if fault := text.Unprintable(unprintable(c.Printer)(fmt.Sprint(c.Terms))); fault != "" {
+		return errors.New("field Terms: they " + fault)
+	}
 	if err := c.Agency.Check(); err != nil {
 		return fmt.Errorf("field Agency: %w", err)
 	}
@@ -177,6 +181,14 @@ func (c Config) check() error {
 		return fmt.Errorf("field Retention: %w", err)
 	}
 	return CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info())
+}
+
+// unprintable returns the function that finds the characters that a printer cannot print.
+func unprintable(p ports.Printer) func(text string) []rune {
+	if limited, ok := p.(ports.Charset); ok {
+		return limited.Unprintable
+	}
+	return func(string) []rune { return nil }
 }
 
 // CheckDeployment returns nil if a service of this environment may be served under the base URL with the processor,
