@@ -236,6 +236,9 @@ func (s *Service) Agency() agreement.Agency { return s.cfg.Agency }
 // Retention returns how long personal data is kept without anybody asking for its erasure.
 func (s *Service) Retention() checkout.Retention { return s.cfg.Retention }
 
+// Zone returns New Zealand's zone, of every time that people read.
+func (s *Service) Zone() *time.Location { return s.zone }
+
 // PageOrigins returns the origins of the processor's pages, where they are not the service's own.
 func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }
 

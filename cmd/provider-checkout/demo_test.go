@@ -130,7 +130,7 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 	if err != nil {
 		t.Errorf("sh: %v\n%s", err, said)
 	}
-	for _, want := range []string{`"environment":"sandbox"`, `"provider_order_id":"ENROL-1001"`, "Your direct debit is set up",
+	for _, want := range []string{`"environment":"sandbox"`, `"provider_order_id":"ENROL-1001"`, "Bank details saved: one step left",
 		`"setup_complete":true`, `"already_confirmed":false`, `"provider_order_id":"T-77"`} {
 		if !strings.Contains(string(said), want) {
 			t.Errorf("%s is missing in\n%s", want, said)
