@@ -79,6 +79,9 @@ type Config struct {
 	CRM       ports.CRM       // outside of the store, of the same environment; nil where the store is the CRM
 	Printer   ports.Printer
 	Sender    ports.Sender
+	// Notifier notifies payers of the setup and of the agreement (adapters/smtp does by e-mail). Nil: they are sent nothing, and
+	// nothing is stored of it. Run sends the notices.
+	Notifier ports.PayerNotifier
 
 	// PollTimeout is how long a poll or the setup page waits for the processor before it answers from the record;
 	// 1 second if 0. ProcessorTimeout is how long everything else does: a confirm, the start of a setup, a refresh; 5
