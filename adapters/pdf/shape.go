@@ -3,6 +3,7 @@ package pdf
 import (
 	"slices"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-text/typesetting/bidi"
 	"github.com/go-text/typesetting/font"
@@ -180,7 +181,13 @@ func (s *shaper) shape(f *face, source *source, text []rune, rightToLeft bool) r
 		}
 		clusters[i].text = string(text[begins[i]:end])
 	}
-	r.clusters = clusters
+	for _, cluster := range clusters {
+		if first, _ := utf8.DecodeRuneInString(cluster.text); joiner(first) && len(r.clusters) > 0 { // it shows nothing
+			r.clusters[len(r.clusters)-1].text += cluster.text
+			continue
+		}
+		r.clusters = append(r.clusters, cluster)
+	}
 	return r
 }
 
