@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/binary"
 	"fmt"
 	"sync"
@@ -11,18 +10,8 @@ import (
 	"codeberg.org/go-fonts/dejavu/dejavusans"
 	"github.com/go-text/typesetting/font"
 	"golang.org/x/image/font/sfnt"
-)
 
-// The fonts of scripts that DejaVu lacks, or lacks letters of; see fonts/README.md.
-var (
-	//go:embed fonts/NotoSansDevanagari-Regular.ttf
-	devanagari []byte
-	//go:embed fonts/NotoSansArabic-Regular.ttf
-	arabic []byte
-	//go:embed fonts/NotoSansThai-Regular.ttf
-	thai []byte
-	//go:embed fonts/DroidSansFallback.ttf
-	eastAsian []byte
+	"github.com/provider-checkout/provider-checkout/adapters/internal/fonts"
 )
 
 // source is a font of which documents embed the glyphs that they use. It is safe for concurrent use.
@@ -65,7 +54,7 @@ type sources []*source
 
 func newSources() (sources, error) {
 	var all sources
-	for _, ttf := range [][]byte{dejavusans.TTF, arabic, devanagari, thai, eastAsian} {
+	for _, ttf := range [][]byte{dejavusans.TTF, fonts.Arabic, fonts.Devanagari, fonts.Thai, fonts.EastAsian} {
 		s, err := newSource(ttf)
 		if err != nil {
 			return nil, err
