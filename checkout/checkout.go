@@ -87,6 +87,7 @@ type Change struct {
 	Next      Checkout
 	Remove    bool                 // the checkout is removed instead, with nothing else
 	Events    []events.Event       // in the order of their delivery
+	Notices   []Notice             // that the payer is to be sent; one that is on record is not stored again
 	Agreement *agreement.Agreement // nil unless the decision concluded one
 	Evidence  *evidence.Entry      // of the agreement; nil without one
 	Document  *agreement.Document  // nil unless the agreement was rendered

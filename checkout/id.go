@@ -29,8 +29,12 @@ func PlausibleID(text string) bool {
 // was restored from a backup. It is the start of the SHA-256 of the four parts, each preceded by its length in
 // bytes as eight bytes, big-endian.
 func NaturalKey(env catalogue.Environment, provider, order, kind string) string {
+	return hash(string(env), provider, order, kind)
+}
+
+func hash(parts ...string) string {
 	h := sha256.New()
-	for _, part := range []string{string(env), provider, order, kind} {
+	for _, part := range parts {
 		var length [8]byte
 		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
 		h.Write(length[:])

@@ -180,7 +180,8 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 }
 
 // Observe returns the checkout with what the processor says of its setup now, if that was begun and is not older than
-// what is known. The account, once known, stays.
+// what is known. The account, once known, stays. The payer is told when that completes the setup; of a mandate that was
+// reinstated it is the same notice.
 func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	known := c.Setup.Observation
 	if c.Setup.BillingRequestID == "" || !seen.follows(known) {
@@ -189,11 +190,16 @@ func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	if known.hasAccount() {
 		seen.AccountHolder, seen.AccountMask, seen.CompletedAt = known.AccountHolder, known.AccountMask, known.CompletedAt
 	}
-	if seen != known {
-		c.Setup.Observation = seen
-		c.Setup.LookAgain = c.Setup.nextLook(now)
+	if seen == known {
+		return Change{Next: c}
 	}
-	return Change{Next: c}
+	c.Setup.Observation = seen
+	c.Setup.LookAgain = c.Setup.nextLook(now)
+	change := Change{Next: c}
+	if seen.complete() && !known.complete() {
+		change.Notices = []Notice{c.notice(NoticeOfSetup, now)}
+	}
+	return change
 }
 
 // follows reports whether an observation may come after a known one: answers may arrive late. Where the processor says

@@ -111,7 +111,7 @@ func (c Checkout) completed(a agreement.Agreement, agreementID, documentID strin
 	if documentID != "" {
 		out = append(out, events.Generated(o, s, agreementID, a.Number, documentID, a.Version))
 	}
-	return Change{Next: c, Events: out}
+	return Change{Next: c, Events: out, Notices: []Notice{c.notice(NoticeOfAgreement, now)}}
 }
 
 // StepOutcome is why an attempt at a step failed.

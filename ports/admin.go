@@ -67,6 +67,7 @@ type CheckoutRecord struct {
 	Agreement *agreement.Agreement // nil until confirmed
 	Document  *DocumentInfo        // nil unless rendered
 	Events    []EventRecord        // in the order in which they were stored
+	Notices   []NoticeRecord       // the same
 }
 
 // DocumentInfo describes a document without its bytes.

@@ -23,7 +23,7 @@ type Privacy interface {
 
 	// EraseCheckouts passes the checkouts with these ids, as they are now and those that exist, to decide, and stores what
 	// comes back, all of it or nothing, atomically: the checkouts; for each of them its agreement as Agreement.Erased returns
-	// it, and its document without its bytes; the entries of the agreements in Unsalted, if there are such, without their
+	// it, its document without its bytes, and its notices without what was answered and why an attempt failed; the entries of the agreements in Unsalted, if there are such, without their
 	// salt; and the entry of the evidence log. No other update of these checkouts happens
 	// in between. An error of decide is returned as it is; nothing is stored then. decide may run more than once, must not block and
 	// must not call the store. The order in which it gets the checkouts is not defined.

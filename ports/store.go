@@ -19,6 +19,7 @@ type Store interface {
 	Checkouts
 	Agreements
 	Outbox
+	Notices
 	Configuration
 	Evidence
 	Privacy
@@ -28,9 +29,9 @@ type Store interface {
 	Ready(ctx context.Context) error
 }
 
-// Checkouts keeps checkouts with their CRM records, their agreements and their events.
+// Checkouts keeps checkouts with their CRM records, their agreements, their events and their notices.
 type Checkouts interface {
-	// InsertCheckout stores the change's checkout and its events, or nothing. It returns ErrDuplicate if
+	// InsertCheckout stores the change's checkout and its events, or nothing; such a change has no notices. It returns ErrDuplicate if
 	// the provider already used the order id or the idempotency key, or if the checkout's or an event's id
 	// is taken. Every checkout has a key, and two of one provider never have the same, whether it came in a header
 	// or is the default (checkout.DefaultKey). Of concurrent inserts of which each would make another a duplicate, one
@@ -68,7 +69,8 @@ type Checkouts interface {
 	StepBacklog(ctx context.Context) (waiting int, oldest time.Time, err error)
 
 	// UpdateCheckout passes the checkout as it is now to decide and stores the change that comes back, all of it
-	// or nothing, atomically: no other update of the checkout happens in between. An error of decide is returned as it
+	// or nothing, atomically: no other update of the checkout happens in between. Of its notices those whose ids are on record
+	// are left out, whatever became of them. An error of decide is returned as it
 	// is, and a panic of decide reaches the caller; nothing is stored then. decide may run more than once, must not
 	// block and must not call the store. The identity of a checkout (id, provider, order, key) never changes.
 	// ErrNotFound if there is no such checkout; ErrDuplicate if the agreement's number, its evidence or an event is on

@@ -255,6 +255,23 @@ func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) cha
 	return w
 }
 
+func toWireNotice(n ports.NoticeRecord) noticeWire {
+	return noticeWire{
+		Kind:       "notice",
+		NoticeID:   n.Notice.ID,
+		CheckoutID: n.Notice.CheckoutID,
+		Notice:     string(n.Notice.Kind),
+		CreatedAt:  formatTimestamp(n.Notice.CreatedAt),
+		Status:     string(n.Status),
+		Attempts:   n.Attempts,
+		SentAt:     formatTimestamp(n.SentAt),
+		MessageID:  n.Receipt.Reference,
+		Answer:     n.Receipt.Answer,
+		FailedAt:   formatTimestamp(n.Failure.At),
+		Failure:    n.Failure.Reason,
+	}
+}
+
 func toWireEvent(e ports.EventRecord) eventWire {
 	return eventWire{
 		Kind:         "event",

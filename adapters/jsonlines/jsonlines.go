@@ -50,7 +50,8 @@ func configurationLines(c catalogue.Configuration) []any {
 	return lines
 }
 
-// checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, and the events. A checkout
+// checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, the events, and
+// the notices to the payer. A checkout
 // that is only reserved has no records yet. The ids of what was agreed are empty until the CRM has completed the enrolment.
 func checkoutLines(r ports.CheckoutRecord) []any {
 	c := r.Checkout
@@ -69,6 +70,9 @@ func checkoutLines(r ports.CheckoutRecord) []any {
 	}
 	for _, e := range r.Events {
 		lines = append(lines, toWireEvent(e))
+	}
+	for _, n := range r.Notices {
+		lines = append(lines, toWireNotice(n))
 	}
 	return lines
 }

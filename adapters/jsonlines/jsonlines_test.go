@@ -104,6 +104,15 @@ func confirmedOnRecord() ports.CheckoutRecord {
 				OrderID: "ENROL-1", RequestID: "req_2", CreatedAt: c.Confirmation.At, Body: []byte(`{"event":"checkout.confirmed"}`)},
 			Status: events.Failed, Attempts: 3,
 		}},
+		Notices: []ports.NoticeRecord{{
+			Notice: checkout.Notice{ID: "ntc_1", Kind: checkout.NoticeOfSetup, CheckoutID: c.ID, Try: 1, CreatedAt: morning.Add(2 * time.Minute)},
+			Status: checkout.NoticeSent, Attempts: 2, SentAt: morning.Add(4 * time.Minute),
+			Receipt: ports.Receipt{Reference: "<ntc_1@lender.example>", Answer: "250 2.0.0 Ok: queued as 4F1A"},
+			Failure: ports.Failure{At: morning.Add(3 * time.Minute), Reason: "451 4.7.1 try again"},
+		}, {
+			Notice: checkout.Notice{ID: "ntc_2", Kind: checkout.NoticeOfAgreement, CheckoutID: c.ID, Try: 1, CreatedAt: c.Confirmation.At},
+			Status: checkout.NoticePending,
+		}},
 	}
 }
 

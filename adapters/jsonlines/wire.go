@@ -253,6 +253,21 @@ type eventWire struct {
 	Body         string `json:"body"` // the exact bytes that are signed and sent
 }
 
+type noticeWire struct {
+	Kind       string `json:"kind"`
+	NoticeID   string `json:"notice_id"`
+	CheckoutID string `json:"checkout_id"`
+	Notice     string `json:"notice"` // setup or agreement
+	CreatedAt  string `json:"created_at"`
+	Status     string `json:"status"` // pending, sent, failed or dropped
+	Attempts   int    `json:"attempts"`
+	SentAt     string `json:"sent_at,omitempty"`    // when another system took it over
+	MessageID  string `json:"message_id,omitempty"` // under which that knows it
+	Answer     string `json:"answer,omitempty"`     // what it said
+	FailedAt   string `json:"failed_at,omitempty"`  // of the latest attempt that failed, like the failure
+	Failure    string `json:"failure,omitempty"`
+}
+
 // amount is a JSON number of dollars with two decimals.
 type amount money.Cents
 

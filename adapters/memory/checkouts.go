@@ -202,6 +202,7 @@ func (s *Store) store(id string, change checkout.Change, q ports.Enqueue) error 
 	if change.Evidence != nil {
 		s.evidence.record(*change.Evidence)
 	}
+	s.storeNotices(change.Notices)
 	s.rows[id] = r
 	if change.Agreement != nil {
 		s.numbers[change.Agreement.Number] = id

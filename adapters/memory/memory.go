@@ -29,6 +29,10 @@ type Store struct {
 	event    map[string]entry
 	again    map[string][]ports.Redelivery // by event id
 
+	noticesOf map[string][]string // ids in the order in which they were stored, by checkout id
+	notices   []string            // the same of all checkouts
+	notice    map[string]notice
+
 	evidence evidenceLog
 
 	configurations []catalogue.Configuration // in the order of the codes
@@ -41,7 +45,7 @@ type Store struct {
 	sandbox map[string][]byte // what the fake processor keeps
 }
 
-// row is everything on record about one checkout but its events. It is replaced, never changed.
+// row is everything on record about one checkout but its events and notices. It is replaced, never changed.
 type row struct {
 	checkout  checkout.Checkout
 	agreement *agreement.Agreement
@@ -62,6 +66,10 @@ func New() *Store {
 		again:   map[string][]ports.Redelivery{},
 
 		eventsOf: map[string][]string{},
+
+		noticesOf: map[string][]string{},
+		notice:    map[string]notice{},
+
 		evidence: evidenceLog{position: map[string]int64{}},
 		notified: map[string]ports.Notification{},
 		settled:  map[string]time.Time{},
@@ -130,6 +138,9 @@ func (s *Store) snapshot(ctx context.Context) (m snapshot, err error) {
 			d := s.rows[id].record()
 			for _, eventID := range s.eventsOf[id] {
 				d.Events = append(d.Events, s.event[eventID].record())
+			}
+			for _, noticeID := range s.noticesOf[id] {
+				d.Notices = append(d.Notices, s.notice[noticeID].NoticeRecord)
 			}
 			m.records = append(m.records, d)
 		}

@@ -100,6 +100,11 @@ func (s *Store) erase(next checkout.Checkout) {
 		r.document = &d
 	}
 	s.rows[next.ID] = r
+	for _, id := range s.noticesOf[next.ID] {
+		n := s.notice[id]
+		n.Receipt.Answer, n.Failure.Reason = "", ""
+		s.notice[id] = n
+	}
 }
 
 // Scrub implements [ports.Privacy]. There are no files.

@@ -13,7 +13,8 @@ import (
 // backlogLimit is how long the store may take to count its outbox.
 const backlogLimit = time.Second
 
-// backlog collects the state of the outbox, of what waits for the CRM, and of the evidence log, whenever metrics are collected. If the store
+// backlog collects the state of the outbox, of what waits for the CRM, of the notices to payers, and of the evidence log, whenever
+// metrics are collected. If the store
 // cannot count it, backlog logs why and collects nothing, because an error could make a host's handler drop all other
 // metrics too.
 type backlog struct {
@@ -27,6 +28,8 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 	to <- oldestAge()
 	to <- waitingSteps()
 	to <- oldestStepAge()
+	to <- waitingNotices()
+	to <- oldestNoticeAge()
 	to <- unsealedEntries()
 	to <- oldestUnsealedAge()
 	to <- checkpointAge()
@@ -38,6 +41,7 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 	defer cancel()
 	b.collect(ctx, to, "the outbox", b.service.Backlog, pendingEvents(), oldestAge())
 	b.collect(ctx, to, "the CRM's steps", b.service.Steps, waitingSteps(), oldestStepAge())
+	b.collect(ctx, to, "the notices", b.service.Notices, waitingNotices(), oldestNoticeAge())
 	b.collect(ctx, to, "the evidence log", b.service.EvidenceBacklog, unsealedEntries(), oldestUnsealedAge())
 	switch age, ok, err := b.service.CheckpointAge(ctx); {
 	case err != nil:
@@ -76,6 +80,14 @@ func waitingSteps() *prometheus.Desc {
 func oldestStepAge() *prometheus.Desc {
 	return prometheus.NewDesc(namespace+"_crm_steps_oldest_age_seconds",
 		"How long the oldest of them has waited; 0 if there is none.", nil, nil)
+}
+
+func waitingNotices() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_notices_waiting", "Notices to payers that are neither sent nor given up.", nil, nil)
+}
+
+func oldestNoticeAge() *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_notices_oldest_age_seconds", "Age of the oldest of them; 0 if there is none.", nil, nil)
 }
 
 func unsealedEntries() *prometheus.Desc {

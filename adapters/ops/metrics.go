@@ -62,6 +62,7 @@ func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter
 	confirms := countBy("confirm", "confirms_total", "Confirms that were answered with success.")
 	deliveries := countBy("outcome", "deliveries_total", "Events by their outcome.")
 	steps := countBy("outcome", "crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.")
+	notices := countBy("outcome", "notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.")
 	return map[service.Outcome]prometheus.Counter{
 		service.OutcomeCreate:   count("creates_total", "Checkouts that were opened."),
 		service.OutcomeReplay:   count("replays_total", "Creates that found the checkout that they opened before."),
@@ -77,6 +78,11 @@ func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter
 		service.OutcomeStepDone:    steps.WithLabelValues("done"),
 		service.OutcomeStepUnknown: steps.WithLabelValues("unknown"),
 		service.OutcomeStepRefused: steps.WithLabelValues("refused"),
+
+		service.OutcomeNoticeSent:    notices.WithLabelValues("sent"),
+		service.OutcomeNoticePutOff:  notices.WithLabelValues("put_off"),
+		service.OutcomeNoticeFailed:  notices.WithLabelValues("failed"),
+		service.OutcomeNoticeDropped: notices.WithLabelValues("dropped"),
 
 		service.OutcomeClocksApart: count("evidence_clocks_apart_total", "Looks at the evidence log that found clocks more than two minutes apart."),
 		service.OutcomeNotSealed:   count("evidence_seal_failures_total", "Attempts to seal the evidence log that failed."),

@@ -244,6 +244,7 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 		for _, e := range change.Events {
 			b.queue(appendEvent, column.Event.Values(&e, id, string(enqueue.Status), column.Millis(enqueue.Until))...)
 		}
+		b.queueNotices(change.Notices)
 		return t.commit(ctx, b)
 	})
 	switch {

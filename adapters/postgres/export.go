@@ -141,6 +141,10 @@ func (s snapshot) records(ctx context.Context, ids []string) ([]ports.CheckoutRe
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
+	notices, err := rows(ctx, s, scanColumns(column.NoticeRecord), selectNotices, ids)
+	if err != nil {
+		return nil, fmt.Errorf("notices: %w", err)
+	}
 	agreements, err := rows(ctx, s, scanColumns(column.Agreement), selectAgreements, ids)
 	if err != nil {
 		return nil, fmt.Errorf("agreements: %w", err)
@@ -153,6 +157,10 @@ func (s snapshot) records(ctx context.Context, ids []string) ([]ports.CheckoutRe
 	for _, e := range events {
 		r := of[e.Event.CheckoutID]
 		r.Events = append(r.Events, e)
+	}
+	for _, n := range notices {
+		r := of[n.Notice.CheckoutID]
+		r.Notices = append(r.Notices, n)
 	}
 	for i, a := range agreements {
 		of[a.CheckoutID].Agreement = &agreements[i]

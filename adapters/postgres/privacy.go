@@ -26,7 +26,7 @@ const (
 	lockCheckouts = `SELECT count(*) FROM (SELECT id FROM @.checkouts WHERE id = ANY ($1) ORDER BY id FOR UPDATE) AS locked`
 	eraseDocument = `UPDATE @.documents SET bytes = '' WHERE agreement_number = $1`
 	eraseSalt     = `UPDATE @.evidence SET salt = NULL WHERE id = $1`
-	vacuum        = `VACUUM @.checkouts, @.agreements, @.documents, @.evidence, @.sandbox_records`
+	vacuum        = `VACUUM @.checkouts, @.agreements, @.documents, @.evidence, @.notices, @.sandbox_records`
 )
 
 // ExportStudent implements [ports.Privacy].
@@ -79,6 +79,7 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 		erased := make(map[string]bool, len(erasure.Next))
 		for _, next := range erasure.Next {
 			b.queue(updateCheckout, changing.Values(&next, next.ID)...)
+			b.queue(eraseNotices, next.ID)
 			erased[next.ID] = true
 		}
 		for _, a := range agreements {
@@ -103,7 +104,7 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 }
 
 // Scrub implements [ports.Privacy]. It vacuums the tables, so that no query and no dump sees the rows as they were. Their bytes may
-// stay in free space of the tables' files until that is used again, and in the server's log of writes: see the README.
+// stay in free space of the tables' files until that is used again, and in the server's log of writes: see PRIVACY.md of the program.
 func (db *DB) Scrub(ctx context.Context) error {
 	conn, err := db.acquire(ctx)
 	if err != nil {

@@ -243,5 +243,8 @@ func (tx *tx) storeRest(ctx context.Context, change checkout.Change, enqueue por
 	if err := tx.storeEvidenceIf(ctx, change.Evidence); err != nil {
 		return err
 	}
+	if err := tx.storeNotices(ctx, change.Notices); err != nil {
+		return err
+	}
 	return tx.storeEvents(ctx, change.Events, enqueue)
 }

@@ -42,7 +42,7 @@ func (db *DB) inSnapshot(ctx context.Context, read func(snapshot) error) error {
 	}
 	defer sqlTx.Rollback() // it wrote nothing
 	s := snapshot{tx: sqlTx, prepared: map[string]*sql.Stmt{}}
-	for _, query := range []string{selectEvents, selectAgreementOfCheckout, selectDocumentInfo} {
+	for _, query := range []string{selectEvents, selectNotices, selectAgreementOfCheckout, selectDocumentInfo} {
 		if s.prepared[query], err = sqlTx.PrepareContext(ctx, query); err != nil { // the transaction closes it
 			return fmt.Errorf("export: prepare: %w", mapError(err))
 		}
@@ -99,6 +99,9 @@ func (s snapshot) record(ctx context.Context, c checkout.Checkout) (r ports.Chec
 	r.Checkout = c
 	if r.Events, err = all(ctx, s, scanColumns(column.EventRecord), selectEvents, c.ID); err != nil {
 		return r, fmt.Errorf("read events: %w", err)
+	}
+	if r.Notices, err = all(ctx, s, scanColumns(column.NoticeRecord), selectNotices, c.ID); err != nil {
+		return r, fmt.Errorf("read notices: %w", err)
 	}
 	a, err := one(ctx, s, scanColumns(column.Agreement), selectAgreementOfCheckout, c.ID)
 	if errors.Is(err, ports.ErrNotFound) {

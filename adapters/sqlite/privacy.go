@@ -92,6 +92,9 @@ func (tx *tx) erase(ctx context.Context, next checkout.Checkout) error {
 			return err
 		}
 	}
+	if _, err := tx.exec(ctx, eraseNotices, next.ID); err != nil {
+		return fmt.Errorf("erase its notices: %w", err)
+	}
 	a, err := one(ctx, tx, scanColumns(column.Agreement), selectAgreementOfCheckout, next.ID)
 	if errors.Is(err, ports.ErrNotFound) {
 		return nil

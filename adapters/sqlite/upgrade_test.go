@@ -134,7 +134,8 @@ func TestNoStatementReadsEveryCheckout(t *testing.T) {
 	db := openUntilEnd(t, filepath.Join(t.TempDir(), "store.db"))
 	statements := append(append(hotReads(), hotWrites()...), selectByBillingRequest, selectByMandate, selectDue, selectDefaultKey,
 		selectExpired, selectBacklog, selectAgreement, selectDocument, selectEvents, releaseEvent, selectRedeliveries,
-		settleRedelivered, settleFailedAgain, selectUnsettled, selectTask, leaseTask, saveTask)
+		settleRedelivered, settleFailedAgain, selectUnsettled, selectTask, leaseTask, saveTask,
+		selectNotices, selectDueNotices, leaseNotice, settleNotice, selectNoticeBacklog)
 	for _, statement := range statements {
 		if statement == begin || statement == commit || statement == rollback {
 			continue
@@ -144,7 +145,7 @@ func TestNoStatementReadsEveryCheckout(t *testing.T) {
 			t.Errorf("explain %s: %v", statement, err)
 		}
 		for _, step := range plan {
-			if slices.Contains([]string{"SCAN checkouts", "SCAN events", "SCAN agreements", "SCAN notifications"}, step) {
+			if slices.Contains([]string{"SCAN checkouts", "SCAN events", "SCAN agreements", "SCAN notifications", "SCAN notices"}, step) {
 				t.Errorf("%s: %s", step, statement)
 			}
 		}

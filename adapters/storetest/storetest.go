@@ -28,6 +28,7 @@ func Store(t *testing.T, open Open) {
 	t.Run("operations", func(t *testing.T) { Operations(t, open) })
 	t.Run("outbox", func(t *testing.T) { Outbox(t, open) })
 	t.Run("deliveries", func(t *testing.T) { Deliveries(t, open) })
+	t.Run("notices", func(t *testing.T) { Notices(t, open) })
 	t.Run("providers", func(t *testing.T) { Providers(t, open) })
 	t.Run("keys", func(t *testing.T) { Keys(t, open) })
 	t.Run("export", func(t *testing.T) { Export(t, open) })

@@ -25,6 +25,7 @@ const (
 	OperationReady    Operation = "check readiness"     // what was checked is not ready
 	OperationCRM      Operation = "call CRM"            // the step is attempted again, or the create was refused
 	OperationComplete Operation = "complete steps"      // what waits for the CRM is attempted later
+	OperationNotify   Operation = "notify payer"        // the notice is sent later, or was given up
 	OperationSeal     Operation = "seal evidence"       // what was agreed is on record, and is sealed later
 	OperationRetain   Operation = "erase old data"      // it is erased later
 	OperationHook     Operation = "call hook"           // a hook of the embedding program panicked
@@ -44,7 +45,7 @@ type Failure struct {
 	Severity   Severity
 	CheckoutID string // "" if the failure is of none, like EventID
 	EventID    string
-	Attempt    int // of OperationSend, OperationPrint and OperationCRM, from 1; 0 otherwise
+	Attempt    int // of OperationSend, OperationPrint, OperationCRM and OperationNotify, from 1; 0 otherwise
 	Err        error
 }
 

@@ -26,6 +26,11 @@ const (
 	OutcomeStepUnknown Outcome = "CRM step unknown" // it may have, and is asked again
 	OutcomeStepRefused Outcome = "CRM step refused" // it does not take it
 
+	OutcomeNoticeSent    Outcome = "notice sent"    // a payer's notice was taken over
+	OutcomeNoticePutOff  Outcome = "notice put off" // an attempt to send one failed, and another follows
+	OutcomeNoticeFailed  Outcome = "notice failed"  // it was refused, or the attempts are used up
+	OutcomeNoticeDropped Outcome = "notice dropped" // what it was to say was true no longer
+
 	OutcomeNotSealed   Outcome = "evidence not sealed" // an attempt to seal the evidence log failed
 	OutcomeClocksApart Outcome = "clocks apart"        // what was sealed, or the newest checkpoint, has a time that cannot be
 )
@@ -34,7 +39,8 @@ const (
 func Outcomes() []Outcome {
 	return []Outcome{OutcomeCreate, OutcomeReplay, OutcomeConflict, OutcomeConfirm, OutcomeRepeatedConfirm,
 		OutcomeDelivered, OutcomeFailed, OutcomeNotConfigured, OutcomeRecovery,
-		OutcomeStepDone, OutcomeStepUnknown, OutcomeStepRefused, OutcomeNotSealed, OutcomeClocksApart}
+		OutcomeStepDone, OutcomeStepUnknown, OutcomeStepRefused,
+		OutcomeNoticeSent, OutcomeNoticePutOff, OutcomeNoticeFailed, OutcomeNoticeDropped, OutcomeNotSealed, OutcomeClocksApart}
 }
 
 // countCreate counts a create, which committed the opening of the checkout or not.
@@ -92,6 +98,19 @@ func (s *Service) countSettled(status events.Status) {
 		s.cfg.Count(OutcomeFailed)
 	case events.NotConfigured:
 		s.cfg.Count(OutcomeNotConfigured)
+	}
+}
+
+func (s *Service) countNotice(status checkout.NoticeStatus) {
+	switch status {
+	case checkout.NoticeSent:
+		s.cfg.Count(OutcomeNoticeSent)
+	case checkout.NoticePending:
+		s.cfg.Count(OutcomeNoticePutOff)
+	case checkout.NoticeFailed:
+		s.cfg.Count(OutcomeNoticeFailed)
+	case checkout.NoticeDropped:
+		s.cfg.Count(OutcomeNoticeDropped)
 	}
 }
 

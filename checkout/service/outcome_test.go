@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"maps"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // counts is how often each outcome was counted.
@@ -121,6 +123,23 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now().Add(3*time.Minute))))
 			w.runFor(t, 14*time.Second)
 		}, map[service.Outcome]int{service.OutcomeClocksApart: 1}},
+		{"notices that are sent, put off, refused, and not needed any more", func(t *testing.T, w *world) {
+			nowhere(t, w)
+			mail := &postbox{answer: mailIsDown}
+			w.config.Notifier = mail
+			w = w.again(t)
+			w.confirmed(t, "ORDER-1")
+			w.runFor(t, time.Second/2) // the setup and the agreement are put off
+			mail.set(nil)
+			w.runFor(t, 2*time.Minute)
+			mail.set(func(context.Context, ports.PayerNotice) error { return &ports.NoticeRefusal{Answer: "550"} })
+			w.ready(t, "ORDER-2")
+			w.runFor(t, time.Second/2)
+			w.ready(t, "ORDER-3")
+			w.change(t, "ORDER-3", func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled })
+			w.runFor(t, time.Second/2)
+		}, map[service.Outcome]int{service.OutcomeCreate: 3, service.OutcomeConfirm: 1, service.OutcomeNotConfigured: 5,
+			service.OutcomeNoticePutOff: 2, service.OutcomeNoticeSent: 2, service.OutcomeNoticeFailed: 1, service.OutcomeNoticeDropped: 1}},
 		{"steps in a CRM that answers, fails and refuses", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			w.opened(t, "ORDER-1")

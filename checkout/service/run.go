@@ -25,7 +25,7 @@ const (
 // takes over the deliveries that a crash cut off, now and every second, or more seldom while a receiver takes nothing, and
 // asks the processor about setups that were begun and whose outcome is not final, less and less often the older they are.
 // With a CRM outside of the store it does what that has still to do for checkouts, however often the CRM must be asked. It
-// erases what was kept for as long as Config.Retention says. Once ctx has ended, requests in progress make no second attempt
+// sends payers their notices with Config.Notifier, and erases what was kept for as long as Config.Retention says. Once ctx has ended, requests in progress make no second attempt
 // at a delivery, so that a server drains quickly; the next process takes over what they leave.
 func (s *Service) Run(ctx context.Context) {
 	r := recovery{Service: s, busy: make(map[string]bool), probes: make(map[string]int)}
@@ -38,6 +38,9 @@ func (s *Service) Run(ctx context.Context) {
 	all.Go(func() { every(ctx, sweepEvery, s.sweep) })
 	if s.cfg.CRM != nil {
 		all.Go(func() { every(ctx, completeEvery, s.completeSteps) })
+	}
+	if s.cfg.Notifier != nil {
+		all.Go(func() { every(ctx, notifyEvery, newNotifier(s).send) })
 	}
 	if s.cfg.Evidence.CanSign() {
 		all.Go(func() { every(ctx, sealEvery, newSealer(s).seal) })

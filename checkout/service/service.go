@@ -79,6 +79,9 @@ type Config struct {
 	CRM       ports.CRM       // outside of the store, of the same environment; nil where the store is the CRM
 	Printer   ports.Printer
 	Sender    ports.Sender
+	// Notifier notifies payers of the setup and of the agreement (adapters/smtp does by e-mail). Nil: they are sent nothing, and
+	// nothing is stored of it. Run sends the notices.
+	Notifier ports.PayerNotifier
 
 	// PollTimeout is how long a poll or the setup page waits for the processor before it answers from the record;
 	// 1 second if 0. ProcessorTimeout is how long everything else does: a confirm, the start of a setup, a refresh; 5
@@ -235,6 +238,9 @@ func (s *Service) Agency() agreement.Agency { return s.cfg.Agency }
 
 // Retention returns how long personal data is kept without anybody asking for its erasure.
 func (s *Service) Retention() checkout.Retention { return s.cfg.Retention }
+
+// Zone returns New Zealand's zone, of every time that people read.
+func (s *Service) Zone() *time.Location { return s.zone }
 
 // PageOrigins returns the origins of the processor's pages, where they are not the service's own.
 func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }

@@ -11,13 +11,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
+// update stores what decide makes of a checkout, without notices where the payer is not notified, and returns the change. An error of decide is returned unchanged.
 func (s *Service) update(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
 	var change checkout.Change
 	var decided error
 	err := s.cfg.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
 		change, decided = decide(c)
+		if s.cfg.Notifier == nil {
+			change.Notices = nil
+		}
 		return change, decided
 	})
 	switch {

@@ -13,7 +13,7 @@ func commands() []cli.Command {
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
 		{Name: "serve", Setup: command(serveFlags, serve),
 			About: "Serve the API and the setup pages",
-			More:  secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + opsHelp},
+			More:  secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + mailHelp + "\n\n" + opsHelp},
 		{Name: "apply", Setup: command(applyFlags, apply),
 			About: "Create or update providers and their catalogues from a file",
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +

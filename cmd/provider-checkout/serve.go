@@ -24,6 +24,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const opsHelp = "--ops-addr answers the operator, apart from the public: /healthz says 200 while the process lives; /readyz\n" +
@@ -61,6 +62,7 @@ func serve(ctx context.Context, c *call) error {
 	defer db.Close()
 	base := c.base(ln)
 	cfg := c.site(base)
+	cfg.Notifier = outside.notifier
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
 	if cfg.Evidence, err = c.signingKeys(ctx, db); err != nil {
 		return err
@@ -170,8 +172,9 @@ func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 
 // outside is what a server reaches outside of its store.
 type outside struct {
-	processor *site.GoCardless // nil: the fake one
-	crm       *salesforce.CRM  // nil: the embedded one
+	processor *site.GoCardless    // nil: the fake one
+	crm       *salesforce.CRM     // nil: the embedded one
+	notifier  ports.PayerNotifier // nil: payers are not notified
 }
 
 // mayServe checks that the flags fit together, and returns what they name outside of the store. Its error names every reason
@@ -179,7 +182,8 @@ type outside struct {
 func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 	processor, wrong := c.gocardless()
 	crm, wrongCRM := c.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
-	wrong = errors.Join(wrong, wrongCRM)
+	notifier, wrongMail := c.notifier()
+	wrong = errors.Join(wrong, wrongCRM, wrongMail)
 	if c.pullEvery > 0 && c.crm != salesforceName {
 		wrong = errors.Join(wrong, cli.UsageError("--pull-providers needs --crm salesforce"))
 	}
@@ -192,7 +196,7 @@ func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 		if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), c.processorInfo()); err != nil {
 			return outside{}, cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
 		}
-		return outside{processor, crm}, wrong
+		return outside{processor, crm, notifier}, wrong
 	}
 	reasons := []error{service.CheckDeployment(c.environment, c.baseURL, c.processorInfo()), wrong}
 	if secrets, err := c.secrets(); err != nil {
@@ -217,7 +221,7 @@ func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
 	if err := errors.Join(reasons...); err != nil {
 		return outside{}, fmt.Errorf("production is refused: %w", err)
 	}
-	return outside{processor, crm}, nil
+	return outside{processor, crm, notifier}, nil
 }
 
 // base returns the base URL of the server.

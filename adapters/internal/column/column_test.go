@@ -76,6 +76,8 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 	t.Run("checkout", func(t *testing.T) { everyFieldHasAColumn(t, column.Checkout) })
 	t.Run("agreement", func(t *testing.T) { everyFieldHasAColumn(t, column.Agreement) })
 	t.Run("event", func(t *testing.T) { everyFieldHasAColumn(t, column.Event) })
+	t.Run("notice", func(t *testing.T) { everyFieldHasAColumn(t, column.NoticeRecord) })
+	t.Run("due notice", func(t *testing.T) { everyFieldHasAColumn(t, column.DueNotice) })
 	t.Run("notification", func(t *testing.T) { everyFieldHasAColumn(t, column.Notification) })
 	t.Run("task", func(t *testing.T) { everyFieldHasAColumn(t, column.Task) })
 	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, column.Key) })

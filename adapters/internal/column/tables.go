@@ -177,6 +177,36 @@ var Redelivery = Columns[ports.Redelivery]{
 	{Name: "failure", Field: func(r *ports.Redelivery) any { return &r.Failure }},
 }
 
+// Notice is the columns of a notice as it was made. Beside them a store has what [NoticeRecord] has, and when it is due.
+var Notice = Columns[checkout.Notice]{
+	{Name: "id", Field: func(n *checkout.Notice) any { return &n.ID }},
+	{Name: "kind", Field: func(n *checkout.Notice) any { return (*string)(&n.Kind) }},
+	{Name: "checkout_id", Field: func(n *checkout.Notice) any { return &n.CheckoutID }},
+	{Name: "setup_try", Field: func(n *checkout.Notice) any { return &n.Try }},
+	{Name: "created_ms", Field: func(n *checkout.Notice) any { return (*Time)(&n.CreatedAt) }},
+}
+
+// DueNotice is the columns of a notice that is to be sent.
+var DueNotice = append(of(Notice, func(d *ports.DueNotice) *checkout.Notice { return &d.Notice }),
+	Column[ports.DueNotice]{Name: "attempts", Field: func(d *ports.DueNotice) any { return &d.Attempts }},
+	Column[ports.DueNotice]{Name: "epoch", Field: func(d *ports.DueNotice) any { return &d.Epoch }})
+
+// NoticeRecord is the columns of a notice with what became of it.
+var NoticeRecord = append(of(Notice, func(r *ports.NoticeRecord) *checkout.Notice { return &r.Notice }), Columns[ports.NoticeRecord]{
+	{Name: "status", Field: func(r *ports.NoticeRecord) any { return (*string)(&r.Status) }},
+	{Name: "attempts", Field: func(r *ports.NoticeRecord) any { return &r.Attempts }},
+	{Name: "sent_ms", Field: func(r *ports.NoticeRecord) any { return (*Time)(&r.SentAt) }},
+	{Name: "reference", Field: func(r *ports.NoticeRecord) any { return &r.Receipt.Reference }},
+	{Name: "answer", Field: func(r *ports.NoticeRecord) any { return &r.Receipt.Answer }},
+	{Name: "failure", Field: func(r *ports.NoticeRecord) any { return &r.Failure.Reason }},
+	{Name: "failed_ms", Field: func(r *ports.NoticeRecord) any { return (*Time)(&r.Failure.At) }},
+}...)
+
+// NoticeOutcomeValues returns the values of the columns status, attempts, due_ms, sent_ms, reference, answer, failure and failed_ms.
+func NoticeOutcomeValues(o ports.NoticeOutcome) []any {
+	return []any{string(o.Status), o.Attempts, Millis(o.Due), Millis(o.SentAt), o.Receipt.Reference, o.Receipt.Answer, o.Failure.Reason, Millis(o.Failure.At)}
+}
+
 // Notification is the columns of a notification. Beside them a store has when it was settled.
 var Notification = Columns[ports.Notification]{
 	{Name: "id", Field: func(n *ports.Notification) any { return &n.ID }},

@@ -45,8 +45,9 @@ type Config struct {
 	Secrets        [][]byte // of the operator, the newest first
 	Environment    catalogue.Environment
 	BaseURL        string
-	GoCardless     *GoCardless // the processor; the fake one if nil
-	CRM            ports.CRM   // outside of the store; nil where the store is the CRM
+	GoCardless     *GoCardless         // the processor; the fake one if nil
+	CRM            ports.CRM           // outside of the store; nil where the store is the CRM
+	Notifier       ports.PayerNotifier // of payers; nil: they are not notified
 	SetupLifetime  time.Duration
 	Terms          agreement.Terms
 	Agency         agreement.Agency // that the privacy notice names
@@ -111,6 +112,7 @@ func New(c Config) (*Site, error) {
 		Processor:       processor,
 		CRM:             c.CRM,
 		Printer:         printer,
+		Notifier:        c.Notifier,
 		Sender:          webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate}),
 		Now:             time.Now,
 		Rand:            rand.Reader,

@@ -1,0 +1,52 @@
+package smtp
+
+import (
+	"bytes"
+	netmail "net/mail"
+	"strings"
+
+	"github.com/wneessen/go-mail"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// message writes a notice as a message: the text, the same as HTML, and the files that go with it.
+func (n *Notifier) message(notice ports.PayerNotice) (*mail.Msg, error) {
+	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	m.FromMailAddress(&n.from)
+	m.ToMailAddress(&netmail.Address{Name: notice.To.Name, Address: notice.To.Email})
+	if notice.ReplyTo != "" {
+		m.ReplyToMailAddress(&netmail.Address{Address: notice.ReplyTo})
+	}
+	m.Subject(oneLine(notice.Subject))
+	m.SetMessageIDWithValue(strings.Trim(n.messageID(notice.ID), "<>"))
+	m.SetDateWithValue(notice.At)
+	m.SetGenHeader("Auto-Submitted", "auto-generated") // a mailbox's own answer must not come back
+	m.SetBodyString(mail.TypeTextPlain, notice.Text)
+	m.AddAlternativeString(mail.TypeTextHTML, notice.HTML)
+	for _, a := range notice.Attachments {
+		err := m.AttachReader(a.Name, bytes.NewReader(a.Bytes), mail.WithFileContentType(mail.ContentType(a.MediaType)))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// messageID returns the Message-ID of a notice. The domain is the sender's.
+func (n *Notifier) messageID(id string) string {
+	_, domain, _ := strings.Cut(n.from.Address, "@")
+	return "<" + id + "@" + domain + ">"
+}
+
+// envelope returns an address as SMTP's commands have it, with a local part in quotes where it must be.
+func envelope(address string) string { return (&netmail.Address{Address: address}).String() }
+
+// oneLine returns a text with a space for every control character, so that it ends no line of a header or an answer.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
+}
+
+func ascii(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > 0x7f })
+}

@@ -1,0 +1,102 @@
+package smtp
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// silent returns a notifier of a server on loopback that gives these answers, one for each command, and then hangs. The last
+// command of a conversation is the message itself.
+func silent(t *testing.T, answers ...string) *Notifier {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		defer context.AfterFunc(ctx, func() { conn.Close() })()
+		lines := bufio.NewScanner(conn)
+		within := false // the message
+		for i, answer := range answers {
+			for i > 0 && lines.Scan() {
+				if within = within || strings.HasPrefix(answers[i-1], "354"); !within || lines.Text() == "." {
+					break
+				}
+			}
+			if _, err := conn.Write([]byte(answer)); err != nil {
+				return
+			}
+		}
+		<-ctx.Done()
+	})
+	t.Cleanup(func() { stop(); ln.Close(); serving.Wait() })
+	n, err := New(Options{URL: "smtp://" + ln.Addr().String(), From: "plans@lender.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.step = 100 * time.Millisecond
+	return n
+}
+
+// A server that hangs, or talks without an end, at whatever step, is left after the time of that step. Until the message has been
+// handed over it is as good as none.
+func TestEveryStepHasATimeout(t *testing.T) {
+	talk := []string{"220 mail.example\r\n", "250 mail.example\r\n", "250 2.1.0 sender\r\n", "250 2.1.5 recipient\r\n", "354 go on\r\n"}
+	for steps := range len(talk) + 1 {
+		for name, last := range map[string]string{"hangs": "", "never ends its answer": "250-" + strings.Repeat("x", 100) + "\r\n250-"} {
+			answers := append(append([]string{}, talk[:steps]...), last)
+			step := strings.TrimSpace(append([]string{"nothing"}, talk...)[steps])
+			t.Run(name+" after "+step, func(t *testing.T) {
+				t.Parallel()
+				start := time.Now()
+				_, err := silent(t, answers...).Notify(t.Context(), notice())
+				if took := time.Since(start); err == nil || took > 3*time.Second {
+					t.Fatalf("Notify: %v after %s", err, took)
+				}
+				_, refused := errors.AsType[*ports.NoticeRefusal](err)
+				if waits := errors.Is(err, ports.ErrBusy); refused || waits != (steps < 3) {
+					t.Errorf("Notify: %v", err)
+				}
+			})
+		}
+	}
+}
+
+func TestAServerThatTalksWithoutEndIsLeft(t *testing.T) {
+	n := silent(t, "220-"+strings.Repeat(strings.Repeat("x", 100)+"\r\n220-", 2*maxAnswers/100))
+	n.step = 5 * time.Second
+	if _, err := n.Notify(t.Context(), notice()); !errors.Is(err, ports.ErrBusy) || !strings.Contains(err.Error(), errTalkative.Error()) {
+		t.Errorf("Notify: %v, want that it says too much", err)
+	}
+}
+
+func TestAServerThatIsNotThereIsBusy(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	n, err := New(Options{URL: "smtp://" + addr, From: "plans@lender.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Notify(t.Context(), notice()); !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("Notify: %v, want %v", err, ports.ErrBusy)
+	}
+}

@@ -1,0 +1,274 @@
+// Package smtp notifies payers by e-mail, through a mail server that takes messages over: the operator's own relay, or a
+// provider's submission service.
+//
+//	notifier, err := smtp.New(smtp.Options{
+//		URL:  "smtp://mail.example:587",
+//		From: "Kōwhai payments <plans@lender.example>",
+//		User: user, Password: password,
+//	})
+//	svc, err := service.New(service.Config{…, Notifier: notifier})
+//
+// The program takes the same from serve --smtp and --mail-from, and from PROVIDER_CHECKOUT_SMTP_USER and
+// PROVIDER_CHECKOUT_SMTP_PASSWORD, or from the files that the names with _FILE name. Without --smtp payers are sent nothing.
+//
+// # What is sent
+//
+// A payer gets two messages: one when the direct debit is set up, and one when the agreement is concluded, which is the
+// agreement in full and the notice of the dates and amounts, with the PDF attached. They go to the student's address, the only
+// one on record, as plain text and HTML, and load nothing. Replies go to the provider's support address, if it has one.
+//
+// # How it is sent
+//
+// The URL names the server: smtp:// upgrades the connection with STARTTLS, and a server without it gets nothing; smtps:// begins
+// with TLS. The certificate must be valid for the host, by the roots of the machine (SSL_CERT_FILE adds one's own). Only to a
+// server on loopback does smtp:// go without TLS. The port is 587, or 465 for smtps://, unless the URL has another. A user and a
+// password are sent by AUTH PLAIN or LOGIN; without a user there is no AUTH.
+//
+// Every step has a time-out of its own. A message is sent again after a failure: at once no more than every minute while the server
+// cannot be reached or refuses the user or the sender, which uses up no attempts; and nine times in two days while the server
+// refuses the recipient or the message for now (4xx), or for a policy of its own (5.7.x). Any other 5xx is final. Every attempt has
+// the same Message-ID, <ntc_…@domain of From>, so that a copy that was sent because an answer was lost is known for one.
+//
+// # Proof
+//
+// The store keeps for each notice when the server took it over, the Message-ID and the server's answer, which names the message
+// in the server's own log. That is the proof of sending, not of delivery: a mailbox that does not exist may answer days
+// later, with a message to From. `export` has it as kind notice, without an address, and an erasure takes the answer.
+//
+// For mailboxes to take the messages, the domain of From needs SPF, DKIM and DMARC records that allow this server. It signs;
+// this package does not.
+package smtp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	netmail "net/mail"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wneessen/go-mail"
+	client "github.com/wneessen/go-mail/smtp"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+var _ ports.PayerNotifier = (*Notifier)(nil)
+
+// stepTimeout bounds every step: the connection with its TLS and AUTH, each command, and the message.
+const stepTimeout = 10 * time.Second
+
+// maxAnswers is how many bytes are read of a connection: several times what the answers and a chain of certificates take.
+const maxAnswers = 256 << 10
+
+// Options say how the mail server is reached.
+type Options struct {
+	URL            string // smtp://host:port or smtps://host:port
+	From           string // an address, or a name and an address: "Kōwhai payments <plans@lender.example>"
+	User, Password string // for AUTH; none if User is ""
+}
+
+// Notifier sends notices through a mail server. It is safe for concurrent use: every notice has a connection of its own.
+type Notifier struct {
+	host     string
+	port     int
+	implicit bool // TLS from the first byte
+	plain    bool // no TLS: the server is on loopback
+	from     netmail.Address
+	user     string
+	password string
+	step     time.Duration
+	tls      *tls.Config
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// New returns a notifier. It connects to nothing. Its error names everything that is wrong.
+func New(o Options) (*Notifier, error) {
+	var dialer net.Dialer
+	n := &Notifier{user: o.User, password: o.Password, step: stepTimeout, dial: dialer.DialContext}
+	wrongURL := n.setURL(o.URL)
+	from, wrongFrom := netmail.ParseAddress(o.From)
+	if wrongFrom != nil {
+		wrongFrom = fmt.Errorf("sender %q is not an address such as plans@lender.example or Lender <plans@lender.example>", o.From)
+	} else {
+		n.from = *from
+	}
+	var wrongUser error
+	if (o.User == "") != (o.Password == "") {
+		wrongUser = errors.New("a user needs a password, and a password a user")
+	}
+	if err := errors.Join(wrongURL, wrongFrom, wrongUser); err != nil {
+		return nil, err
+	}
+	n.tls = &tls.Config{ServerName: n.host, MinVersion: tls.VersionTLS12}
+	return n, nil
+}
+
+// setURL sets what the URL says. Its error does not repeat the URL, which may have a password in it.
+func (n *Notifier) setURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil, u.Scheme != "smtp" && u.Scheme != "smtps", u.Hostname() == "":
+		return errors.New("the address of the mail server must be smtp://host:port or smtps://host:port")
+	case u.User != nil:
+		return errors.New("the address of the mail server must not have the user in it")
+	case u.Path != "" && u.Path != "/", u.RawQuery != "", u.Fragment != "":
+		return errors.New("the address of the mail server must have nothing after host and port")
+	}
+	n.host, n.implicit = u.Hostname(), u.Scheme == "smtps"
+	n.plain = !n.implicit && outbound.Loopback(n.host)
+	switch {
+	case u.Port() == "" && n.implicit:
+		n.port = 465
+	case u.Port() == "":
+		n.port = 587
+	default:
+		if n.port, err = strconv.Atoi(u.Port()); err != nil || n.port < 1 || n.port > 65535 {
+			return errors.New("the address of the mail server has no valid port")
+		}
+	}
+	return nil
+}
+
+// Notify implements [ports.PayerNotifier].
+func (n *Notifier) Notify(ctx context.Context, notice ports.PayerNotice) (ports.Receipt, error) {
+	secret := n.redactor(notice.To.Email)
+	message, err := n.message(notice)
+	if err != nil { // it would be as wrong the next time
+		return ports.Receipt{}, &ports.NoticeRefusal{Answer: secret.Replace("write the message: " + err.Error())}
+	}
+	server, closeConn, err := n.connect(ctx, notice.To.Email)
+	if err != nil {
+		return ports.Receipt{}, unreachable(ctx, secret, "reach the mail server", err)
+	}
+	defer closeConn()
+	defer n.quit(server)
+	if err := n.command(server, func() error { return server.Mail(envelope(n.from.Address)) }); err != nil {
+		return ports.Receipt{}, unreachable(ctx, secret, "name the sender", err)
+	}
+	if err := n.command(server, func() error { return server.Rcpt(envelope(notice.To.Email)) }); err != nil {
+		return ports.Receipt{}, refused(ctx, secret, "name the recipient", err)
+	}
+	var answer string
+	err = n.command(server, func() error { answer, err = hand(server, message); return err })
+	if err != nil {
+		return ports.Receipt{}, refused(ctx, secret, "hand over the message", err)
+	}
+	return ports.Receipt{Reference: n.messageID(notice.ID), Answer: secret.Replace(oneLine("250 " + answer))}, nil
+}
+
+// quitTimeout bounds the wait for the answer to QUIT. What was taken over is on record only after it.
+const quitTimeout = time.Second
+
+// quit takes leave. The connection is closed after it in any case.
+func (n *Notifier) quit(server *client.Client) {
+	if server.UpdateDeadline(min(n.step, quitTimeout)) == nil {
+		_ = server.Quit()
+	}
+}
+
+// command makes one step within its time-out.
+func (n *Notifier) command(server *client.Client, step func() error) error {
+	if err := server.UpdateDeadline(n.step); err != nil {
+		return err
+	}
+	return step()
+}
+
+// hand sends the message, and returns the server's answer without its code, which is 250.
+func hand(server *client.Client, message *mail.Msg) (string, error) {
+	w, err := server.Data()
+	if err != nil {
+		return "", err
+	}
+	if _, err := message.WriteTo(w); err != nil {
+		return "", err // the connection is closed without the end of the message, which the server forgets then
+	}
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	return w.(*client.DataCloser).ServerResponse(), nil
+}
+
+// connect returns a connection on which a message may be sent, and what closes it. It is closed too when ctx ends.
+func (n *Notifier) connect(ctx context.Context, to string) (_ *client.Client, closeConn func(), err error) {
+	closeConn = func() {}
+	defer func() {
+		if err != nil { // the library leaves a connection open that it cannot use
+			closeConn()
+		}
+	}()
+	dial := func(dialling context.Context, network, addr string) (net.Conn, error) {
+		conn, err := n.dial(dialling, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		conn = &boundedConn{Conn: conn, left: maxAnswers}
+		stop := context.AfterFunc(ctx, func() { conn.Close() })
+		closeConn = func() { stop(); conn.Close() }
+		if !n.implicit {
+			return conn, nil
+		}
+		secure := tls.Client(conn, n.tls)
+		return secure, secure.HandshakeContext(dialling)
+	}
+	policy := mail.TLSMandatory
+	if n.plain || n.implicit {
+		policy = mail.NoTLS // by STARTTLS
+	}
+	options := []mail.Option{mail.WithPort(n.port), mail.WithTimeout(n.step), mail.WithTLSPolicy(policy), mail.WithTLSConfig(n.tls),
+		mail.WithDialContextFunc(dial)}
+	if ascii(to) && ascii(n.from.Address) { // a server further on that knows no SMTPUTF8 would return the message
+		options = append(options, mail.WithoutSMTPUTF8())
+	}
+	c, err := mail.NewClient(n.host, options...)
+	if err != nil {
+		return nil, closeConn, err
+	}
+	server, err := c.DialToSMTPClientWithContext(ctx)
+	if err == nil {
+		err = n.authenticate(server)
+	}
+	return server, closeConn, err
+}
+
+// authenticate sends the user and the password, if there are any: only over TLS, or on loopback.
+func (n *Notifier) authenticate(server *client.Client) error {
+	if n.user == "" {
+		return nil
+	}
+	_, offered := server.Extension("AUTH")
+	methods := strings.Fields(offered)
+	for _, method := range methods {
+		switch strings.ToUpper(method) {
+		case "PLAIN":
+			return n.command(server, func() error { return server.Auth(client.PlainAuth("", n.user, n.password, n.host, n.plain)) })
+		case "LOGIN":
+			return n.command(server, func() error { return server.Auth(client.LoginAuth(n.user, n.password, n.host, n.plain)) })
+		}
+	}
+	return fmt.Errorf("the mail server takes a user by %q, and neither by PLAIN nor by LOGIN", methods)
+}
+
+// boundedConn is a connection of which no more is read than a server has to say.
+type boundedConn struct {
+	net.Conn
+	left int
+}
+
+var errTalkative = errors.New("the mail server says more than a mail server does")
+
+// Read implements [net.Conn].
+func (c *boundedConn) Read(into []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errTalkative
+	}
+	n, err := c.Conn.Read(into[:min(len(into), c.left)])
+	c.left -= n
+	return n, err
+}

@@ -1,0 +1,65 @@
+package service_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func (f *faulty) DueNotices(ctx context.Context, now time.Time, limit int) ([]ports.DueNotice, error) {
+	return tried(f, "DueNotices", func() ([]ports.DueNotice, error) { return f.Store.DueNotices(ctx, now, limit) })
+}
+
+func (f *faulty) LeaseNotice(ctx context.Context, id string, epoch int64, until time.Time) (int64, error) {
+	return tried(f, "LeaseNotice", func() (int64, error) { return f.Store.LeaseNotice(ctx, id, epoch, until) })
+}
+
+func (f *faulty) SettleNotice(ctx context.Context, id string, epoch int64, o ports.NoticeOutcome) error {
+	if err := f.call("SettleNotice"); err != nil {
+		return err
+	}
+	return f.Store.SettleNotice(ctx, id, epoch, o)
+}
+
+// Whatever call fails, and also where the process ends between the mail server's answer and the record of it, the notice is
+// sent, under one id.
+func TestANoticeSurvivesAFailureOfTheStore(t *testing.T) {
+	for _, at := range []string{"DueNotices 1", "LeaseNotice 1", "Checkout 1", "Provider 1", "SettleNotice 1"} {
+		for way := range faults {
+			t.Run(at+" "+way, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store, change := newFaulty()
+					w, mail := notifying(t, change)
+					w.ready(t, "ORDER-1")
+					w.clock.forward(10 * time.Second) // what was remembered of the provider is over
+					w.reports.take()
+					failed := false
+					store.arm(at, func() error { failed = true; return faults[way]() })
+					w.runFor(t, 5*time.Minute)
+					got := mail.take()
+					if !failed || len(got) == 0 {
+						t.Fatalf("failed %t, and %d notices were sent", failed, len(got))
+					}
+					if slices.ContainsFunc(got, func(n ports.PayerNotice) bool { return n.ID != got[0].ID }) {
+						t.Errorf("sent under several ids: %+v", got)
+					}
+					if want := 1 + strings.Count(at, "SettleNotice"); len(got) != want {
+						t.Errorf("sent %d times, want %d", len(got), want)
+					}
+					if list := w.notices(t, "ORDER-1"); len(list) != 1 || list[0].Status != checkout.NoticeSent {
+						t.Errorf("on record %+v, want it sent", list)
+					}
+					if len(w.reports.take()) == 0 {
+						t.Error("the failure is not reported")
+					}
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,365 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// postbox is a notifier that keeps what it gets, and answers as the test says.
+type postbox struct {
+	mu     sync.Mutex
+	got    []ports.PayerNotice
+	answer func(context.Context, ports.PayerNotice) error // nil takes everything
+}
+
+func (p *postbox) Notify(ctx context.Context, n ports.PayerNotice) (ports.Receipt, error) {
+	p.mu.Lock()
+	p.got = append(p.got, n)
+	answer := p.answer
+	p.mu.Unlock()
+	if answer != nil {
+		if err := answer(ctx, n); err != nil {
+			return ports.Receipt{}, err
+		}
+	}
+	return ports.Receipt{Reference: "<" + n.ID + "@lender.example>", Answer: "250 2.0.0 queued"}, nil
+}
+
+func (p *postbox) set(answer func(context.Context, ports.PayerNotice) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answer = answer
+}
+
+func (p *postbox) take() []ports.PayerNotice {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	got := p.got
+	p.got = nil
+	return got
+}
+
+func mailIsDown(context.Context, ports.PayerNotice) error {
+	return fmt.Errorf("dial: connection refused: %w", ports.ErrBusy)
+}
+
+// notifying returns a world whose payers are notified.
+func notifying(t *testing.T, change ...func(*service.Config)) (*world, *postbox) {
+	t.Helper()
+	p := &postbox{}
+	return newWorld(t, append([]func(*service.Config){func(c *service.Config) { c.Notifier = p }}, change...)...), p
+}
+
+// notices returns what is on record of the notices of an order.
+func (w *world) notices(t *testing.T, order string) []ports.NoticeRecord {
+	t.Helper()
+	return w.records(t)[order].Notices
+}
+
+// confirmed opens, sets up and confirms a checkout.
+func (w *world) confirmed(t *testing.T, order string) checkout.Checkout {
+	t.Helper()
+	done, err := w.confirm(t, w.ready(t, order))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done.Checkout
+}
+
+// However often the setup is seen complete, and by whatever call, its payer is notified once.
+func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, mail := notifying(t)
+		o := w.opened(t, "ORDER-1")
+		w.setUp(t, o.Token)
+		for range 2 {
+			if _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); err != nil {
+				t.Fatal(err)
+			}
+			w.page(t, o.Token)
+			w.clock.forward(10 * time.Minute) // the sweep looks again
+			w.runFor(t, 2*time.Second)
+		}
+		setup := mail.take()
+		if len(setup) != 1 || !strings.Contains(setup[0].Subject, "direct debit") {
+			t.Fatalf("after the setup %d notices were sent, want that of the setup: %+v", len(setup), setup)
+		}
+		for _, want := range []string{"A NGATA", "01-0902-•••••89-00", "Diploma in Business", "Kōwhai Institute", "$2,990.00", "Hello Aroha Ngata,"} {
+			if !strings.Contains(setup[0].Text, want) || !strings.Contains(setup[0].HTML, want) {
+				t.Errorf("the notice of the setup does not say %q:\n%s", want, setup[0].Text)
+			}
+		}
+		for range 2 {
+			if _, err := w.confirm(t, confirm(o)); err != nil {
+				t.Fatal(err)
+			}
+			w.runFor(t, 2*time.Second)
+		}
+		agreed := mail.take()
+		if len(agreed) != 1 {
+			t.Fatalf("after two confirms %d notices were sent, want one: %+v", len(agreed), agreed)
+		}
+		r := w.records(t)["ORDER-1"]
+		number, n := r.Agreement.Number, agreed[0]
+		for _, want := range []string{number, r.Agreement.CollectionDates()[1].Long(), "$53.65", "Total to pay", "notice of the payments"} {
+			if !strings.Contains(n.Text, want) || !strings.Contains(n.HTML, want) {
+				t.Errorf("the notice of the agreement does not say %q:\n%s", want, n.Text)
+			}
+		}
+		if n.To != (ports.Addressee{Name: "Aroha Ngata", Email: "aroha@example.ac.nz"}) || !strings.Contains(n.Subject, number) {
+			t.Errorf("it goes to %+v, about %q", n.To, n.Subject)
+		}
+		if len(n.Attachments) != 1 || n.Attachments[0].Name != number+".pdf" || string(n.Attachments[0].Bytes) != "%PDF of "+number {
+			t.Errorf("it has the attachments %+v, want the PDF", n.Attachments)
+		}
+		if len(r.Notices) != 2 {
+			t.Fatalf("notices on record %+v, want two", r.Notices)
+		}
+		for i, sent := range []ports.PayerNotice{setup[0], n} {
+			got := r.Notices[i]
+			if got.Notice.ID != sent.ID || got.Status != checkout.NoticeSent || got.Attempts != 1 || got.SentAt.IsZero() ||
+				got.Receipt != (ports.Receipt{Reference: "<" + sent.ID + "@lender.example>", Answer: "250 2.0.0 queued"}) {
+				t.Errorf("on record %+v, want the proof that it was sent", got)
+			}
+		}
+	})
+}
+
+func TestWithoutANotifierNothingOfANoticeIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.confirmed(t, "ORDER-1")
+		if got := w.notices(t, "ORDER-1"); len(got) != 0 {
+			t.Errorf("notices on record %+v, want none", got)
+		}
+	})
+}
+
+// A mail server that hangs keeps neither a poll nor a confirm waiting, nor the end of the service.
+func TestANotifierThatHangsDelaysNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, mail := notifying(t)
+		mail.set(func(ctx context.Context, _ ports.PayerNotice) error { <-ctx.Done(); return ctx.Err() })
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { w.Run(ctx) })
+		var took time.Duration
+		for i := range 10 {
+			start := time.Now()
+			w.confirmed(t, fmt.Sprint("ORDER-", i))
+			took = max(took, time.Since(start))
+			time.Sleep(2 * time.Second)
+		}
+		if took > 0 {
+			t.Errorf("an enrolment took %s", took)
+		}
+		start := time.Now()
+		cancel()
+		running.Wait()
+		if took := time.Since(start); took > 6*time.Second {
+			t.Errorf("the service took %s to stop", took)
+		}
+		if got := w.notices(t, "ORDER-0")[0]; got.Status != checkout.NoticePending || got.Failure.Reason == "" {
+			t.Errorf("on record %+v, want it pending, and why", got)
+		}
+	})
+}
+
+func TestANoticeIsAttemptedAgainUntilItIsTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, mail := notifying(t)
+		w.ready(t, "ORDER-1")
+		left := 3
+		mail.set(func(context.Context, ports.PayerNotice) error {
+			if left--; left >= 0 {
+				return errors.New("451 4.7.1 greylisted")
+			}
+			return nil
+		})
+		w.runFor(t, 30*time.Minute)
+		got := mail.take()
+		for _, n := range got {
+			if n.ID != got[0].ID || n.Text != got[0].Text || !n.At.Equal(got[0].At) {
+				t.Errorf("another attempt sends %+v\nwant    %+v", n, got[0])
+			}
+		}
+		r := w.notices(t, "ORDER-1")[0]
+		if len(got) != 4 || r.Status != checkout.NoticeSent || r.Attempts != 4 || r.Failure.Reason != "451 4.7.1 greylisted" {
+			t.Errorf("%d attempts, and on record %+v; want 4, and it sent", len(got), r)
+		}
+	})
+}
+
+func TestANoticeIsGivenUpInTheEndAndAtOnceIfItIsRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer   error
+		attempts int
+	}{
+		"refused for good": {&ports.NoticeRefusal{Answer: "550 5.1.1 no such user"}, 1},
+		"never taken":      {errors.New("452 4.2.2 mailbox full"), 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, mail := notifying(t)
+				w.ready(t, "ORDER-1")
+				mail.set(func(context.Context, ports.PayerNotice) error { return tt.answer })
+				w.runFor(t, 50*time.Hour)
+				r := w.notices(t, "ORDER-1")[0]
+				if got := len(mail.take()); got != tt.attempts || r.Status != checkout.NoticeFailed || r.Attempts != tt.attempts ||
+					!strings.Contains(r.Failure.Reason, "5") {
+					t.Errorf("%d attempts, and on record %+v; want %d, and it failed", got, r, tt.attempts)
+				}
+				severities := make(map[service.Severity]int)
+				for _, f := range w.reports.take() {
+					if f.Operation == service.OperationNotify && f.CheckoutID != "" {
+						severities[f.Severity]++
+					}
+				}
+				if severities[service.Error] != 1 || severities[service.Warning] != tt.attempts-1 {
+					t.Errorf("reported %v, want one error, and a warning for each attempt before", severities)
+				}
+			})
+		})
+	}
+}
+
+// While the mail server is down, for however long, notices wait, and use up no attempts.
+func TestAnOutageOfTheNotifierUsesUpNoAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, mail := notifying(t)
+		mail.set(mailIsDown)
+		var orders []string
+		for i := range 40 {
+			orders = append(orders, fmt.Sprint("ORDER-", i))
+			w.ready(t, orders[i])
+		}
+		w.clock.forward(72 * time.Hour)
+		w.runFor(t, time.Hour)
+		if got := len(mail.take()); got > 80 {
+			t.Errorf("in an hour %d attempts were made, want a few at first and then one a minute", got)
+		}
+		mail.set(nil)
+		w.runFor(t, 3*time.Minute)
+		for _, order := range orders {
+			if r := w.notices(t, order)[0]; r.Status != checkout.NoticeSent || r.Attempts != 1 {
+				t.Errorf("%s: on record %+v, want it sent", order, r)
+			}
+		}
+	})
+}
+
+func TestOfManyProcessesOneSendsANotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, mail := notifying(t)
+		mail.set(func(context.Context, ports.PayerNotice) error { time.Sleep(5 * time.Second); return nil })
+		for i := range 20 {
+			w.confirmed(t, fmt.Sprint("ORDER-", i))
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			next := w.again(t)
+			all.Go(func() { next.runFor(t, 2*time.Minute) })
+		}
+		all.Wait()
+		if got := mail.take(); len(got) != 40 {
+			t.Errorf("%d notices were sent, want 40", len(got))
+		}
+	})
+}
+
+// What would say what is so no longer is not sent.
+func TestANoticeThatIsNotNeededIsDropped(t *testing.T) {
+	dead := fulfilled
+	dead.Mandate = checkout.MandateCancelled
+	for name, change := range map[string]func(t *testing.T, w *world, id string){
+		"the mandate has died": func(t *testing.T, w *world, id string) {
+			w.processor.set(dead)
+			if _, err := w.Refresh(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"the personal data was erased": func(t *testing.T, w *world, id string) {
+			err := w.store.EraseCheckouts(t.Context(), []string{id}, func(found []checkout.Checkout) (checkout.Erasure, error) {
+				e := checkout.EraseAll(found, w.clock.now())
+				e.Entry = evidence.Entry{ID: "operation/1", At: w.clock.now()}
+				return e, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, mail := notifying(t)
+				cmd := w.ready(t, "ORDER-1")
+				change(t, w, cmd.CheckoutID.Value)
+				w.runFor(t, time.Minute)
+				if got := mail.take(); len(got) != 0 {
+					t.Errorf("sent %+v, want nothing", got)
+				}
+				if list := w.notices(t, "ORDER-1"); len(list) != 1 || list[0].Status != checkout.NoticeDropped {
+					t.Errorf("on record %+v, want it dropped", list)
+				}
+			})
+		})
+	}
+}
+
+// With a CRM outside of the store, the payer gets the agreement when the enrolment is confirmed, and not before.
+func TestTheAgreementIsNotifiedOnceTheCRMHasCompletedTheEnrolment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		crm, change := withCRM()
+		w, mail := notifying(t, change)
+		cmd := w.ready(t, "ORDER-1")
+		w.runFor(t, 2*time.Second)
+		if got := mail.take(); len(got) != 1 {
+			t.Fatalf("%d notices after the setup, want one", len(got))
+		}
+		crm.disturb(func(context.Context) error {
+			crm.mu.Lock()
+			defer crm.mu.Unlock()
+			if crm.calls[len(crm.calls)-1] == "Complete" {
+				return errLostAnswer
+			}
+			return nil
+		}, nil)
+		if _, err := w.confirm(t, cmd); err == nil {
+			t.Fatal("confirmed without the CRM")
+		}
+		if got := w.notices(t, "ORDER-1"); len(got) != 1 {
+			t.Errorf("notices on record %+v while the CRM has not completed the enrolment, want that of the setup", got)
+		}
+		crm.disturb(nil, nil)
+		w.runFor(t, time.Minute)
+		if got := mail.take(); len(got) != 1 || len(got[0].Attachments) != 1 {
+			t.Errorf("sent %+v, want the agreement", got)
+		}
+	})
+}
+
+func TestNoticesThatWaitAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := notifying(t)
+		w.confirmed(t, "ORDER-1")
+		w.clock.forward(time.Hour)
+		if n, age, err := w.Notices(t.Context()); err != nil || n != 2 || age < time.Hour {
+			t.Errorf("Notices = %d, %s, %v; want 2 of an hour", n, age, err)
+		}
+		w.runFor(t, time.Second)
+		if n, age, err := w.Notices(t.Context()); err != nil || n != 0 || age != 0 {
+			t.Errorf("Notices = %d, %s, %v; want none", n, age, err)
+		}
+	})
+}

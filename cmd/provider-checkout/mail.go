@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/smtp"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	smtpUserVariable     = "PROVIDER_CHECKOUT_SMTP_USER"
+	smtpPasswordVariable = "PROVIDER_CHECKOUT_SMTP_PASSWORD"
+
+	mailHelp = "With --smtp and --mail-from payers get two e-mails: that the direct debit is set up, and the agreement with\n" +
+		"the dates and amounts. The server's user and password, if it asks for them, come from " + smtpUserVariable + "\n" +
+		"and " + smtpPasswordVariable + ", or each from the file that the same name with _FILE names.\n" +
+		"\"go doc ./adapters/smtp\" says what is sent, how it is secured, and what is kept as proof."
+)
+
+func mailFlags(fs *cli.Flags, s *settings) {
+	fs.StringVar(&s.smtp, "smtp", "", "`URL` of the mail server through which payers are notified, smtp://HOST:587 or smtps://HOST; unset: they are not")
+	fs.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that these e-mails are from, such as \"Lender <plans@lender.example>\"")
+}
+
+// notifier returns what notifies payers, or nil where nothing does. Its error names everything that is missing or wrong.
+func (c *call) notifier() (ports.PayerNotifier, error) {
+	switch {
+	case c.smtp == "" && c.mailFrom != "":
+		return nil, cli.UsageError("--mail-from needs --smtp")
+	case c.smtp == "":
+		return nil, nil
+	}
+	user, wrongUser := c.secretList(smtpUserVariable)
+	password, wrongPassword := c.secretList(smtpPasswordVariable)
+	n, err := smtp.New(smtp.Options{URL: c.smtp, From: c.mailFrom, User: line(user), Password: line(password)})
+	if err != nil {
+		err = fmt.Errorf("--smtp and --mail-from: %w", err)
+	}
+	if err := errors.Join(wrongUser, wrongPassword, err); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// line returns what was given without the end of the line that a file has.
+func line(list secretList) string { return strings.TrimRight(list.text, "\r\n") }

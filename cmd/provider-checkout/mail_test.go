@@ -1,0 +1,152 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// relay is a mail server on loopback for one user, which passes on what it takes.
+type relay chan string
+
+// newRelay starts a relay and returns its address.
+func newRelay(t *testing.T) (relay, string) {
+	t.Helper()
+	r := make(relay, 8)
+	s := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &relayed{relay: r}, nil }))
+	s.Domain, s.AllowInsecureAuth, s.ReadTimeout = "mail.example", true, 5*time.Second
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { s.Serve(ln) })
+	t.Cleanup(func() { s.Close(); serving.Wait() })
+	return r, ln.Addr().String()
+}
+
+type relayed struct {
+	relay relay
+	user  string
+	to    string
+}
+
+func (r *relayed) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (r *relayed) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if user != "plans" || password != "hunter2" {
+			return smtp.ErrAuthFailed
+		}
+		r.user = user
+		return nil
+	}), nil
+}
+
+func (r *relayed) Mail(string, *smtp.MailOptions) error { return nil }
+
+func (r *relayed) Rcpt(to string, _ *smtp.RcptOptions) error {
+	r.to = to
+	return nil
+}
+
+func (r *relayed) Data(body io.Reader) error {
+	text, err := io.ReadAll(body)
+	if err == nil {
+		r.relay <- "By " + r.user + " to " + r.to + "\n" + string(text)
+	}
+	return err
+}
+
+func (r *relayed) Reset()        {}
+func (r *relayed) Logout() error { return nil }
+
+// A payer is sent two e-mails, the proof is on record until it is erased, and the log has nothing personal.
+func TestServeNotifiesPayersByEmail(t *testing.T) {
+	relay, addr := newRelay(t)
+	o := newOperator(t)
+	file := filepath.Join(t.TempDir(), "providers.json")
+	providers := strings.ReplaceAll(sandbox.Providers, "HOOKS", "https://127.0.0.1:9") // where nothing is sent to
+	password := filepath.Join(t.TempDir(), "password")
+	for path, text := range map[string]string{file: providers, password: "hunter2\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.does(t, "apply", "-f", file)
+	key, _ := o.does(t, "keys", "issue", "--provider", "KOWHAI")
+	s := startedWith(t, map[string]string{smtpUserVariable: "plans", smtpPasswordVariable + "_FILE": password},
+		"--store", "sqlite:"+o.path, "--smtp", "smtp://"+addr, "--mail-from", "Kōwhai payments <plans@lender.example>")
+	provider := sandbox.Sandbox{URL: s.base, Keys: map[string]string{"KOWHAI": strings.TrimSpace(key)}}
+	created := provider.Create(t, "ENROL-1")
+	if err := demo.NewBrowser(&http.Client{}).SetUp(t.Context(), created.String("direct_debit.setup_url")); err != nil {
+		t.Fatal(err)
+	}
+	confirmed := provider.Confirm(t, created)
+	number, address := confirmed.String("agreement.number"), "aroha.ngata@students.example.ac.nz"
+	got := make(map[string]string)
+	for len(got) < 2 {
+		select {
+		case message := <-relay:
+			subject := "setup"
+			if strings.Contains(message, number+".pdf") {
+				subject = "agreement"
+			}
+			got[subject] = message
+			if !strings.HasPrefix(message, "By plans to "+address+"\n") || !strings.Contains(message, "@lender.example>\r\n") {
+				t.Errorf("the %s:\n%.300s", subject, message)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%d e-mails in 20 seconds, want two", len(got))
+		}
+	}
+	code, _, logged := s.stop()
+	if code != cli.ExitDone || strings.Contains(logged, address) || strings.Contains(logged, "hunter2") {
+		t.Errorf("status %d:\n%s", code, logged)
+	}
+	for _, args := range [][]string{{"export"}, {"privacy", "export", "--email", address}} {
+		out, _ := o.does(t, args...)
+		if n := strings.Count(out, `"kind":"notice"`); n != 2 || strings.Count(out, `"status":"sent","attempts":1,"sent_at":"`) != 2 ||
+			strings.Count(out, `"answer":"250 2.0.0 OK: queued"`) != 2 {
+			t.Errorf("%q has %d notices:\n%s", args, n, out)
+		}
+	}
+	o.does(t, "privacy", "erase", "--email", address, "--reason", "asked", "--force")
+	if out, _ := o.does(t, "export"); strings.Count(out, `"status":"sent"`) != 2 || strings.Contains(out, "OK: queued") {
+		t.Errorf("after the erasure:\n%s", out)
+	}
+}
+
+func TestServeRefusesFaultyMailSettings(t *testing.T) {
+	for _, tt := range []struct {
+		env  []string
+		args []string
+		code int
+		says string
+	}{
+		{nil, []string{"--mail-from", "plans@lender.example"}, cli.ExitUsage, "--mail-from needs --smtp"},
+		{nil, []string{"--smtp", "smtp://mail.example"}, cli.ExitFailed, "sender"},
+		{nil, []string{"--smtp", "smtp://u:hunter2@mail.example", "--mail-from", "plans@lender.example"}, cli.ExitFailed, "must not have the user"},
+		{[]string{smtpUserVariable + "=plans"}, []string{"--smtp", "smtp://mail.example", "--mail-from", "plans@lender.example"}, cli.ExitFailed, "password"},
+		{[]string{smtpPasswordVariable + "_FILE=/nonexistent"}, []string{"--smtp", "smtp://mail.example", "--mail-from", "plans@lender.example"},
+			cli.ExitFailed, smtpPasswordVariable + "_FILE"},
+	} {
+		got := try(t, tt.env, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + filepath.Join(t.TempDir(), "x.db")}, tt.args...)...)
+		if got.code != tt.code || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.says) || strings.Contains(got.stderr, "hunter2") {
+			t.Errorf("%q = %+v, want status %d and %q", tt.args, got, tt.code, tt.says)
+		}
+	}
+}
