@@ -61,6 +61,24 @@ func checkName(name string) string {
 	return text.CheckName(name)
 }
 
+// checkPrintable returns nil, or a VALIDATION_ERROR with every field that the agreement repeats and holds characters that
+// it cannot show.
+func (c Create) checkPrintable(unprintable func(text string) []rune) error {
+	if unprintable == nil {
+		return nil
+	}
+	k := &checker{}
+	for _, v := range []struct{ field, value string }{
+		{FieldOrderID, c.OrderID.Value}, {FieldFirstName, c.FirstName.Value}, {FieldLastName, c.LastName.Value},
+		{FieldEmail, c.Email.Value}, {FieldCourseCode, c.CourseCode.Value}, {FieldCourseName, c.CourseName.Value},
+	} {
+		if fault := text.Unprintable(unprintable(v.value)); fault != "" {
+			k.fault(v.field, "%s", fault)
+		}
+	}
+	return k.err()
+}
+
 // idempotencyKey reports a header that cannot be an idempotency key (section 8).
 func (k *checker) idempotencyKey(v Optional[string]) {
 	key := v.Value

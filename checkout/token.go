@@ -178,12 +178,18 @@ func (c Checkout) Latest() Token {
 
 // TokenExpired reports whether an authentic token of this epoch no longer opens the page.
 func (c Checkout) TokenExpired(epoch int, now time.Time) bool {
+	return !now.Before(c.TokenExpiry(epoch))
+}
+
+// TokenExpiry returns when the token of this epoch expires; the zero time for one that is no longer on record, and
+// expired long ago.
+func (c Checkout) TokenExpiry(epoch int) time.Time {
 	for _, t := range c.Tokens {
 		if t.Epoch == epoch {
-			return !now.Before(t.Expires)
+			return t.Expires
 		}
 	}
-	return true
+	return time.Time{}
 }
 
 // TokenFresh reports whether a replay returns the latest token again: while it is valid for a day, or as

@@ -56,7 +56,8 @@ func TestPageMarksUpItsParts(t *testing.T) {
 		`<main>`:                              1,
 		`<h1>`:                                1,
 		`<h2 id="part-`:                       9,
-		`aria-labelledby="part-`:              9,
+		`<section aria-labelledby="part-`:     9,
+		`tabindex="0"`:                        1, // the region of the table, which a keyboard scrolls
 		`<caption>Planned payments</caption>`: 1,
 		`<th scope="col">`:                    4,
 		`<th scope="row">`:                    5,

@@ -25,7 +25,7 @@
     }
   }
 
-  // write puts a whole number into the form 12-3140-0171323-50 and leaves any other as it is.
+  // write puts a whole number into the form 01-0902-0068389-00 and leaves any other as it is.
   function write() {
     var d = digits();
     if (/^[\d\s.\/\u2010-\u2015\u2212-]*$/.test(input.value) && (d.length === 15 || d.length === 16)) {
@@ -61,12 +61,40 @@
       shown.className = "error";
       shown.id = "account_number-error";
       shown.setAttribute("role", "alert");
-      shown.textContent = text;
+      text.split(/(\d\d-\d{4}-\d{7}-\d\d)/).forEach(function (part, i) {
+        var piece = document.createElement("span");
+        piece.className = i % 2 ? "whole" : ""; // a number is not broken over lines
+        piece.textContent = part;
+        shown.append(piece);
+      });
       input.before(shown);
       input.setAttribute("aria-invalid", "true");
       input.setAttribute("aria-describedby", "account_number-hint account_number-error");
     }
   }
+
+  // A mistake that is shown, or taken away, moves what is below it. While a finger or a button is down that waits, or the
+  // press would miss what it began on.
+  var pressed = false;
+  var waiting = false;
+  function explainSoon() {
+    waiting = true;
+    if (!pressed) {
+      waiting = false;
+      explain(mistake());
+    }
+  }
+  ["pointerdown", "mousedown"].forEach(function (type) {
+    window.addEventListener(type, function () { pressed = true; }, true);
+  });
+  ["pointerup", "mouseup", "pointercancel"].forEach(function (type) {
+    window.addEventListener(type, function () {
+      pressed = false;
+      if (waiting) {
+        setTimeout(explainSoon); // after the click
+      }
+    }, true);
+  });
 
   input.addEventListener("input", function (event) {
     if (event.inputType === "insertFromPaste" || event.inputType === "insertFromDrop") {
@@ -77,7 +105,30 @@
   input.addEventListener("change", function () {
     write();
     nameBank();
-    explain(mistake());
+    explainSoon();
   });
   nameBank();
+})();
+
+// Forgets the account number when the payer leaves the page, and shows no page from the browser's memory: the next person at
+// the same device may go back to it.
+(function () {
+  "use strict";
+  window.addEventListener("pagehide", function () {
+    document.querySelectorAll("[data-private]").forEach(function (part) {
+      if (part.value !== undefined) {
+        part.value = "";
+      } else {
+        part.textContent = "";
+      }
+    });
+  });
+  if (!document.getElementById("account_number")) {
+    history.replaceState(null, "", location.href); // going back to the details asks for the page, and sends no form again
+  }
+  window.addEventListener("pageshow", function (event) {
+    if (event.persisted) {
+      location.replace(location.href);
+    }
+  });
 })();

@@ -1,8 +1,10 @@
 package fakeprocessor
 
 import (
+	"html/template"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/bankaccount"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
@@ -12,6 +14,8 @@ import (
 // input is the form as the payer filled it in, with its mistakes.
 type input struct {
 	Holder, Account, Authority field
+
+	provider string // whom a payer asks for help
 }
 
 // Bank returns the name of the bank that the account number begins with; "" where there is none.
@@ -22,17 +26,46 @@ func (in input) Bank() string {
 	return ""
 }
 
-// Focus names the first field that has a mistake, where the payer goes on.
-func (in input) Focus() string {
-	switch {
-	case in.Holder.Error != "":
-		return "account_holder_name"
-	case in.Account.Error != "":
-		return "account_number"
-	case in.Authority.Error != "":
-		return "authority_confirmed"
+// mistake is what is wrong with a field.
+type mistake struct {
+	Field    string // its name
+	Text     template.HTML
+	sentence string // the same without marks
+}
+
+// Mistakes returns what is wrong with the input, in the order of the fields.
+func (in input) Mistakes() (all []mistake) {
+	for _, f := range []struct {
+		name  string
+		field field
+	}{{"account_holder_name", in.Holder}, {"account_number", in.Account}, {"authority_confirmed", in.Authority}} {
+		if f.field.Error != "" {
+			all = append(all, mistake{f.name, in.marked(f.field.Error), f.field.Error})
+		}
+	}
+	return all
+}
+
+// Says returns what is wrong with one field; "" where nothing is.
+func (in input) Says(field string) template.HTML {
+	for _, m := range in.Mistakes() {
+		if m.Field == field {
+			return m.Text
+		}
 	}
 	return ""
+}
+
+// marked is a sentence of the form in which the provider's name is isolated, and the example number is in one piece.
+func (in input) marked(sentence string) template.HTML {
+	const example = `<span class="whole">` + bankaccount.Example + `</span>`
+	return template.HTML(strings.ReplaceAll(string(web.Isolate(sentence, in.provider)), bankaccount.Example, example))
+}
+
+// withoutErrors is what was typed, for a form that does not complain of it.
+func (in input) withoutErrors() input {
+	in.Holder.Error, in.Account.Error, in.Authority.Error = "", "", ""
+	return in
 }
 
 // field is one field of the form.
@@ -51,13 +84,11 @@ func (f field) Ticked() bool {
 	return false
 }
 
-func (in input) faulty() bool {
-	return in.Holder.Error != "" || in.Account.Error != "" || in.Authority.Error != ""
-}
+func (in input) faulty() bool { return len(in.Mistakes()) > 0 }
 
 // read reads the form. The completion is valid only if the input is not faulty. provider is whom a payer asks for help.
 func read(values url.Values, provider string) (input, completion) {
-	var in input
+	in := input{provider: provider}
 	in.Holder.Value = web.One(values, "account_holder_name")
 	in.Account.Value = web.One(values, "account_number")
 	in.Authority.Value = web.One(values, "authority_confirmed")
@@ -89,6 +120,9 @@ func checkHolder(name string) string {
 	}
 	if fault := text.CheckName(name); fault != "" {
 		return "The name of the account holder " + fault + "."
+	}
+	if !strings.ContainsFunc(name, unicode.IsLetter) { // banks write names in letters
+		return "Enter the name of the account holder in letters."
 	}
 	return ""
 }

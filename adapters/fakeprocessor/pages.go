@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,7 +29,7 @@ func pagePath(id, returnURL string) string {
 
 const returnField = "return_url"
 
-//go:embed form.html account.js
+//go:embed *.html account.js
 var files embed.FS
 
 // pages serves the form in which a payer gives the bank account.
@@ -55,7 +54,7 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.Ser
 func (p pages) route(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, formPath):
-		p.site.Serve(w, r, formPath+"{id}", web.Handlers{http.MethodGet: p.show, http.MethodPost: p.complete})
+		p.site.Serve(w, r, formPath+"{id}", web.Handlers{http.MethodGet: p.begin, http.MethodPost: p.send})
 	case strings.HasPrefix(path, assetsPath):
 		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.site.Asset})
 	default:
@@ -63,16 +62,23 @@ func (p pages) route(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// show shows the empty form.
-func (p pages) show(w http.ResponseWriter, r *http.Request) {
+// begin shows the empty form.
+func (p pages) begin(w http.ResponseWriter, r *http.Request) {
 	if visit, ok := p.open(w, r); ok {
 		p.form(w, r, http.StatusOK, visit, input{})
 	}
 }
 
-// complete completes the setup with what the form says, or shows the form again with
-// what is wrong.
-func (p pages) complete(w http.ResponseWriter, r *http.Request) {
+// The steps that the buttons of the pages name. A form without one, as programs send it, completes the setup at once.
+const (
+	stepField  = "step"
+	stepCheck  = "check"  // shows the payer what was read
+	stepChange = "change" // shows the form again, with what was typed
+)
+
+// send takes a form. Filled in without a mistake it shows the payer what was read, and then completes the setup; else it
+// comes back with what is wrong. What was typed travels in the bodies of the two forms alone, and is read anew each time.
+func (p pages) send(w http.ResponseWriter, r *http.Request) {
 	values, ok := p.site.ReadForm(w, r)
 	if !ok {
 		return
@@ -82,8 +88,15 @@ func (p pages) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in, done := read(values, visit.start.ProviderName)
-	if in.faulty() {
+	switch step := web.One(values, stepField); {
+	case step == stepChange:
+		p.form(w, r, http.StatusOK, visit, in.withoutErrors())
+		return
+	case in.faulty():
 		p.form(w, r, http.StatusUnprocessableEntity, visit, in)
+		return
+	case step == stepCheck:
+		p.check(w, r, visit, in, done)
 		return
 	}
 	if err := p.processor.complete(r.Context(), visit.id, done); err != nil {
@@ -128,25 +141,44 @@ func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
 func (p pages) form(w http.ResponseWriter, r *http.Request, status int, v visit, in input) {
 	title := "Bank details"
 	if in.faulty() {
-		title = "Error: " + title
+		title = "Error: " + strings.TrimSuffix(in.Mistakes()[0].sentence, ".") + " – " + title
 	}
-	p.site.Show(w, r, "form.html", web.View{
+	p.show(w, r, "form.html", status, title, v, struct {
+		shown
+		Example, Banks, FormatError, BankError string // the last three are for the script
+	}{p.shown(v, in), bankaccount.Example, banks(), bankaccount.Sentence(bankaccount.ErrFormat), bankaccount.Sentence(bankaccount.ErrBank)})
+}
+
+// check shows the payer what was read of the form, before it takes effect.
+func (p pages) check(w http.ResponseWriter, r *http.Request, v visit, in input, done completion) {
+	p.show(w, r, "check.html", http.StatusOK, "Check your details", v, struct {
+		shown
+		Checked string // the account holder
+	}{p.shown(v, in), done.holder})
+}
+
+// shown is what both pages show.
+type shown struct {
+	input
+	Provider, Course, Action, Back string
+	Statement, Code                string // "" where the operator does not say
+}
+
+func (p pages) shown(v visit, in input) shown {
+	return shown{in, v.start.ProviderName, v.start.Description, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL,
+		p.authority.Statement(), p.authority.AuthorisationCode}
+}
+
+// show shows a page of a billing request.
+func (p pages) show(w http.ResponseWriter, r *http.Request, name string, status int, title string, v visit, data any) {
+	p.site.Show(w, r, name, web.View{
 		Status:  status,
 		Title:   title,
 		Brand:   "Sandbox payment processor",
 		Sandbox: true,
 		Frames:  v.start.FrameOrigins,
 		Script:  "account.js",
-		Data: struct {
-			input
-			Provider, Course, Action, Back string
-			AuthorityError                 template.HTML // in.Authority.Error
-			Banks, FormatError, BankError  string        // for the script
-			Statement, Code                string        // "" where the operator does not say
-		}{in, v.start.ProviderName, v.start.Description, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL,
-			web.Isolate(in.Authority.Error, v.start.ProviderName),
-			banks(), bankaccount.Sentence(bankaccount.ErrFormat), bankaccount.Sentence(bankaccount.ErrBank),
-			p.authority.Statement(), p.authority.AuthorisationCode},
+		Data:    data,
 	})
 }
 

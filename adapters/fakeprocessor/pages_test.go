@@ -148,6 +148,7 @@ func TestMistakesComeBackOnTheForm(t *testing.T) {
 		{"an account number that is none", []string{account, `"><script>`}, []string{account}},
 		{"an account number with wrong check digits", []string{account, "01-0004-0012345-00"}, []string{account}},
 		{"a holder that nothing is seen of", []string{holder, "\u200b"}, []string{holder}},
+		{"a holder without a letter", []string{holder, "🙂 1"}, []string{holder}},
 		{"no authority", []string{authority, ""}, []string{authority}},
 		{"an authority denied", []string{authority, "false"}, []string{authority}},
 		{"a wrong number and no authority", []string{account, "1", authority, ""}, []string{account, authority}},
@@ -163,7 +164,14 @@ func TestMistakesComeBackOnTheForm(t *testing.T) {
 			if n := strings.Count(body, `role="alert"`); n != len(tt.wrong) {
 				t.Errorf("the form has %d messages, want %d:\n%s", n, len(tt.wrong), body)
 			}
-			for _, field := range tt.wrong {
+			summary := regexp.MustCompile(`<li><a href="#([a-z_]+)">`).FindAllStringSubmatch(body, -1)
+			if len(summary) != len(tt.wrong) || !strings.Contains(body, "There is a problem") || !strings.Contains(body, "autofocus") {
+				t.Errorf("the summary names %q, want %q:\n%s", summary, tt.wrong, body)
+			}
+			for i, field := range tt.wrong {
+				if len(summary) > i && summary[i][1] != field {
+					t.Errorf("the summary's line %d leads to %s, want %s", i, summary[i][1], field)
+				}
 				message := fmt.Sprintf(`id="%s-error" role="alert">`, field)
 				marked := regexp.MustCompile(`<input[^>]* name="` + field + `"[^>]* aria-invalid="true"[^>]*aria-describedby="[^"]*` + field + `-error"`)
 				if !strings.Contains(body, message) || !marked.MatchString(body) {
@@ -186,7 +194,7 @@ func TestMistakesComeBackOnTheForm(t *testing.T) {
 func TestMistakesAreExplainedSoThatAPayerCanCorrectThem(t *testing.T) {
 	for _, tt := range []struct{ field, value, want string }{
 		{"account_number", "01-0902-0068398-00", "Check the account number: one of its digits is wrong."},
-		{"account_number", "01-0902", "The account number must be 15 or 16 digits, such as 12-3140-0171323-50."},
+		{"account_number", "01-0902", "The account number must be 15 or 16 digits, such as 01-0902-0068389-00."},
 		{"authority_confirmed", "", "Tick this if no one else has to sign. If someone does, use another account or ask Rimu College."},
 	} {
 		b := newBench(t)
@@ -197,9 +205,9 @@ func TestMistakesAreExplainedSoThatAPayerCanCorrectThem(t *testing.T) {
 	}
 }
 
-// withoutMarks is a page without the marks around names.
+// withoutMarks is a page without the marks around names and numbers.
 func withoutMarks(body string) string {
-	return strings.NewReplacer("<bdi>", "", "</bdi>", "").Replace(body)
+	return strings.NewReplacer("<bdi>", "", "</bdi>", "", `<span class="whole">`, "", "</span>", "").Replace(body)
 }
 
 // typed returns the value that a field of the form holds.
@@ -349,7 +357,7 @@ func TestFormSaysWhatTheBankStatementShows(t *testing.T) {
 	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
 		Authority: agreement.Authority{AuthorisationCode: "0123456", Particulars: "RIMU", Reference: "WELDING"}})
 	page := b.do(http.MethodGet, b.request.URL, nil).Body.String()
-	if want := "The authorisation code is 0123456. On your bank statement each payment\nshows as particulars RIMU, reference WELDING."; !strings.Contains(page, want) {
+	if want := "The authorisation code is 0123456. On your bank statement each payment shows as particulars RIMU, reference WELDING."; !strings.Contains(page, want) {
 		t.Errorf("the form lacks %q:\n%s", want, page)
 	}
 }

@@ -59,11 +59,19 @@ type bench struct {
 	failing bool // the processor is expected to fail
 }
 
-// store is a memory store that counts updates, and whose reading of checkouts can be made to fail.
+// store is a memory store that counts updates, and whose reading can be made to fail.
 type store struct {
 	*memory.Store
-	err     error
-	updates atomic.Int64
+	err          error // of checkouts
+	agreementErr error
+	updates      atomic.Int64
+}
+
+func (s *store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
+	if s.agreementErr != nil {
+		return agreement.Agreement{}, s.agreementErr
+	}
+	return s.Store.Agreement(ctx, number)
 }
 
 func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,

@@ -149,8 +149,8 @@ func TestAssets(t *testing.T) {
 	b.setUp()
 	page := b.get(b.setupPath())
 	linked := regexp.MustCompile(`(?:src|href)="(/api/dd-setup/assets/[^"]+)"`).FindAllStringSubmatch(page.body, -1)
-	if len(linked) != 3 {
-		t.Fatalf("the page links %v, want two stylesheets and a script", linked)
+	if len(linked) != 4 {
+		t.Fatalf("the page links %v, want an icon, two stylesheets and a script", linked)
 	}
 	for _, link := range linked {
 		got := b.get(link[1])
@@ -159,8 +159,11 @@ func TestAssets(t *testing.T) {
 			t.Errorf("%s: Cache-Control = %q", link[1], cache)
 		}
 		want := "text/css; charset=utf-8"
-		if strings.Contains(link[1], ".js") {
+		switch {
+		case strings.Contains(link[1], ".js"):
 			want = "text/javascript; charset=utf-8"
+		case strings.Contains(link[1], ".svg"):
+			want = "image/svg+xml"
 		}
 		if kind := got.header.Get("Content-Type"); kind != want {
 			t.Errorf("%s: Content-Type = %q, want %q", link[1], kind, want)

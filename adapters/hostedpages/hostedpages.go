@@ -1,5 +1,5 @@
-// Package hostedpages serves the pages that a payer sees: the setup page and the legal page, in the provider's branding.
-// No page needs a script. A product with pages of its own calls Service.SetupPage and Service.BeginSetup instead.
+// Package hostedpages serves the pages that a payer sees, in the provider's branding: the setup page, the legal page, and
+// the agreement once there is one. No page needs a script. A product with pages of its own calls Service.SetupPage and Service.BeginSetup instead.
 package hostedpages
 
 import (
@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	setupPath  = Prefix
-	legalPath  = Prefix + "/legal"
-	noticePath = Prefix + "/privacy"
-	assetsPath = Prefix + "/assets/"
+	setupPath     = Prefix
+	legalPath     = Prefix + "/legal"
+	agreementPath = Prefix + "/agreement"
+	noticePath    = Prefix + "/privacy"
+	assetsPath    = Prefix + "/assets/"
 )
 
 //go:embed *.html setup.js
@@ -59,6 +60,8 @@ func (p *pages) route(w http.ResponseWriter, r *http.Request) {
 		p.site.Serve(w, r, setupPath, web.Handlers{http.MethodGet: p.setup, http.MethodPost: p.begin})
 	case path == legalPath:
 		p.site.Serve(w, r, legalPath, web.Handlers{http.MethodGet: p.legal})
+	case path == agreementPath:
+		p.site.Serve(w, r, agreementPath, web.Handlers{http.MethodGet: p.agreement})
 	case path == noticePath:
 		p.site.Serve(w, r, noticePath, web.Handlers{http.MethodGet: p.privacy})
 	case strings.HasPrefix(path, assetsPath+colourPrefix):
@@ -93,6 +96,38 @@ func (p *pages) legal(w http.ResponseWriter, r *http.Request) {
 	if setup, ok := p.load(w, r, token); ok {
 		p.site.Show(w, r, "legal.html", p.view(setup, legalTitle(setup)))
 	}
+}
+
+// agreement shows the payer's agreement, to be read and printed. Before there is one it leads back to the setup page.
+func (p *pages) agreement(w http.ResponseWriter, r *http.Request) {
+	token, ok := p.token(w, r, r.URL.Query())
+	if !ok {
+		return
+	}
+	setup, ok := p.load(w, r, token)
+	if !ok {
+		return
+	}
+	a := setup.Agreement
+	if a == nil {
+		p.site.Redirect(w, r, p.address(setupPath, token))
+		return
+	}
+	text, err := web.ViewAgreement(*a, p.service.Zone())
+	if err != nil {
+		p.site.Fail(w, r, err)
+		return
+	}
+	v := p.view(setup, a.Title())
+	v.Data = agreementView{text, a.Foot(), p.content(setup)}
+	p.site.Show(w, r, "agreement.html", v)
+}
+
+// agreementView is what the page of an agreement shows.
+type agreementView struct {
+	Text web.Agreement
+	Foot string
+	content
 }
 
 // privacy shows the notice of whose personal data goes where. It needs no token, so that a provider can link to it: a student
@@ -152,7 +187,7 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, token string, again
 	case setup.State == checkout.PageDone && setup.Checkout.Setup.Mandate.Dead(): // after the confirm
 		p.site.Show(w, r, "ended.html", p.view(setup, "Your direct debit has ended"))
 	case setup.State == checkout.PageDone:
-		v := p.view(setup, "Your direct debit is set up")
+		v := p.view(setup, doneTitle(setup))
 		v.Script, v.Notify = "setup.js", setup.Provider.EnrolmentOrigins
 		p.site.Show(w, r, "done.html", v)
 	default:
@@ -165,6 +200,14 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, token string, again
 		}
 		p.site.Show(w, r, "open.html", v)
 	}
+}
+
+// doneTitle says what is done: all, or the payer's part.
+func doneTitle(setup service.SetupPage) string {
+	if setup.Checkout.Status == checkout.Confirmed {
+		return "Your direct debit is set up"
+	}
+	return "Bank details saved: one step left"
 }
 
 // load returns what a token opens, if it shows a plan. Otherwise it answers the request

@@ -224,11 +224,11 @@ func TestDonePage(t *testing.T) {
 	b.now = b.now.Add(30 * 24 * time.Hour) // the token is over, the setup is not
 	page := b.get(b.setupPath())
 	page.is(t, http.StatusOK)
-	page.wants(t, "Your direct debit is set up",
+	page.wants(t, "<h1>Bank details saved: one step left</h1>", "Your direct debit is set up", "Completed on",
 		`data-notify="https://enrol.kowhai.example https://www.kowhai.example"`,
 		`<script src="/api/dd-setup/assets/setup.js?v=`,
 		`<a class="button" href="https://enrol.kowhai.example/done?from=bank" target="_top">`,
-		`<strong class="whole">01-0902-•••••89-00.</strong>`, "Kōwhai Institute tells you how you get your copy", "Continue to Kōwhai Institute",
+		`<strong class="whole">01-0902-•••••89-00.</strong>`, "You can read and print it here then.", "Continue to Kōwhai Institute", "This link may stop working one day.",
 		"on which banks do not process payments is taken on a later day")
 	page.lacks(t, "<form", "enrol.kowhai.example/cancelled")
 
@@ -253,9 +253,9 @@ func TestConfirmedPage(t *testing.T) {
 	page := b.get(b.setupPath())
 	page.is(t, http.StatusOK)
 	page.wants(t, "is confirmed. There is nothing more to do here.", b.stored().Confirmation.AgreementNumber,
-		"Ask Kōwhai Institute for your copy.", `planned for <span class="whole">Monday 1 February 2027.</span>`,
-		`<a class="button" href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`,
-		"on which banks do not process payments is taken on a later day")
+		"Read and print your agreement", `planned for <span class="whole">Monday 1 February 2027.</span>`,
+		`<a class="button second" href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`,
+		`until <span class="whole">`+b.until()+`</span> at least`, "on which banks do not process payments is taken on a later day")
 	page.lacks(t, "What happens next", "Continue to")
 }
 

@@ -1,7 +1,16 @@
-// Notifies the window that opened this page, and the one that frames it, that the setup changed.
-// The message carries no data: its receiver asks the service.
+// Unfolds what is folded for a print, and notifies the window that opened this page, and the one that frames it, that the
+// setup changed. The message carries no data: its receiver asks the service.
 (function () {
   "use strict";
+  var unfolded = [];
+  window.addEventListener("beforeprint", function () {
+    unfolded = Array.from(document.querySelectorAll("details:not([open])"));
+    unfolded.forEach(function (part) { part.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    unfolded.forEach(function (part) { part.open = false; });
+  });
+
   var message = { source: "provider-checkout", type: "setup_changed" };
   var origins = (document.body.getAttribute("data-notify") || "").split(" ").filter(Boolean);
   var listeners = [];

@@ -20,11 +20,13 @@ type content struct {
 	SuccessURL   string
 	CancelURL    string
 
+	Title        string // what the setup is come to, once it is done
 	Token        string
 	FormURL      string
 	SetupURL     string
 	LegalURL     string
 	LegalTitle   string
+	AgreementURL string
 	PrivacyURL   string
 	Agency       agreement.Agency
 	Terms        []term // as the agreement repeats them
@@ -32,6 +34,7 @@ type content struct {
 	TermsID      string // of the terms that this page shows
 	NoticePeriod string // of a payment: "10 calendar days"
 	UsualNotice  int    // in days, where this one is shorter; 0 where it is not
+	Until        string // the day until which the link works at least; "" where it may stop working at any time
 	LenderTerms  agreement.Terms
 	Fees         string // in short
 	FeeRows      []term // that the terms state
@@ -78,14 +81,16 @@ func (p *pages) view(setup service.SetupPage, title string) web.View {
 func (p *pages) content(setup service.SetupPage) content {
 	provider, c := setup.Provider, setup.Checkout
 	page := content{
+		Title:        doneTitle(setup),
 		Provider:     provider.DisplayName(),
 		SupportEmail: provider.Branding.SupportEmail,
 		SuccessURL:   provider.SuccessURL,
 		CancelURL:    provider.CancelURL,
 		Token:        setup.Token,
 		FormURL:      p.site.Path(setupPath),
-		SetupURL:     p.site.Path(setupPath) + "?token=" + url.QueryEscape(setup.Token),
-		LegalURL:     p.site.Path(legalPath) + "?token=" + url.QueryEscape(setup.Token),
+		SetupURL:     p.address(setupPath, setup.Token),
+		LegalURL:     p.address(legalPath, setup.Token),
+		AgreementURL: p.address(agreementPath, setup.Token),
 		Terms:        viewTerms(setup.DebitTerms),
 		TermsVersion: agreement.Version,
 		TermsID:      setup.DebitTerms.Name(),
@@ -112,6 +117,9 @@ func (p *pages) content(setup service.SetupPage) content {
 		Account:      c.Setup.AccountMask.Words(),
 		planView:     viewPlan(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
 	}
+	if !setup.Until.IsZero() {
+		page.Until = money.DateOf(setup.Until).Long()
+	}
 	if days := setup.DebitTerms.NoticeDays; 0 < days && days < agreement.UsualNotice {
 		page.UsualNotice = agreement.UsualNotice
 	}
@@ -123,6 +131,11 @@ func (p *pages) content(setup service.SetupPage) content {
 		page.CompletedAt = setup.Completed.Format("3:04 pm MST")
 	}
 	return page
+}
+
+// address returns the address of a page that a token opens.
+func (p *pages) address(path, token string) string {
+	return p.site.Path(path) + "?token=" + url.QueryEscape(token)
 }
 
 // term is one of the terms.

@@ -1,9 +1,7 @@
 package pdf
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +18,8 @@ const (
 	header      = 8.0
 	footer      = 281.0
 	pageWidth   = 210.0
-	edge        = 3.0 // of the provider's colour, along the top
+	pageHeight  = 841.89 * 25.4 / 72 // as the library has it
+	edge        = 3.0                // of the provider's colour, along the top
 )
 
 var (
@@ -32,16 +31,21 @@ var (
 // canvas is a document that is written from top to bottom, with a new page wherever the next
 // line does not fit.
 type canvas struct {
-	pdf           *gofpdf.Fpdf
-	y             float64        // top of the next line
-	used          setting        // the style and font that are set in the document now
-	whole         map[*face]bool // faces that the document holds whole
-	alwaysWhole   bool           // for benchmarks: use no subsets
-	current       string         // label of the row that is being written, for the note of missing glyphs
-	missingGlyphs []string       // since the last note: the label of each text that has some, with their code points
-	accent        colour.RGB     // the provider's, as it can be read on white
+	pdf       *gofpdf.Fpdf
+	shaper    *shaper
+	meta      metadata
+	structure *structure
+	fonts     []*embedded // of letters that the subsets lack
+	drawn     marking     // what is drawn now
+	marked    marking     // the piece of content that is open on the page
+	used      used        // what is set on the page
+	scratch   []byte
+	y         float64    // top of the next line
+	missing   bool       // a character that the fonts lack was written
+	noted     bool       // what stands for such a character is explained
+	accent    colour.RGB // the provider's, as it can be read on white
 
-	title, heading, body, label, strong, small, glance, glanceLabel, mark style
+	title, heading, body, label, strong, small, glance, glanceLabel, stamp style
 }
 
 // style is how a line of text looks.
@@ -52,29 +56,22 @@ type style struct {
 	colour colour.RGB
 }
 
-// setting is a style in one of the two fonts of its face.
-type setting struct {
-	style
-	family string
-}
+// firstEmbedded is the number in the name of the first font that a document embeds for itself, after the subsets.
+const firstEmbedded = 3
 
-// The names by which the library knows the fonts of a face.
-const (
-	subsetFamily = "subset"
-	wholeFamily  = "whole"
-)
-
-// newCanvas begins a document with one empty page, in a provider's colour, #rrggbb or "". Its bytes depend
-// on nothing but what is written, for the library adds neither the present time nor the order of a map.
-func newCanvas(regular, bold *face, at time.Time, brand string) *canvas {
-	accent, ok := colour.Parse(brand)
+// newCanvas begins a document about an agreement, with one empty page. Its bytes depend on nothing but what is written, for
+// the library adds neither the present time nor the order of a map.
+func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canvas {
+	accent, ok := colour.Parse(a.Provider.Colour)
 	if !ok {
 		accent = slate
 	}
 	accent = accent.Text()
 	c := &canvas{
 		pdf:         gofpdf.New("P", "mm", "A4", ""),
-		whole:       map[*face]bool{},
+		shaper:      shaper,
+		meta:        metadata{title: a.Title(), author: oneLine(a.Provider.Name), made: a.AcceptedAt},
+		structure:   newStructure(),
 		accent:      accent,
 		title:       style{bold, 19, 10, colour.Black},
 		heading:     style{bold, 12.5, 7.5, accent},
@@ -84,33 +81,36 @@ func newCanvas(regular, bold *face, at time.Time, brand string) *canvas {
 		small:       style{regular, 7.5, 4, grey},
 		glance:      style{regular, 10.5, 6, colour.Black},
 		glanceLabel: style{bold, 9.5, 6, colour.Black},
-		mark:        style{bold, 8.5, 5, colour.Black},
+		stamp:       style{bold, 8.5, 5, colour.Black},
 	}
-	c.pdf.SetCatalogSort(true)
-	c.setTimes(at)
+	c.pdf.SetCreationDate(a.AcceptedAt.UTC()) // else the library asks for the time
+	c.pdf.SetModificationDate(a.AcceptedAt.UTC())
 	c.pdf.SetAutoPageBreak(false, 0)
-	for _, f := range []*face{regular, bold} {
-		c.pdf.AddFontFromBytes(subsetFamily, f.style, f.subset.definition, f.subset.packed)
-	}
 	c.newPage()
 	return c
 }
 
 // document draws an agreement with these sections.
 func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) {
-	c.setTitle(a.Title())
 	c.drawSections(sections)
 	c.drawFooters(a.Foot(), footer)
 }
 
-// copyOf draws a copy of an agreement with these sections and this mark. What identifies the agreement has a line of its
-// own at the foot, because it is longer than that of the document.
+// copyOf draws a copy of an agreement with these sections and this mark, which is read first. What identifies the agreement
+// has a line of its own at the foot, because it is longer than that of the document.
 func (c *canvas) copyOf(a agreement.Agreement, sections []agreement.Section, mark string, drawn time.Time) {
-	c.setTitle(a.Title() + ". " + mark)
-	c.setTimes(drawn)
+	c.meta.title += ". " + mark
+	c.meta.made = drawn
+	first := c.structure.document.add("P", "")
 	c.drawSections(sections)
 	c.drawFooters(a.CopyFoot(), footer+c.small.height)
-	c.eachPage(func(int) { c.drawText(c.mark, left, header, c.clean(c.mark, mark)) })
+	c.eachPage(func(n int) {
+		c.asArtifact(runningHeader)
+		if n == 1 {
+			c.as(first)
+		}
+		c.drawText(c.stamp, left, header, c.clean(c.stamp, mark))
+	})
 }
 
 func (c *canvas) drawSections(sections []agreement.Section) {
@@ -119,19 +119,10 @@ func (c *canvas) drawSections(sections []agreement.Section) {
 	}
 }
 
-// setTimes sets when the document says that it was made.
-func (c *canvas) setTimes(at time.Time) {
-	c.pdf.SetCreationDate(at.UTC())
-	c.pdf.SetModificationDate(at.UTC())
-}
-
-// setTitle sets the title that the window of a PDF reader shows.
-func (c *canvas) setTitle(title string) {
-	c.pdf.SetTitle(c.clean(c.small, title), true)
-}
-
 func (c *canvas) newPage() {
+	c.endMark()
 	c.pdf.AddPage()
+	c.used = used{}
 	c.fillRect(0, 0, pageWidth, edge, c.accent)
 	c.y = top
 }
@@ -145,49 +136,18 @@ func (c *canvas) ensureSpace(height float64) {
 	}
 }
 
-// clean returns text as it can be drawn in st, and remembers the glyphs that are missing.
+// clean returns text as it can be drawn in st, and remembers whether that lacks a character.
 func (c *canvas) clean(st style, text string) string {
-	var points []byte
-	clean := st.face.clean(text, func(r rune) { points = fmt.Appendf(points, " %U", r) })
-	if missing := c.current + ":" + string(points); points != nil && !slices.Contains(c.missingGlyphs, missing) {
-		c.missingGlyphs = append(c.missingGlyphs, missing)
-	}
-	return clean
+	return st.face.clean(text, func(rune) { c.missing = true })
 }
 
-// setFont sets the font for text in st, and returns text in the encoding of that font. Text of which the
-// subset lacks a character is set in the whole face, which looks the same.
-func (c *canvas) setFont(st style, text string) string {
-	family := subsetFamily
-	encoded, ok := st.face.subset.encode(text)
-	if !ok || c.alwaysWhole {
-		family, encoded = wholeFamily, text
-		if !c.whole[st.face] {
-			c.whole[st.face] = true
-			c.pdf.AddUTF8FontFromBytes(family, st.face.style, bytes.Clone(st.face.ttf))
-		}
-	}
-	if c.used != (setting{st, family}) {
-		c.used = setting{st, family}
-		c.pdf.SetFont(family, st.face.style, st.size)
-		c.pdf.SetTextColor(parts(st.colour))
-	}
-	return encoded
+func (c *canvas) width(st style, text string) float64 {
+	return c.millimetres(st, c.shaper.width(st.face, text))
 }
-
-func (c *canvas) width(st style, text string) float64 { return c.millimetres(st, st.face.width(text)) }
 
 // millimetres converts a width in thousandths of the type size.
 func (c *canvas) millimetres(st style, width int) float64 {
 	return float64(width) * c.pdf.PointConvert(st.size) / 1000
-}
-
-// drawText draws clean text at x on the line that begins at y.
-func (c *canvas) drawText(st style, x, y float64, text string) {
-	if text == "" {
-		return
-	}
-	c.pdf.Text(x, y+0.7*st.height, c.setFont(st, text))
 }
 
 // drawTextRight draws clean text so that it ends at x.
@@ -197,6 +157,7 @@ func (c *canvas) drawTextRight(st style, x, y float64, text string) {
 
 // drawLine draws a line across the page at y.
 func (c *canvas) drawLine(y float64, col colour.RGB) {
+	c.mark(marking{artifact: decoration})
 	c.pdf.SetDrawColor(parts(col))
 	c.pdf.SetLineWidth(0.2)
 	c.pdf.Line(left, y, right, y)
@@ -204,6 +165,8 @@ func (c *canvas) drawLine(y float64, col colour.RGB) {
 
 // fillRect fills a rectangle.
 func (c *canvas) fillRect(x, y, width, height float64, col colour.RGB) {
+	c.mark(marking{artifact: decoration})
+	c.used.valid = false // the library sets its colour
 	c.pdf.SetFillColor(parts(col))
 	c.pdf.Rect(x, y, width, height, "F")
 }
@@ -211,54 +174,71 @@ func (c *canvas) fillRect(x, y, width, height float64, col colour.RGB) {
 // parts returns a colour as the library takes it.
 func parts(col colour.RGB) (r, g, b int) { return int(col.R), int(col.G), int(col.B) }
 
-// wrap divides clean text into lines no wider than width: between words, and within a
+// wrap divides clean text into lines no wider than width: between words, where a line keeps its space, and within a
 // word that is wider than a whole line. A text without words is one empty line.
 func (c *canvas) wrap(st style, text string, width float64) []string {
 	var lines []string
 	line, used := "", 0 // used is its width, in thousandths of the type size
 	for word := range strings.FieldsSeq(text) {
-		if more := st.face.width(" ") + st.face.width(word); line != "" && c.millimetres(st, used+more) <= width {
+		if more := c.shaper.width(st.face, " "+word); line != "" && c.millimetres(st, used+more) <= width {
 			line, used = line+" "+word, used+more
 			continue
 		}
 		if line != "" {
-			lines = append(lines, line)
+			lines = append(lines, line+" ") // which is not seen, and is read
 		}
-		for c.width(st, word) > width {
-			head := c.head(st, word, width)
-			if hyphen := strings.LastIndexByte(head, '-'); hyphen > 0 {
-				head = head[:hyphen+1]
-			}
-			lines = append(lines, head)
-			word = word[len(head):]
+		if c.width(st, word) > width {
+			heads := c.divide(st, word, width)
+			word = heads[len(heads)-1]
+			lines = append(lines, heads[:len(heads)-1]...)
 		}
-		line, used = word, st.face.width(word)
+		line, used = word, c.shaper.width(st.face, word)
 	}
 	return append(lines, line)
 }
 
-// head returns as much of the beginning of word as fits into width, at least one rune.
-func (c *canvas) head(st style, word string, width float64) string {
-	end, used := 0, 0.0
-	for i, r := range word {
-		used += c.width(st, string(r))
-		if i > 0 && used > width {
-			break
+// divide divides a word into parts no wider than width, of one cluster at least, and behind a hyphen where there is one.
+func (c *canvas) divide(st style, word string, width float64) (parts []string) {
+	clusters := c.shaper.measure(st.face, word)
+	for len(clusters) > 0 {
+		n, used := 0, 0
+		for n < len(clusters) && (n == 0 || c.millimetres(st, used+clusters[n].width) <= width) {
+			used += clusters[n].width
+			n++
 		}
-		end = i + len(string(r))
+		for n > 1 && c.width(st, textOf(clusters[:n])) > width { // letters at an end may be wider than those within
+			n--
+		}
+		if n < len(clusters) {
+			for i := n; i > 0; i-- {
+				if clusters[i-1].text == "-" {
+					n = i
+					break
+				}
+			}
+		}
+		parts = append(parts, textOf(clusters[:n]))
+		clusters = clusters[n:]
 	}
-	return word[:end]
+	return parts
 }
 
-// noteMissingGlyphs writes which characters could not be drawn since the last note, if any, in reading order.
-func (c *canvas) noteMissingGlyphs() {
-	if len(c.missingGlyphs) == 0 {
+func textOf(clusters []cluster) string {
+	var b strings.Builder
+	for _, c := range clusters {
+		b.WriteString(c.text)
+	}
+	return b.String()
+}
+
+// noteMissing writes what a number in brackets is, where the first one was written.
+func (c *canvas) noteMissing() {
+	if !c.missing || c.noted {
 		return
 	}
+	c.noted = true
 	c.y++
-	c.drawParagraph("This document cannot show every letter of what stands above. Each \uFFFD stands for one, and these are " +
-		"they, in their order and by their Unicode numbers. " + strings.Join(c.missingGlyphs, "; ") + ".")
-	c.missingGlyphs = nil // the glyphs that the note's own labels lack are in it
+	c.drawParagraph("What stands as [U+…] in this document is a character that it cannot show, by its Unicode number.")
 }
 
 // drawFooters writes the page number at the foot of every page, and text on the line that begins at y.
@@ -267,6 +247,7 @@ func (c *canvas) drawFooters(text string, y float64) {
 	pages := c.pdf.PageCount()
 	c.eachPage(func(n int) {
 		c.drawLine(footer-2, faint)
+		c.asArtifact(runningFooter)
 		c.drawText(c.small, left, y, text)
 		c.drawTextRight(c.small, right, footer, fmt.Sprintf("Page %d of %d", n, pages))
 	})
@@ -275,8 +256,9 @@ func (c *canvas) drawFooters(text string, y float64) {
 // eachPage calls draw for every page, once all are begun.
 func (c *canvas) eachPage(draw func(n int)) {
 	for n := 1; n <= c.pdf.PageCount(); n++ {
+		c.endMark()
 		c.pdf.SetPage(n)
-		c.used = setting{} // the library sets a font for each page
+		c.used = used{}
 		draw(n)
 	}
 }

@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"codeberg.org/go-fonts/dejavu/dejavusans"
 	"codeberg.org/go-fonts/dejavu/dejavusansbold"
+	"golang.org/x/text/unicode/bidi"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -24,7 +28,10 @@ type Printer struct {
 	presses       chan *press // each rendering takes one and puts it back
 }
 
-var _ ports.Printer = (*Printer)(nil)
+var (
+	_ ports.Printer = (*Printer)(nil)
+	_ ports.Charset = (*Printer)(nil)
+)
 
 // New returns a printer that renders at most parallel agreements at once. Times are New Zealand's.
 func New(parallel int) (*Printer, error) {
@@ -35,19 +42,23 @@ func New(parallel int) (*Printer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pdf: %w", err)
 	}
-	regular, err := newFace("", dejavusans.TTF, codes())
+	others, err := newSources()
+	if err != nil {
+		return nil, err
+	}
+	regular, err := newSubset("F1", dejavusans.TTF, codes())
 	if err != nil {
 		return nil, err
 	}
 	ascii := codes() // bold are only our own words, and no names
 	maps.DeleteFunc(ascii, func(r rune, _ byte) bool { return r > '~' })
-	bold, err := newFace("B", dejavusansbold.TTF, ascii)
+	bold, err := newSubset("F2", dejavusansbold.TTF, ascii)
 	if err != nil {
 		return nil, err
 	}
-	p := &Printer{regular: regular, bold: bold, zone: zone, presses: make(chan *press, parallel)}
+	p := &Printer{regular: &face{regular, others}, bold: &face{bold, others}, zone: zone, presses: make(chan *press, parallel)}
 	for range parallel {
-		press, err := newPress()
+		press, err := newPress(others)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +68,7 @@ func New(parallel int) (*Printer, error) {
 }
 
 // Print implements ports.Printer. It waits for its turn until ctx ends. A character that the
-// font lacks is shown as U+FFFD, and a note below says which it was. It returns an
+// font lacks is shown by its number, such as [U+1F600], with a note of what that is: see Unprintable. It returns an
 // error if the version of the agreement's wording is not known, or if it was never
 // accepted.
 func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
@@ -87,8 +98,34 @@ func (p *Printer) print(ctx context.Context, a agreement.Agreement,
 	return pdf, nil
 }
 
-// Rendered returns a text as it reads in a rendered agreement: a character that the font lacks is U+FFFD.
+// Unprintable implements ports.Charset.
+func (p *Printer) Unprintable(text string) (missing []rune) {
+	p.regular.clean(text, func(r rune) {
+		if !slices.Contains(missing, r) {
+			missing = append(missing, r)
+		}
+	})
+	return missing
+}
+
+// Rendered returns a text as it reads in a rendered agreement.
 func (p *Printer) Rendered(text string) string { return p.regular.clean(text, func(rune) {}) }
+
+// RenderedBefore returns a text as it reads in a document that was rendered before a create refused what cannot be printed:
+// a character that the font lacked was U+FFFD.
+func (p *Printer) RenderedBefore(text string) string {
+	before := p.regular.others[0] // the one font that there was
+	return strings.Map(func(r rune) rune {
+		properties, _ := bidi.LookupRune(r)
+		switch class := properties.Class(); {
+		case joiner(r):
+			return -1
+		case r > 0xFFFF, class == bidi.R, class == bidi.AL, class == bidi.AN, !before.has(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, oneLine(text))
+}
 
 func (p *Printer) acquire(ctx context.Context) (*press, error) {
 	if err := ctx.Err(); err != nil {
@@ -119,7 +156,7 @@ func (p *Printer) render(a agreement.Agreement, press *press, draw func(*canvas,
 	if err != nil {
 		return nil, err
 	}
-	c := newCanvas(p.regular, p.bold, a.AcceptedAt, a.Provider.Colour)
+	c := newCanvas(p.regular, p.bold, press.shaper, a)
 	draw(c, sections)
 	return press.document(c)
 }

@@ -10,10 +10,9 @@ const valuesAt = left + 48.0
 
 // drawSection draws sec in the order in which it is read; first is the one with the document's title.
 func (c *canvas) drawSection(sec agreement.Section, first bool) {
-	c.current = sec.Title
 	if sec.AtAGlance {
 		c.drawBox(sec)
-		c.noteMissingGlyphs()
+		c.noteMissing()
 		return
 	}
 	if c.breaksBadly(sec) {
@@ -23,13 +22,16 @@ func (c *canvas) drawSection(sec agreement.Section, first bool) {
 	for _, p := range sec.Paragraphs {
 		c.drawParagraph(p)
 	}
-	for _, r := range sec.Rows {
-		c.drawRow(r)
+	if len(sec.Rows) > 0 {
+		list := c.structure.document.add("L", ofTerms)
+		for _, r := range sec.Rows {
+			c.drawRow(list, r)
+		}
 	}
 	if !sec.Table.IsZero() {
 		c.drawTable(sec.Table)
 	}
-	c.noteMissingGlyphs()
+	c.noteMissing()
 }
 
 // breaksBadly reports whether a page break would leave too few rows of a section on this page or on the next, although
@@ -40,8 +42,8 @@ func (c *canvas) breaksBadly(sec agreement.Section) bool {
 	if c.fits(half) || !sec.Table.IsZero() {
 		return false
 	}
-	current, missingGlyphs := c.current, c.missingGlyphs
-	defer func() { c.current, c.missingGlyphs = current, missingGlyphs }()
+	missing := c.missing
+	defer func() { c.missing = missing }()
 	height, here := c.heading.height+4, 0
 	for _, p := range sec.Paragraphs {
 		height += float64(len(c.wrap(c.body, c.clean(c.body, p), right-left)))*c.body.height + 1.5
@@ -58,14 +60,15 @@ func (c *canvas) breaksBadly(sec agreement.Section) bool {
 
 // startSection writes a section's title on the page where its first lines stand.
 func (c *canvas) startSection(title string, first bool) {
-	st := c.heading
+	st, kind := c.heading, "H2"
 	if first {
-		st = c.title
+		st, kind = c.title, "H1"
 	} else {
 		c.y += 4
 	}
 	c.ensureSpace(st.height + 4*c.body.height)
 	c.pdf.Bookmark(title, 0, c.y)
+	c.as(c.structure.document.add(kind, ""))
 	for _, line := range c.wrap(st, c.clean(st, title), right-left) {
 		c.drawText(st, left, c.y, line)
 		c.y += st.height
@@ -74,8 +77,9 @@ func (c *canvas) startSection(title string, first bool) {
 
 // boxed is a line of a box: a label and a value, or more of a value that takes several lines.
 type boxed struct {
-	label, value string
-	style        style // of the label, and of the line's height
+	label, value     string
+	style            style // of the label, and of the line's height
+	labelled, valued *element
 }
 
 // drawBox draws the section that is seen first: its title and rows on a tint of the accent, all on one page if they
@@ -84,12 +88,13 @@ func (c *canvas) drawBox(sec agreement.Section) {
 	const pad = 5.0
 	title := c.heading
 	title.colour = colour.Black // what can be read on white might not be on the tint
-	lines := []boxed{{sec.Title, "", title}}
+	lines := []boxed{{label: sec.Title, style: title, labelled: c.structure.document.add("H2", "")}}
+	list := c.structure.document.add("L", ofTerms)
 	for _, r := range sec.Rows {
-		c.current = r.Label
-		label := c.clean(c.glanceLabel, r.Label)
+		item := list.add("LI", "")
+		label, labelled, valued := c.clean(c.glanceLabel, r.Label), item.add("Lbl", ""), item.add("LBody", "")
 		for _, value := range c.wrap(c.glance, c.clean(c.glance, r.Value), right-pad-valuesAt) {
-			lines = append(lines, boxed{label, value, c.glanceLabel})
+			lines = append(lines, boxed{label, value, c.glanceLabel, labelled, valued})
 			label = ""
 		}
 	}
@@ -105,7 +110,9 @@ func (c *canvas) drawBox(sec agreement.Section) {
 		c.ensureSpace(l.style.height)
 		y := c.y
 		c.fillBand(l.style.height)
+		c.as(l.labelled)
 		c.drawText(l.style, left+pad, y, l.label)
+		c.as(l.valued)
 		c.drawText(c.glance, valuesAt, y, l.value)
 	}
 	c.fillBand(pad / 2)
@@ -121,6 +128,7 @@ func (c *canvas) fillBand(height float64) {
 }
 
 func (c *canvas) drawParagraph(text string) {
+	c.as(c.structure.document.add("P", ""))
 	for _, line := range c.wrap(c.body, c.clean(c.body, text), right-left) {
 		c.ensureSpace(c.body.height)
 		c.drawText(c.body, left, c.y, line)
@@ -131,7 +139,6 @@ func (c *canvas) drawParagraph(text string) {
 
 // lines returns the lines of a row.
 func (c *canvas) lines(r agreement.Row) (labels, values []string) {
-	c.current = r.Label
 	labels = c.wrap(c.label, c.clean(c.label, r.Label), valuesAt-left-4)
 	for _, line := range agreement.Lines(r.Value) {
 		values = append(values, c.wrap(c.body, c.clean(c.body, line), right-valuesAt)...)
@@ -148,16 +155,21 @@ func (c *canvas) rowHeight(lines int) float64 {
 	return height
 }
 
-func (c *canvas) drawRow(r agreement.Row) {
+// drawRow draws a labelled value as an item of a list.
+func (c *canvas) drawRow(list *element, r agreement.Row) {
+	item := list.add("LI", "")
+	label, value := item.add("Lbl", ""), item.add("LBody", "")
 	labels, lines := c.lines(r)
 	count := max(len(labels), len(lines))
 	c.ensureSpace(float64(min(count, 8)) * c.body.height) // a short row stays on one page
 	for i := range count {
 		c.ensureSpace(c.body.height)
 		if i < len(labels) {
+			c.as(label)
 			c.drawText(c.label, left, c.y, labels[i])
 		}
 		if i < len(lines) {
+			c.as(value)
 			c.drawText(c.body, valuesAt, c.y, lines[i])
 		}
 		c.y += c.body.height
@@ -169,27 +181,42 @@ func (c *canvas) drawRow(r agreement.Row) {
 func (c *canvas) drawTable(t agreement.Table) {
 	const height = 5.5
 	columns := c.columns(t)
-	header := func() {
-		c.drawCells(c.strong, columns, t.Header)
+	table := c.structure.document.add("Table", "")
+	draw := func(st style, row *element, cells []string) {
+		c.drawCells(st, columns, row, cells)
 		c.y += height
-		c.drawLine(c.y, c.accent)
 	}
 	turn := func() {
-		if !c.fits(height) {
-			c.newPage()
-			header()
+		if c.fits(height) {
+			return
 		}
+		c.newPage()
+		draw(c.strong, nil, t.Header) // for eyes: a reader knows the header already
+		c.drawLine(c.y, c.accent)
 	}
 	c.ensureSpace(3 * height)
-	header()
-	for _, row := range t.Rows {
+	header := table.add("THead", "").add("TR", "")
+	for range t.Header {
+		header.add("TH", ofColumn)
+	}
+	draw(c.strong, header, t.Header)
+	c.drawLine(c.y, c.accent)
+	body := table.add("TBody", "")
+	for _, cells := range t.Rows {
 		turn()
-		c.drawCells(c.body, columns, row)
-		c.y += height
+		row := body.add("TR", "")
+		row.add("TH", ofRow)
+		for range cells[1:] {
+			row.add("TD", "")
+		}
+		draw(c.body, row, cells)
 		c.drawLine(c.y, faint)
 	}
 	turn()
-	c.drawCells(c.strong, columns, t.Foot)
+	foot := table.add("TFoot", "").add("TR", "")
+	foot.add("TH", spanning(len(t.Foot)-1))
+	foot.add("TD", "")
+	c.drawCells(c.strong, columns, foot, t.Foot)
 	c.y += height + 1.5
 }
 
@@ -223,10 +250,15 @@ func (c *canvas) columns(t agreement.Table) []float64 {
 	return columns
 }
 
-// drawCells draws a row of a table on the line that begins at c.y: the last cell is an amount.
-func (c *canvas) drawCells(st style, columns []float64, cells []string) {
+// drawCells draws a row of a table on the line that begins at c.y: the last cell is an amount. The cells are the elements of
+// row, of which the first is that of all cells before those that have one; where row is nil they are no part of the text.
+func (c *canvas) drawCells(st style, columns []float64, row *element, cells []string) {
 	y := c.y + 0.25
+	c.asArtifact(runningHeader)
 	for i, cell := range cells {
+		if row != nil {
+			c.as(row.kids[max(0, i-len(cells)+len(row.kids))].element)
+		}
 		cell = c.clean(st, cell)
 		if i == len(cells)-1 {
 			c.drawTextRight(st, columns[i], y, cell)

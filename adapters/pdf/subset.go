@@ -4,26 +4,28 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/jung-kurt/gofpdf"
-	"golang.org/x/image/font/sfnt"
 	"golang.org/x/text/encoding/charmap"
 )
 
-// fontSubset is a face reduced, once for all documents, to the characters that nearly every agreement consists of. In PDF
-// it is a simple font: at most 224 characters of one byte each, which every document holds as it is. For the whole face
-// the library parses the font anew in every document, looks for the glyphs that are used and maps 65,536 characters, which
-// takes several times as long as all the rest (see BenchmarkSubset).
+// fontSubset is a font reduced, once for all documents, to the characters that nearly every agreement consists of. In PDF
+// it is a simple font: at most 224 characters of one byte each, which every document holds as it is.
 type fontSubset struct {
-	codes      map[rune]byte
-	widths     [256]int // by code, in thousandths of the type size
-	definition []byte   // describes the font to the library; see define
-	packed     []byte   // the font, compressed, as documents hold it
+	name     string // in the document: "F1"
+	codes    map[rune]byte
+	widths   [256]int // by code, in thousandths of the type size
+	source   *source
+	postName string // in PostScript, with the mark of a subset
+	encoding string // what differs from Windows-1252, as PDF
+	flags    int
+	length   int    // of the font
+	packed   []byte // the font, compressed, as documents hold it
+	unicodes []byte // the map to Unicode, compressed
 }
 
 // encodingOverrides are the letters of names in New Zealand that Windows-1252 lacks: the macrons, the
@@ -40,7 +42,6 @@ var encodingOverrides = []struct {
 	{'Ć', 0x9B, "Cacute"}, {'ć', 0x9D, "cacute"}, {'Č', 0xA4, "Ccaron"}, {'č', 0xA6, "ccaron"},
 	{'Đ', 0xA8, "Dcroat"}, {'đ', 0xAC, "dcroat"}, {'Ł', 0xAF, "Lslash"}, {'ł', 0xB6, "lslash"},
 	{'Ń', 0xB8, "Nacute"}, {'ń', 0xB9, "nacute"}, {'Ś', 0xBC, "Sacute"}, {'ś', 0xBE, "sacute"},
-	{'\uFFFD', 0x82, "uniFFFD"},
 }
 
 // codes returns the code of every character that a subset can hold: Windows-1252, an encoding that PDF knows by name, with
@@ -50,6 +51,7 @@ func codes() map[rune]byte {
 	for c := 0x20; c <= 0xFF; c++ {
 		switch c {
 		case 0x7F, 0xA0, 0xAD: // a control character, a space and a hyphen, on which PDF readers differ
+		case 0x81, 0x8D, 0x8F, 0x90, 0x9D: // no characters
 		default:
 			codes[charmap.Windows1252.DecodeByte(byte(c))] = byte(c)
 		}
@@ -61,56 +63,61 @@ func codes() map[rune]byte {
 	return codes
 }
 
-// newSubset returns the subset of f for the characters that have codes.
-func newSubset(f *face, codes map[rune]byte) (*fontSubset, error) {
-	name, err := f.glyphs.Name(nil, sfnt.NameIDPostScript)
+// newSubset returns the subset of a font for the characters that have codes, under a name in documents.
+func newSubset(name string, ttf []byte, codes map[rune]byte) (*fontSubset, error) {
+	source, err := newSource(ttf)
 	if err != nil {
 		return nil, err
 	}
-	s := &fontSubset{codes: codes}
+	s := &fontSubset{name: name, codes: codes, source: source, postName: "NZNAME+" + source.name} // six letters and a plus mark a subset
 	for r, code := range codes {
-		s.widths[code], err = f.advance(r)
-		if err != nil {
-			return nil, err
+		glyph, err := source.cmap.GlyphIndex(nil, r)
+		if err != nil || glyph == 0 {
+			return nil, fmt.Errorf("pdf: font %s has no %U: %w", source.name, r, err)
+		}
+		s.widths[code] = source.advance(uint16(glyph))
+	}
+	font := gofpdf.UTF8CutFont(bytes.Clone(ttf), string(slices.Sorted(maps.Keys(codes))))
+	blankNames(font)
+	s.length = len(font)
+	s.packed, err = pack(font)
+	if err != nil {
+		return nil, err
+	}
+	s.unicodes, err = pack(toUnicode(1, func(yield func(code int, text string)) {
+		letters := map[byte]rune{}
+		for r, code := range codes {
+			letters[code] = r
+		}
+		for _, code := range slices.Sorted(maps.Keys(letters)) {
+			yield(int(code), string(letters[code]))
+		}
+	}))
+	for _, o := range encodingOverrides {
+		if codes[o.letter] == o.code {
+			s.encoding += fmt.Sprintf("%d /%s ", o.code, o.name)
 		}
 	}
-	font := gofpdf.UTF8CutFont(bytes.Clone(f.ttf), string(slices.Sorted(maps.Keys(codes))))
-	s.definition, err = s.define(f.style, name, font)
-	if err != nil {
-		return nil, err
-	}
-	blankNames(font)
-	s.packed, err = pack(font)
 	return s, err
 }
 
-// define describes font to the library, in the JSON that its own tool MakeFont writes and AddFontFromBytes reads. That
-// format is not documented: its fields are those of the library's unexported type fontDefType, and
-// TestDefinitionIsInTheFormatOfTheLibrary compares it with what MakeFont writes.
-func (s *fontSubset) define(style, name string, font []byte) ([]byte, error) {
-	doc := gofpdf.New("P", "mm", "A4", "") // whose description of the subset is that of the whole font
-	doc.AddUTF8FontFromBytes("measured", style, bytes.Clone(font))
-	d := struct {
-		Tp, Name, File, Diff string
-		OriginalSize         int
-		Desc                 gofpdf.FontDescType
-		Cw                   [256]int
-	}{
-		Tp:           "TrueType",
-		Name:         "NZNAME+" + name, // six letters and a plus mark a subset
-		File:         name + ".z",      // the ending marks a font that is compressed
-		OriginalSize: len(font),
-		Desc:         doc.GetFontDesc("measured", style),
-		Cw:           s.widths,
+// write writes the font, and returns the number of its object.
+func (s *fontSubset) write(p *press) int {
+	file := p.packedStream(fmt.Sprintf("/Length1 %d ", s.length), s.packed)
+	const symbolic, nonsymbolic = 4, 32 // readers find its characters by their names, not by codes of the font's own
+	descriptor := p.object(strings.Replace(describe(s.source, s.postName, file), fmt.Sprintf("/Flags %d", symbolic),
+		fmt.Sprintf("/Flags %d", nonsymbolic), 1))
+	unicodes := p.packedStream("", s.unicodes)
+	encoding := "/WinAnsiEncoding"
+	if s.encoding != "" {
+		encoding = fmt.Sprintf("%d 0 R", p.object("<</Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences ["+s.encoding+"]>>"))
 	}
-	// Readers find its characters by their names, not by codes of the font's own.
-	d.Desc.Flags = d.Desc.Flags&^gofpdf.FontFlagSymbolic | gofpdf.FontFlagNonsymbolic
-	for _, o := range encodingOverrides {
-		if s.codes[o.letter] == o.code {
-			d.Diff += fmt.Sprintf("%d /%s ", o.code, o.name)
-		}
+	widths := make([]byte, 0, 4*len(s.widths))
+	for _, w := range s.widths[' ':] {
+		widths = fmt.Appendf(widths, "%d ", w)
 	}
-	return json.Marshal(d)
+	return p.object(fmt.Sprintf("<</Type /Font /Subtype /TrueType /BaseFont /%s /FirstChar 32 /LastChar 255 /Widths [%s] "+
+		"/FontDescriptor %d 0 R /Encoding %s /ToUnicode %d 0 R>>", s.postName, widths, descriptor, encoding, unicodes))
 }
 
 // blankNames clears font's table of names: 15 KB, the licence among them, which are for the installation of a font and
@@ -156,4 +163,18 @@ func (s *fontSubset) encode(text string) (string, bool) {
 		b = append(b, code)
 	}
 	return string(b), true
+}
+
+// width returns the width of text in thousandths of the type size, or false if the subset lacks a character.
+func (s *fontSubset) width(text string) (width int, ok bool) {
+	for _, r := range text {
+		code := byte(r)
+		if !plain(r) {
+			if code, ok = s.codes[r]; !ok {
+				return 0, false
+			}
+		}
+		width += s.widths[code]
+	}
+	return width, true
 }

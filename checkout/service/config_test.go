@@ -35,6 +35,10 @@ func TestNewRefusesAFaultyConfiguration(t *testing.T) {
 		{"a negative processor timeout", func(c *service.Config) { c.ProcessorTimeout = -1 }, "must be from 0 to 10s"},
 		{"a long processor timeout", func(c *service.Config) { c.ProcessorTimeout = 10*time.Second + 1 }, "must be from 0 to 10s"},
 		{"faulty terms", func(c *service.Config) { c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited"} }, "Terms: lender.address must be given"},
+		{"terms that the agreement cannot print", func(c *service.Config) {
+			c.Terms.Blocks = []agreement.Block{{Title: "Hardship", Text: "Ask us 😀."}}
+			c.Printer = plainPrinter{c.Printer}
+		}, "Terms: they must not contain U+1F600, which the agreement cannot print"},
 		{"a retention that is too short", func(c *service.Config) { c.Retention.AgreedYears = 1 }, "Retention: agreements must be kept for 7 years"},
 		{"a base URL that is none", func(c *service.Config) { c.BaseURL = "pay.example" }, `base URL "pay.example" must be a scheme and a host`},
 		{"a processor of another environment", func(c *service.Config) { c.Environment = catalogue.Production },
@@ -142,4 +146,16 @@ func TestBacklog(t *testing.T) {
 	if n, age, err := w.Backlog(t.Context()); n != 2 || age < time.Hour || age > 2*time.Hour || err != nil {
 		t.Errorf("of two events: %d, %s, %v; want the age of the older", n, age, err)
 	}
+}
+
+// plainPrinter cannot print emoji.
+type plainPrinter struct{ ports.Printer }
+
+func (plainPrinter) Unprintable(text string) (missing []rune) {
+	for _, r := range text {
+		if r >= 0x1F000 {
+			missing = append(missing, r)
+		}
+	}
+	return missing
 }

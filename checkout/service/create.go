@@ -122,7 +122,8 @@ func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd 
 
 // facts reads what a create is decided by. What is on record is read only if look is true.
 func (s *Service) facts(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, look bool) (checkout.Facts, error) {
-	facts := checkout.Facts{Mode: provider.Mode, Environment: s.cfg.Environment, Keyring: s.cfg.Keyring}
+	facts := checkout.Facts{Mode: provider.Mode, Environment: s.cfg.Environment, Keyring: s.cfg.Keyring,
+		Unprintable: unprintable(s.cfg.Printer)}
 	var err error
 	if look {
 		key := cmd.Key()

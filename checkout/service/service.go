@@ -38,6 +38,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
+	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -174,6 +175,9 @@ func (c Config) check() error {
 	if err := c.Terms.Check(); err != nil {
 		return fmt.Errorf("field Terms: %w", err)
 	}
+	if fault := text.Unprintable(unprintable(c.Printer)(fmt.Sprint(c.Terms))); fault != "" {
+		return errors.New("field Terms: they " + fault)
+	}
 	if err := c.Agency.Check(); err != nil {
 		return fmt.Errorf("field Agency: %w", err)
 	}
@@ -181,6 +185,14 @@ func (c Config) check() error {
 		return fmt.Errorf("field Retention: %w", err)
 	}
 	return CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info())
+}
+
+// unprintable returns the function that finds the characters that a printer cannot print.
+func unprintable(p ports.Printer) func(text string) []rune {
+	if limited, ok := p.(ports.Charset); ok {
+		return limited.Unprintable
+	}
+	return func(string) []rune { return nil }
 }
 
 // CheckDeployment returns nil if a service of this environment may be served under the base URL with the processor,
@@ -227,6 +239,9 @@ func (s *Service) Agency() agreement.Agency { return s.cfg.Agency }
 
 // Retention returns how long personal data is kept without anybody asking for its erasure.
 func (s *Service) Retention() checkout.Retention { return s.cfg.Retention }
+
+// Zone returns New Zealand's zone, of every time that people read.
+func (s *Service) Zone() *time.Location { return s.zone }
 
 // PageOrigins returns the origins of the processor's pages, where they are not the service's own.
 func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }

@@ -19,6 +19,7 @@ type SetupPage struct {
 	Token       string
 	LastTry     checkout.LastTry   // what became of it, where the page is open or expired
 	Superseded  bool               // a later token was issued
+	Until       time.Time          // the link works at least until then, in New Zealand time; zero where that is over
 	Provider    catalogue.Provider // only its code, also as its name, if the operator removed it
 	Checkout    checkout.Checkout
 	Schedule    []money.Charge // with the collection dates as due dates, if the enrolment is confirmed today
@@ -27,10 +28,10 @@ type SetupPage struct {
 	Completed   time.Time      // when the setup was completed, in New Zealand time; zero before
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms
+	Agreement   *agreement.Agreement // nil before the confirm, and where the CRM has not completed the enrolment yet
 
-	epoch  int                  // of the token
-	kept   checkout.Setback     // what kept the payer from finishing
-	agreed *agreement.Agreement // nil before the confirm
+	epoch int              // of the token
+	kept  checkout.Setback // what kept the payer from finishing
 }
 
 // SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reported at most
@@ -90,7 +91,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 		case err != nil:
 			return SetupPage{}, s.fail(ctx, "read agreement "+number, err)
 		case agreed != nil:
-			page.agreed = agreed
+			page.Agreement = agreed
 		}
 	}
 	return s.pageOf(page, *c), nil
@@ -105,6 +106,10 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 		page.LastTry = c.Setup.LastTry(page.kept)
 	}
 	page.Superseded = page.epoch < c.Latest().Epoch
+	page.Until = time.Time{}
+	if until := c.TokenExpiry(page.epoch); s.now().Before(until) {
+		page.Until = until.In(s.zone)
+	}
 	if at := c.Setup.CompletedAt; !at.IsZero() {
 		page.Completed = at.In(s.zone)
 	}
@@ -117,8 +122,8 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	page.Planned = page.Schedule[0].Due
 	notice := s.notice(page)
 	dates := money.CollectionDates(page.Schedule, c.Intent.Plan.Frequency, notice.Start(page.Planned))
-	if page.agreed != nil {
-		notice, dates = page.agreed.Notice, page.agreed.CollectionDates()
+	if page.Agreement != nil {
+		notice, dates = page.Agreement.Notice, page.Agreement.CollectionDates()
 	}
 	page.Earliest = notice.NotBefore
 	for i := range page.Schedule {

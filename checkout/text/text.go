@@ -81,6 +81,27 @@ func CheckName(s string) string {
 
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
+// maxNamed is how many characters Unprintable names.
+const maxNamed = 5
+
+// Unprintable returns what is wrong with a text of which these characters cannot be printed, "" if there are none.
+func Unprintable(characters []rune) string {
+	if len(characters) == 0 {
+		return ""
+	}
+	var named strings.Builder
+	for i, r := range characters[:min(len(characters), maxNamed)] {
+		if i > 0 {
+			named.WriteString(", ")
+		}
+		fmt.Fprintf(&named, "U+%04X", r)
+	}
+	if more := len(characters) - maxNamed; more > 0 {
+		fmt.Fprintf(&named, " and %d other characters", more)
+	}
+	return "must not contain " + named.String() + ", which the agreement cannot print"
+}
+
 // CheckEmail returns what is wrong with an e-mail address: the faults of Check and of CheckReadable, or that it is not
 // one plain address, which is a local part and a host of two or more labels. Both may contain letters of any script.
 // Whether mail arrives there is not checked.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -26,6 +27,13 @@ func apply(ctx context.Context, c *call) error {
 	named, err := providerfile.Parse(data)
 	if err != nil {
 		return fmt.Errorf("%s is refused: %w", inputName(c.file), err)
+	}
+	printer, err := pdf.New(1)
+	if err != nil {
+		return err
+	}
+	if err := providers.Unprintable(named, printer); err != nil {
+		return fmt.Errorf("%s is refused: %w", c.file, err)
 	}
 	return c.configure(ctx, "apply", providers.Change{Named: named, Prune: c.prune})
 }

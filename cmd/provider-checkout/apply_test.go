@@ -36,6 +36,17 @@ func TestApplyPrintsWhatChanges(t *testing.T) {
 	}
 }
 
+func TestApplyRefusesNamesThatAnAgreementCannotPrint(t *testing.T) {
+	o := newOperator(t)
+	file := proc.TempFile(t, `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai 🌼", "environment": "sandbox", "active": true,
+		"api_enabled": true, "courses": [{"course_code": "NZDIP", "course_name": "Diploma 🎓", "course_price": 100.00, "upfront_payment": 0,
+		"active": true, "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 10}]}]}]}`)
+	for _, want := range []string{"provider KOWHAI: its name must not contain U+1F33C", "course NZDIP of provider KOWHAI: its name must not contain U+1F393"} {
+		o.fails(t, want, "apply", "-f", file)
+	}
+	o.fails(t, "there is no store", "export")
+}
+
 func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 	o := newOperator(t)
 	const provider = `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "environment": "sandbox", "active": true, "api_enabled": true,

@@ -4,17 +4,22 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -60,6 +65,57 @@ func demoWalkHolds(t *testing.T, processor, crm string) {
 	}
 }
 
+// runningDemo is a demonstration that serves, and what it prints.
+type runningDemo struct {
+	guide   string
+	cancel  context.CancelFunc
+	ended   chan int
+	read    chan struct{} // closed when all output is read
+	arrived []string      // the events, as far as "# event checkout.created"
+	stderr  bytes.Buffer
+}
+
+// startDemo starts a demonstration and reads its guide.
+func startDemo(t *testing.T, args ...string) *runningDemo {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	d := &runningDemo{cancel: cancel, ended: make(chan int), read: make(chan struct{})}
+	t.Cleanup(cancel)
+	out, in := io.Pipe()
+	go func() {
+		code := run(ctx, append([]string{"demo", "--addr", "127.0.0.1:0"}, args...), func(string) string { return "" }, nil, in, &d.stderr)
+		in.Close()
+		d.ended <- code
+	}()
+	lines := bufio.NewScanner(out)
+	d.guide = proc.ReadUntil(lines, "# The events")
+	go func() {
+		defer close(d.read)
+		for lines.Scan() {
+			d.arrived = append(d.arrived, strings.Join(strings.Fields(lines.Text())[:3], " "))
+		}
+	}()
+	return d
+}
+
+// says returns what stands in a line of the guide after its beginning.
+func (d *runningDemo) says(beginning string) string {
+	_, rest, _ := strings.Cut(d.guide, "\n"+beginning)
+	word, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(word)
+}
+
+// stop ends the demonstration, and returns the events that it printed.
+func (d *runningDemo) stop(t *testing.T) []string {
+	t.Helper()
+	d.cancel()
+	<-d.read
+	if code := <-d.ended; code != cli.ExitDone || d.stderr.Len() != 0 {
+		t.Errorf("status %d, stderr %s", code, d.stderr.String())
+	}
+	return d.arrived
+}
+
 func TestDemoLinesWorkInAShell(t *testing.T) {
 	for _, tool := range []string{"sh", "curl", "sed", "head"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -67,50 +123,103 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 		}
 	}
 	left := inEmptyTemp(t)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	out, in := io.Pipe()
-	var stderr bytes.Buffer
-	ended := make(chan int)
-	go func() {
-		ended <- run(ctx, []string{"demo", "--addr", "127.0.0.1:0"}, func(string) string { return "" }, nil, in, &stderr)
-		in.Close()
-	}()
-	lines := bufio.NewScanner(out)
-	guide := proc.ReadUntil(lines, "# The events")
-	var arrived []string
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		for lines.Scan() {
-			arrived = append(arrived, strings.Join(strings.Fields(lines.Text())[:3], " "))
-		}
-	}()
-
-	shell := exec.CommandContext(ctx, "sh", "-eu")
-	shell.Stdin = strings.NewReader(guide)
+	d := startDemo(t)
+	shell := exec.CommandContext(t.Context(), "sh", "-eu")
+	shell.Stdin = strings.NewReader(d.guide)
 	said, err := shell.CombinedOutput()
 	if err != nil {
 		t.Errorf("sh: %v\n%s", err, said)
 	}
-	for _, want := range []string{`"environment":"sandbox"`, `"provider_order_id":"ENROL-1001"`, "Your direct debit is set up",
+	for _, want := range []string{`"environment":"sandbox"`, `"provider_order_id":"ENROL-1001"`, "Bank details saved: one step left",
 		`"setup_complete":true`, `"already_confirmed":false`, `"provider_order_id":"T-77"`} {
 		if !strings.Contains(string(said), want) {
 			t.Errorf("%s is missing in\n%s", want, said)
 		}
 	}
-	stop()
-	if code := <-ended; code != cli.ExitDone || stderr.Len() != 0 {
-		t.Errorf("status %d, stderr %s", code, stderr.String())
-	}
-	<-read
-	want := []string{"# event checkout.created", "# event checkout.confirmed", "# event agreement.generated", "# event checkout.created"}
+	arrived := d.stop(t)
+	want := []string{"# event checkout.created", "# event checkout.created", "# event checkout.confirmed", "# event agreement.generated", "# event checkout.created"}
 	if !slices.Equal(arrived, want) {
 		t.Errorf("events %q, want %q", arrived, want)
 	}
 	if files := left(); len(files) != 0 {
 		t.Errorf("%q are left, want nothing", files)
 	}
+}
+
+// A newcomer opens the address that the demonstration prints first, and goes on from page to page.
+func TestDemoWebsiteLeadsToAnAgreement(t *testing.T) {
+	for _, outside := range [][2]string{{"fake", "embedded"}, {"gocardless", "salesforce"}} {
+		t.Run(strings.Join(outside[:], " and "), func(t *testing.T) {
+			inEmptyTemp(t)
+			d := startDemo(t, "--processor", outside[0], "--crm", outside[1])
+			heard := &recorder{}
+			enrolOnWebsite(t, demo.NewBrowser(&http.Client{Timeout: 20 * time.Second, Transport: heard}), d.says("#   Open this first:"))
+			for _, want := range []string{"PPA-20", "checkout.created", "checkout.confirmed", "agreement.generated"} {
+				if !strings.Contains(heard.last, want) {
+					t.Errorf("%q is missing on the last page:\n%s", want, heard.last)
+				}
+			}
+			if key := d.says("KEY="); len(key) < 20 || strings.Contains(heard.all.String(), key) {
+				t.Errorf("the browser was given the API key %q", key)
+			}
+			d.stop(t)
+		})
+	}
+}
+
+// enrolOnWebsite enrols on the website at an address as a student does who clicks on.
+func enrolOnWebsite(t *testing.T, browser *demo.Browser, website string) {
+	t.Helper()
+	submit := func(p demo.Page, heading string) demo.Page {
+		t.Helper()
+		next, err := browser.Open(t.Context(), http.MethodPost, p.Action, demo.FillIn(p.Form))
+		if err != nil || next.Heading != heading {
+			t.Fatalf("the form of %q leads to %q, %v; want %q", p.Heading, next.Heading, err, heading)
+		}
+		return next
+	}
+	course, err := browser.Open(t.Context(), http.MethodGet, website, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup := submit(course, "Set up your direct debit")
+	if err := browser.SetUp(t.Context(), setup.At); err != nil {
+		t.Fatal(err)
+	}
+	done := strings.TrimSuffix(website, "/") + fakeprovider.DonePath // which is the provider's success_url
+	for until := time.Now().Add(10 * time.Second); ; {
+		p, err := browser.Open(t.Context(), http.MethodGet, done, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Form != nil {
+			submit(p, "You are enrolled")
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the website still shows %q", p.Heading)
+		}
+		time.Sleep(50 * time.Millisecond) // a processor that notifies does so in its own time
+	}
+}
+
+// recorder is a transport that keeps the headers and bodies of all answers.
+type recorder struct {
+	all  bytes.Buffer
+	last string // body
+}
+
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	r.last = string(body)
+	fmt.Fprintf(&r.all, "%v\n%s\n", resp.Header, body)
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, err
 }
 
 func TestDemoSaysThatItsPortIsTaken(t *testing.T) {

@@ -184,6 +184,9 @@ func (v verifier) checkText(a agreement.Agreement, data []byte) evidencelog.Verd
 	for _, figure := range figures {
 		_, after, ok := strings.Cut(rest, squeezed(v.printer.Rendered(figure)))
 		if !ok {
+			_, after, ok = strings.Cut(rest, squeezed(v.printer.RenderedBefore(figure)))
+		}
+		if !ok {
 			return evidencelog.Fail("the text of the PDF lacks %q in its place", figure)
 		}
 		rest = after

@@ -99,7 +99,7 @@ func TestAPayerWithoutScripts(t *testing.T) {
 		!strings.Contains(start.body, "Rimu College") || !strings.Contains(start.body, "Carpentry") {
 		t.Errorf("the first page lacks what is known already:\n%s", start.body)
 	}
-	details := start.leadsTo()[2] // after the stylesheets
+	details := start.leadsTo()[3] // after the stylesheets and the icon
 	account := at(b.visit(details, detailsForm), "/account")
 	if got := b.visit(account, nil).field("account_holder_name"); got != "Mere Tau" {
 		t.Errorf("account holder = %q, want the payer", got)

@@ -18,10 +18,13 @@ type Number struct {
 	Suffix string // 2 or 3
 }
 
+// Example is a number that Parse accepts, for forms to show.
+const Example = "01-0902-0068389-00"
+
 // The errors of Parse, in the order in which it checks. Each message continues a
 // field's name.
 var (
-	ErrFormat      = errors.New("must be 15 or 16 digits, such as 12-3140-0171323-50")
+	ErrFormat      = errors.New("must be 15 or 16 digits, such as " + Example)
 	ErrBank        = errors.New("must begin with the number of a New Zealand bank")
 	ErrZero        = errors.New("must not be all zeros")
 	ErrCheckDigits = errors.New("has a mistake in it: its check digits do not match")

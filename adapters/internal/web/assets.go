@@ -46,7 +46,7 @@ func (s *Site) Asset(w http.ResponseWriter, r *http.Request) {
 	ServeAsset(w, a.name, a.body, lasting)
 }
 
-// ServeAsset answers with a stylesheet or script. A lasting one never changes under its address.
+// ServeAsset answers with a stylesheet, script or icon. A lasting one never changes under its address.
 func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
 	cache := "public, max-age=3600"
 	if lasting {
@@ -57,6 +57,13 @@ func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
 	_, _ = w.Write(body) // an error means that the client hung up
 }
 
+// ServeIcon answers with the icon that every page has.
+func ServeIcon(w http.ResponseWriter, _ *http.Request) {
+	ServeAsset(w, iconName, must(fs.ReadFile(shared, iconName)), false)
+}
+
+const iconName = "icon.svg"
+
 // mediaType returns the content type of an asset, or "" for a file that is none.
 func mediaType(name string) string {
 	switch path.Ext(name) {
@@ -64,6 +71,8 @@ func mediaType(name string) string {
 		return "text/css; charset=utf-8"
 	case ".js":
 		return "text/javascript; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
 	}
 	return ""
 }

@@ -10,13 +10,13 @@ import (
 	"unicode"
 )
 
-//go:embed layout.html error.html style.css
+//go:embed layout.html error.html style.css icon.svg
 var shared embed.FS
 
 // SiteConfig is what a Site needs beside the Options of its handler.
 type SiteConfig struct {
 	Assets    string  // path under which the site's assets are, with a slash at the end
-	Files     fs.FS   // *.html: a page each, which defines "content"; assets: *.js and *.css
+	Files     fs.FS   // *.html: a page each, which defines "content"; assets: *.js, *.css and *.svg
 	RateLimit float64 // requests a second of one client, and for one secret, in bursts of twice that; 0 for no limit
 }
 
@@ -71,6 +71,7 @@ func NewSite(o Options, c SiteConfig) *Site {
 	s.addAssets(c.Files)
 	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "words": words})
 	template.Must(layout.ParseFS(shared, "layout.html"))
+	template.Must(layout.New("parts").Parse(AgreementTemplate))
 	s.addPages(layout, shared)
 	s.addPages(layout, c.Files)
 	return s

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -31,15 +33,18 @@ type screen struct {
 	scale         float64
 	phone         bool
 	scheme        string // light or dark
+	text          int64  // the browser's font size in CSS pixels; 0 for the usual 16
 }
 
 var (
-	smallPhone    = screen{"small phone, light", 320, 568, 1, true, "light"}
-	darkPhone     = screen{"phone, dark", 390, 844, 2, true, "dark"}
-	lightPhone    = screen{"phone, light", 390, 844, 2, true, "light"}
-	desktop       = screen{"desktop, light", 1280, 900, 1, false, "light"}
-	darkDesktop   = screen{"desktop, dark", 1280, 900, 1, false, "dark"}
-	zoomedDesktop = screen{"desktop at 200 percent, light", 640, 450, 2, false, "light"}
+	smallPhone    = screen{"small phone, light", 320, 568, 1, true, "light", 0}
+	phone         = screen{"phone of 360 pixels, light", 360, 780, 1, true, "light", 0}
+	largeText     = screen{"phone with large text, light", 360, 780, 1, true, "light", 32}
+	darkPhone     = screen{"phone, dark", 390, 844, 2, true, "dark", 0}
+	lightPhone    = screen{"phone, light", 390, 844, 2, true, "light", 0}
+	desktop       = screen{"desktop, light", 1280, 900, 1, false, "light", 0}
+	darkDesktop   = screen{"desktop, dark", 1280, 900, 1, false, "dark", 0}
+	zoomedDesktop = screen{"desktop at 200 percent, light", 640, 450, 2, false, "light", 0}
 )
 
 // missing skips the test because a tool is missing, or fails it if the tools are required.
@@ -60,7 +65,9 @@ func startBrowser(t *testing.T) context.Context {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true))
+		chromedp.Flag("disable-component-update", true),
+		// Going back shows pages from memory, no-store or not, as on payers' machines.
+		chromedp.Flag("enable-features", "BackForwardCache,CacheControlNoStoreEnterBackForwardCache:level/restore-unless-cookie-change"))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
@@ -108,7 +115,21 @@ func newTab(t *testing.T, browser context.Context, on screen, script bool) *tab 
 			return err
 		})))
 	p.must("listen", chromedp.Listen(ctx, p.hear))
+	p.setText()
 	return p
+}
+
+// setText sets the browser's font size to that of the screen.
+func (p *tab) setText() {
+	p.t.Helper()
+	if p.screen.text == 0 {
+		return
+	}
+	p.must("set the font size", chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, page.SetFontSizes, page.SetFontSizesParams{
+			FontSizes: &page.FontSizes{Standard: p.screen.text, Fixed: p.screen.text}})
+		return err
+	})))
 }
 
 // begin makes the tab report to another test, and clears what it recorded.
@@ -207,16 +228,21 @@ func (p *tab) shows(heading string) {
 	}
 }
 
-// fits checks that nothing is wider than the screen, that no date or number is broken over lines, that the browser had
-// no complaints and that everything came from this server.
+// fits checks that nothing is wider than the screen, that no date or number is broken over lines unless the text is large,
+// that the browser had no complaints and that everything came from this server.
 func (p *tab) fits(origin string) {
 	p.t.Helper()
 	if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > p.screen.width {
 		p.t.Errorf("%s: the page is %d pixels wide, on a screen of %d", p.screen.name, wide, p.screen.width)
 	}
+	if size := evaluate[string](p, "getComputedStyle(document.documentElement).fontSize"); p.screen.text != 0 && size != fmt.Sprintf("%dpx", p.screen.text) {
+		p.t.Errorf("%s: the text is of %s", p.screen.name, size)
+	}
 	const broken = `[...document.querySelectorAll(".whole")].filter(e => e.offsetHeight > 2 * parseFloat(getComputedStyle(e).fontSize)).map(e => e.innerText)`
-	for _, text := range evaluate[[]string](p, broken) {
-		p.t.Errorf("%s: %q is broken over lines", p.screen.name, text)
+	if p.screen.text == 0 {
+		for _, text := range evaluate[[]string](p, broken) {
+			p.t.Errorf("%s: %q is broken over lines", p.screen.name, text)
+		}
 	}
 	const dark = `getComputedStyle(document.body).backgroundColor.match(/\d+/g).every(part => part < 64)`
 	if got := evaluate[bool](p, dark); got != (p.screen.scheme == "dark") {
@@ -243,6 +269,7 @@ func (p *tab) picture(name string) {
 	}
 	png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
 	p.must("take a picture", err)
+	p.setText() // which a picture of the whole page takes back
 	file := strings.NewReplacer(" ", "-", ",", "").Replace(name+"--"+p.screen.name) + ".png"
 	p.must("write a picture", os.WriteFile(filepath.Join(folder, file), png, 0o644))
 }

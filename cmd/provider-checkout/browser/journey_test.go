@@ -89,8 +89,12 @@ func (p *tab) givesAccount(s *sandbox.Sandbox) {
 		if status != 422 || strings.Join(got, " ") != strings.Join(want, " ") {
 			p.t.Fatalf("%s: the form answers %d with %q, want 422 with %q", p.screen.name, status, got, want)
 		}
+		if focus := p.focus(); focus != "problems" {
+			p.t.Errorf("%s: the focus is on %q, want the summary of the problems", p.screen.name, focus)
+		}
+		p.press(`#problems a[href="#` + strings.TrimSuffix(want[0], "-error") + `"]`)
 		if focus := p.focus() + "-error"; focus != want[0] {
-			p.t.Errorf("%s: the focus is on the field of %q, want %q", p.screen.name, focus, want[0])
+			p.t.Errorf("%s: the summary leads to the field of %q, want %q", p.screen.name, focus, want[0])
 		}
 		p.fits(s.URL)
 	}
@@ -114,8 +118,27 @@ func (p *tab) givesAccount(s *sandbox.Sandbox) {
 	if got := p.text(bankStatus); got != bank {
 		p.t.Errorf("%s: the form says of the bank %q, want %q", p.screen.name, got, bank)
 	}
+	p.click(onward)
+	p.checks(s)
+}
+
+// checks reads what the bank's form was taken for, changes nothing the first time, and confirms it.
+func (p *tab) checks(s *sandbox.Sandbox) {
+	p.t.Helper()
+	p.shows(sandbox.CheckTitle)
+	if got := p.text("main"); !strings.Contains(got, "Aroha Ngata") || !strings.Contains(got, demo.AccountNumber) || !strings.Contains(got, "ANZ") {
+		p.t.Errorf("%s: the page does not show what was typed:\n%s", p.screen.name, got)
+	}
+	p.fits(s.URL)
+	p.picture("journey check")
+	p.click("[value=change]")
+	p.shows(sandbox.BankTitle)
+	if got := evaluate[string](p, "document.querySelector('"+accountField+"').value"); got != demo.AccountNumber {
+		p.t.Errorf("%s: the form to change has the number %q", p.screen.name, got)
+	}
+	p.click(onward)
 	if status := p.click(onward); status != 200 {
-		p.t.Errorf("%s: the form leads to a page with status %d", p.screen.name, status)
+		p.t.Errorf("%s: the confirmed details lead to a page with status %d", p.screen.name, status)
 	}
 }
 
@@ -128,10 +151,10 @@ func TestBrowserTheScriptHelpsWithTheAccountNumber(t *testing.T) {
 		{"a long suffix", "12 3140 0171323 050", "12-3140-0171323-050", "The bank is ASB.", ""},
 		{"dashes of a text processor", "12–3140–0171323–50", "12-3140-0171323-50", "The bank is ASB.", ""},
 		{"too short", "12-3140", "12-3140", "The bank is ASB.",
-			"The account number must be 15 or 16 digits, such as 12-3140-0171323-50."},
+			"The account number must be 15 or 16 digits, such as 01-0902-0068389-00."},
 		{"no such bank", "99-3140-0171323-50", "99-3140-0171323-50", "",
 			"The account number must begin with the number of a New Zealand bank."},
-		{"words", "my account", "my account", "", "The account number must be 15 or 16 digits, such as 12-3140-0171323-50."},
+		{"words", "my account", "my account", "", "The account number must be 15 or 16 digits, such as 01-0902-0068389-00."},
 		{"nothing", " ", " ", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -181,6 +204,9 @@ func TestBrowserTheKeyboardIsEnough(t *testing.T) {
 	p.keys(demo.AccountNumber)
 	to(authorityBox)
 	p.keys(" ")
+	to(onward)
+	p.leads("press Enter", chromedp.KeyEvent(kb.Enter))
+	p.shows(sandbox.CheckTitle)
 	to(onward)
 	p.leads("press Enter", chromedp.KeyEvent(kb.Enter))
 	p.shows(sandbox.DoneTitle)

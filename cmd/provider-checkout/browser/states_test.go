@@ -39,7 +39,7 @@ var pageStates = []pageState{
 			return setupURL(s.Post(t, "TUI", "/v1/provider-checkouts", sandbox.Order(sandbox.LegacyCreate, "ORDER-1")))
 		}},
 	{name: "open, with a lender and a short notice", heading: sandbox.OpenTitle, serving: withTerms,
-		says: []string{"Lender: Pūtea Limited", "2 calendar days after that (10 are usual)", "first bank day after 2 calendar days of notice"},
+		says: []string{"Lender: Pūtea Limited", "2 calendar days after that", "2 calendar days’ notice instead of the usual 10", "first bank day after 2 calendar days of notice"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			s.Configure(t, strings.Replace(sandbox.Providers, `"active": true`, `"notice_days": 2, "active": true`, 1))
 			return setupURL(s.Create(t, "ORDER-1"))
@@ -115,9 +115,9 @@ var pageStates = []pageState{
 			evaluate[string](p, `document.querySelector("[name=terms]").value = "2026-01-01/10"`) // a page of long ago
 			p.click(onward)
 		}},
-	{name: "done", heading: sandbox.DoneTitle, says: []string{"Set up on", "What happens next", "Nothing has been collected"},
+	{name: "done", heading: sandbox.DoneTitle, says: []string{"Completed on", "What happens next", "Nothing has been collected"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string { return setupURL(s.Ready(t, "ORDER-1")) }},
-	{name: "confirmed", heading: sandbox.DoneTitle, says: []string{"is confirmed", "nothing more to do", "number PPA-", "Go back to Kōwhai Institute"},
+	{name: "confirmed", heading: sandbox.ConfirmedTitle, says: []string{"is confirmed", "nothing more to do", "number PPA-", "at least", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Ready(t, "ORDER-1")
 			s.Confirm(t, created)
@@ -157,6 +157,22 @@ var pageStates = []pageState{
 			s.Visit(t, setupURL(created))
 			return setupURL(created)
 		}},
+	{name: "agreement", heading: "Payment Plan Agreement", serving: withTerms, says: []string{"PPA-", "Aroha Ngata", "Pūtea Limited", "Monday 31 January 2028", "at least"},
+		make: func(t *testing.T, s *sandbox.Sandbox) string {
+			created := s.Ready(t, "ORDER-1")
+			s.Confirm(t, created)
+			return strings.Replace(setupURL(created), "?", "/agreement?", 1)
+		}},
+	{name: "open, over millions", heading: sandbox.OpenTitle, says: []string{"$9,999,999.99"},
+		make: func(t *testing.T, s *sandbox.Sandbox) string {
+			create := sandbox.Order(sandbox.LegacyCreate, "ORDER-1")
+			for field, value := range map[string]string{"pricing.course_price": "9999999.99", "pricing.upfront_payment": "1999999.99",
+				"pricing.amount_to_finance": "8000000", "plan.number_of_instalments": "2", "plan.instalment_amount": "4000000",
+				"plan.final_instalment_amount": "4000000"} {
+				create = sandbox.Set(t, create, field, value)
+			}
+			return setupURL(s.Post(t, "TUI", "/v1/provider-checkouts", create))
+		}},
 	{name: "bank form", heading: sandbox.BankTitle, says: []string{"Account number"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string { return s.ToBank(t, s.Create(t, "ORDER-1")) }},
 	{name: "bank form with every mistake", heading: sandbox.BankTitle, says: []string{"Enter the account number."},
@@ -167,6 +183,14 @@ var pageStates = []pageState{
 		then: func(p *tab) {
 			p.fill(holderField, "Mārama Tūhoe & Sons")
 			p.fill(accountField, "01 0902 0068398 00")
+			p.click(onward)
+		}},
+	{name: "check", heading: sandbox.CheckTitle, says: []string{"01-0902-0068389-00", "ANZ", "Aroha Ngata"},
+		make: func(t *testing.T, s *sandbox.Sandbox) string { return s.ToBank(t, s.Create(t, "ORDER-1")) },
+		then: func(p *tab) {
+			p.fill(holderField, "Aroha Ngata")
+			p.fill(accountField, "01 0902 0068389 00")
+			p.press(authorityBox)
 			p.click(onward)
 		}},
 }
@@ -270,17 +294,17 @@ func onEveryPage(t *testing.T, screens []screen, look func(p *tab, s *sandbox.Sa
 }
 
 func TestBrowserEveryPageSaysWhatHappenedAndFitsEveryScreen(t *testing.T) {
-	screens := []screen{smallPhone, darkPhone, zoomedDesktop, darkDesktop}
+	screens := []screen{smallPhone, darkPhone, largeText, darkDesktop}
 	onEveryPage(t, screens, func(p *tab, s *sandbox.Sandbox, state pageState) {
+		p.fits(s.URL)
+		p.picture(state.name)
+		evaluate[int](p, "document.querySelectorAll('details').forEach(d => d.open = true), 0")
 		got := p.text("main")
 		for _, want := range state.says {
 			if !strings.Contains(got, want) {
 				p.t.Errorf("%s: the page does not say %q:\n%s", p.screen.name, want, got)
 			}
 		}
-		p.fits(s.URL)
-		p.picture(state.name)
-		evaluate[int](p, "document.querySelectorAll('details').forEach(d => d.open = true), 0")
 		p.fits(s.URL)
 	})
 }

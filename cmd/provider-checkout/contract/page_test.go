@@ -208,7 +208,7 @@ func TestContract4AnExpiredLinkSaysSoAndASupersededOneStillOpens(t *testing.T) {
 		if r := s.Confirm(t, replay); r.Status != http.StatusOK { // the latest token, expired or not
 			t.Errorf("confirm: %d %s", r.Status, r.Body)
 		}
-		shows(t, "latest link when confirmed", s.Visit(t, latest), http.StatusOK, sandbox.DoneTitle)
+		shows(t, "latest link when confirmed", s.Visit(t, latest), http.StatusOK, sandbox.ConfirmedTitle)
 	})
 }
 

@@ -94,8 +94,8 @@ func TestLinkOpensItsPage(t *testing.T) {
 			{"begun", "BEGUN-1", sandbox.OpenTitle, "Continue to bank details"},
 			{"whose mandate failed", "DEAD-1", sandbox.OpenTitle, "Continue to bank details"},
 			{"set up", "SETUP-1", sandbox.DoneTitle, "ending in 89 before the suffix"},
-			{"confirmed", "CONFIRMED-1", sandbox.DoneTitle, "PPA-2026-000001"},
-			{"confirmed, without a catalogue", "LEGACY-CONFIRMED", sandbox.DoneTitle, "PPA-2026-000002"},
+			{"confirmed", "CONFIRMED-1", sandbox.ConfirmedTitle, "PPA-2026-000001"},
+			{"confirmed, without a catalogue", "LEGACY-CONFIRMED", sandbox.ConfirmedTitle, "PPA-2026-000002"},
 		} {
 			t.Run(tt.name+", "+tt.order, func(t *testing.T) {
 				for _, address := range []string{s.link(tt.order), strings.Replace(s.link(tt.order), "?", "/legal?", 1)} {

@@ -92,13 +92,14 @@ func (b *Browser) Open(ctx context.Context, method, address string, form url.Val
 	if err != nil {
 		return Page{}, fmt.Errorf("page %q: its form: %w", p.Heading, err)
 	}
-	p.Action = action.String()
+	p.At, p.Action = got.at.String(), action.String()
 	b.note("    %s: %s", got.at.Path, p.Heading)
 	return p, nil
 }
 
 // Page is the part of a page that a payer needs to go on.
 type Page struct {
+	At      string // its address, at the end of all redirects
 	Heading string
 	Action  string     // of its first form
 	Form    url.Values // nil where there is no form

@@ -1,6 +1,7 @@
 // Package demo demonstrates the service: it serves a sandbox with the demonstration's providers on a store in a
-// temporary folder, and receives their events. Then it prints a guide with keys and curl lines to paste, or runs the
-// whole scenario itself as the provider, the payer and the operator, over HTTP.
+// temporary folder, and on another address the website of a provider, which receives their events. Then it prints a guide
+// with the address to open first, keys and curl lines to paste, or runs the whole scenario itself as the provider, the
+// payer and the operator, over HTTP.
 package demo
 
 import (
@@ -18,6 +19,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/adapters/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
@@ -67,9 +69,11 @@ type demonstration struct {
 	Store        string
 	Keys         map[string]string // by provider code
 	FirstPayment string            // a date
+	Website      string            // of the provider
 
 	cfg    Config // with the store
 	events <-chan delivery
+	open   func(context.Context) error // opens the first checkout of the website
 }
 
 // run runs a demonstration on a new store at path.
@@ -84,11 +88,11 @@ func run(ctx context.Context, cfg Config, path string) error {
 		return err
 	}
 	defer db.Close()
-	hooks, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	web, err := listenWebsite(ctx)
 	if err != nil {
 		return err
 	}
-	defer hooks.Close()
+	defer web.listener.Close()
 	cfg.Site.Store, cfg.Site.Secrets = db, db.Secrets()
 	if cfg.Site.Evidence, err = evidencelog.OwnKeys(path+".evidence", nil, rand.Reader); err != nil {
 		return err
@@ -102,10 +106,10 @@ func run(ctx context.Context, cfg Config, path string) error {
 		Base:         cfg.Site.BaseURL,
 		Store:        "sqlite:" + path,
 		FirstPayment: time.Now().AddDate(0, 0, 14).Format(time.DateOnly),
+		Website:      web.url(),
 		cfg:          cfg,
 	}
-	r, err := d.configure(ctx, "http://"+hooks.Addr().String())
-	if err != nil {
+	if err := d.configure(ctx, web); err != nil {
 		return err
 	}
 	cfg.Site.Registry, cfg.Site.Log = ops.NewRegistry(), log
@@ -114,26 +118,26 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err != nil {
 		return err
 	}
-	err = d.serveSite(ctx, cfg.Site, r, hooks, log)
+	err = d.serveSite(ctx, cfg.Site, web, log)
 	return errors.Join(err, stop())
 }
 
 // serveSite puts the site together and serves it.
-func (d *demonstration) serveSite(ctx context.Context, c site.Config, r *receiver, hooks net.Listener, log *slog.Logger) error {
+func (d *demonstration) serveSite(ctx context.Context, c site.Config, web *website, log *slog.Logger) error {
 	s, err := site.New(c)
 	if err != nil {
 		return err
 	}
-	return d.serve(ctx, s, r, hooks, log)
+	return d.serve(ctx, s, web, log)
 }
 
-// serve serves the site, and the receiver on hooks, until ctx ends or the scenario has ended.
-func (d *demonstration) serve(ctx context.Context, s *site.Site, r *receiver, hooks net.Listener, log *slog.Logger) error {
+// serve serves the site and the provider's website until ctx ends or the scenario has ended.
+func (d *demonstration) serve(ctx context.Context, s *site.Site, web *website, log *slog.Logger) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	receiving, stopReceiving := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReceiving() // after the site, which delivers events until it has stopped
-	running.Go(func() { r.serve(receiving, hooks, log) })
+	running.Go(func() { web.serve(receiving, log) })
 
 	serving, stopServing := context.WithCancel(ctx)
 	served := make(chan error, 1)
@@ -150,38 +154,52 @@ func (d *demonstration) serve(ctx context.Context, s *site.Site, r *receiver, ho
 	return errors.Join(err, <-served)
 }
 
-// configure stores the demonstration's providers, each with a key, and returns the receiver
-// of their events, which answers under base.
-func (d *demonstration) configure(ctx context.Context, base string) (*receiver, error) {
+// configure stores the demonstration's providers, each with a key, and puts the website together, to which their payers
+// return and their events are sent.
+func (d *demonstration) configure(ctx context.Context, web *website) error {
 	configurations, err := providerfile.Parse(d.cfg.Providers)
 	if err != nil {
-		return nil, fmt.Errorf("the demonstration's provider file is refused: %w", err)
+		return fmt.Errorf("the demonstration's provider file is refused: %w", err)
 	}
-	r := newReceiver(base, configurations)
-	d.events = r.got
+	web.returnTo(configurations)
+	web.receiver = newReceiver("http://"+web.listener.Addr().String(), configurations)
+	d.events = web.receiver.got
 	trail, err := audit.NewTrail("demo", d.cfg.Site.Secrets)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	change := providers.Change{Named: configurations, Record: func(subject string, differences []string) (evidence.Entry, error) {
 		return trail.Did("demo", subject, "", differences...)
 	}}
 	if _, err := change.Store(ctx, d.cfg.Site.Store); err != nil {
-		return nil, fmt.Errorf("store the providers: %w", err)
+		return fmt.Errorf("store the providers: %w", err)
 	}
 	d.Keys = map[string]string{}
 	for _, c := range configurations {
 		if d.Keys[c.Provider.Code], err = d.cfg.IssueKey(ctx, d.cfg.Site.Store, trail, c.Provider.Code); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return r, nil
+	offer, err := d.offer(configurations)
+	if err != nil {
+		return err
+	}
+	web.provider = fakeprovider.New(fakeprovider.Options{BaseURL: d.Website, API: d.Base, Key: d.Keys[providerCode],
+		Code: providerCode, Offer: offer})
+	web.receiver.seen = func(e delivery) {
+		web.provider.Receive(fakeprovider.Event{Name: e.name, ID: e.id, Order: e.order, Attempt: e.attempt})
+	}
+	d.open = web.provider.Open
+	return nil
 }
 
-// guide prints the guide, and then the events that arrive, until ctx ends.
+// guide opens a checkout on the website and prints the guide, and then the events that arrive, until ctx ends.
 func (d *demonstration) guide(ctx context.Context, out io.Writer) error {
 	guide, err := template.New("guide.txt").Parse(guideText)
 	if err != nil {
+		return err
+	}
+	if err := d.open(ctx); err != nil {
 		return err
 	}
 	if err := guide.Execute(out, d); err != nil {

@@ -25,7 +25,12 @@ func TestDemonstrationRecordsItsConfigurationAsItsOwn(t *testing.T) {
 			issuers = append(issuers, trail.Operator)
 			return "key", nil
 		}}}
-	if _, err := d.configure(t.Context(), "http://127.0.0.1:1"); err != nil {
+	web, err := listenWebsite(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.listener.Close()
+	if err := d.configure(t.Context(), web); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := store.UnsealedEvidence(t.Context(), 10)

@@ -57,16 +57,19 @@ func (s *scenario) environment(ctx context.Context) error {
 	return err
 }
 
-// The provider of the scenario, and its order.
+// The provider of the scenario, its order and its student.
 const (
 	providerCode = "KOWHAI"
 	orderID      = "ENROL-1001"
+	studentFirst = "Aroha"
+	studentLast  = "Tāmati"
+	studentEmail = "aroha@example.nz"
 )
 
 func (s *scenario) createBody() fields {
 	return fields{
 		"provider": fields{"provider_code": providerCode, "provider_order_id": orderID},
-		"student":  fields{"first_name": "Aroha", "last_name": "Tāmati", "email": "aroha@example.nz"},
+		"student":  fields{"first_name": studentFirst, "last_name": studentLast, "email": studentEmail},
 		"course":   fields{"course_code": "NZDIP-BUS"},
 		"plan":     fields{"payment_frequency": "Weekly", "first_payment_date": s.FirstPayment},
 	}

@@ -1,12 +1,9 @@
 package demo
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -18,8 +15,9 @@ import (
 // receiver is a provider's receiver of events: it accepts those whose signature is valid, and
 // processes each event id once.
 type receiver struct {
-	secrets map[string]string // by provider code, which is the path
+	secrets map[string]string // by provider code, which ends the path
 	got     chan delivery
+	seen    func(delivery) // called with each verified event once, before it is answered
 
 	mu        sync.Mutex
 	processed map[string]bool
@@ -38,27 +36,19 @@ func (d delivery) String() string {
 	return fmt.Sprintf("event %-20s %s order %s, attempt %s, signature verified", d.name, d.id, d.order, d.attempt)
 }
 
+// eventsPath is the path under which the receiver is, before a provider's code.
+const eventsPath = "/events/"
+
 // newReceiver returns the receiver of the providers' events, and sets their destinations to its
 // address under base.
 func newReceiver(base string, configurations []catalogue.Configuration) *receiver {
-	r := &receiver{secrets: map[string]string{}, got: make(chan delivery, 16), processed: map[string]bool{}}
+	r := &receiver{secrets: map[string]string{}, got: make(chan delivery, 16), seen: func(delivery) {}, processed: map[string]bool{}}
 	for i := range configurations {
 		p := &configurations[i].Provider
-		p.Destination.URL = base + "/" + p.Code
+		p.Destination.URL = base + eventsPath + p.Code
 		r.secrets[p.Code] = p.Destination.Secret
 	}
 	return r
-}
-
-// serve answers on ln until ctx ends.
-func (r *receiver) serve(ctx context.Context, ln net.Listener, log *slog.Logger) {
-	mux := http.NewServeMux()
-	mux.Handle("POST /{provider}", r)
-	srv := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-	defer context.AfterFunc(ctx, func() { srv.Close() })()
-	if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-		log.Error("receive events", slog.Any("error", err))
-	}
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -66,6 +56,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if status == http.StatusNoContent && r.known(got.id) {
 		w.WriteHeader(status) // a repeated delivery is accepted and not processed again
 		return
+	}
+	if got.err == nil {
+		r.seen(got)
 	}
 	select {
 	case r.got <- got:

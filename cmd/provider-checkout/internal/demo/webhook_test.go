@@ -18,7 +18,7 @@ func TestReceiverConsumesAnEventOnce(t *testing.T) {
 	configurations := []catalogue.Configuration{{Provider: catalogue.Provider{Code: "KOWHAI",
 		Destination: catalogue.Destination{URL: "http://localhost/", Secret: secret}}}}
 	r := newReceiver("http://127.0.0.1:4321", configurations)
-	if got := configurations[0].Provider.Destination.URL; got != "http://127.0.0.1:4321/KOWHAI" {
+	if got := configurations[0].Provider.Destination.URL; got != "http://127.0.0.1:4321/events/KOWHAI" {
 		t.Errorf("destination %s, want the receiver's", got)
 	}
 	for _, tt := range []struct {

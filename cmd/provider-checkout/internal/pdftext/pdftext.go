@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -25,12 +26,15 @@ const (
 	maxUnpacked = 32 << 20 // bytes of all streams together
 	maxStreams  = 1000     // pages, fonts and character maps
 	maxFonts    = 16
-	maxCodes    = 256 // of an encoding
+	maxUnicodes = 4 << 20 // bytes of a font's map to Unicode
+	maxCodes    = 256     // of an encoding
 )
 
 var (
 	fontRef     = regexp.MustCompile(`(?m)^(/F\w+) (\d+) 0 R$`)
 	encodingRef = regexp.MustCompile(`/Encoding (\d+) 0 R`)
+	unicodesRef = regexp.MustCompile(`/ToUnicode (\d+) 0 R`)
+	unicode     = regexp.MustCompile(`(?m)^<([0-9A-F]{4})> <([0-9A-F]{4,})>$`)
 	difference  = regexp.MustCompile(`(\d+) /(\w+)`)
 	stream      = regexp.MustCompile(`/Filter /FlateDecode /Length (\d+)>>\nstream\n`)
 )
@@ -129,8 +133,24 @@ func readPage(content []byte, fonts map[string]decoder) (string, error) {
 			shown, i = raw, end
 			continue
 		}
+		if bytes.HasPrefix(content[i:], []byte("<<")) { // of a dictionary
+			i += 2
+			continue
+		}
+		if content[i] == '<' {
+			end := bytes.IndexByte(content[i:], '>')
+			if end < 0 {
+				return "", errForm
+			}
+			raw, err := hex.DecodeString(string(content[i+1 : i+end]))
+			if err != nil {
+				return "", errForm
+			}
+			shown, i = raw, i+end+1
+			continue
+		}
 		token := content[i:]
-		if end := bytes.IndexAny(token, " \n("); end >= 0 {
+		if end := bytes.IndexAny(token, " \n(<"); end >= 0 {
 			token = token[:max(end, 1)]
 		}
 		i += len(token)
@@ -176,7 +196,7 @@ func readFont(data, number []byte) (decoder, error) {
 	font := object(data, number)
 	switch encoding := encodingRef.FindSubmatch(font); {
 	case bytes.Contains(font, []byte("/Subtype /Type0")):
-		return decodeUTF16, nil
+		return readCodes(data, font)
 	case bytes.Contains(font, []byte("/Encoding /WinAnsiEncoding")):
 		return singleByte(nil), nil
 	case encoding != nil:
@@ -184,6 +204,50 @@ func readFont(data, number []byte) (decoder, error) {
 		return singleByte(letters), err
 	}
 	return nil, errForm
+}
+
+// noText is what a glyph stands for whose text another one has.
+const noText = "\u200b"
+
+// readCodes returns the decoder of a font with codes of two bytes: by its map to Unicode, or, where that lists none, the codes
+// are UTF-16.
+func readCodes(data, font []byte) (decoder, error) {
+	ref := unicodesRef.FindSubmatch(font)
+	if ref == nil {
+		return decodeUTF16, nil
+	}
+	_, after, _ := bytes.Cut(data, fmt.Appendf(nil, "\n%s 0 obj\n", ref[1]))
+	at := stream.FindSubmatchIndex(after[:min(len(after), 200)])
+	if at == nil {
+		return decodeUTF16, nil
+	}
+	length, err := strconv.Atoi(string(after[at[2]:at[3]]))
+	if err != nil || length > len(after)-at[1] {
+		return nil, errForm
+	}
+	list, err := unpack(after[at[1]:][:length], maxUnicodes)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for _, m := range unicode.FindAllSubmatch(list, -1) {
+		code, _ := hex.DecodeString(string(m[1])) // the pattern is of digits
+		units, err := hex.DecodeString(string(m[2]))
+		if err != nil {
+			return nil, errForm
+		}
+		texts[string(code)] = strings.ReplaceAll(decodeUTF16(units), noText, "")
+	}
+	if len(texts) == 0 {
+		return decodeUTF16, nil
+	}
+	return func(raw []byte) string {
+		var text strings.Builder
+		for ; len(raw) >= 2; raw = raw[2:] {
+			text.WriteString(texts[string(raw[:2])])
+		}
+		return text.String()
+	}, nil
 }
 
 // object returns the object with this number, or nil.

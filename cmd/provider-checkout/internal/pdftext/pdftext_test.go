@@ -8,12 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -24,7 +24,7 @@ import (
 
 // given are names for which the renderer uses each of its encodings, and one that resembles PDF operators.
 var given = []string{
-	"Māia", "ĀĒĪŌŪāēīōū ʻʼ ĆćČčĐđŁłŃńŚś \uFFFD", "ʻOkina Łódź ÀÿßÐþ", "Nguyễn Ωμέγα", "王 😀", `(A)\n) Tj {nb}`,
+	"Māia", "ĀĒĪŌŪāēīōū ʻʼ ĆćČčĐđŁłŃńŚś \uFFFD", "ʻOkina Łódź ÀÿßÐþ", "Nguyễn Ωμέγα", "王 😀", "李小龙 김민준 さくら", "क्षत्रिय สมชาย น้ำผึ้ง", "محمد שלום", `(A)\n) Tj {nb}`,
 }
 
 func TestReadReturnsTheTextOfARenderedAgreement(t *testing.T) {
@@ -69,6 +69,11 @@ func TestReadReturnsWhatPdftotextReads(t *testing.T) {
 		t.Skip("there is no pdftotext (poppler-utils) on this machine")
 	}
 	for _, name := range given {
+		if strings.ContainsFunc(name, func(r rune) bool {
+			return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Devanagari, unicode.Thai)
+		}) {
+			continue // pdftotext -raw has an order of its own for them; see the tests of package pdf
+		}
 		for _, n := range []int{1, 4, 52, 260, money.MaxInstalments} {
 			rendered := printed(t, plan(n, name))
 			path := filepath.Join(t.TempDir(), "agreement.pdf")
@@ -99,16 +104,19 @@ func small() string {
 		streamOf("BT /Fa1 12.00 Tf ET\nBT 62.36 12.00 Td (Na\xefve \\(1\\) \\\\ \\r.) Tj ET\n"+
 			"BT /Fb2 9.50 Tf ET q 0 g BT 1.00 -2.50 Td (M\x83ia \x90) Tj ET Q BT 1 2 Td () Tj ET\n") +
 		streamOf("a font file") +
-		streamOf("BT /Fc3 9 Tf ET BT 1 2 Td (\x73\x8b\xd8\x3d\xde\x00\x00\\)) Tj ET") +
+		streamOf("BT /Fc3 9 Tf ET BT 1 2 Td (\x73\x8b\xd8\x3d\xde\x00\x00\\)) Tj ET\n"+
+			"/Span <</MCID 1 /ActualText <FEFF738B>>> BDC\nBT /Fd4 9 Tf ET\nBT 1 2 Td <00010002> Tj ET\nEMC\n") +
+		"\n9 0 obj\n" + streamOf("2 beginbfchar\n<0001> <738BD83DDE00>\n<0002> <200B>\nendbfchar\n") +
 		"\n5 0 obj\n<</Type /Font /Encoding /WinAnsiEncoding>>\nendobj\n" +
 		"\n6 0 obj\n<</Type /Font /Encoding 7 0 R>>\nendobj\n" +
 		"\n7 0 obj\n<</Type /Encoding /Differences [131 /amacron 144 /commaturnedmod]>>\nendobj\n" +
 		"\n8 0 obj\n<</Type /Font /Subtype /Type0>>\nendobj\n" +
-		"\n2 0 obj\n<</Font <<\n/Fa1 5 0 R\n/Fb2 6 0 R\n/Fc3 8 0 R\n>>\n>>\nendobj\n"
+		"\n10 0 obj\n<</Type /Font /Subtype /Type0 /ToUnicode 9 0 R>>\nendobj\n" +
+		"\n2 0 obj\n<</Font <<\n/Fa1 5 0 R\n/Fb2 6 0 R\n/Fc3 8 0 R\n/Fd4 10 0 R\n>>\n>>\nendobj\n"
 }
 
 func TestReadReturnsEachPieceOnALine(t *testing.T) {
-	want := []string{"Naïve (1) \\ \r.\nMāia ʻ\n\n", "王😀)\n"}
+	want := []string{"Naïve (1) \\ \r.\nMāia ʻ\n\n", "王😀)\n王😀\n"}
 	if got := read(t, []byte(small())); !slices.Equal(got, want) {
 		t.Errorf("Read = %q, want %q", got, want)
 	}
@@ -153,7 +161,10 @@ func TestReadRefuses(t *testing.T) {
 		{"too many letters", strings.Replace(small(), "131 /amacron", strings.Repeat("131 /amacron ", 256), 1), "larger"},
 		{"a string without an end", small() + streamOf("BT /Fa1 9 Tf ET BT 1 2 Td (x\\) Tj ET"), "read page 3"},
 		{"a string that ends in an escape", small() + streamOf("BT /Fa1 9 Tf ET BT 1 2 Td (x\\"), "read page 3"},
-		{"too many fonts", strings.Replace(small(), "/Fa1", strings.Repeat("/Fa1 5 0 R\n", 14)+"/Fa1", 1), "larger"},
+		{"a hexadecimal string without an end", small() + streamOf("BT /Fa1 9 Tf ET BT 1 2 Td (x) Tj <0001"), "read page 3"},
+		{"one that is none", small() + streamOf("BT /Fa1 9 Tf ET BT 1 2 Td (x) Tj <00x1> Tj"), "read page 3"},
+		{"a map to Unicode that is cut off", strings.Replace(small(), "\n9 0 obj\n<</Filter /FlateDecode /Length ", "\n9 0 obj\n<</Filter /FlateDecode /Length 99", 1), "read the fonts"},
+		{"too many fonts", strings.Replace(small(), "/Fa1", strings.Repeat("/Fa1 5 0 R\n", 13)+"/Fa1", 1), "larger"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -168,12 +179,12 @@ func TestReadRefuses(t *testing.T) {
 func TestReadAcceptsAsMuchAsItsLimits(t *testing.T) {
 	bomb := streamOf(strings.Repeat("0", 15<<20))
 	page := streamOf("BT /Fa1 12.00 Tf ET BT 1 2 Td (x) Tj ET")
-	data := small() + bomb + bomb + strings.Repeat(page, 995)
-	data = strings.Replace(data, "/Fa1 5", strings.Repeat("/Fa1 5 0 R\n", 13)+"/Fa1 5", 1)
+	data := small() + bomb + bomb + strings.Repeat(page, 994)
+	data = strings.Replace(data, "/Fa1 5", strings.Repeat("/Fa1 5 0 R\n", 12)+"/Fa1 5", 1)
 	data = strings.Replace(data, "131 /amacron", strings.Repeat("131 /amacron ", 255), 1)
 	data += strings.Repeat(" ", 16<<20-len(data))
-	if pages := read(t, []byte(data)); len(pages) != 997 { // a font file and the two large streams are no pages
-		t.Errorf("read %d pages, want 997", len(pages))
+	if pages := read(t, []byte(data)); len(pages) != 996 { // a font file and the two large streams are no pages
+		t.Errorf("read %d pages, want 996", len(pages))
 	}
 }
 
@@ -236,8 +247,8 @@ func read(t testing.TB, data []byte) []string {
 	return pages
 }
 
-// note matches a note of characters that the font lacks, without white space.
-var note = regexp.MustCompile(`Thisdocumentcannotshowevery.*?Unicodenumbers\.[^.]*U\+[^.]*\.`)
+// note is what explains the numbers of characters that the fonts lack, without white space.
+const note = "Whatstandsas[U+…]inthisdocumentisacharacterthatitcannotshow,byitsUnicodenumber."
 
 // body returns the text of pages without footers, headers of tables, notes and white space.
 func body(pages []string) string {
@@ -247,7 +258,7 @@ func body(pages []string) string {
 		b.WriteString(strings.Join(lines[:max(0, len(lines)-3)], "")) // two lines of the footer, and the end
 	}
 	text := strings.ReplaceAll(withoutSpace(b.String()), "No.PlanneddatePaymentAmount", "")
-	return note.ReplaceAllString(text, "")
+	return strings.ReplaceAll(text, note, "")
 }
 
 // words returns what the text of an agreement should be, in the form of body.

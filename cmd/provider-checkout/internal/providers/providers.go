@@ -12,6 +12,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -55,6 +56,24 @@ func (c Change) Store(ctx context.Context, records ports.Configurer) (difference
 
 // maxNamed is how many providers the subject of an entry names.
 const maxNamed = 20
+
+// Unprintable returns an error with every name that agreements would repeat and cannot print, nil if there is none.
+func Unprintable(named []catalogue.Configuration, charset ports.Charset) error {
+	var faults []error
+	check := func(what, name string) {
+		if fault := text.Unprintable(charset.Unprintable(name)); fault != "" {
+			faults = append(faults, fmt.Errorf("%s: its name %s", what, fault))
+		}
+	}
+	for _, c := range named {
+		check("provider "+c.Provider.Code, c.Provider.Name)
+		check("provider "+c.Provider.Code, c.Provider.Branding.DisplayName)
+		for _, course := range c.Courses {
+			check("course "+course.Code+" of provider "+c.Provider.Code, course.Name)
+		}
+	}
+	return errors.Join(faults...)
+}
 
 // subject names the providers that a change changes, for the evidence log.
 func subject(codes []string) string {

@@ -18,12 +18,14 @@ const (
 
 // Headings of the pages.
 const (
-	OpenTitle     = "Set up your direct debit"
-	DoneTitle     = "Your direct debit is set up"
-	ExpiredTitle  = "This link has expired"
-	DisabledTitle = "This page is not available"
-	UnknownTitle  = "We cannot find this page"
-	BankTitle     = "Bank details"
+	OpenTitle      = "Set up your direct debit"
+	DoneTitle      = "Bank details saved: one step left" // which is the provider's confirm
+	ConfirmedTitle = "Your direct debit is set up"
+	ExpiredTitle   = "This link has expired"
+	DisabledTitle  = "This page is not available"
+	UnknownTitle   = "We cannot find this page"
+	BankTitle      = "Bank details"
+	CheckTitle     = "Check your details"
 )
 
 // Visit opens a page as a browser without script does.

@@ -1,0 +1,146 @@
+// Package fakeprovider is an education provider for the demonstration, as package fakeprocessor is a processor for the
+// sandbox: a website of two pages, and the backend behind it, which calls the API with the provider's key. One student
+// enrols there, in one course at a time, so that the website needs no session. It keeps everything in memory.
+package fakeprovider
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+)
+
+// Options is how a provider is set up. Log and Client may be nil.
+type Options struct {
+	BaseURL string // of the provider's own website
+	API     string // base URL of the service
+	Key     string // the API key of the provider
+	Code    string // provider_code
+	Offer   Offer
+	Log     *slog.Logger // none if nil
+	Client  *http.Client // calls the API; one with a time-out if nil
+}
+
+// Offer is what the provider sells, and to whom.
+type Offer struct {
+	Provider                string // as students know it
+	CourseCode, CourseName  string
+	Frequency, FirstPayment string // as the API has them
+	FirstName, LastName     string // of the student
+	Email                   string
+}
+
+// Paths of the website, to which a payer returns from the setup page.
+const (
+	DonePath     = "/done"     // after the setup
+	CoursePath   = "/"         // after a cancellation
+	ReturnedPath = "/returned" // from a checkout that this website did not open
+)
+
+// Provider is the education provider, and the handler of its website.
+type Provider struct {
+	Options
+	pages
+
+	mu      sync.Mutex
+	current *enrolment
+	made    int // enrolments, of which current is the newest
+}
+
+// New returns a provider whose student has not enrolled yet.
+func New(o Options) *Provider {
+	if o.Client == nil {
+		o.Client = &http.Client{Timeout: callTimeout}
+	}
+	p := &Provider{Options: o}
+	p.pages = newPages(p)
+	p.again()
+	return p
+}
+
+// callTimeout is longer than the API takes to answer at most: its documentation says how long a confirm may take.
+const callTimeout = 40 * time.Second
+
+// enrolment is one order of the student, and what the backend knows of it.
+type enrolment struct {
+	order     string
+	opened    createdWire // the newest answer to the create; zero before
+	agreement agreementWire
+	confirmed bool
+	events    []Event
+	calls     []call
+}
+
+// Event is a verified event that arrived at the provider.
+type Event struct {
+	Name, ID, Order string
+	Attempt         string
+}
+
+// call is what the backend sent, and how often with the same answer.
+type call struct {
+	Method, Path, Answer string
+	Times                int
+}
+
+// again begins another enrolment.
+func (p *Provider) again() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := &enrolment{}
+	if p.current != nil { // it is the same course, so the plan is shown before the checkout is opened
+		next.opened.Plan, next.opened.Pricing = p.current.opened.Plan, p.current.opened.Pricing
+	}
+	p.made++
+	next.order = "WEB-" + strconv.Itoa(p.made)
+	p.current = next
+}
+
+// snapshot returns a copy of the current enrolment.
+func (p *Provider) snapshot() enrolment {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return *p.current
+}
+
+// update changes the enrolment of that order, unless another has been begun since.
+func (p *Provider) update(order string, change func(*enrolment)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current.order == order {
+		change(p.current)
+	}
+}
+
+// Receive takes note of a verified event. Those of checkouts that the website did not open are ignored.
+func (p *Provider) Receive(e Event) {
+	p.update(e.Order, func(c *enrolment) { c.events = append(c.events[:len(c.events):len(c.events)], e) })
+}
+
+// Open opens a checkout for the student, as the course page does when the student goes on.
+func (p *Provider) Open(ctx context.Context) error {
+	_, err := p.create(ctx)
+	return err
+}
+
+// apiOrigin returns the origin of the service.
+func (p *Provider) apiOrigin() string {
+	u, err := url.Parse(p.API)
+	if err != nil {
+		return p.API
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+
+// shared returns the options that every handler of pages has.
+func (p *Provider) shared() web.Options {
+	return web.Options{Log: p.Log, BaseURL: p.BaseURL}.Complete()
+}

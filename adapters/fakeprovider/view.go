@@ -1,0 +1,107 @@
+package fakeprovider
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// view is what the pages show.
+type view struct {
+	Title string // the heading
+	Offer
+	Order   string
+	Price   string // "" while the plan is not known
+	Plan    []line
+	SetUpAt string // address of the setup page; "" before the create
+
+	Declarations []declaration
+	Confirmed    bool
+	Agreement    string // its number
+	Complete     bool   // all events have arrived
+	Events       []Event
+	Calls        []call
+	Refusal      *refusal // nil where the API did not answer
+
+	Docs, Privacy                         string // addresses of the service
+	Course, Enrol, Done, Confirm, AgainAt string // addresses of the website
+}
+
+// line is one line of the plan.
+type line struct{ What, Amount, When string }
+
+// view returns the view of the current enrolment.
+func (p pages) view() view {
+	e := p.provider.snapshot()
+	return view{
+		Offer:        p.provider.Offer,
+		Order:        e.order,
+		Price:        dollars(e.opened.Pricing.Price),
+		Plan:         e.opened.lines(),
+		SetUpAt:      e.opened.DirectDebit.SetupURL,
+		Declarations: slices.Clone(declarations),
+		Confirmed:    e.confirmed,
+		Agreement:    e.agreement.Number,
+		Complete:     e.complete(),
+		Events:       e.events,
+		Calls:        e.calls,
+		Docs:         p.provider.API + "/docs",
+		Privacy:      p.provider.API + "/api/dd-setup/privacy",
+		Course:       p.site.Path(CoursePath),
+		Enrol:        p.site.Path(enrolPath),
+		Done:         p.site.Path(DonePath),
+		Confirm:      p.site.Path(confirmPath),
+		AgainAt:      p.site.Path(againPath),
+	}
+}
+
+// lines returns the plan that the API resolved from the course.
+func (c createdWire) lines() []line {
+	var plan []line
+	if upfront := dollars(c.Pricing.Upfront); upfront != "" && upfront != "$0.00" {
+		plan = append(plan, line{What: "Initial payment", Amount: upfront})
+	}
+	count := c.Plan.Instalments
+	if c.Plan.Final != "" {
+		count--
+	}
+	if count > 0 {
+		plan = append(plan, line{What: instalments(count, c.Plan.Frequency), Amount: dollars(c.Plan.Amount)})
+	}
+	if c.Plan.Final != "" {
+		plan = append(plan, line{What: "Final instalment", Amount: dollars(c.Plan.Final)})
+	}
+	if len(plan) > 0 {
+		plan[0].When = "on " + long(c.Plan.FirstPayment)
+	}
+	return plan
+}
+
+// instalments writes a number of equal instalments, of which the amount of each is beside it.
+func instalments(count int, frequency string) string {
+	if count == 1 {
+		return "1 instalment of"
+	}
+	return fmt.Sprintf("%d %s instalments of", count, strings.ToLower(frequency))
+}
+
+// dollars writes an amount of the API, "" where there is none.
+func dollars(amount json.Number) string {
+	cents, err := money.Parse(amount.String())
+	if err != nil {
+		return ""
+	}
+	return cents.Dollars()
+}
+
+// long writes a date of the API in words.
+func long(date string) string {
+	d, err := money.ParseDate(date)
+	if err != nil {
+		return date
+	}
+	return d.Long()
+}

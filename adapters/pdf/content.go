@@ -1,0 +1,179 @@
+package pdf
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
+)
+
+// What is drawn and is no part of the text: a reader that does not see the page leaves it out.
+const (
+	decoration    = "/Artifact BMC"
+	runningHeader = "/Artifact <</Type /Pagination /Subtype /Header>> BDC"
+	runningFooter = "/Artifact <</Type /Pagination /Subtype /Footer>> BDC"
+)
+
+// marking is what is drawn: the content of an element, or an artifact.
+type marking struct {
+	element  *element // nil for an artifact
+	artifact string
+}
+
+// as says what is drawn from now on.
+func (c *canvas) as(e *element) { c.drawn = marking{element: e} }
+
+// asArtifact says that what is drawn from now on is no part of the text.
+func (c *canvas) asArtifact(artifact string) { c.drawn = marking{artifact: artifact} }
+
+// mark begins the piece of content that m is, unless the piece before goes on.
+func (c *canvas) mark(m marking) {
+	if c.marked == m {
+		return
+	}
+	c.endMark()
+	c.marked = m
+	if m.element == nil {
+		c.pdf.RawWriteStr(m.artifact)
+		return
+	}
+	c.scratch = append(c.piece(c.scratch[:0], m.element.kind, m.element), ">> BDC"...)
+	c.pdf.RawWriteStr(string(c.scratch))
+}
+
+// piece appends the beginning of a piece of content of e.
+func (c *canvas) piece(b []byte, tag string, e *element) []byte {
+	b = append(append(b, '/'), tag...)
+	b = append(b, " <</MCID "...)
+	return strconv.AppendInt(b, int64(c.structure.content(e, c.pdf.PageNo())), 10)
+}
+
+// endMark ends the piece of content that is being drawn, before another page is drawn on.
+func (c *canvas) endMark() {
+	if c.marked != (marking{}) {
+		c.pdf.RawWriteStr("EMC")
+		c.marked = marking{}
+	}
+}
+
+// used is what is set on the page for the text that is drawn next.
+type used struct {
+	font   string // the name of the font in the document
+	size   float64
+	colour colour.RGB
+	valid  bool
+}
+
+// set sets a font by its name, and the style's size and colour.
+func (c *canvas) set(font string, st style) {
+	next := used{font, st.size, st.colour, true}
+	if c.used == next {
+		return
+	}
+	b := c.scratch[:0]
+	if !c.used.valid || c.used.colour != st.colour {
+		b = fmt.Appendf(b, "%.3f %.3f %.3f rg\n", float64(st.colour.R)/255, float64(st.colour.G)/255, float64(st.colour.B)/255)
+	}
+	b = append(b, "BT /"...)
+	b = append(b, font...)
+	b = append(b, ' ')
+	b = strconv.AppendFloat(b, st.size, 'f', 2, 64)
+	c.scratch = append(b, " Tf ET"...)
+	c.pdf.RawWriteStr(string(c.scratch))
+	c.used = next
+}
+
+// drawText draws clean text at x on the line that begins at y.
+func (c *canvas) drawText(st style, x, y float64, text string) {
+	if text == "" {
+		return
+	}
+	x, y = c.points(x), c.points(pageHeight-y-0.7*st.height)
+	if encoded, ok := st.face.subset.encode(text); ok {
+		c.drawCodes(st, x, y, encoded)
+		return
+	}
+	for _, r := range c.shaper.runs(st.face, text) {
+		at := x + float64(r.at)*st.size/1000
+		if r.source == nil {
+			c.drawCodes(st, at, y, r.codes)
+		} else {
+			c.drawGlyphs(st, at, y, r)
+		}
+	}
+}
+
+// drawCodes draws text in the codes of the subset of a style's face, at a place in points.
+func (c *canvas) drawCodes(st style, x, y float64, codes string) {
+	c.mark(c.drawn)
+	c.set(st.face.subset.name, st)
+	b := appendPlace(append(c.scratch[:0], "BT "...), x, y)
+	b = append(b, " Td ("...)
+	for i := range len(codes) {
+		switch codes[i] {
+		case '(', ')', '\\':
+			b = append(b, '\\', codes[i])
+		case '\r': // which readers would take for a line feed
+			b = append(b, '\\', 'r')
+		default:
+			b = append(b, codes[i])
+		}
+	}
+	c.scratch = append(b, ") Tj ET"...)
+	c.pdf.RawWriteStr(string(c.scratch))
+}
+
+// drawGlyphs draws a run of glyphs at a place in points, one cluster after the other in the order in which they are read.
+func (c *canvas) drawGlyphs(st style, x, y float64, r run) {
+	font := c.embedded(r.source)
+	if !r.drawnOtherwise || c.drawn.element == nil {
+		c.mark(c.drawn)
+	} else {
+		c.endMark() // pieces of content must not be nested: some readers lose what follows
+		b := append(c.piece(c.scratch[:0], "Span", c.drawn.element), " /ActualText <"...)
+		c.scratch = append(appendHex(b, utf16Text(r.text)), ">>> BDC"...)
+		c.pdf.RawWriteStr(string(c.scratch))
+		c.marked = marking{artifact: "Span"}
+		defer c.endMark()
+	}
+	c.set(font.name, st)
+	for _, cluster := range r.clusters {
+		b := c.scratch[:0]
+		for i, g := range cluster.glyphs {
+			text := cluster.text
+			if i > 0 {
+				text = noText
+			}
+			b = appendPlace(append(b, "BT "...), x+float64(g.x)*st.size/1000, y+float64(g.y)*st.size/1000)
+			b = append(b, " Td <"...)
+			code := font.code(g.id, text)
+			b = appendHex(b, []byte{byte(code >> 8), byte(code)})
+			b = append(b, "> Tj ET\n"...)
+		}
+		c.scratch = b
+		c.pdf.RawWriteStr(string(b[:len(b)-1]))
+	}
+}
+
+// embedded returns the font of the document that has glyphs of a source.
+func (c *canvas) embedded(s *source) *embedded {
+	for _, f := range c.fonts {
+		if f.source == s {
+			return f
+		}
+	}
+	f := newEmbedded(s, "F"+strconv.Itoa(firstEmbedded+len(c.fonts)))
+	c.fonts = append(c.fonts, f)
+	return f
+}
+
+// points converts millimetres.
+func (c *canvas) points(millimetres float64) float64 { return millimetres * 72 / 25.4 }
+
+func appendPlace(b []byte, x, y float64) []byte {
+	b = strconv.AppendFloat(b, x, 'f', 2, 64)
+	b = append(b, ' ')
+	return strconv.AppendFloat(b, y, 'f', 2, 64)
+}
+
+func appendHex(b, data []byte) []byte { return fmt.Appendf(b, "%X", data) }

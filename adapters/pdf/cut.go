@@ -1,0 +1,171 @@
+package pdf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// errFont means that a font does not have the form of a TrueType font.
+var errFont = errors.New("the font is damaged")
+
+// tables are those of a TrueType font by their tags.
+type tables map[string][]byte
+
+func readTables(ttf []byte) (tables, error) {
+	if len(ttf) < 12 {
+		return nil, errFont
+	}
+	t := tables{}
+	for i := range int(binary.BigEndian.Uint16(ttf[4:])) {
+		if len(ttf) < 12+16*(i+1) {
+			return nil, errFont
+		}
+		record := ttf[12+16*i:][:16] // tag, checksum, offset, length
+		offset, length := int(binary.BigEndian.Uint32(record[8:])), int(binary.BigEndian.Uint32(record[12:]))
+		if offset > len(ttf) || length > len(ttf)-offset {
+			return nil, errFont
+		}
+		t[string(record[:4])] = ttf[offset:][:length]
+	}
+	for _, tag := range []string{"head", "hhea", "hmtx", "maxp", "loca", "glyf"} {
+		if t[tag] == nil {
+			return nil, fmt.Errorf("%w: it has no table %s", errFont, tag)
+		}
+	}
+	return t, nil
+}
+
+// glyph returns the description of a glyph, empty for one that shows nothing.
+func (t tables) glyph(id int) []byte {
+	if binary.BigEndian.Uint16(t["head"][50:]) == 0 { // the short form
+		return t["glyf"][2*int(binary.BigEndian.Uint16(t["loca"][2*id:])) : 2*int(binary.BigEndian.Uint16(t["loca"][2*id+2:]))]
+	}
+	return t["glyf"][binary.BigEndian.Uint32(t["loca"][4*id:]):binary.BigEndian.Uint32(t["loca"][4*id+4:])]
+}
+
+// metric returns the advance width and the left side bearing of a glyph, as the font has them.
+func (t tables) metric(id int) (advance, bearing []byte) {
+	wide := int(binary.BigEndian.Uint16(t["hhea"][34:])) // so many glyphs have a width of their own, the others that of the last
+	if id < wide {
+		return t["hmtx"][4*id:][:2], t["hmtx"][4*id+2:][:2]
+	}
+	return t["hmtx"][4*(wide-1):][:2], t["hmtx"][4*wide+2*(id-wide):][:2]
+}
+
+// cut returns a font of these glyphs of t, in this order, and of what they are composed of after them. It has what
+// documents need of a font, without hints for coarse screens.
+func (t tables) cut(ids []uint16) []byte {
+	ids = slices.Clone(ids)
+	var glyf, loca, hmtx []byte
+	for i := 0; i < len(ids); i++ {
+		loca = binary.BigEndian.AppendUint32(loca, uint32(len(glyf)))
+		advance, bearing := t.metric(int(ids[i]))
+		hmtx = append(append(hmtx, advance...), bearing...)
+		var shape []byte
+		shape, ids = composed(unhinted(t.glyph(int(ids[i]))), ids)
+		glyf = append(glyf, shape...)
+		for len(glyf)%4 != 0 {
+			glyf = append(glyf, 0)
+		}
+	}
+	loca = binary.BigEndian.AppendUint32(loca, uint32(len(glyf)))
+
+	head, hhea, maxp := slices.Clone(t["head"]), slices.Clone(t["hhea"]), slices.Clone(t["maxp"])
+	clear(head[8:12])                        // the sum of the whole
+	binary.BigEndian.PutUint16(head[50:], 1) // the long form
+	binary.BigEndian.PutUint16(hhea[34:], uint16(len(ids)))
+	binary.BigEndian.PutUint16(maxp[4:], uint16(len(ids)))
+	font := assemble([]table{{"glyf", glyf}, {"head", head}, {"hhea", hhea}, {"hmtx", hmtx}, {"loca", loca}, {"maxp", maxp}})
+	at := 12 + 16 + 8 // of the offset of the second table, head
+	binary.BigEndian.PutUint32(font[binary.BigEndian.Uint32(font[at:])+8:], 0xB1B0AFBA-sum(font))
+	return font
+}
+
+// unhinted returns a glyph without the instructions for coarse screens.
+func unhinted(shape []byte) []byte {
+	if len(shape) == 0 || int16(binary.BigEndian.Uint16(shape)) < 0 {
+		return shape
+	}
+	at := 10 + 2*int(binary.BigEndian.Uint16(shape)) // of the length of the instructions, behind the ends of the contours
+	end := at + 2 + int(binary.BigEndian.Uint16(shape[at:]))
+	return slices.Concat(shape[:at], []byte{0, 0}, shape[end:])
+}
+
+// composed returns a glyph in which each part, if it has some, is a number of ids, and ids with the parts that they lacked.
+func composed(shape []byte, ids []uint16) ([]byte, []uint16) {
+	const words, scaled, more, scaledXY, matrix, hinted = 0x1, 0x8, 0x20, 0x40, 0x80, 0x100
+	if len(shape) == 0 || int16(binary.BigEndian.Uint16(shape)) >= 0 {
+		return shape, ids
+	}
+	shape = slices.Clone(shape)
+	for at := 10; ; {
+		flags, part := binary.BigEndian.Uint16(shape[at:]), binary.BigEndian.Uint16(shape[at+2:])
+		binary.BigEndian.PutUint16(shape[at:], flags&^hinted)
+		index := slices.Index(ids, part)
+		if index < 0 {
+			index = len(ids)
+			ids = append(ids, part)
+		}
+		binary.BigEndian.PutUint16(shape[at+2:], uint16(index))
+		at += 4 + 2
+		if flags&words != 0 {
+			at += 2
+		}
+		switch {
+		case flags&scaled != 0:
+			at += 2
+		case flags&scaledXY != 0:
+			at += 4
+		case flags&matrix != 0:
+			at += 8
+		}
+		if flags&more == 0 {
+			return shape[:at], ids
+		}
+	}
+}
+
+type table struct {
+	tag  string
+	data []byte
+}
+
+// assemble returns the font of these tables, which are in the order of their tags.
+func assemble(list []table) []byte {
+	log := 0
+	for 2<<log <= len(list) {
+		log++
+	}
+	font := binary.BigEndian.AppendUint32(nil, 0x00010000)
+	for _, n := range []int{len(list), 16 << log, log, 16*len(list) - 16<<log} {
+		font = binary.BigEndian.AppendUint16(font, uint16(n))
+	}
+	offset := 12 + 16*len(list)
+	for _, t := range list {
+		font = append(font, t.tag...)
+		for _, n := range []uint32{sum(t.data), uint32(offset), uint32(len(t.data))} {
+			font = binary.BigEndian.AppendUint32(font, n)
+		}
+		offset += (len(t.data) + 3) &^ 3
+	}
+	for _, t := range list {
+		font = append(font, t.data...)
+		for len(font)%4 != 0 {
+			font = append(font, 0)
+		}
+	}
+	return font
+}
+
+// sum returns the checksum of a table: that of its words of four bytes.
+func sum(data []byte) (total uint32) {
+	for len(data) >= 4 {
+		total += binary.BigEndian.Uint32(data)
+		data = data[4:]
+	}
+	var last [4]byte
+	copy(last[:], data)
+	return total + binary.BigEndian.Uint32(last[:])
+}

@@ -1,0 +1,103 @@
+package pdf
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"unicode"
+
+	"codeberg.org/go-fonts/dejavu/dejavusans"
+	"github.com/go-text/typesetting/font"
+	"golang.org/x/image/font/sfnt"
+)
+
+// The fonts of scripts that DejaVu lacks; see fonts/README.md.
+var (
+	//go:embed fonts/NotoSansDevanagari-Regular.ttf
+	devanagari []byte
+	//go:embed fonts/NotoSansThai-Regular.ttf
+	thai []byte
+	//go:embed fonts/DroidSansFallback.ttf
+	eastAsian []byte
+)
+
+// source is a font of which documents embed the glyphs that they use. It is safe for concurrent use.
+type source struct {
+	name   string // its name in PostScript
+	units  int    // of its em
+	cmap   *sfnt.Font
+	tables tables
+	parsed func() (*font.Font, error) // for the shaper; made once, when a name first needs it
+}
+
+func newSource(ttf []byte) (*source, error) {
+	cmap, err := sfnt.Parse(ttf)
+	if err != nil {
+		return nil, fmt.Errorf("pdf: parse a font: %w", err)
+	}
+	name, err := cmap.Name(nil, sfnt.NameIDPostScript)
+	if err != nil {
+		return nil, fmt.Errorf("pdf: name a font: %w", err)
+	}
+	tables, err := readTables(ttf)
+	if err != nil {
+		return nil, fmt.Errorf("pdf: read font %s: %w", name, err)
+	}
+	return &source{
+		name: name, units: int(cmap.UnitsPerEm()), cmap: cmap, tables: tables,
+		parsed: sync.OnceValues(func() (*font.Font, error) {
+			face, err := font.ParseTTF(bytes.NewReader(ttf))
+			if err != nil {
+				return nil, fmt.Errorf("parse font %s: %w", name, err)
+			}
+			return face.Font, nil
+		}),
+	}, nil
+}
+
+// sources are all fonts, those that look best together first.
+type sources []*source
+
+func newSources() (sources, error) {
+	var all sources
+	for _, ttf := range [][]byte{dejavusans.TTF, devanagari, thai, eastAsian} {
+		s, err := newSource(ttf)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// of returns the font that has a character, nil if there is none. No emoji and no signs for private use are taken for
+// letters, though a font has some, and neither is the sign for a character that is unknown: in a contract it says nothing.
+func (s sources) of(r rune) *source {
+	if r == unicode.ReplacementChar || unicode.Is(unicode.Co, r) || r > 0xFFFF && !unicode.Is(unicode.Han, r) {
+		return nil
+	}
+	for _, f := range s {
+		if f.has(r) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (s *source) has(r rune) bool {
+	glyph, err := s.cmap.GlyphIndex(nil, r)
+	return err == nil && glyph != 0
+}
+
+// thousandths converts units of the font to thousandths of the type size.
+func (s *source) thousandths(units int) int {
+	return (2*1000*units + s.units) / (2 * s.units)
+}
+
+// advance returns the width of a glyph in thousandths of the type size.
+func (s *source) advance(id uint16) int {
+	advance, _ := s.tables.metric(int(id))
+	return s.thousandths(int(binary.BigEndian.Uint16(advance)))
+}

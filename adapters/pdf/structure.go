@@ -1,0 +1,161 @@
+package pdf
+
+import "strconv"
+
+// element is a node of the structure tree: what a part of the content is, for readers that do not see the page.
+type element struct {
+	kind       string // a standard structure type of PDF: "H1", "P", "TD"
+	attributes string // in the language of PDF; "" for none
+	parent     *element
+	kids       []kid
+	number     int // of its object, once the tree is written
+}
+
+// kid is an element, or content: the piece of a page with an identifier of that page.
+type kid struct {
+	element  *element // nil for content
+	page, id int
+}
+
+// What an element is beyond its kind.
+const (
+	ofColumn  = "<</O /Table /Scope /Column>>"
+	ofRow     = "<</O /Table /Scope /Row>>"
+	ofTerms   = "<</O /List /ListNumbering /None>>" // labels that are terms, as of a dictionary
+	unordered = "<</O /List /ListNumbering /Disc>>"
+)
+
+// spanning returns the attributes of a header of its row that is so many columns wide.
+func spanning(columns int) string {
+	return "<</O /Table /Scope /Row /ColSpan " + strconv.Itoa(columns) + ">>"
+}
+
+// add appends an element to those of e.
+func (e *element) add(kind, attributes string) *element {
+	child := &element{kind: kind, attributes: attributes, parent: e}
+	e.kids = append(e.kids, kid{element: child})
+	return child
+}
+
+// structure is the structure tree of a document that is being drawn.
+type structure struct {
+	document *element
+	pages    [][]*element // of each page, the elements of its pieces of content by their identifiers
+}
+
+func newStructure() *structure { return &structure{document: &element{kind: "Document"}} }
+
+// content appends a piece of a page, counted from 1, to e, and returns its identifier on that page.
+func (s *structure) content(e *element, page int) int {
+	for len(s.pages) < page {
+		s.pages = append(s.pages, nil)
+	}
+	id := len(s.pages[page-1])
+	s.pages[page-1] = append(s.pages[page-1], e)
+	e.kids = append(e.kids, kid{page: page, id: id})
+	return id
+}
+
+// packed collects objects that are stored compressed, all in one stream.
+type packed struct {
+	first   int // the number of the first object; the others follow
+	begins  []int
+	objects []byte
+}
+
+// begin begins the next object.
+func (p *packed) begin() { p.begins = append(p.begins, len(p.objects)) }
+
+func (p *packed) text(s string) { p.objects = append(p.objects, s...) }
+
+func (p *packed) int(n int) { p.objects = strconv.AppendInt(p.objects, int64(n), 10) }
+
+// ref writes a reference to an object.
+func (p *packed) ref(number int) {
+	p.int(number)
+	p.text(" 0 R")
+}
+
+// write writes the objects of the tree: its root is the first of them. pages are the numbers of the pages' objects.
+func (s *structure) write(p *packed, pages []int) {
+	next := p.first + 2
+	enumerate(s.document, &next)
+
+	p.begin()
+	p.text("<</Type /StructTreeRoot /K ")
+	p.ref(s.document.number)
+	p.text(" /ParentTree ")
+	p.ref(p.first + 1)
+	p.text(" /ParentTreeNextKey ")
+	p.int(len(pages))
+	p.text(">>\n")
+
+	p.begin()
+	p.text("<</Nums [")
+	for page, elements := range s.pages {
+		p.int(page)
+		p.text(" [")
+		for _, e := range elements {
+			p.ref(e.number)
+			p.text(" ")
+		}
+		p.text("] ")
+	}
+	p.text("]>>\n")
+
+	s.document.write(p, p.first, pages)
+}
+
+// enumerate gives e and all below it their numbers, in the order in which they are read.
+func enumerate(e *element, next *int) {
+	e.number = *next
+	*next++
+	for _, k := range e.kids {
+		if k.element != nil {
+			enumerate(k.element, next)
+		}
+	}
+}
+
+// write writes e, and all below it after it.
+func (e *element) write(p *packed, parent int, pages []int) {
+	p.begin()
+	p.text("<</S /")
+	p.text(e.kind)
+	p.text(" /P ")
+	p.ref(parent)
+	if e.attributes != "" {
+		p.text(" /A ")
+		p.text(e.attributes)
+	}
+	home := 0 // the page of the first piece of content
+	for _, k := range e.kids {
+		if home = k.page; home != 0 {
+			p.text(" /Pg ")
+			p.ref(pages[home-1])
+			break
+		}
+	}
+	p.text(" /K [")
+	for _, k := range e.kids {
+		switch {
+		case k.element != nil:
+			p.ref(k.element.number)
+		case k.page == home:
+			p.int(k.id)
+		default:
+			p.text("<</Type /MCR /Pg ")
+			p.ref(pages[k.page-1])
+			p.text(" /MCID ")
+			p.int(k.id)
+			p.text(">>")
+		}
+		p.text(" ")
+	}
+	p.text("]>>\n")
+	for _, k := range e.kids {
+		if k.element != nil {
+			k.element.write(p, e.number, pages)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/fakeprovider"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// website is what the demonstration serves for the providers, on an address of its own: the pages of one of them, and the
+// receiver of the events of all.
+type website struct {
+	listener net.Listener
+	receiver *receiver
+	provider *fakeprovider.Provider
+}
+
+// listenWebsite listens for the providers' website.
+func listenWebsite(ctx context.Context) (*website, error) {
+	ln, err := localListener(ctx)
+	return &website{listener: ln}, err
+}
+
+// url returns the website's address as a browser opens it: a payer returns only to https and to http://localhost.
+func (w *website) url() string {
+	_, port, _ := net.SplitHostPort(w.listener.Addr().String()) // which a listener has
+	return "http://localhost:" + port
+}
+
+// returnTo has the payers of the providers return to the website.
+func (w *website) returnTo(configurations []catalogue.Configuration) {
+	for i := range configurations {
+		p := &configurations[i].Provider
+		p.EnrolmentOrigins = []string{w.url()}
+		p.SuccessURL, p.CancelURL = w.url()+fakeprovider.ReturnedPath, w.url()+fakeprovider.ReturnedPath
+		if p.Code == providerCode {
+			p.SuccessURL, p.CancelURL = w.url()+fakeprovider.DonePath, w.url()+fakeprovider.CoursePath
+		}
+	}
+}
+
+// serve answers until ctx ends.
+func (w *website) serve(ctx context.Context, log *slog.Logger) {
+	mux := http.NewServeMux()
+	mux.Handle("POST "+eventsPath+"{provider}", w.receiver)
+	mux.Handle("/", w.provider)
+	srv := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	defer context.AfterFunc(ctx, func() { srv.Close() })()
+	if err := srv.Serve(w.listener); !errors.Is(err, http.ErrServerClosed) {
+		log.Error("serve the provider", slog.Any("error", err))
+	}
+}
+
+// offer returns the first course of the provider's catalogue, and the student who enrols in it.
+func (d *demonstration) offer(configurations []catalogue.Configuration) (fakeprovider.Offer, error) {
+	for _, c := range configurations {
+		if c.Provider.Code == providerCode && len(c.Courses) > 0 && len(c.Courses[0].Options) > 0 {
+			return fakeprovider.Offer{
+				Provider:   c.Provider.DisplayName(),
+				CourseCode: c.Courses[0].Code, CourseName: c.Courses[0].Name,
+				Frequency: string(c.Courses[0].Options[0].Frequency), FirstPayment: d.FirstPayment,
+				FirstName: studentFirst, LastName: studentLast, Email: studentEmail,
+			}, nil
+		}
+	}
+	return fakeprovider.Offer{}, fmt.Errorf("the demonstration's provider file has no %s with a course and a plan", providerCode)
+}
