@@ -45,7 +45,7 @@ func TestBrowserTheDemonstrationLeadsToAnAgreement(t *testing.T) {
 			}
 		}
 		p.click("#agreement-link")
-		p.shows(sandbox.DoneTitle) // where the payer reads that the enrolment is confirmed
+		p.shows(sandbox.ConfirmedTitle) // where the payer reads that the enrolment is confirmed
 		for _, fault := range p.faults {
 			t.Errorf("%s: the browser complains: %s", on.name, fault)
 		}
@@ -70,6 +70,8 @@ func (p *tab) enrols(website string, look func(name string)) (number string) {
 	p.fill(holderField, demo.AccountHolder)
 	p.fill(accountField, demo.AccountNumber)
 	p.ticks(authorityBox)
+	p.click(onward)
+	p.shows(sandbox.CheckTitle)
 	p.click(onward)
 	p.shows(sandbox.DoneTitle)
 	p.click("a.button[href^='" + website + "']")
