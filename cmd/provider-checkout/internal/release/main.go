@@ -54,6 +54,10 @@ func write(ctx context.Context, binary, dir string) error {
 	if err != nil {
 		return err
 	}
+	ours, err := fonts(info.Main.Path, packages, known)
+	if err != nil {
+		return err
+	}
 	bill, err := billOfMaterials(info, content, modules, importsOf(packages))
 	if err != nil {
 		return err
@@ -62,5 +66,5 @@ func write(ctx context.Context, binary, dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, name+".cdx.json"), bill, 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "THIRD_PARTY.txt"), thirdParty(modules), 0o644)
+	return os.WriteFile(filepath.Join(dir, "THIRD_PARTY.txt"), thirdParty(modules, ours), 0o644)
 }

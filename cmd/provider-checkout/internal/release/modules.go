@@ -36,7 +36,8 @@ type listed struct {
 		Path, Version, Dir string
 		Replace            *struct{ Path string }
 	}
-	Imports []string
+	Imports    []string
+	EmbedFiles []string
 }
 
 // module returns the path of the package's module.
@@ -49,7 +50,7 @@ func (p listed) module() string {
 
 // list returns the packages that a binary is made of, for the system that it was built for.
 func list(ctx context.Context, info *debug.BuildInfo) ([]listed, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,ImportPath,Standard,Root,Module,Imports",
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,ImportPath,Standard,Root,Module,Imports,EmbedFiles",
 		"-tags="+setting(info, "-tags"), info.Path)
 	cmd.Env = append(os.Environ(), "GOOS="+setting(info, "GOOS"), "GOARCH="+setting(info, "GOARCH"),
 		"CGO_ENABLED="+setting(info, "CGO_ENABLED"))

@@ -105,6 +105,9 @@ func everyLinkedModuleHasAnAllowedLicence(t *testing.T, system string) {
 		Main:      debug.Module{Path: "github.com/provider-checkout/provider-checkout", Version: "v0.0.0"},
 		Settings:  []debug.BuildSetting{{Key: "GOOS", Value: goos}, {Key: "GOARCH", Value: goarch}, {Key: "CGO_ENABLED", Value: "0"}},
 	}
+	if _, err := os.ReadFile("../../../../go.mod"); err != nil { // on which the result depends: go test cannot see what go list reads
+		t.Fatal(err)
+	}
 	packages, err := list(t.Context(), info)
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +138,10 @@ func everyLinkedModuleHasAnAllowedLicence(t *testing.T, system string) {
 		if has(path) {
 			t.Errorf("%s is listed as linked, but only tests use it", path)
 		}
+	}
+
+	if texts, err := fonts(info.Main.Path, packages, table); err != nil || len(texts) < 2 {
+		t.Errorf("the fonts have %d licences, %v; want those of each", len(texts), err)
 	}
 
 	info.Deps[0].Version = "v99.0.0"
