@@ -18,8 +18,8 @@ var licences string
 
 // allowed returns the identifiers, as of SPDX, of the licences that linked code may have.
 func allowed() []string {
-	return []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Bitstream-Vera", "ISC", "MIT",
-		"LicenseRef-Arev", "LicenseRef-public-domain", "OFL-1.1"}
+	return []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Bitstream-Vera", "ISC", "MIT", "OFL-1.1",
+		"LicenseRef-Arev", "LicenseRef-public-domain"}
 }
 
 // table gives the licences in a text by the text's fingerprint.
@@ -116,27 +116,6 @@ func inspect(module, root string, folders []string, known table) (ids []string, 
 	return slices.Compact(ids), texts, nil
 }
 
-// fonts returns the licences of the fonts that the program's own packages hold, which are in the folders of the fonts.
-func fonts(main string, packages []listed, known table) (texts []text, err error) {
-	var folders []string
-	for _, p := range packages {
-		for _, file := range p.EmbedFiles {
-			if !p.Standard && p.module() == main && filepath.Ext(file) == ".ttf" {
-				folders = append(folders, filepath.Dir(filepath.Join(p.Dir, file)))
-			}
-		}
-	}
-	slices.Sort(folders)
-	for _, folder := range slices.Compact(folders) {
-		_, of, err := inspect(main+"/…/"+filepath.Base(folder), folder, nil, known)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, of...)
-	}
-	return texts, nil
-}
-
 // upTo returns the folders and those above them up to the root, each once, in order.
 func upTo(root string, folders []string) []string {
 	all := []string{root}
@@ -149,16 +128,14 @@ func upTo(root string, folders []string) []string {
 	return slices.Compact(all)
 }
 
-// thirdParty returns the texts of the modules and the further ones in one.
-func thirdParty(modules []module, further []text) []byte {
+// thirdParty returns all the texts in one.
+func thirdParty(modules []module) []byte {
 	var b strings.Builder
 	b.WriteString("This program holds the work of others. These are their licences and notices.\n")
-	all := slices.Clone(further)
 	for _, m := range modules {
-		all = append(all, m.texts...)
-	}
-	for _, t := range all {
-		fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), t.name, strings.TrimSpace(string(t.content)))
+		for _, t := range m.texts {
+			fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), t.name, strings.TrimSpace(string(t.content)))
+		}
 	}
 	return []byte(b.String())
 }

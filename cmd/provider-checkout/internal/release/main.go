@@ -60,11 +60,11 @@ func write(ctx context.Context, binary, native, source, dir string) error {
 	if err != nil {
 		return err
 	}
-	ours, err := fonts(info.Main.Path, packages, known)
+	bill, err := billOfMaterials(info, content, modules, importsOf(packages))
 	if err != nil {
 		return err
 	}
-	bill, err := billOfMaterials(info, content, modules, importsOf(packages))
+	fonts, err := embeddedFonts(packages, known)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func write(ctx context.Context, binary, native, source, dir string) error {
 	}
 	program := filepath.Base(binary)
 	entries := slices.Concat(static, printed, []entry{{program, 0o755, content}, {program + ".cdx.json", 0o644, bill},
-		{"THIRD_PARTY.txt", 0o644, thirdParty(modules, ours)}})
+		{"THIRD_PARTY.txt", 0o644, thirdParty(append(modules, fonts))}})
 	name := strings.Join([]string{program, info.Main.Version, setting(info, "GOOS"), setting(info, "GOARCH")}, "_")
 	var archive bytes.Buffer
 	if err := pack(&archive, name, entries, at); err != nil {

@@ -36,8 +36,7 @@ type listed struct {
 		Path, Version, Dir string
 		Replace            *struct{ Path string }
 	}
-	Imports    []string
-	EmbedFiles []string
+	Imports []string
 }
 
 // module returns the path of the package's module.
@@ -50,7 +49,7 @@ func (p listed) module() string {
 
 // list returns the packages that a binary is made of, for the system that it was built for.
 func list(ctx context.Context, info *debug.BuildInfo) ([]listed, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,ImportPath,Standard,Root,Module,Imports,EmbedFiles",
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,ImportPath,Standard,Root,Module,Imports",
 		"-tags="+setting(info, "-tags"), info.Path)
 	cmd.Env = append(os.Environ(), "GOOS="+setting(info, "GOOS"), "GOARCH="+setting(info, "GOARCH"),
 		"CGO_ENABLED="+setting(info, "CGO_ENABLED"))
@@ -139,4 +138,18 @@ func importsOf(packages []listed) map[string][]string {
 		slices.Sort(to)
 	}
 	return imports
+}
+
+// fontsPackage is the package of ours that holds the work of others.
+const fontsPackage = "/adapters/internal/fonts"
+
+// embeddedFonts returns the fonts in a binary with their licences, as if they were a module.
+func embeddedFonts(packages []listed, known table) (module, error) {
+	for _, p := range packages {
+		if !p.Standard && p.ImportPath == p.Module.Path+fontsPackage {
+			ids, texts, err := inspect("fonts", p.Dir, nil, known)
+			return module{path: "fonts", licences: ids, texts: texts}, err
+		}
+	}
+	return module{}, fmt.Errorf("the binary has no package %s", fontsPackage)
 }
