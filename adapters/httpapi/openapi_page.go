@@ -7,7 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
-// What docs.html and docs.md show. Texts are Markdown.
+// What docs.html and docs.md.tmpl show. Texts are Markdown.
 type (
 	pageView struct {
 		Title, Summary, Text string
