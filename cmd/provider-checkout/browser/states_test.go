@@ -64,7 +64,7 @@ var pageStates = []pageState{
 				p.t.Errorf("%s: the logo is %d pixels wide, want 64", p.screen.name, width)
 			}
 		}},
-	{name: "terms", heading: "Direct debit terms", says: []string{"120 days", "gave us"},
+	{name: "terms", heading: "Direct debit terms", says: []string{"120 calendar days", "gave us"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			return strings.Replace(setupURL(s.Create(t, "ORDER-1")), "?", "/legal?", 1)
 		}},
