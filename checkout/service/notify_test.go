@@ -214,7 +214,10 @@ func TestANoticeIsGivenUpInTheEndAndAtOnceIfItIsRefused(t *testing.T) {
 				w, mail := notifying(t)
 				w.ready(t, "ORDER-1")
 				mail.set(func(context.Context, ports.PayerNotice) error { return tt.answer })
-				w.runFor(t, 50*time.Hour)
+				for range 12 {
+					w.runFor(t, time.Second/2)
+					w.clock.forward(25 * time.Hour) // longer than any pause
+				}
 				r := w.notices(t, "ORDER-1")[0]
 				if got := len(mail.take()); got != tt.attempts || r.Status != checkout.NoticeFailed || r.Attempts != tt.attempts ||
 					!strings.Contains(r.Failure.Reason, "5") {

@@ -13,7 +13,8 @@
 // again finds the outcome.
 //
 // The examples show each of these as a program that runs: the whole embedded over SQLite, a PostgreSQL pool and
-// schema of the host's, a CRM outside of the store, a processor with notifications, a setup page of one's own, and an authenticator in front.
+// schema of the host's, a CRM outside of the store, a processor with notifications, a notifier of payers, a setup page of one's own,
+// and an authenticator in front.
 //
 // Every method that refuses returns a *checkout.Error, whose Code is the contract's word; any other error is a failure.
 // A panic in a port is a failure too.
