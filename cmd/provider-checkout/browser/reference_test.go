@@ -19,7 +19,7 @@ func TestBrowserReferenceIsReadWithoutAScriptAndCopiedFromWithOne(t *testing.T) 
 	s := sandbox.New(t, memory.New())
 	browser := startBrowser(t)
 	const python, curl = "#createCheckout-Python ~ div:nth-of-type(4)", "#createCheckout-Python ~ div:nth-of-type(1)"
-	for _, on := range []screen{{"phone of 360 pixels", 360, 780, 1, true, "light"}, desktop} {
+	for _, on := range []screen{{name: "phone of 360 pixels", width: 360, height: 780, scale: 1, phone: true, scheme: "light"}, desktop} {
 		for _, script := range []bool{false, true} {
 			p := newTab(t, browser, on, script)
 			p.open(s.URL + "/docs")

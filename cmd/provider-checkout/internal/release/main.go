@@ -58,9 +58,13 @@ func write(ctx context.Context, binary, dir string) error {
 	if err != nil {
 		return err
 	}
+	fonts, err := embeddedFonts(packages, known)
+	if err != nil {
+		return err
+	}
 	name := filepath.Base(binary)
 	if err := os.WriteFile(filepath.Join(dir, name+".cdx.json"), bill, 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "THIRD_PARTY.txt"), thirdParty(modules), 0o644)
+	return os.WriteFile(filepath.Join(dir, "THIRD_PARTY.txt"), thirdParty(append(modules, fonts)), 0o644)
 }

@@ -174,3 +174,17 @@ func TestBillOfMaterialsNamesVersionsHashesLicencesAndImports(t *testing.T) {
 		t.Error("a module without a hash was taken")
 	}
 }
+
+func TestFontsGoWithTheirLicences(t *testing.T) {
+	known, err := parseTable(licences)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, texts, err := inspect("fonts", filepath.Join("..", "..", "..", "..", "adapters", "internal", "fonts"), nil, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(ids, []string{"Apache-2.0", "OFL-1.1"}) || len(texts) != 3 {
+		t.Errorf("the fonts have the licences %v in %d texts, want OFL, Apache and their notice", ids, len(texts))
+	}
+}
