@@ -115,7 +115,11 @@ func (c *canvas) copyOf(a agreement.Agreement, sections []agreement.Section, mar
 
 func (c *canvas) drawSections(sections []agreement.Section) {
 	for i, section := range sections {
-		c.drawSection(section, i == 0)
+		tail := 0.0
+		if i == len(sections)-2 {
+			tail = c.tail(sections[i+1])
+		}
+		c.drawSection(section, i == 0, tail)
 	}
 }
 

@@ -1,35 +1,101 @@
 package pdf_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"golang.org/x/text/unicode/norm"
 )
+
+// poppler runs one of poppler's programs on a document, and returns what it prints.
+func poppler(t *testing.T, program string, document []byte, options ...string) string {
+	t.Helper()
+	found, err := exec.LookPath(program)
+	if err != nil {
+		t.Skipf("there is no %s (poppler-utils) on this machine", program)
+	}
+	path := filepath.Join(t.TempDir(), "agreement.pdf")
+	if err := os.WriteFile(path, document, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), found, append(options, path)...)
+	if program == "pdftotext" {
+		command.Args = append(command.Args, "-")
+	}
+	var said strings.Builder
+	command.Stderr = &said
+	out, err := command.Output()
+	if err != nil || said.Len() > 0 {
+		t.Fatalf("%s: %v: %s", program, err, said.String())
+	}
+	return string(out)
+}
 
 // Other PDF readers find the same words in the same order.
 func TestOtherReadersReadWhatIsRendered(t *testing.T) {
-	reader, err := exec.LookPath("pdftotext")
-	if err != nil {
-		t.Skip("there is no pdftotext (poppler-utils) on this machine")
-	}
 	for _, n := range []int{4, 52, 260} {
 		rendered := printed(t, plan(n))
-		path := filepath.Join(t.TempDir(), "agreement.pdf")
-		if err := os.WriteFile(path, rendered, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.CommandContext(t.Context(), reader, "-raw", path, "-").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := poppler(t, "pdftotext", rendered, "-raw")
 		var own strings.Builder
 		for _, page := range read(t, rendered).pages {
 			own.WriteString(strings.Join(page, "\n") + "\n")
 		}
-		if got, want := squeeze(string(out)), squeeze(own.String()); got != want {
+		if got, want := squeeze(out), squeeze(own.String()); got != want {
 			t.Errorf("pdftotext reads\n%s\nwant\n%s", got, want)
 		}
+	}
+}
+
+func TestOtherReadersSeeThatDocumentsAreTagged(t *testing.T) {
+	out := poppler(t, "pdfinfo", printed(t, plan(4)))
+	for _, want := range []string{"Tagged: yes", "Metadata Stream: yes", "PDF version: 1.7", "Title: Payment Plan Agreement PPA-2027-000042",
+		"Author: Kōwhai Institute", "Producer: Provider Checkout"} {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+			t.Errorf("pdfinfo does not say %q:\n%s", want, out)
+		}
+	}
+}
+
+// A reader that goes by the structure finds every word of the agreement once, in its order, and nothing else.
+func TestOtherReadersReadEveryWordOnceByTheStructure(t *testing.T) {
+	named := plan(1) // one document, because pdfinfo takes its time
+	for _, script := range slices.Sorted(maps.Keys(scripts)) {
+		named.Terms.Blocks = append(named.Terms.Blocks, agreement.Block{Title: script, Text: scripts[script]})
+	}
+	for what, a := range map[string]agreement.Agreement{"4 instalments": plan(4), "52, and lists": listed(52), "names": named} {
+		t.Run(what, func(t *testing.T) {
+			var got strings.Builder
+			for line := range strings.Lines(poppler(t, "pdfinfo", printed(t, a), "-struct-text")) {
+				if quoted := strings.TrimSpace(line); strings.HasPrefix(quoted, `"`) {
+					got.WriteString(strings.TrimSuffix(strings.TrimPrefix(quoted, `"`), `"`))
+				}
+			}
+			want := wordsWithHeaders(t, a)
+			if got := squeeze(strings.NewReplacer("\u200b", "", "\u202a", "", "\u202b", "", "\u202c", "").Replace(got.String())); got != want {
+				t.Errorf("the structure reads\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// Names are found again by readers that go by the place of letters on the page.
+func TestOtherReadersFindNames(t *testing.T) {
+	for script, given := range scripts {
+		t.Run(script, func(t *testing.T) {
+			a := plan(1)
+			a.Student.FirstName = given
+			out := poppler(t, "pdftotext", printed(t, a), "-layout")
+			invisible := strings.NewReplacer("\u200b", "", "\u200c", "", "\u202a", "", "\u202b", "", "\u202c", "")
+			plain := invisible.Replace(out)
+			if want := squeeze(norm.NFC.String(invisible.Replace(given))); strings.Count(squeeze(norm.NFC.String(plain)), want) < 2 {
+				t.Errorf("%q is not found twice in\n%s", given, plain)
+			}
+		})
 	}
 }

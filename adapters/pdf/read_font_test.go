@@ -3,6 +3,7 @@ package pdf_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -23,7 +24,7 @@ func fonts(t rapid.TB, pdf []byte) map[string]func([]byte) string {
 		font := object(t, pdf, m[2])
 		switch {
 		case bytes.Contains(font, []byte("/Subtype /Type0")):
-			fonts[string(m[1])] = double
+			fonts[string(m[1])] = mapped(t, pdf, font)
 		case bytes.Contains(font, []byte("/Encoding /WinAnsiEncoding")):
 			fonts[string(m[1])] = single(nil)
 		default:
@@ -45,6 +46,30 @@ func object(t rapid.TB, pdf, number []byte) []byte {
 	}
 	object, _, _ := bytes.Cut(after, []byte("endobj"))
 	return object
+}
+
+// mapped reads codes of two bytes by their map to Unicode.
+func mapped(t rapid.TB, pdf, font []byte) func([]byte) string {
+	t.Helper()
+	ref := regexp.MustCompile(`/ToUnicode (\d+) 0 R`).FindSubmatch(font)
+	_, after, _ := bytes.Cut(pdf, fmt.Appendf(nil, "\n%s 0 obj\n", ref[1]))
+	_, stream, _ := bytes.Cut(after, []byte("stream\n"))
+	texts := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^<([0-9A-F]{4})> <([0-9A-F]+)>$`).FindAllSubmatch(inflate(t, stream), -1) {
+		code, _ := hex.DecodeString(string(m[1])) // the pattern is of digits
+		text, err := hex.DecodeString(string(m[2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[string(code)] = strings.ReplaceAll(double(text), "\u200b", "")
+	}
+	return func(raw []byte) string {
+		var text strings.Builder
+		for ; len(raw) > 1; raw = raw[2:] {
+			text.WriteString(texts[string(raw[:2])])
+		}
+		return text.String()
+	}
 }
 
 // double reads UTF-16.

@@ -3,6 +3,7 @@ package pdf_test
 import (
 	"bytes"
 	"compress/zlib"
+	"encoding/hex"
 	"io"
 	"regexp"
 	"slices"
@@ -30,7 +31,7 @@ func read(t rapid.TB, pdf []byte) document {
 	}
 	d.count, _ = strconv.Atoi(string(count[1]))
 	fonts := fonts(t, pdf)
-	shown := regexp.MustCompile(`(?s)BT /F(\w+) [\d.]+ Tf ET| Td \(((?:[^\\)]|\\.)*)\) Tj ET`)
+	shown := regexp.MustCompile(`(?s)BT /F(\w+) [\d.]+ Tf ET| Td \(((?:[^\\)]|\\.)*)\) Tj ET| Td <([0-9A-F]+)> Tj ET`)
 	for _, content := range contents(t, pdf) {
 		var texts []string
 		var decode func([]byte) string
@@ -39,7 +40,11 @@ func read(t rapid.TB, pdf []byte) document {
 				decode = fonts[string(m[1])]
 				continue
 			}
-			texts = append(texts, decode(literal(m[2])))
+			raw := literal(m[2])
+			if m[3] != nil {
+				raw, _ = hex.DecodeString(string(m[3])) // the pattern is of digits
+			}
+			texts = append(texts, decode(raw))
 		}
 		d.pages = append(d.pages, texts)
 	}
@@ -92,6 +97,12 @@ func (d document) words() string {
 // words is what a rendered agreement should say, in the form of document.words.
 func words(t testing.TB, a agreement.Agreement) string {
 	t.Helper()
+	return strings.ReplaceAll(wordsWithHeaders(t, a), "No.PlanneddatePaymentAmount", "")
+}
+
+// wordsWithHeaders is what a rendered agreement should say, without white space.
+func wordsWithHeaders(t testing.TB, a agreement.Agreement) string {
+	t.Helper()
 	sections, err := a.Text(nzTime(t))
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +111,9 @@ func words(t testing.TB, a agreement.Agreement) string {
 	for _, s := range sections {
 		all = slices.Concat(all, []string{s.Title}, s.Paragraphs)
 		for _, r := range s.Rows {
-			all = append(all, r.Label, r.Value)
+			all = append(append(all, r.Label), agreement.Lines(r.Value)...)
 		}
-		for _, cells := range append(s.Table.Rows, s.Table.Foot) {
+		for _, cells := range slices.Concat([][]string{s.Table.Header}, s.Table.Rows, [][]string{s.Table.Foot}) {
 			all = append(all, cells...)
 		}
 	}

@@ -1,6 +1,8 @@
 package pdf
 
 import (
+	"strings"
+
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
@@ -8,68 +10,78 @@ import (
 // valuesAt is where the values of labelled rows begin, in millimetres.
 const valuesAt = left + 48.0
 
-// drawSection draws sec in the order in which it is read; first is the one with the document's title.
-func (c *canvas) drawSection(sec agreement.Section, first bool) {
+// drawSection draws sec in the order in which it is read; first is the one with the document's title. The height of what must
+// stand with its end, which is the end of the document, is tail.
+func (c *canvas) drawSection(sec agreement.Section, first bool, tail float64) {
 	if sec.AtAGlance {
 		c.drawBox(sec)
 		c.noteMissing()
 		return
 	}
-	if c.breaksBadly(sec) {
-		c.newPage()
+	rows := make([]row, len(sec.Rows))
+	for i, r := range sec.Rows {
+		rows[i] = c.lay(r)
 	}
-	c.startSection(sec.Title, first)
+	c.startSection(sec, rows, first)
 	for _, p := range sec.Paragraphs {
 		c.drawParagraph(p)
 	}
-	if len(sec.Rows) > 0 {
-		list := c.structure.document.add("L", ofTerms)
-		for _, r := range sec.Rows {
-			c.drawRow(list, r)
-		}
-	}
+	c.drawRows(rows, tail)
 	if !sec.Table.IsZero() {
 		c.drawTable(sec.Table)
 	}
 	c.noteMissing()
 }
 
-// breaksBadly reports whether a page break would leave too few rows of a section on this page or on the next, although
-// it is no longer than half a page. It draws nothing.
-func (c *canvas) breaksBadly(sec agreement.Section) bool {
-	const half = (bottom - top) / 2
-	const first, last = 4, 3 // rows
-	if c.fits(half) || !sec.Table.IsZero() {
-		return false
-	}
+// together is the most that is kept on one page although it is several things.
+const together = (bottom - top) / 2
+
+// tail returns the height of the last section, if it is so short that it must not stand on a page of its own, or else 0.
+func (c *canvas) tail(sec agreement.Section) float64 {
 	missing := c.missing
-	defer func() { c.missing = missing }()
-	height, here := c.heading.height+4, 0
-	for _, p := range sec.Paragraphs {
-		height += float64(len(c.wrap(c.body, c.clean(c.body, p), right-left)))*c.body.height + 1.5
-	}
+	defer func() { c.missing = missing }() // nothing is written yet
+	height := c.headHeight(sec, false)
 	for _, r := range sec.Rows {
-		labels, lines := c.lines(r)
-		height += c.rowHeight(max(len(labels), len(lines)))
-		if c.fits(height) {
-			here++
-		}
+		height += c.lay(r).height
 	}
-	return height <= half && !c.fits(height) && (here < first || len(sec.Rows)-here < last)
+	if !sec.Table.IsZero() || height > together {
+		return 0
+	}
+	return height
 }
 
-// startSection writes a section's title on the page where its first lines stand.
-func (c *canvas) startSection(title string, first bool) {
-	st, kind := c.heading, "H2"
+// headHeight returns the height of the title and the paragraphs of a section.
+func (c *canvas) headHeight(sec agreement.Section, first bool) float64 {
+	height := aboveHeading + c.heading.height
 	if first {
-		st, kind = c.title, "H1"
-	} else {
-		c.y += 4
+		height = c.title.height
 	}
-	c.ensureSpace(st.height + 4*c.body.height)
-	c.pdf.Bookmark(title, 0, c.y)
+	for _, p := range sec.Paragraphs {
+		height += float64(len(c.wrap(c.body, c.clean(c.body, p), right-left)))*c.body.height + belowParagraph
+	}
+	return height
+}
+
+const (
+	aboveHeading   = 4.0
+	belowParagraph = 1.5
+)
+
+// startSection writes a section's title, on a page where its paragraphs and its first two rows stand too.
+func (c *canvas) startSection(sec agreement.Section, rows []row, first bool) {
+	st, kind, above := c.heading, "H2", aboveHeading
+	if first {
+		st, kind, above = c.title, "H1", 0
+	}
+	height := c.headHeight(sec, first)
+	for _, r := range rows[:min(len(rows), 2)] {
+		height += r.height
+	}
+	c.ensureSpace(max(min(height, together), st.height+4*c.body.height))
+	c.y += above
+	c.pdf.Bookmark(sec.Title, 0, c.y)
 	c.as(c.structure.document.add(kind, ""))
-	for _, line := range c.wrap(st, c.clean(st, title), right-left) {
+	for _, line := range c.wrap(st, c.clean(st, sec.Title), right-left) {
 		c.drawText(st, left, c.y, line)
 		c.y += st.height
 	}
@@ -134,47 +146,144 @@ func (c *canvas) drawParagraph(text string) {
 		c.drawText(c.body, left, c.y, line)
 		c.y += c.body.height
 	}
-	c.y += 1.5
+	c.y += belowParagraph
 }
 
-// lines returns the lines of a row.
-func (c *canvas) lines(r agreement.Row) (labels, values []string) {
-	labels = c.wrap(c.label, c.clean(c.label, r.Label), valuesAt-left-4)
-	for _, line := range agreement.Lines(r.Value) {
-		values = append(values, c.wrap(c.body, c.clean(c.body, line), right-valuesAt)...)
-	}
-	return labels, values
+// row is a labelled value in lines.
+type row struct {
+	labels []string
+	values []line
+	height float64
 }
 
-// rowHeight returns the height of a row of so many lines, with the space below it.
-func (c *canvas) rowHeight(lines int) float64 {
-	height := float64(lines)*c.body.height + 0.5
-	if lines > 1 {
-		height += 1.2 // sets rows of several lines apart
+// line is a line of a value.
+type line struct {
+	text   string
+	begins string  // the structure type of the paragraph, the list or the item that it begins: "P", "L", "LI"; "" if it goes on
+	mark   string  // of the item that it begins
+	indent float64 // from where values begin
+	above  float64 // the space above it
+}
+
+const (
+	itemIndent     = 6.0
+	belowRow       = 0.5
+	belowTallRow   = 1.7 // sets rows of several lines apart
+	betweenParts   = 1.0
+	unbrokenLines  = 8 // a row of so many lines stays on one page
+	inValuesColumn = right - valuesAt
+)
+
+// lay divides a row into lines.
+func (c *canvas) lay(r agreement.Row) row {
+	laid := row{labels: c.wrap(c.label, c.clean(c.label, r.Label), valuesAt-left-4)}
+	if !strings.Contains(r.Value, "\n") {
+		for _, text := range c.wrap(c.body, c.clean(c.body, r.Value), inValuesColumn) {
+			laid.values = append(laid.values, line{text: text})
+		}
+	} else {
+		for _, p := range agreement.Paragraphs(r.Value) {
+			laid.values = append(laid.values, c.layPart(p)...)
+		}
 	}
-	return height
+	count := max(len(laid.labels), len(laid.values))
+	laid.height = float64(count)*c.body.height + belowRow
+	if count > 1 {
+		laid.height = float64(count)*c.body.height + belowTallRow
+	}
+	for _, l := range laid.values {
+		laid.height += l.above
+	}
+	return laid
+}
+
+// layPart divides a paragraph or a list into lines.
+func (c *canvas) layPart(p agreement.Paragraph) (lines []line) {
+	part := func(text string, first line) {
+		for i, text := range c.wrap(c.body, c.clean(c.body, text), inValuesColumn-first.indent) {
+			next := line{indent: first.indent}
+			if i == 0 {
+				next = first
+			}
+			next.text = text
+			lines = append(lines, next)
+		}
+	}
+	if p.Text != "" {
+		part(p.Text, line{begins: "P", above: betweenParts})
+	}
+	for i, item := range p.Items {
+		begins := "LI"
+		if i == 0 {
+			begins = "L"
+		}
+		part(item.Text, line{begins: begins, mark: item.Mark, indent: itemIndent, above: betweenParts})
+	}
+	return lines
+}
+
+// drawRows draws labelled values as a list. The last two stay on one page, and so does a tail that follows them.
+func (c *canvas) drawRows(rows []row, tail float64) {
+	if len(rows) == 0 {
+		return
+	}
+	list := c.structure.document.add("L", ofTerms)
+	for i, r := range rows {
+		if last := rows[i:]; len(last) == 2 || len(rows) == 1 {
+			height := tail
+			for _, r := range last {
+				height += r.height
+			}
+			if height <= together {
+				c.ensureSpace(height)
+			}
+		}
+		c.drawRow(list, r)
+	}
 }
 
 // drawRow draws a labelled value as an item of a list.
-func (c *canvas) drawRow(list *element, r agreement.Row) {
+func (c *canvas) drawRow(list *element, r row) {
 	item := list.add("LI", "")
 	label, value := item.add("Lbl", ""), item.add("LBody", "")
-	labels, lines := c.lines(r)
-	count := max(len(labels), len(lines))
-	c.ensureSpace(float64(min(count, 8)) * c.body.height) // a short row stays on one page
+	body, inner := value, (*element)(nil)
+	count := max(len(r.labels), len(r.values))
+	if count <= unbrokenLines {
+		c.ensureSpace(r.height - belowRow)
+	}
+	c.ensureSpace(float64(min(count, unbrokenLines)) * c.body.height)
+	end := c.y + r.height
 	for i := range count {
-		c.ensureSpace(c.body.height)
-		if i < len(labels) {
+		var l line
+		if i < len(r.values) {
+			l = r.values[i]
+		}
+		c.y += l.above
+		if !c.fits(c.body.height) {
+			end -= c.y - top
+			c.newPage()
+		}
+		if i < len(r.labels) {
 			c.as(label)
-			c.drawText(c.label, left, c.y, labels[i])
+			c.drawText(c.label, left, c.y, r.labels[i])
 		}
-		if i < len(lines) {
-			c.as(value)
-			c.drawText(c.body, valuesAt, c.y, lines[i])
+		switch l.begins {
+		case "P":
+			value = body.add("P", "")
+		case "L", "LI":
+			if l.begins == "L" {
+				inner = body.add("L", numbering(l.mark))
+			}
+			entry := inner.add("LI", "")
+			c.as(entry.add("Lbl", ""))
+			c.drawText(c.body, valuesAt, c.y, c.clean(c.body, l.mark))
+			value = entry.add("LBody", "")
 		}
+		c.as(value)
+		c.drawText(c.body, valuesAt+l.indent, c.y, l.text)
 		c.y += c.body.height
 	}
-	c.y += c.rowHeight(count) - float64(count)*c.body.height
+	c.y = end
 }
 
 // drawTable draws t with its header on every page that it reaches.

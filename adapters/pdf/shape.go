@@ -3,6 +3,7 @@ package pdf
 import (
 	"slices"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-text/typesetting/bidi"
 	"github.com/go-text/typesetting/font"
@@ -85,8 +86,9 @@ func (s *shaper) runs(f *face, text string) []run {
 	for i := range segments.NumRuns() {
 		segment := segments.Run(i)
 		rightToLeft := !segment.IsLeftToRight()
-		for _, part := range s.divide(f, runes[segment.Start:segment.End], rightToLeft) {
-			runs = append(runs, s.shape(f, part, rightToLeft))
+		text := runes[segment.Start:segment.End]
+		for _, part := range s.divide(f, text, rightToLeft) {
+			runs = append(runs, s.shape(f, part.source, text[part.begin:part.end], rightToLeft))
 			levels = append(levels, segment.Level)
 		}
 	}
@@ -100,8 +102,8 @@ func (s *shaper) runs(f *face, text string) []run {
 
 // part is a text in one font; in no source for the subset of the face.
 type part struct {
-	source *source
-	text   []rune
+	source     *source
+	begin, end int // of the text
 }
 
 // divide divides text of one direction by the fonts that have it. A mark stays with the letter before it.
@@ -112,47 +114,47 @@ func (s *shaper) divide(f *face, text []rune, rightToLeft bool) (parts []part) {
 		if _, ok := f.subset.codes[r]; !ok || rightToLeft && r != ' ' {
 			source = s.sources.of(r)
 		}
-		joins := i > 0 && (unicode.In(r, unicode.M) || joiner(r))
-		if last := len(parts) - 1; last >= 0 {
-			switch {
-			case joins && parts[last].source != nil && (joiner(r) || parts[last].source.has(r)):
-				source = parts[last].source
-			case joins && source != nil && source.has(text[i-1]): // a letter of the subset takes a mark that the subset lacks
-				if parts[last].text = parts[last].text[:len(parts[last].text)-1]; len(parts[last].text) == 0 {
+		begin := i
+		if last := len(parts) - 1; last >= 0 && (unicode.In(r, unicode.M) || joiner(r)) {
+			switch before := parts[last].source; {
+			case before != nil && (joiner(r) || before.has(r)):
+				source = before
+			case source != nil && source.has(text[i-1]): // a letter of the subset takes a mark that the subset lacks
+				begin--
+				if parts[last].end--; parts[last].begin == parts[last].end {
 					parts = parts[:last]
 				}
-				parts = append(parts, part{source, text[i-1 : i : i]})
 			}
 		}
 		if last := len(parts) - 1; last >= 0 && parts[last].source == source {
-			parts[last].text = append(parts[last].text[:len(parts[last].text):len(parts[last].text)], r)
+			parts[last].end = i + 1
 			continue
 		}
-		parts = append(parts, part{source, []rune{r}})
+		parts = append(parts, part{source, begin, i + 1})
 	}
 	return parts
 }
 
-// shape returns the run of a part.
-func (s *shaper) shape(f *face, p part, rightToLeft bool) run {
-	if p.source == nil {
-		codes, _ := f.subset.encode(string(p.text))
-		width, _ := f.subset.width(string(p.text))
-		return run{width: width, text: string(p.text), codes: codes}
+// shape returns the run of a text in one font.
+func (s *shaper) shape(f *face, source *source, text []rune, rightToLeft bool) run {
+	if source == nil {
+		codes, _ := f.subset.encode(string(text))
+		width, _ := f.subset.width(string(text))
+		return run{width: width, text: string(text), codes: codes}
 	}
 	b := s.buffer
 	b.Clear()
-	b.AddRunes(p.text, 0, -1)
+	b.AddRunes(text, 0, -1)
 	b.Props.Direction = harfbuzz.LeftToRight
 	if rightToLeft {
 		b.Props.Direction = harfbuzz.RightToLeft
 	}
-	b.Props.Script = scriptOf(p.text)
+	b.Props.Script = scriptOf(text)
 	b.Props.Language = language.NewLanguage("en-NZ")
-	b.Shape(s.font(p.source), nil)
+	b.Shape(s.font(source), nil)
 
 	// The glyphs stand as they are drawn, the clusters in their order or, from right to left, against it.
-	r := run{source: p.source, text: string(p.text)}
+	r := run{source: source, text: string(text)}
 	begin := -1
 	var clusters []cluster
 	var begins []int
@@ -163,9 +165,9 @@ func (s *shaper) shape(f *face, p part, rightToLeft bool) run {
 		}
 		pos := b.Pos[i]
 		last := &clusters[len(clusters)-1]
-		last.glyphs = append(last.glyphs, placed{uint16(info.Glyph), r.width + p.source.thousandths(int(pos.XOffset)), p.source.thousandths(int(pos.YOffset))})
-		last.width += p.source.thousandths(int(pos.XAdvance))
-		r.width += p.source.thousandths(int(pos.XAdvance))
+		last.glyphs = append(last.glyphs, placed{uint16(info.Glyph), r.width + source.thousandths(int(pos.XOffset)), source.thousandths(int(pos.YOffset))})
+		last.width += source.thousandths(int(pos.XAdvance))
+		r.width += source.thousandths(int(pos.XAdvance))
 	}
 	if rightToLeft {
 		slices.Reverse(clusters)
@@ -173,13 +175,19 @@ func (s *shaper) shape(f *face, p part, rightToLeft bool) run {
 	}
 	for i := range clusters {
 		r.drawnOtherwise = r.drawnOtherwise || len(clusters[i].glyphs) != 1 && !rightToLeft
-		end := len(p.text)
+		end := len(text)
 		if i+1 < len(clusters) {
 			end = begins[i+1]
 		}
-		clusters[i].text = string(p.text[begins[i]:end])
+		clusters[i].text = string(text[begins[i]:end])
 	}
-	r.clusters = clusters
+	for _, cluster := range clusters {
+		if first, _ := utf8.DecodeRuneInString(cluster.text); joiner(first) && len(r.clusters) > 0 { // it shows nothing
+			r.clusters[len(r.clusters)-1].text += cluster.text
+			continue
+		}
+		r.clusters = append(r.clusters, cluster)
+	}
 	return r
 }
 

@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/binary"
 	"fmt"
 	"sync"
@@ -11,22 +10,15 @@ import (
 	"codeberg.org/go-fonts/dejavu/dejavusans"
 	"github.com/go-text/typesetting/font"
 	"golang.org/x/image/font/sfnt"
-)
 
-// The fonts of scripts that DejaVu lacks; see fonts/README.md.
-var (
-	//go:embed fonts/NotoSansDevanagari-Regular.ttf
-	devanagari []byte
-	//go:embed fonts/NotoSansThai-Regular.ttf
-	thai []byte
-	//go:embed fonts/DroidSansFallback.ttf
-	eastAsian []byte
+	"github.com/provider-checkout/provider-checkout/adapters/internal/fonts"
 )
 
 // source is a font of which documents embed the glyphs that they use. It is safe for concurrent use.
 type source struct {
-	name   string // its name in PostScript
-	units  int    // of its em
+	name   string              // its name in PostScript
+	units  int                 // of its em
+	script *unicode.RangeTable // whose letters are taken from it where others have them too; nil for none
 	cmap   *sfnt.Font
 	tables tables
 	parsed func() (*font.Font, error) // for the shaper; made once, when a name first needs it
@@ -57,18 +49,19 @@ func newSource(ttf []byte) (*source, error) {
 	}, nil
 }
 
-// sources are all fonts, those that look best together first.
+// sources are all fonts, the one that most letters are taken from first.
 type sources []*source
 
 func newSources() (sources, error) {
 	var all sources
-	for _, ttf := range [][]byte{dejavusans.TTF, devanagari, thai, eastAsian} {
+	for _, ttf := range [][]byte{dejavusans.TTF, fonts.Arabic, fonts.Devanagari, fonts.Thai, fonts.EastAsian} {
 		s, err := newSource(ttf)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, s)
 	}
+	all[1].script = unicode.Arabic // DejaVu has its commonest letters only, and those of two fonts do not join
 	return all, nil
 }
 
@@ -77,6 +70,11 @@ func newSources() (sources, error) {
 func (s sources) of(r rune) *source {
 	if r == unicode.ReplacementChar || unicode.Is(unicode.Co, r) || r > 0xFFFF && !unicode.Is(unicode.Han, r) {
 		return nil
+	}
+	for _, f := range s {
+		if f.script != nil && unicode.Is(f.script, r) && f.has(r) {
+			return f
+		}
 	}
 	for _, f := range s {
 		if f.has(r) {

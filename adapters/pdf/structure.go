@@ -1,6 +1,9 @@
 package pdf
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // element is a node of the structure tree: what a part of the content is, for readers that do not see the page.
 type element struct {
@@ -19,11 +22,26 @@ type kid struct {
 
 // What an element is beyond its kind.
 const (
-	ofColumn  = "<</O /Table /Scope /Column>>"
-	ofRow     = "<</O /Table /Scope /Row>>"
-	ofTerms   = "<</O /List /ListNumbering /None>>" // labels that are terms, as of a dictionary
-	unordered = "<</O /List /ListNumbering /Disc>>"
+	ofColumn = "<</O /Table /Scope /Column>>"
+	ofRow    = "<</O /Table /Scope /Row>>"
+	ofTerms  = "<</O /List /ListNumbering /None>>" // labels that are terms, as of a dictionary
 )
+
+// numbering returns the attributes of a list whose first item has this mark.
+func numbering(mark string) string {
+	how := "LowerAlpha"
+	switch first := strings.TrimLeft(mark, "("); {
+	case strings.HasPrefix(first, "•"):
+		how = "Disc"
+	case strings.ContainsAny(first, "0123456789"):
+		how = "Decimal"
+	case strings.ContainsAny(first, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"):
+		how = "UpperAlpha"
+	case strings.HasPrefix(first, "i"):
+		how = "LowerRoman"
+	}
+	return "<</O /List /ListNumbering /" + how + ">>"
+}
 
 // spanning returns the attributes of a header of its row that is so many columns wide.
 func spanning(columns int) string {

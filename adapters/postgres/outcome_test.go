@@ -48,6 +48,12 @@ func prepare(t *testing.T, db *postgres.DB) {
 		if _, err := db.LeaseTask(t.Context(), fmt.Sprint("task", n), time.UnixMilli(0), time.UnixMilli(5)); err != nil {
 			t.Fatalf("LeaseTask: %v", err)
 		}
+		err := db.UpdateCheckout(t.Context(), opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+			return checkout.Change{Next: c, Notices: []checkout.Notice{{ID: noticeID(n), CheckoutID: c.ID}}}, nil
+		})
+		if err != nil {
+			t.Fatalf("UpdateCheckout: %v", err)
+		}
 	}
 }
 
@@ -126,6 +132,30 @@ func lease(ctx context.Context, db *postgres.DB, n int) error {
 	return err
 }
 
+func noticeID(n int) string { return fmt.Sprint("ntc_", n) }
+
+// noting stores a notice with a change of its checkout.
+func noting(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
+	return db.UpdateCheckout(ctx, opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+		beforeCommit()
+		c.Setup.Try++
+		return checkout.Change{Next: c, Notices: []checkout.Notice{{ID: fmt.Sprint("new_", c.ID), Kind: checkout.NoticeOfSetup, CheckoutID: c.ID}}}, nil
+	})
+}
+
+func settleNotice(ctx context.Context, db *postgres.DB, n int) error {
+	return db.SettleNotice(ctx, noticeID(n), 0, ports.NoticeOutcome{Status: checkout.NoticeSent, Attempts: 1, SentAt: time.UnixMilli(1)})
+}
+
+func postponeNotice(ctx context.Context, db *postgres.DB, n int) error {
+	return db.SettleNotice(ctx, noticeID(n), 0, ports.NoticeOutcome{Status: checkout.NoticePending, Due: time.UnixMilli(int64(n))})
+}
+
+func leaseNotice(ctx context.Context, db *postgres.DB, n int) error {
+	_, err := db.LeaseNotice(ctx, noticeID(n), 0, time.UnixMilli(5))
+	return err
+}
+
 func notification(id string, n int) ports.Notification {
 	return ports.Notification{ID: fmt.Sprint(id, n), Received: time.UnixMilli(int64(n)), Action: "a"}
 }
@@ -177,6 +207,10 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 		{"providers replaced", replace, `SELECT count(*) + 10 * (SELECT count(*) FROM evidence) FROM providers`, 22, nil},
 		{"an event settled", simple(settle), `SELECT sum(attempts)::bigint FROM events`, 4, nil},
 		{"an event leased, to an unknown holder", simple(lease), `SELECT sum(epoch)::bigint FROM events`, 4, ports.ErrNotFound},
+		{"a notice stored with its change", noting, `SELECT count(*) FROM notices WHERE id LIKE 'new%'`, 2, nil},
+		{"a notice settled", simple(settleNotice), `SELECT sum(attempts)::bigint FROM notices`, 2, nil},
+		{"a notice put off", simple(postponeNotice), `SELECT sum(due_ms)::bigint FROM notices`, 3, nil},
+		{"a notice leased, to an unknown holder", simple(leaseNotice), `SELECT sum(epoch)::bigint FROM notices`, 2, ports.ErrNotFound},
 		{"notifications kept", simple(keep), `SELECT count(*) FROM notifications WHERE id NOT LIKE 'old%'`, 4, nil},
 		{"a notification settled", simple(settleNotification), `SELECT sum(settled_ms)::bigint FROM notifications`, 3, nil},
 		{"a task leased, to an unknown holder", simple(leaseTask), `SELECT sum(epoch)::bigint FROM tasks`, 4, ports.ErrBusy},

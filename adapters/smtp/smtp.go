@@ -35,6 +35,9 @@
 // in the server's own log. That is the proof of sending, not of delivery: a mailbox that does not exist may answer days
 // later, with a message to From. `export` has it as kind notice, without an address, and an erasure takes the answer.
 //
+// Payers are notified of what happens while a notifier is configured, and of nothing before. After a store was restored from a backup,
+// what was sent since the backup may be sent again, under the same Message-ID.
+//
 // For mailboxes to take the messages, the domain of From needs SPF, DKIM and DMARC records that allow this server. It signs;
 // this package does not.
 package smtp

@@ -27,6 +27,8 @@ func Same(t *testing.T, open, other Open) {
 			"lease":    p.lease,
 			"settle":   p.settle,
 			"resend":   p.redeliver,
+			"attempt":  p.leaseNotice,
+			"sent":     p.settleNotice,
 			"replace":  p.replace,
 			"add key":  p.addKey,
 			"revoke":   p.revoke,
@@ -144,8 +146,8 @@ func (p pair) insert(r *rapid.T) {
 
 func (p pair) update(r *rapid.T) {
 	id, sequence, enqueue := opened(few(r, "checkout")).Next.ID, int64(few(r, "sequence")), anyEnqueue(r)
-	what := rapid.SampledFrom([]string{"complete", "look", "confirm", "agree", "render", "refuse"}).Draw(r, "what")
-	later := at(few(r, "look again"))
+	what := rapid.SampledFrom([]string{"complete", "look", "confirm", "agree", "render", "notice", "refuse"}).Draw(r, "what")
+	later, made := at(few(r, "look again")), few(r, "made")
 	decide := func(c checkout.Checkout) (checkout.Change, error) {
 		done := confirmed(completed(c), sequence)
 		switch what {
@@ -158,6 +160,8 @@ func (p pair) update(r *rapid.T) {
 			return checkout.Change{Next: c, Agreement: done.Agreement}, nil
 		case "render":
 			return checkout.Change{Next: c, Document: done.Document}, nil
+		case "notice":
+			return checkout.Change{Next: c, Notices: []checkout.Notice{notice(checkout.Change{Next: c}, checkout.NoticeOfSetup, made)}}, nil
 		case "refuse":
 			return done, errNo
 		}
@@ -181,6 +185,28 @@ func (p pair) settle(r *rapid.T) {
 		outcome.Failure = ports.Failure{At: at(few(r, "when")), Reason: fmt.Sprint("answered ", 500+few(r, "reason"))}
 	}
 	p.does(r, "SettleEvent", func(s ports.Admin) error { return s.SettleEvent(p.ctx, id, epoch, outcome) })
+}
+
+func anyNotice(r *rapid.T) string {
+	return notice(opened(few(r, "checkout")), checkout.NoticeOfSetup, 0).ID
+}
+
+func (p pair) leaseNotice(r *rapid.T) {
+	id, epoch, until := anyNotice(r), int64(few(r, "epoch")-1), at(few(r, "until"))
+	p.both(r, "LeaseNotice", func(s ports.Admin) (any, error) { return s.LeaseNotice(p.ctx, id, epoch, until) })
+}
+
+func (p pair) settleNotice(r *rapid.T) {
+	id, epoch := anyNotice(r), int64(few(r, "epoch")-1)
+	o := ports.NoticeOutcome{Attempts: rapid.IntRange(0, 1).Draw(r, "attempts"),
+		Status: rapid.SampledFrom([]checkout.NoticeStatus{checkout.NoticeSent, checkout.NoticeFailed, checkout.NoticePending}).Draw(r, "status")}
+	switch o.Status {
+	case checkout.NoticeSent:
+		o.SentAt, o.Receipt = at(few(r, "sent")), ports.Receipt{Reference: "<1@x.example>", Answer: "250 queued"}
+	default:
+		o.Due, o.Failure = at(few(r, "due")), ports.Failure{At: at(few(r, "when")), Reason: "451"}
+	}
+	p.does(r, "SettleNotice", func(s ports.Admin) error { return s.SettleNotice(p.ctx, id, epoch, o) })
 }
 
 func (p pair) redeliver(r *rapid.T) {
@@ -257,6 +283,11 @@ func (p pair) schedule(r *rapid.T) {
 	p.both(r, "PendingEvents", func(s ports.Admin) (any, error) { return s.PendingEvents(p.ctx, id) })
 	p.both(r, "ExpiredLeases", func(s ports.Admin) (any, error) { return s.ExpiredLeases(p.ctx, now, limit) })
 	p.both(r, "DueSetups", func(s ports.Admin) (any, error) { return s.DueSetups(p.ctx, now, limit) })
+	p.both(r, "DueNotices", func(s ports.Admin) (any, error) { return s.DueNotices(p.ctx, now, limit) })
+	p.both(r, "NoticeBacklog", func(s ports.Admin) (any, error) {
+		pending, oldest, err := s.NoticeBacklog(p.ctx)
+		return fmt.Sprint(pending, oldest), err
+	})
 	p.both(r, "Backlog", func(s ports.Admin) (any, error) {
 		pending, oldest, err := s.Backlog(p.ctx)
 		return fmt.Sprint(pending, oldest), err

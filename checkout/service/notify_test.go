@@ -214,7 +214,10 @@ func TestANoticeIsGivenUpInTheEndAndAtOnceIfItIsRefused(t *testing.T) {
 				w, mail := notifying(t)
 				w.ready(t, "ORDER-1")
 				mail.set(func(context.Context, ports.PayerNotice) error { return tt.answer })
-				w.runFor(t, 50*time.Hour)
+				for range 12 {
+					w.runFor(t, time.Second/2)
+					w.clock.forward(25 * time.Hour) // longer than any pause
+				}
 				r := w.notices(t, "ORDER-1")[0]
 				if got := len(mail.take()); got != tt.attempts || r.Status != checkout.NoticeFailed || r.Attempts != tt.attempts ||
 					!strings.Contains(r.Failure.Reason, "5") {
@@ -356,6 +359,11 @@ func TestNoticesThatWaitAreCounted(t *testing.T) {
 		w.clock.forward(time.Hour)
 		if n, age, err := w.Notices(t.Context()); err != nil || n != 2 || age < time.Hour {
 			t.Errorf("Notices = %d, %s, %v; want 2 of an hour", n, age, err)
+		}
+		off := *w
+		off.config.Notifier = nil
+		if n, _, err := off.again(t).Notices(t.Context()); err != nil || n != 0 {
+			t.Errorf("Notices = %d, %v where nothing sends them; want none", n, err)
 		}
 		w.runFor(t, time.Second)
 		if n, age, err := w.Notices(t.Context()); err != nil || n != 0 || age != 0 {

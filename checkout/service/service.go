@@ -13,7 +13,8 @@
 // again finds the outcome.
 //
 // The examples show each of these as a program that runs: the whole embedded over SQLite, a PostgreSQL pool and
-// schema of the host's, a CRM outside of the store, a processor with notifications, a setup page of one's own, and an authenticator in front.
+// schema of the host's, a CRM outside of the store, a processor with notifications, a notifier of payers, a setup page of one's own,
+// and an authenticator in front.
 //
 // Every method that refuses returns a *checkout.Error, whose Code is the contract's word; any other error is a failure.
 // A panic in a port is a failure too.
@@ -80,7 +81,7 @@ type Config struct {
 	Printer   ports.Printer
 	Sender    ports.Sender
 	// Notifier notifies payers of the setup and of the agreement (adapters/smtp does by e-mail). Nil: they are sent nothing, and
-	// nothing is stored of it. Run sends the notices.
+	// nothing is stored of it. Run sends the notices; those that wait when it is taken away are sent when there is one again.
 	Notifier ports.PayerNotifier
 
 	// PollTimeout is how long a poll or the setup page waits for the processor before it answers from the record;

@@ -64,3 +64,19 @@ func TestServeRefusesFaultyTerms(t *testing.T) {
 		}
 	}
 }
+
+// Without a profile a server warns of what the terms do not say; by the profile of consumer credit production is refused.
+func TestServeWantsWhatALenderMustSay(t *testing.T) {
+	lacking := proc.TempFile(t, `{"lender": {"name": "Pūtea", "address": "1 Quay"}, "fees": "none", "terms": [{"title": "Hardship", "text": "Ask."}],
+		"profile": "consumer-credit"}`)
+	got := try(t, nil, "", "serve", "--environment", "production", "--terms", lacking)
+	if want := "the terms lack what their profile wants: authorisation code, right to cancel, disputes, default fees"; got.code != cli.ExitFailed ||
+		!strings.Contains(got.stderr, want) {
+		t.Errorf("serve in production = %+v, want status 1 and %q", got, want)
+	}
+	_, stop := serving(t, "--terms", lacking)
+	_, _, log := stop()
+	if want := `"level":"WARN","msg":"the terms do not say what a lender must","missing":["right to cancel","disputes","default fees"]`; !strings.Contains(log, want) {
+		t.Errorf("the log lacks %s:\n%s", want, log)
+	}
+}

@@ -75,6 +75,8 @@ func words(t *testing.T, page string) string {
 			b.Write(token)
 		case xml.StartElement:
 			switch token.Name.Local {
+			case "br":
+				b.WriteString("\n")
 			case "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "thead", "tbody", "tfoot", "tr", "th", "td":
 			default:
 				t.Errorf("the page has an element %s, which a name or a term has brought in", token.Name.Local)

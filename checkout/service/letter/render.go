@@ -65,7 +65,7 @@ func columns(t agreement.Table) string {
 
 // style is all that a letter needs; programs that show e-mail keep little more.
 const style = `body{font-family:sans-serif;line-height:1.5;max-width:40em;margin:1em auto;padding:0 1em}` +
-	`table{border-collapse:collapse}th,td{text-align:left;vertical-align:top;padding:.2em .8em .2em 0;white-space:pre-line}` +
+	`table{border-collapse:collapse}th,td{text-align:left;vertical-align:top;padding:.2em .8em .2em 0}` +
 	`td.amount,th.amount{text-align:right}`
 
 // page writes the sections as a page of HTML that loads nothing.
@@ -125,6 +125,8 @@ func cells(name, attributes string, row []string) string {
 	return b.String()
 }
 
+// element writes an element with a text, whose lines stay lines in programs that know no style.
 func element(name, attributes, text string) string {
-	return "<" + name + attributes + ">" + html.EscapeString(text) + "</" + name + ">"
+	lines := strings.ReplaceAll(html.EscapeString(text), "\n", "<br/>")
+	return "<" + name + attributes + ">" + lines + "</" + name + ">"
 }

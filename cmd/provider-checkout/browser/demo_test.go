@@ -29,7 +29,7 @@ func TestBrowserTheDemonstrationLeadsToAnAgreement(t *testing.T) {
 	website := startDemo(t)
 	for _, on := range []screen{smallPhone, darkDesktop} { // without a script a test over HTTP goes the same way
 		p := newTab(t, browser, on, true)
-		p.enrols(website, func(name string) {
+		number := p.enrols(website, func(name string) {
 			if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > on.width {
 				t.Errorf("%s: the page %q is %d pixels wide, on a screen of %d", on.name, name, wide, on.width)
 			}
@@ -46,6 +46,9 @@ func TestBrowserTheDemonstrationLeadsToAnAgreement(t *testing.T) {
 		}
 		p.click("#agreement-link")
 		p.shows(sandbox.ConfirmedTitle) // where the payer reads that the enrolment is confirmed
+		if got := p.text("main"); !strings.Contains(got, number) {
+			t.Errorf("%s: the payer's page does not have agreement %s:\n%s", on.name, number, got)
+		}
 		for _, fault := range p.faults {
 			t.Errorf("%s: the browser complains: %s", on.name, fault)
 		}

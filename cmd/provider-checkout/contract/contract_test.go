@@ -3,7 +3,10 @@ package contract_test
 import (
 	"crypto/rand"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
@@ -49,11 +52,18 @@ func set(t *testing.T, body, path, raw string) string {
 	return sandbox.Set(t, body, path, raw)
 }
 
-// stores opens an empty store of each kind.
-var stores = []struct {
+// kind is a kind of store; open opens an empty one.
+type kind struct {
 	name string
 	open func(t *testing.T) site.Store
-}{
+}
+
+// storesVariable names the kinds of stores, comma-separated, that the contract is tested with; unset, every kind. It saves time
+// where what is tested is not the store: with the race detector, with another processor, with another CRM.
+const storesVariable = "PROVIDER_CHECKOUT_TEST_STORES"
+
+// stores is the kinds that the variable names.
+var stores = slices.DeleteFunc([]kind{
 	{"memory", func(t *testing.T) site.Store { return memory.New() }},
 	{"sqlite", func(t *testing.T) site.Store {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
@@ -73,7 +83,10 @@ var stores = []struct {
 		t.Cleanup(func() { db.Close() })
 		return db
 	}},
-}
+}, func(k kind) bool {
+	names := os.Getenv(storesVariable)
+	return names != "" && !slices.Contains(strings.Split(names, ","), k.name)
+})
 
 // contract runs a test of the contract with every store.
 func contract(t *testing.T, test func(t *testing.T, s *suite), changes ...func(*service.Config, *httpapi.Options)) {

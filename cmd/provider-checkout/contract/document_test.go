@@ -19,6 +19,10 @@ func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 // runTests runs the tests and returns the exit status.
 func runTests(m *testing.M) int {
+	if len(stores) == 0 {
+		fmt.Println(storesVariable + " names no kind of store")
+		return 1
+	}
 	code := m.Run()
 	if code != 0 || !whole() {
 		return code

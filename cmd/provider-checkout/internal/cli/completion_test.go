@@ -43,7 +43,7 @@ func TestCompletionsFollowFromNames(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{""}, []string{"completion", "help", "keys", "serve", "verify-proof", nothing}},
+		{[]string{""}, []string{"completion", "help", "keys", "man", "serve", "verify-proof", nothing}},
 		{[]string{"keys", ""}, []string{"issue", "revoke", nothing}},
 		{[]string{"serve", "--env"}, []string{"--environment", nothing}},
 		{[]string{"serve", "--environment", ""}, []string{"sandbox", "production", nothing}},

@@ -90,7 +90,8 @@ func (p Program) pageOf(c Command) string {
 }
 
 func (p Program) head(b *strings.Builder, name, about, synopsis string) {
-	fmt.Fprintf(b, ".TH \"%s\" 1 \"%s\" \"%s\"\n.nh\n", roff(strings.ToUpper(name)), p.Date, roff(p.Name)) // names are not hyphenated
+	fmt.Fprintf(b, ".TH \"%s\" 1 \"%s\" \"%s\"\n.nh\n.ad l\n", // without hyphens in names, and flush left
+		roff(strings.ToUpper(name)), p.Date, roff(p.Name))
 	section(b, "Name")
 	fmt.Fprintf(b, "%s \\- %s\n", roff(name), roff(about))
 	section(b, "Synopsis")

@@ -18,7 +18,7 @@ var licences string
 
 // allowed returns the identifiers, as of SPDX, of the licences that linked code may have.
 func allowed() []string {
-	return []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Bitstream-Vera", "ISC", "MIT",
+	return []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Bitstream-Vera", "ISC", "MIT", "OFL-1.1",
 		"LicenseRef-Arev", "LicenseRef-public-domain"}
 }
 

@@ -139,3 +139,17 @@ func importsOf(packages []listed) map[string][]string {
 	}
 	return imports
 }
+
+// fontsPackage is the package of ours that holds the work of others.
+const fontsPackage = "/adapters/internal/fonts"
+
+// embeddedFonts returns the fonts in a binary with their licences, as if they were a module.
+func embeddedFonts(packages []listed, known table) (module, error) {
+	for _, p := range packages {
+		if !p.Standard && p.ImportPath == p.Module.Path+fontsPackage {
+			ids, texts, err := inspect("fonts", p.Dir, nil, known)
+			return module{path: "fonts", licences: ids, texts: texts}, err
+		}
+	}
+	return module{}, fmt.Errorf("the binary has no package %s", fontsPackage)
+}

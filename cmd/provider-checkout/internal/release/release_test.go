@@ -105,6 +105,9 @@ func everyLinkedModuleHasAnAllowedLicence(t *testing.T, system string) {
 		Main:      debug.Module{Path: "github.com/provider-checkout/provider-checkout", Version: "v0.0.0"},
 		Settings:  []debug.BuildSetting{{Key: "GOOS", Value: goos}, {Key: "GOARCH", Value: goarch}, {Key: "CGO_ENABLED", Value: "0"}},
 	}
+	if _, err := os.ReadFile("../../../../go.mod"); err != nil { // on which the result depends: go test cannot see what go list reads
+		t.Fatal(err)
+	}
 	packages, err := list(t.Context(), info)
 	if err != nil {
 		t.Fatal(err)
@@ -172,5 +175,19 @@ func TestBillOfMaterialsNamesVersionsHashesLicencesAndImports(t *testing.T) {
 	modules[0].sum = ""
 	if _, err := billOfMaterials(info, []byte("binary"), modules, imports); err == nil {
 		t.Error("a module without a hash was taken")
+	}
+}
+
+func TestFontsGoWithTheirLicences(t *testing.T) {
+	known, err := parseTable(licences)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, texts, err := inspect("fonts", filepath.Join("..", "..", "..", "..", "adapters", "internal", "fonts"), nil, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(ids, []string{"Apache-2.0", "OFL-1.1"}) || len(texts) != 3 {
+		t.Errorf("the fonts have the licences %v in %d texts, want OFL, Apache and their notice", ids, len(texts))
 	}
 }

@@ -1,0 +1,342 @@
+package pdf_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+)
+
+// checker looks for what PDF/UA-1 and PDF/A-2a do not allow. A fault begins with the failure condition of the Matterhorn
+// Protocol 1.1 that it is, or with the clause of ISO 19005-2.
+type checker struct {
+	*file
+	t      *testing.T
+	faults []string
+}
+
+// conformance returns every fault of a document.
+func conformance(t *testing.T, f *file) []string {
+	t.Helper()
+	c := &checker{file: f, t: t}
+	c.form()
+	c.metadata()
+	c.content()
+	c.tree()
+	c.fonts()
+	slices.Sort(c.faults)
+	return slices.Compact(c.faults)
+}
+
+func (c *checker) fault(format string, args ...any) {
+	c.faults = append(c.faults, fmt.Sprintf(format, args...))
+}
+
+// must reports a fault unless ok.
+func (c *checker) must(ok bool, format string, args ...any) {
+	if !ok {
+		c.fault(format, args...)
+	}
+}
+
+// form checks the file as a whole, and that it is said to be tagged.
+func (c *checker) form() {
+	c.must(bytes.HasPrefix(c.data, []byte("%PDF-1.7\n%")) && len(c.data) > 14 && !slices.ContainsFunc(c.data[10:14], func(b byte) bool { return b < 128 }),
+		"6.1.2 header")
+	id := c.array(c.trailer["ID"])
+	c.must(len(id) == 2 && len(id[0].(text)) == 16, "6.1.3 ID")
+	c.must(c.trailer["Encrypt"] == nil, "6.1.3 encrypted")
+	root := c.root()
+	c.must(c.dict(root["MarkInfo"])["Marked"] == true, "06-… not marked as tagged")
+	c.must(c.dict(root["MarkInfo"])["Suspects"] != true, "02-… suspects")
+	c.must(c.dict(root["ViewerPreferences"])["DisplayDocTitle"] == true, "07-001 DisplayDocTitle")
+	lang, _ := root["Lang"].(text)
+	c.must(string(lang) == "en-NZ", "11-006 language")
+	intents := c.array(root["OutputIntents"])
+	if c.must(len(intents) == 1, "6.2.3 output intent"); len(intents) == 1 {
+		intent := c.dict(intents[0])
+		profile, _ := intent["DestOutputProfile"].(ref)
+		icc := c.streams[profile]
+		c.must(intent["S"] == name("GTS_PDFA1") && c.dict(profile)["N"] == 3.0 && len(icc) > 128 && string(icc[36:40]) == "acsp" &&
+			string(icc[12:20]) == "mntrRGB ", "6.2.3 profile")
+	}
+	for number, o := range c.objects {
+		if d, ok := o.(dict); ok {
+			for _, key := range []string{"AA", "JS", "JavaScript", "EmbeddedFiles", "XFA"} {
+				c.must(d[key] == nil, "6.5 object %d has %s", number, key)
+			}
+			c.must(d["Filter"] == nil || d["Filter"] == name("FlateDecode"), "6.1.7 object %d has a filter %v", number, d["Filter"])
+		}
+	}
+}
+
+// metadata checks XMP, and that it is what the information dictionary says.
+func (c *checker) metadata() {
+	number, _ := c.root()["Metadata"].(ref)
+	xmp := string(c.streams[number])
+	if c.must(xmp != "", "06-001 metadata"); xmp == "" {
+		return
+	}
+	info := c.dict(c.trailer["Info"])
+	element := func(pattern string) string {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(xmp)
+		if m == nil {
+			return ""
+		}
+		return strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'").Replace(m[1])
+	}
+	c.must(element(`<pdfuaid:part>(.*)</pdfuaid:part>`) == "1", "06-002 PDF/UA identifier")
+	c.must(element(`<pdfaid:part>(.*)</pdfaid:part>`) == "2" && element(`<pdfaid:conformance>(.*)</pdfaid:conformance>`) == "A", "6.6.4 PDF/A identifier")
+	c.must(strings.Contains(xmp, "<pdfaSchema:namespaceURI>http://www.aiim.org/pdfua/ns/id/<"), "6.6.2 extension schema")
+	c.must(element(`(?s)<dc:title>.*?<rdf:li[^>]*>(.*?)</rdf:li>`) != "", "06-003 dc:title")
+	c.must(element(`(?s)<dc:title>.*?<rdf:li[^>]*>(.*?)</rdf:li>`) == said(info["Title"]), "6.6.3 title differs")
+	c.must(element(`(?s)<dc:creator>.*?<rdf:li>(.*?)</rdf:li>`) == said(info["Author"]), "6.6.3 author differs")
+	c.must(element(`<pdf:Producer>(.*)</pdf:Producer>`) == said(info["Producer"]), "6.6.3 producer differs")
+	for xmpKey, key := range map[string]string{"CreateDate": "CreationDate", "ModifyDate": "ModDate"} {
+		date := strings.NewReplacer("-", "", ":", "", "T", "").Replace(element(`<xmp:` + xmpKey + `>(.*)</xmp:` + xmpKey + `>`))
+		c.must(date != "" && "D:"+date == said(info[key]), "6.6.3 %s differs", xmpKey)
+	}
+}
+
+// said reads a text string.
+func said(v any) string {
+	raw, _ := v.(text)
+	if !bytes.HasPrefix(raw, []byte{0xFE, 0xFF}) {
+		return string(raw)
+	}
+	return double(raw[2:])
+}
+
+// content checks that everything on a page is marked, and each piece is in the tree as the parent tree says.
+func (c *checker) content() {
+	structure := c.dict(c.root()["StructTreeRoot"])
+	parents := map[float64]array{}
+	nums := c.array(c.dict(structure["ParentTree"])["Nums"])
+	for i := 0; i+1 < len(nums); i += 2 {
+		parents[nums[i].(float64)] = c.array(nums[i+1])
+	}
+	claimed := c.claimed()
+	for _, page := range c.pages() {
+		key, ok := c.dict(page)["StructParents"].(float64)
+		c.must(ok, "01-… page %d has no StructParents", page)
+		c.must(c.dict(page)["Tabs"] == name("S"), "28-008 page %d has no tab order", page)
+		depth, marked, pieces := 0, false, 0
+		for _, op := range c.operations(c.t, page) {
+			switch op.operator {
+			case "BDC", "BMC":
+				c.must(depth == 0, "01-… pieces are nested on page %d", page)
+				depth++
+				marked = true
+				if op.operands[0] == name("Artifact") {
+					continue
+				}
+				id, has := c.dict(op.operands[1])["MCID"].(float64)
+				if !has {
+					marked = false
+					continue
+				}
+				pieces++
+				owners := claimed[[2]any{page, id}]
+				c.must(len(owners) == 1, "01-… piece %v of page %d is in the tree %d times", id, page, len(owners))
+				list := parents[key]
+				c.must(int(id) < len(list) && len(owners) > 0 && list[int(id)] == owners[0], "01-… the parent tree has another element for piece %v of page %d", id, page)
+			case "EMC":
+				depth--
+				marked = false
+			case "Tj", "TJ", "f", "F", "S", "s", "B", "b", "Do", "sh":
+				c.must(marked, "01-005 %s on page %d is neither content nor artifact", op.operator, page)
+			}
+		}
+		c.must(depth == 0, "01-… a piece of page %d has no end", page)
+		c.must(pieces == len(parents[key]), "01-… the parent tree has %d pieces of page %d, which has %d", len(parents[key]), page, pieces)
+		c.must(pieces > 0, "01-… page %d has no text", page)
+	}
+}
+
+// claimed returns the elements of each piece of content, by its page and identifier.
+func (c *checker) claimed() map[[2]any][]any {
+	claimed := map[[2]any][]any{}
+	c.walk(func(e ref, _ []name) {
+		for _, kid := range c.array(c.dict(e)["K"]) {
+			switch k := kid.(type) {
+			case float64:
+				at := [2]any{c.dict(e)["Pg"], k}
+				claimed[at] = append(claimed[at], e)
+			case dict:
+				at := [2]any{k["Pg"], k["MCID"]}
+				claimed[at] = append(claimed[at], e)
+			}
+		}
+	})
+	return claimed
+}
+
+// walk calls visit for every element with the types of those above it and its own, in the order in which they are read.
+func (c *checker) walk(visit func(e ref, path []name)) {
+	var down func(e ref, path []name)
+	down = func(e ref, path []name) {
+		kind, _ := c.dict(e)["S"].(name)
+		path = append(slices.Clone(path), kind)
+		visit(e, path)
+		for _, kid := range c.array(c.dict(e)["K"]) {
+			if k, ok := kid.(ref); ok {
+				c.must(c.dict(k)["P"] == e, "09-… element %d names another parent", k)
+				down(k, path)
+			}
+		}
+	}
+	if top, ok := c.dict(c.root()["StructTreeRoot"])["K"].(ref); ok {
+		c.must(c.dict(top)["P"] == c.root()["StructTreeRoot"], "09-… the document names another root")
+		down(top, nil)
+	}
+}
+
+// tree checks that the elements stand where they may, headings, lists and tables.
+func (c *checker) tree() {
+	within := map[name][]name{
+		"Document": {""}, "H1": {"Document"}, "H2": {"Document"}, "P": {"Document", "LBody"}, "L": {"Document", "LBody"}, "LI": {"L"}, "Lbl": {"LI"},
+		"LBody": {"LI"}, "Table": {"Document"}, "THead": {"Table"}, "TBody": {"Table"}, "TFoot": {"Table"}, "TR": {"THead", "TBody", "TFoot"},
+		"TH": {"TR"}, "TD": {"TR"},
+	}
+	level, headings := 0, 0
+	columns := 0.0
+	c.walk(func(e ref, path []name) {
+		kind, parent := path[len(path)-1], name("")
+		if len(path) > 1 {
+			parent = path[len(path)-2]
+		}
+		allowed, known := within[kind]
+		c.must(known, "02-001 %s is no standard type", kind)
+		c.must(slices.Contains(allowed, parent), "09-… %s within %s", kind, parent)
+		attributes := c.dict(c.dict(e)["A"])
+		kids := c.array(c.dict(e)["K"])
+		switch kind {
+		case "H1", "H2":
+			next := int(kind[1] - '0')
+			c.must(next <= level+1, "14-… heading %s after level %d", kind, level)
+			level = next
+			headings++
+			c.must(kind != "H1" || headings == 1, "14-… a second H1")
+		case "L":
+			c.must(attributes["O"] == name("List") && attributes["ListNumbering"] != nil, "16-… a list without ListNumbering")
+			c.must(len(kids) > 0, "09-… an empty list")
+		case "LI":
+			c.must(len(kids) == 2, "09-… an item of %d parts", len(kids))
+		case "Table":
+			columns = 0
+		case "TR":
+			width := 0.0
+			for _, cell := range kids {
+				span, ok := c.dict(c.dict(c.dict(cell)["A"]))["ColSpan"].(float64)
+				if !ok {
+					span = 1
+				}
+				width += span
+			}
+			c.must(columns == 0 || columns == width, "15-… a row of %v columns in a table of %v", width, columns)
+			columns = width
+		case "TH":
+			c.must(attributes["O"] == name("Table") && (attributes["Scope"] == name("Row") || attributes["Scope"] == name("Column")), "15-003 TH without Scope")
+			if slices.Contains(path, "THead") {
+				c.must(attributes["Scope"] == name("Column"), "15-003 a header of a column with another scope")
+			}
+		}
+	})
+	c.must(headings > 3, "14-001 headings")
+}
+
+// fonts checks that every font is embedded and has the text of each code that is used, and no sign for a glyph that is missing
+// is drawn.
+func (c *checker) fonts() {
+	used := map[name]map[int]bool{}
+	for _, page := range c.pages() {
+		var current name
+		for _, op := range c.operations(c.t, page) {
+			switch op.operator {
+			case "Tf":
+				current = op.operands[0].(name)
+				if used[current] == nil {
+					used[current] = map[int]bool{}
+				}
+			case "Tj":
+				raw := op.operands[0].(text)
+				font := c.dict(c.dict(c.dict(c.dict(page)["Resources"])["Font"])[string(current)])
+				for len(raw) > 0 {
+					code := int(raw[0])
+					if font["Subtype"] == name("Type0") {
+						code = code<<8 | int(raw[1])
+						raw = raw[1:]
+					}
+					raw = raw[1:]
+					used[current][code] = true
+				}
+			}
+		}
+	}
+	resources := c.dict(c.dict(c.dict(c.pages()[0])["Resources"])["Font"])
+	for _, key := range slices.Sorted(maps.Keys(used)) {
+		c.font(key, c.dict(resources[string(key)]), used[key])
+	}
+}
+
+func (c *checker) font(key name, f dict, codes map[int]bool) {
+	base, composite := f, f["Subtype"] == name("Type0")
+	if composite {
+		base = c.dict(c.array(f["DescendantFonts"])[0])
+		c.must(f["Encoding"] == name("Identity-H") && base["CIDToGIDMap"] == name("Identity"), "31-… %s: encoding", key)
+	} else {
+		c.must(f["Encoding"] == name("WinAnsiEncoding") || c.dict(f["Encoding"])["BaseEncoding"] == name("WinAnsiEncoding"), "31-… %s: encoding", key)
+	}
+	c.must(f["BaseFont"] == base["BaseFont"] && regexp.MustCompile(`^[A-Z]{6}\+`).MatchString(string(base["BaseFont"].(name))), "6.2.11.2 %s: name", key)
+	descriptor := c.dict(base["FontDescriptor"])
+	stored, _ := descriptor["FontFile2"].(ref)
+	if c.must(len(c.streams[stored]) > 0, "31-001 %s is not embedded", key); len(c.streams[stored]) == 0 {
+		return
+	}
+	mapped := c.unicodes(f)
+	program, err := sfnt.Parse(c.streams[stored])
+	if err != nil && !composite { // a cut font has no table by which its characters could be found, and so not this reader's form
+		c.fault("31-… %s: %v", key, err)
+	}
+	for code := range codes {
+		text := mapped[code]
+		c.must(text != "" && !strings.ContainsAny(text, "\x00\uFEFF\uFFFE\uFFFD"), "10-001 %s: code %d has no text", key, code)
+		c.must(!composite || code != 0, "31-030 %s draws the sign for a glyph that is missing", key)
+		if composite {
+			continue
+		}
+		widths := c.array(f["Widths"])
+		glyph, err := program.GlyphIndex(nil, []rune(text + "\x00")[0])
+		c.must(err == nil && glyph != 0, "31-030 %s has no %q", key, text)
+		advance, _ := program.GlyphAdvance(nil, glyph, fixed.I(int(program.UnitsPerEm())), font.HintingNone)
+		want := float64(advance.Round()) * 1000 / float64(program.UnitsPerEm())
+		got := widths[code-int(f["FirstChar"].(float64))].(float64)
+		c.must(got-want < 1 && want-got < 1, "31-… %s: code %d is %v wide, the font has %v", key, code, got, want)
+	}
+}
+
+// unicodes returns the text of each code of a font.
+func (c *checker) unicodes(f dict) map[int]string {
+	number, _ := f["ToUnicode"].(ref)
+	mapped := map[int]string{}
+	for _, m := range regexp.MustCompile(`(?m)^<([0-9A-F]+)> <([0-9A-F]+)>$`).FindAllStringSubmatch(string(c.streams[number]), -1) {
+		var code int
+		fmt.Sscanf(m[1], "%X", &code)
+		var units []uint16
+		for i := 0; i+4 <= len(m[2]); i += 4 {
+			var unit uint16
+			fmt.Sscanf(m[2][i:i+4], "%X", &unit)
+			units = append(units, unit)
+		}
+		mapped[code] = string(utf16.Decode(units))
+	}
+	return mapped
+}

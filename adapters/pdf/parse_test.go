@@ -1,0 +1,233 @@
+package pdf_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The values of PDF, as far as the documents have them; numbers are float64 and truth values bool.
+type (
+	name  string
+	ref   int
+	array []any
+	dict  map[string]any
+	text  []byte
+)
+
+// file is a PDF whose objects are read by its table, as any reader would.
+type file struct {
+	data    []byte
+	trailer dict
+	objects map[ref]any
+	streams map[ref][]byte // unpacked
+}
+
+// parse reads a document that is not damaged.
+func parse(t *testing.T, data []byte) *file {
+	t.Helper()
+	f := &file{data: data, objects: map[ref]any{}, streams: map[ref][]byte{}}
+	start := regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(data)
+	if start == nil {
+		t.Fatal("the document has no end")
+	}
+	at, _ := strconv.Atoi(string(start[1]))
+	own := f.read(t, at)
+	f.trailer = f.objects[own].(dict)
+	table := f.streams[own]
+	var packed [][3]int
+	for n := range len(table) / 7 {
+		entry := table[7*n:][:7]
+		place, index := int(binary.BigEndian.Uint32(entry[1:])), int(binary.BigEndian.Uint16(entry[5:]))
+		switch entry[0] {
+		case 1:
+			if got := f.read(t, place); got != ref(n) {
+				t.Fatalf("at the place of object %d is %d", n, got)
+			}
+		case 2:
+			packed = append(packed, [3]int{n, place, index})
+		}
+	}
+	if size := f.trailer["Size"]; size != float64(len(table)/7) {
+		t.Fatalf("the table has %d entries and says %v", len(table)/7, size)
+	}
+	for _, p := range packed {
+		holder := f.streams[ref(p[1])]
+		numbers := strings.Fields(string(holder[:int(f.objects[ref(p[1])].(dict)["First"].(float64))]))
+		number, _ := strconv.Atoi(numbers[2*p[2]])
+		offset, _ := strconv.Atoi(numbers[2*p[2]+1])
+		if number != p[0] {
+			t.Fatalf("object %d is stored as %d", p[0], number)
+		}
+		r := &valueReader{data: holder[int(f.objects[ref(p[1])].(dict)["First"].(float64))+offset:]}
+		f.objects[ref(number)] = r.value(t)
+	}
+	return f
+}
+
+// read reads the object that begins at a place, and returns its number.
+func (f *file) read(t *testing.T, at int) ref {
+	t.Helper()
+	head := regexp.MustCompile(`^(\d+) 0 obj\n`).FindSubmatch(f.data[min(at, len(f.data)):])
+	if head == nil {
+		t.Fatalf("no object begins at %d", at)
+	}
+	number, _ := strconv.Atoi(string(head[1]))
+	r := &valueReader{data: f.data[at+len(head[0]):]}
+	value := r.value(t)
+	f.objects[ref(number)] = value
+	r.space()
+	if bytes.HasPrefix(r.data, []byte("stream\n")) {
+		content := r.data[len("stream\n"):][:int(value.(dict)["Length"].(float64))]
+		if value.(dict)["Filter"] == name("FlateDecode") {
+			content = inflate(t, content)
+		}
+		f.streams[ref(number)] = content
+	}
+	return ref(number)
+}
+
+// get follows a reference.
+func (f *file) get(v any) any {
+	if r, ok := v.(ref); ok {
+		return f.objects[r]
+	}
+	return v
+}
+
+func (f *file) dict(v any) dict {
+	d, _ := f.get(v).(dict)
+	return d
+}
+
+func (f *file) array(v any) array {
+	a, _ := f.get(v).(array)
+	return a
+}
+
+func (f *file) root() dict { return f.dict(f.trailer["Root"]) }
+
+// pages returns the numbers of the pages.
+func (f *file) pages() (pages []ref) {
+	for _, kid := range f.array(f.dict(f.root()["Pages"])["Kids"]) {
+		pages = append(pages, kid.(ref))
+	}
+	return pages
+}
+
+// valueReader reads values one after the other.
+type valueReader struct{ data []byte }
+
+func (r *valueReader) space() { r.data = bytes.TrimLeft(r.data, " \n\r\t") }
+
+var (
+	reference = regexp.MustCompile(`^(\d+) 0 R\b`)
+	numeral   = regexp.MustCompile(`^[-+]?[0-9]*\.?[0-9]+`)
+	nameForm  = regexp.MustCompile(`^/[^\s/<>\[\]()]*`)
+	wordForm  = regexp.MustCompile(`^[A-Za-z*]+`)
+)
+
+// word is an operator, true, false or null.
+type word string
+
+func (r *valueReader) value(t *testing.T) any {
+	t.Helper()
+	r.space()
+	take := func(n int) string {
+		s := string(r.data[:n])
+		r.data = r.data[n:]
+		return s
+	}
+	switch d := r.data; {
+	case bytes.HasPrefix(d, []byte("<<")):
+		take(2)
+		object := dict{}
+		for r.space(); !bytes.HasPrefix(r.data, []byte(">>")); r.space() {
+			key, ok := r.value(t).(name)
+			if !ok {
+				t.Fatalf("a dictionary goes on with %.40q", r.data)
+			}
+			if _, double := object[string(key)]; double {
+				t.Fatalf("a dictionary has two of %s", key)
+			}
+			object[string(key)] = r.value(t)
+		}
+		take(2)
+		return object
+	case d[0] == '[':
+		take(1)
+		list := array{}
+		for r.space(); r.data[0] != ']'; r.space() {
+			list = append(list, r.value(t))
+		}
+		take(1)
+		return list
+	case d[0] == '<':
+		raw, err := hex.DecodeString(take(bytes.IndexByte(d, '>') + 1)[1:bytes.IndexByte(d, '>')])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text(raw)
+	case d[0] == '(':
+		end := 1
+		for ; d[end] != ')'; end++ {
+			if d[end] == '\\' {
+				end++
+			}
+		}
+		return text(literal([]byte(take(end + 1)[1:end])))
+	case reference.Match(d):
+		m := reference.FindSubmatch(d)
+		take(len(m[0]))
+		n, _ := strconv.Atoi(string(m[1]))
+		return ref(n)
+	case nameForm.Match(d):
+		return name(take(len(nameForm.Find(d)))[1:])
+	case numeral.Match(d):
+		n, err := strconv.ParseFloat(take(len(numeral.Find(d))), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	case wordForm.Match(d):
+		switch w := take(len(wordForm.Find(d))); w {
+		case "true", "false":
+			return w == "true"
+		default:
+			return word(w)
+		}
+	}
+	t.Fatalf("no value begins with %.40q", r.data)
+	return nil
+}
+
+// operation is an operator of a page's content with its operands.
+type operation struct {
+	operator string
+	operands []any
+}
+
+// operations reads the content of a page.
+func (f *file) operations(t *testing.T, page ref) (all []operation) {
+	t.Helper()
+	r := &valueReader{data: f.streams[f.dict(page)["Contents"].(ref)]}
+	var operands []any
+	for r.space(); len(r.data) > 0; r.space() {
+		v := r.value(t)
+		if w, ok := v.(word); ok {
+			all = append(all, operation{string(w), operands})
+			operands = nil
+			continue
+		}
+		operands = append(operands, v)
+	}
+	if operands != nil {
+		t.Fatal(fmt.Sprint("operands without an operator: ", operands))
+	}
+	return all
+}

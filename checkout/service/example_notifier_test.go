@@ -1,0 +1,79 @@
+package service_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// mailAPI sends notices through a mail service with an API of its own, which does not send twice what has one key.
+type mailAPI struct{ sent func() }
+
+func (a mailAPI) Notify(_ context.Context, n ports.PayerNotice) (ports.Receipt, error) {
+	fmt.Println("to", n.To.Name+":", n.Subject)
+	defer a.sent()
+	key := strings.TrimPrefix(n.ID, "ntc_") // the same for every attempt
+	return ports.Receipt{Reference: key, Answer: "202 accepted"}, nil
+}
+
+// A notifier of your own, for a mail service with an API or another channel than e-mail: implement ports.PayerNotifier, and
+// set Config.Notifier. Service.Run sends the notices, and the store keeps the receipt. For SMTP there is adapters/smtp.
+func Example_notifier() {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	bank := newRemoteBank()
+	defer bank.server.Close()
+	store := memory.New()
+	checkouts, err := service.New(service.Config{
+		Environment: catalogue.Sandbox,
+		BaseURL:     "http://localhost:8080",
+		Keyring:     exampleKeyring(),
+		Store:       store,
+		Processor:   bank,
+		Printer:     blankPages{},
+		Sender:      noEvents{},
+		Notifier:    mailAPI{sent: stop},
+		Now:         time.Now,
+		Rand:        rand.Reader,
+		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, f.Err) },
+	})
+	check(err)
+	check(store.ReplaceProviders(ctx, rimu))
+	opened, err := checkouts.Create(ctx, service.Caller{ProviderCode: "RIMU"}, legacyOrder("ENROLMENT-1"))
+	check(err)
+	_, err = checkouts.BeginSetup(ctx, opened.Token, checkout.Acceptance{})
+	check(err)
+	bank.complete(opened.Checkout.SetupKey(catalogue.Sandbox, 1))
+	_, err = checkouts.Refresh(ctx, opened.Checkout.ID)
+	check(err)
+
+	checkouts.Run(ctx) // until it has been sent
+	err = store.Export(context.Background(), ports.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Checkout: func(r ports.CheckoutRecord) error {
+			n := r.Notices[0]
+			fmt.Println(n.Notice.Kind, n.Status, n.Attempts, n.Receipt.Answer)
+			return nil
+		},
+	})
+	check(err)
+	// Output:
+	// to Aroha Ngata: [Sandbox] Your direct debit for Carpentry, Level 4 is set up
+	// setup sent 1 202 accepted
+}
+
+// complete has the payer of a billing request complete the setup.
+func (b *remoteBank) complete(key string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.done["BRQ-"+key] = time.Now().UTC().Truncate(time.Millisecond)
+}

@@ -1,0 +1,12 @@
+// Package packaging holds what an operator installs the program with, and the tests that keep it true of the program:
+//
+//	Dockerfile                  an image with the program and nothing else
+//	compose.yaml                the image beside PostgreSQL, for a first look
+//	provider-checkout.service   a systemd unit for a machine
+//	alerts.yaml, board.json     rules for Prometheus and a board for Grafana
+//	CHANGELOG.md, UPGRADING.md  what has changed, and how to come from one version to the next
+//
+// The tests start the image where a Docker daemon answers. Where none does, and the test is root, they lay out the same
+// root file system by the Dockerfile and start the program in that. promtool and systemd-analyze are asked where they are;
+// PROVIDER_CHECKOUT_TEST_PROMTOOL_REQUIRED=1 and PROVIDER_CHECKOUT_TEST_SYSTEMD_REQUIRED=1 make them a must.
+package packaging

@@ -1,0 +1,178 @@
+package packaging
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oasdiff/yaml"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+)
+
+const root = "../../.."
+
+// build builds the program as the image has it: it needs no library of the system.
+func build(t *testing.T) proc.Binary {
+	t.Helper()
+	t.Setenv("CGO_ENABLED", "0")
+	return proc.Build(t, "-trimpath")
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// fromYAML reads a YAML file.
+func fromYAML(t *testing.T, path string, into any) {
+	t.Helper()
+	if _, err := yaml.Unmarshal([]byte(read(t, path)), into, yaml.DecodeOpts{}); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// tool returns the path of a program, or skips the test where there is none and no variable makes it a must.
+func tool(t *testing.T, name, must string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv(must) != "" {
+		t.Fatalf("%s is set: %v", must, err)
+	} else if err != nil {
+		t.Skip(err)
+	}
+	return path
+}
+
+func TestPackagingFitsTheProgram(t *testing.T) {
+	program := build(t)
+	for name, test := range map[string]func(*testing.T, proc.Binary){
+		"variables are settings":             variablesAreSettings,
+		"commands that are named exist":      commandsExist,
+		"rules and board name its metrics":   metricsExist,
+		"the image runs":                     imageRuns,
+		"the unit's command and settings do": unitServes,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, program) })
+	}
+}
+
+// A variable that a file sets is one that the program reads: its help names it.
+func variablesAreSettings(t *testing.T, program proc.Binary) {
+	help := program.Run(t, "serve", "--help")
+	for _, file := range []string{"Dockerfile", "compose.yaml", "provider-checkout.service"} {
+		names := regexp.MustCompile(`PROVIDER_CHECKOUT_[A-Z_]+`).FindAllString(read(t, file), -1)
+		if len(names) < 2 {
+			t.Errorf("%s names %d variables", file, len(names))
+		}
+		for _, name := range names {
+			known := name == "PROVIDER_CHECKOUT_OPERATOR" || // of the commands that change something
+				regexp.MustCompile(`\b`+strings.TrimSuffix(name, "_FILE")+`\b`).MatchString(help)
+			if !known {
+				t.Errorf("%s sets %s, which serve --help does not name", file, name)
+			}
+		}
+	}
+}
+
+type composition struct {
+	Services map[string]struct {
+		Image string `json:"image"`
+		Build *struct {
+			Context    string `json:"context"`
+			Dockerfile string `json:"dockerfile"`
+		} `json:"build"`
+		Environment map[string]string `json:"environment"`
+		DependsOn   map[string]any    `json:"depends_on"`
+		ReadOnly    bool              `json:"read_only"`
+		CapDrop     []string          `json:"cap_drop"`
+		Volumes     []string          `json:"volumes"`
+	} `json:"services"`
+	Volumes map[string]any `json:"volumes"`
+}
+
+func TestCompositionFitsTogether(t *testing.T) {
+	var all composition
+	fromYAML(t, "compose.yaml", &all)
+	own := all.Services["provider-checkout"]
+	if own.Build == nil || !own.ReadOnly || !slices.Equal(own.CapDrop, []string{"ALL"}) {
+		t.Fatalf("the program's service is %+v, want it built, without capabilities and read-only", own)
+	}
+	if _, err := os.Stat(filepath.Join(own.Build.Context, own.Build.Dockerfile)); err != nil {
+		t.Error(err)
+	}
+	for name, service := range all.Services {
+		for other := range service.DependsOn {
+			if _, there := all.Services[other]; !there {
+				t.Errorf("%s depends on %s, which is not there", name, other)
+			}
+		}
+		for _, volume := range service.Volumes {
+			from, _, _ := strings.Cut(volume, ":")
+			if _, there := all.Volumes[from]; !there {
+				t.Errorf("%s uses the volume %s, which is not there", name, from)
+			}
+		}
+	}
+	database := all.Services["database"].Environment
+	want := fmt.Sprintf("postgres://%s:%s@database/%[1]s?sslmode=disable", database["POSTGRES_USER"], database["POSTGRES_PASSWORD"])
+	if own.Environment["PROVIDER_CHECKOUT_STORE"] != want {
+		t.Errorf("the store is %s, want %s, as the database's service has it", own.Environment["PROVIDER_CHECKOUT_STORE"], want)
+	}
+}
+
+func TestUpgradeNotesHaveEveryMigration(t *testing.T) {
+	notes, changes := read(t, "UPGRADING.md"), read(t, "CHANGELOG.md")
+	for _, store := range []string{"sqlite", "postgres"} {
+		files, err := filepath.Glob(filepath.Join(root, "adapters", store, "migrations", "*.sql"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%d migrations of %s, %v", len(files), store, err)
+		}
+		for i, file := range files {
+			_, name, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".sql"), "_")
+			if row := fmt.Sprintf("\n| %d `%s` |", i+1, name); !strings.Contains(notes, row) {
+				t.Errorf("UPGRADING.md has no row for %s", file)
+			}
+		}
+		if heading := fmt.Sprintf(", schema %d\n", len(files)); !strings.Contains(changes, heading) {
+			t.Errorf("CHANGELOG.md does not say which change brought schema %d", len(files))
+		}
+	}
+}
+
+func TestChangesAreListedTheNewestFirst(t *testing.T) {
+	var days []string
+	for _, m := range regexp.MustCompile(`(?m)^### (\S+), schema \d+$`).FindAllStringSubmatch(read(t, "CHANGELOG.md"), -1) {
+		if _, err := time.Parse(time.DateOnly, m[1]); err != nil {
+			t.Error(err)
+		}
+		days = append(days, m[1])
+	}
+	if len(days) == 0 || !slices.IsSortedFunc(days, func(a, b string) int { return strings.Compare(b, a) }) {
+		t.Errorf("the days are %q", days)
+	}
+}
+
+// What the notes and pages tell an operator to run is a command with flags that the program has.
+func commandsExist(t *testing.T, program proc.Binary) {
+	for _, file := range []string{"UPGRADING.md", "CHANGELOG.md"} {
+		for _, m := range regexp.MustCompile("`([a-z-]+(?: [a-z-]+)?)((?: --[a-z-]+)+)[^`]*`").FindAllStringSubmatch(read(t, file), -1) {
+			help := program.Run(t, append([]string{"help"}, strings.Fields(m[1])...)...)
+			for _, flag := range strings.Fields(m[2]) {
+				if !regexp.MustCompile(`(?m)^  (-\w, )?` + flag + `( |$)`).MatchString(help) {
+					t.Errorf("%s names %q, and %s has no %s", file, m[0], m[1], flag)
+				}
+			}
+		}
+	}
+}
