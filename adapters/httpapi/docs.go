@@ -108,7 +108,7 @@ func file(contentType string, body func() []byte) http.Handler {
 		f, h := once(), w.Header()
 		h.Set("Content-Type", contentType)
 		h.Set("Cache-Control", "public, max-age=300")
-		h.Set("Content-Security-Policy", web.Policy{Styles: true, Scripts: true}.String())
+		h.Set("Content-Security-Policy", web.Policy{Styles: true, Scripts: true, Images: true}.String())
 		h.Set("ETag", f.tag)
 		if strings.Contains(r.Header.Get("If-None-Match"), f.tag) {
 			w.WriteHeader(http.StatusNotModified)
