@@ -3,11 +3,11 @@ package pdf
 import (
 	"bytes"
 	"cmp"
-	"compress/zlib"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"github.com/klauspost/compress/zlib"
 	"io"
 	"regexp"
 	"slices"

@@ -22,7 +22,6 @@ type fontSubset struct {
 	source   *source
 	postName string // in PostScript, with the mark of a subset
 	encoding string // what differs from Windows-1252, as PDF
-	flags    int
 	length   int    // of the font
 	packed   []byte // the font, compressed, as documents hold it
 	unicodes []byte // the map to Unicode, compressed

@@ -1,0 +1,62 @@
+package pdf_test
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+// Wherever the payments end, no page but the last is half empty, and the last one is more than the record.
+func TestPagesAreFilled(t *testing.T) {
+	place := regexp.MustCompile(` ([\d.]+) Td `)
+	for n := 1; n <= 80; n++ {
+		a := plan(n)
+		a.DirectDebit.Consent = agreement.Consent{Terms: "2026-11-24/2/0123456789abcdef", At: a.AcceptedAt}
+		rendered := printed(t, a)
+		pages := contents(t, rendered)
+		for i, content := range pages[:len(pages)-1] {
+			lowest := 842.0
+			for _, m := range place.FindAllSubmatch(content, -1) {
+				if y, _ := strconv.ParseFloat(string(m[1]), 64); y > 60 { // above the foot
+					lowest = min(lowest, y)
+				}
+			}
+			if lowest > 842/2 {
+				t.Errorf("%d payments: page %d of %d ends %.0f points above its foot", n, i+1, len(pages), lowest-60)
+			}
+		}
+		last := read(t, rendered).pages[len(pages)-1]
+		if record := slices.Index(last, "For the record"); record < 3 {
+			t.Errorf("%d payments: the last page is %q, want a part of the section before the record with it", n, last)
+		}
+	}
+}
+
+func TestDocumentsStaySmall(t *testing.T) {
+	for script, given := range scripts {
+		a := listed(52)
+		a.Student.FirstName, a.DirectDebit.AccountHolder = given, given
+		if size := len(printed(t, a)); size > 80_000 {
+			t.Errorf("an agreement on 52 payments with a name in %s has %d bytes, want at most 80,000", script, size)
+		}
+	}
+}
+
+// Paragraphs and lists of a term are what they are for readers that go by the structure.
+func TestListsAreLists(t *testing.T) {
+	f := parse(t, printed(t, listed(1)))
+	c := &checker{file: f, t: t}
+	var numberings []string
+	c.walk(func(e ref, path []name) {
+		if len(path) > 4 && path[len(path)-1] == "L" { // within another
+			numberings = append(numberings, string(f.dict(f.dict(e)["A"])["ListNumbering"].(name)))
+		}
+	})
+	if got := strings.Join(numberings, " "); got != "LowerAlpha Disc" {
+		t.Errorf("the lists of the terms are numbered %q, want letters and bullets", got)
+	}
+}
