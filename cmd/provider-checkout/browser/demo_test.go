@@ -29,7 +29,7 @@ func TestBrowserTheDemonstrationLeadsToAnAgreement(t *testing.T) {
 	website := startDemo(t)
 	for _, on := range []screen{smallPhone, darkDesktop} { // without a script a test over HTTP goes the same way
 		p := newTab(t, browser, on, true)
-		number := p.enrols(website, func(name string) {
+		look := func(name string) {
 			if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > on.width {
 				t.Errorf("%s: the page %q is %d pixels wide, on a screen of %d", on.name, name, wide, on.width)
 			}
@@ -38,7 +38,11 @@ func TestBrowserTheDemonstrationLeadsToAnAgreement(t *testing.T) {
 			}
 			p.accessible(axe)
 			p.picture("demonstration " + name)
-		})
+		}
+		p.open(website + "returned")
+		p.shows("Back at the provider")
+		look("returned")
+		number := p.enrols(website, look)
 		for _, want := range []string{"checkout.created", "checkout.confirmed", "agreement.generated"} {
 			if got := p.text("#events"); !strings.Contains(got, want) {
 				t.Errorf("%s: %s is not among the events:\n%s", on.name, want, got)
