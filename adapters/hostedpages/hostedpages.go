@@ -50,7 +50,7 @@ type pages struct {
 // links too: only a POST with the setup token in its body begins a setup.
 func New(s *service.Service, o Options) http.Handler {
 	shared := web.Options{Log: o.Log, BaseURL: s.BaseURL(), Now: o.Now}.Complete()
-	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}
+	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, Contact: s.Agency(), RateLimit: o.RateLimit})}
 	return web.Wrap(shared, web.Compress(http.HandlerFunc(p.route)), p.site.Broken)
 }
 

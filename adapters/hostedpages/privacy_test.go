@@ -43,3 +43,13 @@ func TestThePrivacyNoticeSaysHowLongDataIsKept(t *testing.T) {
 		notice.lacks(t, tt.lacks...)
 	}
 }
+
+func TestAPageThatDoesNotOpenNamesTheOperator(t *testing.T) {
+	b := benchOf(t, setting{provider: kowhai(), create: order(),
+		agency: agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay Street", Contact: "help@putea.example"}})
+	page := b.get("/api/dd-setup?token=unknown")
+	page.is(t, http.StatusNotFound)
+	page.wants(t, "This link does not work. It may have been cut off when it was copied.",
+		"If your education provider cannot help, ask Pūtea Limited: help@putea.example")
+	newBench(t, kowhai(), order(), 0).get("/api/dd-setup?token=unknown").lacks(t, "cannot help")
+}

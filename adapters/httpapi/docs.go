@@ -25,7 +25,7 @@ var (
 	quickstart string
 	//go:embed docs.html
 	docsHTML string
-	//go:embed docs.md
+	//go:embed docs.md.tmpl
 	docsMarkdown string
 	//go:embed docs.css
 	docsCSS []byte
@@ -53,7 +53,7 @@ var loadDocument = sync.OnceValue(func() *document {
 	view := o.page()
 	html := htmltemplate.Must(htmltemplate.New("docs.html").Funcs(htmltemplate.FuncMap{
 		"blocks": parseMarkdown, "markdown": renderInline, "code": renderCode, "slug": slug}).Parse(docsHTML))
-	text := template.Must(template.New("docs.md").Funcs(template.FuncMap{"lower": strings.ToLower}).Parse(docsMarkdown))
+	text := template.Must(template.New("docs.md.tmpl").Funcs(template.FuncMap{"lower": strings.ToLower}).Parse(docsMarkdown))
 	var page, markdown bytes.Buffer
 	if err := errors.Join(html.Execute(&page, view), text.Execute(&markdown, view)); err != nil {
 		panic("httpapi: " + err.Error())
@@ -108,7 +108,7 @@ func file(contentType string, body func() []byte) http.Handler {
 		f, h := once(), w.Header()
 		h.Set("Content-Type", contentType)
 		h.Set("Cache-Control", "public, max-age=300")
-		h.Set("Content-Security-Policy", web.Policy{Styles: true, Scripts: true}.String())
+		h.Set("Content-Security-Policy", web.Policy{Styles: true, Scripts: true, Images: true}.String())
 		h.Set("ETag", f.tag)
 		if strings.Contains(r.Header.Get("If-None-Match"), f.tag) {
 			w.WriteHeader(http.StatusNotModified)

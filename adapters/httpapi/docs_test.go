@@ -29,6 +29,7 @@ func TestDescriptionIsServedToAnybody(t *testing.T) {
 		{"/docs", "text/html; charset=utf-8", "<!doctype html>"},
 		{"/docs.md", "text/markdown; charset=utf-8", "# "},
 		{"/docs/docs.css", "text/css; charset=utf-8", ":root"},
+		{"/docs/icon.svg", "image/svg+xml", "<svg "},
 		{"/docs/docs.js", "text/javascript; charset=utf-8", "//"},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {

@@ -122,6 +122,7 @@ func (a *api) routes() http.Handler {
 	r.Handle(docsPath+".md", file("text/markdown; charset=utf-8", under(base, a.document.markdown))).Methods(read...)
 	r.Handle(docsPath+"/", http.RedirectHandler(a.base+docsPath, http.StatusPermanentRedirect)).Methods(read...)
 	r.Handle(docsPath+"/docs.css", file("text/css; charset=utf-8", always(docsCSS))).Methods(read...)
+	r.Handle(docsPath+"/icon.svg", file("image/svg+xml", web.Icon)).Methods(read...)
 	r.Handle(docsPath+"/docs.js", file("text/javascript; charset=utf-8", always(docsJS))).Methods(read...)
 	r.Handle(evidencePath+"/checkpoint", a.serve(a.checkpoint)).Methods(read...)
 	r.Handle(evidencePath+"/key", a.serve(a.evidenceKey)).Methods(read...)

@@ -7,7 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
-// What docs.html and docs.md show. Texts are Markdown.
+// What docs.html and docs.md.tmpl show. Texts are Markdown.
 type (
 	pageView struct {
 		Title, Summary, Text string
@@ -25,6 +25,7 @@ type (
 		ID, Summary, Text, Method, Path string
 		About                           string // of the request's body
 		Code                            []codeView
+		Calls                           bool // the code calls the function of the guide "Calling the API"
 		Parameters, Fields, Answer      []fieldView
 		Requests, Answers               []exampleView
 		Statuses, Codes                 []string // of good answers, of refusals
@@ -142,6 +143,7 @@ func (o spec) operation(method strictjson.Member, path string, statuses map[stri
 		o.tagged[tag.Text] = true
 	}
 	v.Code = o.code(v.Summary, op)
+	v.Calls = slices.ContainsFunc(v.Code, func(c codeView) bool { return strings.Contains(c.Text, "call(") })
 	ours := statuses != nil // not an event, which is our request to the provider
 	for i := range o.at(op, "parameters").Items {
 		v.Parameters = append(v.Parameters, o.parameter(o.item(op, "parameters", i), ours))

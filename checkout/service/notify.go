@@ -228,9 +228,13 @@ func attachments(number string, document *agreement.Document) []ports.Attachment
 	return []ports.Attachment{{Name: number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
 }
 
-// Notices returns how many notices to payers wait to be sent, and for how long the oldest has, which is 0 if there is none.
+// Notices returns how many notices to payers wait to be sent, and for how long the oldest has, which is 0 if there is none. Without
+// Config.Notifier none does, whatever was stored while there was one.
 func (s *Service) Notices(ctx context.Context) (waiting int, age time.Duration, err error) {
 	defer recovered(&err)
+	if s.cfg.Notifier == nil {
+		return 0, 0, nil
+	}
 	waiting, oldest, err := s.cfg.Store.NoticeBacklog(ctx)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the notices: %w", err)

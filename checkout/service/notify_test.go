@@ -360,6 +360,11 @@ func TestNoticesThatWaitAreCounted(t *testing.T) {
 		if n, age, err := w.Notices(t.Context()); err != nil || n != 2 || age < time.Hour {
 			t.Errorf("Notices = %d, %s, %v; want 2 of an hour", n, age, err)
 		}
+		off := *w
+		off.config.Notifier = nil
+		if n, _, err := off.again(t).Notices(t.Context()); err != nil || n != 0 {
+			t.Errorf("Notices = %d, %v where nothing sends them; want none", n, err)
+		}
 		w.runFor(t, time.Second)
 		if n, age, err := w.Notices(t.Context()); err != nil || n != 0 || age != 0 {
 			t.Errorf("Notices = %d, %s, %v; want none", n, age, err)

@@ -81,7 +81,7 @@ type Config struct {
 	Printer   ports.Printer
 	Sender    ports.Sender
 	// Notifier notifies payers of the setup and of the agreement (adapters/smtp does by e-mail). Nil: they are sent nothing, and
-	// nothing is stored of it. Run sends the notices.
+	// nothing is stored of it. Run sends the notices; those that wait when it is taken away are sent when there is one again.
 	Notifier ports.PayerNotifier
 
 	// PollTimeout is how long a poll or the setup page waits for the processor before it answers from the record;

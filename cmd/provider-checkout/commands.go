@@ -8,8 +8,9 @@ func commands() []cli.Command {
 		{Name: "demo", Setup: command(demoFlags, demonstrate),
 			About: "Serve a sandbox with two providers, or walk the whole flow (--walk)",
 			More: "Everything is kept in a temporary folder, which is removed at the end; only the PDF of --walk\n" +
-				"stays. Prints the keys and curl lines for the whole flow, and every event that its own\n" +
-				"receiver verified.\n" +
+				"stays. Prints the address of a make-believe provider's website, which leads by clicks from a course\n" +
+				"to an agreement; then keys and curl lines for the same flow, and every event that its own receiver\n" +
+				"verified.\n" +
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
 		{Name: "serve", Setup: command(serveFlags, serve),
 			About: "Serve the API and the setup pages",

@@ -146,6 +146,48 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 	}
 }
 
+// At GoCardless the payer has a browser of their own, and the lines wait for that.
+func TestDemoLinesWaitForThePayerAtGoCardless(t *testing.T) {
+	for _, tool := range []string{"sh", "curl", "sed", "head", "grep"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	inEmptyTemp(t)
+	d := startDemo(t, "--processor", "gocardless", "--crm", "salesforce")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // the lines wait for ever
+	defer cancel()
+	shell := exec.CommandContext(ctx, "sh", "-eu")
+	shell.Stdin = strings.NewReader(d.guide)
+	shell.Stderr = os.Stderr
+	out, err := shell.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	browser := demo.NewBrowser(&http.Client{Timeout: 20 * time.Second})
+	setUps := 0
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if setUps == 0 && strings.HasPrefix(lines.Text(), "http://") {
+			setUps++
+			if err := browser.SetUp(t.Context(), lines.Text()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := shell.Wait(); err != nil {
+		t.Errorf("sh: %v", err)
+	}
+	if !strings.Contains(said.String(), `"already_confirmed":false`) {
+		t.Errorf("the lines lead to no confirm:\n%s", said.String())
+	}
+	d.stop(t)
+}
+
 // A newcomer opens the address that the demonstration prints first, and goes on from page to page.
 func TestDemoWebsiteLeadsToAnAgreement(t *testing.T) {
 	for _, outside := range [][2]string{{"fake", "embedded"}, {"gocardless", "salesforce"}} {

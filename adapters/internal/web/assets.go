@@ -57,12 +57,8 @@ func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
 	_, _ = w.Write(body) // an error means that the client hung up
 }
 
-// ServeIcon answers with the icon that every page has.
-func ServeIcon(w http.ResponseWriter, _ *http.Request) {
-	ServeAsset(w, iconName, must(fs.ReadFile(shared, iconName)), false)
-}
-
-const iconName = "icon.svg"
+// Icon returns the icon that every page has, as SVG.
+func Icon() []byte { return must(shared.ReadFile("icon.svg")) }
 
 // mediaType returns the content type of an asset, or "" for a file that is none.
 func mediaType(name string) string {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -22,7 +23,7 @@ var problems = map[int]problem{
 	http.StatusForbidden: {"This form came from another website",
 		"For your safety it was not accepted. Open the link that your education provider gave you, and go on from there."},
 	http.StatusNotFound: {"We cannot find this page",
-		"This link leads nowhere. Check that you have the whole link, or ask your education provider for a new one."},
+		"This link does not work. It may have been cut off when it was copied. Check that you have the whole link, or ask your education provider for a new one."},
 	http.StatusMethodNotAllowed: {"This page does not work that way",
 		"Open the link that your education provider gave you, and go on from there."},
 	http.StatusGone: {"This link cannot be used any more",
@@ -88,7 +89,8 @@ func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, refer
 			problem
 			Reference string
 			Again     bool
-		}{p, reference, reads(r) && slices.Contains(retryable, status)},
+			Contact   agreement.Agency
+		}{p, reference, reads(r) && slices.Contains(retryable, status), s.Contact},
 	})
 }
 

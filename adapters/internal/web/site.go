@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
 //go:embed layout.html error.html style.css icon.svg
@@ -15,9 +17,10 @@ var shared embed.FS
 
 // SiteConfig is what a Site needs beside the Options of its handler.
 type SiteConfig struct {
-	Assets    string  // path under which the site's assets are, with a slash at the end
-	Files     fs.FS   // *.html: a page each, which defines "content"; assets: *.js, *.css and *.svg
-	RateLimit float64 // requests a second of one client, and for one secret, in bursts of twice that; 0 for no limit
+	Assets    string           // path under which the site's assets are, with a slash at the end
+	Files     fs.FS            // *.html: a page each, which defines "content"; assets: *.js, *.css and *.svg
+	Contact   agreement.Agency // whom a payer may ask where a page does not open; none if zero
+	RateLimit float64          // requests a second of one client, and for one secret, in bursts of twice that; 0 for no limit
 }
 
 // Site renders the pages of one handler with one layout and with security headers, and serves its error pages and its

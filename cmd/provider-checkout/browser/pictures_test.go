@@ -15,7 +15,7 @@ import (
 )
 
 // pictured is the phone of the README's picture of the setup page.
-var pictured = screen{name: "picture", width: 390, height: 1010, scale: 1.2, phone: true, scheme: "light"}
+var pictured = screen{name: "picture", width: 390, height: 1025, scale: 1, phone: true, scheme: "light"}
 
 // TestBrowserPictures takes the README's pictures of the running program again: of the setup page, and with pdftoppm of the
 // agreement's first page.

@@ -19,43 +19,42 @@ func TestBrowserReferenceIsReadWithoutAScriptAndCopiedFromWithOne(t *testing.T) 
 	s := sandbox.New(t, memory.New())
 	browser := startBrowser(t)
 	const python, curl = "#createCheckout-Python ~ div:nth-of-type(4)", "#createCheckout-Python ~ div:nth-of-type(1)"
-	for _, on := range []screen{{name: "phone of 360 pixels", width: 360, height: 780, scale: 1, phone: true, scheme: "light"}, desktop} {
-		for _, script := range []bool{false, true} {
-			p := newTab(t, browser, on, script)
-			p.open(s.URL + "/docs")
-			if bottom := evaluate[float64](p, `document.querySelector("pre").getBoundingClientRect().bottom`); bottom > float64(on.height) ||
-				!strings.Contains(p.text("pre"), "curl") {
-				t.Errorf("%s: the first request %q ends at %v", on.name, p.text("pre"), bottom)
-			}
-			if p.visible("nav") == on.phone {
-				t.Errorf("%s: the contents are in the way, or not there", on.name)
-			}
-			if on.phone {
-				p.press("header .menu a")
-				if !p.visible("nav") {
-					t.Fatalf("%s: the contents do not open", on.name)
-				}
-			}
-			p.press(`nav a[href="#sandbox"]`)
-			if top := evaluate[float64](p, `document.querySelector("#sandbox").getBoundingClientRect().top`); top < 0 || top > 200 {
-				t.Errorf("%s: a link of the contents leads to where its heading is at %v", on.name, top)
-			}
-			if covered := on.phone && (p.visible("nav") || evaluate[bool](p,
-				`document.querySelector("#sandbox").getBoundingClientRect().top < document.querySelector("header .menu").getBoundingClientRect().bottom`)); covered {
-				t.Errorf("%s: the contents cover where they lead to", on.name)
-			}
-			p.press("label[for=createCheckout-Python]")
-			if !p.visible(python) || p.visible(curl) {
-				t.Errorf("%s: the code is not the one of the chosen language", on.name)
-			}
-			if script {
-				p.copies()
-			}
-			if on.phone {
-				evaluate[string](p, `document.documentElement.style.fontSize = "200%"`)
-			}
-			p.fits(s.URL)
+	for _, use := range []struct {
+		on     screen
+		script bool
+	}{{phone, false}, {phone, true}, {largeText, true}, {desktop, false}, {desktop, true}} {
+		on, script := use.on, use.script
+		p := newTab(t, browser, on, script)
+		p.open(s.URL + "/docs")
+		if bottom := evaluate[float64](p, `document.querySelector("pre").getBoundingClientRect().bottom`); on.text == 0 && bottom > float64(on.height) ||
+			!strings.Contains(p.text("pre"), "curl") {
+			t.Errorf("%s: the first request %q ends at %v", on.name, p.text("pre"), bottom)
 		}
+		if p.visible("nav") == on.phone {
+			t.Errorf("%s: the contents are in the way, or not there", on.name)
+		}
+		if on.phone {
+			p.press("header .menu a")
+			if !p.visible("nav") {
+				t.Fatalf("%s: the contents do not open", on.name)
+			}
+		}
+		p.press(`nav a[href="#sandbox"]`)
+		if top := evaluate[float64](p, `document.querySelector("#sandbox").getBoundingClientRect().top`); top < 0 || top > 300 {
+			t.Errorf("%s: a link of the contents leads to where its heading is at %v", on.name, top)
+		}
+		if covered := on.phone && (p.visible("nav") || evaluate[bool](p,
+			`document.querySelector("#sandbox").getBoundingClientRect().top < document.querySelector("header .menu").getBoundingClientRect().bottom`)); covered {
+			t.Errorf("%s: the contents cover where they lead to", on.name)
+		}
+		p.press("label[for=createCheckout-Python]")
+		if !p.visible(python) || p.visible(curl) {
+			t.Errorf("%s: the code is not the one of the chosen language", on.name)
+		}
+		if script {
+			p.copies()
+		}
+		p.fits(s.URL)
 	}
 }
 

@@ -80,6 +80,9 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 			{"GET terms", func(token string) response {
 				return s.Visit(t, sandbox.SetupPagePath+"/legal?token="+url.QueryEscape(token))
 			}},
+			{"GET agreement", func(token string) response {
+				return s.Visit(t, sandbox.SetupPagePath+"/agreement?token="+url.QueryEscape(token))
+			}},
 			{"POST page", func(token string) response { return s.Submit(t, sandbox.SetupPagePath, []string{"token", token}) }},
 			{"GET bank form", func(token string) response { return s.Visit(t, returningWith(token)) }},
 			{"POST bank form", func(token string) response { return s.Submit(t, returningWith(token), bankDetails(goodAccount)) }},
@@ -176,9 +179,14 @@ func everyPage(t *testing.T, s *suite) map[string]response {
 	form := s.ToBank(t, created)
 	pages["bank form"] = s.Visit(t, form)
 	pages["bank form with mistakes"] = s.Submit(t, form, bankDetails("1"))
+	pages["check"] = s.Submit(t, form, append(bankDetails(goodAccount), "step", "check"))
 	other := s.Create(t, "ORDER-2")
 	s.SetUp(t, created)
 	pages["done"] = s.Visit(t, setupURL)
+	confirmed := s.Ready(t, "ORDER-3")
+	s.Confirm(t, confirmed)
+	pages["confirmed"] = s.Visit(t, confirmed.String("direct_debit.setup_url"))
+	pages["agreement"] = s.Visit(t, strings.Replace(confirmed.String("direct_debit.setup_url"), "?", "/agreement?", 1))
 	s.Clock.Forward(8 * 24 * time.Hour)
 	pages["expired"] = s.Visit(t, other.String("direct_debit.setup_url"))
 	s.Configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))
@@ -191,7 +199,7 @@ func TestContract5EveryPageKeepsToItself(t *testing.T) {
 	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "
-		framed := []string{"open", "terms", "done", "expired", "not enabled", "bank form", "bank form with mistakes"}
+		framed := []string{"open", "terms", "done", "expired", "not enabled", "bank form", "bank form with mistakes", "check", "confirmed", "agreement"}
 		for name, r := range everyPage(t, s) {
 			want := policy + "'none'"
 			if slices.Contains(framed, name) {
@@ -234,6 +242,7 @@ func selfContained(t *testing.T, name string, r response) {
 				if !own.MatchString(value) {
 					t.Errorf("page %s: %s %s=%q is not this server's", name, e.Name, attr, value)
 				}
+			case attr == "href" && strings.HasPrefix(value, "#"): // to a field of the form
 			case attr == "href" && !own.MatchString(value) && !slices.Contains(outside, value):
 				t.Errorf("page %s links to %q", name, value)
 			}
@@ -282,9 +291,9 @@ func TestContract4TheMessageAfterTheSetupIsAHintToTheAllowlistedOriginsOnly(t *t
 			for _, e := range sandbox.Elements(t, r) {
 				switch {
 				case e.Name != "script":
-				case name == "done":
+				case name == "done", name == "confirmed":
 					script = e.Attr["src"]
-				case !strings.HasPrefix(name, "bank form"): // whose script helps with the account number
+				case !strings.HasPrefix(name, "bank form") && name != "check": // whose script is about the account number
 					t.Errorf("page %s runs a script", name)
 				case strings.Contains(s.Visit(t, e.Attr["src"]).Body, "postMessage"):
 					t.Errorf("page %s sends messages", name)

@@ -193,6 +193,9 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 	return nil
 }
 
+// ByGoCardless reports whether GoCardless' own pages take the payer's account, which no form of the guide fits.
+func (d *demonstration) ByGoCardless() bool { return d.cfg.GoCardless }
+
 // guide opens a checkout on the website and prints the guide, and then the events that arrive, until ctx ends.
 func (d *demonstration) guide(ctx context.Context, out io.Writer) error {
 	guide, err := template.New("guide.txt").Parse(guideText)

@@ -1,36 +1,42 @@
-// Command release writes what goes out beside a binary of provider-checkout: the bill of
-// materials, in CycloneDX JSON, and the licences and notices of all that is linked into it.
+// Command release makes the archive of a binary of provider-checkout, and beside it its bill of materials in CycloneDX
+// JSON. The archive holds the program, the bill, the licences and notices of all that is linked into it, the completions of
+// the shells, the manual pages, and what is in the folder packaging for an operator.
 //
-//	go run ./cmd/provider-checkout/internal/release BINARY DIR
+//	go run ./cmd/provider-checkout/internal/release BINARY NATIVE SOURCE DIR
 //
-// It refuses a module whose licence is not in licences.txt. Its output depends on the binary
-// and on the modules' own files alone, so that the same commit always gives the same bytes.
+// NATIVE is the same program for the system that this runs on, and SOURCE the folder of the module. It refuses a module whose
+// licence is not in licences.txt. Its output depends on these alone, so that the same commit always gives the same bytes.
 package main
 
 import (
+	"bytes"
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: release BINARY DIR")
+	if len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: release BINARY NATIVE SOURCE DIR")
 		os.Exit(2)
 	}
-	if err := write(ctx, os.Args[1], os.Args[2]); err != nil {
+	if err := write(ctx, os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-// write puts the bill of materials and the third parties' texts of a binary into a folder.
-func write(ctx context.Context, binary, dir string) error {
+// write puts the archive of a binary and its bill of materials into a folder.
+func write(ctx context.Context, binary, native, source, dir string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return err
@@ -62,9 +68,26 @@ func write(ctx context.Context, binary, dir string) error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Base(binary)
-	if err := os.WriteFile(filepath.Join(dir, name+".cdx.json"), bill, 0o644); err != nil {
+	at, err := time.Parse(time.RFC3339, setting(info, "vcs.time"))
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "THIRD_PARTY.txt"), thirdParty(append(modules, fonts)), 0o644)
+	static, err := fromSource(source)
+	if err != nil {
+		return err
+	}
+	printed, err := fromProgram(ctx, native)
+	if err != nil {
+		return err
+	}
+	program := filepath.Base(binary)
+	entries := slices.Concat(static, printed, []entry{{program, 0o755, content}, {program + ".cdx.json", 0o644, bill},
+		{"THIRD_PARTY.txt", 0o644, thirdParty(append(modules, fonts))}})
+	name := strings.Join([]string{program, info.Main.Version, setting(info, "GOOS"), setting(info, "GOARCH")}, "_")
+	var archive bytes.Buffer
+	if err := pack(&archive, name, entries, at); err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(dir, name+".tar.gz"), archive.Bytes(), 0o644),
+		os.WriteFile(filepath.Join(dir, name+".cdx.json"), bill, 0o644))
 }
