@@ -61,16 +61,16 @@ func checkName(name string) string {
 	return text.CheckName(name)
 }
 
-// checkPrintable returns nil, or a VALIDATION_ERROR with every field that the agreement repeats and holds characters that
-// it cannot show.
+// checkPrintable returns nil, or a VALIDATION_ERROR with every field about a person or a course that holds characters that the
+// agreement cannot show. Identifiers are the provider's own: of one of them it shows the character's number.
 func (c Create) checkPrintable(unprintable func(text string) []rune) error {
 	if unprintable == nil {
 		return nil
 	}
 	k := &checker{}
 	for _, v := range []struct{ field, value string }{
-		{FieldOrderID, c.OrderID.Value}, {FieldFirstName, c.FirstName.Value}, {FieldLastName, c.LastName.Value},
-		{FieldEmail, c.Email.Value}, {FieldCourseCode, c.CourseCode.Value}, {FieldCourseName, c.CourseName.Value},
+		{FieldFirstName, c.FirstName.Value}, {FieldLastName, c.LastName.Value}, {FieldEmail, c.Email.Value},
+		{FieldCourseName, c.CourseName.Value},
 	} {
 		if fault := text.Unprintable(unprintable(v.value)); fault != "" {
 			k.fault(v.field, "%s", fault)
