@@ -61,22 +61,18 @@ func checkName(name string) string {
 	return text.CheckName(name)
 }
 
-// checkPrintable returns nil, or a VALIDATION_ERROR with every field about a person or a course that holds characters that the
-// agreement cannot show. Identifiers are the provider's own: of one of them it shows the character's number.
-func (c Create) checkPrintable(unprintable func(text string) []rune) error {
-	if unprintable == nil {
-		return nil
-	}
-	k := &checker{}
+// Warnings names every field of the create that holds characters which the agreement cannot show but by their number, such as
+// an emoji: unprintable returns those of a text. The create is taken all the same.
+func (c Create) Warnings(unprintable func(text string) []rune) (warnings []Fault) {
 	for _, v := range []struct{ field, value string }{
-		{FieldFirstName, c.FirstName.Value}, {FieldLastName, c.LastName.Value}, {FieldEmail, c.Email.Value},
-		{FieldCourseName, c.CourseName.Value},
+		{FieldOrderID, c.OrderID.Value}, {FieldFirstName, c.FirstName.Value}, {FieldLastName, c.LastName.Value},
+		{FieldEmail, c.Email.Value}, {FieldCourseCode, c.CourseCode.Value}, {FieldCourseName, c.CourseName.Value},
 	} {
-		if fault := text.Unprintable(unprintable(v.value)); fault != "" {
-			k.fault(v.field, "%s", fault)
+		if named := text.Named(unprintable(v.value)); named != "" {
+			warnings = append(warnings, Fault{Field: v.field, Message: "holds " + named + ", which the agreement can only show by number"})
 		}
 	}
-	return k.err()
+	return warnings
 }
 
 // idempotencyKey reports a header that cannot be an idempotency key (section 8).

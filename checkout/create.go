@@ -64,7 +64,6 @@ type Facts struct {
 	Environment catalogue.Environment
 	Keyring     Keyring // of the setup tokens
 	Now         time.Time
-	Unprintable func(text string) []rune // the characters that an agreement cannot show; nil if it can show all
 
 	ByKey   *Checkout         // to which the request's idempotency key is bound
 	ByOrder *Checkout         // of the request's order
@@ -101,8 +100,6 @@ func (c Create) Decide(f Facts) (Decision, error) {
 		return Decision{}, refuseKeyTaken()
 	case unresolved != nil:
 		return Decision{}, unresolved
-	case f.ByOrder == nil && c.checkPrintable(f.Unprintable) != nil: // an order on record is printed, whatever it holds
-		return Decision{}, c.checkPrintable(f.Unprintable)
 	case f.ByOrder == nil:
 		return Decision{Action: Open, Intent: want}, nil
 	case len(differing) > 0:

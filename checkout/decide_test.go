@@ -3,7 +3,6 @@ package checkout_test
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -61,14 +60,6 @@ func TestDecideCreate(t *testing.T) {
 	spelt := other
 	spelt.IdempotencyKey = "TUI:ORDER-1"
 
-	named := func(c checkout.Create, name string) checkout.Create { c.FirstName.Value = name; return c }
-	noEmoji := func(text string) []rune { // what a printer says of a text
-		if strings.Contains(text, "😀") {
-			return []rune("😀")
-		}
-		return nil
-	}
-
 	const none, legacy, authoritative = checkout.Action(0), catalogue.Legacy, catalogue.Authoritative
 	keyTaken := []string{"Idempotency-Key", "provider.provider_order_id"}
 	course := []string{"course.course_code"}
@@ -88,13 +79,6 @@ func TestDecideCreate(t *testing.T) {
 			checkout.Open, resolved, "", nil},
 		{"(none), POST create that has no intent", byCourse, checkout.Facts{Mode: authoritative}, stale,
 			none, checkout.Intent{}, checkout.CodeValidation, course},
-		{"(none), POST create with a name that the agreement can print", named(cmd, "Māia"),
-			checkout.Facts{Mode: legacy, Unprintable: noEmoji}, stale, checkout.Open, intent, "", nil},
-		{"(none), POST create with a name that it cannot print", named(cmd, "Māia 😀"),
-			checkout.Facts{Mode: legacy, Unprintable: noEmoji}, stale, none, checkout.Intent{}, checkout.CodeValidation,
-			[]string{"student.first_name"}},
-		{"an order on record is replayed, whatever the agreement cannot print", named(cmd, "Māia 😀"),
-			checkout.Facts{Mode: legacy, ByOrder: &stored, Unprintable: noEmoji}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
 		{"(none), POST create with the idempotency key of another order", under("key-1", cmd),
 			checkout.Facts{Mode: legacy, ByKey: &keyOfOther}, stale, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
 		{"(none), POST create whose default key another order has bound", cmd,

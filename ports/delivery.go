@@ -16,8 +16,8 @@ type Printer interface {
 	Print(ctx context.Context, a agreement.Agreement) ([]byte, error)
 }
 
-// Charset is what a Printer also is if there are characters that it cannot print. A create with one is refused, and so are
-// terms with one: what an agreement says about a person must read as that person wrote it.
+// Charset is what a Printer also is if there are characters that it cannot print but by their number. The answer to a create
+// with one says so at once, and terms with one are refused.
 type Charset interface {
 	// Unprintable returns the characters of a text that cannot be printed, each once, in their order; nil if all can be.
 	Unprintable(text string) []rune

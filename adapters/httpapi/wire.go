@@ -40,8 +40,15 @@ type openedWire struct {
 		SetupURL      string `json:"setup_url,omitempty"`
 		Token         string `json:"token,omitempty"`
 	} `json:"direct_debit"`
-	Plan    planWire    `json:"plan"`
-	Pricing pricingWire `json:"pricing"`
+	Plan     planWire      `json:"plan"`
+	Pricing  pricingWire   `json:"pricing"`
+	Warnings []warningWire `json:"warnings,omitempty"`
+}
+
+// warningWire is something of a request that was taken, and will not be as it was sent.
+type warningWire struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
 }
 
 type planWire struct {
@@ -79,6 +86,9 @@ func toOpenedWire(o service.Opened) openedWire {
 	w.DirectDebit.Token = o.Token
 	w.Plan = toPlanWire(c.Intent.Plan, o.SentFinal)
 	w.Pricing = toPricingWire(c.Intent.Pricing)
+	for _, warning := range o.Warnings {
+		w.Warnings = append(w.Warnings, warningWire{warning.Field, warning.Message})
+	}
 	return w
 }
 

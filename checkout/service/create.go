@@ -23,7 +23,8 @@ type Opened struct {
 	IdempotencyKey string // of this request, if it is a replay
 	SetupURL       string // "" once the checkout is confirmed, like Token
 	Token          string
-	SentFinal      bool // the request has a final instalment: it is echoed, even if it equals the others
+	Warnings       []checkout.Fault // of what the agreement cannot show as the request has it
+	SentFinal      bool             // the request has a final instalment: it is echoed, even if it equals the others
 }
 
 // Create opens a checkout, or finds the one that the same order opened before (section 4), with its setup as a poll
@@ -122,8 +123,7 @@ func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd 
 
 // facts reads what a create is decided by. What is on record is read only if look is true.
 func (s *Service) facts(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, look bool) (checkout.Facts, error) {
-	facts := checkout.Facts{Mode: provider.Mode, Environment: s.cfg.Environment, Keyring: s.cfg.Keyring,
-		Unprintable: unprintable(s.cfg.Printer)}
+	facts := checkout.Facts{Mode: provider.Mode, Environment: s.cfg.Environment, Keyring: s.cfg.Keyring}
 	var err error
 	if look {
 		key := cmd.Key()
@@ -223,7 +223,7 @@ func (s *Service) insert(ctx context.Context, change checkout.Change, q ports.En
 
 // answer returns the answer to a create, with the setup pair unless the checkout is confirmed.
 func (s *Service) answer(c checkout.Checkout, cmd checkout.Create, replay bool) Opened {
-	o := Opened{Checkout: c, Replay: replay, SentFinal: cmd.Final.Given}
+	o := Opened{Checkout: c, Replay: replay, Warnings: cmd.Warnings(unprintable(s.cfg.Printer)), SentFinal: cmd.Final.Given}
 	if replay {
 		o.IdempotencyKey = cmd.Key()
 	}

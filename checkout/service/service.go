@@ -175,8 +175,8 @@ func (c Config) check() error {
 	if err := c.Terms.Check(); err != nil {
 		return fmt.Errorf("field Terms: %w", err)
 	}
-	if fault := text.Unprintable(unprintable(c.Printer)(fmt.Sprint(c.Terms))); fault != "" {
-		return errors.New("field Terms: they " + fault)
+	if named := text.Named(unprintable(c.Printer)(fmt.Sprint(c.Terms))); named != "" {
+		return errors.New("field Terms: they must not contain " + named + ", which the agreement cannot print")
 	}
 	if err := c.Agency.Check(); err != nil {
 		return fmt.Errorf("field Agency: %w", err)

@@ -81,14 +81,11 @@ func CheckName(s string) string {
 
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
-// maxNamed is how many characters Unprintable names.
+// maxNamed is how many characters Named lists.
 const maxNamed = 5
 
-// Unprintable returns what is wrong with a text of which these characters cannot be printed, "" if there are none.
-func Unprintable(characters []rune) string {
-	if len(characters) == 0 {
-		return ""
-	}
+// Named lists characters by their numbers: "U+1F600, U+1F601 and 3 other characters"; "" if there are none.
+func Named(characters []rune) string {
 	var named strings.Builder
 	for i, r := range characters[:min(len(characters), maxNamed)] {
 		if i > 0 {
@@ -99,7 +96,7 @@ func Unprintable(characters []rune) string {
 	if more := len(characters) - maxNamed; more > 0 {
 		fmt.Fprintf(&named, " and %d other characters", more)
 	}
-	return "must not contain " + named.String() + ", which the agreement cannot print"
+	return named.String()
 }
 
 // CheckEmail returns what is wrong with an e-mail address: the faults of Check and of CheckReadable, or that it is not

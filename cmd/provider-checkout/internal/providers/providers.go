@@ -61,8 +61,8 @@ const maxNamed = 20
 func Unprintable(named []catalogue.Configuration, charset ports.Charset) error {
 	var faults []error
 	check := func(what, name string) {
-		if fault := text.Unprintable(charset.Unprintable(name)); fault != "" {
-			faults = append(faults, fmt.Errorf("%s: its name %s", what, fault))
+		if characters := text.Named(charset.Unprintable(name)); characters != "" {
+			faults = append(faults, fmt.Errorf("%s: its name must not contain %s, which the agreement cannot print", what, characters))
 		}
 	}
 	for _, c := range named {
