@@ -28,6 +28,9 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 			open, legal := b.get(b.setupPath()), b.get(b.legalPath())
 			open.reads(t, "Course price. "+tt.says)
 			legal.reads(t, tt.lists)
+			if len(tt.fees.Fees)+len(tt.late.Fees) > 0 {
+				open.reads(t, "eesDishonour fee: $10.00, for each payment that the bank refuses") // Fees, or Default fees
+			}
 			if tt.fees.None() && tt.late.None() {
 				return
 			}

@@ -38,6 +38,7 @@ type content struct {
 	LenderTerms  agreement.Terms
 	Fees         string // in short
 	FeeRows      []term // that the terms state
+	Charged      []term // those of them that are not nil
 	Blocks       []term // of the operator's terms
 	Statement    string // what the bank statement shows; "" if it is not known
 	Code         string // under which the account is debited; "" if it is not known
@@ -101,6 +102,7 @@ func (p *pages) content(setup service.SetupPage) content {
 		LenderTerms:  setup.LenderTerms,
 		Fees:         setup.LenderTerms.FeesInShort(),
 		FeeRows:      viewRows(setup.LenderTerms.FeeRows()),
+		Charged:      viewRows(charged(setup.LenderTerms)),
 		Blocks:       viewBlocks(setup.LenderTerms),
 		Statement:    setup.LenderTerms.Authority.Statement(),
 		Code:         setup.LenderTerms.Authority.AuthorisationCode,
@@ -153,6 +155,13 @@ func viewRows(rows []agreement.Row, names ...string) (view []term) {
 		view = append(view, term{row.Label, web.Prose(row.Value, names...)})
 	}
 	return view
+}
+
+// charged returns the rows of the fees that there are.
+func charged(terms agreement.Terms) []agreement.Row {
+	terms.Fees.Stated = len(terms.Fees.Fees) > 0
+	terms.DefaultFees.Stated = len(terms.DefaultFees.Fees) > 0
+	return terms.FeeRows()
 }
 
 func viewBlocks(terms agreement.Terms) (view []term) {

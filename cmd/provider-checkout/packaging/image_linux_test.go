@@ -75,7 +75,7 @@ func byHand(t *testing.T, program proc.Binary) {
 	nameless := i.run(t, i.env, "apply", "-f", "-")
 	nameless.Stdin = strings.NewReader(providers)
 	if out, err := nameless.CombinedOutput(); err == nil || !strings.Contains(string(out), "PROVIDER_CHECKOUT_OPERATOR") {
-		t.Errorf("apply by nobody in particular: %v, %s", err, out)
+		t.Errorf("apply without a name: %v, %s", err, out)
 	}
 	named := i.run(t, append(i.env, "PROVIDER_CHECKOUT_OPERATOR=Aroha"), "apply", "-f", "-")
 	named.Stdin = strings.NewReader(providers)
@@ -195,6 +195,10 @@ func copyFile(from, to string, mode fs.FileMode) error {
 func freeze(t *testing.T, i image) {
 	t.Helper()
 	volume := filepath.Join(i.root, i.volume)
+	var made unix.Stat_t // a new volume is as the folder of the image
+	if err := unix.Stat(volume, &made); err != nil {
+		t.Fatal(err)
+	}
 	for _, m := range []struct {
 		from, to string
 		flags    uintptr
@@ -221,7 +225,7 @@ func freeze(t *testing.T, i image) {
 			})
 		}
 	}
-	if err := errors.Join(os.Chown(volume, int(i.user), int(i.user)), os.Chmod(volume, 0o700)); err != nil {
+	if err := errors.Join(os.Chown(volume, int(made.Uid), int(made.Gid)), os.Chmod(volume, fs.FileMode(made.Mode&0o777))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(i.root, "new"), nil, 0o600); !errors.Is(err, unix.EROFS) {

@@ -58,7 +58,6 @@ func TestPackagingFitsTheProgram(t *testing.T) {
 	program := build(t)
 	for name, test := range map[string]func(*testing.T, proc.Binary){
 		"variables are settings":             variablesAreSettings,
-		"commands that are named exist":      commandsExist,
 		"rules and board name its metrics":   metricsExist,
 		"the image runs":                     imageRuns,
 		"the unit's command and settings do": unitServes,
@@ -160,19 +159,5 @@ func TestChangesAreListedTheNewestFirst(t *testing.T) {
 	}
 	if len(days) == 0 || !slices.IsSortedFunc(days, func(a, b string) int { return strings.Compare(b, a) }) {
 		t.Errorf("the days are %q", days)
-	}
-}
-
-// What the notes and pages tell an operator to run is a command with flags that the program has.
-func commandsExist(t *testing.T, program proc.Binary) {
-	for _, file := range []string{"UPGRADING.md", "CHANGELOG.md"} {
-		for _, m := range regexp.MustCompile("`([a-z-]+(?: [a-z-]+)?)((?: --[a-z-]+)+)[^`]*`").FindAllStringSubmatch(read(t, file), -1) {
-			help := program.Run(t, append([]string{"help"}, strings.Fields(m[1])...)...)
-			for _, flag := range strings.Fields(m[2]) {
-				if !regexp.MustCompile(`(?m)^  (-\w, )?` + flag + `( |$)`).MatchString(help) {
-					t.Errorf("%s names %q, and %s has no %s", file, m[0], m[1], flag)
-				}
-			}
-		}
 	}
 }

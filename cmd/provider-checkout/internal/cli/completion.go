@@ -11,7 +11,7 @@ import (
 // completionCommand returns the command that prints what a shell reads to complete command lines of the program.
 func completionCommand(root *cobra.Command) Command {
 	return Command{Name: "completion", Args: []string{"bash|zsh|fish|powershell"}, About: "Print what a shell needs to complete commands and flags",
-		More: "To have it in every new shell:\n\n" +
+		More: "To have it in every new shell, in bash with its package bash-completion:\n\n" +
 			"  bash         " + root.Name() + " completion bash > /etc/bash_completion.d/" + root.Name() + "\n" +
 			"  zsh          " + root.Name() + " completion zsh > \"${fpath[1]}/_" + root.Name() + "\"\n" +
 			"  fish         " + root.Name() + " completion fish > ~/.config/fish/completions/" + root.Name() + ".fish\n" +
