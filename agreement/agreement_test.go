@@ -96,7 +96,7 @@ func TestFootSaysWhichWordingItIs(t *testing.T) {
 	a := diploma()
 	for sandbox, want := range map[bool]string{
 		false: "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-24",
-		true:  "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-24. SANDBOX: a test, and no agreement",
+		true:  "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-24. SANDBOX: no agreement",
 	} {
 		a.Sandbox = sandbox
 		if got := a.Foot(); got != want {

@@ -36,7 +36,7 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 func (wording20261124) opening(a Agreement, zone *time.Location) Section {
 	section := opening(a, zone)
 	section.Paragraphs[0] = "This is an interest-free payment plan for a course of " + a.Provider.Name + ". The payer pays " +
-		"the course price in the payments that are listed here, and no interest. " + onTop(a.Terms) +
+		"the course price in the payments that are listed here. There is no interest. " + onTop(a.Terms) +
 		" The payments are collected by direct debit."
 	return section
 }
@@ -159,12 +159,33 @@ func (wording20261124) debitTerms(t DebitTerms) []Row {
 		Row{"Payments that fail", "If the bank dishonours a payment, it may be debited again within 5 business days of its first day, " +
 			"without a second notice."},
 		Row{"Dispute", "The account holder may ask the bank to reverse a payment up to 120 calendar days after it was debited, if no " +
-			"notice of its amount and date was received, or if the amount or the date differs from the notice. Up to 9 months after " +
+			"notice of its amount and date was received, or if the amount or the date differs from the notice; a payment that was planned for another day than a bank day, and taken on the "+
+			"next one, does not differ. Up to 9 months after " +
 			"the first payment was debited, the account holder may ask the bank to reverse a payment if the account holder is not " +
 			"reasonably satisfied that this authority was given."},
-		Row{"Ending the authority", "The account holder can end the authority at any time, through that bank or with the initiator. " +
+		Row{"Ending the authority", "The account holder can end the authority at any time, through that bank or by telling " + told(t) + ". " +
 			"What has not been paid by then remains to be paid under the plan."},
 	)
+}
+
+// told names who is told that the authority has ended.
+func told(t DebitTerms) string {
+	switch {
+	case t.Authority.Initiator != "":
+		return t.Authority.Initiator
+	case t.Lender.Name != "":
+		return "the lender, " + t.Lender.Name
+	}
+	return t.Provider
+}
+
+// foot is short enough for the page's number beside it.
+func (wording20261124) foot(a Agreement) string {
+	foot := a.Title() + ", wording of " + a.Version
+	if a.Sandbox {
+		foot += ". SANDBOX: no agreement"
+	}
+	return foot
 }
 
 // record also holds the identifiers of the authority and of the terms that were accepted.

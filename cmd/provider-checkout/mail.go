@@ -21,7 +21,7 @@ const (
 )
 
 func mailFlags(fs *cli.Flags, s *settings) {
-	fs.StringVar(&s.smtp, "smtp", "", "`URL` of the mail server through which payers are notified, smtp://HOST:587 or smtps://HOST; unset: they are not")
+	fs.StringVar(&s.smtp, "smtp", "", "`URL` of the mail server through which payers are notified, smtp://HOST:587 or smtps://HOST:465; unset: they are not")
 	fs.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that these e-mails are from, such as \"Lender <plans@lender.example>\"")
 }
 
@@ -32,6 +32,8 @@ func (c *call) notifier() (ports.PayerNotifier, error) {
 		return nil, cli.UsageError("--mail-from needs --smtp")
 	case c.smtp == "":
 		return nil, nil
+	case c.mailFrom == "":
+		return nil, cli.UsageError("--smtp needs --mail-from")
 	}
 	user, wrongUser := c.secretList(smtpUserVariable)
 	password, wrongPassword := c.secretList(smtpPasswordVariable)

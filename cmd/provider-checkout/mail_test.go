@@ -138,7 +138,7 @@ func TestServeRefusesFaultyMailSettings(t *testing.T) {
 		says string
 	}{
 		{nil, []string{"--mail-from", "plans@lender.example"}, cli.ExitUsage, "--mail-from needs --smtp"},
-		{nil, []string{"--smtp", "smtp://mail.example"}, cli.ExitFailed, "sender"},
+		{nil, []string{"--smtp", "smtp://mail.example"}, cli.ExitUsage, "--smtp needs --mail-from"},
 		{nil, []string{"--smtp", "smtp://u:hunter2@mail.example", "--mail-from", "plans@lender.example"}, cli.ExitFailed, "must not have the user"},
 		{[]string{smtpUserVariable + "=plans"}, []string{"--smtp", "smtp://mail.example", "--mail-from", "plans@lender.example"}, cli.ExitFailed, "password"},
 		{[]string{smtpPasswordVariable + "_FILE=/nonexistent"}, []string{"--smtp", "smtp://mail.example", "--mail-from", "plans@lender.example"},

@@ -92,7 +92,7 @@ func mustExist(path string) error {
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		return fmt.Errorf("%s is missing, and %[1]s-wal has its latest writes: put the file back beside it", path)
 	}
-	return fmt.Errorf("there is no store at %s; apply and serve make one", path)
+	return fmt.Errorf("there is no store at %s; apply and serve make one, or name yours with --store", path)
 }
 
 // secrets returns the operator's secrets, or nil if there are none.

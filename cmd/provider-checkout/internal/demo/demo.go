@@ -28,6 +28,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -105,7 +106,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	d := demonstration{
 		Base:         cfg.Site.BaseURL,
 		Store:        "sqlite:" + path,
-		FirstPayment: time.Now().AddDate(0, 0, 14).Format(time.DateOnly),
+		FirstPayment: money.DateOf(time.Now()).AddDays(14).NextBankDay().String(),
 		Website:      web.url(),
 		cfg:          cfg,
 	}
