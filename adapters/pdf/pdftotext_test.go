@@ -84,3 +84,21 @@ func TestOtherReadersFindNames(t *testing.T) {
 		}
 	}
 }
+
+// veraPDF, on a machine that has it, takes the documents for what they say they are.
+func TestOtherReadersFindTheStandardsKept(t *testing.T) {
+	found, err := exec.LookPath("verapdf")
+	if err != nil {
+		t.Skip("there is no verapdf on this machine")
+	}
+	path := filepath.Join(t.TempDir(), "agreement.pdf")
+	if err := os.WriteFile(path, printed(t, inAllScripts()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flavour := range []string{"2a", "ua1"} {
+		out, err := exec.CommandContext(t.Context(), found, "--format", "text", "--flavour", flavour, path).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "PASS") {
+			t.Errorf("verapdf --flavour %s: %v\n%s", flavour, err, out)
+		}
+	}
+}
