@@ -58,7 +58,7 @@ const confirmed = await call(`/${checkout_id}/confirm`, {
   provider,
   checkout: {
     checkout_id,
-    checkout_token: created.direct_debit.token,
+    checkout_token: created.direct_debit.token ?? 'confirmed',
     opportunity_id: created.records.opportunity_id,
     dda_id: created.direct_debit.dda_id,
   },

@@ -62,7 +62,7 @@ while not call("/" + checkout_id)["direct_debit"]["setup_complete"]:
 confirmed = call(f"/{checkout_id}/confirm", {
     "provider": provider,
     "checkout": {
-        "checkout_id": checkout_id, "checkout_token": created["direct_debit"]["token"],
+        "checkout_id": checkout_id, "checkout_token": created["direct_debit"].get("token", "confirmed"),
         "opportunity_id": created["records"]["opportunity_id"], "dda_id": created["direct_debit"]["dda_id"]},
     "payment": {"payment_method": "service_payment_plan", "first_payment_date": FIRST_PAYMENT,
                 "deposit_confirmed": True},

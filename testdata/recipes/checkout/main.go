@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -116,7 +117,7 @@ func main() {
 
 	confirmed := call(http.MethodPost, path+"/confirm", object{
 		"provider": provider,
-		"checkout": object{"checkout_id": created.Checkout.ID, "checkout_token": created.Debit.Token,
+		"checkout": object{"checkout_id": created.Checkout.ID, "checkout_token": cmp.Or(created.Debit.Token, "confirmed"),
 			"opportunity_id": created.Records.Opportunity, "dda_id": created.Debit.ID},
 		"payment": object{"payment_method": "service_payment_plan", "first_payment_date": firstPayment,
 			"deposit_confirmed": true},
