@@ -49,7 +49,7 @@ const created = await call("", {
   course: { course_code: COURSE },
   plan: { payment_frequency: "Weekly", first_payment_date: FIRST_PAYMENT },
 });
-console.log(created.direct_debit.setup_url); // send the payer's browser there
+console.log(created.direct_debit.setup_url ?? ''); // send the payer's browser there
 
 const { checkout_id } = created.checkout;
 while (!(await call(`/${checkout_id}`)).direct_debit.setup_complete) await sleep(POLL_MS);

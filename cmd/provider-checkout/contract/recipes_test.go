@@ -83,6 +83,13 @@ func TestRecipesEnrolThroughFaults(t *testing.T) {
 				t.Errorf("the recipe prints %q, want %q", printed, want)
 			}
 			p.check(t)
+
+			again := recipe(t, r.interpreter, r.checkout) // as after a crash: the order is confirmed, and has no token any more
+			again.Env = append(again.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
+				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
+			if out, err := again.CombinedOutput(); err != nil || string(out) != "\n"+printed {
+				t.Errorf("the recipe, run again, prints %q, %v; want %q", out, err, "\n"+printed)
+			}
 		})
 	}
 }
