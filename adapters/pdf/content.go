@@ -138,10 +138,16 @@ func (c *canvas) drawGlyphs(st style, x, y float64, r run) {
 	}
 	c.set(font.name, st)
 	for _, cluster := range r.clusters {
+		if r.rightToLeft {
+			cluster = spread(r.source, cluster)
+		}
 		b := c.scratch[:0]
 		for i, g := range cluster.glyphs {
 			text := cluster.text
-			if i > 0 {
+			switch {
+			case cluster.texts != nil:
+				text = cluster.texts[i]
+			case i > 0:
 				text = noText
 			}
 			b = appendPlace(append(b, "BT "...), x+float64(g.x)*st.size/1000, y+float64(g.y)*st.size/1000)
@@ -177,3 +183,30 @@ func appendPlace(b []byte, x, y float64) []byte {
 }
 
 func appendHex(b, data []byte) []byte { return fmt.Appendf(b, "%X", data) }
+
+// spread gives each character of a ligature that is written from right to left a glyph of its own, and so each joiner, because
+// readers turn the text of one glyph around with the rest. They are in the order in which they are read: what is read first
+// ends where the ligature ends, and shows nothing.
+func spread(s *source, c cluster) cluster {
+	runes := []rune(c.text)
+	last := len(runes) - 1
+	space, err := s.cmap.GlyphIndex(nil, ' ')
+	switch {
+	case last == 1 && joiner(runes[1]) && len(c.glyphs) == 2:
+		c.glyphs = []placed{c.glyphs[1], c.glyphs[0]}
+	case last > 0 && len(c.glyphs) == 1 && err == nil && space != 0:
+		drawn := c.glyphs[0]
+		c.glyphs = nil
+		for i := range last {
+			at := c.width*(last-i+1)/(last+1) - s.advance(uint16(space))
+			c.glyphs = append(c.glyphs, placed{uint16(space), drawn.x + max(at, last-i), drawn.y})
+		}
+		c.glyphs = append(c.glyphs, drawn)
+	default:
+		return c
+	}
+	for _, r := range runes {
+		c.texts = append(c.texts, string(r))
+	}
+	return c
+}

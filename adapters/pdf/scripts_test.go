@@ -18,6 +18,7 @@ var scripts = map[string]string{
 	"Nepali":                 "लक्ष्मी थापा",
 	"Thai":                   "สมชาย น้ำผึ้ง ปู่",
 	"Arabic":                 "محمد علي",
+	"Arabic ligatures":       "علاء الأحمد صلاح إسلام",
 	"Persian with a joiner":  "علی\u200cرضا",
 	"Urdu":                   "عائشہ خان",
 	"Hebrew":                 "שלום בן־דוד",

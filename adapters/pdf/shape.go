@@ -22,6 +22,7 @@ type run struct {
 	// drawnOtherwise reports whether the text is not that of the glyphs one by one. What is written from right to left is
 	// never said to be: readers turn it around themselves.
 	drawnOtherwise bool
+	rightToLeft    bool
 }
 
 // cluster is the smallest part of a text whose glyphs cannot be told apart: mostly one character and its glyph.
@@ -29,6 +30,7 @@ type cluster struct {
 	text   string
 	width  int // in thousandths of the type size
 	glyphs []placed
+	texts  []string // of the glyphs; nil if the first has all of it
 }
 
 // placed is a glyph and where it is drawn, from the beginning of its run, in thousandths of the type size.
@@ -154,7 +156,7 @@ func (s *shaper) shape(f *face, source *source, text []rune, rightToLeft bool) r
 	b.Shape(s.font(source), nil)
 
 	// The glyphs stand as they are drawn, the clusters in their order or, from right to left, against it.
-	r := run{source: source, text: string(text)}
+	r := run{source: source, text: string(text), rightToLeft: rightToLeft}
 	begin := -1
 	var clusters []cluster
 	var begins []int
