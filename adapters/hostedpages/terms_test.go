@@ -17,9 +17,9 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 	}{
 		{"nothing stated", agreement.FeeList{}, agreement.FeeList{}, "No interest. Fees are as the terms of the plan say.", ""},
 		{"none at all", none, none, "No interest. No fees.", "Default fees Nil"},
-		{"a default fee", none, dishonour, "No interest. No fee for the plan. Default fees may apply: see Fees.",
+		{"a default fee", none, dishonour, "No interest.",
 			"Default fees Dishonour fee: $10.00, for each payment that the bank refuses"},
-		{"a fee for the plan", dishonour, none, "No interest. Fees apply: see Fees.", "Fees Dishonour fee: $10.00"},
+		{"a fee for the plan", dishonour, none, "No interest.", "Fees Dishonour fee: $10.00"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			terms := ofPutea()

@@ -17,7 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// On a phone the way on begins within 1.3 screens, on a plan of 52 weeks with a lender; once the setup is done, on the first.
+// On a phone the way on begins within 1.3 screens, on a plan of 52 weeks with a lender and a default fee; once the setup is done, on the first.
 func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 	s := sandbox.New(t, memory.New(), withTerms...)
 	created := s.Create(t, "ORDER-1")

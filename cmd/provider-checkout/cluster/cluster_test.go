@@ -196,14 +196,16 @@ func (c *cluster) load(t *testing.T, b *backend, excused func(error) bool) (stop
 		})
 	}
 	began := time.Now()
-	return func() {
+	stop = sync.OnceFunc(func() {
 		took := time.Since(began)
 		t.Logf("%.0f requests a second for %.0f s, %d of them answered 503", float64(b.sent.Load())/took.Seconds(),
 			took.Seconds(), b.busy.Load())
 		close(done)
 		clients.Wait()
 		pace.Stop()
-	}
+	})
+	t.Cleanup(stop) // where the test ends before it stops them
+	return stop
 }
 
 func never(error) bool { return false }
