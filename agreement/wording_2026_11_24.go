@@ -159,7 +159,7 @@ func (wording20261124) debitTerms(t DebitTerms) []Row {
 		Row{"Payments that fail", "If the bank dishonours a payment, it may be debited again within 5 business days of its first day, " +
 			"without a second notice."},
 		Row{"Dispute", "The account holder may ask the bank to reverse a payment up to 120 calendar days after it was debited, if no " +
-			"notice of its amount and date was received, or if the amount or the date differs from the notice; a payment that was planned for another day than a bank day, and taken on the "+
+			"notice of its amount and date was received, or if the amount or the date differs from the notice; a payment that was planned for another day than a bank day, and taken on the " +
 			"next one, does not differ. Up to 9 months after " +
 			"the first payment was debited, the account holder may ask the bank to reverse a payment if the account holder is not " +
 			"reasonably satisfied that this authority was given."},
