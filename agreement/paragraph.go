@@ -24,9 +24,13 @@ const Bullet = "•"
 // space after it.
 var marked = regexp.MustCompile(`^(-|•|\(?[0-9]{1,2}\)|[0-9]{1,2}\.|\(?[a-zA-Z]\)|\((?:i|ii|iii|iv|v|vi|vii|viii|ix|x)\))\s+(\S.*)$`)
 
-// Paragraphs returns the paragraphs and lists of a text, in which every line is a paragraph or, where it begins with a mark
-// such as "-", "(a)" or "1.", an item of a list. Empty lines separate.
+// Paragraphs returns the paragraphs and lists of a text of several lines, in which every line is a paragraph or, where it begins
+// with a mark such as "-", "(a)" or "1.", an item of a list. Empty lines separate. A text of one line is a paragraph as it
+// stands: it may be a name or an identifier.
 func Paragraphs(text string) (list []Paragraph) {
+	if text != "" && !strings.Contains(text, "\n") {
+		return []Paragraph{{Text: text}}
+	}
 	within := false // the line before was an item
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

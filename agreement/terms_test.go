@@ -125,6 +125,7 @@ func TestParagraphs(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", ""},
 		{"one", "one|"},
+		{"- an order id  of the provider's", "- an order id  of the provider's|"},
 		{"one\n\n two \nthree", "one|two|three|"},
 		{"to cancel:\n(a) write\n(b) pay\nthen wait", "to cancel:|[(a)/write (b)/pay]|then wait|"},
 		{"- write\n- pay\n\n- or not", "[•/write •/pay]|[•/or not]|"},
