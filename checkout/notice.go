@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// NoticeKind is what a payer is told of.
+// NoticeKind is what a notice is about.
 type NoticeKind string
 
 const (
@@ -16,7 +16,7 @@ const (
 // Notice is a message that the payer is to be sent. It enters the store with the change that it is about, and has no personal
 // data: the address and the words are read from the checkout when it is sent.
 type Notice struct {
-	ID         string // ntc_…; follows from the checkout, the kind and the try, so that nothing is told twice
+	ID         string // ntc_…; follows from the checkout, the kind and the try, so that nothing is sent twice
 	Kind       NoticeKind
 	CheckoutID string
 	Try        int       // of the setup that it is about, or on which the agreement rests
