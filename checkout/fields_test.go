@@ -91,7 +91,7 @@ type schema struct {
 // describedFields returns the dotted paths of the fields of a request.
 func describedFields(t *testing.T, request string) map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile("../adapters/httpapi/openapi.json")
+	text, err := os.ReadFile("../adapters/in/httpapi/openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}

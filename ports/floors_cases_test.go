@@ -15,27 +15,27 @@ func TestInspectionFindsBreaches(t *testing.T) {
 		want string // part of the one fault; "" for none
 	}{
 		{"a lower floor", "checkout/a.go", `import _ "example/money"`, ""},
-		{"two floors down", "adapters/memory/a.go", `import _ "example/money"`, ""},
+		{"two floors down", "adapters/store/memory/a.go", `import _ "example/money"`, ""},
 		{"a higher floor", "money/a.go", `import _ "example/checkout"`, "imports only lead down"},
 		{"the service from the rules", "checkout/a.go", `import _ "example/checkout/service"`, "imports only lead down"},
 		{"ports from the rules", "checkout/a.go", `import _ "example/ports"`, "imports only lead down"},
 		{"the service from the ports", "ports/a.go", `import _ "example/checkout/service"`, "imports only lead down"},
-		{"an adapter from the service", "checkout/service/a.go", `import _ "example/adapters/memory"`, "imports only lead down"},
-		{"an adapter from a helper", "adapters/internal/web/a.go", `import _ "example/adapters/memory"`, "imports only lead down"},
-		{"the command from an adapter", "adapters/memory/a.go", `import _ "example/cmd/x"`, "imports only lead down"},
+		{"an adapter from the service", "checkout/service/a.go", `import _ "example/adapters/store/memory"`, "imports only lead down"},
+		{"an adapter from a helper", "adapters/internal/web/a.go", `import _ "example/adapters/store/memory"`, "imports only lead down"},
+		{"the command from an adapter", "adapters/store/memory/a.go", `import _ "example/cmd/x"`, "imports only lead down"},
 		{"a package of the same floor", "catalogue/a.go", `import _ "example/events"`, "where no package imports another"},
-		{"an adapter from another", "adapters/sqlite/a.go", `import _ "example/adapters/memory"`, "where no package imports another"},
+		{"an adapter from another", "adapters/store/sqlite/a.go", `import _ "example/adapters/store/memory"`, "where no package imports another"},
 		{"a helper from another", "adapters/internal/web/a.go", `import _ "example/adapters/internal/seal"`, "where no package imports another"},
-		{"a helper from an adapter", "adapters/httpapi/a.go", `import _ "example/adapters/internal/web"`, ""},
+		{"a helper from an adapter", "adapters/in/httpapi/a.go", `import _ "example/adapters/internal/web"`, ""},
 		{"everything from the command", "cmd/x/a.go", `import (
-			_ "example/adapters/httpapi"
+			_ "example/adapters/in/httpapi"
 			_ "example/checkout/service"
 			_ "log/slog"
 		)`, ""},
 		{"a part of the program from the command", "cmd/x/a.go", `import _ "example/cmd/x/internal/a"`, ""},
 		{"a part of the program from another", "cmd/x/internal/a/a.go", `import _ "example/cmd/x/internal/b"`, ""},
 		{"a part of another program", "cmd/x/a.go", `import _ "example/cmd/y/internal/a"`, "where no package imports another"},
-		{"a part of the program from an adapter", "adapters/memory/a.go", `import _ "example/cmd/x/internal/a"`, "imports only lead down"},
+		{"a part of the program from an adapter", "adapters/store/memory/a.go", `import _ "example/cmd/x/internal/a"`, "imports only lead down"},
 		{"an import without a floor", "cmd/x/a.go", `import _ "example/utils"`, "utils, which is on no floor"},
 		{"a folder without a floor", "utils/a.go", "", "folder utils is on no floor"},
 		{"a folder below a package", "checkout/rules/a.go", "", "folder checkout/rules is on no floor"},
@@ -73,7 +73,7 @@ func TestInspectionFindsBreaches(t *testing.T) {
 		{"a third party in the rules", "checkout/a.go", `import _ "github.com/gorilla/mux"`, "only third party is google/uuid"},
 		{"golang.org in the catalogue", "catalogue/a.go", `import _ "golang.org/x/text/unicode/norm"`, "only third party"},
 		{"a third party in the service", "checkout/service/a.go", `import _ "golang.org/x/sync/errgroup"`, "only third party"},
-		{"a third party in an adapter", "adapters/httpapi/a.go", `import _ "github.com/gorilla/mux"`, ""},
+		{"a third party in an adapter", "adapters/in/httpapi/a.go", `import _ "github.com/gorilla/mux"`, ""},
 		{"a module whose name begins like ours", "money/a.go", `import _ "example.org/money"`, "only third party"},
 
 		{"times as values", "checkout/a.go", "import \"time\"\nvar t = time.Unix(0, 0).After(time.Time{})", ""},
@@ -92,11 +92,11 @@ func TestInspectionFindsBreaches(t *testing.T) {
 		{"the clock in the command", "cmd/x/a.go", "import \"time\"\nvar now = time.Now", ""},
 
 		{"a JSON tag in the domain", "checkout/a.go", "type A struct { ID string `json:\"id\"` }", "in checkout/wire.go"},
-		{"a JSON tag beside another", "adapters/httpapi/a.go", "type A struct { ID string `db:\"id\" json:\"id\"` }", "wire.go"},
+		{"a JSON tag beside another", "adapters/in/httpapi/a.go", "type A struct { ID string `db:\"id\" json:\"id\"` }", "wire.go"},
 		{"a JSON tag within a function", "cmd/x/a.go", "func f() { var v struct { A int `json:\"a\"` }; _ = v }", "wire.go"},
-		{"a JSON tag on the wire", "adapters/httpapi/wire.go", "type a struct { ID string `json:\"id\"` }", ""},
+		{"a JSON tag on the wire", "adapters/in/httpapi/wire.go", "type a struct { ID string `json:\"id\"` }", ""},
 		{"a JSON tag in the event envelope", "events/event.go", "type a struct { ID string `json:\"id\"` }", ""},
-		{"another tag", "adapters/sqlite/a.go", "type a struct { ID string `db:\"json\"` }", ""},
+		{"another tag", "adapters/store/sqlite/a.go", "type a struct { ID string `db:\"json\"` }", ""},
 
 		{"a file that is no Go", "money/a.go", "func {", "expected"},
 	}

@@ -1,7 +1,7 @@
 // Package ports says what the core needs from outside. Each comment is a specification: an adapter that keeps it may
 // replace any other. [Store] and the ports in processor.go and delivery.go are what a service needs; [Admin] is
-// what the operator's commands need beside it; [CRM] is one outside of the store. Package adapters/storetest tests a
-// store against every promise, adapters/processortest a processor, and adapters/crmtest a CRM.
+// what the operator's commands need beside it; [CRM] is one outside of the store. Package adapters/kit/storetest tests a
+// store against every promise, adapters/kit/processortest a processor, and adapters/kit/crmtest a CRM.
 //
 // All methods are safe for concurrent use and return early when ctx ends. Values that go in or come out share no
 // memory with the adapter: either side may change its own afterwards.

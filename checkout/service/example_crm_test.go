@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -29,7 +29,7 @@ func (c *unreliableCRM) Open(ctx context.Context, e ports.Enrolment) (checkout.R
 	return records, err
 }
 
-// A CRM of your own outside of the store: implement ports.CRM, test it with adapters/crmtest, and set Config.CRM. A call
+// A CRM of your own outside of the store: implement ports.CRM, test it with adapters/kit/crmtest, and set Config.CRM. A call
 // whose outcome is not known is made again, and leads to the same records. Start Service.Run in every process: it makes
 // the calls that a crash cut off. A store of SQLite or PostgreSQL is opened with the CRM's name in its options.
 func Example_crm() {

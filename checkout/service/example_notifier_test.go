@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -25,7 +25,7 @@ func (a mailAPI) Notify(_ context.Context, n ports.PayerNotice) (ports.Receipt, 
 }
 
 // A notifier of your own, for a mail service with an API or another channel than e-mail: implement ports.PayerNotifier, and
-// set Config.Notifier. Service.Run sends the notices, and the store keeps the receipt. For SMTP there is adapters/smtp.
+// set Config.Notifier. Service.Run sends the notices, and the store keeps the receipt. For SMTP there is adapters/out/smtp.
 func Example_notifier() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()

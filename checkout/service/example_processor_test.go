@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/hostedpages"
-	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/in/hostedpages"
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -24,7 +24,7 @@ import (
 )
 
 // A processor of your own, whose page for bank details is on another origin and which sends notifications: implement
-// ports.Processor, test it with adapters/processortest, and call Service.RefreshBillingRequest from the receiver of its
+// ports.Processor, test it with adapters/kit/processortest, and call Service.RefreshBillingRequest from the receiver of its
 // notifications. The notification itself is only a hint.
 func Example_processor() {
 	ctx := context.Background()

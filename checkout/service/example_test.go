@@ -11,14 +11,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
-	"github.com/provider-checkout/provider-checkout/adapters/hostedpages"
-	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
-	"github.com/provider-checkout/provider-checkout/adapters/pdf"
-	"github.com/provider-checkout/provider-checkout/adapters/providerfile"
-	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
-	"github.com/provider-checkout/provider-checkout/adapters/webhook"
+	"github.com/provider-checkout/provider-checkout/adapters/in/hostedpages"
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
+	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -74,7 +74,7 @@ func Example() {
 	server.Start()
 	defer server.Close()
 
-	// The background work, which the caller waits for. The example of adapters/httpserver shows how to drain in order.
+	// The background work, which the caller waits for. The example of adapters/in/httpserver shows how to drain in order.
 	running, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); checkouts.Run(running) }()

@@ -1,13 +1,13 @@
 // Package service is the application, and where to start if you embed Provider Checkout in a program of your own.
 //
-// [New] puts a [Service] together from the ports of package ports: a store (adapters/sqlite, adapters/postgres or
-// adapters/memory), a direct debit processor, a printer (adapters/pdf) and a sender of events (adapters/webhook). A
+// [New] puts a [Service] together from the ports of package ports: a store (adapters/store/sqlite, adapters/store/postgres or
+// adapters/store/memory), a direct debit processor, a printer (adapters/out/pdf) and a sender of events (adapters/out/webhook). A
 // service loads state through the ports, asks package checkout what to do, stores the outcome, and then delivers what
 // was decided. Your own code calls [Service.Create], [Service.Checkout] and [Service.Confirm] directly;
-// adapters/httpapi serves the same over HTTP, with the payer's pages of adapters/hostedpages, and adapters/httpserver
+// adapters/in/httpapi serves the same over HTTP, with the payer's pages of adapters/in/hostedpages, and adapters/in/httpserver
 // serves the whole and drains it. [Service.Run] is the background work, which every process runs.
 //
-// The records of enrolments are the store's, unless Config.CRM names a CRM outside of it (adapters/salesforce). Then
+// The records of enrolments are the store's, unless Config.CRM names a CRM outside of it (adapters/out/salesforce). Then
 // Create and Confirm store what is to be done, have the CRM do it, and store what came of it. They wait for that up to ten
 // seconds, and are refused with BUSY after it; Run does what is left then, and what a crash cut off, and the same call sent
 // again finds the outcome.
@@ -80,7 +80,7 @@ type Config struct {
 	CRM       ports.CRM       // outside of the store, of the same environment; nil where the store is the CRM
 	Printer   ports.Printer
 	Sender    ports.Sender
-	// Notifier notifies payers of the setup and of the agreement (adapters/smtp does by e-mail). Nil: they are sent nothing, and
+	// Notifier notifies payers of the setup and of the agreement (adapters/out/smtp does by e-mail). Nil: they are sent nothing, and
 	// nothing is stored of it. Run sends the notices; those that wait when it is taken away are sent when there is one again.
 	Notifier ports.PayerNotifier
 

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/progress"
@@ -18,7 +18,7 @@ import (
 )
 
 // errServersOwn refuses to copy a store that this program does not keep the files of.
-var errServersOwn = errors.New("a PostgreSQL store is backed up and restored with its server's own tools: see adapters/postgres/BACKUP.md")
+var errServersOwn = errors.New("a PostgreSQL store is backed up and restored with its server's own tools: see adapters/store/postgres/BACKUP.md")
 
 // backup copies a SQLite store, which may be served meanwhile, to a new file.
 func backup(ctx context.Context, c *call) error {

@@ -126,7 +126,7 @@ func commands() []cli.Command {
 			About: "Copy a SQLite store, which may be served meanwhile, to a file",
 			More: "Everything that was acknowledged before is in the copy, which is checked, and complete or not there at all. The\n" +
 				"operator's secret is not in it, and it cannot be restored without: keep that too, in another place. A store in\n" +
-				"PostgreSQL is backed up with its server's own tools: adapters/postgres/BACKUP.md."},
+				"PostgreSQL is backed up with its server's own tools: adapters/store/postgres/BACKUP.md."},
 		{Name: "restore", Setup: command(restoreFlags, restore),
 			About: "Make a SQLite store of a backup",
 			More: "Checks the backup first, and never takes the place of a store: stop its server, and move its files away. The\n" +
@@ -137,12 +137,12 @@ func commands() []cli.Command {
 			About: "Serve a simulator of GoCardless, which moves no money",
 			More: "Everything is in memory. Prints how to serve with it. Names and accounts with a fixed fate, and the\n" +
 				"paths that move its clock and arm faults, are in the documentation of the package\n" +
-				"adapters/gocardless/gocardlesstest."},
+				"adapters/sim/gocardlesstest."},
 		{Name: "simulate salesforce", Setup: command(simulateSalesforceFlags, simulateSalesforce),
 			About: "Serve a simulator of a Salesforce organisation",
 			More: "Everything is in memory. Prints how to sign in to it. Its objects, and the paths that move its clock,\n" +
 				"arm faults and show what was written, are in the documentation of the package\n" +
-				"adapters/salesforce/salesforcetest."},
+				"adapters/sim/salesforcetest."},
 		{Name: "version", Setup: command(jsonFlag, version),
 			About: "Print the version, the commit and the version of Go"},
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
@@ -36,7 +36,7 @@ const (
 		"by JWT, the RSA private key (PEM) from " + jwtKeyVariable + "; or each from the file\n" +
 		"that the same name with _FILE names."
 
-	administratorHelp = "An administrator of the organisation deploys adapters/salesforce/metadata (sf project deploy start in that\n" +
+	administratorHelp = "An administrator of the organisation deploys adapters/out/salesforce/metadata (sf project deploy start in that\n" +
 		"folder), assigns its permission set Provider_Checkout to the user as whom the program signs in, and makes a\n" +
 		"connected app with the client credentials flow, or JWT and its certificate. That user must see every record that it\n" +
 		"made, as the permission set has it: a sharing rule or restriction that hides one makes its key look free though it\n" +
@@ -150,7 +150,7 @@ func checkCRM(ctx context.Context, c *call) error {
 	for _, line := range lacks {
 		fmt.Fprintln(c.Stdout, line)
 	}
-	return errors.New("the organisation does not have what is needed: deploy adapters/salesforce/metadata (sf project deploy start in that " +
+	return errors.New("the organisation does not have what is needed: deploy adapters/out/salesforce/metadata (sf project deploy start in that " +
 		"folder) and assign its permission set Provider_Checkout, or say by --salesforce-mapping what it calls things")
 }
 

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
-	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
-	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
-	"github.com/provider-checkout/provider-checkout/adapters/sqlite"
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -201,7 +201,7 @@ func TestCRMCheckPrintsWhatIsMissing(t *testing.T) {
 	got := try(t, org.env, "", "crm", "check", "--salesforce-mapping", names)
 	want := "field Provider_Integration__c.Pricing_Mode__c is missing, or the user may not see it\n" +
 		"object Course_Plan__c is missing, or the user may not see it\n"
-	if got.code != cli.ExitFailed || got.stdout != want || !isLine(got.stderr) || !strings.Contains(got.stderr, "adapters/salesforce/metadata (sf project deploy start") {
+	if got.code != cli.ExitFailed || got.stdout != want || !isLine(got.stderr) || !strings.Contains(got.stderr, "adapters/out/salesforce/metadata (sf project deploy start") {
 		t.Errorf("crm check = %+v, want\n%s", got, want)
 	}
 	got = try(t, append([]string{clientSecretVariable + "=hunter2_other"}, org.env...), "", "crm", "check")

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/timestamp"
+	"github.com/provider-checkout/provider-checkout/adapters/out/timestamp"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"

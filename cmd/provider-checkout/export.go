@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/provider-checkout/provider-checkout/adapters/jsonlines"
+	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/progress"
 )

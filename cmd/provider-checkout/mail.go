@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/provider-checkout/provider-checkout/adapters/smtp"
+	"github.com/provider-checkout/provider-checkout/adapters/out/smtp"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -17,7 +17,7 @@ const (
 	mailHelp = "With --smtp and --mail-from payers get two e-mails: that the direct debit is set up, and the agreement with\n" +
 		"the dates and amounts. The server's user and password, if it asks for them, come from " + smtpUserVariable + "\n" +
 		"and " + smtpPasswordVariable + ", or each from the file that the same name with _FILE names.\n" +
-		"\"go doc ./adapters/smtp\" says what is sent, how it is secured, and what is kept as proof."
+		"\"go doc ./adapters/out/smtp\" says what is sent, how it is secured, and what is kept as proof."
 )
 
 func mailFlags(fs *cli.Flags, s *settings) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/provider-checkout/provider-checkout/adapters/fakeprocessor"
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )

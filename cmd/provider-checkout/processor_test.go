@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 )
 
 // Production is served over GoCardless, which nothing is asked of here: its address leads nowhere.

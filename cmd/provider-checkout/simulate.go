@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
-	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/simulator"
 )
@@ -35,7 +35,7 @@ func simulateGoCardless(ctx context.Context, c *call) error {
 		"Move its clock, and a mandate by its id or that of its billing request, which export has:\n\n"+
 		"curl -H Content-Type:application/json -d '{\"advance\":\"1h\"}' %[1]s/simulator/clock\n"+
 		"curl -H Content-Type:application/json -d '{\"status\":\"failed\",\"reason_code\":\"DISHONOUR-AC04\"}' %[1]s/simulator/mandates/BRQ…\n\n"+
-		"go doc ./adapters/gocardless/gocardlesstest lists what else can be moved, and the names that have a fate.\n",
+		"go doc ./adapters/sim/gocardlesstest lists what else can be moved, and the names that have a fate.\n",
 		sim.URL(), c.baseURL, gocardless.WebhookPath, tokenVariable, simulator.Token, webhookVariable, simulator.WebhookSecret,
 		program, service.Host)
 	return sim.Serve(ctx)
@@ -62,7 +62,7 @@ func simulateSalesforce(ctx context.Context, c *call) error {
 		"Sign in to it by client credentials:\n\n"+
 		"curl -d grant_type=client_credentials -d client_id=%[3]s -d client_secret=%[5]s \\\n  %[1]s/services/oauth2/token\n\n"+
 		"POST %[1]s/simulator/… moves its clock and arms faults; GET %[1]s/simulator/journal shows what was written.\n"+
-		"go doc ./adapters/salesforce/salesforcetest lists them.\n",
+		"go doc ./adapters/sim/salesforcetest lists them.\n",
 		url, clientIDVariable, simulator.ClientID, clientSecretVariable, simulator.ClientSecret, program)
 	return simulator.Salesforce(ctx, ln, httpserver.NewLog(c.Stderr))
 }

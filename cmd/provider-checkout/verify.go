@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"

@@ -3,7 +3,7 @@ package bench_test
 import (
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 )
 
 // BenchmarkThreeProcesses shows whether processes on one PostgreSQL slow each other down: it measures the

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 )
 
 // Every process in turn is terminated and started again, under two hundred requests a second from

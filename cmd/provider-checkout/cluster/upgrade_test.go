@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -77,7 +77,7 @@ func (b suite) beside(t *testing.T, c *cluster) *proc.Process {
 // buildNext builds the program with one more migration.
 func buildNext(t *testing.T) suite {
 	t.Helper()
-	folder, err := filepath.Abs("../../../adapters/postgres/migrations")
+	folder, err := filepath.Abs("../../../adapters/store/postgres/migrations")
 	if err != nil {
 		t.Fatal(err)
 	}

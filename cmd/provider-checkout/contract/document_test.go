@@ -45,7 +45,7 @@ func whole() bool {
 }
 
 func TestDocumentIsSoundAndItsExamplesFitIt(t *testing.T) {
-	text, err := os.ReadFile("../../../adapters/httpapi/openapi.json")
+	text, err := os.ReadFile("../../../adapters/in/httpapi/openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
@@ -89,7 +89,7 @@ func TestContract24ARepeatTakesAnyTokenAndAnyDate(t *testing.T) {
 // account.
 func TestSandboxIsDrivenAsTheReferenceSays(t *testing.T) {
 	withTheFake(t)
-	text := string(read(t, "../../../adapters/httpapi/openapi.json"))
+	text := string(read(t, "../../../adapters/in/httpapi/openapi.json"))
 	accounts := regexp.MustCompile("\\| (?:`([A-Za-z ]+)`|any name)[^|]* \\| `([0-9-]+)` \\| (taken|refused)[^|]* \\| (?:`([a-z]+)`|none) \\|").
 		FindAllStringSubmatch(text, -1)
 	if len(accounts) != 5 {

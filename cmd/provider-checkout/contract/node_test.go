@@ -3,8 +3,8 @@ package contract_test
 import (
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
-	"github.com/provider-checkout/provider-checkout/adapters/nodetest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/nodetest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 

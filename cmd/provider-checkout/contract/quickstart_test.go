@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
@@ -122,10 +122,10 @@ func TestCodeBesideEveryOperationIsThatOfARecipe(t *testing.T) {
 			Code samples `json:"x-codeSamples"`
 		}
 	}
-	parse(t, "../../../adapters/httpapi/openapi.json", &document)
+	parse(t, "../../../adapters/in/httpapi/openapi.json", &document)
 	programs := map[string]string{}
 	for language, files := range map[string][]string{
-		"curl":   {"../../../adapters/httpapi/quickstart.md", recipeFile("ready.sh")},
+		"curl":   {"../../../adapters/in/httpapi/quickstart.md", recipeFile("ready.sh")},
 		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go")},
 		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("verify_event.mjs")},
 		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("verify_event.py")},

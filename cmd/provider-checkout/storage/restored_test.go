@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -147,7 +147,7 @@ func (s *sqliteFile) restore(t *testing.T) {
 	s.Run(t, "restore", "--store", s.store(), "--in", s.latest)
 }
 
-// postgresServer is a server of its own, which is kept as adapters/postgres/BACKUP.md says.
+// postgresServer is a server of its own, which is kept as adapters/store/postgres/BACKUP.md says.
 type postgresServer struct {
 	*postgrestest.Server
 	url       string
@@ -157,7 +157,7 @@ type postgresServer struct {
 }
 
 func newPostgresServer(t *testing.T) *postgresServer {
-	page, err := os.ReadFile("../../../adapters/postgres/BACKUP.md")
+	page, err := os.ReadFile("../../../adapters/store/postgres/BACKUP.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/adapters/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/pdf"
+	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"net"
 
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
-	"github.com/provider-checkout/provider-checkout/adapters/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/simulator"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/fakeprovider"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 

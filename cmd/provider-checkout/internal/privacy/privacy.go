@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/provider-checkout/provider-checkout/adapters/jsonlines"
+	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"

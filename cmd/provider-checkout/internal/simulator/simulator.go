@@ -11,10 +11,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless"
-	"github.com/provider-checkout/provider-checkout/adapters/gocardless/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/adapters/httpserver"
-	"github.com/provider-checkout/provider-checkout/adapters/salesforce/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 )
 
 // The credentials of every simulated account and organisation. They protect nothing.

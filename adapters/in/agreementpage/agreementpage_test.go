@@ -1,0 +1,249 @@
+package agreementpage_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // New Zealand time on any machine
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/agreementpage"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+func TestPageReadsAsTheAgreement(t *testing.T) {
+	for _, n := range []int{1, 52, money.MaxInstalments} {
+		a := diploma(n)
+		sections, err := a.Text(nzTime(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, s := range sections {
+			want = slices.Concat(want, []string{s.Title}, s.Paragraphs)
+			for _, r := range s.Rows {
+				want = append(want, r.Label, r.Value)
+			}
+			if s.Table.IsZero() {
+				continue
+			}
+			want = slices.Concat(want, []string{s.Title}, s.Table.Header) // its caption
+			for _, cells := range append(s.Table.Rows, s.Table.Foot) {
+				want = append(want, cells...)
+			}
+		}
+		want = append(want, a.Foot())
+		_, body, _ := strings.Cut(written(t, a), "<body>")
+		if got := squeeze(text(body)); got != squeeze(strings.Join(want, "")) {
+			t.Errorf("with %d instalments the page reads\n%s\nwant\n%s", n, got, squeeze(strings.Join(want, "")))
+		}
+	}
+}
+
+func TestPageMarksUpItsParts(t *testing.T) {
+	page := written(t, diploma(4))
+	for part, want := range map[string]int{
+		`<html lang="en-NZ">`: 1,
+		`<title>Payment Plan Agreement PPA-2027-000042</title>`:                1,
+		`<meta name="viewport" content="width=device-width, initial-scale=1">`: 1,
+		`<main>`:                              1,
+		`<h1>`:                                1,
+		`<h2 id="part-`:                       9,
+		`<section aria-labelledby="part-`:     9,
+		`tabindex="0"`:                        1, // the region of the table, which a keyboard scrolls
+		`<caption>Planned payments</caption>`: 1,
+		`<th scope="col">`:                    4,
+		`<th scope="row">`:                    5,
+		`<th scope="row" colspan="2">Total to pay</th><td colspan="2">$2,990.02</td>`: 1,
+		`fill="#1f6f54"`: 1,
+		`<script`:        0, ` style=`: 0, `http:`: 0, `https:`: 0, ` src=`: 0,
+	} {
+		if got := strings.Count(page, part); got != want {
+			t.Errorf("the page has %q %d times, want %d:\n%s", part, got, want, page)
+		}
+	}
+}
+
+func TestPageHoldsNamesAsText(t *testing.T) {
+	a := diploma(4)
+	a.Student.FirstName = `<script>alert("1")</script>王 😀 &amp; Nguyễn`
+	page := written(t, a)
+	if strings.Contains(page, "<script") || !strings.Contains(text(page), a.Student.FirstName+" Ngāta") {
+		t.Errorf("the page does not show %q as it is:\n%s", a.Student.FirstName, page)
+	}
+	a.Provider.Colour = `"/><script>`
+	if page := written(t, a); strings.Contains(page, "<svg") {
+		t.Errorf("the page has a bar in %q, which is no colour:\n%s", a.Provider.Colour, page)
+	}
+}
+
+// A name that is written from right to left may reorder the words around it, unless it is isolated.
+func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
+	rightToLeft := regexp.MustCompile(`[\p{Hebrew}\p{Arabic}]`)
+	a := diploma(4)
+	a.Provider.Name, a.Course.Name, a.Terms.Lender.Name = "מכללת רימון", "دبلوم إدارة الأعمال", "בנק הדואר"
+	a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = "נועה", "כהן", "נועה כהן"
+	page := written(t, a)
+	if n := len(rightToLeft.FindAllString(page, -1)); n < 100 {
+		t.Errorf("the page has only %d letters of the names:\n%s", n, page)
+	}
+	for _, text := range regexp.MustCompile(`<bdi>[^<]*</bdi>|<[^>]*>`).Split(page, -1) {
+		if rightToLeft.MatchString(text) {
+			t.Errorf("%q holds a name that is not isolated", text)
+		}
+	}
+}
+
+// Where the first payment was to be sooner than the notice of it allows, the dates are those of collection.
+func TestPageSaysTheDatesOfCollection(t *testing.T) {
+	day := func(month time.Month, day int) money.Date { return money.Date{Year: 2027, Month: month, Day: day} }
+	earliest := day(time.January, 25)
+	for name, first := range map[string]money.Date{"in the past": day(time.January, 1), "within the notice": day(time.January, 20),
+		"on the first lawful day": earliest, "after it": day(time.February, 1)} {
+		a := diploma(4)
+		a.Plan.First, a.Notice = first, agreement.Notice{Days: 10, NotBefore: earliest}
+		a.Schedule = money.Schedule(a.Pricing.Upfront, a.Plan)
+		page := written(t, a)
+		var got, want []string
+		for _, found := range regexp.MustCompile(`<th scope="row">\d+</th><td>([^<]*)</td>`).FindAllStringSubmatch(page, -1) {
+			got = append(got, found[1])
+		}
+		for _, date := range money.CollectionDates(a.Schedule, a.Plan.Frequency, earliest) {
+			want = append(want, date.Long())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("a first date %s: payments on %q, want %q", name, got, want)
+		}
+		if deferred := strings.Contains(page, "which is sooner than the notice"); deferred != first.Before(earliest) {
+			t.Errorf("a first date %s: the page says that it is too soon: %v", name, deferred)
+		}
+	}
+}
+
+func TestPolicyLetsThePagesStyleIn(t *testing.T) {
+	_, after, _ := strings.Cut(written(t, diploma(4)), "<style>")
+	style, _, _ := strings.Cut(after, "</style>")
+	sum := sha256.Sum256([]byte(style))
+	if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(agreementpage.Policy(), want) {
+		t.Errorf("the policy is %q, want it to allow %s", agreementpage.Policy(), want)
+	}
+}
+
+func TestPageCanBeReadInLightAndDark(t *testing.T) {
+	page := written(t, diploma(4))
+	schemes := regexp.MustCompile(`--paper: (\S+); --ink: (\S+); --quiet: (\S+); --tint: (\S+);`).FindAllStringSubmatch(page, -1)
+	if len(schemes) != 2 {
+		t.Fatalf("%d schemes of colours, want 2", len(schemes))
+	}
+	for _, s := range schemes {
+		paper, ink, quiet, tint := parse(t, s[1]), parse(t, s[2]), parse(t, s[3]), parse(t, s[4])
+		for _, pair := range [][2]colour.RGB{{ink, paper}, {quiet, paper}, {ink, tint}, {quiet, tint}} {
+			if c := colour.Contrast(pair[0], pair[1]); c < colour.ContrastAA {
+				t.Errorf("%s on %s has a contrast of %.2f, want %.1f", pair[0], pair[1], c, colour.ContrastAA)
+			}
+		}
+	}
+}
+
+func TestSameAgreementSamePage(t *testing.T) {
+	a := diploma(52)
+	if one, other := written(t, a), written(t, a); one != other {
+		t.Error("two pages of one agreement differ")
+	}
+}
+
+func TestWriteRefusesOtherWords(t *testing.T) {
+	a := diploma(4)
+	a.Version = "2020-01-01"
+	var page bytes.Buffer
+	if err := pages(t).Write(&page, a); err == nil || !strings.Contains(err.Error(), a.Number) || page.Len() > 0 {
+		t.Errorf("Write = %v with %d bytes, want an error that names the agreement, and nothing", err, page.Len())
+	}
+}
+
+func parse(t *testing.T, given string) colour.RGB {
+	t.Helper()
+	c, ok := colour.Parse(given)
+	if !ok {
+		t.Fatalf("%q is no colour", given)
+	}
+	return c
+}
+
+func pages(t *testing.T) *agreementpage.Pages {
+	t.Helper()
+	p, err := agreementpage.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func written(t *testing.T, a agreement.Agreement) string {
+	t.Helper()
+	var page bytes.Buffer
+	if err := pages(t).Write(&page, a); err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
+}
+
+// text returns what a page says: the text between its tags.
+func text(page string) string {
+	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))
+}
+
+// squeeze takes all white space out.
+func squeeze(text string) string { return strings.Join(strings.Fields(text), "") }
+
+func nzTime(t *testing.T) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// diploma is an agreement on 2,990.02 in n weekly instalments after a payment of 200.00.
+func diploma(n int) agreement.Agreement {
+	pricing := money.Pricing{Price: 2990_02, Upfront: 200_00, Principal: 2790_02}
+	parts, err := money.ByNumber(pricing.Principal, n)
+	if err != nil {
+		panic(err)
+	}
+	plan := money.Plan{Frequency: money.Weekly, Instalments: parts, First: money.Date{Year: 2027, Month: time.February, Day: 1}}
+	return agreement.Agreement{
+		ID:         "a0X000000000042",
+		Number:     "PPA-2027-000042",
+		Version:    agreement.Version,
+		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
+		OrderID:    "order-7",
+		AcceptedAt: time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC),
+		Provider: agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example",
+			Colour: "#1f6f54"},
+		Student:  agreement.Student{FirstName: "Māia", LastName: "Ngāta", Email: "maia@example.nz"},
+		Course:   agreement.Course{Code: "NZDIP", Name: "Diploma in Business"},
+		Pricing:  pricing,
+		Plan:     plan,
+		Schedule: money.Schedule(pricing.Upfront, plan),
+		DirectDebit: agreement.DirectDebit{
+			AuthorityID: "dda-9", AccountHolder: "M NGATA", AccountMask: "12-3140-•••••23-50",
+			AuthorisedAt: time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
+		},
+		Terms: agreement.Terms{
+			Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001"},
+			Blocks: []agreement.Block{
+				{Title: "Right to cancel", Text: "The payer can cancel the plan within 5 working days of this agreement."},
+				{Title: "Hardship", Text: "A payer who cannot pay can ask the lender for a change of the plan."},
+			},
+		},
+	}
+}

@@ -1,0 +1,352 @@
+package hostedpages_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/hostedpages"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const baseURL = "https://pay.example"
+
+// setting is what a bench is set up with.
+type setting struct {
+	provider  catalogue.Provider
+	create    checkout.Create
+	rateLimit float64
+	baseURL   string          // baseURL if ""
+	processor ports.Processor // the fake one if nil
+	agency    agreement.Agency
+	retention checkout.Retention
+	terms     agreement.Terms // ofPutea if zero
+}
+
+// bench is a service with one provider and one open checkout, and its pages.
+type bench struct {
+	t       *testing.T
+	now     time.Time
+	store   *store
+	service *service.Service
+	hosted  http.Handler
+	fake    http.Handler
+	log     bytes.Buffer
+	token   string
+	id      string
+	failing bool // the processor is expected to fail
+}
+
+// store is a memory store that counts updates, and whose reading can be made to fail.
+type store struct {
+	*memory.Store
+	err          error // of checkouts
+	agreementErr error
+	updates      atomic.Int64
+}
+
+func (s *store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
+	if s.agreementErr != nil {
+		return agreement.Agreement{}, s.agreementErr
+	}
+	return s.Store.Agreement(ctx, number)
+}
+
+func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	s.updates.Add(1)
+	return s.Store.UpdateCheckout(ctx, id, enqueue, decide)
+}
+
+func (s *store) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
+	if s.err != nil {
+		return checkout.Checkout{}, s.err
+	}
+	return s.Store.Checkout(ctx, id)
+}
+
+type printer struct{}
+
+func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
+	return []byte("%PDF"), nil
+}
+
+type sender struct{}
+
+func (sender) Send(context.Context, catalogue.Destination, events.Delivery, int) error { return nil }
+
+// kowhai is the provider of most tests.
+func kowhai() catalogue.Provider {
+	return catalogue.Provider{
+		Code: "KOWHAI", Name: "Kowhai Ltd", AccountID: "acc-kowhai",
+		Environment: catalogue.Sandbox, Active: true, APIEnabled: true,
+		EnrolmentOrigins: []string{"https://enrol.kowhai.example", "https://www.kowhai.example"},
+		SuccessURL:       "https://enrol.kowhai.example/done?from=bank",
+		CancelURL:        "https://enrol.kowhai.example/cancelled",
+		Branding: catalogue.Branding{
+			DisplayName: "Kōwhai Institute", PrimaryColour: "#1F6F54",
+			LogoURL: "https://cdn.kowhai.example/logo.png", SupportEmail: "help@kowhai.example",
+		},
+		Mode: catalogue.Legacy,
+	}
+}
+
+// ofPutea are the terms of the lender of most tests.
+func ofPutea() agreement.Terms {
+	return agreement.Terms{
+		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
+		Blocks: []agreement.Block{{Title: "Hardship", Text: "The payer can ask <the lender> to change the plan."}},
+	}
+}
+
+// order is a create of 200.00 at once and 2,790.00 in 52 instalments.
+func order() checkout.Create {
+	return checkout.Create{
+		RequestID:    "req_1",
+		ProviderCode: checkout.Some("KOWHAI"),
+		OrderID:      checkout.Some("order-1"),
+		FirstName:    checkout.Some("Hēmi"),
+		LastName:     checkout.Some("O'Brien"),
+		Email:        checkout.Some("hemi@example.nz"),
+		CourseName:   checkout.Some("Diploma in Business"),
+		Price:        checkout.Some(money.Cents(2_990_00)),
+		Principal:    checkout.Some(money.Cents(2_790_00)),
+		Upfront:      checkout.Some(money.Cents(200_00)),
+		PaymentType:  checkout.Some("interest_free_payment_plan"),
+		Frequency:    checkout.Some("Weekly"),
+		Number:       checkout.Some(52),
+		Regular:      checkout.Some(money.Cents(53_65)),
+		Final:        checkout.Some(money.Cents(53_85)),
+		First:        checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1}),
+	}
+}
+
+func newBench(t *testing.T, p catalogue.Provider, create checkout.Create, rateLimit float64) *bench {
+	t.Helper()
+	return benchOf(t, setting{provider: p, create: create, rateLimit: rateLimit})
+}
+
+func benchOf(t *testing.T, set setting) *bench {
+	t.Helper()
+	b := &bench{
+		t:     t,
+		now:   time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC),
+		store: &store{Store: memory.New()},
+	}
+	b.configure(set.provider)
+	keys, err := checkout.NewKeyring(bytes.Repeat([]byte("k"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return b.now }
+	log := slog.New(slog.NewJSONHandler(&b.log, nil))
+	set.baseURL = cmp.Or(set.baseURL, baseURL)
+	fake := fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: set.baseURL, Log: log,
+		RateLimit: set.rateLimit, Now: clock})
+	if set.processor == nil {
+		set.processor = fake
+	}
+	if set.terms.IsZero() {
+		set.terms = ofPutea()
+	}
+	b.service, err = service.New(service.Config{
+		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
+		Store: b.store, Processor: set.processor, Printer: printer{}, Sender: sender{},
+		Terms: set.terms, Agency: set.agency, Retention: set.retention,
+		Now: clock, Rand: rand.Reader,
+		Report: func(_ context.Context, f service.Failure) {
+			expected := b.failing || b.store.err != nil && errors.Is(f.Err, b.store.err)
+			if !expected {
+				t.Errorf("reported: %s: %v", f.Operation, f.Err)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.hosted = hostedpages.New(b.service, hostedpages.Options{Log: log, RateLimit: set.rateLimit, Now: clock})
+	b.fake = fake
+
+	opened, err := b.service.Create(t.Context(), service.Caller{ProviderCode: set.provider.Code}, set.create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.token, b.id = opened.Token, opened.Checkout.ID
+	return b
+}
+
+// configure makes p the only provider, long enough ago for the running service to see it.
+func (b *bench) configure(p catalogue.Provider) {
+	b.t.Helper()
+	err := b.store.ReplaceProviders(b.t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return []catalogue.Configuration{{Provider: p}}, nil, nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.now = b.now.Add(5 * time.Second)
+}
+
+// stored returns the checkout as it is on record.
+func (b *bench) stored() checkout.Checkout {
+	b.t.Helper()
+	c, err := b.store.Store.Checkout(b.t.Context(), b.id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+// setUp completes the bank setup, by the forms of both pages.
+func (b *bench) setUp() {
+	b.t.Helper()
+	b.complete(b.start())
+}
+
+// start begins the bank setup, and returns the address of the processor's page.
+func (b *bench) start() (bankPage string) {
+	b.t.Helper()
+	begun := b.do(http.MethodPost, "/api/dd-setup", b.pressed())
+	begun.is(b.t, http.StatusSeeOther)
+	return begun.header.Get("Location")
+}
+
+// complete sends the form of the processor's page.
+func (b *bench) complete(bankPage string) {
+	b.t.Helper()
+	b.do(http.MethodPost, bankPage, account().Encode()).is(b.t, http.StatusSeeOther)
+}
+
+// account is the processor's form as it should be filled in.
+func account() url.Values {
+	return url.Values{"account_holder_name": {"Hēmi O'Brien"}, "account_number": {"01-0902-0068389-00"}, "authority_confirmed": {"yes"}}
+}
+
+// confirm confirms the enrolment, with a first payment on this date.
+func (b *bench) confirm(first checkout.Optional[money.Date]) {
+	b.t.Helper()
+	c := b.stored()
+	yes := checkout.Some(true)
+	_, err := b.service.Confirm(b.t.Context(), service.Caller{ProviderCode: c.ProviderCode}, b.id, checkout.Confirm{
+		RequestID: "req_2", CheckoutID: checkout.Some(b.id),
+		ProviderCode: checkout.Some(c.ProviderCode), OrderID: checkout.Some(c.OrderID), Token: checkout.Some(b.token),
+		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
+		PaymentMethod: checkout.Some("service_payment_plan"), FirstPayment: first,
+		DepositConfirmed: yes, PaymentPlanAccepted: yes, InformationConfirmed: yes, PrivacyConsentAccepted: yes,
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// kill makes the mandate fail.
+func (b *bench) kill() {
+	b.t.Helper()
+	err := b.store.UpdateCheckout(b.t.Context(), b.id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+		c.Setup.Mandate = checkout.MandateFailed
+		return checkout.Change{Next: c}, nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// setupPath is the address of the setup page, legalPath of the terms.
+func (b *bench) setupPath() string { return "/api/dd-setup?token=" + url.QueryEscape(b.token) }
+func (b *bench) legalPath() string { return "/api/dd-setup/legal?token=" + url.QueryEscape(b.token) }
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request to the pages that its path belongs to, after change has had its way with it.
+func (b *bench) do(method, target, form string, change ...func(*http.Request)) answer {
+	r := httptest.NewRequest(method, strings.TrimPrefix(target, baseURL), strings.NewReader(form))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, f := range change {
+		f(r)
+	}
+	handler := b.hosted
+	if strings.Contains(r.URL.Path, fakeprocessor.Prefix+"/") {
+		handler = b.fake
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	body, _ := io.ReadAll(w.Result().Body)
+	return answer{w.Code, w.Result().Header, string(body)}
+}
+
+func (b *bench) get(target string) answer { return b.do(http.MethodGet, target, "") }
+
+// begin posts the setup page's form.
+func (b *bench) begin(change ...func(*http.Request)) answer {
+	return b.do(http.MethodPost, "/api/dd-setup", url.Values{"token": {b.token}}.Encode(), change...)
+}
+
+// text is the page without the marks around names.
+func (a answer) text() string {
+	return strings.NewReplacer("<bdi>", "", "</bdi>", "").Replace(a.body)
+}
+
+// wants reports what a text lacks.
+func (a answer) wants(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(a.text(), text) {
+			t.Errorf("the page lacks %q:\n%s", text, a.body)
+		}
+	}
+}
+
+// reads reports a sentence that a page does not say; line breaks and markup within the sentence do not count.
+func (a answer) reads(t *testing.T, sentence string) {
+	t.Helper()
+	words := strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(a.body, ""))), " ")
+	if !strings.Contains(words, sentence) {
+		t.Errorf("the page does not say %q:\n%s", sentence, words)
+	}
+}
+
+// lacks reports what a text must not hold.
+func (a answer) lacks(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if strings.Contains(a.text(), text) {
+			t.Errorf("the page holds %q:\n%s", text, a.body)
+		}
+	}
+}
+
+func (a answer) is(t *testing.T, want int) {
+	t.Helper()
+	if a.status != want {
+		t.Errorf("status = %d, want %d:\n%s", a.status, want, a.body)
+	}
+}

@@ -1,0 +1,149 @@
+package httpserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	return ln
+}
+
+// get returns the status of a request, or 0 if it was refused.
+func get(ln net.Listener) int {
+	resp, err := http.Get("http://" + ln.Addr().String())
+	if err != nil {
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestServeDrainsInOrder(t *testing.T) {
+	public, private := listen(t), listen(t)
+	entered, release := make(chan struct{}), make(chan struct{})
+	var backgroundEnded, draining atomic.Bool
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() {
+		served <- httpserver.Serve(ctx, httpserver.Config{
+			Listener: public,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				close(entered)
+				<-release
+				w.WriteHeader(http.StatusCreated)
+			}),
+			Background:       func(ctx context.Context) { <-ctx.Done(); backgroundEnded.Store(true) },
+			OperatorListener: private,
+			Operator: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if draining.Load() {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+			}),
+			OnDrain: func() { draining.Store(true) },
+			Log:     slog.New(slog.DiscardHandler),
+		})
+	}()
+	answered := make(chan int, 1)
+	go func() { answered <- get(public) }()
+	<-entered
+	if got := get(private); got != http.StatusOK {
+		t.Errorf("the operator is answered %d before the drain, want 200", got)
+	}
+	stop()
+	for !draining.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	if got := get(private); got != http.StatusServiceUnavailable {
+		t.Errorf("the operator is answered %d during the drain, want 503", got)
+	}
+	select {
+	case err := <-served:
+		t.Fatalf("Serve returned %v before the request was answered", err)
+	default:
+	}
+	close(release)
+	if got := <-answered; got != http.StatusCreated {
+		t.Errorf("the request under way is answered %d, want 201", got)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("Serve = %v, want nil", err)
+	}
+	if !backgroundEnded.Load() {
+		t.Error("Serve returned before the background work ended")
+	}
+	if get(public) != 0 || get(private) != 0 {
+		t.Error("a listener still answers")
+	}
+}
+
+func TestServeEndsWhenAListenerFails(t *testing.T) {
+	public := listen(t)
+	public.Close()
+	ended := make(chan struct{})
+	err := httpserver.Serve(t.Context(), httpserver.Config{Listener: public, Handler: http.NotFoundHandler(),
+		Background: func(ctx context.Context) { <-ctx.Done(); close(ended) }, Log: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Serve = %v, want net.ErrClosed", err)
+	}
+	<-ended
+}
+
+func TestReportLogsAFailureByItsSeverity(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		failure service.Failure
+		want    map[string]any
+	}{
+		{"a failed attempt is a warning",
+			service.Failure{Operation: service.OperationSend, Severity: service.Warning, CheckoutID: "K-1", EventID: "evt_1", Attempt: 2, Err: errors.New("refused")},
+			map[string]any{"level": "WARN", "msg": "send event", "error": "refused", "checkout_id": "K-1", "event_id": "evt_1", "attempt": 2.0}},
+		{"an event that is given up is an error",
+			service.Failure{Operation: service.OperationGiveUp, Severity: service.Error, EventID: "evt_1", Err: errors.New("three times")},
+			map[string]any{"level": "ERROR", "msg": "give up event", "error": "three times", "event_id": "evt_1", "checkout_id": nil, "attempt": nil}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			httpserver.Report(httpserver.NewLog(&out))(t.Context(), tt.failure)
+			var line map[string]any
+			if err := json.NewDecoder(io.LimitReader(&out, 1<<10)).Decode(&line); err != nil {
+				t.Fatalf("the log is %q: %v", out.String(), err)
+			}
+			for name, want := range tt.want {
+				if line[name] != want {
+					t.Errorf("%s = %v, want %v", name, line[name], want)
+				}
+			}
+		})
+	}
+}
+
+func TestNewBoundsWhatAClientMayTakeItsTimeFor(t *testing.T) {
+	server := httpserver.New(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	if server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != time.Minute ||
+		server.IdleTimeout != time.Minute || server.MaxHeaderBytes != 16<<10 {
+		t.Errorf("time-outs %v %v %v %v, %d bytes", server.ReadHeaderTimeout, server.ReadTimeout, server.WriteTimeout,
+			server.IdleTimeout, server.MaxHeaderBytes)
+	}
+	if !server.DisableGeneralOptionsHandler {
+		t.Error("OPTIONS * is answered by the server itself")
+	}
+}

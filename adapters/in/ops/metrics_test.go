@@ -1,0 +1,190 @@
+package ops_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
+	series := map[service.Outcome]string{
+		service.OutcomeCreate:          "provider_checkout_creates_total",
+		service.OutcomeReplay:          "provider_checkout_replays_total",
+		service.OutcomeConflict:        "provider_checkout_conflicts_total",
+		service.OutcomeConfirm:         `provider_checkout_confirms_total{confirm="first"}`,
+		service.OutcomeRepeatedConfirm: `provider_checkout_confirms_total{confirm="repeated"}`,
+		service.OutcomeDelivered:       `provider_checkout_deliveries_total{outcome="delivered"}`,
+		service.OutcomeFailed:          `provider_checkout_deliveries_total{outcome="failed"}`,
+		service.OutcomeNotConfigured:   `provider_checkout_deliveries_total{outcome="not_configured"}`,
+		service.OutcomeRecovery:        "provider_checkout_recoveries_total",
+		service.OutcomeStepDone:        `provider_checkout_crm_steps_total{outcome="done"}`,
+		service.OutcomeStepUnknown:     `provider_checkout_crm_steps_total{outcome="unknown"}`,
+		service.OutcomeClocksApart:     "provider_checkout_evidence_clocks_apart_total",
+		service.OutcomeNotSealed:       "provider_checkout_evidence_seal_failures_total",
+		service.OutcomeStepRefused:     `provider_checkout_crm_steps_total{outcome="refused"}`,
+	}
+	for _, counted := range service.Outcomes() {
+		handler, metrics, _ := newHandler(t, &outside{})
+		metrics.Count(counted)
+		metrics.Count(counted)
+		samples := lines(t, handler)
+		for o, name := range series {
+			want := name + " 0"
+			if o == counted {
+				want = name + " 2"
+			}
+			if !slices.Contains(samples, want) {
+				t.Errorf("after two of %q there is no %q", counted, want)
+			}
+		}
+	}
+}
+
+func TestRequestsAreCountedAndTimed(t *testing.T) {
+	handler, metrics, _ := newHandler(t, &outside{})
+	const one = "/v1/provider-checkouts/{checkoutId}"
+	metrics.ObserveRequest("GET", one, 200, 250*time.Millisecond)
+	metrics.ObserveRequest("GET", one, 200, 500*time.Millisecond)
+	metrics.ObserveRequest("GET", one, 404, 4*time.Second)
+	samples := lines(t, handler)
+	for _, want := range []string{
+		`provider_checkout_http_requests_total{method="GET",route="` + one + `",status="200"} 2`,
+		`provider_checkout_http_requests_total{method="GET",route="` + one + `",status="404"} 1`,
+		`provider_checkout_http_request_duration_seconds_bucket{method="GET",route="` + one + `",le="0.1"} 0`,
+		`provider_checkout_http_request_duration_seconds_bucket{method="GET",route="` + one + `",le="0.25"} 1`,
+		`provider_checkout_http_request_duration_seconds_bucket{method="GET",route="` + one + `",le="0.5"} 2`,
+		`provider_checkout_http_request_duration_seconds_count{method="GET",route="` + one + `"} 3`,
+		`provider_checkout_http_request_duration_seconds_sum{method="GET",route="` + one + `"} 4.75`,
+	} {
+		if !slices.Contains(samples, want) {
+			t.Errorf("there is no %q in\n%s", want, strings.Join(samples, "\n"))
+		}
+	}
+}
+
+func TestCommitsAreCountedBySize(t *testing.T) {
+	handler, metrics, _ := newHandler(t, &outside{})
+	for _, writes := range []int{1, 1, 7, 64} {
+		metrics.ObserveCommit(writes)
+	}
+	samples := lines(t, handler)
+	for _, want := range []string{
+		`provider_checkout_commit_batch_size_bucket{le="1"} 2`,
+		`provider_checkout_commit_batch_size_bucket{le="8"} 3`,
+		`provider_checkout_commit_batch_size_bucket{le="64"} 4`,
+		`provider_checkout_commit_batch_size_count 4`,
+		`provider_checkout_commit_batch_size_sum 73`,
+	} {
+		if !slices.Contains(samples, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}
+
+func TestOutboxIsCountedWhenItIsAskedFor(t *testing.T) {
+	const pending, age = "provider_checkout_outbox_pending_events ", "provider_checkout_outbox_oldest_pending_age_seconds "
+	for _, tt := range []struct {
+		name         string
+		outside      *outside
+		pending, age string
+	}{
+		{"an empty outbox", &outside{}, "0", "0"},
+		{"three events, the oldest 90 seconds old", &outside{pending: 3, oldest: now.Add(-90 * time.Second)}, "3", "90"},
+		{"an event of a machine whose clock is ahead", &outside{pending: 1, oldest: now.Add(time.Hour)}, "1", "0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			handler, _, _ := newHandler(t, tt.outside)
+			samples := lines(t, handler)
+			if !slices.Contains(samples, pending+tt.pending) || !slices.Contains(samples, age+tt.age) {
+				t.Errorf("want %s%s and %s%s in\n%s", pending, tt.pending, age, tt.age, strings.Join(samples, "\n"))
+			}
+		})
+	}
+}
+
+func TestWhatWaitsForTheCRMIsCountedWhenItIsAskedFor(t *testing.T) {
+	o := &outside{}
+	handler, _, _ := newHandler(t, o)
+	reserved := checkout.Checkout{ID: "KOWHAI-1", ProviderCode: "KOWHAI", OrderID: "1", IdempotencyKey: "k", Status: checkout.Reserved,
+		Step: checkout.Step{Kind: checkout.StepOpen, Epoch: 1, Since: now.Add(-40 * time.Second), Until: now}}
+	if err := o.InsertCheckout(t.Context(), checkout.Change{Next: reserved}, ports.Enqueue{}); err != nil {
+		t.Fatal(err)
+	}
+	samples := lines(t, handler)
+	for _, want := range []string{"provider_checkout_crm_steps_waiting 1", "provider_checkout_crm_steps_oldest_age_seconds 40"} {
+		if !slices.Contains(samples, want) {
+			t.Errorf("there is no %q in\n%s", want, strings.Join(samples, "\n"))
+		}
+	}
+}
+
+func TestWhatIsNotSealedIsCountedWhenItIsAskedFor(t *testing.T) {
+	const age = "provider_checkout_evidence_checkpoint_age_seconds"
+	o := &outside{}
+	handler, _, _ := newHandler(t, o)
+	if samples := lines(t, handler); !slices.Contains(samples, "provider_checkout_evidence_unsealed_entries 0") ||
+		slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, age) }) {
+		t.Errorf("of an empty log without a checkpoint it says\n%s", strings.Join(samples, "\n"))
+	}
+	for i := range 3 {
+		e := evidence.OfOperation(string(rune('1'+i)), evidence.Operation{At: now.Add(-time.Duration(i+1) * time.Minute)})
+		if err := o.RecordEvidence(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sign := func(keys evidence.Keys) {
+		err := o.SealEvidence(t.Context(), 0, func(h evidence.Head, _ []evidence.Entry) (s evidence.Sealing, err error) {
+			s.Head = h
+			s.Head.Checkpoint, err = keys.Sign(evidence.Checkpoint{Size: h.Size, Root: h.Root(), At: now.Add(-90 * time.Second)})
+			return s, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sign(evidenceKeys(t))
+	samples := lines(t, handler)
+	for _, want := range []string{"provider_checkout_evidence_unsealed_entries 3", "provider_checkout_evidence_oldest_unsealed_age_seconds 180", age + " 90"} {
+		if !slices.Contains(samples, want) {
+			t.Errorf("there is no %q in\n%s", want, strings.Join(samples, "\n"))
+		}
+	}
+}
+
+func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
+	handler, _, log := newHandler(t, &outside{backlogErr: errors.New("the disk is gone")})
+	samples := lines(t, handler)
+	if slices.ContainsFunc(samples, func(s string) bool { return strings.Contains(s, "outbox") }) {
+		t.Errorf("a made-up outbox is answered:\n%s", strings.Join(samples, "\n"))
+	}
+	for _, prefix := range []string{"provider_checkout_creates_total 0", "go_goroutines ", "process_resident_memory_bytes "} {
+		if !slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
+			t.Errorf("there is no %q", prefix)
+		}
+	}
+	if !strings.Contains(log.String(), "the disk is gone") {
+		t.Errorf("the log is %q, want the cause", log)
+	}
+}
+
+// One metric's error could make a host's handler answer with an error and no metrics at all.
+func TestOutboxThatCannotBeCountedIsNoErrorOfTheHostsRegistry(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	metrics := ops.NewMetrics(registry)
+	if _, err := ops.New(newService(t, &outside{backlogErr: errors.New("the disk is gone")}, metrics), ops.Options{Metrics: metrics}); err != nil {
+		t.Fatal(err)
+	}
+	if families, err := registry.Gather(); err != nil || len(families) == 0 {
+		t.Errorf("Gather() = %d families, %v; want all others", len(families), err)
+	}
+}

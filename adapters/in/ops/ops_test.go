@@ -1,0 +1,241 @@
+package ops_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
+	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+var now = time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC)
+
+// outside is what the service of a test depends on. With the zero value all checks succeed.
+type outside struct {
+	*memory.Store
+	storeErr, processorErr, crmErr error
+
+	pending    int
+	oldest     time.Time
+	backlogErr error
+}
+
+func (o *outside) Backlog(context.Context) (int, time.Time, error) {
+	return o.pending, o.oldest, o.backlogErr
+}
+
+func (o *outside) Ready(context.Context) error { return o.storeErr }
+
+// processor is a processor whose state the test sets.
+type processor struct {
+	*fakeprocessor.Processor
+	err error
+}
+
+func (p processor) Ready(context.Context) error { return p.err }
+
+// crm is a CRM whose state the test sets.
+type crm struct {
+	*memory.CRM
+	err error
+}
+
+func (c crm) Ready(context.Context) error { return c.err }
+
+type printer struct{}
+
+func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
+	return []byte("%PDF"), nil
+}
+
+func evidenceKeys(t *testing.T) evidence.Keys {
+	t.Helper()
+	private, err := evidence.NewKey("evidence.test", [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := evidence.ParseKeys(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// newService returns a service over o that counts with metrics.
+func newService(t *testing.T, o *outside, metrics *ops.Metrics) *service.Service {
+	t.Helper()
+	o.Store = memory.New()
+	keyring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const baseURL = "https://pay.example"
+	keys := evidenceKeys(t)
+	fake := fakeprocessor.New(fakeprocessor.Options{Records: o, BaseURL: baseURL})
+	svc, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring, Evidence: keys,
+		Store: o, Processor: processor{fake, o.processorErr}, CRM: crm{memory.NewCRM(catalogue.Sandbox), o.crmErr}, Printer: printer{}, Sender: webhook.New(webhook.Options{}),
+		Now: func() time.Time { return now }, Rand: rand.Reader,
+		Report: func(context.Context, service.Failure) {}, Count: metrics.Count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svc
+}
+
+// newHandler returns the operator's handler of a service over o with a registry of its own, its metrics, and what it logs.
+func newHandler(t *testing.T, o *outside) (*ops.Handler, *ops.Metrics, *bytes.Buffer) {
+	t.Helper()
+	registry := ops.NewRegistry()
+	metrics := ops.NewMetrics(registry)
+	var log bytes.Buffer
+	handler, err := ops.New(newService(t, o, metrics), ops.Options{Metrics: metrics, Gatherer: registry,
+		Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler, metrics, &log
+}
+
+func get(handler http.Handler, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	return w
+}
+
+func TestReadyNamesEachCheck(t *testing.T) {
+	down := errors.New("dial tcp: password hunter2 refused")
+	for _, tt := range []struct {
+		name    string
+		outside *outside
+		drain   bool
+		status  int
+		body    string
+	}{
+		{"all is well", &outside{}, false, 200, `{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":true}}`},
+		{"the store is down", &outside{storeErr: down}, false, 503,
+			`{"ready":false,"checks":{"serving":true,"store":false,"processor":true,"crm":true}}`},
+		{"the processor is down", &outside{processorErr: down}, false, 503,
+			`{"ready":false,"checks":{"serving":true,"store":true,"processor":false,"crm":true}}`},
+		{"the CRM is down", &outside{crmErr: down}, false, 200,
+			`{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":false}}`},
+		{"the service drains", &outside{}, true, 503,
+			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true,"crm":true}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			handler, _, _ := newHandler(t, tt.outside)
+			if tt.drain {
+				handler.Drain()
+			}
+			w := get(handler, "/readyz")
+			if w.Code != tt.status || strings.TrimSpace(w.Body.String()) != tt.body {
+				t.Errorf("/readyz = %d %s, want %d %s", w.Code, w.Body, tt.status, tt.body)
+			}
+			if w := get(handler, "/healthz"); w.Code != 200 || w.Body.String() != "{\"alive\":true}\n" {
+				t.Errorf("/healthz = %d %s, want 200, whatever the service depends on", w.Code, w.Body)
+			}
+		})
+	}
+}
+
+func TestHandlerHasThreePathsToRead(t *testing.T) {
+	handler, _, _ := newHandler(t, &outside{})
+	for _, tt := range []struct {
+		method, path string
+		status       int
+	}{
+		{"GET", "/healthz", 200}, {"HEAD", "/healthz", 200}, {"GET", "/readyz", 200}, {"GET", "/metrics", 200},
+		{"POST", "/readyz", 405}, {"DELETE", "/metrics", 405},
+		{"GET", "/", 404}, {"GET", "/debug/pprof/", 404}, {"GET", "/v1", 404}, {"GET", "/metrics/x", 404},
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
+		if w.Code != tt.status || w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s = %d with %v, want %d", tt.method, tt.path, w.Code, w.Header(), tt.status)
+		}
+	}
+}
+
+func TestHostWithMetricsOfItsOwn(t *testing.T) {
+	t.Run("may answer Prometheus elsewhere", func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		metrics := ops.NewMetrics(registry)
+		handler, err := ops.New(newService(t, &outside{pending: 3}, metrics), ops.Options{Metrics: metrics})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := get(handler, "/metrics"); w.Code != http.StatusNotFound {
+			t.Errorf("/metrics = %d, want 404", w.Code)
+		}
+		samples := lines(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+		if !slices.Contains(samples, "provider_checkout_outbox_pending_events 3") {
+			t.Errorf("the host's registry has no outbox:\n%s", strings.Join(samples, "\n"))
+		}
+	})
+	t.Run("may do without those of the service", func(t *testing.T) {
+		registry := ops.NewRegistry()
+		handler, err := ops.New(newService(t, &outside{}, ops.NewMetrics(prometheus.NewRegistry())), ops.Options{Gatherer: registry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sample := range lines(t, handler) {
+			if strings.HasPrefix(sample, "provider_checkout_") {
+				t.Errorf("/metrics has %q", sample)
+			}
+		}
+	})
+	t.Run("may run two services under labels", func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		for _, name := range []string{"a", "b"} {
+			metrics := ops.NewMetrics(prometheus.WrapRegistererWith(prometheus.Labels{"service": name}, registry))
+			if _, err := ops.New(newService(t, &outside{}, metrics), ops.Options{Metrics: metrics}); err != nil {
+				t.Errorf("service %s: %v", name, err)
+			}
+		}
+	})
+	t.Run("cannot register two outboxes with one registry", func(t *testing.T) {
+		metrics := ops.NewMetrics(prometheus.NewRegistry())
+		for i, want := range []bool{true, false} {
+			handler, err := ops.New(newService(t, &outside{}, metrics), ops.Options{Metrics: metrics})
+			if (err == nil) != want || (handler != nil) != want {
+				t.Errorf("handler %d: %v, %v; want it to be made: %v", i+1, handler, err, want)
+			}
+		}
+	})
+}
+
+// lines returns the samples among a scrape, without their comments.
+func lines(t *testing.T, handler http.Handler) []string {
+	t.Helper()
+	w := get(handler, "/metrics")
+	text, err := io.ReadAll(w.Body)
+	if err != nil || w.Code != http.StatusOK {
+		t.Fatalf("/metrics = %d, %v", w.Code, err)
+	}
+	var samples []string
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "#") {
+			samples = append(samples, strings.TrimSpace(line))
+		}
+	}
+	return samples
+}

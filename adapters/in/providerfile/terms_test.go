@@ -1,0 +1,107 @@
+package providerfile_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+func TestParseTerms(t *testing.T) {
+	tests := []struct {
+		name, file string
+		want       agreement.Terms
+	}{
+		{"no terms are terms", `{}`, agreement.Terms{}},
+		{"a lender and blocks in their order", `{"lender": {"name": " Pu\u0304tea Limited ", "address": "1 Quay", "registration": "FSP1"},
+			"terms": [{"title": "Hardship", "text": "Ask."}, {"title": "Disputes", "text": "Complain."}]}`,
+			agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Quay", Registration: "FSP1"},
+				Blocks: []agreement.Block{{Title: "Hardship", Text: "Ask."}, {Title: "Disputes", Text: "Complain."}}}},
+		{"a term of paragraphs and a list", `{"terms": [{"title": "Cancelling", "text": "You may.\n\n(a) Write.\n(b) Pay.\n"}]}`,
+			agreement.Terms{Blocks: []agreement.Block{{Title: "Cancelling", Text: "You may.\n\n(a) Write.\n(b) Pay."}}}},
+		{"no fees", `{"fees": "none", "default_fees": []}`,
+			agreement.Terms{Fees: agreement.FeeList{Stated: true}, DefaultFees: agreement.FeeList{Stated: true}}},
+		{"fees", `{"default_fees": [{"name": "Dishonour fee", "amount": 10.00, "when": "for each payment that fails"}]}`,
+			agreement.Terms{DefaultFees: agreement.FeeList{Stated: true,
+				Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that fails"}}}}},
+		{"an authority", `{"authority": {"authorisation_code": "0123456", "initiator": "Pu\u0304tea", "particulars": "KOWHAI", "code": "PLAN",
+			"reference": "COURSE", "conditions": [{"title": "a", "text": "b"}]}}`,
+			agreement.Terms{Authority: agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea", Particulars: "KOWHAI",
+				Code: "PLAN", Reference: "COURSE", Conditions: []agreement.Block{{Title: "a", Text: "b"}}}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := providerfile.ParseTerms([]byte(tt.file))
+			if err != nil || !reflect.DeepEqual(got.Terms, tt.want) {
+				t.Errorf("ParseTerms = %+v, %v; want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseTermsRefuses(t *testing.T) {
+	tests := []struct{ name, file, want string }{
+		{"no JSON", `lender: us`, "the file "},
+		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are privacy, profile, lender, fees, default_fees, authority, terms"},
+		{"a block without its text", `{"terms": [{"title": "Hardship"}]}`, "terms[0].text must be given"},
+		{"a lender without an address", `{"lender": {"name": "Pūtea"}}`, "lender.address must be given"},
+		{"an agency without a contact", `{"privacy": {"agency": {"name": "Pūtea", "address": "1 Quay"}}}`, "privacy.agency.contact must be given"},
+		{"an agency in the wrong place", `{"privacy": {"name": "Pūtea"}}`, "privacy.name is not a field here; the fields are agency"},
+		{"a tab", `{"terms": [{"title": "a", "text": "b\tc"}]}`, "terms[0].text must not contain control characters"},
+		{"fees that are neither", `{"fees": "few"}`, `fees must be "none", or a list of fees`},
+		{"a fee without an amount", `{"fees": [{"name": "a", "when": "b"}]}`, "fees[0].amount must be given"},
+		{"a fee in words", `{"fees": [{"name": "a", "amount": "ten", "when": "b"}]}`, "fees[0].amount must be"},
+		{"a code of six digits", `{"authority": {"authorisation_code": "012345"}}`, "authority.authorisation_code must be 7 digits"},
+		{"a profile of another country", `{"profile": "uk"}`, `profile must be "consumer-credit", or left out`},
+		{"terms that are no list", `{"terms": "none"}`, "terms must be a list in square brackets"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := providerfile.ParseTerms([]byte(tt.file))
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !reflect.DeepEqual(got, providerfile.TermsFile{}) {
+				t.Errorf("ParseTerms = %+v, %v; want an error with %q alone", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzParseTerms(f *testing.F) {
+	f.Add(`{"lender": {"name": "Pūtea", "address": "1 Quay"}, "terms": [{"title": "a", "text": "b"}]}`)
+	f.Add(`{"fees": "none", "default_fees": [{"name": "a", "amount": 1, "when": "b"}], "authority": {"code": "c"}, "profile": "consumer-credit"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := providerfile.ParseTerms([]byte(text))
+		switch {
+		case err == nil && file.Terms.Check() != nil:
+			t.Errorf("ParseTerms(%q) lets %v pass", text, file.Terms.Check())
+		case err != nil && !reflect.DeepEqual(file, providerfile.TermsFile{}):
+			t.Errorf("ParseTerms(%q) gives both %+v and %v", text, file, err)
+		}
+	})
+}
+
+func TestParseTermsReadsTheAgency(t *testing.T) {
+	got, err := providerfile.ParseTerms([]byte(`{"privacy": {"agency": {"name": " Pu\u0304tea Limited", "address": "1 Quay", "contact": "privacy@putea.example"}}}`))
+	if want := (agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay", Contact: "privacy@putea.example"}); got.Agency != want || err != nil {
+		t.Errorf("the agency is %+v, %v; want %+v", got.Agency, err, want)
+	}
+	if got, err := providerfile.ParseTerms([]byte(`{"terms": []}`)); got.Agency != (agreement.Agency{}) || err != nil {
+		t.Errorf("the agency of a file without one is %+v, %v", got.Agency, err)
+	}
+}
+
+func TestProfileNamesWhatTheTermsLack(t *testing.T) {
+	for file, want := range map[string]string{
+		`{}`:                             "",
+		`{"profile": "consumer-credit"}`: "lender, authorisation code, right to cancel, hardship, disputes, fees, default fees",
+		`{"profile": "consumer-credit", "lender": {"name": "Pūtea", "address": "1 Quay"}, "authority": {"authorisation_code": "0123456"},
+			"fees": "none", "default_fees": "none", "terms": [{"title": "Right to cancel", "text": "a"}, {"title": "Hardship", "text": "b"},
+			{"title": "Complaints", "text": "c"}]}`: "",
+	} {
+		got, err := providerfile.ParseTerms([]byte(file))
+		if missing := strings.Join(got.Missing(), ", "); err != nil || missing != want {
+			t.Errorf("%s lacks %q, %v; want %q", file, missing, err, want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package gocardless_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/processortest"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const token = "sandbox_token"
+
+// account is one whose provider has a creditor of its own.
+var account = ports.Account{ProviderCode: "KOWHAI", ID: "CR123", Environment: catalogue.Sandbox}
+
+// bench is the processor over a simulator.
+type bench struct {
+	*gocardless.Processor
+	sim    *gocardlesstest.Simulator
+	server *httptest.Server
+	t      *testing.T
+}
+
+func newBench(t *testing.T, change ...func(*gocardlesstest.Options, *gocardless.Options)) *bench {
+	t.Helper()
+	simulated := gocardlesstest.Options{Token: token, Creditors: []gocardlesstest.Creditor{{ID: account.ID}}}
+	o := gocardless.Options{Environment: catalogue.Sandbox, Token: token}
+	for _, f := range change {
+		f(&simulated, &o)
+	}
+	sim := gocardlesstest.New(simulated)
+	server := httptest.NewServer(sim)
+	t.Cleanup(func() { sim.Close(); server.Close() })
+	o.URL = server.URL
+	if o.Now == nil {
+		o.Now = sim.Now
+	}
+	p, err := gocardless.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{p, sim, server, t}
+}
+
+// complete has a payer finish at the address that Begin returned.
+func (b *bench) complete(t *testing.T, address, holder string) (back string) {
+	t.Helper()
+	back, err := b.sim.Complete(address, gocardlesstest.Payer{GivenName: "Māia", FamilyName: "O'Brien", Email: "maia@example.nz",
+		Holder: holder, Account: "01-0902-0068389-00"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+func TestProcessor(t *testing.T) {
+	processortest.Processor(t, func(t *testing.T) processortest.Bench {
+		b := newBench(t, func(o *gocardlesstest.Options, _ *gocardless.Options) {
+			o.Creditors = append(o.Creditors, gocardlesstest.Creditor{ID: "CR456"})
+			o.Pace = gocardlesstest.Pace{Ready: time.Second, Fulfilling: time.Second}
+		})
+		return processortest.Bench{
+			Processor: b.Processor,
+			Account:   account,
+			Other:     ports.Account{ProviderCode: "TUI", ID: "CR456", Environment: catalogue.Sandbox},
+			Visit: func(t *testing.T, url string) {
+				resp, err := http.Get(url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if resp.StatusCode != http.StatusOK {
+					t.Errorf("the page answers %d", resp.StatusCode)
+				}
+			},
+			Complete: func(t *testing.T, url string) string { return b.complete(t, url, "MANDATE ACTIVE") },
+			Fail:     func(t *testing.T, url string) string { return b.complete(t, url, "MANDATE FAILS") },
+			Refuse: func(t *testing.T, url string) {
+				if _, err := b.sim.Complete(url, gocardlesstest.Payer{FamilyName: "GEO BLOCKED"}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Pass: func(*testing.T) { b.sim.Advance(time.Minute) },
+		}
+	})
+}
+
+// start is the start of a try.
+func start(key string) ports.SetupStart {
+	return ports.SetupStart{Key: strings.Repeat("0", 32-len(key)) + key, Account: account, ProviderName: "Kōwhai Institute",
+		CheckoutID: "KOWHAI-1-" + key, ReturnURL: "https://pay.example/api/dd-setup?token=T",
+		Student:     checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@example.nz"},
+		Description: "Diploma in Business"}
+}

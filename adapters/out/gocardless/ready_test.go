@@ -1,0 +1,108 @@
+package gocardless_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestReadinessIsThatOfTheScheme(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		status string
+		want   string // in the error; "" if ready
+	}{
+		{"active", "active", ""},
+		{"pending", "pending", "scheme identifier is pending"},
+		{"none", gocardlesstest.NoScheme, "scheme identifier is missing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, func(o *gocardlesstest.Options, _ *gocardless.Options) {
+				o.Creditors = []gocardlesstest.Creditor{{ID: account.ID, SchemeStatus: tt.status, MinimumAdvanceNotice: 3}}
+			})
+			err := b.Ready(t.Context())
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Fatalf("Ready = %v, want %q", err, tt.want)
+			}
+			if days, err := b.CheckAccount(t.Context(), account); tt.want == "" && (err != nil || days != 3) {
+				t.Errorf("CheckAccount = %d, %v; want 3", days, err)
+			}
+		})
+	}
+}
+
+func TestAccountIsCheckedByItsCreditor(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options, _ *gocardless.Options) {
+		o.Creditors = []gocardlesstest.Creditor{{ID: "CR1", MinimumAdvanceNotice: 3}, {ID: "CR2", MinimumAdvanceNotice: 5},
+			{ID: "CR3", SchemeStatus: "pending"}}
+	})
+	for _, tt := range []struct {
+		id    string
+		days  int
+		error string
+	}{
+		{"CR1", 3, ""}, {"CR2", 5, ""}, {"any", 5, ""}, {"CR3", 0, "is pending"}, {"CR4", 0, "has no creditor CR4"},
+	} {
+		days, err := b.CheckAccount(t.Context(), ports.Account{ID: tt.id})
+		if tt.error == "" && err != nil || tt.error != "" && (err == nil || !strings.Contains(err.Error(), tt.error)) || days != tt.days {
+			t.Errorf("CheckAccount(%s) = %d, %v; want %d, %q", tt.id, days, err, tt.days, tt.error)
+		}
+	}
+}
+
+// However often readiness is asked for, GoCardless is asked once a minute.
+func TestReadinessIsCached(t *testing.T) {
+	b := newBench(t)
+	for range 5 {
+		if err := b.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.sim.Advance(time.Minute)
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.sim.Statistics().Calls["GET /creditors"]; got != 2 {
+		t.Errorf("%d calls, want 2", got)
+	}
+}
+
+func TestOptionsAreRefusedWithEveryReason(t *testing.T) {
+	const live, sandbox = "https://api.gocardless.com", "https://api-sandbox.gocardless.com"
+	for _, tt := range []struct {
+		name string
+		o    gocardless.Options
+		want []string // in the error; nil if they are accepted
+	}{
+		{"the sandbox", gocardless.Options{Environment: catalogue.Sandbox, Token: "t"}, nil},
+		{"production", gocardless.Options{Environment: catalogue.Production, Token: "t"}, nil},
+		{"a simulator", gocardless.Options{Environment: catalogue.Sandbox, Token: "t", URL: "http://127.0.0.1:8090"}, nil},
+		{"nothing", gocardless.Options{}, []string{"environment", "token is missing"}},
+		{"a token with a line feed", gocardless.Options{Environment: catalogue.Sandbox, Token: "t\n"}, []string{"access token has a character"}},
+		{"the live host in the sandbox", gocardless.Options{Environment: catalogue.Sandbox, Token: "t", URL: live}, []string{"live host"}},
+		{"the sandbox host in production", gocardless.Options{Environment: catalogue.Production, Token: "t", URL: sandbox}, []string{"sandbox host"}},
+		{"a simulator in production", gocardless.Options{Environment: catalogue.Production, Token: "t", URL: "http://127.0.0.1:8090"}, []string{"must be https"}},
+		{"http to another host", gocardless.Options{Environment: catalogue.Sandbox, Token: "t", URL: "http://pay.example"}, []string{"must be https"}},
+		{"no URL", gocardless.Options{Environment: catalogue.Sandbox, Token: "t", URL: "pay"}, []string{"not a scheme and a host"}},
+	} {
+		p, err := gocardless.New(tt.o)
+		if tt.want == nil {
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			} else if info := p.Info(); info.Environment != tt.o.Environment || len(info.PageOrigins) != 1 {
+				t.Errorf("%s: %+v", tt.name, info)
+			}
+			continue
+		}
+		for _, want := range tt.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", tt.name, err, want)
+			}
+		}
+	}
+}

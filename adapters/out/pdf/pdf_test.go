@@ -1,0 +1,397 @@
+package pdf_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	_ "time/tzdata" // New Zealand time on any machine
+	"unicode"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+	"pgregory.net/rapid"
+)
+
+func TestNewRefuses(t *testing.T) {
+	tests := []struct {
+		name     string
+		parallel int
+	}{
+		{"no rendering at once", 0},
+		{"less than none", -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if p, err := pdf.New(tt.parallel); err == nil || p != nil {
+				t.Errorf("New(%d) = %v, %v; want an error", tt.parallel, p, err)
+			}
+		})
+	}
+}
+
+func TestPrintRendersTheTextExactly(t *testing.T) {
+	for _, n := range []int{1, 4, 52, money.MaxInstalments} {
+		t.Run(fmt.Sprintf("%d instalments", n), func(t *testing.T) {
+			a := plan(n)
+			drawn := read(t, printed(t, a))
+			if got, want := drawn.words(), words(t, a); got != want {
+				t.Errorf("the pages read\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestPrintRepeatsTheTableHeaderAndFootsEveryPage(t *testing.T) {
+	a := plan(money.MaxInstalments)
+	drawn := read(t, printed(t, a))
+	if len(drawn.pages) < 10 {
+		t.Errorf("%d pages for 601 payments, want at least 10", len(drawn.pages))
+	}
+	if drawn.count != len(drawn.pages) {
+		t.Errorf("the document counts %d pages and holds %d", drawn.count, len(drawn.pages))
+	}
+	for i, page := range drawn.pages {
+		wantFoot := []string{
+			"Payment Plan Agreement PPA-2027-000042, wording of " + agreement.Version,
+			fmt.Sprintf("Page %d of %d", i+1, len(drawn.pages)),
+		}
+		if got := page[len(page)-2:]; got[0] != wantFoot[0] || got[1] != wantFoot[1] {
+			t.Errorf("the foot of page %d is %q, want %q", i+1, got, wantFoot)
+		}
+		if i > 1 && i < len(drawn.pages)-3 && page[0] != "No." {
+			t.Errorf("page %d begins with %q, want the header of the table", i+1, page[0])
+		}
+	}
+}
+
+func TestEveryPageAndTheTitleOfACopySayThatItIsOne(t *testing.T) {
+	a := plan(52)
+	a.Sandbox = true
+	at := time.Date(2026, time.September, 29, 12, 30, 0, 0, time.UTC) // half past one the next morning in New Zealand
+	for lost, says := range map[bool]string{
+		true:  "COPY drawn on Wednesday 30 September 2026. This is not the document that was agreed.",
+		false: "COPY drawn on Wednesday 30 September 2026. No document was drawn when this was agreed.",
+	} {
+		made := agreement.Copy{DrawnAt: at, Lost: lost}
+		copied, err := printer(t).PrintCopy(t.Context(), a, made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := printer(t).PrintCopy(t.Context(), a, made)
+		if err != nil || !bytes.Equal(copied, again) {
+			t.Errorf("lost %v: two copies of one moment differ, %v", lost, err)
+		}
+		original, drawn := read(t, printed(t, a)), read(t, copied)
+		if len(drawn.pages) != len(original.pages) {
+			t.Fatalf("lost %v: %d pages, the document has %d", lost, len(drawn.pages), len(original.pages))
+		}
+		for i, page := range drawn.pages {
+			whole := original.pages[i]
+			want := slices.Concat(whole[:len(whole)-2], []string{"Copy of " + whole[len(whole)-2], whole[len(whole)-1], says})
+			if !slices.Equal(page, want) {
+				t.Errorf("lost %v: page %d is %q, want %q", lost, i+1, page, want)
+			}
+		}
+		title := a.Title() + ". " + says
+		if !bytes.Contains(copied, []byte("/Title ("+title+")")) {
+			t.Errorf("lost %v: the title is not %q", lost, title)
+		}
+		if !bytes.Contains(copied, []byte("/CreationDate (D:20260929123000Z)")) {
+			t.Errorf("lost %v: the copy does not say when it was drawn", lost)
+		}
+	}
+}
+
+// The line at the top and those at the foot stay within the page's text.
+func TestTheMarkOfACopyFits(t *testing.T) {
+	a := plan(1)
+	a.Sandbox = true
+	made := agreement.Copy{DrawnAt: time.Date(2026, time.September, 29, 12, 30, 0, 0, time.UTC), Lost: true}
+	for text, width := range printer(t).WidthsOfCopy(a, made) {
+		if width > 166 {
+			t.Errorf("%q is %.1f mm wide, there are 166", text, width)
+		}
+	}
+}
+
+func TestPrintNames(t *testing.T) {
+	tests := []struct {
+		name  string
+		given string
+		drawn string
+		note  bool
+	}{
+		{"macrons and the ʻokina are drawn", "Māori ĀĒĪŌŪ āēīōū ʻOkina", "Māori ĀĒĪŌŪ āēīōū ʻOkina", false},
+		{"so are Vietnamese, Greek and Cyrillic", "Nguyễn Ωμέγα Жанна", "Nguyễn Ωμέγα Жанна", false},
+		{"so are the letters of Western Europe", "Zoë Ångström-Peña ÀÿßÐþ ŒœŠšŽžŸ", "Zoë Ångström-Peña ÀÿßÐþ ŒœŠšŽžŸ", false},
+		{"and those of its neighbours", "ĆćČčĐđŁłŃńŚś Dvořák Őze ğı", "ĆćČčĐđŁłŃńŚś Dvořák Őze ğı", false},
+		{"signs and quotation marks are drawn", "‘O’ “ʼ” – — … • € £ ½ ™", "‘O’ “ʼ” – — … • € £ ½ ™", false},
+		{"a decomposed macron is composed", "Ma\u0304ia", "Māia", false},
+		{"format characters are dropped", "A\u200dn\u202ena\u00ad", "Anna", false},
+		{"white space is one space", "Anna\u00a0 \tMaria", "Anna Maria", false},
+		{"what PDF itself uses is text", `(A)\n) Tj <b>=1+1</b> {nb}`, `(A)\n) Tj <b>=1+1</b> {nb}`, false},
+		{"an emoji is its number", "Ana 😀", "Ana [U+1F600]", true},
+		{"and so is each", "🎉😀🎉", "[U+1F389][U+1F600][U+1F389]", true},
+		{"a script that no font has is numbers", "བ", "[U+0F56]", true},
+		{"no name has U+FFFD", "A\uFFFD", "A[U+FFFD]", true},
+		{"nor is it shown for invalid UTF-8", "A\xff", "A[U+FFFD]", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := plan(4)
+			a.Student = agreement.Student{FirstName: tt.given, LastName: "X", Email: "x@example.nz"}
+			text := squeeze(read(t, printed(t, a)).text())
+			if want := squeeze("Student" + tt.drawn + " X" + "Student’s email"); !strings.Contains(text, want) {
+				t.Errorf("the pages do not show %q:\n%s", want, text)
+			}
+			if noted := strings.Contains(text, "byitsUnicodenumber"); noted != tt.note {
+				t.Errorf("there is a note of what the numbers are: %t, want %t:\n%s", noted, tt.note, text)
+			}
+			if got := len(printer(t).Unprintable(tt.given)) > 0; got != tt.note {
+				t.Errorf("Unprintable(%q) finds some: %t, want %t", tt.given, got, tt.note)
+			}
+		})
+	}
+}
+
+// Documents that are stored already read as they did when they were rendered.
+func TestRenderedBeforeIsWhatOldDocumentsShow(t *testing.T) {
+	if got, want := printer(t).RenderedBefore("Māia\t王 مر 😀"), "Māia \uFFFD \uFFFD\uFFFD \uFFFD"; got != want {
+		t.Errorf("RenderedBefore = %q, want %q", got, want)
+	}
+}
+
+func TestPrintTakesAnyName(t *testing.T) {
+	p := printer(t)
+	usual := rapid.RuneFrom([]rune("aāW 'ʻ-😀"))
+	unusual := rapid.OneOf(rapid.Rune(), usual).Filter(func(r rune) bool {
+		return !unicode.IsControl(r) // what a request may hold
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		char := rapid.SampledFrom([]*rapid.Generator[rune]{usual, unusual}).Draw(t, "letters")
+		name := rapid.Custom(func(t *rapid.T) string {
+			n := rapid.SampledFrom([]int{1, 20, 254, 255}).Draw(t, "length")
+			return rapid.StringOfN(char, n, n, -1).Draw(t, "name")
+		})
+		a := plan(1)
+		a.Student.FirstName = name.Draw(t, "first name")
+		a.Student.LastName = name.Draw(t, "last name")
+		a.Course.Name = name.Draw(t, "course")
+		a.Provider.Name = name.Draw(t, "provider")
+		a.DirectDebit.AccountHolder = name.Draw(t, "account holder")
+		got, err := p.Print(context.Background(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := read(t, got)
+		if drawn.count != len(drawn.pages) {
+			t.Fatalf("the document counts %d pages and holds %d", drawn.count, len(drawn.pages))
+		}
+		if text := squeeze(drawn.text()); !strings.Contains(text, "Totaltopay$2,990.02Whotakespart") {
+			t.Fatalf("the pages read\n%s", text)
+		}
+	})
+}
+
+func TestPrintGivesTheSameBytes(t *testing.T) {
+	for name, given := range map[string]string{"subsets": "Māia", "other scripts": "Nguyễn 李小龙 महेश محمد"} {
+		t.Run(name, func(t *testing.T) {
+			a := plan(52)
+			a.Student.FirstName = given
+			want := printed(t, a)
+			other, err := pdf.New(4) // makes subsets of its own
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					got, err := other.Print(context.Background(), a)
+					if err != nil || !bytes.Equal(got, want) {
+						t.Errorf("another rendering has %d bytes (%v), not the same %d", len(got), err, len(want))
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func TestPrintIsInTheProvidersColourAsItCanBeRead(t *testing.T) {
+	tests := []struct{ name, brand, want string }{
+		{"a colour that can be read on white is drawn as it is", "#1f6f54", "0.122 0.435 0.329 rg"},
+		{"one that cannot is darkened", "#ffd100", "0.549 0.447 0.000 rg"},
+		{"a provider without one has ours", "", "0.149 0.275 0.325 rg"},
+		{"what is no colour is none", "red", "0.149 0.275 0.325 rg"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := plan(4)
+			a.Provider.Colour = tt.brand
+			for i, content := range contents(t, printed(t, a)) {
+				if !bytes.Contains(content, []byte(tt.want)) {
+					t.Errorf("page %d of %q has nothing in %s", i+1, tt.brand, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestPrintNamesItsSectionsForReadersThatJump(t *testing.T) {
+	a := plan(4)
+	drawn := printed(t, a)
+	sections, err := a.Text(nzTime(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections {
+		if !bytes.Contains(drawn, []byte("/Title ("+s.Title+")")) {
+			t.Errorf("the outline does not name %q", s.Title)
+		}
+	}
+}
+
+func TestPrintEmbedsFontsOnlyForLettersOutsideTheSubset(t *testing.T) {
+	tests := []struct {
+		name, given string
+		fonts       int
+	}{
+		{"macrons and the ʻokina", "ĀāĒēĪīŌōŪū ʻOkina", 0},
+		{"what no font has", "😀", 0},
+		{"Vietnamese", "Nguyễn", 1},
+		{"Greek and Hebrew of the same font", "Ω שלום", 1},
+		{"four fonts", "Nguyễn 李小龙 महेश สมชาย", 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := plan(4)
+			a.Student.FirstName = tt.given
+			if got := bytes.Count(printed(t, a), []byte("/Subtype /Type0")); got != tt.fonts {
+				t.Errorf("the document of %q embeds %d fonts, want %d", tt.given, got, tt.fonts)
+			}
+		})
+	}
+}
+
+func TestPrintDatesTheDocumentByItsAcceptance(t *testing.T) {
+	a := plan(1)
+	a.AcceptedAt = a.AcceptedAt.In(time.FixedZone("", 13*60*60))
+	got := printed(t, a)
+	for _, want := range []string{
+		"/CreationDate (D:20270115031205Z)", "/ModDate (D:20270115031205Z)",
+		"/Title (Payment Plan Agreement PPA-2027-000042)",
+	} {
+		if !bytes.Contains(got, []byte(want)) {
+			t.Errorf("the document does not hold %q", want)
+		}
+	}
+}
+
+func TestPrintRefuses(t *testing.T) {
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	otherWords, neverAccepted := plan(1), plan(1)
+	otherWords.Version = "2020-01-01"
+	neverAccepted.AcceptedAt = time.Time{}
+	tests := []struct {
+		name string
+		ctx  context.Context
+		a    agreement.Agreement
+		is   error // nil for any
+		says string
+	}{
+		{"a request that has ended", cancelled, plan(1), context.Canceled, ""},
+		{"words of another version", context.Background(), otherWords, nil, `"2020-01-01"`},
+		{"an agreement that was never accepted", context.Background(), neverAccepted, nil, "no time of acceptance"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := printer(t).Print(tt.ctx, tt.a)
+			switch {
+			case err == nil || got != nil:
+				t.Fatalf("Print gave %d bytes and error %v, want an error alone", len(got), err)
+			case tt.is != nil && !errors.Is(err, tt.is):
+				t.Errorf("the error is %v, want %v", err, tt.is)
+			case !strings.Contains(err.Error(), tt.a.Number) || !strings.Contains(err.Error(), tt.says):
+				t.Errorf("the error %q does not name the agreement and %q", err, tt.says)
+			}
+		})
+	}
+}
+
+// plan is an agreement on 2,990.02 in n weekly instalments after a payment of 200.00.
+func plan(n int) agreement.Agreement {
+	pricing := money.Pricing{Price: 2990_02, Upfront: 200_00, Principal: 2790_02}
+	parts, err := money.ByNumber(pricing.Principal, n)
+	if err != nil {
+		panic(err)
+	}
+	terms := agreement.Terms{
+		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001"},
+		Blocks: []agreement.Block{
+			{Title: "Right to cancel", Text: "The payer can cancel the plan within 5 working days of this agreement."},
+			{Title: "Hardship", Text: "A payer who cannot pay can ask the lender for a change of the plan."},
+		},
+	}
+	first := money.Date{Year: 2027, Month: time.February, Day: 1}
+	plan := money.Plan{Frequency: money.Weekly, Instalments: parts, First: first}
+	return agreement.Agreement{
+		ID:         "a0X000000000042",
+		Number:     "PPA-2027-000042",
+		Version:    agreement.Version,
+		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
+		OrderID:    "order-7",
+		AcceptedAt: time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC),
+		Provider: agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example",
+			Colour: "#1f6f54"},
+		Student:  agreement.Student{FirstName: "Māia", LastName: "Ngāta", Email: "maia@example.nz"},
+		Course:   agreement.Course{Code: "NZDIP", Name: "Diploma in Business"},
+		Pricing:  pricing,
+		Plan:     plan,
+		Schedule: money.Schedule(pricing.Upfront, plan),
+		DirectDebit: agreement.DirectDebit{
+			AuthorityID:   "dda-9",
+			AccountHolder: "M NGATA",
+			AccountMask:   "12-3140-•••••23-50",
+			AuthorisedAt:  time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
+		},
+		Terms: terms,
+	}
+}
+
+func nzTime(t testing.TB) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// shared is one printer for all tests, for making its subsets takes longer than most of them.
+var shared = sync.OnceValues(func() (*pdf.Printer, error) { return pdf.New(4) })
+
+func printer(t testing.TB) *pdf.Printer {
+	t.Helper()
+	p, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func printed(t testing.TB, a agreement.Agreement) []byte {
+	t.Helper()
+	got, err := printer(t).Print(context.Background(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

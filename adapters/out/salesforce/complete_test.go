@@ -1,0 +1,183 @@
+package salesforce_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// change changes a record as a user of the organisation does.
+func (b *bench) change(t *testing.T, object, id, body string) {
+	t.Helper()
+	answer, err := http.PostForm(b.server.URL+"/services/oauth2/token",
+		url.Values{"grant_type": {"client_credentials"}, "client_id": {clientID}, "client_secret": {clientSecret}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var token map[string]string
+	if err := json.NewDecoder(answer.Body).Decode(&token); err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch,
+		b.server.URL+"/services/data/v61.0/sobjects/"+object+"/"+id, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Authorization": {"Bearer " + token["access_token"]}, "Content-Type": {"application/json"}}
+	done, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done.Body.Close()
+	if done.StatusCode != http.StatusNoContent {
+		t.Fatalf("the change of %s is answered %d", object, done.StatusCode)
+	}
+}
+
+// An organisation goes on from the stage in which an enrolment is complete. Going back there would begin to move money
+// again.
+func TestACompletionIsNotRepeatedWhenTheStageHasMovedOn(t *testing.T) {
+	b := newBench(t)
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := b.Complete(t.Context(), completion(records))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.change(t, "Opportunity", records.OpportunityID, `{"StageName":"Negotiation/Review"}`)
+	written := len(b.sim.Journal())
+	if again, err := b.Complete(t.Context(), completion(records)); err != nil || again != first {
+		t.Errorf("Complete again = %+v, %v; want %+v", again, err, first)
+	}
+	if now := len(b.sim.Journal()); now != written {
+		t.Errorf("Complete wrote %+v after the stage had moved on", b.sim.Journal()[written:])
+	}
+}
+
+// People in the organisation work on an opportunity before the payer confirms.
+func TestAnEnrolmentCompletesFromAnyStage(t *testing.T) {
+	for _, stage := range []string{"Qualification", "Closed Won"} {
+		b := newBench(t)
+		records, err := b.Open(t.Context(), enrolment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.change(t, "Opportunity", records.OpportunityID, `{"StageName":"`+stage+`"}`)
+		if _, err := b.Complete(t.Context(), completion(records)); err != nil {
+			t.Errorf("Complete from %s: %v", stage, err)
+		}
+		if got := b.sim.Records("Opportunity")[0]["StageName"]; got != "Closed Won" || len(b.sim.Records("Payment_Plan_Agreement__c")) != 1 {
+			t.Errorf("from %s: stage %s, want it complete with an agreement", stage, got)
+		}
+	}
+}
+
+func TestTheConsentsWordsAreStoredOnlyWhereTheyAreKnown(t *testing.T) {
+	terms := agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute"}
+	earlier := terms
+	earlier.Version = "2026-11-21"
+	for name, known := range map[string]bool{terms.Name(): true, earlier.Name(): true, "2026-11-20/2/0123456789abcdef": false,
+		"2099-12-31/2/0123456789abcdef": false, "": false} {
+		b := newBench(t)
+		records, err := b.Open(t.Context(), enrolment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := completion(records)
+		c.Agreement.Provider.Name = terms.Provider
+		c.Setup.Consent = agreement.Consent{At: c.Agreement.AcceptedAt, Terms: name, NoticeDays: 2}
+		if _, err := b.Complete(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		got := b.sim.Records("Direct_Debit_Authority__c")[0]
+		if words := got["Consent_Text__c"]; strings.Contains(words, terms.Rows()[0].Value) != known || got["Consent_Version__c"] != name {
+			t.Errorf("consent %q is stored as %q with the words %q", name, got["Consent_Version__c"], words)
+		}
+	}
+}
+
+func TestTheDeclarationsAreStoredWithTheirTime(t *testing.T) {
+	b := newBench(t)
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Complete(t.Context(), completion(records)); err != nil {
+		t.Fatal(err)
+	}
+	const want = `declarations.payment_plan_accepted: true
+declarations.information_confirmed: true
+declarations.privacy_consent_accepted: true
+payment.deposit_confirmed: true
+accepted at 2027-01-15T03:12:05.000Z`
+	if got := b.sim.Records("Payment_Plan_Agreement__c")[0]["Declarations__c"]; got != want {
+		t.Errorf("declarations %q, want %q", got, want)
+	}
+}
+
+func TestAnEnrolmentWithoutAMandateIsRefused(t *testing.T) {
+	b := newBench(t)
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := completion(records)
+	c.Setup.MandateID = ""
+	var refused *ports.CRMRefusal
+	if _, err := b.Complete(t.Context(), c); !errors.As(err, &refused) || refused.Code != "NO_MANDATE" {
+		t.Errorf("Complete = %v, want a refusal", err)
+	}
+}
+
+// An organisation whose key is not unique may have a key on two records, and nothing says which one is meant.
+func TestAKeyOnSeveralRecordsIsRefused(t *testing.T) {
+	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
+		schema := salesforcetest.DefaultSchema()
+		schema.Field("Contact.Provider_Checkout_Key__c").Unique = false
+		sim.Schema = schema
+	})
+	if _, err := b.Open(t.Context(), enrolment()); err != nil {
+		t.Fatal(err)
+	}
+	key := b.sim.Records("Contact")[0]["Provider_Checkout_Key__c"]
+	if _, err := b.sim.Insert("Contact", map[string]any{"LastName": "Tau", "Provider_Checkout_Key__c": key}); err != nil {
+		t.Fatal(err)
+	}
+	var refused *ports.CRMRefusal
+	if _, err := b.Open(t.Context(), enrolment()); !errors.As(err, &refused) || refused.Code != "DUPLICATE_EXTERNAL_ID" {
+		t.Errorf("Open = %v, want a refusal", err)
+	}
+}
+
+func TestADocumentOfAnotherRecordIsNotTaken(t *testing.T) {
+	c := completion(checkout.Records{})
+	for _, field := range []struct{ name, value string }{{"PDF_SHA256__c", hex.EncodeToString(c.Document.SHA256[:])},
+		{"Provider_Checkout_Key__c", checkout.NaturalKey(key.Environment, key.ProviderCode, key.OrderID, "document")}} {
+		b := newBench(t)
+		var err error
+		if c.Records, err = b.Open(t.Context(), enrolment()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.sim.Insert("ContentVersion", map[string]any{"PathOnClient": "a.pdf", "VersionData": "AAAA",
+			"FirstPublishLocationId": c.Records.ContactID, field.name: field.value}); err != nil {
+			t.Fatal(err)
+		}
+		var refused *ports.CRMRefusal
+		if _, err := b.Complete(t.Context(), c); !errors.As(err, &refused) || refused.Code != "OTHER_AGREEMENT" {
+			t.Errorf("Complete where another record has the %s: %v, want a refusal", field.name, err)
+		}
+	}
+}

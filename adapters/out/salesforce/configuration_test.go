@@ -1,0 +1,304 @@
+package salesforce_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// signIn returns an administrator's token.
+func (b *bench) signIn(t *testing.T) string {
+	t.Helper()
+	resp, err := http.PostForm(b.server.URL+"/services/oauth2/token",
+		url.Values{"grant_type": {"client_credentials"}, "client_id": {clientID}, "client_secret": {clientSecret}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var token struct {
+		AccessToken string `json:"access_token"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&token); err != nil {
+		t.Fatal(err)
+	}
+	return token.AccessToken
+}
+
+// add creates a record over the organisation's API, as an administrator's tool does, and returns its id.
+func (b *bench) add(t *testing.T, token, object, fields string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.server.URL+"/services/data/v61.0/sobjects/"+object,
+		strings.NewReader(fields))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	var saved struct {
+		ID string `json:"id"`
+	}
+	if err != nil || json.Unmarshal(body, &saved) != nil || saved.ID == "" {
+		t.Fatalf("POST %s %s = %s, %v", object, fields, body, err)
+	}
+	return saved.ID
+}
+
+// configure makes a provider with a catalogue, with everything in it that there can be, and one without.
+func (b *bench) configure(t *testing.T) (account string) {
+	t.Helper()
+	token := b.signIn(t)
+	account = b.add(t, token, "Account", `{"Name":"Kōwhai Limited"}`)
+	kowhai := b.add(t, token, "Provider_Integration__c", `{"Name":"Ko\u0304whai Institute","Provider_Code__c":"KOWHAI","Account__c":"`+account+`",
+		"Active__c":true,"API_Enabled__c":true,"Environment__c":"sandbox","Pricing_Mode__c":"catalogue",
+		"Enrolment_Origins__c":"https://enrol.kowhai.example\r\nhttp://localhost:3000\n","Success_URL__c":"https://enrol.kowhai.example/done",
+		"Cancel_URL__c":"https://enrol.kowhai.example/cancelled","Display_Name__c":"Kōwhai","Primary_Colour__c":"#1f6f54",
+		"Logo_URL__c":"https://kowhai.example/logo.png","Support_Email__c":"help@kowhai.example","Notice_Days__c":2}`)
+	b.add(t, token, "Provider_Integration__c", `{"Name":"Hinau","Provider_Code__c":"HINAU","Environment__c":"production","Pricing_Mode__c":"legacy"}`)
+	diploma := b.add(t, token, "Course__c", `{"Name":"Diploma","Course_Code__c":"NZDIP","Course_Name__c":"Diploma in Business",
+		"Provider_Integration__c":"`+kowhai+`","Price__c":2990.51,"Upfront_Payment__c":200,"Active__c":true}`)
+	short := b.add(t, token, "Course__c", `{"Name":"Short","Course_Code__c":"SHORT","Course_Name__c":"Short course",
+		"Provider_Integration__c":"`+kowhai+`","Price__c":9999999.99,"Environment__c":"production"}`)
+	for _, plan := range []string{`"Course__c":"` + short + `","Payment_Frequency__c":"Monthly","Number_Of_Instalments__c":600`,
+		`"Course__c":"` + diploma + `","Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":52`,
+		`"Course__c":"` + diploma + `","Payment_Frequency__c":"Fortnightly","Instalment_Amount__c":120.05`} {
+		b.add(t, token, "Course_Plan__c", "{"+plan+"}")
+	}
+	return account
+}
+
+func TestConfigurationsAreWhatTheOrganisationHas(t *testing.T) {
+	for _, page := range []int{0, 1} { // records a page
+		b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) { sim.QueryPage = page })
+		account := b.configure(t)
+		want := []catalogue.Configuration{
+			{Provider: catalogue.Provider{Code: "HINAU", Name: "Hinau", Environment: catalogue.Production, Mode: catalogue.Legacy}},
+			{Provider: catalogue.Provider{Code: "KOWHAI", Name: "Kōwhai Institute", AccountID: account, Environment: catalogue.Sandbox, Active: true,
+				APIEnabled: true, EnrolmentOrigins: []string{"https://enrol.kowhai.example", "http://localhost:3000"},
+				SuccessURL: "https://enrol.kowhai.example/done", CancelURL: "https://enrol.kowhai.example/cancelled", NoticeDays: 2,
+				Branding: catalogue.Branding{DisplayName: "Kōwhai", PrimaryColour: "#1f6f54", LogoURL: "https://kowhai.example/logo.png",
+					SupportEmail: "help@kowhai.example"}, Mode: catalogue.Authoritative},
+				Courses: []catalogue.Course{
+					{Code: "NZDIP", Name: "Diploma in Business", Price: 2990_51, Upfront: 200_00, Active: true, Environment: catalogue.Sandbox,
+						Options: []catalogue.Option{{Frequency: money.Weekly, Number: 52}, {Frequency: money.Fortnightly, Amount: 120_05}}},
+					{Code: "SHORT", Name: "Short course", Price: 9_999_999_99, Environment: catalogue.Production,
+						Options: []catalogue.Option{{Frequency: money.Monthly, Number: 600}}}}},
+		}
+		got, err := b.Configurations(t.Context())
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("pages of %d: Configurations = %+v, %v; want %+v", page, got, err, want)
+		}
+	}
+}
+
+func TestEveryFaultOfTheConfigurationIsNamedWithItsPlace(t *testing.T) {
+	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
+		schema := salesforcetest.DefaultSchema()
+		schema.Field("Course__c.Price__c").Scale = 3
+		sim.Schema = schema
+	})
+	b.configure(t)
+	token := b.signIn(t)
+	one := b.add(t, token, "Provider_Integration__c", `{"Name":"One","Provider_Code__c":"ONE","Environment__c":"production","Pricing_Mode__c":"catalogue",
+		"Enrolment_Origins__c":"https://one.example\nhttps://one.example/","Success_URL__c":"http://one.example","Notice_Days__c":31,"Primary_Colour__c":"green"}`)
+	two := b.add(t, token, "Provider_Integration__c", `{"Name":"Two","Provider_Code__c":"two words"}`)
+	three := b.add(t, token, "Provider_Integration__c", `{"Name":"Three","Provider_Code__c":"THREE","Environment__c":"sandbox","Pricing_Mode__c":"legacy"}`)
+	course := func(of, code, more string) string {
+		return b.add(t, token, "Course__c", `{"Name":"x","Course_Name__c":"x","Provider_Integration__c":"`+of+`","Course_Code__c":"`+code+`"`+more+`}`)
+	}
+	course(one, "NONE", `,"Price__c":10.005`)
+	spaced := course(one, "TWO WORDS", `,"Price__c":100,"Upfront_Payment__c":100`)
+	whole := course(one, "WHOLE", `,"Price__c":100`)
+	extra := course(three, "EXTRA", `,"Price__c":100`)
+	plan := func(of, more string) string {
+		return b.add(t, token, "Course_Plan__c", `{"Course__c":"`+of+`"`+more+`}`)
+	}
+	free := course(two, "FREE", "")
+	for _, of := range []string{spaced, extra, free} {
+		plan(of, `,"Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":2`)
+	}
+	plan(whole, `,"Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":601`)
+	plan(whole, `,"Payment_Frequency__c":"Monthly","Number_Of_Instalments__c":6,"Instalment_Amount__c":5`)
+	nameless := plan(whole, `,"Instalment_Amount__c":0`)
+
+	_, err := b.Configurations(t.Context())
+	var faults salesforce.ConfigurationFaults
+	if !errors.As(err, &faults) {
+		t.Fatalf("Configurations = %v, want faults", err)
+	}
+	var got []string
+	for _, f := range faults {
+		got = append(got, f.Place+" "+f.Message)
+		if !strings.Contains(err.Error(), f.Place+" "+f.Message) {
+			t.Errorf("%v lacks %v", err, f)
+		}
+	}
+	want := []string{
+		"Provider_Integration__c ONE: Notice_Days__c must be a whole number from 1 to 30",
+		"Course__c ONE/NONE: Price__c must be a whole number of cents",
+		"Course_Plan__c ONE/WHOLE/Weekly: Number_Of_Instalments__c must be a whole number from 1 to 600",
+		"Course_Plan__c ONE/WHOLE/" + nameless + ": Instalment_Amount__c must be above zero",
+		"Provider_Integration__c ONE: Enrolment_Origins__c[1] must be scheme://host[:port] with nothing after it, not even a slash",
+		"Provider_Integration__c ONE: Success_URL__c must begin with https://",
+		"Provider_Integration__c ONE: Primary_Colour__c must be a colour written as #rrggbb",
+		"Course__c ONE/NONE: Course_Plan__c must hold at least one plan",
+		"Course__c ONE/" + spaced + ": Upfront_Payment__c must be below the course price of 100.00",
+		"Course_Plan__c ONE/WHOLE/Monthly must fix number_of_instalments or instalment_amount, not both",
+		"Course_Plan__c ONE/WHOLE/" + nameless + ": Payment_Frequency__c must be Weekly, Fortnightly or Monthly",
+		"Provider_Integration__c " + two + ": Provider_Code__c must be 1 to 32 of A-Z, 0-9, _ and -, and begin with a letter or digit",
+		"Provider_Integration__c " + two + ": Environment__c must be sandbox or production",
+		"Provider_Integration__c " + two + ": Pricing_Mode__c must say which pricing mode is meant, catalogue or legacy",
+		"Course__c " + two + "/FREE: Price__c must be above zero",
+		"Provider_Integration__c THREE: Pricing_Mode__c must not be legacy: courses belong to the provider",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("faults\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestConfigurationsAreReadByTheNamesOfTheMapping(t *testing.T) {
+	m, err := salesforce.ParseMapping([]byte(`{"provider": {"object": "Partner__c", "fields": {"account_id": "creditor__c", "display_name": "Name"}},
+		"course": {"object": "Product__c", "fields": {"provider": "Partner__c", "course_price": "Fee__c"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, func(sim *salesforcetest.Options, o *salesforce.Options) {
+		schema := salesforcetest.DefaultSchema()
+		schema.Rename("Course__c.Provider_Integration__c", "Partner__c")
+		schema.Rename("Course__c.Price__c", "Fee__c")
+		schema.Field("Course__c.Partner__c").Required = false
+		schema.Rename("Course__c", "Product__c")
+		schema.Rename("Provider_Integration__c", "Partner__c")
+		schema.Add("Partner__c", salesforcetest.Field{Name: "Creditor__c", Type: salesforcetest.TypeString, Length: 80})
+		sim.Schema, o.Mapping = schema, m
+	})
+	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {
+		t.Errorf("Check = %q, %v; want nothing", lacks, err)
+	}
+	token := b.signIn(t)
+	partner := b.add(t, token, "Partner__c", `{"Name":"Rata","Provider_Code__c":"RATA","Environment__c":"sandbox","Pricing_Mode__c":"catalogue","Creditor__c":"CR1"}`)
+	product := b.add(t, token, "Product__c", `{"Name":"x","Course_Code__c":"A","Course_Name__c":"A","Partner__c":"`+partner+`","Fee__c":10}`)
+	b.add(t, token, "Product__c", `{"Name":"of nobody","Course_Code__c":"B"}`)
+	b.add(t, token, "Course_Plan__c", `{"Course__c":"`+product+`","Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":2}`)
+	all, err := b.Configurations(t.Context())
+	if err != nil || len(all) != 1 || all[0].Provider.AccountID != "CR1" || all[0].Provider.Branding.DisplayName != "Rata" ||
+		len(all[0].Courses) != 1 || all[0].Courses[0].Price != 10_00 {
+		t.Errorf("Configurations = %+v, %v", all, err)
+	}
+}
+
+func TestConfigurationsSurviveLostAnswers(t *testing.T) {
+	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) { sim.QueryPage = 1 })
+	b.configure(t)
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultResetAfter, Method: "GET", Path: "/services/data/*/query", Times: 2})
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultError, Method: "GET", Path: "/services/data/*/query/*", Times: 2})
+	if all, err := b.Configurations(t.Context()); err != nil || len(all) != 2 {
+		t.Errorf("Configurations = %+v, %v", all, err)
+	}
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultError, Method: "GET", Path: "/services/data/*/query/*"})
+	if all, err := b.Configurations(t.Context()); err == nil {
+		t.Errorf("Configurations = %+v without its further pages", all)
+	}
+}
+
+// isSandbox is what a sandbox says of itself.
+const isSandbox = `{"done":true,"records":[{"IsSandbox":true,"OrganizationType":"Enterprise Edition"}]}`
+
+// A sandbox that was copied from production has its providers, with the prices of then.
+func TestAnOrganisationOfTheOtherEnvironmentConfiguresNothing(t *testing.T) {
+	b := newBench(t, func(sim *salesforcetest.Options, o *salesforce.Options) { sim.Sandbox = false })
+	b.configure(t)
+	all, err := b.Configurations(t.Context())
+	const want = "the organisation is neither a sandbox nor a Developer Edition, and the environment is sandbox"
+	if !errors.Is(err, salesforce.ErrOtherEnvironment) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Configurations = %v, %v; want %q", all, err, want)
+	}
+}
+
+// answeredBy returns a CRM whose queries are answered by what they ask of.
+func answeredBy(t *testing.T, answers map[string]string) *salesforce.CRM {
+	t.Helper()
+	return newTransported(t, func(r *http.Request) (int, string) {
+		if strings.Contains(r.URL.RawQuery, "FROM+Organization") {
+			return http.StatusOK, isSandbox
+		}
+		for object, answer := range answers {
+			if strings.Contains(r.URL.Query().Get("q"), " FROM "+object+" ") {
+				return http.StatusOK, answer
+			}
+		}
+		return http.StatusOK, `{"done":true,"records":[]}`
+	})
+}
+
+// course is a record of an answer.
+const course = `{"attributes":{"type":"Course__c"},"Id":"a03000000000001AAA","Provider_Integration__c":"a02000000000001AAA","Course_Code__c":"A",
+	"Course_Name__c":"A","Price__c":1.0,"Upfront_Payment__c":null,"Active__c":true,"Environment__c":null}`
+
+func TestAnAnswerThatCannotBeTrustedConfiguresNothing(t *testing.T) {
+	for name, tt := range map[string]struct{ answer, want string }{
+		"a course of a provider that is not seen": {`{"done":true,"records":[` + course + `]}`,
+			"Course__c a03000000000001AAA: Provider_Integration__c must be a record that the user may see"},
+		"a field is missing":      {`{"done":true,"records":[` + strings.Replace(course, `"Price__c":1.0,`, "", 1) + `]}`, "has no Price__c"},
+		"a field comes twice":     {`{"done":true,"records":[` + strings.Replace(course, "{", `{"Active__c":false,`, 1) + `]}`, "is not well-formed"},
+		"no id":                   {`{"done":true,"records":[` + strings.Replace(course, "a03000000000001AAA", "../x", 1) + `]}`, "has no id"},
+		"pages without an end":    {`{"done":false,"records":[],"nextRecordsUrl":"/services/data/v61.0/query/01g-1"}`, "where it goes on"},
+		"a page somewhere else":   {`{"done":false,"records":[` + course + `],"nextRecordsUrl":"https://evil.example/"}`, "where it goes on"},
+		"a page of another thing": {`{"done":false,"records":[` + course + `],"nextRecordsUrl":"/services/data/v61.0/sobjects/Contact"}`, "where it goes on"},
+		"no page after this one":  {`{"done":false,"records":[` + course + `]}`, "where it goes on"},
+	} {
+		all, err := answeredBy(t, map[string]string{"Course__c": tt.answer}).Configurations(t.Context())
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: Configurations = %v, %v; want %q", name, all, err, tt.want)
+		}
+	}
+}
+
+// A query that goes on and on is not followed for ever.
+func TestHowMuchConfigurationThereIsHasABound(t *testing.T) {
+	page := `{"done":false,"records":[` + strings.Repeat(course+",", 499) + course + `],"nextRecordsUrl":"/services/data/v61.0/query/01g-1"}`
+	pages := 0
+	c := newTransported(t, func(r *http.Request) (int, string) {
+		if strings.Contains(r.URL.RawQuery, "FROM+Organization") {
+			return http.StatusOK, isSandbox
+		}
+		if pages++; strings.Contains(r.URL.Query().Get("q"), " FROM Provider_Integration__c ") || pages > 100 {
+			return http.StatusOK, `{"done":true,"records":[]}`
+		}
+		return http.StatusOK, page
+	})
+	if all, err := c.Configurations(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 20000 records of Course__c") {
+		t.Errorf("Configurations = %v, %v", all, err)
+	}
+}
+
+// Two records may have the same code where an organisation's field is not unique.
+func TestAProviderCodeIsUnique(t *testing.T) {
+	record := func(id string) string {
+		return fmt.Sprintf(`{"Id":%q,"Provider_Code__c":"A","Name":"A","Account__c":null,"Environment__c":"sandbox","Active__c":true,"API_Enabled__c":true,
+			"Pricing_Mode__c":"legacy","Enrolment_Origins__c":null,"Success_URL__c":null,"Cancel_URL__c":null,"Display_Name__c":null,
+			"Primary_Colour__c":null,"Logo_URL__c":null,"Support_Email__c":null,"Notice_Days__c":null}`, id)
+	}
+	answer := `{"done":true,"records":[` + record("a02000000000001AAA") + "," + record("a02000000000002AAA") + `]}`
+	_, err := answeredBy(t, map[string]string{"Provider_Integration__c": answer}).Configurations(t.Context())
+	if want := "Provider_Integration__c A: Provider_Code__c must be unique: another record has the same"; err == nil || err.Error() != want {
+		t.Errorf("Configurations = %v, want %q", err, want)
+	}
+}

@@ -1,0 +1,63 @@
+package salesforce_test
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+)
+
+// Each fault is met once, and leads to one retry that is counted as its kind.
+func TestRetriesAreCountedByKind(t *testing.T) {
+	for fault, want := range map[salesforcetest.FaultKind]salesforce.Retry{
+		salesforcetest.FaultReset:          salesforce.RetryLostAnswer,
+		salesforcetest.FaultTornBody:       salesforce.RetryLostAnswer,
+		salesforcetest.FaultError:          salesforce.RetryServerError,
+		salesforcetest.FaultHTML:           salesforce.RetryServerError,
+		salesforcetest.FaultLockedRow:      salesforce.RetryLockedRow,
+		salesforcetest.FaultDuplicateValue: salesforce.RetryDuplicateValue,
+		salesforcetest.FaultExpiredToken:   salesforce.RetryExpiredToken,
+		salesforcetest.FaultSlow:           "",
+	} {
+		var mu sync.Mutex
+		var got []salesforce.Retry
+		b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) {
+			o.Retried = func(kind salesforce.Retry) {
+				mu.Lock()
+				defer mu.Unlock()
+				got = append(got, kind)
+			}
+		})
+		b.sim.Arm(salesforcetest.Fault{Kind: fault, Times: 1, Path: "/services/data/*/composite", Hang: 1})
+		if _, err := b.Open(t.Context(), enrolment()); err != nil {
+			t.Errorf("%s: Open: %v", fault, err)
+		}
+		if all := slices.DeleteFunc([]salesforce.Retry{want}, func(k salesforce.Retry) bool { return k == "" }); !slices.Equal(got, all) {
+			t.Errorf("%s: retries %q, want %q", fault, got, all)
+		}
+		if want != "" && !slices.Contains(salesforce.Retries(), want) {
+			t.Errorf("Retries() lacks %q", want)
+		}
+	}
+}
+
+func TestTooManyCallsAtOnceAreCountedAsALimit(t *testing.T) {
+	var got []salesforce.Retry
+	b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) {
+		o.Retried = func(kind salesforce.Retry) { got = append(got, kind) }
+		refusals := 1
+		o.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/services/data/v61.0/composite" && refusals > 0 {
+				refusals--
+				return answered(http.StatusForbidden, "", `[{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"ConcurrentPerOrgLongTxn Limit exceeded."}]`), nil
+			}
+			return http.DefaultTransport.RoundTrip(r)
+		})
+	})
+	if _, err := b.Open(t.Context(), enrolment()); err != nil || !slices.Equal(got, []salesforce.Retry{salesforce.RetryLimit}) {
+		t.Errorf("Open: %v after the retries %q, want one of %q", err, got, salesforce.RetryLimit)
+	}
+}

@@ -1,0 +1,168 @@
+package salesforce_test
+
+import (
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/crmtest"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	clientID     = "3MVGclient"
+	clientSecret = "sandbox_client_secret"
+)
+
+// bench is the CRM over a simulator.
+type bench struct {
+	*salesforce.CRM
+	sim    *salesforcetest.Simulator
+	server *httptest.Server
+}
+
+func newBench(t testing.TB, change ...func(*salesforcetest.Options, *salesforce.Options)) *bench {
+	t.Helper()
+	simulated := salesforcetest.Options{ClientID: clientID, ClientSecret: clientSecret, Sandbox: true}
+	o := salesforce.Options{Environment: catalogue.Sandbox, ClientID: clientID, ClientSecret: clientSecret}
+	for _, f := range change {
+		f(&simulated, &o)
+	}
+	sim := salesforcetest.New(simulated)
+	server := httptest.NewServer(sim)
+	t.Cleanup(func() { sim.Close(); server.Close() })
+	o.URL = server.URL
+	if o.Now == nil {
+		o.Now = sim.Now
+	}
+	c, err := salesforce.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{c, sim, server}
+}
+
+func TestCRM(t *testing.T) {
+	crmtest.CRM(t, func(t *testing.T) crmtest.Bench {
+		b := newBench(t)
+		return crmtest.Bench{CRM: b.CRM, Stored: b.stored, Stop: b.stop}
+	})
+}
+
+// The calls count for the organisation's daily limit, which its other clients need too.
+func TestAnEnrolmentTakesSevenCalls(t *testing.T) {
+	b := newBench(t)
+	calls := func(what string, want int, do func() error) {
+		t.Helper()
+		before := b.sim.Statistics().Usage
+		if err := do(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if n := b.sim.Statistics().Usage - before; n != want {
+			t.Errorf("%s takes %d calls, want %d", what, n, want)
+		}
+	}
+	var records checkout.Records
+	open := func() (err error) { records, err = b.Open(t.Context(), enrolment()); return err }
+	complete := func() error { _, err := b.Complete(t.Context(), completion(records)); return err }
+	calls("the first open", 2, open)
+	calls("an open that is repeated", 1, open)
+	calls("the first completion", 5, complete)
+	calls("a completion that is repeated", 1, complete)
+	if n := b.sim.Statistics().Tokens; n != 1 {
+		t.Errorf("%d tokens, want 1", n)
+	}
+}
+
+// stop has a rule of the organisation refuse the step that follows.
+func (b *bench) stop(t *testing.T, c ports.Completion, after crmtest.Step) {
+	t.Helper()
+	refused := map[crmtest.Step]string{crmtest.StepAgreement: "ContentVersion", crmtest.StepDocument: "Direct_Debit_Authority__c"}
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultValidation, Object: refused[after]})
+	defer b.sim.Disarm()
+	if got, err := b.Complete(t.Context(), c); err == nil {
+		t.Fatalf("Complete = %+v, though it was to be stopped after the %s", got, after)
+	}
+}
+
+// with returns the record of an object whose field has a value.
+func (b *bench) with(object, field, value string) map[string]string {
+	for _, r := range b.sim.Records(object) {
+		if r[field] == value {
+			return r
+		}
+	}
+	return map[string]string{}
+}
+
+// stored reads the simulator as crmtest wants it.
+func (b *bench) stored(t *testing.T, id string) crmtest.Stored {
+	t.Helper()
+	o := b.with("Opportunity", "Id", id)
+	person := b.with("Contact", "Id", b.with("OpportunityContactRole", "OpportunityId", id)["ContactId"])
+	authority := b.with("Direct_Debit_Authority__c", "Opportunity__c", id)
+	agreed := b.with("Payment_Plan_Agreement__c", "Opportunity__c", id)
+	number, _ := strconv.Atoi(o["Number_Of_Instalments__c"])
+	records := b.sim.Statistics().Records
+	s := crmtest.Stored{
+		Student:    checkout.Student{FirstName: person["FirstName"], LastName: person["LastName"], Email: person["Email"]},
+		CheckoutID: o["Checkout_Id__c"],
+		Intent: checkout.Intent{CourseName: o["Course_Name__c"],
+			Pricing: money.Pricing{Price: cents(t, o["Course_Price__c"]), Upfront: cents(t, o["Upfront_Payment__c"]),
+				Principal: cents(t, o["Amount_To_Finance__c"])},
+			Plan: money.Plan{Frequency: money.Frequency(o["Payment_Frequency__c"]), First: date(t, o["First_Payment_Date__c"]),
+				Instalments: money.Instalments{Number: number, Regular: cents(t, o["Instalment_Amount__c"]),
+					Final: cents(t, o["Final_Instalment_Amount__c"])}}},
+		Agreement: agreed["Agreement_Number__c"], MandateID: authority["Mandate_Id__c"], AccountHolder: authority["Account_Holder__c"],
+		Complete: o["StageName"] == "Closed Won",
+		Counts: crmtest.Counts{Contacts: records["Contact"], Opportunities: records["Opportunity"], Authorities: records["Direct_Debit_Authority__c"],
+			Agreements: records["Payment_Plan_Agreement__c"], Documents: records["ContentDocument"]},
+	}
+	if agreed["Course_Price__c"] != "" {
+		s.Price = cents(t, agreed["Course_Price__c"])
+	}
+	if pdf := agreed["PDF_Content_Document_Id__c"]; pdf != "" {
+		version := b.with("ContentVersion", "ContentDocumentId", pdf)
+		if version["FirstPublishLocationId"] != agreed["Id"] || version["PDF_SHA256__c"] != agreed["PDF_SHA256__c"] {
+			t.Errorf("the document %v is not that of the agreement %v", version, agreed)
+		}
+		s.Document = []byte(version["VersionData"])
+	}
+	ours := []string{o["Id"], person["Id"], authority["Id"], agreed["Id"]}
+	for _, e := range b.sim.Journal() {
+		switch {
+		case !slices.Contains(ours, e.ID) && e.Type != "ContentVersion" && e.Type != "ContentDocument", len(e.Changed) == 0:
+		case e.ID == id && slices.Contains(e.Changed, "StageName") && e.Fields["StageName"] == "Closed Won":
+			s.Completions++
+		case s.Completions > 0 && slices.Contains(ours, e.ID):
+			s.ChangedAfter++
+		}
+	}
+	return s
+}
+
+func cents(t *testing.T, text string) money.Cents {
+	t.Helper()
+	c, err := money.Parse(strings.TrimSpace(text))
+	if err != nil {
+		t.Errorf("amount %q: %v", text, err)
+	}
+	return c
+}
+
+func date(t *testing.T, text string) money.Date {
+	t.Helper()
+	d, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		t.Errorf("date %q: %v", text, err)
+	}
+	return money.DateOf(d)
+}

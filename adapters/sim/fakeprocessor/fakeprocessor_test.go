@@ -1,0 +1,241 @@
+package fakeprocessor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/processortest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestProcessor(t *testing.T) {
+	processortest.Processor(t, func(t *testing.T) processortest.Bench {
+		b := newBench(t)
+		other := account
+		other.ProviderCode, other.ID = "TUI", "acc-tui"
+		send := func(holder string) func(*testing.T, string) string {
+			return func(_ *testing.T, url string) string { return b.send(url, b.filled("account_holder_name", holder)) }
+		}
+		return processortest.Bench{Processor: b.processor, Account: account, Other: other,
+			Visit:    func(_ *testing.T, url string) { b.visit(url) },
+			Complete: send("Ana Tau"),
+			Fail:     send("MANDATE FAILS"),
+			Pass:     func(*testing.T) { b.now = b.now.Add(time.Minute) }}
+	})
+}
+
+func TestBeginFindsTheBillingRequestOfAKey(t *testing.T) {
+	b := newBench(t)
+	begin := func(key, returnURL string) ports.BillingRequest {
+		t.Helper()
+		got, err := b.processor.Begin(t.Context(), ports.SetupStart{Key: key, ReturnURL: returnURL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	first := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.1")
+	want := regexp.MustCompile(`^https://pay\.example/enrol/sandbox/processor/billing-requests/BR[A-Z2-7]{24}\?return_url=`)
+	if !want.MatchString(first.URL) || !strings.Contains(first.URL, "/"+first.ID+"?") {
+		t.Errorf("%+v, want an address like %s with the id in it", first, want)
+	}
+	if again := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.1"); again != first {
+		t.Errorf("billing request of the same start = %+v, want %+v", again, first)
+	}
+	if again := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.2"); again.ID != first.ID || again.URL == first.URL {
+		t.Errorf("billing request of the same key with another return URL = %+v, want %q at another address than %q", again, first.ID, first.URL)
+	}
+	if other := begin("b", "https://pay.example/enrol/api/dd-setup?token=x.1"); other.ID == first.ID {
+		t.Errorf("billing request of another key = %q too", other.ID)
+	}
+}
+
+// The page that Begin leads to is known to every process over the store.
+func TestAnotherProcessKnowsWhatWasBegunAndCompleted(t *testing.T) {
+	b := newBench(t)
+	other := *b
+	other.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL, Now: func() time.Time { return b.now }})
+	other.send(b.request.URL, b.filled())
+	if got, want := b.observe(), other.observe(); got != want || got.BillingRequest != checkout.BillingFulfilled {
+		t.Errorf("one process sees %+v, another %+v; want the same, fulfilled", got, want)
+	}
+}
+
+func TestObserve(t *testing.T) {
+	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
+	seen := func(m checkout.MandateStatus, a checkout.AuthorisationStatus) checkout.Observation {
+		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: m, Authorisation: a,
+			AccountHolder: "Ana Tau", AccountMask: "12-3140-•••••23-50", CompletedAt: at}
+	}
+	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
+	const progress = checkout.CustomerInProgress
+	for _, tt := range []struct {
+		name      string
+		completed bool
+		after     time.Duration
+		want      checkout.Observation
+	}{
+		{"not completed", false, time.Hour, pending},
+		{"at completion", true, 0, seen(checkout.MandatePendingSubmission, progress)},
+		{"the clock stepped back", true, -time.Hour, seen(checkout.MandatePendingSubmission, progress)},
+		{"before a minute", true, time.Minute - 1, seen(checkout.MandatePendingSubmission, progress)},
+		{"after a minute", true, time.Minute, seen(checkout.MandateSubmitted, progress)},
+		{"before two minutes", true, 2*time.Minute - 1, seen(checkout.MandateSubmitted, progress)},
+		{"after two minutes", true, 2 * time.Minute, seen(checkout.MandateActive, checkout.Authorised)},
+		{"years later", true, 9e4 * time.Hour, seen(checkout.MandateActive, checkout.Authorised)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.now = at
+			if tt.completed {
+				b.send(b.request.URL, b.filled())
+			}
+			b.now = at.Add(tt.after)
+			got := b.observe()
+			if tt.completed && !regexp.MustCompile(`^MD[A-Z2-7]{24}$`).MatchString(got.MandateID) {
+				t.Errorf("MandateID = %q, want MD and 24 characters", got.MandateID)
+			}
+			if got.MandateID = ""; got != tt.want {
+				t.Errorf("Observe = %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+// A setup that an older version of the program began is on record with the checkout alone.
+func TestObserveBelievesTheRecordOfAnOlderVersion(t *testing.T) {
+	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
+	onRecord := func(mandate checkout.MandateStatus, holder string, completed time.Time) checkout.Observation {
+		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: mandate,
+			Authorisation: checkout.CustomerInProgress, AccountHolder: holder, AccountMask: "89", CompletedAt: completed}
+	}
+	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
+	for _, tt := range []struct {
+		name   string
+		record checkout.Observation
+		want   checkout.MandateStatus
+	}{
+		{"begun", pending, checkout.MandateNone},
+		{"completed", onRecord(checkout.MandatePendingSubmission, "A NGATA", at), checkout.MandateActive},
+		{"completed, with a holder whose mandate fails", onRecord(checkout.MandatePendingSubmission, "MANDATE FAILS", at), checkout.MandateFailed},
+		{"a failed mandate", onRecord(checkout.MandateFailed, "A NGATA", at), checkout.MandateFailed},
+		{"a cancelled mandate", onRecord(checkout.MandateCancelled, "A NGATA", at), checkout.MandateCancelled},
+		{"an expired mandate", onRecord(checkout.MandateExpired, "A NGATA", at), checkout.MandateExpired},
+		{"a blocked mandate", onRecord(checkout.MandateBlocked, "A NGATA", at), checkout.MandateBlocked},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.now = at.Add(time.Hour)
+			got, err := b.processor.Observe(t.Context(), ports.SetupQuery{Account: account,
+				Setup: checkout.Setup{Try: 1, BillingRequestID: "BRAAAAAAAAAAAAAAAAAAAAAAAA", Observation: tt.record}})
+			want := tt.record
+			want.Mandate, want.MandateID = tt.want, got.MandateID
+			if tt.want == checkout.MandateActive {
+				want.Authorisation = checkout.Authorised
+			}
+			if err != nil || got != want {
+				t.Errorf("Observe = %+v, %v; want %+v", got, err, want)
+			}
+		})
+	}
+}
+
+// An earlier version kept the last two digits of the account of a completed setup.
+func TestObserveReadsACompletionOfAnEarlierVersion(t *testing.T) {
+	b := newBench(t)
+	if err := b.store.KeepSandboxRecord(t.Context(), "done/"+b.request.ID,
+		[]byte(`{"account_holder_name":"A NGATA","account_number_ending":"89","completed_at":"2027-01-20T20:59:59.123Z"}`)); err != nil {
+		t.Fatal(err)
+	}
+	got := b.observe()
+	want := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
+		MandateID: got.MandateID, Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountMask: "89",
+		CompletedAt: time.Date(2027, 1, 20, 20, 59, 59, 123_000_000, time.UTC)}
+	if got != want {
+		t.Errorf("Observe = %+v, want %+v", got, want)
+	}
+}
+
+func TestHoldersWhoseMandatesDie(t *testing.T) {
+	for _, tt := range []struct {
+		holder string
+		after  time.Duration
+		want   checkout.MandateStatus
+	}{
+		{"MANDATE FAILS", time.Minute - 1, checkout.MandatePendingSubmission},
+		{"MANDATE FAILS", time.Minute, checkout.MandateFailed},
+		{"MANDATE CANCELLED", time.Minute - 1, checkout.MandatePendingSubmission},
+		{"MANDATE CANCELLED", time.Hour, checkout.MandateCancelled},
+	} {
+		b := newBench(t)
+		b.send(b.request.URL, b.filled("account_holder_name", tt.holder))
+		b.now = b.now.Add(tt.after)
+		if got := b.observe(); got.Mandate != tt.want || got.Authorisation != checkout.CustomerInProgress {
+			t.Errorf("%s after %v: %+v; want a mandate that is %q", tt.holder, tt.after, got, tt.want)
+		}
+	}
+}
+
+func TestCallsEndWithTheirContext(t *testing.T) {
+	b := newBench(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.processor.Begin(ctx, ports.SetupStart{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Begin: %v, want %v", err, context.Canceled)
+	}
+	if _, err := b.processor.Observe(ctx, ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: b.request.ID}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Observe: %v, want %v", err, context.Canceled)
+	}
+}
+
+// broken are records that cannot be read or written.
+type broken struct {
+	*memory.Store
+	err error
+}
+
+var errDisk = errors.New("disk of the north rack is on fire")
+
+func (b broken) KeepSandboxRecord(context.Context, string, []byte) error { return b.err }
+func (b broken) SandboxRecord(context.Context, string) ([]byte, error)   { return nil, b.err }
+
+func TestRecordsThatFailAreAnErrorAndAPageThatSaysNoMore(t *testing.T) {
+	b := newBench(t)
+	p := fakeprocessor.New(fakeprocessor.Options{Records: broken{err: errDisk}, BaseURL: processortest.BaseURL})
+	if _, err := p.Begin(t.Context(), ports.SetupStart{Key: "a"}); !errors.Is(err, errDisk) {
+		t.Errorf("Begin: %v, want %v", err, errDisk)
+	}
+	if _, err := p.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: b.request.ID}}); !errors.Is(err, errDisk) {
+		t.Errorf("Observe: %v, want %v", err, errDisk)
+	}
+	b.processor = p
+	for _, got := range []int{b.do(http.MethodGet, b.request.URL, nil).Code, b.do(http.MethodPost, b.request.URL, b.filled()).Code} {
+		if got != http.StatusInternalServerError {
+			t.Errorf("the page answers %d, want 500", got)
+		}
+	}
+	if body := b.do(http.MethodGet, b.request.URL, nil).Body.String(); strings.Contains(body, "rack") {
+		t.Errorf("the page says why:\n%s", body)
+	}
+}
+
+func TestBusyRecordsAreAPageThatMayBeAskedForAgain(t *testing.T) {
+	b := newBench(t)
+	b.processor = fakeprocessor.New(fakeprocessor.Options{BaseURL: processortest.BaseURL,
+		Records: broken{err: fmt.Errorf("connect: %w", ports.ErrBusy)}})
+	for _, got := range []*httptest.ResponseRecorder{b.do(http.MethodGet, b.request.URL, nil), b.do(http.MethodPost, b.request.URL, b.filled())} {
+		if got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
+			t.Errorf("the page answers %d with Retry-After %q, want 503 with one", got.Code, got.Header().Get("Retry-After"))
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package fakeprocessor_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/processortest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// account is whose payments the processor handles.
+var account = ports.Account{ProviderCode: "RIMU", ID: "acc-rimu", Environment: catalogue.Sandbox}
+
+// setupPage is where the processor sends the payer's browser back to.
+const setupPage = processortest.BaseURL + "/api/dd-setup?token=RIMU-1.1.kid.mac"
+
+// bench is a processor with one billing request, which a payer has gone on to.
+type bench struct {
+	t         *testing.T
+	now       time.Time
+	store     *memory.Store
+	processor *fakeprocessor.Processor
+	request   ports.BillingRequest
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, now: time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC), store: memory.New()}
+	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
+		Now: func() time.Time { return b.now }})
+	var err error
+	b.request, err = b.processor.Begin(t.Context(), ports.SetupStart{Key: "0123456789abcdef0123456789abcdef", Account: account,
+		ProviderName: "Rimu College", CheckoutID: "RIMU-1", ReturnURL: setupPage,
+		FrameOrigins: []string{"https://rimu.example"}, Description: "Welding"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// observe returns what the processor says of the billing request.
+func (b *bench) observe() checkout.Observation {
+	b.t.Helper()
+	seen, err := b.processor.Observe(b.t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{Try: 1, BillingRequestID: b.request.ID}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return seen
+}
+
+// open reports whether the payer can still fulfil the billing request.
+func (b *bench) open() bool { return b.observe().BillingRequest == checkout.BillingPending }
+
+func (b *bench) do(method, target string, form url.Values, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(form.Encode()))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, f := range change {
+		f(r)
+	}
+	w := httptest.NewRecorder()
+	b.processor.ServeHTTP(w, r)
+	return w
+}
+
+// visit opens a page as a payer's browser does.
+func (b *bench) visit(url string) {
+	b.t.Helper()
+	if got := b.do(http.MethodGet, url, nil); got.Code != http.StatusOK {
+		b.t.Errorf("GET %s: %d, want 200:\n%s", url, got.Code, got.Body)
+	}
+}
+
+// send sends the form of a page, and returns where it leads.
+func (b *bench) send(url string, form url.Values) (location string) {
+	b.t.Helper()
+	got := b.do(http.MethodPost, url, form)
+	if got.Code != http.StatusSeeOther {
+		b.t.Errorf("POST %s: %d, want 303:\n%s", url, got.Code, got.Body)
+	}
+	return got.Header().Get("Location")
+}
+
+// filled is the form as it should be filled in, but for what the pairs say.
+func (b *bench) filled(pairs ...string) url.Values {
+	form := url.Values{"account_holder_name": {"Ana Tau"},
+		"account_number": {"12-3140-0171323-50"}, "authority_confirmed": {"yes"}}
+	for i := 0; i < len(pairs); i += 2 {
+		form.Set(pairs[i], pairs[i+1])
+	}
+	return form
+}
+
+func TestFormIsShownAndChangesNothing(t *testing.T) {
+	b := newBench(t)
+	before := b.observe()
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		got := b.do(method, b.request.URL+"&account_holder_name=Ana&account_number=12-3140-0171323-50&authority_confirmed=yes", nil)
+		if got.Code != http.StatusOK {
+			t.Errorf("%s: %d, want 200", method, got.Code)
+		}
+		for _, want := range []string{"Sandbox", "Welding", "Rimu College",
+			`<form method="post" action="` + strings.TrimPrefix(b.request.URL, "https://pay.example") + `"`,
+			`<a href="` + setupPage + `">Go back to your plan</a>`,
+			`<label for="account_holder_name">`, `<label for="account_number">`, `<label for="authority_confirmed">`} {
+			if !strings.Contains(got.Body.String(), want) {
+				t.Errorf("%s: the form lacks %q:\n%s", method, want, got.Body)
+			}
+		}
+		if strings.Contains(got.Body.String(), `role="alert"`) {
+			t.Errorf("%s: the empty form complains:\n%s", method, got.Body)
+		}
+		csp := got.Header().Get("Content-Security-Policy")
+		if !strings.HasSuffix(csp, "frame-ancestors https://rimu.example") || !strings.HasPrefix(csp, "default-src 'none';") {
+			t.Errorf("%s: Content-Security-Policy = %q", method, csp)
+		}
+	}
+	if after := b.observe(); after != before {
+		t.Errorf("setup = %+v after reading, want %+v", after, before)
+	}
+}
+
+func TestMistakesComeBackOnTheForm(t *testing.T) {
+	const holder, account, authority = "account_holder_name", "account_number", "authority_confirmed"
+	for _, tt := range []struct {
+		name  string
+		pairs []string
+		wrong []string
+	}{
+		{"an empty form", []string{holder, "", account, "", authority, ""}, []string{holder, account, authority}},
+		{"a holder of spaces", []string{holder, " \t "}, []string{holder}},
+		{"a holder with a control character", []string{holder, "Ana\x07Tau"}, []string{holder}},
+		{"a holder with NUL", []string{holder, "Ana\x00"}, []string{holder}},
+		{"a holder that is not UTF-8", []string{holder, "Ana\xff"}, []string{holder}},
+		{"a holder of 256 characters", []string{holder, strings.Repeat("ā", 256)}, []string{holder}},
+		{"an account number that is none", []string{account, `"><script>`}, []string{account}},
+		{"an account number with wrong check digits", []string{account, "01-0004-0012345-00"}, []string{account}},
+		{"a holder that nothing is seen of", []string{holder, "\u200b"}, []string{holder}},
+		{"a holder without a letter", []string{holder, "🙂 1"}, []string{holder}},
+		{"no authority", []string{authority, ""}, []string{authority}},
+		{"an authority denied", []string{authority, "false"}, []string{authority}},
+		{"a wrong number and no authority", []string{account, "1", authority, ""}, []string{account, authority}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			form := b.filled(tt.pairs...)
+			got := b.do(http.MethodPost, b.request.URL, form)
+			body := got.Body.String()
+			if got.Code != http.StatusUnprocessableEntity {
+				t.Errorf("status = %d, want 422", got.Code)
+			}
+			if n := strings.Count(body, `role="alert"`); n != len(tt.wrong) {
+				t.Errorf("the form has %d messages, want %d:\n%s", n, len(tt.wrong), body)
+			}
+			summary := regexp.MustCompile(`<li><a href="#([a-z_]+)">`).FindAllStringSubmatch(body, -1)
+			if len(summary) != len(tt.wrong) || !strings.Contains(body, "There is a problem") || !strings.Contains(body, "autofocus") {
+				t.Errorf("the summary names %q, want %q:\n%s", summary, tt.wrong, body)
+			}
+			for i, field := range tt.wrong {
+				if len(summary) > i && summary[i][1] != field {
+					t.Errorf("the summary's line %d leads to %s, want %s", i, summary[i][1], field)
+				}
+				message := fmt.Sprintf(`id="%s-error" role="alert">`, field)
+				marked := regexp.MustCompile(`<input[^>]* name="` + field + `"[^>]* aria-invalid="true"[^>]*aria-describedby="[^"]*` + field + `-error"`)
+				if !strings.Contains(body, message) || !marked.MatchString(body) {
+					t.Errorf("%s has no message of its own:\n%s", field, body)
+				}
+			}
+			if got := typed(body, account); got != form.Get(account) {
+				t.Errorf("the account number came back as %q, want %q", got, form.Get(account))
+			}
+			if ticked := strings.Contains(body, " checked"); ticked != (form.Get(authority) == "yes") {
+				t.Errorf("the box came back ticked: %v", ticked)
+			}
+			if !b.open() {
+				t.Errorf("setup = %+v, want it open", b.observe())
+			}
+		})
+	}
+}
+
+func TestMistakesAreExplainedSoThatAPayerCanCorrectThem(t *testing.T) {
+	for _, tt := range []struct{ field, value, want string }{
+		{"account_number", "01-0902-0068398-00", "Check the account number: one of its digits is wrong."},
+		{"account_number", "01-0902", "The account number must be 15 or 16 digits, such as 01-0902-0068389-00."},
+		{"authority_confirmed", "", "Tick this if no one else has to sign. If someone does, use another account or ask Rimu College."},
+	} {
+		b := newBench(t)
+		got := withoutMarks(b.do(http.MethodPost, b.request.URL, b.filled(tt.field, tt.value)).Body.String())
+		if want := fmt.Sprintf(`id="%s-error" role="alert">%s</p>`, tt.field, tt.want); !strings.Contains(got, want) {
+			t.Errorf("%s %q: the form lacks %q:\n%s", tt.field, tt.value, want, got)
+		}
+	}
+}
+
+// withoutMarks is a page without the marks around names and numbers.
+func withoutMarks(body string) string {
+	return strings.NewReplacer("<bdi>", "", "</bdi>", "", `<span class="whole">`, "", "</span>", "").Replace(body)
+}
+
+// typed returns the value that a field of the form holds.
+func typed(body, field string) string {
+	found := regexp.MustCompile(` name="` + field + `" value="([^"]*)"`).FindStringSubmatch(body)
+	if found == nil {
+		return "(none)"
+	}
+	return strings.NewReplacer("&#34;", `"`, "&gt;", ">", "&lt;", "<", "&#39;", "'", "&amp;", "&").Replace(found[1])
+}
+
+func TestRepeatedFieldIsAMistake(t *testing.T) {
+	b := newBench(t)
+	form := b.filled()
+	form.Add("account_number", "01-0902-0068389-00")
+	if got := b.do(http.MethodPost, b.request.URL, form); got.Code != http.StatusUnprocessableEntity {
+		t.Errorf("status = %d, want 422", got.Code)
+	}
+}
+
+func TestAccountNumberIsReadAsPeoplePasteItAndWrittenAsBanksDo(t *testing.T) {
+	for name, pasted := range map[string]string{
+		"from a word processor": "12\u20133140\u20130171323\u201350", "from a web page": "12\u00a03140\u00a00171323\u00a050",
+		"from a table": "12\t3140\t0171323\t50\n", "with dots": "12.3140.0171323.50", "with slashes": "12/3140/0171323/50",
+		"with marks of direction": "\u206612-3140-0171323-50\u2069", "in one piece": "123140017132350",
+	} {
+		b := newBench(t)
+		form := b.filled("account_number", pasted, "authority_confirmed", "")
+		got := b.do(http.MethodPost, b.request.URL, form).Body.String()
+		if written := typed(got, "account_number"); written != "12-3140-0171323-50" || !strings.Contains(got, "The bank is ASB.") ||
+			strings.Count(got, `role="alert"`) != 1 {
+			t.Errorf("%s: the form came back with %q:\n%s", name, written, got)
+		}
+		form.Set("authority_confirmed", "yes")
+		if got := b.do(http.MethodPost, b.request.URL, form); got.Code != http.StatusSeeOther || b.observe().AccountMask != "12-3140-•••••23-50" {
+			t.Errorf("%s: %d, and the setup is %+v; want 303 and its mask", name, got.Code, b.observe())
+		}
+	}
+}
+
+func TestCompletedFormSetsUpTheMandate(t *testing.T) {
+	b := newBench(t)
+	form := b.filled("account_holder_name", "  Ma\u0304ui  ", "account_number", "12 3140 0171323 050", "authority_confirmed", "on")
+	for range 2 { // a double click
+		if at := b.send(b.request.URL, form); at != setupPage {
+			t.Errorf("Location = %q, want the setup page, %q", at, setupPage)
+		}
+		form.Set("account_holder_name", "Someone Else") // comes too late
+	}
+	got := b.observe()
+	want := checkout.Observation{BillingRequest: checkout.BillingFulfilled,
+		Mandate: checkout.MandatePendingSubmission, MandateID: got.MandateID, Authorisation: checkout.CustomerInProgress,
+		AccountHolder: "Māui", AccountMask: "12-3140-•••••23-050", CompletedAt: b.now}
+	if got != want || got.MandateID == "" {
+		t.Errorf("setup = %+v, want %+v and the id of a mandate", got, want)
+	}
+}
+
+func TestPageOfASetupThatIsOverLeadsBack(t *testing.T) {
+	for _, tt := range []struct {
+		name, holder string
+		after        time.Duration
+	}{
+		{"complete", "Ana Tau", 0},
+		{"active", "Ana Tau", time.Hour},
+		{"dead", "MANDATE FAILS", time.Hour},
+		{"cancelled", "MANDATE CANCELLED", time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.send(b.request.URL, b.filled("account_holder_name", tt.holder))
+			b.now = b.now.Add(tt.after)
+			before := b.observe()
+			for _, method := range []string{http.MethodGet, http.MethodPost} {
+				got := b.do(method, b.request.URL, b.filled())
+				if at := got.Header().Get("Location"); got.Code != http.StatusSeeOther || at != setupPage {
+					t.Errorf("%s = %d to %q, want 303 to the setup page", method, got.Code, at)
+				}
+			}
+			if after := b.observe(); after != before {
+				t.Errorf("setup = %+v, want %+v", after, before)
+			}
+		})
+	}
+}
+
+func TestStrangersLearnNothing(t *testing.T) {
+	b := newBench(t)
+	path := strings.TrimPrefix(b.request.URL, "https://pay.example")
+	page, _, _ := strings.Cut(path, b.request.ID) // of all billing requests
+	_, query, _ := strings.Cut(path, "?")
+	other := "BRAAAAAAAAAAAAAAAAAAAAAAAA"
+	for _, tt := range []struct {
+		name   string
+		answer *httptest.ResponseRecorder
+		want   int
+	}{
+		{"no billing request", b.do(http.MethodGet, page, nil), http.StatusNotFound},
+		{"a billing request without a return URL", b.do(http.MethodGet, page+b.request.ID, nil), http.StatusNotFound},
+		{"an empty return URL", b.do(http.MethodGet, page+b.request.ID+"?return_url=", nil), http.StatusNotFound},
+		{"another return URL", b.do(http.MethodGet, path+"0", nil), http.StatusNotFound},
+		{"a return URL elsewhere", b.do(http.MethodGet, page+b.request.ID+"?return_url=https://evil.example", nil), http.StatusNotFound},
+		{"a form with a return URL elsewhere", b.do(http.MethodPost, page+b.request.ID+"?return_url=https://evil.example", b.filled()),
+			http.StatusNotFound},
+		{"more path", b.do(http.MethodGet, page+b.request.ID+"/x?"+query, nil), http.StatusNotFound},
+		{"another billing request", b.do(http.MethodGet, strings.Replace(path, b.request.ID, other, 1), nil), http.StatusNotFound},
+		{"a form for another billing request", b.do(http.MethodPost, strings.Replace(path, b.request.ID, other, 1), b.filled()), http.StatusNotFound},
+		{"a billing request in the query of a post", b.do(http.MethodPost, page+"?id="+b.request.ID, b.filled()), http.StatusNotFound},
+		{"unknown path", b.do(http.MethodGet, "/enrol/sandbox/processor/", nil), http.StatusNotFound},
+		{"unknown asset", b.do(http.MethodGet, "/enrol/sandbox/processor/assets/none.css", nil), http.StatusNotFound},
+		{"stylesheet", b.do(http.MethodGet, "/enrol/sandbox/processor/assets/style.css", nil), http.StatusOK},
+		{"wrong method", b.do(http.MethodPut, path, nil), http.StatusMethodNotAllowed},
+	} {
+		if tt.answer.Code != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, tt.answer.Code, tt.want)
+		}
+	}
+	if !b.open() {
+		t.Errorf("setup = %+v, want it open", b.observe())
+	}
+}
+
+func TestFormOfAnotherWebsiteIsRefused(t *testing.T) {
+	b := newBench(t)
+	got := b.do(http.MethodPost, b.request.URL, b.filled(), func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
+	if got.Code != http.StatusForbidden || !b.open() {
+		t.Errorf("answer = %d and setup = %+v, want 403 and nothing done", got.Code, b.observe())
+	}
+}
+
+func TestPagesOfOneBillingRequestAreLimited(t *testing.T) {
+	b := newBench(t)
+	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL, RateLimit: 1,
+		Now: func() time.Time { return b.now }})
+	from := func(n int) func(*http.Request) {
+		return func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("192.0.2.%d:4000", n) }
+	}
+	for n, want := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
+		if got := b.do(http.MethodGet, b.request.URL, nil, from(n)); got.Code != want {
+			t.Errorf("request %d for one billing request, each from another address: %d, want %d", n+1, got.Code, want)
+		}
+	}
+}
+
+func TestFormSaysWhatTheBankStatementShows(t *testing.T) {
+	b := newBench(t)
+	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
+		Authority: agreement.Authority{AuthorisationCode: "0123456", Particulars: "RIMU", Reference: "WELDING"}})
+	page := b.do(http.MethodGet, b.request.URL, nil).Body.String()
+	if want := "The authorisation code is 0123456. On your bank statement each payment shows as particulars RIMU, reference WELDING."; !strings.Contains(page, want) {
+		t.Errorf("the form lacks %q:\n%s", want, page)
+	}
+}

@@ -1,0 +1,347 @@
+package gocardlesstest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+)
+
+// checkError checks an error of the API: its status, type, and the first reason.
+func checkError(t *testing.T, name string, got reply, status int, kind, reason string) {
+	t.Helper()
+	if got.status != status || got.text("error.type") != kind || got.text("error.errors.0.reason") != reason ||
+		got.at("error.code") != float64(status) || got.text("error.message") == "" ||
+		got.text("error.request_id") == "" || got.header.Get("X-Request-Id") != got.text("error.request_id") ||
+		!strings.HasPrefix(got.text("error.documentation_url"), "https://developer.gocardless.com/") {
+		t.Errorf("%s: %d\n%s\nwant a whole error %d %s %q", name, got.status, got.raw, status, kind, reason)
+	}
+}
+
+func TestOnlyClientsOfTheAPIAreAnswered(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options) { o.ReadOnlyToken = "reader" })
+	for _, tt := range []struct {
+		name, method, path string
+		edit               edit
+		status             int
+		reason             string
+	}{
+		{"no token", "GET", "/creditors", with("Authorization", ""), 401, "unauthorized"},
+		{"another token", "GET", "/creditors", with("Authorization", "Bearer other"), 401, "unauthorized"},
+		{"another scheme", "GET", "/creditors", with("Authorization", "Basic "+token), 401, "unauthorized"},
+		{"an empty token", "GET", "/creditors", with("Authorization", "Bearer "), 401, "unauthorized"},
+		{"no version", "GET", "/creditors", with("GoCardless-Version", ""), 400, "missing_version_header"},
+		{"another version", "GET", "/creditors", with("GoCardless-Version", "2014-01-01"), 400, "version_not_found"},
+		{"a token that may only read", "POST", "/billing_requests", with("Authorization", "Bearer reader"), 403, "insufficient_permissions"},
+		{"an unknown path", "GET", "/payments", nil, 404, "path_not_found"},
+		{"a path that is too long", "GET", "/billing_requests/BRQ1/more", nil, 404, "path_not_found"},
+		{"a path without an id", "GET", "/billing_requests/", nil, 404, "path_not_found"},
+		{"another method", "DELETE", "/creditors", nil, 405, "method_not_allowed"},
+		{"an unknown path without a token", "GET", "/payments", with("Authorization", ""), 401, "unauthorized"},
+		{"an unknown billing request", "GET", "/billing_requests/BRQ1", nil, 404, "resource_not_found"},
+		{"an unknown mandate", "GET", "/mandates/MD1", nil, 404, "resource_not_found"},
+		{"an unknown event", "GET", "/events/EV1", nil, 404, "resource_not_found"},
+		{"an unknown creditor", "GET", "/creditors/CR1", nil, 404, "resource_not_found"},
+		{"an action of an unknown billing request", "POST", "/billing_requests/BRQ1/actions/fulfil", nil, 404, "resource_not_found"},
+		{"an action of an unknown mandate", "POST", "/mandates/MD1/actions/cancel", nil, 404, "resource_not_found"},
+	} {
+		body := ""
+		if tt.path == "/billing_requests" {
+			body = requestBody
+		}
+		edits := []edit{}
+		if tt.edit != nil {
+			edits = append(edits, tt.edit)
+		}
+		checkError(t, tt.name, b.call(tt.method, tt.path, body, edits...), tt.status, "invalid_api_usage", tt.reason)
+	}
+	b.ok(200, "GET", "/creditors", "", with("Authorization", "Bearer reader"))
+	if got := b.sim.Statistics(); got.BillingRequests != 0 || got.Calls["other"] != 5 || got.Answers["GET /creditors 401"] != 4 {
+		t.Errorf("%+v, want nothing done, 5 calls that are none, and 4 of GET /creditors refused for the token", got)
+	}
+}
+
+func TestBodiesAreReadStrictly(t *testing.T) {
+	b := newBench(t)
+	for _, tt := range []struct {
+		name, body string
+		edit       edit
+		status     int
+		reason     string
+	}{
+		{"no body", "", with("Content-Type", "application/json"), 400, "bad_request"},
+		{"no content type", requestBody, with("Content-Type", ""), 415, "unsupported_media_type"},
+		{"another content type", requestBody, with("Content-Type", "text/plain"), 415, "unsupported_media_type"},
+		{"torn JSON", requestBody[:40], nil, 400, "bad_request"},
+		{"something after the JSON", requestBody + "x", nil, 400, "bad_request"},
+		{"a name given twice", `{"billing_requests":{},"billing_requests":{}}`, nil, 400, "bad_request"},
+		{"deep nesting", strings.Repeat("[", 50) + strings.Repeat("]", 50), nil, 400, "bad_request"},
+		{"no envelope", `{"mandate_request":{}}`, nil, 400, "invalid_document_structure"},
+		{"another envelope", `{"data":{}}`, nil, 400, "invalid_document_structure"},
+		{"two envelopes", `{"billing_requests":{},"data":{}}`, nil, 400, "invalid_document_structure"},
+		{"a list in the envelope", `{"billing_requests":[]}`, nil, 400, "invalid_document_structure"},
+		{"too much", `{"billing_requests":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`, nil, 413, "request_entity_too_large"},
+		{"a long key", requestBody, with("Idempotency-Key", strings.Repeat("k", 129)), 400, "idempotency_key_too_long"},
+	} {
+		edits := []edit{}
+		if tt.edit != nil {
+			edits = append(edits, tt.edit)
+		}
+		checkError(t, tt.name, b.call("POST", "/billing_requests", tt.body, edits...), tt.status, "invalid_api_usage", tt.reason)
+	}
+	b.ok(201, "POST", "/billing_requests", requestBody, with("Content-Type", "application/json; charset=utf-8"))
+	if got := b.sim.Statistics().BillingRequests; got != 1 {
+		t.Errorf("%d billing requests, want the last one alone", got)
+	}
+}
+
+func TestValuesAreChecked(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options) { o.Creditors = []gocardlesstest.Creditor{{ID: "CR1"}, {ID: "CR2"}} })
+	id := b.ok(201, "POST", "/billing_requests",
+		`{"billing_requests":{"mandate_request":{"currency":"NZD"},"links":{"creditor":"CR2"}}}`).text("billing_requests.id")
+	const create, flow = "/billing_requests", "/billing_request_flows"
+	request := func(more string) string { return `{"billing_requests":{"links":{"creditor":"CR1"},` + more + `}}` }
+	const mandate = `"mandate_request":{"currency":"NZD"}`
+	account := "/billing_requests/" + id + "/actions/collect_bank_account"
+	number := func(bank, base string) string {
+		return fmt.Sprintf(`{"data":{"bank_code":%q,"branch_code":"0902","account_number":%q,"account_number_suffix":"00"}}`, bank, base)
+	}
+	for _, tt := range []struct{ name, path, body, pointer string }{
+		{"no mandate request", create, request(`"metadata":{}`), "/billing_requests/mandate_request"},
+		{"another scheme", create, request(`"mandate_request":{"currency":"NZD","scheme":"bacs"}`), "/billing_requests/mandate_request/scheme"},
+		{"no currency", create, request(`"mandate_request":{}`), "/billing_requests/mandate_request/currency"},
+		{"another currency", create, request(`"mandate_request":{"currency":"AUD"}`), "/billing_requests/mandate_request/currency"},
+		{"no creditor of several", create, `{"billing_requests":{` + mandate + `}}`, "/billing_requests/links/creditor"},
+		{"an unknown creditor", create, `{"billing_requests":{"links":{"creditor":"CR3"},` + mandate + `}}`, "/billing_requests/links/creditor"},
+		{"an unknown field", create, request(mandate + `,"colour":"red"`), "/billing_requests/colour"},
+		{"four keys of metadata", create, request(mandate + `,"metadata":{"a":"","b":"","c":"","d":""}`), "/billing_requests/metadata"},
+		{"a long key of metadata", create, request(mandate + `,"metadata":{"` + strings.Repeat("k", 51) + `":""}`), "/billing_requests/metadata"},
+		{"a long value of metadata", create, request(mandate + `,"metadata":{"k":"` + strings.Repeat("v", 501) + `"}`), "/billing_requests/metadata"},
+		{"metadata that is a number", create, request(mandate + `,"metadata":{"k":1}`), "/billing_requests/metadata"},
+		{"metadata of the mandate", create, request(`"mandate_request":{"currency":"NZD","metadata":"x"}`),
+			"/billing_requests/mandate_request/metadata"},
+		{"no billing request", flow, `{"billing_request_flows":{}}`, "/billing_request_flows/links/billing_request"},
+		{"a redirect without a host", flow, `{"billing_request_flows":{"redirect_uri":"/x"}}`, "/billing_request_flows/redirect_uri"},
+		{"a redirect that ends the policy", flow, `{"billing_request_flows":{"redirect_uri":"https://a;b/"}}`, "/billing_request_flows/redirect_uri"},
+		{"a redirect that is a script", flow, `{"billing_request_flows":{"exit_uri":"javascript:alert(1)"}}`, "/billing_request_flows/exit_uri"},
+		{"a prefilled address", flow, `{"billing_request_flows":{"prefilled_customer":{"email":"x"}}}`,
+			"/billing_request_flows/prefilled_customer/email"},
+		{"a lock without details", flow, `{"billing_request_flows":{"lock_customer_details":true,"links":{"billing_request":"` + id + `"}}}`,
+			"/billing_request_flows/lock_customer_details"},
+		{"a flag that is a text", flow, `{"billing_request_flows":{"lock_currency":"yes"}}`, "/billing_request_flows/lock_currency"},
+		{"a bank that there is not", account, number("99", "0068389"), "/data/bank_code"},
+		{"a wrong digit", account, number("01", "0068388"), "/data/account_number"},
+		{"no account", account, `{"data":{}}`, "/data/bank_code"},
+		{"no mandate to print", "/mandate_pdfs", `{"mandate_pdfs":{}}`, "/mandate_pdfs/links/mandate"},
+		{"no resource of a scenario", "/scenario_simulators/mandate_failed/actions/run", `{"data":{}}`, "/data/links/resource"},
+	} {
+		got := b.call("POST", tt.path, tt.body)
+		if got.status != 422 || got.text("error.type") != "validation_failed" || got.text("error.errors.0.request_pointer") != tt.pointer ||
+			!strings.HasSuffix(tt.pointer, "/"+got.text("error.errors.0.field")) || got.text("error.errors.0.message") == "" {
+			t.Errorf("%s: %d\n%s\nwant 422 validation_failed that points to %s", tt.name, got.status, got.raw, tt.pointer)
+		}
+	}
+	if got := b.sim.Statistics(); got.BillingRequests != 1 || got.Events != 1 {
+		t.Errorf("%+v, want nothing but the billing request", got)
+	}
+}
+
+func TestABillingRequestOnItsWay(t *testing.T) {
+	b := newBench(t)
+	got := b.ok(201, "POST", "/billing_requests", requestBody)
+	id := got.text("billing_requests.id")
+	check := func(step string, got reply, want map[string]any) {
+		t.Helper()
+		for path, value := range want {
+			if at := got.at("billing_requests." + path); at != value {
+				t.Errorf("%s: %s = %v, want %v", step, path, at, value)
+			}
+		}
+	}
+	if !regexp.MustCompile(`^BRQ[A-Z2-7]{14}$`).MatchString(id) {
+		t.Errorf("id = %q", id)
+	}
+	check("created", got, map[string]any{"status": "pending", "created_at": "2027-02-01T00:00:00.000Z", "metadata.checkout_id": "CHK1",
+		"mandate_request.scheme": "becs_nz", "mandate_request.description": "Carpentry", "links.mandate_request_mandate": nil,
+		"resources.customer.email": nil, "resources.customer_bank_account": nil, "actions.1.status": "pending"})
+	got = b.act(id, "collect_customer_details", customerData)
+	check("details", got, map[string]any{"status": "pending", "resources.customer.family_name": "Tau", "actions.1.status": "completed"})
+	got = b.act(id, "collect_bank_account", accountData)
+	check("account", got, map[string]any{"resources.customer_bank_account.account_holder_name": "Ana Tau",
+		"resources.customer_bank_account.account_number_ending": "8389", "resources.customer_bank_account.bank_name": "ANZ",
+		"resources.customer_bank_account.links.customer": got.at("billing_requests.links.customer"), "actions.2.status": "completed",
+		"links.customer_bank_account": got.at("billing_requests.resources.customer_bank_account.id")})
+	check("confirmed", b.act(id, "confirm_payer_details", `{}`), map[string]any{"status": "ready_to_fulfil", "actions.3.status": "completed"})
+	got = b.act(id, "fulfil", `{"metadata":{"by":"test"}}`)
+	mandate := got.text("billing_requests.links.mandate_request_mandate")
+	check("fulfilled", got, map[string]any{"status": "fulfilled", "mandate_request.links.mandate": mandate})
+	if looked := b.ok(200, "GET", "/billing_requests/"+id, ""); string(looked.raw) != string(got.raw) {
+		t.Errorf("GET = %s, want %s", looked.raw, got.raw)
+	}
+	m := b.ok(200, "GET", "/mandates/"+mandate, "")
+	for path, want := range map[string]any{"id": mandate, "status": "pending_submission", "scheme": "becs_nz", "metadata.checkout_id": "CHK1",
+		"next_possible_charge_date": "2027-02-11", "links.customer": got.at("billing_requests.links.customer"),
+		"links.customer_bank_account": got.at("billing_requests.links.customer_bank_account"), "links.new_mandate": nil} {
+		if at := m.at("mandates." + path); at != want {
+			t.Errorf("mandate: %s = %v, want %v", path, at, want)
+		}
+	}
+}
+
+func TestActionsInTheWrongStateAreRefused(t *testing.T) {
+	b := newBench(t)
+	empty := b.newRequest()
+	done := b.fulfilled().text("billing_requests.id")
+	cancelled := b.newRequest()
+	b.act(cancelled, "cancel", `{}`)
+	for _, tt := range []struct{ id, action, data, reason string }{
+		{empty, "confirm_payer_details", `{}`, "billing_request_actions_incomplete"},
+		{empty, "fulfil", `{}`, "billing_request_not_ready_to_fulfil"},
+		{done, "collect_customer_details", customerData, "billing_request_not_pending"},
+		{done, "collect_bank_account", accountData, "billing_request_not_pending"},
+		{done, "confirm_payer_details", `{}`, "billing_request_not_pending"},
+		{done, "fulfil", `{}`, "billing_request_not_ready_to_fulfil"},
+		{done, "cancel", `{}`, "billing_request_not_cancellable"},
+		{cancelled, "cancel", `{}`, "billing_request_not_cancellable"},
+		{cancelled, "collect_customer_details", customerData, "billing_request_not_pending"},
+	} {
+		got := b.call("POST", "/billing_requests/"+tt.id+"/actions/"+tt.action, `{"data":`+tt.data+`}`)
+		checkError(t, tt.action, got, 422, "invalid_state", tt.reason)
+	}
+	flow := b.call("POST", "/billing_request_flows", `{"billing_request_flows":{"links":{"billing_request":"`+done+`"}}}`)
+	checkError(t, "a flow of a fulfilled billing request", flow, 422, "invalid_state", "billing_request_not_pending")
+	if got := b.sim.Statistics(); got.Mandates != 1 || got.Fulfilled != 1 {
+		t.Errorf("%+v, want one mandate", got)
+	}
+}
+
+func TestAKeyIsUsedOnce(t *testing.T) {
+	b := newBench(t)
+	key := with("Idempotency-Key", "CHK1.1")
+	b.call("POST", "/billing_requests", `{"billing_requests":{}}`, key) // refused: the key is still free
+	id := b.ok(201, "POST", "/billing_requests", requestBody, key).text("billing_requests.id")
+	for name, body := range map[string]string{"the same": requestBody, "another": strings.Replace(requestBody, "CHK1", "CHK2", 2)} {
+		got := b.call("POST", "/billing_requests", body, key)
+		checkError(t, name+" body", got, 409, "invalid_state", "idempotent_creation_conflict")
+		if at := got.text("error.errors.0.links.conflicting_resource_id"); at != id {
+			t.Errorf("%s body: conflict with %q, want %q", name, at, id)
+		}
+	}
+	flow := `{"billing_request_flows":{"links":{"billing_request":"` + id + `"}}}`
+	flowID := b.ok(201, "POST", "/billing_request_flows", flow, key).text("billing_request_flows.id") // each list has keys of its own
+	if at := b.call("POST", "/billing_request_flows", flow, key).text("error.errors.0.links.conflicting_resource_id"); at != flowID {
+		t.Errorf("flow: conflict with %q, want %q", at, flowID)
+	}
+	cancel := "/billing_requests/" + id + "/actions/cancel"
+	b.ok(200, "POST", cancel, "", key)
+	if got := b.call("POST", cancel, "", key); got.text("error.errors.0.links.conflicting_resource_id") != id {
+		t.Errorf("a repeated action = %s, want a conflict with %s", got.raw, id)
+	}
+	b.ok(201, "POST", "/billing_requests", requestBody, with("Idempotency-Key", "CHK1.2"))
+	b.ok(201, "POST", "/billing_requests", requestBody)
+	got := b.sim.Statistics()
+	if got.BillingRequests != 3 || got.RequestsByKey["CHK1.1"] != 1 || got.RequestsByMetadata["checkout_id=CHK1"] != 3 || got.WithoutKey != 1 {
+		t.Errorf("%+v, want 3 billing requests, one of the key, 3 of the metadata and one call without a key", got)
+	}
+}
+
+func TestRequestsAreLimitedByTheMinute(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options) {
+		o.RateLimit, o.ReadOnlyToken = 2, "reader"
+		o.Now = func() time.Time { return started.Add(10 * time.Second) }
+	})
+	for _, left := range []string{"1", "0"} {
+		got := b.ok(200, "GET", "/creditors", "")
+		if h := got.header; h.Get("RateLimit-Limit") != "2" || h.Get("RateLimit-Remaining") != left ||
+			h.Get("RateLimit-Reset") != "Mon, 01 Feb 2027 00:01:00 GMT" {
+			t.Errorf("headers = %v, want %s left until a minute past", h, left)
+		}
+	}
+	got := b.call("GET", "/creditors", "")
+	checkError(t, "the third", got, 429, "invalid_api_usage", "rate_limit_reached")
+	if h := got.header; h.Get("RateLimit-Remaining") != "0" || h.Get("RateLimit-Reset") != "Mon, 01 Feb 2027 00:01:00 GMT" {
+		t.Errorf("headers = %v, want none left", h)
+	}
+	b.ok(200, "GET", "/creditors", "", with("Authorization", "Bearer reader"))
+	b.sim.Advance(50 * time.Second)
+	b.ok(200, "GET", "/creditors", "")
+}
+
+func TestCreditors(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options) {
+		o.Creditors = []gocardlesstest.Creditor{{ID: "CR1", Name: "Rimu College", MinimumAdvanceNotice: 5, Reference: "0212345"},
+			{ID: "CR2", SchemeStatus: "pending"}, {ID: "CR3", SchemeStatus: gocardlesstest.NoScheme}}
+	})
+	got := b.ok(200, "GET", "/creditors", "")
+	for path, want := range map[string]any{
+		"0.id": "CR1", "0.name": "Rimu College", "0.scheme_identifiers.0.scheme": "becs_nz", "0.scheme_identifiers.0.status": "active",
+		"0.scheme_identifiers.0.minimum_advance_notice": 5.0, "0.scheme_identifiers.0.reference": "0212345",
+		"1.scheme_identifiers.0.status": "pending", "1.scheme_identifiers.0.reference": nil, "2.scheme_identifiers.0": nil,
+	} {
+		if at := got.at("creditors." + path); at != want {
+			t.Errorf("%s = %v, want %v", path, at, want)
+		}
+	}
+	page := b.ok(200, "GET", "/creditors?limit=1&after=CR1", "")
+	if page.at("creditors.0.id") != "CR2" || page.at("meta.cursors.after") != "CR2" || page.at("meta.cursors.before") != "CR2" {
+		t.Errorf("%s, want CR2 between others", page.raw)
+	}
+	if err := b.sim.SetSchemeStatus("CR2", "active", 3); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.ok(200, "GET", "/creditors/CR2", ""); got.at("creditors.scheme_identifiers.0.minimum_advance_notice") != 3.0 ||
+		got.at("creditors.scheme_identifiers.0.status") != "active" {
+		t.Errorf("%s, want it active with 3 days' notice", got.raw)
+	}
+}
+
+func TestMandatePDF(t *testing.T) {
+	b := newBench(t)
+	id := b.fulfilled().text("billing_requests.links.mandate_request_mandate")
+	got := b.ok(201, "POST", "/mandate_pdfs", `{"mandate_pdfs":{"links":{"mandate":"`+id+`"}}}`)
+	if at := got.text("mandate_pdfs.expires_at"); at != "2027-02-01T00:10:00.000Z" {
+		t.Errorf("expires_at = %q, want ten minutes on", at)
+	}
+	url := got.text("mandate_pdfs.url")
+	if pdf := b.visit(url, nil); pdf.status != http.StatusOK || !strings.HasPrefix(pdf.body, "%PDF-1.4") ||
+		pdf.header.Get("Content-Type") != "application/pdf" || !strings.Contains(pdf.body, "(Account holder ANA TAU)") {
+		t.Errorf("%s = %d %v:\n%s", url, pdf.status, pdf.header, pdf.body)
+	}
+	b.sim.Advance(10 * time.Minute)
+	if pdf := b.visit(url, nil); pdf.status != http.StatusNotFound {
+		t.Errorf("after ten minutes: %d, want 404", pdf.status)
+	}
+	got = b.call("POST", "/mandate_pdfs", `{"mandate_pdfs":{"links":{"mandate":"MD1"}}}`)
+	checkError(t, "an unknown mandate", got, 404, "invalid_api_usage", "resource_not_found")
+}
+
+func TestTheHostedPageIsOnThePublicOrigin(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options) { o.PublicURL = "https://pay.gocardless.example/" })
+	got := b.flow(b.newRequest())
+	if url := got.text("billing_request_flows.authorisation_url"); !regexp.MustCompile(
+		`^https://pay\.gocardless\.example/flow/BRF[A-Z2-7]{14}$`).MatchString(url) {
+		t.Errorf("authorisation_url = %q", url)
+	}
+	want := map[string]any{"expires_at": "2027-02-08T00:00:00.000Z", "redirect_uri": redirectURI, "exit_uri": exitURI, "auto_fulfil": true,
+		"lock_currency": true, "lock_customer_details": false, "show_redirect_buttons": true, "prefilled_customer.given_name": "Ana"}
+	for path, value := range want {
+		if at := got.at("billing_request_flows." + path); at != value {
+			t.Errorf("%s = %v, want %v", path, at, value)
+		}
+	}
+}
+
+func TestAnswersAreJSONThatIsNotKept(t *testing.T) {
+	b := newBench(t)
+	for _, path := range []string{"/creditors", "/creditors/CR1"} {
+		got := b.call("GET", path, "")
+		if h := got.header; h.Get("Content-Type") != "application/json" || h.Get("Cache-Control") != "no-store" || !json.Valid(got.raw) {
+			t.Errorf("%s: %v\n%s", path, h, got.raw)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package gocardlesstest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
+)
+
+// newControl returns the handler of the control path, which moves everything that the methods of Simulator move; its
+// paths are in the documentation of the package.
+func newControl(s *Simulator) http.Handler {
+	return control.New(controlPath, map[string]control.Handle{
+		"GET clock":                         control.Time(s),
+		"POST clock":                        control.Advance(s),
+		"GET statistics":                    s.controlStatistics,
+		"POST faults":                       control.Arm(armWire.toFault, s.Arm),
+		"DELETE faults":                     s.controlDisarm,
+		"POST webhooks":                     s.controlWebhook,
+		"POST webhooks/faults":              s.controlWebhookFaults,
+		"POST mandates/{id}":                s.controlMandate,
+		"GET mandates/{id}":                 s.controlSubmission,
+		"POST billing_requests/{id}/cancel": control.Do(s.CancelRequest),
+		"POST billing_requests/{id}/fulfil": control.Do(s.FulfilRequest),
+		"POST billing_requests/{id}/block":  control.Do(s.BlockPayer),
+		"POST flows/{id}/complete":          s.controlComplete,
+		"POST creditors/{id}":               s.controlCreditor,
+	})
+}
+
+func (s *Simulator) controlStatistics(*http.Request, string) (any, error) {
+	return s.Statistics().toWire(), nil
+}
+
+func (w armWire) toFault() (Fault, error) {
+	hang, err := control.Duration(w.Hang)
+	_, badPath := path.Match(w.Path, "")
+	switch {
+	case !slices.Contains(FaultKinds(), FaultKind(w.Kind)):
+		return Fault{}, fmt.Errorf("kind must be one of %v", FaultKinds())
+	case err != nil:
+		return Fault{}, fmt.Errorf("hang: %w", err)
+	case badPath != nil:
+		return Fault{}, fmt.Errorf("path: %w", badPath)
+	}
+	return Fault{Kind: FaultKind(w.Kind), Method: w.Method, Path: w.Path, Times: w.Times, Probability: w.Probability,
+		Hang: hang, Conflict: w.Conflict}, nil
+}
+
+func (s *Simulator) controlDisarm(*http.Request, string) (any, error) {
+	s.Disarm()
+	return nil, nil
+}
+
+func (s *Simulator) controlWebhook(r *http.Request, _ string) (any, error) {
+	var w endpointWire
+	if err := control.Read(r, &w); err != nil {
+		return nil, err
+	}
+	s.SetWebhook(w.URL, w.Secret)
+	return nil, nil
+}
+
+func (s *Simulator) controlWebhookFaults(r *http.Request, _ string) (any, error) {
+	var w webhookFaultsWire
+	if err := control.Read(r, &w); err != nil {
+		return nil, err
+	}
+	delay, err := control.Duration(w.Delay)
+	if err != nil {
+		return nil, fmt.Errorf("delay: %w", err)
+	}
+	s.SetWebhookFaults(WebhookFaults{w.Drop, w.Duplicate, w.Late, w.Shuffle, delay})
+	return nil, nil
+}
+
+func (s *Simulator) controlMandate(r *http.Request, id string) (any, error) {
+	var w mandateMoveWire
+	if err := control.Read(r, &w); err != nil {
+		return nil, err
+	}
+	return nil, s.MoveMandate(id, w.Status, w.ReasonCode)
+}
+
+func (s *Simulator) controlSubmission(_ *http.Request, id string) (a any, err error) {
+	err = errors.New("there is no mandate " + id)
+	s.do(func(state *state, _ time.Time) {
+		if m, ok := state.mandates[id]; ok {
+			a, err = submissionWire{m.id, m.status, m.request, m.submission}, nil
+		}
+	})
+	return a, err
+}
+
+func (s *Simulator) controlComplete(r *http.Request, id string) (any, error) {
+	var w payerWire
+	if err := control.Read(r, &w); err != nil {
+		return nil, err
+	}
+	to, err := s.Complete(id, Payer(w))
+	return redirectWire{to}, err
+}
+
+func (s *Simulator) controlCreditor(r *http.Request, id string) (any, error) {
+	var w schemeMoveWire
+	if err := control.Read(r, &w); err != nil {
+		return nil, err
+	}
+	return nil, s.SetSchemeStatus(id, w.Status, w.Notice)
+}

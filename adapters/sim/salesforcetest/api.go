@@ -1,0 +1,273 @@
+package salesforcetest
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
+)
+
+// dataPath is where the API is; a version and a resource follow.
+const dataPath = "/services/data"
+
+// versions are the versions of the API that there are.
+func versions() []versionWire {
+	var list []versionWire
+	for i, label := range []string{"Summer '24", "Winter '25", "Spring '25", "Summer '25", "Winter '26"} {
+		number := strconv.Itoa(61+i) + ".0"
+		list = append(list, versionWire{label, dataPath + "/v" + number, number})
+	}
+	return list
+}
+
+// versionOf returns the path of the version of a path: "/services/data/v61.0".
+func versionOf(path string) string {
+	parts := strings.SplitN(path, "/", 5)
+	return strings.Join(parts[:min(len(parts), 4)], "/")
+}
+
+// call is one request of the API that is to be carried out, or one part of a composite request.
+type call struct {
+	method  string
+	path    string // as it was sent, without the query
+	route   *route
+	params  map[string]string // of the route
+	query   url.Values
+	header  http.Header
+	body    strictjson.Value
+	content map[string]string // parts of a form that come beside the body, by name
+	tx      *transaction
+	raced   *Fault // another client does the same at the same time, and wins
+}
+
+// version returns the path of the call's version.
+func (c *call) version() string { return versionOf(c.path) }
+
+// answer is what a call leads to.
+type answer struct {
+	status   int
+	body     any    // nil if there is none
+	content  string // bytes of a file, in place of body
+	location string
+}
+
+// handler carries out a call. One that fails leaves nothing behind.
+type handler func(*org, *call) (answer, *apiError)
+
+// route is one call of the API, below a version.
+type route struct {
+	method string
+	path   string // {name} stands for one segment
+	handle handler
+}
+
+// routes lists the whole API.
+func routes() []route {
+	return []route{
+		{"GET", "", resources},
+		{"GET", "limits", limits},
+		{"GET", "query", runQuery},
+		{"GET", "query/{locator}", nextPage},
+		{"GET", "sobjects", describeAll},
+		{"GET", "sobjects/{type}", basicInfo},
+		{"POST", "sobjects/{type}", createRecord},
+		{"GET", "sobjects/{type}/describe", describe},
+		{"GET", "sobjects/{type}/{id}", onRecord(getRecord)},
+		{"PATCH", "sobjects/{type}/{id}", onRecord(updateRecord)},
+		{"DELETE", "sobjects/{type}/{id}", onRecord(deleteRecord)},
+		{"GET", "sobjects/{type}/{field}/{value}", getByKey},
+		{"PATCH", "sobjects/{type}/{field}/{value}", upsertRecord},
+		{"DELETE", "sobjects/{type}/{field}/{value}", onKey(deleteRecord)},
+		{"POST", "composite", composite},
+		{"POST", "composite/sobjects", collection(createOne)},
+		{"PATCH", "composite/sobjects", collection(updateOne)},
+		{"DELETE", "composite/sobjects", deleteCollection},
+		{"POST", "composite/sobjects/{type}", retrieveCollection},
+		{"PATCH", "composite/sobjects/{type}/{field}", collection(upsertOne)},
+	}
+}
+
+// name names a call for the statistics, with the object if there is one: "PATCH /sobjects/Contact/{id}".
+func (c *call) name(g *org) string {
+	path := c.route.path
+	if table := g.table(c.params["type"]); table != nil {
+		path = strings.Replace(path, "{type}", table.Name, 1)
+	}
+	return c.method + " /" + path
+}
+
+var versionSegment = regexp.MustCompile(`^v([0-9]{2}\.0)$`)
+
+// match returns the call that a method and an escaped path stand for.
+func match(method, escaped string) (*call, *apiError) {
+	rest, ok := strings.CutPrefix(escaped, dataPath+"/")
+	version, rest, _ := strings.Cut(rest, "/")
+	known := slices.ContainsFunc(versions(), func(v versionWire) bool { return dataPath+"/"+version == v.URL })
+	if !ok || !versionSegment.MatchString(version) || !known {
+		return nil, notFound()
+	}
+	var allowed []string
+	for _, candidate := range routes() {
+		params, ok := matchPath(candidate.path, strings.TrimSuffix(rest, "/"))
+		switch {
+		case ok && candidate.method == method:
+			return &call{method: method, path: escaped, route: &candidate, params: params}, nil
+		case ok && !slices.Contains(allowed, candidate.method):
+			allowed = append(allowed, candidate.method)
+		}
+	}
+	if len(allowed) > 0 {
+		return nil, methodNotAllowed(method, allowed)
+	}
+	return nil, notFound()
+}
+
+// matchPath reports whether an escaped path is one of a route's, and returns the segments that its names stand for.
+func matchPath(pattern, path string) (params map[string]string, ok bool) {
+	names, segments := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(names) != len(segments) {
+		return nil, false
+	}
+	params = map[string]string{}
+	for i, name := range names {
+		segment, err := url.PathUnescape(segments[i])
+		switch param, isParam := strings.CutPrefix(name, "{"); {
+		case err != nil:
+			return nil, false
+		case isParam && segment != "":
+			params[strings.TrimSuffix(param, "}")] = segment
+		case name != segment || isParam:
+			return nil, false
+		}
+	}
+	return params, true
+}
+
+// response is an answer as it is written.
+type response struct {
+	status int
+	media  string
+	body   []byte
+	header http.Header
+}
+
+// jsonMedia is the media type of the API's answers.
+const jsonMedia = "application/json;charset=UTF-8"
+
+// toResponse writes an answer.
+func (a answer) toResponse() response {
+	res := response{status: a.status, media: jsonMedia, header: http.Header{}}
+	switch {
+	case a.body != nil:
+		res.body = control.Encode(a.body)
+	case a.status == http.StatusOK:
+		res.media, res.body = "application/octet-stream", []byte(a.content)
+	}
+	if a.location != "" {
+		res.header.Set("Location", a.location)
+	}
+	return res
+}
+
+// failed writes an error.
+func failed(err *apiError) response {
+	return answer{status: err.status, body: err.toWire()}.toResponse()
+}
+
+// serveAPI serves one call, or what an armed fault makes of it.
+func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
+	if strings.TrimSuffix(r.URL.Path, "/") == dataPath && r.Method == http.MethodGet {
+		s.write(w, "GET "+dataPath, answer{status: http.StatusOK, body: versions()}.toResponse())
+		return
+	}
+	name := otherCalls
+	token, usage, err := s.admit(r)
+	c, unknown := match(r.Method, r.URL.EscapedPath())
+	if unknown == nil {
+		name = c.name(s.org)
+	}
+	s.count(name)
+	send := func(res response) {
+		res.header.Set("Sforce-Limit-Info", "api-usage="+usage)
+		s.write(w, name, res)
+	}
+	if err = cmp.Or(err, unknown); err != nil {
+		send(failed(err))
+		return
+	}
+	c.query, c.header = r.URL.Query(), r.Header
+	if err := c.read(w, r); err != nil {
+		send(failed(err))
+		return
+	}
+	f, suffers := s.pick(r, func(f Fault) bool { return f.fitsData(s.org, c) })
+	if !suffers {
+		send(s.carryOut(c, nil))
+		return
+	}
+	s.suffer(w, r, f, sufferer{send: send, carryOut: func() response { return s.carryOut(c, &f) }, fail: func(err *apiError) response {
+		if f.Kind == FaultExpiredToken {
+			s.expire(token)
+		}
+		return failed(err)
+	}})
+}
+
+// carryOut carries out a call, with a fault that is a record's.
+func (s *Simulator) carryOut(c *call, f *Fault) response {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	c.tx = &transaction{org: s.org, now: s.now(), call: s.calls, method: c.method, path: c.path,
+		duplicateRule: !s.options.WithoutDuplicateRule, allowDuplicates: allowsDuplicates(c.header.Get(duplicateHeader))}
+	switch {
+	case f != nil && f.Kind == FaultDuplicateValue:
+		c.raced = f
+	case f != nil && f.onRecord():
+		c.tx.fault = f
+	}
+	a, err := c.route.handle(s.org, c)
+	if err != nil {
+		return failed(err)
+	}
+	lost := c.lost()
+	c.tx.commit()
+	if lost != nil {
+		return failed(lost)
+	}
+	return a.toResponse()
+}
+
+// duplicateHeader is the header that says what duplicate rules do.
+const duplicateHeader = "Sforce-Duplicate-Rule-Header"
+
+// allowsDuplicates reports whether the value of the header allows a duplicate to be saved.
+func allowsDuplicates(header string) bool {
+	for pair := range strings.SplitSeq(header, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		if strings.EqualFold(strings.TrimSpace(name), "allowSave") && strings.EqualFold(strings.TrimSpace(value), "true") {
+			return true
+		}
+	}
+	return false
+}
+
+// write sends a response, and counts it.
+func (s *Simulator) write(w http.ResponseWriter, name string, res response) {
+	s.countAnswer(name, res.status)
+	maps.Copy(w.Header(), res.header)
+	if res.status != http.StatusNoContent {
+		w.Header().Set("Content-Type", res.media)
+		w.Header().Set("Content-Length", strconv.Itoa(len(res.body)))
+	}
+	w.Header().Set("Cache-Control", "no-cache,must-revalidate,max-age=0,no-store,private")
+	w.WriteHeader(res.status)
+	_, _ = w.Write(res.body) // a client that went away is no fault
+}

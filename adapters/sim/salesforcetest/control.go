@@ -1,0 +1,52 @@
+package salesforcetest
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
+)
+
+// The control path (see package control) moves everything that the methods of Simulator move, as the package's documentation
+// says.
+func newControl(s *Simulator) http.Handler {
+	return control.New(controlPath, map[string]control.Handle{
+		"GET clock":      control.Time(s),
+		"POST clock":     control.Advance(s),
+		"GET statistics": func(*http.Request, string) (any, error) { return statisticsWire(s.Statistics()), nil },
+		"GET journal":    s.controlJournal,
+		"POST faults":    control.Arm(armWire.toFault, s.Arm),
+		"DELETE faults":  control.Do(func(string) error { s.Disarm(); return nil }),
+		"DELETE tokens":  control.Do(func(string) error { s.ExpireTokens(); return nil }),
+	})
+}
+
+func (s *Simulator) controlJournal(*http.Request, string) (any, error) {
+	wire := journalWire{Entries: []entryWire{}}
+	for _, e := range s.Journal() {
+		wire.Entries = append(wire.Entries, e.toWire())
+	}
+	return wire, nil
+}
+
+func (e Entry) toWire() entryWire {
+	return entryWire{Time: e.Time.Format(storedTime), Call: e.Call, Method: e.Method, Path: e.Path, Action: e.Action, Type: e.Type,
+		Key: e.Key, ID: e.ID, Fields: e.Fields, Changed: append([]string{}, e.Changed...)}
+}
+
+func (w armWire) toFault() (Fault, error) {
+	hang, err := control.Duration(w.Hang)
+	_, badPath := path.Match(w.Path, "")
+	switch {
+	case !slices.Contains(FaultKinds(), FaultKind(w.Kind)):
+		return Fault{}, fmt.Errorf("kind must be one of %v", FaultKinds())
+	case err != nil:
+		return Fault{}, fmt.Errorf("hang: %w", err)
+	case badPath != nil:
+		return Fault{}, fmt.Errorf("path: %w", badPath)
+	}
+	return Fault{Kind: FaultKind(w.Kind), Method: w.Method, Path: w.Path, Object: w.Object, Times: w.Times, Probability: w.Probability,
+		Hang: hang}, nil
+}

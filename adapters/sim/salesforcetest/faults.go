@@ -1,0 +1,234 @@
+package salesforcetest
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
+)
+
+// FaultKind is what goes wrong with a call.
+type FaultKind string
+
+// The faults. Those without "after" happen before the call has an effect.
+const (
+	FaultTimeout        FaultKind = "timeout"         // no answer comes, and then the connection ends
+	FaultTimeoutAfter   FaultKind = "timeout_after"   // the same, once the call is carried out
+	FaultReset          FaultKind = "reset"           // the connection is reset
+	FaultResetAfter     FaultKind = "reset_after"     // the same, once the call is carried out
+	FaultSlow           FaultKind = "slow"            // the call is carried out and answered, but late
+	FaultError          FaultKind = "error"           // 500 UNKNOWN_EXCEPTION
+	FaultErrorAfter     FaultKind = "error_after"     // the same, once the call is carried out
+	FaultUnavailable    FaultKind = "unavailable"     // 503 SERVER_UNAVAILABLE
+	FaultHTML           FaultKind = "html"            // 503 with a page
+	FaultHTMLAfter      FaultKind = "html_after"      // 502 with a page, once the call is carried out
+	FaultTornBody       FaultKind = "torn_body"       // the call is carried out; half of the answer's JSON comes
+	FaultOtherBody      FaultKind = "other_body"      // the call is carried out; the answer is 200 {}
+	FaultHugeBody       FaultKind = "huge_body"       // the call is carried out; the answer has no end for a long time
+	FaultRequestLimit   FaultKind = "request_limit"   // 403 REQUEST_LIMIT_EXCEEDED
+	FaultExpiredToken   FaultKind = "expired_token"   // 401 INVALID_SESSION_ID, and the token has ended
+	FaultLockedRow      FaultKind = "locked_row"      // UNABLE_TO_LOCK_ROW for one record
+	FaultValidation     FaultKind = "validation_rule" // FIELD_CUSTOM_VALIDATION_EXCEPTION for one record
+	FaultDuplicateValue FaultKind = "duplicate_value" // another client does the same first: DUPLICATE_VALUE for one record
+)
+
+// FaultKinds lists all faults.
+func FaultKinds() []FaultKind {
+	return []FaultKind{FaultTimeout, FaultTimeoutAfter, FaultReset, FaultResetAfter, FaultSlow, FaultError, FaultErrorAfter,
+		FaultUnavailable, FaultHTML, FaultHTMLAfter, FaultTornBody, FaultOtherBody, FaultHugeBody, FaultRequestLimit,
+		FaultExpiredToken, FaultLockedRow, FaultValidation, FaultDuplicateValue}
+}
+
+// Fault is armed for some calls. The last three kinds are for calls that write records; in a composite request or a
+// collection one record suffers them, and with allOrNone the others fail with it.
+type Fault struct {
+	Kind        FaultKind
+	Method      string        // of the calls; any if empty
+	Path        string        // of the calls, a pattern as of path.Match ("/services/data/*/composite"); any if empty
+	Object      string        // that the call is about, or a part or record of it; any if empty. A query is about none
+	Times       int           // for how many calls; any number if 0
+	Probability float64       // with which a call suffers it; always if 0
+	Hang        time.Duration // for a time-out: how long the client is kept waiting at most, 30 s if 0; for slow: 1 s if 0
+}
+
+// onRecord reports whether one record of a call suffers the fault.
+func (f Fault) onRecord() bool {
+	return slices.Contains([]FaultKind{FaultLockedRow, FaultValidation, FaultDuplicateValue}, f.Kind)
+}
+
+// fitsToken reports whether a token request can suffer the fault.
+func (f Fault) fitsToken() bool {
+	return f.Object == "" && !f.onRecord() && !slices.Contains([]FaultKind{FaultRequestLimit, FaultExpiredToken, FaultUnavailable}, f.Kind)
+}
+
+// fitsData reports whether a call can suffer the fault.
+func (f Fault) fitsData(g *org, c *call) bool {
+	switch {
+	case f.Object == "" && !f.onRecord():
+		return true
+	case f.Kind == FaultDuplicateValue && c.method == http.MethodDelete:
+		return false
+	}
+	for _, about := range c.subjects() {
+		if table := g.table(about.object); table != nil && (about.writes || !f.onRecord()) &&
+			(f.Object == "" || strings.EqualFold(f.Object, table.Name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// subject is an object that a call is about.
+type subject struct {
+	object string
+	writes bool
+}
+
+// subjects returns the objects that a call, its parts and records are about.
+func (c *call) subjects() []subject {
+	list := []subject{{c.params["type"], c.method != http.MethodGet && c.route.path != "composite/sobjects/{type}"}}
+	records, _ := c.body.Member("records")
+	for _, v := range records.Items {
+		about, _ := v.Member(attributes)
+		name, _ := about.Member("type")
+		list = append(list, subject{name.Text, true})
+	}
+	parts, _ := c.body.Member("compositeRequest")
+	for _, v := range parts.Items {
+		method, _ := v.Member("method")
+		address, _ := v.Member("url")
+		path, _, _ := strings.Cut(address.Text, "?")
+		if inner, err := match(method.Text, path); err == nil && v.Kind == strictjson.Object {
+			inner.body, _ = v.Member("body")
+			list = append(list, inner.subjects()...)
+		}
+	}
+	return list
+}
+
+// Arm arms faults, behind those that are armed. The first one that fits a call is suffered.
+func (s *Simulator) Arm(list ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range list {
+		s.faults.Arm(f, faults.When{Method: f.Method, Path: f.Path, Times: f.Times, Probability: f.Probability})
+	}
+}
+
+// Disarm takes all faults away.
+func (s *Simulator) Disarm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults.Disarm()
+}
+
+// pick returns the fault that a request suffers.
+func (s *Simulator) pick(r *http.Request, fits func(Fault) bool) (Fault, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, ok := s.faults.Pick(r.Method, r.URL.Path, s.options.Rand, fits)
+	if ok {
+		s.counts.faults[f.Kind]++
+	}
+	return f, ok
+}
+
+// sufferer is a request that suffers a fault.
+type sufferer struct {
+	send     func(response)
+	carryOut func() response
+	fail     func(*apiError) response // gives an error the form of the request's answers
+}
+
+// page is what a proxy answers with.
+const page = "<html><head><title>Down for Maintenance</title></head><body><h1>We are down for maintenance.</h1></body></html>"
+
+// suffer answers a request as its fault has it.
+func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, f Fault, to sufferer) {
+	var res response
+	if slices.Contains([]FaultKind{FaultTimeoutAfter, FaultResetAfter, FaultErrorAfter, FaultHTMLAfter, FaultTornBody, FaultOtherBody,
+		FaultHugeBody}, f.Kind) {
+		res = to.carryOut()
+	}
+	html := response{status: http.StatusServiceUnavailable, media: "text/html", body: []byte(page), header: http.Header{}}
+	switch f.Kind {
+	case FaultTimeout, FaultTimeoutAfter:
+		faults.Hang(r, s.closing.Done(), f.Hang)
+	case FaultReset, FaultResetAfter:
+		faults.Reset(w)
+	case FaultSlow:
+		faults.Wait(r, s.closing.Done(), cmp.Or(f.Hang, time.Second))
+		to.send(to.carryOut())
+	case FaultError, FaultErrorAfter:
+		to.send(to.fail(failure(http.StatusInternalServerError, codeUnknownException, "An unexpected error occurred.")))
+	case FaultUnavailable:
+		to.send(to.fail(failure(http.StatusServiceUnavailable, codeServerUnavailable, "The server is unavailable.")))
+	case FaultHTML:
+		to.send(html)
+	case FaultHTMLAfter:
+		html.status = http.StatusBadGateway
+		to.send(html)
+	case FaultTornBody:
+		res.body = res.body[:len(res.body)/2]
+		to.send(res)
+	case FaultOtherBody:
+		to.send(response{status: http.StatusOK, media: jsonMedia, body: []byte("{}"), header: http.Header{}})
+	case FaultHugeBody:
+		faults.Flood(w, res.status, res.body)
+	case FaultRequestLimit:
+		to.send(to.fail(requestLimit()))
+	case FaultExpiredToken:
+		to.send(to.fail(invalidSession()))
+	default: // a record suffers it
+		to.send(to.carryOut())
+	}
+}
+
+// suffer returns the error that the first write of a fitting record gets.
+func (t *transaction) suffer(table *table) *apiError {
+	f := t.fault
+	if f == nil || f.Object != "" && !strings.EqualFold(f.Object, table.Name) {
+		return nil
+	}
+	t.fault = nil
+	if f.Kind == FaultLockedRow {
+		return lockedRow()
+	}
+	return refused(about(codeValidation, "Not in this organisation."))
+}
+
+// fitsEntries reports whether what a call did is what another client was quicker with.
+func (f *Fault) fitsEntries(entries []Entry) bool {
+	return f != nil && slices.ContainsFunc(entries, f.fitsEntry)
+}
+
+func (f *Fault) fitsEntry(e Entry) bool {
+	return e.Action != Deleted && (f.Object == "" || strings.EqualFold(f.Object, e.Type))
+}
+
+// lost returns the error of a call that wrote what another client was quicker with. What was done stays: the other did it.
+func (c *call) lost() *apiError {
+	if !c.raced.fitsEntries(c.tx.entries) {
+		return nil
+	}
+	return lostTo(c.tx.org.records[c.tx.entryOf(c.raced).ID])
+}
+
+// entryOf returns the first entry that a fault is for.
+func (t *transaction) entryOf(f *Fault) Entry {
+	return t.entries[slices.IndexFunc(t.entries, f.fitsEntry)]
+}
+
+// lostTo is the error of a write that another client was quicker with.
+func lostTo(r *record) *apiError {
+	for i := range r.table.Fields {
+		if f := &r.table.Fields[i]; f.Unique && r.values[f.Name] != "" {
+			return refused(duplicateValue(f, r.id))
+		}
+	}
+	return refused(duplicateValue(r.table.field("Id"), r.id))
+}

@@ -1,0 +1,224 @@
+package salesforcetest_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+)
+
+func TestFaults(t *testing.T) {
+	const path = "sobjects/Contact/Provider_Checkout_Key__c/k"
+	for _, tt := range []struct {
+		kind    salesforcetest.FaultKind
+		status  int    // 0: no answer
+		code    string // of the error
+		records int    // that there are afterwards
+	}{
+		{salesforcetest.FaultTimeout, 0, "", 0},
+		{salesforcetest.FaultTimeoutAfter, 0, "", 1},
+		{salesforcetest.FaultReset, 0, "", 0},
+		{salesforcetest.FaultResetAfter, 0, "", 1},
+		{salesforcetest.FaultSlow, 201, "", 1},
+		{salesforcetest.FaultError, 500, "UNKNOWN_EXCEPTION", 0},
+		{salesforcetest.FaultErrorAfter, 500, "UNKNOWN_EXCEPTION", 1},
+		{salesforcetest.FaultUnavailable, 503, "SERVER_UNAVAILABLE", 0},
+		{salesforcetest.FaultHTML, 503, "", 0},
+		{salesforcetest.FaultHTMLAfter, 502, "", 1},
+		{salesforcetest.FaultTornBody, 201, "", 1},
+		{salesforcetest.FaultOtherBody, 200, "", 1},
+		{salesforcetest.FaultHugeBody, 201, "", 1},
+		{salesforcetest.FaultRequestLimit, 403, "REQUEST_LIMIT_EXCEEDED", 0},
+		{salesforcetest.FaultExpiredToken, 401, "INVALID_SESSION_ID", 0},
+		{salesforcetest.FaultLockedRow, 400, "UNABLE_TO_LOCK_ROW", 0},
+		{salesforcetest.FaultValidation, 400, "FIELD_CUSTOM_VALIDATION_EXCEPTION", 0},
+		{salesforcetest.FaultDuplicateValue, 400, "DUPLICATE_VALUE", 1},
+	} {
+		b := newBench(t)
+		b.sim.Arm(salesforcetest.Fault{Kind: tt.kind, Times: 1, Hang: 20 * time.Millisecond})
+		begun := time.Now()
+		got, err := b.do(b.request("PATCH", path, contact("a@example.nz")))
+		if (err != nil) != (tt.status == 0) || got.status != tt.status || got.text("0.errorCode") != tt.code {
+			t.Errorf("%s: %d %v\n%.200s\nwant %d %s", tt.kind, got.status, err, got.raw, tt.status, tt.code)
+		}
+		if tt.kind == salesforcetest.FaultSlow && time.Since(begun) < 20*time.Millisecond {
+			t.Errorf("slow: answered after %v", time.Since(begun))
+		}
+		if stats := b.sim.Statistics(); stats.Records["Contact"] != tt.records || stats.Faults[tt.kind] != 1 ||
+			len(b.sim.Journal()) != tt.records {
+			t.Errorf("%s: %+v, want %d contacts, and the journal the same", tt.kind, stats, tt.records)
+		}
+		if tt.kind == salesforcetest.FaultExpiredToken {
+			b.refused(401, "INVALID_SESSION_ID", "GET", "limits", "") // it has really ended
+			b.signIn()
+		}
+		if again := b.call("PATCH", path, contact("a@example.nz")); again.status != 201-tt.records {
+			t.Errorf("%s: the call again = %d, want %d", tt.kind, again.status, 201-tt.records)
+		}
+	}
+}
+
+func TestFaultKindsAreAllTried(t *testing.T) {
+	if got := len(salesforcetest.FaultKinds()); got != 18 {
+		t.Errorf("%d kinds of faults: TestFaults has 18", got)
+	}
+}
+
+func TestFormsOfFaultyAnswers(t *testing.T) {
+	b := newBench(t)
+	arm := func(kind salesforcetest.FaultKind) reply {
+		b.sim.Arm(salesforcetest.Fault{Kind: kind, Times: 1})
+		return b.call("GET", "sobjects", "")
+	}
+	if got := arm(salesforcetest.FaultHTML); got.header.Get("Content-Type") != "text/html" || !strings.HasPrefix(string(got.raw), "<html>") {
+		t.Errorf("page = %v %s", got.header, got.raw)
+	}
+	if got := arm(salesforcetest.FaultTornBody); got.body != nil || len(got.raw) == 0 || got.status != 200 {
+		t.Errorf("torn body = %d %.60s", got.status, got.raw)
+	}
+	if got := arm(salesforcetest.FaultOtherBody); string(got.raw) != "{}" || !strings.HasPrefix(got.header.Get("Content-Type"), "application/json") {
+		t.Errorf("other body = %v %s", got.header, got.raw)
+	}
+	if got := arm(salesforcetest.FaultHugeBody); len(got.raw) < 16<<20 {
+		t.Errorf("huge body = %d bytes", len(got.raw))
+	}
+	if got := arm(salesforcetest.FaultRequestLimit); got.header.Get("Sforce-Limit-Info") == "" {
+		t.Errorf("headers = %v, want the limit", got.header)
+	}
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultReset})
+	if _, err := b.do(b.request("GET", "sobjects", "")); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
+		t.Errorf("error = %v, want the connection reset", err)
+	}
+}
+
+func TestATokenRequestSuffersFaults(t *testing.T) {
+	b := newBench(t)
+	for _, tt := range []struct {
+		kind   salesforcetest.FaultKind
+		status int
+	}{{salesforcetest.FaultError, 500}, {salesforcetest.FaultHTML, 503}, {salesforcetest.FaultTornBody, 200},
+		{salesforcetest.FaultLockedRow, 200}, {salesforcetest.FaultExpiredToken, 200}, {salesforcetest.FaultRequestLimit, 200}} {
+		b.sim.Disarm()
+		b.sim.Arm(salesforcetest.Fault{Kind: tt.kind, Path: "/services/oauth2/token"})
+		if got := b.post(credentials(clientID, clientSecret)); got.status != tt.status {
+			t.Errorf("%s: %d %s, want %d", tt.kind, got.status, got.raw, tt.status)
+		}
+	}
+	if got := b.sim.Statistics().Faults; len(got) != 3 {
+		t.Errorf("faults = %v, want the three that a token request can suffer", got)
+	}
+}
+
+func TestOneRecordOfAUnitSuffers(t *testing.T) {
+	const halted = "400 PROCESSING_HALTED"
+	for _, tt := range []struct {
+		fault salesforcetest.Fault
+		body  string
+		want  string
+		after [4]int // records
+	}{
+		{salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "opportunity"}, unit(opening()...),
+			halted + ", 400 UNABLE_TO_LOCK_ROW, " + halted + ", " + halted, [4]int{}},
+		{salesforcetest.Fault{Kind: salesforcetest.FaultValidation}, unit(opening()...),
+			"400 FIELD_CUSTOM_VALIDATION_EXCEPTION, " + halted + ", " + halted + ", " + halted, [4]int{}},
+		{salesforcetest.Fault{Kind: salesforcetest.FaultDuplicateValue, Object: "Direct_Debit_Authority__c"}, unit(opening()...),
+			halted + ", " + halted + ", " + halted + ", 400 DUPLICATE_VALUE", [4]int{1, 1, 1, 1}},
+		{salesforcetest.Fault{Kind: salesforcetest.FaultDuplicateValue}, single(opening()...),
+			"400 DUPLICATE_VALUE, 201, " + halted + ", " + halted, [4]int{1, 1, 0, 0}},
+		{salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Contact"}, single(opening()...),
+			"400 UNABLE_TO_LOCK_ROW, 201, " + halted + ", " + halted, [4]int{0, 1, 0, 0}},
+		{salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Account"}, unit(opening()...),
+			"201, 201, 201, 201", [4]int{1, 1, 1, 1}},
+	} {
+		b := newBench(t)
+		tt.fault.Times = 1
+		b.sim.Arm(tt.fault)
+		if got, results := b.composite(tt.body); results != tt.want || b.records() != tt.after {
+			t.Errorf("%s of %s:\n%s %v, want\n%s %v\n%s", tt.fault.Kind, tt.fault.Object, results, b.records(), tt.want, tt.after, got.raw)
+		}
+	}
+}
+
+func TestTheDuplicateThatARaceMakesIsNamed(t *testing.T) {
+	b := newBench(t)
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultDuplicateValue, Times: 1})
+	got := b.refused(400, "DUPLICATE_VALUE", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/k", contact("a@example.nz"))
+	want := "duplicate value found: Provider_Checkout_Key__c duplicates value on record with id: " + b.sim.Records("Contact")[0]["Id"]
+	if message := got.text("0.message"); message != want {
+		t.Errorf("message = %q, want %q", message, want)
+	}
+}
+
+func TestOneRecordOfACollectionSuffers(t *testing.T) {
+	records := `"records":[{"attributes":{"type":"Account"},"Name":"a"},{"attributes":{"type":"Provider_Integration__c"},"Name":"b","Provider_Code__c":"b"}]}`
+	for _, tt := range []struct {
+		fault salesforcetest.Fault
+		all   string
+		want  [2]string
+		after int // providers
+	}{
+		{salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Provider_Integration__c"}, "false", [2]string{"", "UNABLE_TO_LOCK_ROW"}, 0},
+		{salesforcetest.Fault{Kind: salesforcetest.FaultDuplicateValue, Object: "Provider_Integration__c"}, "true",
+			[2]string{"ALL_OR_NONE_OPERATION_ROLLED_BACK", "DUPLICATE_VALUE"}, 1},
+	} {
+		b := newBench(t)
+		b.sim.Arm(tt.fault)
+		got := b.ok(200, "POST", "composite/sobjects", `{"allOrNone":`+tt.all+`,`+records)
+		codes, providers := [2]string{got.text("0.errors.0.statusCode"), got.text("1.errors.0.statusCode")}, len(b.sim.Records("Provider_Integration__c"))
+		if codes != tt.want || providers != tt.after {
+			t.Errorf("%s: %v and %d providers, want %v and %d", tt.fault.Kind, codes, providers, tt.want, tt.after)
+		}
+	}
+}
+
+func TestFaultsAreArmedForSomeCalls(t *testing.T) {
+	b := newBench(t)
+	b.sim.Arm(
+		salesforcetest.Fault{Kind: salesforcetest.FaultError, Method: "POST", Object: "Contact", Times: 2},
+		salesforcetest.Fault{Kind: salesforcetest.FaultUnavailable, Path: "/services/data/*/limits"},
+		salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Contact", Times: 2})
+	const collection = `{"records":[{"attributes":{"type":"Contact"},"LastName":"Tau"}]}`
+	for range 2 {
+		b.refused(500, "UNKNOWN_EXCEPTION", "POST", "composite/sobjects", collection)
+	}
+	if got := b.ok(200, "POST", "composite/sobjects", collection); got.text("0.errors.0.statusCode") != "UNABLE_TO_LOCK_ROW" {
+		t.Errorf("third call = %s, want the row locked", got.raw)
+	}
+	for range 3 {
+		b.refused(503, "SERVER_UNAVAILABLE", "GET", "limits", "")
+	}
+	b.create("Account", `{"Name":"x"}`)
+	b.ok(200, "GET", "sobjects/Contact/describe", "") // who reads waits for no lock
+	b.refused(400, "UNABLE_TO_LOCK_ROW", "POST", "sobjects/Contact", contact("a@example.nz"))
+	b.sim.Disarm()
+	b.ok(200, "GET", "limits", "")
+	b.create("Contact", contact("a@example.nz"))
+}
+
+func TestAHangingCallEndsWithItsClientAndWithTheSimulator(t *testing.T) {
+	b := newBench(t)
+	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultTimeout})
+	client := &http.Client{Timeout: 20 * time.Millisecond}
+	if got, err := client.Do(b.request("GET", "limits", "")); err == nil {
+		got.Body.Close()
+		t.Errorf("answer = %d, want a time-out", got.StatusCode)
+	}
+	before := b.sim.Statistics().Faults[salesforcetest.FaultTimeout]
+	ended := make(chan error)
+	go func() {
+		_, err := b.do(b.request("GET", "limits", ""))
+		ended <- err
+	}()
+	for b.sim.Statistics().Faults[salesforcetest.FaultTimeout] == before {
+		time.Sleep(time.Millisecond)
+	}
+	b.sim.Close()
+	if err := <-ended; err == nil {
+		t.Error("the call was answered, want it broken")
+	}
+}

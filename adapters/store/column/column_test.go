@@ -1,0 +1,259 @@
+package column_test
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// copied returns v as it is read back after its columns are written and read the way a driver does.
+func copied[T any](r rapid.TB, columns column.Columns[T], v T) (back T) {
+	r.Helper()
+	values := columns.Values(&v)
+	for i, into := range columns.Destinations(&back) {
+		if scanner, ok := into.(sql.Scanner); ok {
+			if err := scanner.Scan(values[i]); err != nil {
+				r.Fatalf("column %s: Scan(%v): %v", columns[i].Name, values[i], err)
+			}
+			continue
+		}
+		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(values[i]))
+	}
+	return back
+}
+
+// filled returns a T in which no field is zero.
+func filled[T any]() (v T) {
+	fill(reflect.ValueOf(&v).Elem())
+	return v
+}
+
+func fill(v reflect.Value) {
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(time.UnixMilli(1_795_147_506_789).UTC()))
+		return
+	case money.Date:
+		v.Set(reflect.ValueOf(money.Date{Year: 2027, Month: time.February, Day: 8}))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fallthrough
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
+	case reflect.String:
+		v.SetString("text of " + v.Type().String())
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Uint8:
+		v.SetUint(200)
+	default:
+		v.SetInt(7)
+	}
+}
+
+func TestEveryFieldHasAColumn(t *testing.T) {
+	t.Run("checkout", func(t *testing.T) { everyFieldHasAColumn(t, column.Checkout) })
+	t.Run("agreement", func(t *testing.T) { everyFieldHasAColumn(t, column.Agreement) })
+	t.Run("event", func(t *testing.T) { everyFieldHasAColumn(t, column.Event) })
+	t.Run("notice", func(t *testing.T) { everyFieldHasAColumn(t, column.NoticeRecord) })
+	t.Run("due notice", func(t *testing.T) { everyFieldHasAColumn(t, column.DueNotice) })
+	t.Run("notification", func(t *testing.T) { everyFieldHasAColumn(t, column.Notification) })
+	t.Run("task", func(t *testing.T) { everyFieldHasAColumn(t, column.Task) })
+	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, column.Key) })
+	t.Run("provider", func(t *testing.T) {
+		want := filled[catalogue.Provider]()
+		row, err := column.NewProviderRow(want, prefixing{})
+		if err != nil {
+			t.Fatalf("NewProviderRow: %v", err)
+		}
+		got, err := copied(t, column.Provider, row).Provider(prefixing{})
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("written and read:\n got %+v, %v\nwant %+v", got, err, want)
+		}
+	})
+}
+
+func everyFieldHasAColumn[T any](t *testing.T, columns column.Columns[T]) {
+	want := filled[T]()
+	if got := copied(t, columns, want); !reflect.DeepEqual(got, want) {
+		t.Errorf("written and read:\n got %+v\nwant %+v", got, want)
+	}
+	var zero T
+	if got := copied(t, columns, zero); !reflect.DeepEqual(got, zero) {
+		t.Errorf("the zero value, written and read, is %+v", got)
+	}
+}
+
+// prefixing is a fake Encrypter that prepends the associated data.
+type prefixing struct{}
+
+func (prefixing) Encrypt(plain []byte, data string) ([]byte, error) {
+	return []byte(data + ":" + string(plain)), nil
+}
+
+func (prefixing) Decrypt(ciphertext []byte, data string) ([]byte, error) {
+	plain, ok := strings.CutPrefix(string(ciphertext), data+":")
+	if !ok {
+		return nil, sql.ErrNoRows
+	}
+	return []byte(plain), nil
+}
+
+func TestStatementsListColumnsInOneOrder(t *testing.T) {
+	columns := column.Identity
+	for got, want := range map[string]string{
+		columns.Names():    "id, provider_code, provider_order_id, idempotency_key",
+		columns.Reads():    "id, provider_code, provider_order_id, coalesce(idempotency_key, provider_code || ':' || provider_order_id)",
+		columns.Numbers(5): "$5, $6, $7, $8",
+		columns.Marks():    "?, ?, ?, ?",
+	} {
+		if got != want {
+			t.Errorf("listed as %q, want %q", got, want)
+		}
+	}
+}
+
+func TestDefaultKeyOrder(t *testing.T) {
+	for _, tt := range []struct {
+		key, order string
+		ok         bool
+	}{
+		{checkout.DefaultKey("KOWHAI", "order-1"), "order-1", true},
+		{checkout.DefaultKey("KOWHAI", "a:b"), "a:b", true},
+		{checkout.DefaultKey("KOWHAI", ""), "", true},
+		{checkout.DefaultKey("RIMU", "order-1"), "", false},
+		{"KOWHAI", "", false},
+		{"key", "", false},
+	} {
+		if order, ok := column.DefaultKeyOrder("KOWHAI", tt.key); ok != tt.ok || ok && order != tt.order {
+			t.Errorf("DefaultKeyOrder(KOWHAI, %q) = %q, %v; want %q, %v", tt.key, order, ok, tt.order, tt.ok)
+		}
+	}
+}
+
+func TestRoundTrips(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		moment := rapid.Custom(func(r *rapid.T) time.Time {
+			return time.UnixMilli(rapid.Int64Range(-1e14, 1e14).Draw(r, "ms")).UTC()
+		})
+		day := rapid.Custom(func(r *rapid.T) money.Date { return money.DateOf(moment.Filter(inFourDigits).Draw(r, "day")) })
+		received := moment.Draw(r, "received").Add(time.Duration(rapid.IntRange(0, 999_999).Draw(r, "ns"))).In(time.FixedZone("NZDT", 13*60*60))
+		if got := copied(r, column.Notification, ports.Notification{Received: received}); got.Received != column.Stored(received) {
+			r.Fatalf("%v comes back as %v, not as Stored returns it: %v", received, got.Received, column.Stored(received))
+		}
+		c := checkout.Checkout{CreatedAt: moment.Draw(r, "created")}
+		c.Intent.Plan.First = day.Draw(r, "first payment")
+		c.Tokens = append(c.Tokens, rapid.SliceOf(rapid.Custom(func(r *rapid.T) checkout.Token {
+			return checkout.Token{Epoch: rapid.Int().Draw(r, "epoch"), KID: rapid.String().Draw(r, "kid"), Expires: moment.Draw(r, "expires")}
+		})).Draw(r, "tokens")...)
+		c.Setup.Consent = agreement.Consent{At: moment.Draw(r, "at"), From: rapid.String().Draw(r, "from"),
+			Terms: rapid.String().Draw(r, "terms"), NoticeDays: rapid.Int().Draw(r, "notice")}
+		if got := copied(r, column.Checkout, c); !reflect.DeepEqual(got, c) {
+			r.Fatalf("checkout, written and read:\n got %+v\nwant %+v", got, c)
+		}
+		var a agreement.Agreement
+		a.Schedule = append(a.Schedule, rapid.SliceOf(rapid.Custom(func(r *rapid.T) money.Charge {
+			return money.Charge{Sequence: rapid.Int().Draw(r, "sequence"), Type: money.Instalment, Due: day.Draw(r, "due"),
+				Amount: money.Cents(rapid.Int64().Draw(r, "amount"))}
+		})).Draw(r, "charges")...)
+		if got := copied(r, column.Agreement, a); !reflect.DeepEqual(got, a) {
+			r.Fatalf("agreement, written and read:\n got %+v\nwant %+v", got, a)
+		}
+	})
+}
+
+func inFourDigits(t time.Time) bool { return t.Year() > 0 && t.Year() < 10_000 }
+
+func TestAbsentTimesAreNullAndAbsentDatesEmpty(t *testing.T) {
+	values := column.Checkout.Values(new(checkout.Checkout))
+	for i, field := range column.Checkout.Destinations(new(checkout.Checkout)) {
+		switch field.(type) {
+		case *column.Time:
+			if values[i] != nil {
+				t.Errorf("no time in %s is written as %v, want NULL", column.Checkout[i].Name, values[i])
+			}
+		case *column.Date:
+			if values[i] != "" {
+				t.Errorf("no date in %s is written as %v, want empty text", column.Checkout[i].Name, values[i])
+			}
+		}
+	}
+}
+
+func TestHash(t *testing.T) {
+	want := sha256.Sum256([]byte("x"))
+	var got [32]byte
+	if err := (*column.SHA256)(&got).Scan(want[:]); err != nil || got != want {
+		t.Errorf("read %x, %v; want %x", got, err, want)
+	}
+}
+
+func TestMalformedValuesAreErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		into    sql.Scanner
+		written any
+		says    string
+	}{
+		{"a time in words", new(column.Time), "now", "not a time"},
+		{"a date in words", new(column.Date), "tomorrow", "not a date"},
+		{"a day that does not exist", new(column.Date), "2027-02-30", "not a date"},
+		{"NULL as a date", new(column.Date), nil, "not a date"},
+		{"a short hash", new(column.SHA256), []byte("x"), "not a SHA-256"},
+		{"a number as a body", new(column.Text), int64(1), "not text"},
+		{"a number as tokens", new(column.Tokens), int64(1), "not setup tokens"},
+		{"a token without an epoch", new(column.Tokens), "x:1:k", "epoch"},
+		{"a token without an expiry", new(column.Tokens), "1:x:k", "expiry"},
+		{"a token with a malformed key", new(column.Tokens), "1:1:%", "key"},
+		{"a schedule that is not JSON", new(column.Schedule), "x", "schedule"},
+		{"a charge whose amount is text", new(column.Schedule), `[[1,"instalment","2027-01-01","1"]]`, "charge"},
+		{"a charge with a malformed date", new(column.Schedule), `[[1,"instalment","x",1]]`, "charge"},
+		{"a consent that is not JSON", new(column.Consent), `{"at_ms":`, "consent"},
+		{"a step that is not JSON", new(column.Step), `{"kind":`, "step"},
+		{"NULL as a consent", new(column.Consent), nil, "consent"},
+		{"details that are not JSON", new(column.Details), "x", "details"},
+		{"a notice with a malformed date", new(column.Details), `{"notice":{"days":2,"not_before":"2027-02-30"}}`, "notice"},
+	} {
+		if err := tt.into.Scan(tt.written); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: got error %v, want one that says %q", tt.name, err, tt.says)
+		}
+	}
+}
+
+func TestCoursesJoinTheirOptions(t *testing.T) {
+	rows := make([]column.CourseRow, 4)
+	for i, r := range [][]any{
+		{"A", "1", true, "Weekly"}, {"A", "1", true, "Monthly"}, {"A", "2", false, ""}, {"B", "2", true, "Weekly"},
+	} {
+		into := column.Course.Destinations(&rows[i])
+		*into[0].(*string), *into[1].(*string), *into[7].(*bool), *into[8].(*string) = r[0].(string), r[1].(string), r[2].(bool), r[3].(string)
+	}
+	want := map[string][]catalogue.Course{
+		"A": {{Code: "1", Options: []catalogue.Option{{Frequency: money.Weekly}, {Frequency: money.Monthly}}}, {Code: "2"}},
+		"B": {{Code: "2", Options: []catalogue.Option{{Frequency: money.Weekly}}}},
+	}
+	if got := column.Courses(rows); !reflect.DeepEqual(got, want) {
+		t.Errorf("Courses:\n got %+v\nwant %+v", got, want)
+	}
+}

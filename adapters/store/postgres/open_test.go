@@ -1,0 +1,134 @@
+package postgres_test
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// openFails reports unless the store is refused in one line that says so.
+func openFails(t *testing.T, url string, o postgres.Options, says string) {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url, o)
+	if err == nil {
+		db.Close()
+		t.Fatalf("Open: got a store, want an error that says %q", says)
+	}
+	if text := err.Error(); !strings.Contains(text, says) || strings.Contains(text, "\n") {
+		t.Errorf("Open: got error %q, want one line that says %q", text, says)
+	}
+}
+
+func TestInvalidOptionsAreRefusedBeforeConnecting(t *testing.T) {
+	const nowhere = "postgres://127.0.0.1:1/x"
+	openFails(t, nowhere, postgres.Options{Environment: catalogue.Production}, "production needs the operator's secret")
+	openFails(t, nowhere, under([]byte("short")), "at least 32")
+	openFails(t, nowhere, postgres.Options{Environment: "test"}, "not an environment")
+}
+
+func TestMustExistMakesNoStore(t *testing.T) {
+	place := postgrestest.URL(t)
+	existing := postgres.Options{MustExist: true}
+	openFails(t, place, existing, "there is no store in this database")
+	var tables int
+	query := `SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()`
+	if err := connect(t, place).QueryRow(t.Context(), query).Scan(&tables); err != nil || tables != 0 {
+		t.Errorf("tables = %d, %v; want none", tables, err)
+	}
+	open(t, place, postgres.Options{})
+	open(t, place, existing)
+}
+
+func TestVersions(t *testing.T) {
+	place := postgrestest.URL(t)
+	db := open(t, place, postgres.Options{})
+	shell := connect(t, place)
+	t.Run("the program of the version before goes on", func(t *testing.T) {
+		execute(t, shell, `UPDATE provider_checkout_schema SET version = version + 1`)
+		insert(t, open(t, place, postgres.Options{}), 1)
+		if err := db.Ready(t.Context()); err != nil {
+			t.Errorf("Ready: %v", err)
+		}
+	})
+	t.Run("while a newer program migrates, this one is ready", func(t *testing.T) {
+		execute(t, shell, `BEGIN; SELECT version FROM provider_checkout_schema FOR UPDATE`)
+		defer execute(t, shell, `ROLLBACK`)
+		if err := db.Ready(t.Context()); err != nil {
+			t.Errorf("Ready: %v", err)
+		}
+	})
+	t.Run("an older program is refused", func(t *testing.T) {
+		execute(t, shell, `UPDATE provider_checkout_schema SET version = version + 1`)
+		openFails(t, place, postgres.Options{}, "run the newer program")
+	})
+	t.Run("a schema older than the program is not ready", func(t *testing.T) {
+		execute(t, shell, `UPDATE provider_checkout_schema SET version = 0`)
+		if err := db.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "is older") {
+			t.Errorf("Ready: got error %v, want one that says so", err)
+		}
+	})
+}
+
+// A start that fails because of a table of the host leaves nothing behind.
+func TestFailedStartLeavesNothingBehind(t *testing.T) {
+	place := postgrestest.URL(t)
+	shell := connect(t, place)
+	execute(t, shell, `CREATE TABLE checkouts (note text)`)
+	openFails(t, place, postgres.Options{}, `relation "checkouts" already exists`)
+	if got := tables(t, shell, "current_schema()"); len(got) != 1 {
+		t.Errorf("tables = %q, want that of the host alone", got)
+	}
+	execute(t, shell, `DROP TABLE checkouts`)
+	open(t, place, postgres.Options{})
+}
+
+// No error may repeat any part of a connection string, wherever the password is in it.
+func TestErrorsDoNotRepeatTheConnectionString(t *testing.T) {
+	server, err := url.Parse(postgrestest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, url string }{
+		{"no server", "postgres://hunter2:hunter2@127.0.0.1:1/hunter2"},
+		{"no host", "postgres://u:p@hunter2.invalid/hunter2"},
+		{"no socket", "host=/hunter2 password=hunter2"},
+		{"no database", "postgres://postgres@" + server.Host + "/hunter2?sslmode=disable"},
+		{"no user", "postgres://hunter2:hunter2@" + server.Host + "/postgres?sslmode=disable"},
+		{"no TLS", "postgres://hunter2:hunter2@" + server.Host + "/postgres?sslmode=require"},
+		{"no such parameter of the server", server.String() + "&hunter2=hunter2"},
+		{"a slash in the password", "postgres://u:hunter2/p@host/db"},
+		{"a slash after digits in the password", "postgres://u:12/hunter2@host/db"},
+		{"a hash in the password", "postgres://u:hunter2#p@host/db"},
+		{"a percent sign in the password", "postgres://u:hunter2%p@host/db"},
+		{"a bracket in the password", "postgres://u:[hunter2@host/db"},
+		{"a port in words", "postgres://u:p@host:hunter2/db"},
+		{"a setting in words", "postgres://u:p@host/db?pool_max_conns=hunter2"},
+		{"a certificate that is not there", "postgres://u:p@host/db?sslmode=verify-full&sslrootcert=hunter2"},
+		{"no connection string", "hunter2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db, err := postgres.Open(t.Context(), tt.url, postgres.Options{})
+			if err == nil {
+				db.Close()
+				t.Fatal("Open: got a store")
+			}
+			if text := err.Error(); strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
+				t.Errorf("Open: got error %q, want one line without the connection string", text)
+			}
+		})
+	}
+}
+
+func TestNoServerIsBusy(t *testing.T) {
+	_, err := postgres.Open(t.Context(), "postgres://127.0.0.1:1/x", postgres.Options{})
+	if !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("Open: got error %v, want ErrBusy", err)
+	}
+}

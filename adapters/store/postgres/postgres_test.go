@@ -1,0 +1,140 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Store(t, reopener[ports.Admin](t))
+}
+
+func TestNotifications(t *testing.T) {
+	storetest.Notifications(t, reopener[ports.Notifications](t))
+}
+
+func TestNotificationsSameAsMemory(t *testing.T) {
+	storetest.SameNotifications(t, reopener[ports.Notifications](t), func(*testing.T) *memory.Store { return memory.New() })
+}
+
+func TestSandboxRecords(t *testing.T) {
+	storetest.SandboxRecords(t, reopener[storetest.SandboxStore](t))
+}
+
+func TestSameAsMemory(t *testing.T) {
+	storetest.Same(t, reopener[ports.Admin](t), func(*testing.T) ports.Admin { return memory.New() })
+}
+
+func TestUnreadableRows(t *testing.T) {
+	url := postgrestest.URL(t)
+	db, shell := open(t, url, postgres.Options{}), connect(t, url)
+	empty := emptier(t, shell)
+	storetest.UnreadableRows(t, func(t *testing.T) (ports.Admin, func(string)) {
+		empty(t)
+		return db, func(statement string) { execute(t, shell, statement) }
+	})
+}
+
+func TestOpening(t *testing.T) {
+	storetest.Opening(t, func(t *testing.T) storetest.Place {
+		url := postgrestest.URL(t)
+		return func(env catalogue.Environment, secrets ...[]byte) (storetest.OpenedStore, error) {
+			return postgres.Open(context.WithoutCancel(t.Context()), url, postgres.Options{Environment: env, Secrets: secrets})
+		}
+	})
+}
+
+// BenchmarkStore reports in cpu-µs/op the time of this process only, not the server's.
+func BenchmarkStore(b *testing.B) {
+	storetest.Benchmark(b, func(b *testing.B) ports.Admin { return open(b, postgrestest.URL(b), postgres.Options{}) })
+}
+
+// reopener opens one store, and empties it whenever a new one is wanted, which is quicker than to make its schema.
+func reopener[S any](t *testing.T) func(t *testing.T) S {
+	url := postgrestest.URL(t)
+	var db any = open(t, url, postgres.Options{})
+	empty := emptier(t, connect(t, url))
+	return func(t *testing.T) S {
+		empty(t)
+		return db.(S)
+	}
+}
+
+// emptier returns what empties every table that has no rows yet: of what a new store has, only the evidence log ends.
+func emptier(t *testing.T, shell *pgx.Conn) (empty func(t *testing.T)) {
+	t.Helper()
+	var deletes []string
+	for i, table := range tables(t, shell, "current_schema()") {
+		var rows int
+		if err := shell.QueryRow(t.Context(), `SELECT count(*) FROM `+table).Scan(&rows); err != nil {
+			t.Fatal(err)
+		}
+		if rows == 0 {
+			deletes = append(deletes, fmt.Sprintf(`d%d AS (DELETE FROM %s)`, i, table))
+		}
+	}
+	deletes = append(deletes, `head AS (UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = '')`)
+	// Foreign keys are checked at the end of the one statement.
+	statement := `WITH ` + strings.Join(deletes, ", ") + ` SELECT`
+	return func(t *testing.T) {
+		t.Helper()
+		execute(t, shell, statement)
+	}
+}
+
+// tables returns the tables of a schema, which is an SQL expression.
+func tables(t *testing.T, shell *pgx.Conn, schema string) []string {
+	t.Helper()
+	rows, err := shell.Query(t.Context(), `SELECT tablename::text FROM pg_tables WHERE schemaname = `+schema+` ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func open(t testing.TB, url string, o postgres.Options) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url, o)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return db
+}
+
+// connect opens the database as an auditor does.
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func execute(t *testing.T, conn *pgx.Conn, statements string) {
+	t.Helper()
+	if _, err := conn.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
+		t.Fatalf("%s: %v", statements, err)
+	}
+}

@@ -1,0 +1,142 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+const (
+	signing = "whsec_0123456789abcdefghijklmnop"
+	former  = "whsec_ponmlkjihgfedcba9876543210"
+)
+
+func under(secrets ...[]byte) sqlite.Options { return sqlite.Options{Secrets: secrets} }
+
+func configure(t *testing.T, db *sqlite.DB) {
+	t.Helper()
+	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return []catalogue.Configuration{
+			{Provider: catalogue.Provider{
+				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing, PreviousSecret: former, PreviousUntil: time.Unix(1, 0)},
+			}},
+			{Provider: catalogue.Provider{Code: "RIMU"}},
+		}, nil, nil
+	})
+	if err != nil {
+		t.Fatalf("ReplaceProviders: %v", err)
+	}
+}
+
+func decrypts(t *testing.T, db *sqlite.DB) {
+	t.Helper()
+	p, err := db.Provider(t.Context(), "KOWHAI")
+	if err != nil || p.Destination.Secret != signing || p.Destination.PreviousSecret != former {
+		t.Errorf("signing secret = %q, %v; want the one that was stored", p.Destination.Secret, err)
+	}
+}
+
+func TestWebhookSecretsAreEncrypted(t *testing.T) {
+	path := file(t)
+	db := open(t, path, under(secret('a')))
+	configure(t, db)
+	decrypts(t, db)
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(signing)) || bytes.Contains(data, []byte(former)) {
+			t.Errorf("store%s holds the signing secret in the clear", suffix)
+		}
+	}
+	var encrypted int
+	err := shell(t, path).QueryRow(`SELECT count(webhook_secret) + count(previous_webhook_secret) FROM providers`).Scan(&encrypted)
+	if err != nil || encrypted != 2 {
+		t.Errorf("encrypted secrets = %d, %v; want 2", encrypted, err)
+	}
+}
+
+func TestWebhookSecretDecryptsForItsProviderOnly(t *testing.T) {
+	path := file(t)
+	db := open(t, path, under(secret('a')))
+	configure(t, db)
+	execute(t, shell(t, path), `UPDATE providers SET webhook_secret =
+		(SELECT webhook_secret FROM providers WHERE code = 'KOWHAI') WHERE code = 'RIMU'`)
+	if p, err := db.Provider(t.Context(), "RIMU"); err == nil {
+		t.Errorf("Provider with another's secret = %+v, want an error", p)
+	}
+	execute(t, shell(t, path), `UPDATE providers SET webhook_secret = previous_webhook_secret WHERE code = 'KOWHAI'`)
+	if p, err := db.Provider(t.Context(), "KOWHAI"); err == nil {
+		t.Errorf("Provider with its previous secret as the current one = %+v, want an error", p)
+	}
+}
+
+func TestOwnSecret(t *testing.T) {
+	path := file(t)
+	first := open(t, path, sqlite.Options{Environment: catalogue.Sandbox})
+	configure(t, first)
+	text, err := os.ReadFile(path + ".secret")
+	if err != nil {
+		t.Fatalf("read the secret: %v", err)
+	}
+	own := bytes.TrimSpace(text)
+	if len(own) != 64 || len(first.Secrets()) != 1 || !bytes.Equal(first.Secrets()[0], own) {
+		t.Errorf("Secrets = %q, want the 64 digits of the file, %q", first.Secrets(), own)
+	}
+	t.Run("it is used again", func(t *testing.T) {
+		decrypts(t, open(t, path, sqlite.Options{}))
+	})
+	t.Run("it may be given", func(t *testing.T) {
+		decrypts(t, open(t, path, under(own)))
+	})
+	t.Run("it is not made again when it is lost", func(t *testing.T) {
+		if err := os.Rename(path+".secret", path+".lost"); err != nil {
+			t.Fatal(err)
+		}
+		openFails(t, path, sqlite.Options{}, "put it back")
+		if _, err := os.Stat(path + ".secret"); err == nil {
+			t.Error("a secret was made that decrypts nothing")
+		}
+	})
+	t.Run("the operator's takes over from it", func(t *testing.T) {
+		decrypts(t, open(t, path, under(secret('a'), own)))
+		openFails(t, path, under(own), "encrypted under another secret")
+	})
+}
+
+func TestProductionNeedsAGivenSecret(t *testing.T) {
+	path := file(t)
+	open(t, path, sqlite.Options{Environment: catalogue.Production, Secrets: [][]byte{secret('a')}})
+	openFails(t, path, sqlite.Options{}, "production needs the operator's secret")
+	if _, err := os.Stat(path + ".secret"); err == nil {
+		t.Error("a secret was made for a production store")
+	}
+}
+
+func TestShortSecretFileIsRefused(t *testing.T) {
+	path := file(t)
+	if err := os.WriteFile(path+".secret", []byte("short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	openFails(t, path, sqlite.Options{}, "at least 32")
+}
+
+func TestStartAfterAProcessWasKilledWhileItMadeTheSecret(t *testing.T) {
+	path := file(t)
+	if err := os.WriteFile(path+".secret.new", []byte("0123"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, path, sqlite.Options{})
+	if secrets := db.Secrets(); len(secrets) != 1 || len(secrets[0]) != 64 {
+		t.Errorf("Secrets = %q, want one of 64 digits", secrets)
+	}
+	if _, err := os.Stat(path + ".secret.new"); err == nil {
+		t.Error("the temporary file is still there")
+	}
+}

@@ -1,0 +1,83 @@
+package sqlite_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Store(t, func(t *testing.T) ports.Admin { return open(t, file(t), sqlite.Options{}) })
+}
+
+func TestSameAsMemory(t *testing.T) {
+	storetest.Same(t,
+		func(t *testing.T) ports.Admin { return open(t, file(t), sqlite.Options{}) },
+		func(*testing.T) ports.Admin { return memory.New() })
+}
+
+func TestNotifications(t *testing.T) {
+	storetest.Notifications(t, func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) })
+}
+
+func TestNotificationsSameAsMemory(t *testing.T) {
+	storetest.SameNotifications(t,
+		func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) },
+		func(*testing.T) *memory.Store { return memory.New() })
+}
+
+func TestSandboxRecords(t *testing.T) {
+	storetest.SandboxRecords(t, func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) })
+}
+
+func TestUnreadableRows(t *testing.T) {
+	storetest.UnreadableRows(t, func(t *testing.T) (ports.Admin, func(string)) {
+		path := file(t)
+		db := open(t, path, sqlite.Options{})
+		sql := shell(t, path)
+		return db, func(statement string) { execute(t, sql, statement) }
+	})
+}
+
+func TestOpening(t *testing.T) {
+	storetest.Opening(t, func(t *testing.T) storetest.Place {
+		path := file(t)
+		return func(env catalogue.Environment, secrets ...[]byte) (storetest.OpenedStore, error) {
+			return sqlite.Open(context.WithoutCancel(t.Context()), path, sqlite.Options{Environment: env, Secrets: secrets})
+		}
+	})
+}
+
+// file returns the path of a new store in a folder of the test's own.
+func file(t *testing.T) string { return filepath.Join(t.TempDir(), "store.db") }
+
+func open(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return db
+}
+
+func BenchmarkStore(b *testing.B) {
+	storetest.Benchmark(b, func(b *testing.B) ports.Admin {
+		db, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), sqlite.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { db.Close() })
+		return db
+	})
+}
