@@ -35,7 +35,7 @@ type Document struct {
 // Shared returns the one document of a test run.
 var Shared = sync.OnceValue(func() *Document {
 	d := &Document{paths: map[string]*regexp.Regexp{}, seen: map[string]bool{}}
-	text, err := os.ReadFile(filepath.Join(moduleRoot(), "adapters", "httpapi", "openapi.json"))
+	text, err := os.ReadFile(filepath.Join(moduleRoot(), "adapters", "in", "httpapi", "openapi.json"))
 	if err == nil {
 		d.Spec, err = openapi3.NewLoader().LoadFromData(text)
 	}
