@@ -51,19 +51,25 @@ type Sandbox struct {
 // are applied to its configuration before it starts.
 func New(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	return fresh(t, store, OverGoCardless(), changes)
+	return fresh(t, store, &Clock{}, OverGoCardless(), changes)
+}
+
+// NewAt is New with the fake processor and a clock that is stopped at a time until it is moved.
+func NewAt(t testing.TB, store site.Store, now time.Time, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
+	t.Helper()
+	return fresh(t, store, &Clock{still: now}, false, changes)
 }
 
 // NewOverGoCardless is New with GoCardless as the processor, whatever ProcessorVariable says.
 func NewOverGoCardless(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	return fresh(t, store, true, changes)
+	return fresh(t, store, &Clock{}, true, changes)
 }
 
 // fresh runs a service on a store that was not served before.
-func fresh(t testing.TB, store site.Store, simulated bool, changes []func(*service.Config, *httpapi.Options)) *Sandbox {
+func fresh(t testing.TB, store site.Store, clock *Clock, simulated bool, changes []func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	s := run(t, store, [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, &Clock{}, simulated, changes)
+	s := run(t, store, [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, clock, simulated, changes)
 	s.Keys = make(map[string]string)
 	s.Configure(t, Providers)
 	for _, code := range []string{"KOWHAI", "TUI"} {

@@ -1,0 +1,386 @@
+package contract_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// The conversations in testdata are requests with the answers and events that they must bring, to the byte. Their README
+// says how to read them. A file is a script and a recording in one: the tests play its requests and compare the file as it
+// should read with the file as it is.
+
+var update = flag.Bool("update", false, "record the answers of the conversations in testdata anew")
+
+const (
+	conversations = "../../../testdata/conversations/"
+	talkedAtLeast = 500 // requests in all conversations
+)
+
+// talkBegins is the time at which every conversation begins, once its providers are configured.
+var talkBegins = time.Date(2027, time.January, 11, 21, 0, 0, 0, time.UTC)
+
+func TestConversations(t *testing.T) {
+	skipOtherWorlds(t)
+	files, err := filepath.Glob(conversations + "*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := 0
+	for _, file := range files {
+		script := readScript(t, file)
+		requests += script.requests()
+		for _, store := range stores {
+			if store.name == "postgres" { // the two others are the quick ones; the suite of the stores holds all three to the same
+				continue
+			}
+			t.Run(filepath.Base(file)+"/"+store.name, func(t *testing.T) {
+				if !*update {
+					t.Parallel()
+				}
+				script.play(t, newTalk(t, store, script.settings))
+			})
+		}
+	}
+	if requests < talkedAtLeast {
+		t.Errorf("the conversations have %d requests, want %d at least", requests, talkedAtLeast)
+	}
+}
+
+// With a CRM outside of the store the same requests have the same answers.
+func TestConversationWithACRMOutsideOfTheStore(t *testing.T) {
+	skipOtherWorlds(t)
+	org := salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret, Sandbox: true})
+	server := httptest.NewServer(org)
+	t.Cleanup(func() { org.Close(); server.Close() })
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: sandbox.ClientID,
+		ClientSecret: sandbox.ClientSecret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := readScript(t, conversations+"enrolment.txt")
+	script.play(t, newTalk(t, kind{"memory", stores[0].open}, script.settings, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm }))
+}
+
+// skipOtherWorlds leaves out a test that brings its own processor and CRM, where variables choose others or another store.
+func skipOtherWorlds(t *testing.T) {
+	t.Helper()
+	if sandbox.OverGoCardless() || sandbox.OverSalesforce() || stores[0].name != "memory" {
+		t.Skip("the conversations are of the fake processor, the embedded CRM and the memory store")
+	}
+}
+
+// talk is a sandbox that a conversation is played against.
+type talk struct {
+	*sandbox.Sandbox
+	names    *symbols
+	client   http.RoundTripper
+	service  *service.Service // beside the one that answers
+	printer  *brokenPrinter
+	entropy  *brokenSource
+	mu       sync.Mutex
+	statuses []int // of the receiver's next answers
+	answered []int // statuses of the receiver's answers so far
+	heard    int   // deliveries that were taken from the receiver
+}
+
+// newTalk opens a sandbox with the settings of a conversation.
+func newTalk(t *testing.T, store kind, settings []string, changes ...func(*service.Config, *httpapi.Options)) *talk {
+	t.Helper()
+	k := &talk{client: &http.Transport{DisableCompression: true}}
+	changes = append(changes, func(c *service.Config, o *httpapi.Options) {
+		k.printer = &brokenPrinter{Printer: c.Printer, Charset: c.Printer.(ports.Charset)}
+		k.entropy = &brokenSource{source: rand.NewChaCha8([32]byte{'c', 'o', 'n', 'v', 'e', 'r', 's', 'a', 't', 'i', 'o', 'n'})}
+		c.Printer, c.Rand, c.BaseURL = k.printer, k.entropy, "http://pay.example.nz"
+		for _, setting := range settings {
+			apply(t, setting, c, o)
+		}
+	})
+	const seen = 5 * time.Second // by which the configuration of the providers moves the clock
+	k.Sandbox = sandbox.NewAt(t, store.open(t), talkBegins.Add(-seen), changes...)
+	k.Configure(t, providersFile(t))
+	k.Receiver.AnswerWith(func(sandbox.Delivery) int { return k.answer() })
+	var err error
+	if k.service, err = service.New(k.Config); err != nil {
+		t.Fatal(err)
+	}
+	k.names = newSymbols(k.Config.BaseURL, k.URL)
+	for code, key := range k.Keys {
+		k.names.give("key of "+code, key)
+	}
+	return k
+}
+
+// providersFile returns the provider file with which every conversation begins.
+func providersFile(t *testing.T) string {
+	t.Helper()
+	file, err := os.ReadFile(conversations + "providers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(file)
+}
+
+// apply changes the service before it starts, as a setting of a conversation says.
+func apply(t *testing.T, setting string, c *service.Config, o *httpapi.Options) {
+	t.Helper()
+	var text string
+	var number int
+	switch {
+	case scans(setting, "the base URL is %s", &text):
+		c.BaseURL = text
+	case scans(setting, "a key may send %d requests a second", &number):
+		o.RateLimit = float64(number)
+	case scans(setting, "a setup page opens for %d hours", &number):
+		c.SetupLifetime = time.Duration(number) * time.Hour
+	case scans(setting, "an abandoned checkout is erased after %d days", &number):
+		c.Retention = checkout.Retention{AbandonedDays: number}
+	case scans(setting, "the operator's terms are %s", &text):
+		file, err := os.ReadFile(conversations + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		terms, err := providerfile.ParseTerms(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Terms, c.Agency = terms.Terms, terms.Agency
+	default:
+		t.Fatalf("no setting is %q", setting)
+	}
+}
+
+// scans reports whether a line has a format of package fmt, whose values it stores.
+func scans(line, format string, values ...any) bool {
+	_, err := fmt.Sscanf(line+"\n", format+"\n", values...)
+	return err == nil
+}
+
+// do does what a line of a conversation says that happens before a request.
+func (k *talk) do(t *testing.T, line string) {
+	t.Helper()
+	var code, text string
+	var number int
+	switch {
+	case scans(line, "%d seconds pass", &number):
+		k.Clock.Forward(time.Duration(number) * time.Second)
+	case scans(line, "%d minutes pass", &number):
+		k.Clock.Forward(time.Duration(number) * time.Minute)
+	case scans(line, "%d days pass", &number):
+		k.Clock.Forward(time.Duration(number) * 24 * time.Hour)
+	case scans(line, "the receiver answers %s", &text): // such as 500,500,204; afterwards 204
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for status := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(status)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.statuses = append(k.statuses, n)
+		}
+	case line == "the printer is broken", line == "the printer works":
+		k.printer.broken.Store(line == "the printer is broken")
+	case line == "the source of randomness is broken", line == "the source of randomness works":
+		k.entropy.broken.Store(line == "the source of randomness is broken")
+	case line == "the providers are configured as at the beginning":
+		k.Configure(t, providersFile(t))
+	case line == "no provider is configured":
+		k.Configure(t, `{"providers": []}`)
+	case scans(line, "%s gets a key of %s", &code, &text):
+		k.names.give("key of "+code+" of "+text, k.IssueKey(t, code, catalogue.Environment(text)))
+	case scans(line, "the key of %s is revoked", &code):
+		if err := k.Store.RevokeKey(t.Context(), catalogue.KeyID(k.Keys[code]), k.Clock.Now(), nil); err != nil {
+			t.Fatal(err)
+		}
+		k.Clock.Forward(time.Second) // within which a running server refuses it
+	case scans(line, "the retention erases {checkout %d}", &number):
+		k.retain(t, k.names.meaning(fmt.Sprintf("{checkout %d}", number)))
+	default:
+		// Such as: KOWHAI is configured with "active": false. The value null removes a member.
+		provider, member, found := strings.Cut(line, " is configured with ")
+		if !found {
+			t.Fatalf("nothing is done by %q", line)
+		}
+		k.Configure(t, with(t, providersFile(t), provider, member))
+	}
+}
+
+// with returns the provider file in which a member of one provider has another value.
+func with(t *testing.T, file, code, member string) string {
+	t.Helper()
+	var all struct {
+		Providers []map[string]json.RawMessage `json:"providers"`
+	}
+	var changed map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal([]byte(file), &all), json.Unmarshal([]byte("{"+member+"}"), &changed)); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all.Providers {
+		if string(p["provider_code"]) != strconv.Quote(code) {
+			continue
+		}
+		for name, value := range changed {
+			if p[name] = value; string(value) == "null" {
+				delete(p, name)
+			}
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// retain does the background work until a checkout is erased.
+func (k *talk) retain(t *testing.T, id string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	done := make(chan struct{})
+	go func() { defer close(done); k.service.Run(ctx) }()
+	defer func() { stop(); <-done }()
+	for {
+		c, err := k.Store.Checkout(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Erased() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// answer returns the status of the receiver's next answer.
+func (k *talk) answer() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	status := http.StatusNoContent
+	if len(k.statuses) > 0 {
+		status, k.statuses = k.statuses[0], k.statuses[1:]
+	}
+	k.answered = append(k.answered, status)
+	return status
+}
+
+// send sends a request and returns the answer as it came.
+func (k *talk) send(t *testing.T, r request) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), r.method, k.URL+r.path, strings.NewReader(r.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = r.header
+	req.Header.Set("User-Agent", "") // which the client would fill in
+	res, err := k.client.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+// hear shows the events that have arrived since the last call.
+func (k *talk) hear(t *testing.T) (shown []string) {
+	t.Helper()
+	all := k.Receiver.Deliveries()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for ; k.heard < len(all); k.heard++ {
+		k.names.learnJSON(string(all[k.heard].Body))
+		shown = append(shown, k.showEvent(t, all[k.heard], k.answered[k.heard]))
+	}
+	return shown
+}
+
+// secretOf returns the secret that signs a provider's events.
+func secretOf(t *testing.T, code string) string {
+	t.Helper()
+	var all struct {
+		Providers []struct {
+			Code    string `json:"provider_code"`
+			Webhook struct {
+				Secret string `json:"signing_secret"`
+			} `json:"webhook"`
+		} `json:"providers"`
+	}
+	if err := json.Unmarshal([]byte(providersFile(t)), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all.Providers {
+		if p.Code == code {
+			return p.Webhook.Secret
+		}
+	}
+	t.Fatalf("%s has no signing secret", code)
+	return ""
+}
+
+// signature returns the text of X-Service-Signature that an event must have.
+func signature(secret, timestamp, body string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(timestamp + "." + body))
+	return "t=" + timestamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// brokenPrinter is a printer that can be broken.
+type brokenPrinter struct {
+	ports.Printer
+	ports.Charset
+	broken atomic.Bool
+}
+
+func (p *brokenPrinter) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
+	if p.broken.Load() {
+		return nil, errors.New("the printer is broken")
+	}
+	return p.Printer.Print(ctx, a)
+}
+
+// brokenSource is a source of randomness that can be broken.
+type brokenSource struct {
+	mu     sync.Mutex
+	source io.Reader
+	broken atomic.Bool
+}
+
+func (s *brokenSource) Read(p []byte) (int, error) {
+	if s.broken.Load() {
+		return 0, errors.New("the source of randomness is broken")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source.Read(p)
+}
