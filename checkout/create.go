@@ -136,12 +136,8 @@ func (f Facts) excludedByMode(c Create) bool {
 	return c.mode() != f.Mode && (f.ByOrder == nil || c.mode() != f.ByOrder.Mode())
 }
 
-// keyTaken reports whether the request's key is bound to another order. Older versions let an order bind the text that
-// another order has as its default key: such an order is still found under its own default key.
-func (f Facts) keyTaken(c Create) bool {
-	return f.ByKey != nil && f.ByKey.OrderID != c.OrderID.Value &&
-		(f.ByOrder == nil || f.ByOrder.IdempotencyKey != c.Key())
-}
+// keyTaken reports whether the request's key is bound to another order.
+func (f Facts) keyTaken(c Create) bool { return f.ByKey != nil && f.ByKey.OrderID != c.OrderID.Value }
 
 // Opening is what a checkout takes from outside when it is opened.
 type Opening struct {

@@ -55,9 +55,7 @@ func TestDecideCreate(t *testing.T) {
 	under := func(key string, c checkout.Create) checkout.Create { c.IdempotencyKey = checkout.Some(key); return c }
 	keyOfOther := other
 	keyOfOther.IdempotencyKey = "key-1"
-	// As versions before the default keys were bound let it be: the order of the request has its default key, and
-	// another order has bound the same text by a header.
-	spelt := other
+	spelt := other // has bound by a header what is the default key of the request's order
 	spelt.IdempotencyKey = "TUI:ORDER-1"
 
 	const none, legacy, authoritative = checkout.Action(0), catalogue.Legacy, catalogue.Authoritative
@@ -105,8 +103,6 @@ func TestDecideCreate(t *testing.T) {
 			checkout.Facts{Mode: legacy, ByOrder: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
 		{"found by its key as well", cmd,
 			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
-		{"with its own default key, which another order has bound too", cmd,
-			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &spelt}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
 		{"with the idempotency key of another order", under("key-1", cmd),
 			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &keyOfOther}, fresh, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
 

@@ -269,8 +269,8 @@ func TestErasedAgreementsAreVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`UPDATE checkouts SET erased_ms = confirmed_ms, first_name = '', last_name = '', email = '', account_holder = '', account_tail = '';
-		UPDATE agreements SET first_name = '', last_name = '', email = '', account_holder = '', account_tail = ''`); err != nil {
+	if _, err := db.Exec(`UPDATE checkouts SET erased_ms = confirmed_ms, first_name = '', last_name = '', email = '', account_holder = '', account_mask = '';
+		UPDATE agreements SET first_name = '', last_name = '', email = '', account_holder = '', account_mask = ''`); err != nil {
 		t.Fatal(err)
 	}
 	got := try(t, nil, "", "agreements", "verify", forged.numbers[0], "--store", "sqlite:"+forged.path)

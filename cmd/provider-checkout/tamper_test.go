@@ -44,10 +44,10 @@ var evidentColumns = map[string][]string{
 	"agreements": {"version", "checkout_id", "provider_order_id", "accepted_ms", "provider_code", "provider_name", "support_email",
 		"first_name", "last_name", "email", "course_code", "course_name", "price_cents", "upfront_cents", "principal_cents",
 		"payment_frequency", "number_of_instalments", "instalment_cents", "final_instalment_cents", "first_payment_date", "schedule",
-		"dda_id", "account_holder", "account_tail", "authorised_ms", "particulars"},
+		"dda_id", "account_holder", "account_mask", "authorised_ms", "details"},
 	"checkouts": {"status", "first_name", "last_name", "email", "course_code", "course_name", "price_cents", "upfront_cents",
 		"principal_cents", "number_of_instalments", "instalment_cents", "final_instalment_cents", "dda_id", "account_holder",
-		"account_tail", "consent", "confirmed_ms", "confirmed_by_request_id", "agreed_first_date", "agreement_id", "agreement_number", "document_id"},
+		"account_mask", "consent", "confirmed_ms", "confirmed_by_request_id", "agreed_first_date", "agreement_id", "agreement_number", "document_id"},
 	"documents": {"id", "sha256", "bytes"},
 	"evidence":  {"id", "recorded_ms", "leaf", "salt", "position"},
 }
@@ -175,7 +175,7 @@ func (f *forger) oneValue(db *sql.DB) string {
 		switch {
 		case strings.HasPrefix(column, "schedule"):
 			changed = fmt.Sprintf("replace(%s, ',5365]', ',%d]')", column, 5366+f.IntN(100))
-		case column == "consent", column == "particulars":
+		case column == "consent", column == "details":
 			changed = fmt.Sprintf("replace(%s, '127.0.0.1', '192.0.2.%d')", column, f.IntN(255))
 		case strings.HasSuffix(column, "_date"):
 			changed = `date(` + column + `, '+1 day')`

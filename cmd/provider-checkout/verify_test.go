@@ -46,13 +46,13 @@ func TestAgreementWithoutItsPDFIsVerified(t *testing.T) {
 // An agreement is verified by the words in which it was accepted. A changed one is found in old words as in new ones.
 func TestAgreementOfEveryWordingIsVerified(t *testing.T) {
 	// Before it kept masks, the program kept the last digits of an account.
-	const digits = `UPDATE agreements SET account_tail = '89'; UPDATE checkouts SET account_tail = '89'; `
+	const digits = `UPDATE agreements SET account_mask = '89'; UPDATE checkouts SET account_mask = '89'; `
 	for _, tt := range []struct {
 		version, before string // statements that make the agreement one of that version
 		changed, want   string // a change in every record, and what is then missing
 	}{
 		// During an upgrade, the older version may confirm a checkout whose consent the newer version stored.
-		{"2026-11-20", digits + `UPDATE agreements SET particulars = ''`,
+		{"2026-11-20", digits + `UPDATE agreements SET details = ''`,
 			digits + `UPDATE agreements SET account_holder = 'OTHER'; UPDATE checkouts SET account_holder = 'OTHER'`, `"OTHER"`},
 		{"2026-11-21", digits, fromElsewhere, "192.0.2.1"},
 		{"2026-11-22", digits, fromElsewhere, "192.0.2.1"},
@@ -85,7 +85,7 @@ func TestAgreementOfEveryWordingIsVerified(t *testing.T) {
 
 // fromElsewhere changes in every record from where the payer consented.
 const fromElsewhere = `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1');
-	UPDATE agreements SET particulars = replace(particulars, '127.0.0.1', '192.0.2.1')`
+	UPDATE agreements SET details = replace(details, '127.0.0.1', '192.0.2.1')`
 
 // execute runs statements on the operator's store, as someone could who may write to its file.
 func (o operator) execute(t *testing.T, statements string, args ...any) {
@@ -151,12 +151,12 @@ func TestVerifyFindsChangedRecords(t *testing.T) {
 		{"the address of the consent", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1')`,
 			"has another consent to the direct debit terms"},
 		{"the address of the consent, in every record", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1');
-			UPDATE agreements SET particulars = replace(particulars, '127.0.0.1', '192.0.2.1')`, "FAIL  the text of the PDF lacks "},
-		{"the account", `UPDATE agreements SET account_tail = replace(account_tail, '89', '98')`,
+			UPDATE agreements SET details = replace(details, '127.0.0.1', '192.0.2.1')`, "FAIL  the text of the PDF lacks "},
+		{"the account", `UPDATE agreements SET account_mask = replace(account_mask, '89', '98')`,
 			`FAIL  the text of the PDF lacks "01-0902-•••••98-00" in its place`},
-		{"the notice that was agreed", `UPDATE agreements SET particulars = replace(particulars, '"days":10', '"days":9')`,
+		{"the notice that was agreed", `UPDATE agreements SET details = replace(details, '"days":10', '"days":9')`,
 			"FAIL  the text of the PDF lacks "},
-		{"that it was confirmed in the sandbox", `UPDATE agreements SET particulars = replace(particulars, '"sandbox":true', '"sandbox":false')`,
+		{"that it was confirmed in the sandbox", `UPDATE agreements SET details = replace(details, '"sandbox":true', '"sandbox":false')`,
 			"FAIL  not every page of the PDF has "},
 		{"a cent of a charge", `UPDATE agreements SET schedule = replace(schedule, '5365]', '5364]')`,
 			"FAIL  the figures: the charges sum to "},

@@ -17,7 +17,7 @@ func UnreadableRows(t *testing.T, open func(t *testing.T) (s ports.Admin, execut
 		{"a consent that is not JSON", `UPDATE checkouts SET consent = '{"at_ms":' WHERE id = '%s'`},
 		{"setup tokens that are none", `UPDATE checkouts SET setup_tokens = 'x' WHERE id = '%s'`},
 		{"a schedule that is not JSON", `UPDATE agreements SET schedule = 'x' WHERE checkout_id = '%s'`},
-		{"details that are not JSON", `UPDATE agreements SET particulars = 'x' WHERE checkout_id = '%s'`},
+		{"details that are not JSON", `UPDATE agreements SET details = 'x' WHERE checkout_id = '%s'`},
 		{"an agreed day that does not exist", `UPDATE agreements SET first_payment_date = '2027-02-30' WHERE checkout_id = '%s'`},
 		{"a hash that is too short", `UPDATE documents SET sha256 = substr(sha256, 1, 3)
 			WHERE agreement_number = (SELECT number FROM agreements WHERE checkout_id = '%s')`},

@@ -19,8 +19,6 @@ type Column[T any] struct {
 	// Field returns a pointer to where the column's value is in a T: a *string, *int64, *int, *bool or *[]byte, or a type
 	// of this package.
 	Field func(*T) any
-	// Read is the SQL expression that reads the column, if that is not its name.
-	Read string
 }
 
 // Columns is several columns, in the order of the statements.
@@ -46,23 +44,13 @@ func (c Columns[T]) named(names ...string) (found Columns[T]) {
 func of[T, Part any](columns Columns[Part], part func(*T) *Part) Columns[T] {
 	all := make(Columns[T], len(columns))
 	for i, c := range columns {
-		all[i] = Column[T]{Name: c.Name, Field: func(v *T) any { return c.Field(part(v)) }, Read: c.Read}
+		all[i] = Column[T]{Name: c.Name, Field: func(v *T) any { return c.Field(part(v)) }}
 	}
 	return all
 }
 
-// Names returns the names, as INSERT and UPDATE list them.
+// Names returns the names, as a statement lists them.
 func (c Columns[T]) Names() string { return c.list(func(c Column[T]) string { return c.Name }) }
-
-// Reads returns the expressions, as SELECT lists them.
-func (c Columns[T]) Reads() string {
-	return c.list(func(c Column[T]) string {
-		if c.Read != "" {
-			return c.Read
-		}
-		return c.Name
-	})
-}
 
 func (c Columns[T]) list(word func(Column[T]) string) string {
 	words := make([]string, len(c))

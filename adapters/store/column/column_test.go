@@ -124,30 +124,11 @@ func TestStatementsListColumnsInOneOrder(t *testing.T) {
 	columns := column.Identity
 	for got, want := range map[string]string{
 		columns.Names():    "id, provider_code, provider_order_id, idempotency_key",
-		columns.Reads():    "id, provider_code, provider_order_id, coalesce(idempotency_key, provider_code || ':' || provider_order_id)",
 		columns.Numbers(5): "$5, $6, $7, $8",
 		columns.Marks():    "?, ?, ?, ?",
 	} {
 		if got != want {
 			t.Errorf("listed as %q, want %q", got, want)
-		}
-	}
-}
-
-func TestDefaultKeyOrder(t *testing.T) {
-	for _, tt := range []struct {
-		key, order string
-		ok         bool
-	}{
-		{checkout.DefaultKey("KOWHAI", "order-1"), "order-1", true},
-		{checkout.DefaultKey("KOWHAI", "a:b"), "a:b", true},
-		{checkout.DefaultKey("KOWHAI", ""), "", true},
-		{checkout.DefaultKey("RIMU", "order-1"), "", false},
-		{"KOWHAI", "", false},
-		{"key", "", false},
-	} {
-		if order, ok := column.DefaultKeyOrder("KOWHAI", tt.key); ok != tt.ok || ok && order != tt.order {
-			t.Errorf("DefaultKeyOrder(KOWHAI, %q) = %q, %v; want %q, %v", tt.key, order, ok, tt.order, tt.ok)
 		}
 	}
 }

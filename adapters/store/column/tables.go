@@ -2,7 +2,6 @@ package column
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -12,23 +11,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Identity is the columns of a checkout that never change. Earlier versions stored NULL for an idempotency_key that is
-// the default, and the SQLite store still does; see [checkout.DefaultKey].
+// Identity is the columns of a checkout that never change.
 var Identity = Columns[checkout.Checkout]{
 	{Name: "id", Field: func(c *checkout.Checkout) any { return &c.ID }},
 	{Name: "provider_code", Field: func(c *checkout.Checkout) any { return &c.ProviderCode }},
 	{Name: "provider_order_id", Field: func(c *checkout.Checkout) any { return &c.OrderID }},
-	{Name: "idempotency_key", Field: func(c *checkout.Checkout) any { return &c.IdempotencyKey },
-		Read: "coalesce(idempotency_key, provider_code || ':' || provider_order_id)"},
+	{Name: "idempotency_key", Field: func(c *checkout.Checkout) any { return &c.IdempotencyKey }},
 }
 
-// DefaultKeyOrder returns the order whose default idempotency key this is. ok is false if it cannot be a default key.
-func DefaultKeyOrder(provider, key string) (order string, ok bool) {
-	return strings.CutPrefix(key, checkout.DefaultKey(provider, ""))
-}
-
-// State is the columns of a checkout that may change, without Lookups. The account's mask is in account_tail, here and in
-// Agreement: earlier versions kept a tail there, and read and write the column while they run beside this one.
+// State is the columns of a checkout that may change, without Lookups.
 var State = Columns[checkout.Checkout]{
 	{Name: "request_id", Field: func(c *checkout.Checkout) any { return &c.RequestID }},
 	{Name: "created_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.CreatedAt) }},
@@ -61,7 +52,7 @@ var State = Columns[checkout.Checkout]{
 	{Name: "mandate_reason", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateReason }},
 	{Name: "authorisation_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Authorisation) }},
 	{Name: "account_holder", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountHolder }},
-	{Name: "account_tail", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.AccountMask) }},
+	{Name: "account_mask", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.AccountMask) }},
 	{Name: "setup_completed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.CompletedAt) }},
 	{Name: "consent", Field: func(c *checkout.Checkout) any { return (*Consent)(&c.Setup.Consent) }},
 
@@ -118,13 +109,13 @@ var Agreement = Columns[agreement.Agreement]{
 
 	{Name: "dda_id", Field: func(a *agreement.Agreement) any { return &a.DirectDebit.AuthorityID }},
 	{Name: "account_holder", Field: func(a *agreement.Agreement) any { return &a.DirectDebit.AccountHolder }},
-	{Name: "account_tail", Field: func(a *agreement.Agreement) any { return (*string)(&a.DirectDebit.AccountMask) }},
+	{Name: "account_mask", Field: func(a *agreement.Agreement) any { return (*string)(&a.DirectDebit.AccountMask) }},
 	{Name: "authorised_ms", Field: func(a *agreement.Agreement) any { return (*Time)(&a.DirectDebit.AuthorisedAt) }},
-	{Name: "particulars", Field: func(a *agreement.Agreement) any { return (*Details)(a) }},
+	{Name: "details", Field: func(a *agreement.Agreement) any { return (*Details)(a) }},
 }
 
 // Personal is the columns of an agreement that hold personal data.
-var Personal = Agreement.named("first_name", "last_name", "email", "account_holder", "account_tail", "particulars")
+var Personal = Agreement.named("first_name", "last_name", "email", "account_holder", "account_mask", "details")
 
 // Event is the columns of an event that the event itself contains.
 var Event = Columns[events.Event]{
@@ -166,7 +157,7 @@ var EventRecord = append(of(Event, func(r *ports.EventRecord) *events.Event { re
 var PendingEvent = append(of(Event, func(e *ports.PendingEvent) *events.Event { return &e.Event }), Columns[ports.PendingEvent]{
 	{Name: "attempts", Field: func(e *ports.PendingEvent) any { return &e.Attempts }},
 	{Name: "epoch", Field: func(e *ports.PendingEvent) any { return &e.Epoch }},
-	{Name: "owned_until_ms", Field: func(e *ports.PendingEvent) any { return (*Time)(&e.Until) }},
+	{Name: "leased_until_ms", Field: func(e *ports.PendingEvent) any { return (*Time)(&e.Until) }},
 }...)
 
 // Redelivery is the columns of a redelivery. Beside them a store has the event's id.

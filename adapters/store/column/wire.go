@@ -99,8 +99,7 @@ func unmarshalText(v, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// detailsWire is what an agreement contains besides its figures. A version that does not know a field never overwrites
-// it.
+// detailsWire is what an agreement contains besides its figures.
 type detailsWire struct {
 	Sandbox bool        `json:"sandbox,omitempty"`
 	Colour  string      `json:"colour,omitempty"`

@@ -14,7 +14,7 @@ import (
 var (
 	insertAgreement = `INSERT INTO @.agreements (` + column.Agreement.Names() + `)
 		VALUES (` + column.Agreement.Numbers(1) + `)`
-	agreements       = `SELECT ` + column.Agreement.Reads() + ` FROM @.agreements`
+	agreements       = `SELECT ` + column.Agreement.Names() + ` FROM @.agreements`
 	selectAgreement  = agreements + ` WHERE number = $1`
 	selectAgreements = agreements + ` WHERE checkout_id = ANY ($1)`
 )

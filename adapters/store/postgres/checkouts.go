@@ -22,25 +22,20 @@ var (
 		ON CONFLICT (provider_code, provider_order_id) DO NOTHING`
 	updateCheckout = `UPDATE @.checkouts SET (` + changing.Names() + `) = (` + changing.Numbers(2) + `) WHERE id = $1`
 
-	checkouts      = `SELECT ` + column.Checkout.Reads() + ` FROM @.checkouts`
+	checkouts      = `SELECT ` + column.Checkout.Names() + ` FROM @.checkouts`
 	selectCheckout = checkouts + ` WHERE id = $1`
 	lockCheckout   = selectCheckout + ` FOR UPDATE`
 	selectByOrder  = checkouts + ` WHERE provider_code = $1 AND provider_order_id = $2`
-	// $3 is the order whose default key the key is, or NULL.
-	selectByKey = checkouts + ` WHERE id = coalesce(
-		(SELECT id FROM @.checkouts WHERE provider_code = $1 AND idempotency_key = $2),
-		(SELECT id FROM @.checkouts WHERE provider_code = $1 AND provider_order_id = $3 AND idempotency_key IS NULL))`
-	selectByBillingRequest = checkouts + `
-		WHERE billing_request_id COLLATE "C" = $1 AND billing_request_id <> '' ORDER BY seq LIMIT 1`
-	selectByMandate = checkouts + ` WHERE mandate_id = $1 AND mandate_id <> '' ORDER BY seq LIMIT 1`
+	selectByKey    = checkouts + ` WHERE provider_code = $1 AND idempotency_key = $2`
+
+	selectByBillingRequest = checkouts + ` WHERE billing_request_id = $1 AND billing_request_id <> '' ORDER BY seq LIMIT 1`
+	selectByMandate        = checkouts + ` WHERE mandate_id = $1 AND mandate_id <> '' ORDER BY seq LIMIT 1`
 
 	changing     = slices.Concat(column.State, column.Lookups)
 	scanCheckout = scanColumns(column.Checkout)
 )
 
 const (
-	selectDefaultKey = `SELECT id FROM @.checkouts
-		WHERE provider_code = $1 AND provider_order_id = $2 AND idempotency_key IS NULL`
 	deleteCheckout = `DELETE FROM @.checkouts WHERE id = $1`
 	selectDueSteps = `SELECT id FROM @.checkouts WHERE step_due_ms <= $1 ORDER BY step_due_ms, seq LIMIT $2`
 	// The index of what is due has nothing but checkouts with a step.
@@ -53,9 +48,6 @@ const (
 func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
 	c := change.Next
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		if err := t.checkDefaultKey(ctx, c); err != nil {
-			return err
-		}
 		var taken error
 		b := t.batch()
 		b.queue(insertCheckout, column.Checkout.Values(&c)...).Exec(func(stored pgconn.CommandTag) error {
@@ -80,20 +72,6 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueu
 		return fmt.Errorf("insert checkout %s: %w", c.ID, err)
 	}
 	return nil
-}
-
-// checkDefaultKey returns ErrDuplicate if the key is the default key of another order that an earlier version stored,
-// with NULL for its key. Of other checkouts the unique index decides.
-func (t *attempt) checkDefaultKey(ctx context.Context, c checkout.Checkout) error {
-	order, ok := column.DefaultKeyOrder(c.ProviderCode, c.IdempotencyKey)
-	if !ok || order == c.OrderID {
-		return nil
-	}
-	list, err := rows(ctx, t, pgx.RowTo[string], selectDefaultKey, c.ProviderCode, order)
-	if err == nil && len(list) > 0 {
-		err = fmt.Errorf("%w: the idempotency key is taken", ports.ErrDuplicate)
-	}
-	return err
 }
 
 // inserted reports whether it was an earlier attempt that stored what this one finds taken.
@@ -129,14 +107,9 @@ func (db *DB) CheckoutByOrder(ctx context.Context, provider, order string) (chec
 	return c, nil
 }
 
-// CheckoutByKey implements [ports.Checkouts]. Of two orders that an earlier version let have one key, it is the one whose
-// header spelled it.
+// CheckoutByKey implements [ports.Checkouts].
 func (db *DB) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	var defaultOf any
-	if order, ok := column.DefaultKeyOrder(provider, key); ok {
-		defaultOf = order
-	}
-	c, err := one(ctx, db, scanCheckout, selectByKey, provider, key, defaultOf)
+	c, err := one(ctx, db, scanCheckout, selectByKey, provider, key)
 	if err == nil {
 		err = db.prove(ctx, c)
 	}

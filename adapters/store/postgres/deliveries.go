@@ -13,11 +13,11 @@ import (
 )
 
 var (
-	eventRecords = `SELECT ` + column.EventRecord.Reads() + ` FROM @.events`
+	eventRecords = `SELECT ` + column.EventRecord.Names() + ` FROM @.events`
 	// Ids have no index but that of pending events: this reads events until it has found it.
 	selectEvent = eventRecords + ` WHERE id = $1 LIMIT 1`
 
-	selectRedeliveries = `SELECT ` + column.Redelivery.Reads() + ` FROM @.redeliveries WHERE event_id = $1 ORDER BY seq`
+	selectRedeliveries = `SELECT ` + column.Redelivery.Names() + ` FROM @.redeliveries WHERE event_id = $1 ORDER BY seq`
 	selectRedelivery   = `SELECT seq FROM @.redeliveries WHERE event_id = $1 AND sent_ms = $2`
 
 	// recordRedelivery stores nothing if there is no such event, or it is neither failed nor delivered.

@@ -14,11 +14,11 @@ import (
 
 var (
 	insertEvidence = `INSERT INTO @.evidence (` + column.Entry.Names() + `) VALUES (` + column.Entry.Numbers(1) + `)`
-	selectEvidence = `SELECT ` + column.Entry.Reads() + `, position FROM @.evidence WHERE id = $1`
-	selectEntry    = `SELECT ` + column.Entry.Reads() + ` FROM @.evidence WHERE id = $1`
-	selectUnsealed = `SELECT ` + column.Entry.Reads() + ` FROM @.evidence WHERE position IS NULL ORDER BY recorded_ms, id LIMIT $1`
-	selectSealed   = `SELECT ` + column.Entry.Reads() + ` FROM @.evidence WHERE position >= $1 ORDER BY position LIMIT $2`
-	selectHead     = `SELECT ` + column.Head.Reads() + ` FROM @.evidence_head`
+	selectEvidence = `SELECT ` + column.Entry.Names() + `, position FROM @.evidence WHERE id = $1`
+	selectEntry    = `SELECT ` + column.Entry.Names() + ` FROM @.evidence WHERE id = $1`
+	selectUnsealed = `SELECT ` + column.Entry.Names() + ` FROM @.evidence WHERE position IS NULL ORDER BY recorded_ms, id LIMIT $1`
+	selectSealed   = `SELECT ` + column.Entry.Names() + ` FROM @.evidence WHERE position >= $1 ORDER BY position LIMIT $2`
+	selectHead     = `SELECT ` + column.Head.Names() + ` FROM @.evidence_head`
 	lockHead       = selectHead + ` FOR UPDATE`
 	updateHead     = `UPDATE @.evidence_head SET (` + column.Head.Names() + `) = (` + column.Head.Numbers(1) + `)`
 )

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 )
 
 // Setting is a setting of the store's connections, which can be asked of them alone.
@@ -18,3 +20,13 @@ func (db *DB) Setting(ctx context.Context, name string) string {
 
 // GiveUpAfter sets how long the store waits for a commit.
 func (db *DB) GiveUpAfter(d time.Duration) { db.commitTimeout = d }
+
+// Next returns the options of the program of the next version, which has one more migration.
+func (o Options) Next(script string) Options {
+	own, err := migration.Read(migrations, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	o.migrations = append(own, migration.New(len(own)+1, script))
+	return o
+}

@@ -14,7 +14,7 @@ import (
 
 var (
 	insertAPIKey  = `INSERT INTO @.api_keys (` + column.Key.Names() + `) VALUES (` + column.Key.Numbers(1) + `)`
-	apiKeys       = `SELECT ` + column.Key.Reads() + ` FROM @.api_keys`
+	apiKeys       = `SELECT ` + column.Key.Names() + ` FROM @.api_keys`
 	selectAPIKey  = apiKeys + ` WHERE hash = $1`
 	selectAPIKeys = apiKeys + ` ORDER BY seq`
 

@@ -15,9 +15,9 @@ import (
 var (
 	insertNotice = `INSERT INTO @.notices (due_ms, ` + column.Notice.Names() + `)
 		VALUES ($1, ` + column.Notice.Numbers(2) + `) ON CONFLICT (id) DO NOTHING`
-	selectNotices = `SELECT ` + column.NoticeRecord.Reads() + ` FROM @.notices
+	selectNotices = `SELECT ` + column.NoticeRecord.Names() + ` FROM @.notices
 		WHERE checkout_id = ANY ($1) ORDER BY checkout_id, seq`
-	selectDueNotices = `SELECT ` + column.DueNotice.Reads() + ` FROM @.notices
+	selectDueNotices = `SELECT ` + column.DueNotice.Names() + ` FROM @.notices
 		WHERE status = 'pending' AND due_ms <= $1 ORDER BY due_ms, seq LIMIT $2`
 )
 

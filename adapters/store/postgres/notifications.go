@@ -20,16 +20,16 @@ var _ ports.Notifications = (*DB)(nil)
 var (
 	insertNotification = `INSERT INTO @.notifications (` + column.Notification.Names() + `)
 		VALUES (` + column.Notification.Numbers(1) + `) ON CONFLICT DO NOTHING`
-	selectNotifications = `SELECT ` + column.Notification.Reads() + ` FROM @.notifications WHERE id = ANY ($1)`
+	selectNotifications = `SELECT ` + column.Notification.Names() + ` FROM @.notifications WHERE id = ANY ($1)`
 	// A notification without a time was received before any time.
-	selectUnsettled = `SELECT ` + column.Notification.Reads() + ` FROM @.notifications
+	selectUnsettled = `SELECT ` + column.Notification.Names() + ` FROM @.notifications
 		WHERE settled_ms IS NULL AND (received_ms < $1 OR received_ms IS NULL)
 		ORDER BY received_ms NULLS FIRST, id LIMIT $2`
 
 	leaseTask = `INSERT INTO @.tasks AS task (name, epoch, cursor, leased_until_ms) VALUES ($1, 1, '', $2)
 		ON CONFLICT (name) DO UPDATE SET epoch = task.epoch + 1, leased_until_ms = excluded.leased_until_ms
 		WHERE task.leased_until_ms <= $3 OR task.leased_until_ms IS NULL
-		RETURNING ` + column.Task.Reads()
+		RETURNING ` + column.Task.Names()
 )
 
 const (

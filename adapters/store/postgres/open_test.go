@@ -50,29 +50,43 @@ func TestVersions(t *testing.T) {
 	db := open(t, place, postgres.Options{})
 	shell := connect(t, place)
 	t.Run("the program of the version before goes on", func(t *testing.T) {
-		execute(t, shell, `UPDATE provider_checkout_schema SET version = version + 1`)
+		execute(t, shell, `INSERT INTO provider_checkout_schema VALUES (2, '')`)
 		insert(t, open(t, place, postgres.Options{}), 1)
 		if err := db.Ready(t.Context()); err != nil {
 			t.Errorf("Ready: %v", err)
 		}
 	})
 	t.Run("while a newer program migrates, this one is ready", func(t *testing.T) {
-		execute(t, shell, `BEGIN; SELECT version FROM provider_checkout_schema FOR UPDATE`)
+		execute(t, shell, `BEGIN; LOCK TABLE provider_checkout_schema IN SHARE ROW EXCLUSIVE MODE`)
 		defer execute(t, shell, `ROLLBACK`)
 		if err := db.Ready(t.Context()); err != nil {
 			t.Errorf("Ready: %v", err)
 		}
 	})
 	t.Run("an older program is refused", func(t *testing.T) {
-		execute(t, shell, `UPDATE provider_checkout_schema SET version = version + 1`)
+		execute(t, shell, `INSERT INTO provider_checkout_schema VALUES (3, '')`)
 		openFails(t, place, postgres.Options{}, "run the newer program")
 	})
 	t.Run("a schema older than the program is not ready", func(t *testing.T) {
-		execute(t, shell, `UPDATE provider_checkout_schema SET version = 0`)
+		execute(t, shell, `DELETE FROM provider_checkout_schema`)
 		if err := db.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "is older") {
 			t.Errorf("Ready: got error %v, want one that says so", err)
 		}
 	})
+}
+
+func TestStoreOfADevelopmentVersionIsRefused(t *testing.T) {
+	for name, statement := range map[string]string{
+		"with another first migration":    `UPDATE provider_checkout_schema SET checksum = 'another'`,
+		"without checksums of migrations": `ALTER TABLE provider_checkout_schema DROP COLUMN checksum`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			place := postgrestest.URL(t)
+			open(t, place, postgres.Options{})
+			execute(t, connect(t, place), statement)
+			openFails(t, place, postgres.Options{}, "a development version made this store, and no release can read it: start with an empty one")
+		})
+	}
 }
 
 // A start that fails because of a table of the host leaves nothing behind.

@@ -14,27 +14,27 @@ import (
 
 var (
 	// insertEvent inserts nothing if insertCheckout, in the same transaction, did not insert the checkout ($1).
-	insertEvent = `INSERT INTO @.events (status, owned_until_ms, position, ` + column.Event.Names() + `)
+	insertEvent = `INSERT INTO @.events (status, leased_until_ms, position, ` + column.Event.Names() + `)
 		SELECT $2::text, $3::bigint, $4::bigint, ` + column.Event.TypedNumbers(5) + `
 		WHERE EXISTS (SELECT 1 FROM @.checkouts WHERE id = $1)`
 	// appendEvent takes the next position. The checkout ($1) is locked, and a statement of its own sees what others stored
 	// before that.
-	appendEvent = `INSERT INTO @.events (status, owned_until_ms, position, ` + column.Event.Names() + `)
+	appendEvent = `INSERT INTO @.events (status, leased_until_ms, position, ` + column.Event.Names() + `)
 		VALUES ($2, $3, (SELECT coalesce(max(position), 0) + 1 FROM @.events WHERE checkout_id = $1), ` + column.Event.Numbers(4) + `)`
 
-	selectPending = `SELECT ` + column.PendingEvent.Reads() + ` FROM @.events
+	selectPending = `SELECT ` + column.PendingEvent.Names() + ` FROM @.events
 		WHERE checkout_id = $1 AND status = 'pending' ORDER BY position`
-	selectEvents = `SELECT ` + column.EventRecord.Reads() + ` FROM @.events
+	selectEvents = `SELECT ` + column.EventRecord.Names() + ` FROM @.events
 		WHERE checkout_id = ANY ($1) ORDER BY checkout_id, position`
 )
 
 const (
-	leaseEvent = `UPDATE @.events SET epoch = epoch + 1, owned_until_ms = $3
+	leaseEvent = `UPDATE @.events SET epoch = epoch + 1, leased_until_ms = $3
 		WHERE id = $1 AND epoch = $2 AND status = 'pending'`
 	settleEvent = `UPDATE @.events SET status = $6, attempts = attempts + $3,
 			failure = coalesce(nullif($4, ''), failure), failed_ms = coalesce($5, failed_ms)
 		WHERE id = $1 AND epoch = $2 AND status = 'pending'`
-	releaseEvent = `UPDATE @.events SET epoch = epoch + 1, owned_until_ms = NULL, attempts = attempts + $3,
+	releaseEvent = `UPDATE @.events SET epoch = epoch + 1, leased_until_ms = NULL, attempts = attempts + $3,
 			failure = coalesce(nullif($4, ''), failure), failed_ms = coalesce($5, failed_ms)
 		WHERE id = $1 AND epoch = $2 AND status = 'pending'`
 	selectEpoch = `SELECT epoch FROM @.events WHERE id = $1 AND status = 'pending'`
@@ -43,7 +43,7 @@ const (
 			SELECT checkout_id, provider_code, min(seq) AS oldest,
 				row_number() OVER (PARTITION BY provider_code ORDER BY min(seq)) AS place
 			FROM @.events
-			WHERE status = 'pending' AND (owned_until_ms <= $1 OR owned_until_ms IS NULL)
+			WHERE status = 'pending' AND (leased_until_ms <= $1 OR leased_until_ms IS NULL)
 			GROUP BY checkout_id, provider_code) AS expired
 		WHERE place <= $2 ORDER BY oldest`
 	selectBacklog = `SELECT count(*), min(created_ms) FROM @.events WHERE status = 'pending'`

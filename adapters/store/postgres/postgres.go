@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
+	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -40,6 +41,8 @@ type Options struct {
 	MustExist bool
 	// Rand is the source of secrets and nonces; crypto/rand if nil.
 	Rand io.Reader
+
+	migrations []migration.Migration // instead of this program's, in tests
 }
 
 // DB is a ports.Admin in a PostgreSQL database.
@@ -47,6 +50,7 @@ type DB struct {
 	pool   *pgxpool.Pool
 	shared bool // the pool is the host's
 	schema *schema
+	newest int // the version of the schema that this program knows
 	// serving says that what is read is answered to others, so that it must be proven.
 	serving       bool
 	commitTimeout time.Duration
@@ -60,9 +64,9 @@ type DB struct {
 }
 
 // Open opens the store that a connection string names (postgres://user:password@host:port/database), and makes it if
-// there is none. It fails if the schema is two versions newer than the program, and if none of Secrets is the
-// store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again under the
-// first. No error repeats any part of the connection string.
+// there is none. It fails if a development version made the store, if its schema is two versions newer than the program, and
+// if none of Secrets is the store's. If the store's secret is among them but not the first, the webhook secrets are encrypted
+// again under the first. No error repeats any part of the connection string.
 //
 // It opens up to 20 connections, or as many as pool_max_conns in the connection string says, and for an environment the first
 // four of them at once.
@@ -124,7 +128,14 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.checkServer(ctx); err != nil {
 		return err
 	}
-	if err := db.migrate(ctx, o.MustExist); err != nil {
+	if o.migrations == nil {
+		var err error
+		if o.migrations, err = migration.Read(migrations, "migrations"); err != nil {
+			return err
+		}
+	}
+	db.newest = len(o.migrations)
+	if err := db.migrate(ctx, o.migrations, o.MustExist); err != nil {
 		return err
 	}
 	if err := db.authorize(ctx, o.request()); err != nil {

@@ -55,6 +55,19 @@ func TestOpening(t *testing.T) {
 	})
 }
 
+func TestUpgrade(t *testing.T) {
+	url := postgrestest.URL(t)
+	place := func(o postgres.Options) storetest.Place {
+		return func(env catalogue.Environment, secrets ...[]byte) (storetest.OpenedStore, error) {
+			o := o
+			o.Environment, o.Secrets = env, secrets
+			return postgres.Open(context.WithoutCancel(t.Context()), url, o)
+		}
+	}
+	var o postgres.Options
+	storetest.Upgrade(t, place(o), place(o.Next(storetest.NextMigration)), place(o.Next(storetest.BrokenMigration)))
+}
+
 // BenchmarkStore reports in cpu-µs/op the time of this process only, not the server's.
 func BenchmarkStore(b *testing.B) {
 	storetest.Benchmark(b, func(b *testing.B) ports.Admin { return open(b, postgrestest.URL(b), postgres.Options{}) })

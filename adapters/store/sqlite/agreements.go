@@ -13,7 +13,7 @@ import (
 var (
 	insertAgreement = `INSERT INTO agreements (` + column.Agreement.Names() + `)
 		VALUES (` + column.Agreement.Marks() + `)`
-	agreements                = `SELECT ` + column.Agreement.Reads() + ` FROM agreements`
+	agreements                = `SELECT ` + column.Agreement.Names() + ` FROM agreements`
 	selectAgreement           = agreements + ` WHERE number = ?`
 	selectAgreementOfCheckout = agreements + ` WHERE checkout_id = ?`
 )

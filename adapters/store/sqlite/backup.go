@@ -14,6 +14,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 )
 
 // Contents is what a backup holds.
@@ -130,7 +131,7 @@ func copyPages(ctx context.Context, from, mode, to string) (contents Contents, e
 func readContents(ctx context.Context, on interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (c Contents, err error) {
-	err = on.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM checkouts),
+	err = on.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM provider_checkout_schema), (SELECT count(*) FROM checkouts),
 		(SELECT count(*) FROM agreements), (SELECT count(*) FROM documents), (SELECT count(*) FROM events),
 		(SELECT count(*) FROM events WHERE status = 'pending'), (SELECT count(*) FROM api_keys WHERE revoked_ms IS NULL),
 		(SELECT created_ms FROM events ORDER BY seq DESC LIMIT 1)`).
@@ -139,7 +140,7 @@ func readContents(ctx context.Context, on interface {
 	case is(err, sqlite3.SQLITE_CORRUPT):
 		return c, ErrDamaged
 	case is(err, sqlite3.SQLITE_ERROR):
-		return c, errors.New("it has no records: no program has opened it yet")
+		return c, fmt.Errorf("no program has opened it yet, or %w", migration.ErrDevelopment)
 	}
 	return c, err
 }

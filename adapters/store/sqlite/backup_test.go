@@ -221,9 +221,14 @@ func TestRestore(t *testing.T) {
 		}, file, [][]byte{secret}, "damaged"},
 		{"a backup of a program that is much newer", func(t *testing.T) string {
 			out := backedUp(t, path)
-			execute(t, shell(t, out), `PRAGMA user_version = 99`)
+			execute(t, shell(t, out), `INSERT INTO provider_checkout_schema VALUES (2, ''), (3, '')`)
 			return out
 		}, file, [][]byte{secret}, "run the newer program"},
+		{"a backup of a development version", func(t *testing.T) string {
+			out := backedUp(t, path)
+			execute(t, shell(t, out), `DROP TABLE provider_checkout_schema`)
+			return out
+		}, file, [][]byte{secret}, "a development version made this store"},
 		{"no backup", file, file, [][]byte{secret}, "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

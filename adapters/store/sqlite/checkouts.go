@@ -3,12 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/column"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -16,28 +13,21 @@ import (
 )
 
 var (
-	// insertCheckout fails because id is NULL if another order has spelled the key in a header. The parameters have no
-	// numbers, for which the driver would look up each one's name.
-	insertCheckout = `INSERT INTO checkouts (` + column.Checkout.Names() + `)
-		VALUES (iif(EXISTS (SELECT 1 FROM checkouts WHERE provider_code = ? AND idempotency_key = ?), NULL, ?), ` +
-		column.Checkout[1:].Marks() + `)`
+	// The parameters have no numbers, for which the driver would look up each one's name.
+	insertCheckout = `INSERT INTO checkouts (` + column.Checkout.Names() + `) VALUES (` + column.Checkout.Marks() + `)`
 	updateCheckout = `UPDATE checkouts SET (` + column.State.Names() + `) = (` + column.State.Marks() + `) WHERE id = ?`
 	// SQLite writes the index entries of every column that an UPDATE names, changed or not: a page for each index.
 	updateLookups = `UPDATE checkouts SET (` + column.Lookups.Names() + `) = (` + column.Lookups.Marks() + `) WHERE id = ?`
 
 	// A checkout is read as one JSON array: to read each column as a value of its own takes twice as long.
-	jsonCheckout   = `json_array(` + column.Checkout.Reads() + `)`
-	checkouts      = `SELECT ` + jsonCheckout + ` FROM checkouts`
-	selectCheckout = checkouts + ` WHERE id = ?`
-	selectByOrder  = checkouts + ` WHERE provider_code = ? AND provider_order_id = ?`
-	selectByKey    = checkouts + ` WHERE seq = coalesce(
-		(SELECT seq FROM checkouts WHERE provider_code = ? AND idempotency_key = ?),
-		(SELECT seq FROM checkouts WHERE provider_code = ? AND provider_order_id = ? AND idempotency_key IS NULL))`
+	jsonCheckout           = `json_array(` + column.Checkout.Names() + `)`
+	checkouts              = `SELECT ` + jsonCheckout + ` FROM checkouts`
+	selectCheckout         = checkouts + ` WHERE id = ?`
+	selectByOrder          = checkouts + ` WHERE provider_code = ? AND provider_order_id = ?`
+	selectByKey            = checkouts + ` WHERE provider_code = ? AND idempotency_key = ?`
 	selectByBillingRequest = checkouts + ` WHERE billing_request_id = ? AND billing_request_id <> '' ORDER BY seq LIMIT 1`
 	selectByMandate        = checkouts + ` WHERE mandate_id = ? AND mandate_id <> '' ORDER BY seq LIMIT 1`
 )
-
-const selectDefaultKey = `SELECT id FROM checkouts WHERE provider_code = ? AND provider_order_id = ? AND idempotency_key IS NULL`
 
 const (
 	deleteCheckout = `DELETE FROM checkouts WHERE id = ?`
@@ -56,18 +46,10 @@ func scanCheckout(r row) (c checkout.Checkout, err error) {
 	return c, readArray(array, column.Checkout, &c)
 }
 
-// defaultKeyOrder returns the order whose default key this is, or nil.
-func defaultKeyOrder(provider, key string) any {
-	if order, ok := column.DefaultKeyOrder(provider, key); ok {
-		return order
-	}
-	return nil
-}
-
 // InsertCheckout implements [ports.Checkouts].
 func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		if err := tx.insert(ctx, change.Next); err != nil {
+		if _, err := tx.exec(ctx, insertCheckout, column.Checkout.Values(&change.Next)...); err != nil {
 			return err
 		}
 		return tx.storeRest(ctx, change, enqueue)
@@ -77,35 +59,6 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueu
 	}
 	return nil
 }
-
-var errKeyTaken = fmt.Errorf("%w: the idempotency key is taken", ports.ErrDuplicate)
-
-// insert inserts the checkout, unless its key is taken by any spelling. A default key is kept as NULL, so that the index
-// of the keys, and with it a page to write, is for headers only: it finds two headers that are alike. insertCheckout
-// finds a header that has this order's default key. Whether this header has another order's default key is looked up first;
-// only the one writer inserts, so that this stays true.
-func (tx *tx) insert(ctx context.Context, c checkout.Checkout) error {
-	values := column.Checkout.Values(&c, c.ProviderCode, c.IdempotencyKey)
-	switch order, ok := column.DefaultKeyOrder(c.ProviderCode, c.IdempotencyKey); {
-	case ok && order == c.OrderID:
-		values[2+keyColumn] = nil
-	case ok:
-		switch _, err := one(ctx, tx, scanValue[string], selectDefaultKey, c.ProviderCode, order); {
-		case err == nil:
-			return errKeyTaken
-		case !errors.Is(err, ports.ErrNotFound):
-			return err
-		}
-	}
-	_, err := tx.exec(ctx, insertCheckout, values...)
-	if isCode(err, sqlite3.SQLITE_CONSTRAINT_NOTNULL) {
-		return errKeyTaken
-	}
-	return err
-}
-
-// keyColumn is the index of idempotency_key among the columns.
-const keyColumn = 3
 
 // Checkout implements [ports.Checkouts].
 func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
@@ -125,10 +78,9 @@ func (db *DB) CheckoutByOrder(ctx context.Context, provider, order string) (chec
 	return c, nil
 }
 
-// CheckoutByKey implements [ports.Checkouts]. Of two orders that an earlier version let have one key, it is the one whose
-// header spelled it.
+// CheckoutByKey implements [ports.Checkouts].
 func (db *DB) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	c, err := one(ctx, &db.readers, scanCheckout, selectByKey, provider, key, provider, defaultKeyOrder(provider, key))
+	c, err := one(ctx, &db.readers, scanCheckout, selectByKey, provider, key)
 	if err != nil {
 		return c, fmt.Errorf("read checkout of %s by idempotency key: %w", provider, err)
 	}

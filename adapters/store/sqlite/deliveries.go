@@ -11,11 +11,11 @@ import (
 )
 
 var (
-	eventRecords = `SELECT ` + column.EventRecord.Reads() + ` FROM events`
+	eventRecords = `SELECT ` + column.EventRecord.Names() + ` FROM events`
 	// Ids have no index but that of pending events: this reads events until it has found it.
 	selectEvent = eventRecords + ` WHERE id = ? LIMIT 1`
 
-	selectRedeliveries = `SELECT ` + column.Redelivery.Reads() + ` FROM redeliveries WHERE event_id = ? ORDER BY seq`
+	selectRedeliveries = `SELECT ` + column.Redelivery.Names() + ` FROM redeliveries WHERE event_id = ? ORDER BY seq`
 	insertRedelivery   = `INSERT INTO redeliveries (event_id, ` + column.Redelivery.Names() + `)
 		VALUES (?, ` + column.Redelivery.Marks() + `)`
 )

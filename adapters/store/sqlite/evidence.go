@@ -12,10 +12,10 @@ import (
 
 var (
 	insertEvidence = `INSERT INTO evidence (` + column.Entry.Names() + `) VALUES (` + column.Entry.Marks() + `)`
-	selectEvidence = `SELECT ` + column.Entry.Reads() + `, position FROM evidence WHERE id = ?`
-	selectUnsealed = `SELECT ` + column.Entry.Reads() + ` FROM evidence WHERE position IS NULL ORDER BY recorded_ms, seq LIMIT ?`
-	selectSealed   = `SELECT ` + column.Entry.Reads() + ` FROM evidence WHERE position >= ? ORDER BY position LIMIT ?`
-	selectHead     = `SELECT ` + column.Head.Reads() + ` FROM evidence_head`
+	selectEvidence = `SELECT ` + column.Entry.Names() + `, position FROM evidence WHERE id = ?`
+	selectUnsealed = `SELECT ` + column.Entry.Names() + ` FROM evidence WHERE position IS NULL ORDER BY recorded_ms, seq LIMIT ?`
+	selectSealed   = `SELECT ` + column.Entry.Names() + ` FROM evidence WHERE position >= ? ORDER BY position LIMIT ?`
+	selectHead     = `SELECT ` + column.Head.Names() + ` FROM evidence_head`
 	updateHead     = `UPDATE evidence_head SET (` + column.Head.Names() + `) = (` + column.Head.Marks() + `)`
 )
 

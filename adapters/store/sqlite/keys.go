@@ -14,7 +14,7 @@ import (
 
 var (
 	insertAPIKey  = `INSERT INTO api_keys (` + column.Key.Names() + `) VALUES (` + column.Key.Marks() + `)`
-	apiKeys       = `SELECT ` + column.Key.Reads() + ` FROM api_keys`
+	apiKeys       = `SELECT ` + column.Key.Names() + ` FROM api_keys`
 	selectAPIKey  = apiKeys + ` WHERE hash = ?`
 	selectAPIKeys = apiKeys + ` ORDER BY seq`
 )

@@ -4,61 +4,61 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
-	"strings"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 )
 
-// migrations are numbered from 1 without a gap, run in their order, and never changed once a store may have run
-// them. Each leaves a schema that the program of the version before can use, because it may have the store open: a
-// program accepts a schema that is one version newer than its own.
-//
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// ownMigrations returns the migrations of this program.
+func ownMigrations() ([]migration.Migration, error) { return migration.Read(migrations, "migrations") }
+
+const (
+	countTables     = `SELECT count(*) FROM sqlite_schema`
+	selectRan       = `SELECT checksum FROM provider_checkout_schema ORDER BY version`
+	insertMigration = `INSERT INTO provider_checkout_schema (version, checksum) VALUES (?, ?)`
+)
+
+// ranMigrations returns the checksums of the migrations that the store has run, in their order.
+func ranMigrations(ctx context.Context, src source) ([]string, error) {
+	if tables, err := one(ctx, src, scanValue[int], countTables); err != nil || tables == 0 {
+		return nil, err
+	}
+	ran, err := all(ctx, src, scanValue[string], selectRan)
+	if is(err, sqlite3.SQLITE_ERROR) { // there is no such table
+		return nil, migration.ErrDevelopment
+	}
+	return ran, err
+}
+
 // migrate runs every migration that the store has not run, or none. Of two processes that start at once, one waits and
 // then has nothing to run.
-func (w *writer) migrate(ctx context.Context) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return err
-	}
+func (w *writer) migrate(ctx context.Context, own []migration.Migration) error {
 	return w.alone(ctx, func(ctx context.Context, tx *tx) error {
-		version, err := one(ctx, tx, scanValue[int], `PRAGMA user_version`)
+		ran, err := ranMigrations(ctx, tx)
 		if err != nil {
-			return fmt.Errorf("read version: %w", err)
-		}
-		if err := acceptVersion(version, len(names)); err != nil {
 			return err
 		}
-		for n := version; n < len(names); n++ {
-			if err := tx.run(ctx, names[n], n+1); err != nil {
-				return fmt.Errorf("migrate: %s: %w", names[n], err)
+		pending, err := migration.Pending(own, ran)
+		if err != nil {
+			return err
+		}
+		for _, m := range pending {
+			if err := tx.run(ctx, m); err != nil {
+				return fmt.Errorf("migration %d: %w", m.Number, err)
 			}
 		}
 		return nil
 	})
 }
 
-// acceptVersion returns an error if a schema is more than one version newer than the program's own.
-func acceptVersion(version, own int) error {
-	if version > own+1 {
-		return fmt.Errorf("version %d of the schema is too new for this program's %d: run the newer program", version, own)
-	}
-	return nil
-}
-
-// run runs the migration of this name, which must have this number.
-func (tx *tx) run(ctx context.Context, name string, number int) error {
-	if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", number)) {
-		return fmt.Errorf("is not number %d", number)
-	}
-	script, err := migrations.ReadFile(name)
-	if err != nil {
+func (tx *tx) run(ctx context.Context, m migration.Migration) error {
+	if _, err := tx.exec(ctx, m.Script); err != nil {
 		return err
 	}
-	if _, err := tx.exec(ctx, string(script)); err != nil {
-		return err
-	}
-	_, err = tx.exec(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, number)) // a pragma takes no bound value
+	_, err := tx.exec(ctx, insertMigration, m.Number, m.Checksum)
 	return err
 }

@@ -13,8 +13,8 @@ import (
 var (
 	insertNotice = `INSERT INTO notices (due_ms, ` + column.Notice.Names() + `)
 		VALUES (?, ` + column.Notice.Marks() + `) ON CONFLICT (id) DO NOTHING`
-	selectNotices    = `SELECT ` + column.NoticeRecord.Reads() + ` FROM notices WHERE checkout_id = ? ORDER BY seq`
-	selectDueNotices = `SELECT ` + column.DueNotice.Reads() + ` FROM notices
+	selectNotices    = `SELECT ` + column.NoticeRecord.Names() + ` FROM notices WHERE checkout_id = ? ORDER BY seq`
+	selectDueNotices = `SELECT ` + column.DueNotice.Names() + ` FROM notices
 		WHERE status = 'pending' AND due_ms <= ? ORDER BY due_ms, seq LIMIT ?`
 )
 

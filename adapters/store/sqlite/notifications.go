@@ -16,9 +16,9 @@ var (
 	insertNotification = `INSERT INTO notifications (` + column.Notification.Names() + `)
 		VALUES (` + column.Notification.Marks() + `) ON CONFLICT DO NOTHING`
 	// A notification without a time was received before any time: NULL comes first.
-	selectUnsettled = `SELECT ` + column.Notification.Reads() + ` FROM notifications
+	selectUnsettled = `SELECT ` + column.Notification.Names() + ` FROM notifications
 		WHERE settled_ms IS NULL AND (received_ms < ? OR received_ms IS NULL) ORDER BY received_ms, id LIMIT ?`
-	selectTask = `SELECT ` + column.Task.Reads() + ` FROM tasks WHERE name = ?`
+	selectTask = `SELECT ` + column.Task.Names() + ` FROM tasks WHERE name = ?`
 )
 
 const (

@@ -147,12 +147,8 @@ func TestDamagedFileIsRefused(t *testing.T) {
 func TestNewerSchema(t *testing.T) {
 	path := file(t)
 	db := open(t, path, sqlite.Options{})
-	var version int
-	if err := shell(t, path).QueryRowContext(t.Context(), `PRAGMA user_version`).Scan(&version); err != nil {
-		t.Fatal(err)
-	}
 	t.Run("one version newer is served, if it was open before and if it is opened then", func(t *testing.T) {
-		execute(t, shell(t, path), fmt.Sprintf(`PRAGMA user_version = %d`, version+1))
+		execute(t, shell(t, path), `INSERT INTO provider_checkout_schema VALUES (2, '')`)
 		if err := db.Ready(t.Context()); err != nil {
 			t.Errorf("Ready: %v", err)
 		}
@@ -163,9 +159,25 @@ func TestNewerSchema(t *testing.T) {
 		}
 	})
 	t.Run("two versions newer is refused", func(t *testing.T) {
-		execute(t, shell(t, path), fmt.Sprintf(`PRAGMA user_version = %d`, version+2))
+		execute(t, shell(t, path), `INSERT INTO provider_checkout_schema VALUES (3, '')`)
 		openFails(t, path, sqlite.Options{}, "run the newer program")
 	})
+}
+
+func TestStoreOfADevelopmentVersionIsRefused(t *testing.T) {
+	for name, statement := range map[string]string{
+		"with another first migration":    `UPDATE provider_checkout_schema SET checksum = 'another'`,
+		"without checksums of migrations": `DROP TABLE provider_checkout_schema`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := file(t)
+			if err := open(t, path, sqlite.Options{}).Close(); err != nil {
+				t.Fatalf("Close: %v", err)
+			}
+			execute(t, shell(t, path), statement)
+			openFails(t, path, sqlite.Options{}, "a development version made this store, and no release can read it: start with an empty one")
+		})
+	}
 }
 
 func TestEmptyFileBecomesAStore(t *testing.T) {

@@ -11,20 +11,20 @@ import (
 )
 
 var (
-	insertEvent = `INSERT INTO events (status, owned_until_ms, ` + column.Event.Names() + `)
+	insertEvent = `INSERT INTO events (status, leased_until_ms, ` + column.Event.Names() + `)
 		VALUES (?, ?, ` + column.Event.Marks() + `)`
-	selectPending = `SELECT ` + column.PendingEvent.Reads() + ` FROM events
+	selectPending = `SELECT ` + column.PendingEvent.Names() + ` FROM events
 		WHERE checkout_id = ? AND status = 'pending' ORDER BY seq`
-	selectEvents = `SELECT ` + column.EventRecord.Reads() + ` FROM events WHERE checkout_id = ? ORDER BY seq`
+	selectEvents = `SELECT ` + column.EventRecord.Names() + ` FROM events WHERE checkout_id = ? ORDER BY seq`
 )
 
 const (
-	leaseEvent = `UPDATE events SET epoch = epoch + 1, owned_until_ms = ?
+	leaseEvent = `UPDATE events SET epoch = epoch + 1, leased_until_ms = ?
 		WHERE id = ? AND epoch = ? AND status = 'pending'`
 	settleEvent = `UPDATE events SET status = ?, attempts = attempts + ?,
 			failure = coalesce(nullif(?, ''), failure), failed_ms = coalesce(?, failed_ms)
 		WHERE id = ? AND epoch = ? AND status = 'pending'`
-	releaseEvent = `UPDATE events SET epoch = epoch + 1, owned_until_ms = NULL, attempts = attempts + ?,
+	releaseEvent = `UPDATE events SET epoch = epoch + 1, leased_until_ms = NULL, attempts = attempts + ?,
 			failure = coalesce(nullif(?, ''), failure), failed_ms = coalesce(?, failed_ms)
 		WHERE id = ? AND epoch = ? AND status = 'pending'`
 
@@ -32,7 +32,7 @@ const (
 			SELECT checkout_id, provider_code, min(seq) AS oldest,
 				row_number() OVER (PARTITION BY provider_code ORDER BY min(seq)) AS place
 			FROM events
-			WHERE status = 'pending' AND (owned_until_ms <= ? OR owned_until_ms IS NULL)
+			WHERE status = 'pending' AND (leased_until_ms <= ? OR leased_until_ms IS NULL)
 			GROUP BY checkout_id, provider_code)
 		WHERE place <= ? ORDER BY oldest`
 	selectBacklog = `SELECT count(*), min(created_ms) FROM events WHERE status = 'pending'`

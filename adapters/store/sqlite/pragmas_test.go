@@ -29,7 +29,6 @@ func TestConnections(t *testing.T) {
 		{"what is deleted is overwritten", writer, "secure_delete", "1"},
 		{"readers only read", readers, "query_only", "1"},
 		{"the file is marked as a store", writer, "application_id", "1346595633"},
-		{"the schema is the newest", writer, "user_version", "10"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got string

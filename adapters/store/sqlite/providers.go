@@ -13,11 +13,11 @@ import (
 var (
 	insertProvider = `INSERT INTO providers (` + column.Provider.Names() + `)
 		VALUES (` + column.Provider.Marks() + `)`
-	providers       = `SELECT ` + column.Provider.Reads() + ` FROM providers`
+	providers       = `SELECT ` + column.Provider.Names() + ` FROM providers`
 	selectProvider  = providers + ` WHERE code = ?`
 	selectProviders = providers + ` ORDER BY code`
 
-	courses = `SELECT ` + column.Course.Reads() + ` FROM courses AS c
+	courses = `SELECT ` + column.Course.Names() + ` FROM courses AS c
 		LEFT JOIN plan_options AS o ON o.provider_code = c.provider_code AND o.course_code = c.code`
 	selectCourse  = courses + ` WHERE c.provider_code = ? AND c.code = ? ORDER BY o.position`
 	selectCourses = courses + ` ORDER BY c.provider_code, c.position, o.position`

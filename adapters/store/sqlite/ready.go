@@ -3,27 +3,22 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"io/fs"
 )
 
-// Ready implements [ports.Store]. It writes the schema's version again, because SQLite writes nothing for an UPDATE that
+// Ready implements [ports.Store]. It writes the file's mark again, because SQLite writes nothing for an UPDATE that
 // changes nothing. A store in which damage was found is not ready, nor one without room for further writes, nor one of which
 // a write failed since Ready was last called.
 func (db *DB) Ready(ctx context.Context) error {
 	failed := db.writer.failure.Swap(nil)
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return err
-	}
-	err = db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		version, err := one(ctx, tx, scanValue[int], `PRAGMA user_version`)
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+		ran, err := ranMigrations(ctx, tx)
 		if err != nil {
 			return fmt.Errorf("read version: %w", err)
 		}
-		if version < len(names) {
-			return fmt.Errorf("version %d of the schema is older than this program's %d", version, len(names))
+		if len(ran) < db.schema {
+			return fmt.Errorf("version %d of the schema is older than this program's %d", len(ran), db.schema)
 		}
-		_, err = tx.exec(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)) // a pragma takes no bound value
+		_, err = tx.exec(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, applicationID)) // a pragma takes no bound value
 		return err
 	})
 	if err != nil {

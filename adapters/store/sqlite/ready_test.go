@@ -46,7 +46,7 @@ func TestNotReady(t *testing.T) {
 			do(t, other, `BEGIN IMMEDIATE`)
 		}, context.DeadlineExceeded.Error()},
 		{"a store whose schema is older than the program", func(t *testing.T, _ *sqlite.DB, other *sql.DB) {
-			do(t, other, `PRAGMA user_version = 0`)
+			do(t, other, `DELETE FROM provider_checkout_schema`)
 		}, "version 0 of the schema is older"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
+	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 )
 
 // Restore makes a new store at path from a backup, with the operator's secrets or, without any, the store's own, which is
@@ -41,20 +42,21 @@ func restore(ctx context.Context, backup, path string, operators [][]byte) (Cont
 
 // checkVersion returns an error if this program cannot open a store with the schema that the copy has.
 func checkVersion(ctx context.Context, copied *sql.DB) error {
-	known, err := fs.Glob(migrations, "migrations/*.sql")
+	own, err := ownMigrations()
 	if err != nil {
 		return err
 	}
-	var version int
-	if err := copied.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+	ran, err := ranMigrations(ctx, &pool{db: copied})
+	if err != nil {
 		return err
 	}
-	return acceptVersion(version, len(known))
+	_, err = migration.Pending(own, ran)
+	return err
 }
 
 // placeSecret checks that a secret opens the copy. If it is the one beside the backup, it is put beside the store.
 func placeSecret(ctx context.Context, copied *sql.DB, backup, path string, operators [][]byte) error {
-	var stamp secrets.Stamp // without the columns of later versions
+	var stamp secrets.Stamp
 	err := copied.QueryRowContext(ctx, `SELECT environment, secret_fingerprint FROM store`).
 		Scan((*string)(&stamp.Environment), &stamp.Fingerprint)
 	if err != nil {

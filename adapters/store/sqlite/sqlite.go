@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
+	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -50,11 +51,14 @@ type Options struct {
 	// OnExposed is called for each file of the store, and for its secret, that everybody could open until Open has changed
 	// its mode. It may be nil.
 	OnExposed func(path string)
+
+	migrations []migration.Migration // instead of this program's, in tests
 }
 
 // DB is a ports.Admin in one SQLite file.
 type DB struct {
 	path      string
+	schema    int // the version that this program knows
 	writer    writer
 	readers   pool
 	secrets   [][]byte
@@ -63,8 +67,8 @@ type DB struct {
 }
 
 // Open opens the store, and makes it if there is none, with files that only their owner can read. It fails if the file is
-// damaged, is no store, or has a schema that is two versions newer than the program; and if none of Secrets is the
-// store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again
+// damaged, is no store, was made by a development version, or has a schema that is two versions newer than the program; and
+// if none of Secrets is the store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again
 // under the first. A large file is checked for damage while it is served: see OnChecked and Ready.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Rand == nil {
@@ -86,11 +90,18 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := request.Check(); err != nil {
 		return err
 	}
+	if o.migrations == nil {
+		var err error
+		if o.migrations, err = ownMigrations(); err != nil {
+			return err
+		}
+	}
+	db.schema = len(o.migrations)
 	if err := createFile(ctx, db.path); err != nil {
 		return err
 	}
 	db.writer.onCommit = o.OnCommit
-	if err := db.writer.open(ctx, db.path); err != nil {
+	if err := db.writer.open(ctx, db.path, o.migrations); err != nil {
 		return err
 	}
 	if err := db.authorize(ctx, request); err != nil {

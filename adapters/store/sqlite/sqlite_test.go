@@ -54,6 +54,19 @@ func TestOpening(t *testing.T) {
 	})
 }
 
+func TestUpgrade(t *testing.T) {
+	path := file(t)
+	place := func(o sqlite.Options) storetest.Place {
+		return func(env catalogue.Environment, secrets ...[]byte) (storetest.OpenedStore, error) {
+			o := o
+			o.Environment, o.Secrets = env, secrets
+			return sqlite.Open(context.WithoutCancel(t.Context()), path, o)
+		}
+	}
+	var o sqlite.Options
+	storetest.Upgrade(t, place(o), place(o.Next(storetest.NextMigration)), place(o.Next(storetest.BrokenMigration)))
+}
+
 // file returns the path of a new store in a folder of the test's own.
 func file(t *testing.T) string { return filepath.Join(t.TempDir(), "store.db") }
 

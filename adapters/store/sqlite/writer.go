@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 )
 
 // maxBatch is how many writes one transaction holds at most.
@@ -46,7 +48,7 @@ const (
 )
 
 // open connects, migrates the schema and starts to take writes.
-func (w *writer) open(ctx context.Context, path string) (err error) {
+func (w *writer) open(ctx context.Context, path string, own []migration.Migration) (err error) {
 	if w.place, err = placeOf(path); err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func (w *writer) open(ctx context.Context, path string) (err error) {
 	}
 	w.queue = make(chan *write, maxBatch)
 	w.closing, w.gone = make(chan struct{}), make(chan struct{})
-	if err := w.migrate(ctx); err != nil {
+	if err := w.migrate(ctx, own); err != nil {
 		return err
 	}
 	if w.place, err = w.place.withLog(); err != nil {

@@ -181,7 +181,7 @@ func (g *grown) serveIdle(b *testing.B) *child {
 func (g *grown) recovery(b *testing.B) {
 	db := openStore(b, g.spec)
 	defer db.Close()
-	g.exec(b, `UPDATE events SET status = 'pending', owned_until_ms = 1
+	g.exec(b, `UPDATE events SET status = 'pending', leased_until_ms = 1
 		WHERE seq IN (SELECT seq FROM events ORDER BY seq LIMIT 100)`)
 	ctx := context.WithoutCancel(b.Context())
 	for b.Loop() {

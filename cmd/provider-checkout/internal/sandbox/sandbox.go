@@ -78,23 +78,6 @@ func fresh(t testing.TB, store site.Store, clock *Clock, simulated bool, changes
 	return s
 }
 
-// Used is a store that has been served before.
-type Used struct {
-	Store   site.Store
-	Secrets [][]byte          // of the operator, the newest first
-	Keys    map[string]string // by provider code
-	Now     time.Time         // at which the clock is stopped until it is moved
-}
-
-// Resume runs a service over a used store until the test ends, with the providers that it has. The changes are made to
-// the service's configuration before it starts.
-func Resume(t testing.TB, used Used, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
-	t.Helper()
-	s := run(t, used.Store, used.Secrets, &Clock{still: used.Now}, OverGoCardless(), changes)
-	s.Keys = used.Keys
-	return s
-}
-
 // run runs a service over a store as it is.
 func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, simulated bool,
 	changes []func(*service.Config, *httpapi.Options)) *Sandbox {
