@@ -18,7 +18,7 @@ import (
 )
 
 // errServersOwn refuses to copy a store that this program does not keep the files of.
-var errServersOwn = errors.New("a PostgreSQL store is backed up and restored with its server's own tools: see adapters/store/postgres/BACKUP.md")
+var errServersOwn = errors.New("a PostgreSQL store is backed up and restored with its server's own tools: see cmd/provider-checkout/docs/postgres-backup.md")
 
 // backup copies a SQLite store, which may be served meanwhile, to a new file.
 func backup(ctx context.Context, c *call) error {

@@ -90,11 +90,11 @@ func TestRestoreNamesTheEvidenceKey(t *testing.T) {
 func TestBackupOfAPostgreSQLStoreNamesTheWay(t *testing.T) {
 	for _, args := range [][]string{{"backup", "--out", "x.db"}, {"restore", "--in", "x.db"}} {
 		got := try(t, nil, "", append(args, "--store", "postgres://user:hunter2@127.0.0.1:1/none")...)
-		if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "adapters/store/postgres/BACKUP.md") {
+		if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "cmd/provider-checkout/docs/postgres-backup.md") {
 			t.Errorf("%q = %+v, want one line that names the way", args, got)
 		}
 	}
-	if _, err := os.Stat("../../adapters/store/postgres/BACKUP.md"); err != nil {
+	if _, err := os.Stat("docs/postgres-backup.md"); err != nil {
 		t.Error(err)
 	}
 }

@@ -126,7 +126,7 @@ func commands() []cli.Command {
 			About: "Copy a SQLite store, which may be served meanwhile, to a file",
 			More: "Everything that was acknowledged before is in the copy, which is checked, and complete or not there at all. The\n" +
 				"operator's secret is not in it, and it cannot be restored without: keep that too, in another place. A store in\n" +
-				"PostgreSQL is backed up with its server's own tools: adapters/store/postgres/BACKUP.md."},
+				"PostgreSQL is backed up with its server's own tools: cmd/provider-checkout/docs/postgres-backup.md."},
 		{Name: "restore", Setup: command(restoreFlags, restore),
 			About: "Make a SQLite store of a backup",
 			More: "Checks the backup first, and never takes the place of a store: stop its server, and move its files away. The\n" +

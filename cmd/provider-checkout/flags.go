@@ -134,7 +134,7 @@ func serveFlags(fs *cli.Flags, s *settings) {
 	cli.Var(fs, &s.retention.AgreedYears, "erase-agreed-years", "0", parseWhole,
 		"`YEARS` after its last payment that an agreement loses its personal data, 7 or more; 0: never")
 	cli.Var(fs, &s.terms, "terms", "", func(path string) (providerfile.TermsFile, error) { return readTerms(fs.Stdin, path) },
-		"`FILE` with the lender and the terms that every new agreement holds (cmd/provider-checkout/CONFIGURING.md has the form)")
+		"`FILE` with the lender and the terms that every new agreement holds (cmd/provider-checkout/docs/providers-and-terms.md has the form)")
 	mailFlags(fs, s)
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")

@@ -54,10 +54,26 @@ var (
 	testedDir = regexp.MustCompile(`go (?:test|run)\b.* (\./[\w/.-]+)`)
 )
 
+// Every manual is in one folder, and its index leads to each.
+func TestManualsAreInOneFolderWithAnIndex(t *testing.T) {
+	const manuals = "cmd/provider-checkout/docs"
+	all := pages(t)
+	for page := range all {
+		folder, name := filepath.Dir(page), filepath.Base(page)
+		switch {
+		case page == "README.md" || folder == ".github" || folder == "cmd/provider-checkout/packaging" || name == "README.md":
+		case folder != manuals:
+			t.Errorf("%s is a manual beside code: put it into %s", page, manuals)
+		case !strings.Contains(all[manuals+"/README.md"], "]("+name+")"):
+			t.Errorf("the index of the manuals does not lead to %s", name)
+		}
+	}
+}
+
 func TestREADMEIsShortAndPlain(t *testing.T) {
 	text := pages(t)["README.md"]
 	if n := len(strings.Fields(text)); n > 900 {
-		t.Errorf("%d words, want 900 at most: what is more belongs to a page beside the code that it speaks of", n)
+		t.Errorf("%d words, want 900 at most: what is more belongs to a manual", n)
 	}
 	prose := link.ReplaceAllString(fence.ReplaceAllString(text, ""), "$2")
 	for line := range strings.SplitSeq(prose, "\n") {

@@ -39,6 +39,6 @@
 // store follows a promotion.
 //
 // The SQL is plain (unique indexes, row locks and fencing tokens, no advisory locks and no notifications) and never asks
-// the database for the time. CAPACITY.md, beside this package, says what one database carries and what to do before it is
-// full, BACKUP.md how it is backed up and recovered, and HA.md how to have one that survives the loss of a machine.
+// the database for the time. The manuals in cmd/provider-checkout/docs have its capacity (postgres-capacity.md), its backup
+// and recovery (postgres-backup.md), and a cluster that survives the loss of a machine (postgres-ha.md).
 package postgres

@@ -104,7 +104,7 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 }
 
 // Scrub implements [ports.Privacy]. It vacuums the tables, so that no query and no dump sees the rows as they were. Their bytes may
-// stay in free space of the tables' files until that is used again, and in the server's log of writes: see PRIVACY.md of the program.
+// stay in free space of the tables' files until that is used again, and in the server's log of writes: see cmd/provider-checkout/docs/privacy.md.
 func (db *DB) Scrub(ctx context.Context) error {
 	conn, err := db.acquire(ctx)
 	if err != nil {

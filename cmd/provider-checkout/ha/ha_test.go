@@ -1,4 +1,4 @@
-// Package ha tests the recipe for high availability of adapters/store/postgres/HA.md: it starts the files of the folder recipe on
+// Package ha tests the recipe for high availability of docs/postgres-ha.md: it starts the files of the folder recipe on
 // this machine (three nodes with PostgreSQL under Patroni and etcd, and HAProxy), and three processes of the
 // program on them. It needs Debian's packages patroni, etcd-server, haproxy and postgresql, and Linux.
 package ha_test

@@ -147,7 +147,7 @@ func (s *sqliteFile) restore(t *testing.T) {
 	s.Run(t, "restore", "--store", s.store(), "--in", s.latest)
 }
 
-// postgresServer is a server of its own, which is kept as adapters/store/postgres/BACKUP.md says.
+// postgresServer is a server of its own, which is kept as cmd/provider-checkout/docs/postgres-backup.md says.
 type postgresServer struct {
 	*postgrestest.Server
 	url       string
@@ -157,7 +157,7 @@ type postgresServer struct {
 }
 
 func newPostgresServer(t *testing.T) *postgresServer {
-	page, err := os.ReadFile("../../../adapters/store/postgres/BACKUP.md")
+	page, err := os.ReadFile("../docs/postgres-backup.md")
 	if err != nil {
 		t.Fatal(err)
 	}
