@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // Fault is one thing wrong with a provider file, with its place in the file:

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // Normalized returns the command with its names in Unicode NFC and without white space around them, so that two

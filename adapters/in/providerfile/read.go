@@ -8,8 +8,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 const (

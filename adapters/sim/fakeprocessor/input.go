@@ -8,7 +8,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // input is the form as the payer filled it in, with its mistakes.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // maxBody is the largest body, in bytes, that is read; maxDepth how deep its JSON may be nested.

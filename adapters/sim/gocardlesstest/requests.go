@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 func createBillingRequest(s *state, c *call) (answer, *apiError) {

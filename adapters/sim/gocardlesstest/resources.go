@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/checkout/text"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 func getMandate(s *state, c *call) (answer, *apiError) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
-	"github.com/provider-checkout/provider-checkout/checkout/text"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // mandateScenarios has the moves of a mandate that each scenario simulator makes.
