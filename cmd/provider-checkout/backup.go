@@ -45,10 +45,10 @@ func backup(ctx context.Context, c *call) error {
 		return err
 	}
 	secret, key := "the operator's secret, as serve is given it", "the evidence key, as serve is given it"
-	if _, err := os.Stat(path + ".secret"); err == nil && c.Env(secretVariable) == "" && c.Env(secretFileVariable) == "" {
+	if _, err := os.Stat(path + ".secret"); err == nil && !c.given(secretVariable) {
 		secret = path + ".secret"
 	}
-	if _, err := os.Stat(path + ".evidence"); err == nil && c.Env(evidenceVariable) == "" && c.Env(evidenceVariable+"_FILE") == "" {
+	if _, err := os.Stat(path + ".evidence"); err == nil && !c.given(evidenceVariable) {
 		key = path + ".evidence"
 	}
 	_, err = fmt.Fprintf(said, "wrote %s, checked: %s\nkeep elsewhere: %s, without which it cannot be restored; and %s, without which nothing more is sealed\n",

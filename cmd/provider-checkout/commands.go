@@ -14,7 +14,12 @@ func commands() []cli.Command {
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
 		{Name: "serve", Setup: command(serveFlags, serve),
 			About: "Serve the API and the setup pages",
-			More:  secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + mailHelp + "\n\n" + opsHelp},
+			More:  configHelp + "\n\n" + secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + mailHelp + "\n\n" + opsHelp},
+		{Name: "config check", Setup: withConfig(serveFlags, checkConfig),
+			About: "Print what the settings of serve mean, and what is missing",
+			More: "Takes the flags and variables of serve. Prints a line for each setting with its value, its origin and its meaning, and a\n" +
+				"line for everything that is missing or contradictory; of a secret only where it comes from. Exits 0 if nothing is missing,\n" +
+				"and 1 if anything is. It asks neither the store nor the network.\n\n" + configHelp},
 		{Name: "apply", Setup: command(applyFlags, apply),
 			About: "Create or update providers and their catalogues from a file",
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +

@@ -68,7 +68,7 @@ func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, erro
 	if o.URL == "" {
 		wrong(errors.New("the URL of the Salesforce organisation is missing (--salesforce-url)"))
 	}
-	id, noID := c.required(clientIDVariable, "the client id of Salesforce's connected app")
+	id, noID := c.required(clientIDVariable)
 	secret, noSecret := c.secretList(clientSecretVariable)
 	key, noKey := c.secretList(jwtKeyVariable)
 	wrong(errors.Join(noID, noSecret, noKey))
@@ -82,8 +82,7 @@ func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, erro
 			wrong(errors.New("the user as whom the JWT key signs in is missing (--salesforce-user)"))
 		}
 	case o.ClientSecret == "" && noSecret == nil && noKey == nil:
-		wrong(fmt.Errorf("the client secret of Salesforce's connected app is missing (%s or %[1]s_FILE), and so is a JWT key (%s or %[2]s_FILE)",
-			clientSecretVariable, jwtKeyVariable))
+		wrong(fmt.Errorf("%w, and so is a JWT key (%s)", missing(clientSecretVariable), namesOf(jwtKeyVariable)))
 	}
 	crm, err := salesforce.New(withoutGaps(o))
 	wrong(err)

@@ -17,7 +17,8 @@ import (
 // settings are the values of all flags of all commands. The functions below define the flags of each command and
 // their defaults.
 type settings struct {
-	store string
+	configFile string
+	store      string
 
 	addr              string
 	opsAddr           string
@@ -70,7 +71,14 @@ type settings struct {
 	failed      bool
 }
 
+// configFlag defines the file of settings, which flags and variables override.
+func configFlag(fs *cli.Flags, s *settings) {
+	fs.StringVar(&s.configFile, "config", "", "`FILE` of settings (JSON), which flags and variables override; \"config check\" says what it means")
+	fs.AllowVariable("config")
+}
+
 func storeFlag(fs *cli.Flags, s *settings) {
+	configFlag(fs, s)
 	fs.StringVar(&s.store, "store", "sqlite:provider-checkout.db",
 		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE.\n"+
 			"Put a URL that holds a password into PROVIDER_CHECKOUT_STORE: others on this machine can read flags.\n"+
@@ -171,6 +179,7 @@ func crmFlags(fs *cli.Flags, s *settings, usual string) {
 }
 
 func checkFlags(fs *cli.Flags, s *settings) {
+	configFlag(fs, s)
 	environmentFlag(fs, s)
 	crmFlags(fs, s, salesforceName)
 	fs.AllowVariables()

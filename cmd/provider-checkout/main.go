@@ -14,6 +14,7 @@ import (
 	"syscall"
 	_ "time/tzdata" // due dates are New Zealand dates, wherever this runs
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
@@ -41,13 +42,28 @@ func run(ctx context.Context, args []string, env func(string) string,
 type call struct {
 	settings
 	*cli.Call
+	flags  *cli.Flags
+	config map[string]settingsfile.Setting // the file of --config, by the names of its fields
 }
 
 // command returns the setup of a command: flags defines its flags, and run runs it.
 func command(flags func(*cli.Flags, *settings), run func(context.Context, *call) error) func(*cli.Flags) cli.Action {
+	return withConfig(flags, func(ctx context.Context, c *call, wrongConfig error) error {
+		if wrongConfig != nil {
+			return cli.UsageError(wrongConfig.Error())
+		}
+		return run(ctx, c)
+	})
+}
+
+// withConfig is command for a command that reports itself what is wrong with the file of --config.
+func withConfig(flags func(*cli.Flags, *settings), run func(context.Context, *call, error) error) func(*cli.Flags) cli.Action {
 	return func(fs *cli.Flags) cli.Action {
-		var s settings
-		flags(fs, &s)
-		return func(ctx context.Context, c *cli.Call) error { return run(ctx, &call{s, c}) }
+		c := &call{flags: fs}
+		flags(fs, &c.settings)
+		return func(ctx context.Context, given *cli.Call) error {
+			c.Call = given
+			return run(ctx, c, c.readConfig())
+		}
 	}
 }

@@ -44,7 +44,7 @@ func (c *call) gocardless() (*site.GoCardless, error) {
 	var g site.GoCardless
 	var wrong error
 	g.Processor, wrong = c.gocardlessAPI()
-	list, noSecret := c.required(webhookVariable, "the secret of GoCardless' webhook endpoint")
+	list, noSecret := c.required(webhookVariable)
 	if noSecret == nil {
 		// GoCardless' own secrets have neither of these in them.
 		for part := range strings.FieldsFuncSeq(list.text, func(r rune) bool { return r == ',' || r == '\n' }) {
@@ -64,19 +64,10 @@ func (c *call) gocardless() (*site.GoCardless, error) {
 
 // gocardlessAPI returns GoCardless for calls alone, without its notifications.
 func (c *call) gocardlessAPI() (*gocardless.Processor, error) {
-	token, err := c.required(tokenVariable, "GoCardless' access token")
+	token, err := c.required(tokenVariable)
 	if err != nil {
 		return nil, err
 	}
 	return gocardless.New(gocardless.Options{Environment: c.environment, Token: strings.TrimSpace(token.text),
 		URL: c.gocardlessURL, PageOrigins: c.gocardlessPages})
-}
-
-// required returns what was given for a variable, or an error that says what is missing.
-func (c *call) required(variable, what string) (secretList, error) {
-	list, err := c.secretList(variable)
-	if err == nil && strings.TrimSpace(list.text) == "" {
-		err = fmt.Errorf("%s is missing (%s or %[2]s_FILE)", what, variable)
-	}
-	return list, err
 }

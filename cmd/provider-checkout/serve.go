@@ -177,51 +177,60 @@ type outside struct {
 	notifier  ports.PayerNotifier // nil: payers are not notified
 }
 
-// mayServe checks that the flags fit together, and returns what they name outside of the store. Its error names every reason
-// to refuse them.
+// mayServe returns the systems outside of the store that the settings name, or every reason not to serve with these settings.
 func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
-	processor, wrong := c.gocardless()
+	reached, err := c.outside(metrics)
+	if err != nil && c.environment == catalogue.Production {
+		err = fmt.Errorf("production is refused: %w", err)
+	}
+	return reached, err
+}
+
+// outside checks that the settings fit together, and returns the systems outside of the store that they name. Its error names
+// everything that is missing or wrong, a line each.
+func (c *call) outside(metrics *ops.Metrics) (outside, error) {
+	processor, wrongProcessor := c.gocardless()
 	crm, wrongCRM := c.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
 	notifier, wrongMail := c.notifier()
-	wrong = errors.Join(wrong, wrongCRM, wrongMail)
+	_, wrongStamps := c.stamper(nil, nil)
+	secrets, wrongSecrets := c.secrets()
+	keys, wrongKeys := c.givenEvidenceKeys()
+	reasons := []error{c.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys}
 	if c.pullEvery > 0 && c.crm != salesforceName {
-		wrong = errors.Join(wrong, cli.UsageError("--pull-providers needs --crm salesforce"))
+		reasons = append(reasons, cli.UsageError("--pull-providers needs --crm salesforce"))
 	}
 	if err := c.retention.Check(); err != nil {
-		wrong = errors.Join(wrong, cli.UsageError(cli.OneLine(err.Error())))
+		reasons = append(reasons, cli.UsageError(cli.OneLine(err.Error())))
 	}
-	_, wrongStamps := c.stamper(nil, nil)
-	wrong = errors.Join(wrong, wrongStamps)
-	if c.environment != catalogue.Production {
-		if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), c.processorInfo()); err != nil {
-			return outside{}, cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
+	if c.environment == catalogue.Production {
+		if secrets == nil && wrongSecrets == nil {
+			reasons = append(reasons, missing(secretVariable))
 		}
-		return outside{processor, crm, notifier}, wrong
+		if !keys.CanSign() && wrongKeys == nil {
+			reasons = append(reasons, missing(evidenceVariable))
+		}
+		if missing := c.terms.Missing(); len(missing) > 0 {
+			reasons = append(reasons, fmt.Errorf("the terms lack what their profile wants: %s", strings.Join(missing, ", ")))
+		}
+		if c.terms.Agency == (agreement.Agency{}) {
+			reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of --terms)"))
+		}
+		if c.allowPrivate {
+			reasons = append(reasons, errors.New("--allow-private-destinations is for the sandbox"))
+		}
 	}
-	reasons := []error{service.CheckDeployment(c.environment, c.baseURL, c.processorInfo()), wrong}
-	if secrets, err := c.secrets(); err != nil {
-		reasons = append(reasons, err)
-	} else if secrets == nil {
-		reasons = append(reasons, errors.New("the operator's secret is missing ("+secretVariable+" or "+secretFileVariable+")"))
+	return outside{processor, crm, notifier}, errors.Join(reasons...)
+}
+
+// checkDeployment checks the base URL and the processor for the environment.
+func (c *call) checkDeployment() error {
+	if c.environment == catalogue.Production {
+		return service.CheckDeployment(c.environment, c.baseURL, c.processorInfo())
 	}
-	if keys, err := c.givenEvidenceKeys(); err != nil {
-		reasons = append(reasons, err)
-	} else if !keys.CanSign() {
-		reasons = append(reasons, errors.New("the evidence key is missing ("+evidenceVariable+" or "+evidenceVariable+"_FILE)"))
+	if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), c.processorInfo()); err != nil {
+		return cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
 	}
-	if missing := c.terms.Missing(); len(missing) > 0 {
-		reasons = append(reasons, fmt.Errorf("the terms lack what their profile wants: %s", strings.Join(missing, ", ")))
-	}
-	if c.terms.Agency == (agreement.Agency{}) {
-		reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of --terms)"))
-	}
-	if c.allowPrivate {
-		reasons = append(reasons, errors.New("--allow-private-destinations is for the sandbox"))
-	}
-	if err := errors.Join(reasons...); err != nil {
-		return outside{}, fmt.Errorf("production is refused: %w", err)
-	}
-	return outside{processor, crm, notifier}, nil
+	return nil
 }
 
 // base returns the base URL of the server.
@@ -241,12 +250,20 @@ func (c *call) base(ln net.Listener) string {
 
 // listen listens on the address, which the named flag set.
 func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
+	if err := checkAddress(flag, addr); err != nil {
+		return nil, err
 	}
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s is taken; choose another address with %s", addr, flag)
 	}
 	return ln, err
+}
+
+// checkAddress checks the form of an address, which the named flag set.
+func checkAddress(flag, addr string) error {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
+	}
+	return nil
 }

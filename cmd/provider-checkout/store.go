@@ -107,29 +107,3 @@ func (c *call) secrets() ([][]byte, error) {
 	}
 	return secrets, nil
 }
-
-// secretList is one or several secrets as an operator gave them. The zero secretList was not given.
-type secretList struct {
-	text      string
-	separator string // a comma in a variable, a line feed in a file
-	source    string // the variable or the file
-}
-
-// secretList returns what a variable holds, or the file that the variable with _FILE after its name names.
-func (c *call) secretList(variable string) (secretList, error) {
-	fileVariable := variable + "_FILE"
-	list, file := c.Env(variable), c.Env(fileVariable)
-	switch {
-	case list != "" && file != "":
-		return secretList{}, cli.UsageError("set only one of " + variable + " and " + fileVariable)
-	case list != "":
-		return secretList{list, ",", variable}, nil
-	case file != "":
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return secretList{}, fmt.Errorf("read %s: %w", fileVariable, err)
-		}
-		return secretList{string(text), "\n", file}, nil
-	}
-	return secretList{}, nil
-}

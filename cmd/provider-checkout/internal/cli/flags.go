@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,9 @@ func (fs *Flags) AllowVariable(names ...string) {
 	}
 }
 
+// HasVariable reports whether the named flag defaults to its environment variable.
+func (fs *Flags) HasVariable(name string) bool { return fs.variables[name] }
+
 // AllowVariables makes every flag that is defined default to its environment variable.
 func (fs *Flags) AllowVariables() {
 	fs.VisitAll(func(f *pflag.Flag) { fs.AllowVariable(f.Name) })
@@ -70,7 +74,16 @@ type parsed[T any] struct {
 
 func (v *parsed[T]) String() string { return v.text }
 
-func (v *parsed[T]) Type() string { return "value" }
+// Type returns the kind of the value: "number" or "list", or "value" for any other.
+func (v *parsed[T]) Type() string {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Int, reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		return "list"
+	}
+	return "value"
+}
 
 func (v *parsed[T]) Set(text string) error {
 	value, err := v.parse(text)
@@ -128,10 +141,12 @@ func meant(typed string, words []string, instead string) string {
 	return "; did you mean " + strings.Join(alike, " or ") + "?"
 }
 
-// variable returns the environment variable of a flag.
-func (p Program) variable(name string) string {
-	return strings.ToUpper(strings.ReplaceAll(p.Name+"_"+name, "-", "_"))
+// Variable returns the environment variable of a program's flag.
+func Variable(program, flag string) string {
+	return strings.ToUpper(strings.ReplaceAll(program+"_"+flag, "-", "_"))
 }
+
+func (p Program) variable(name string) string { return Variable(p.Name, name) }
 
 // setFromEnvironment sets the flags that were not given and whose variable is set.
 func (p Program) setFromEnvironment(fs *Flags, env func(string) string) (fault error) {

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+)
+
+// written writes a file of the test, and returns its path.
+func written(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFileGivesWayToVariablesAndFlags(t *testing.T) {
+	file := written(t, "settings.json", `{"addr": "127.0.0.1:1", "ops_addr": "127.0.0.1:2", "base_url": "http://pay.example", "rate_limit": 7.5,
+		"allow_private_destinations": true, "trusted_proxies": ["10.1.2.3/8", "::1"], "setup_lifetime": "24h", "store": "env:STORE"}`)
+	s := parsed(t, serveFlags, map[string]string{
+		"PROVIDER_CHECKOUT_CONFIG":   file,
+		"PROVIDER_CHECKOUT_OPS_ADDR": "127.0.0.1:3",
+		"PROVIDER_CHECKOUT_BASE_URL": "http://variable.example",
+		"STORE":                      "sqlite:a.db",
+	}, "--base-url", "http://flag.example")
+	if s.addr != "127.0.0.1:1" || s.opsAddr != "127.0.0.1:3" || s.baseURL != "http://flag.example" || s.rateLimit != 7.5 || !s.allowPrivate ||
+		len(s.trustedProxies) != 2 || s.setupLifetime.Hours() != 24 || s.store != "sqlite:a.db" || s.processor != fakeName {
+		t.Errorf("settings = %+v", s)
+	}
+}
+
+func TestCommandsTakeTheirSettingsFromTheFile(t *testing.T) {
+	dir := t.TempDir()
+	key := written(t, "key", privateKey(t))
+	file := written(t, "settings.json", `{"store": "sqlite:`+filepath.Join(dir, "a.db")+`", "environment": "production", "secret": "env:MINE",
+		"evidence_key": "file:`+key+`", "smtp": "smtp://mail.example:587"}`)
+	env := []string{"PROVIDER_CHECKOUT_CONFIG=" + file, "MINE=0123456789abcdef0123456789abcdef"}
+	if got := try(t, env, "", "apply", "-f", "demo.json"); got.code != cli.ExitDone {
+		t.Fatalf("apply = %+v", got)
+	}
+	got := try(t, env, "", "keys", "issue", "--provider", "KOWHAI")
+	if got.code != cli.ExitDone || !strings.HasPrefix(got.stdout, "pck_sandbox_") {
+		t.Errorf("keys issue = %+v, want a key of the provider's own environment", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a.db.secret")); err == nil {
+		t.Error("the store has a secret of its own, want that of the file")
+	}
+	own := try(t, []string{"PROVIDER_CHECKOUT_EVIDENCE_KEY_FILE=" + key}, "", "evidence", "key")
+	if got := try(t, env, "", "evidence", "key"); got.code != cli.ExitDone || got != own {
+		t.Errorf("evidence key = %+v, want %+v", got, own)
+	}
+	other := append(env, "PROVIDER_CHECKOUT_SECRET=another-0123456789abcdef0123456789")
+	if got := try(t, other, "", "keys", "list"); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "secret") {
+		t.Errorf("keys list with another secret in the variable = %+v, want a refusal", got)
+	}
+}
+
+func TestFaultyFileGetsOneLineAndStatus2(t *testing.T) {
+	for _, tt := range []struct{ name, file, want string }{
+		{"no file", "", "no such file"},
+		{"a literal secret", `{"secret": "hunter2"}`, ": secret must be env:NAME or file:PATH"},
+		{"an unknown setting", `{"sekret": "hunter2"}`, ": sekret is not a setting"},
+		{"a setting of a command", `{"file": "hunter2"}`, ": file is not a setting"},
+		{"the file itself", `{"config": "hunter2"}`, ": config is not a setting"},
+		{"a value that is refused", `{"rate_limit": -1}`, ": rate_limit: must be a number of requests a second"},
+		{"a variable that is not set", `{"store": "env:HUNTER"}`, ": store: the variable HUNTER is not set"},
+		{"all faults", `{"setup_lifetime": "0s", "environment": "x"}`, ": environment: must be sandbox or production; "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "settings.json")
+			if tt.file != "" {
+				path = written(t, "settings.json", tt.file)
+			}
+			got := try(t, nil, "", "serve", "--addr=127.0.0.1:0", "--config", path)
+			if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, path) ||
+				!strings.Contains(got.stderr, tt.want) || strings.Contains(got.stderr, "hunter2") {
+				t.Errorf("%+v, want status 2 and one line with the path and %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSettingsHaveTheirKinds(t *testing.T) {
+	kinds := settingKinds()
+	for field, want := range map[string]settingsfile.Kind{
+		"base_url": settingsfile.Text, "terms": settingsfile.Text, "setup_lifetime": settingsfile.Text, "rate_limit": settingsfile.Number,
+		"erase_agreed_years": settingsfile.Number, "trusted_proxies": settingsfile.List, "allow_private_destinations": settingsfile.Switch,
+		"secret": settingsfile.Secret, "smtp_password": settingsfile.Secret, "smtp_user": settingsfile.Open, "store": settingsfile.Open,
+	} {
+		if got, known := kinds[field]; !known || got != want {
+			t.Errorf("%s is of kind %v, want %v", field, got, want)
+		}
+	}
+}
+
+func TestConfigCheckSaysWhatIsMissing(t *testing.T) {
+	const secret = "hunter2-0123456789abcdef0123456789abcdef"
+	file := written(t, "settings.json", `{"environment": "production", "processor": "gocardless", "base_url": "https://pay.example",
+		"store": "env:DSN", "secret": "env:MINE", "gocardless_token": "env:TOKEN", "salesforce_url": "https://x.my.salesforce.com",
+		"smtp_user": "plans", "rate_limit": 50, "typo": "hunter2", "evidence_key": "file:/nowhere/key"}`)
+	env := []string{"DSN=postgres://checkout:hunter2@db/checkouts", "MINE=" + secret, "PROVIDER_CHECKOUT_TIMESTAMPS=stamps"}
+	got := try(t, env, "", "config", "check", "--config", file, "--ops-addr", "localhost")
+	if got.code != cli.ExitFailed || !isLine(got.stderr) {
+		t.Fatalf("%+v, want status 1 and one line on stderr", got)
+	}
+	plain := strings.Join(strings.Fields(got.stdout), " ")
+	for _, want := range []string{
+		"base_url https://pay.example, from " + file + " URL under which this server is reached",
+		"rate_limit 50, from " + file, "setup_lifetime 168h, by default", "ops_addr localhost, from --ops-addr",
+		"timestamps stamps, from env PROVIDER_CHECKOUT_TIMESTAMPS", "store set, from env DSN", "secret set, from env MINE the operator's secret",
+		"smtp not set", "smtp_user plans, from " + file,
+		"unused: salesforce_url, for salesforce is not in use", "unused: smtp_user, for smtp is not in use",
+		"problem: " + file + ": typo is not a setting", "problem: " + file + ": gocardless_token: the variable TOKEN is not set",
+		"problem: " + file + ": evidence_key: open /nowhere/key:", `problem: --ops-addr "localhost" must be HOST:PORT`,
+		"problem: the secret of GoCardless' webhook endpoint is missing", "problem: --timestamp-url and --timestamps belong together",
+		"problem: the agency that the privacy notice names is missing",
+	} {
+		if !strings.Contains(plain, want) {
+			t.Errorf("%q is missing in\n%s", want, got.stdout)
+		}
+	}
+	if strings.Contains(got.stdout+got.stderr, "hunter2") {
+		t.Errorf("a secret is printed:\n%s", got.stdout)
+	}
+}
+
+func TestConfigCheckOfASandboxMissesNothing(t *testing.T) {
+	got := try(t, []string{"PROVIDER_CHECKOUT_STORE=postgres://u:hunter2@db/x"}, "", "config", "check")
+	if got.code != cli.ExitDone || strings.Contains(got.stdout, "problem") || strings.Contains(got.stdout, "hunter2") ||
+		!strings.Contains(got.stdout, "set, from env PROVIDER_CHECKOUT_STORE") {
+		t.Errorf("%+v, want every setting, no problem, and status 0", got)
+	}
+}
