@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -135,5 +136,49 @@ func TestConfigCheckOfASandboxMissesNothing(t *testing.T) {
 	if got.code != cli.ExitDone || strings.Contains(got.stdout, "problem") || strings.Contains(got.stdout, "hunter2") ||
 		!strings.Contains(got.stdout, "set, from env PROVIDER_CHECKOUT_STORE") {
 		t.Errorf("%+v, want every setting, no problem, and status 0", got)
+	}
+}
+
+// The example of the production page lacks nothing, and every file that it names is needed.
+func TestProductionExampleIsComplete(t *testing.T) {
+	example, err := os.ReadFile("packaging/production/settings.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms, err := os.ReadFile("demo-terms.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	etc, state := t.TempDir(), t.TempDir()
+	settings := strings.NewReplacer("/etc/provider-checkout", etc, "/var/lib/provider-checkout", state).Replace(string(example))
+	const secret = "hunter2-0123456789abcdef0123456789abcdef"
+	contents := map[string]string{"settings.json": settings, "terms.json": string(terms), "evidence.key": privateKey(t),
+		"store.url": "postgres://provider_checkout:hunter2@127.0.0.1:5000/provider_checkout\n"}
+	for _, name := range regexp.MustCompile(`file:`+regexp.QuoteMeta(etc)+`/([a-z.]+)"`).FindAllStringSubmatch(settings, -1) {
+		if _, known := contents[name[1]]; !known {
+			contents[name[1]] = secret + "\n"
+		}
+	}
+	for name, text := range contents {
+		if err := os.WriteFile(filepath.Join(etc, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func() result {
+		return try(t, nil, "", "config", "check", "--config", filepath.Join(etc, "settings.json"))
+	}
+	if got := check(); got.code != cli.ExitDone || strings.Contains(got.stdout, "unused") || strings.Contains(got.stdout, "hunter2") {
+		t.Fatalf("config check = %+v, want status 0, nothing unused and no secret", got)
+	}
+	for name, text := range contents {
+		if err := os.Remove(filepath.Join(etc, name)); err != nil {
+			t.Fatal(err)
+		}
+		if got := check(); got.code != cli.ExitFailed || !strings.Contains(got.stdout, name+": no such file") {
+			t.Errorf("without %s, config check = %+v, want status 1 and its name", name, got)
+		}
+		if err := os.WriteFile(filepath.Join(etc, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

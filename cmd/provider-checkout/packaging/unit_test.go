@@ -1,6 +1,7 @@
 package packaging
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -63,15 +64,26 @@ func TestUnitIsValidAndHardened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unit := filepath.Join(t.TempDir(), unitFile) // with a program that is on this machine
-	text := strings.Replace(read(t, unitFile), "/usr/local/bin/provider-checkout", there, 1)
-	if err := os.WriteFile(unit, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"verify", "--man=no", unit}, {"security", "--offline=true", "--threshold=15", "--no-pager", unit}} {
-		out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()
-		if err != nil || args[0] == "verify" && len(out) > 0 {
-			t.Errorf("systemd-analyze %q: %v\n%s", args, err, out)
-		}
+	for name, dropIn := range map[string]string{"unit": "", "with the drop-in of production": "production/systemd.conf"} {
+		t.Run(name, func(t *testing.T) {
+			here := strings.NewReplacer("/usr/local/bin/provider-checkout", there) // a program that is on this machine
+			unit := filepath.Join(t.TempDir(), unitFile)
+			files := map[string]string{unit: read(t, unitFile)}
+			if dropIn != "" {
+				files[filepath.Join(unit+".d", "production.conf")] = read(t, dropIn)
+			}
+			for path, text := range files {
+				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(here.Replace(text)), 0o600))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, args := range [][]string{{"verify", "--man=no", unit}, {"security", "--offline=true", "--threshold=15", "--no-pager", unit}} {
+				out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()
+				if err != nil || args[0] == "verify" && len(out) > 0 {
+					t.Errorf("systemd-analyze %q: %v\n%s", args, err, out)
+				}
+			}
+		})
 	}
 }
