@@ -3,6 +3,7 @@
 //	Dockerfile                  an image with the program and nothing else
 //	compose.yaml                the image beside PostgreSQL, for a first look
 //	provider-checkout.service   a systemd unit for a machine
+//	production/                 settings, a drop-in of the unit and a site of nginx for production
 //	alerts.yaml, board.json     rules for Prometheus and a board for Grafana
 //	CHANGELOG.md, UPGRADING.md  what has changed, and how to come from one version to the next
 //
