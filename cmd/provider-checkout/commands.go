@@ -64,8 +64,8 @@ func commands() []cli.Command {
 			About: "Check an agreement, or all of them, against the record and the evidence log",
 			More: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +
 				"must have the SHA-256 on record; the charges must sum to the course price and be the schedule of\n" +
-				"the plan; the checkout must have been confirmed with this agreement; and the text of the PDF must\n" +
-				"have every figure in its place. The evidence log must have the same agreement, in a tree whose root was\n" +
+				"the plan; and the checkout must have been confirmed with this agreement. The evidence log must have the\n" +
+				"same agreement, with the same SHA-256 of the PDF, in a tree whose root was\n" +
 				"signed. Whoever can edit the store may cut off the end of the log: only with --checkpoint does that show.\n" +
 				"Exits 0 if no check fails, and 1 if any does.\n\n" +
 				"With --all and no NUMBER, the whole log is checked, then every agreement, a line each, and that none is missing\n" +

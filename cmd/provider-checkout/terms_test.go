@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,8 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
@@ -23,24 +22,14 @@ func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 	terms := file.Terms
 	o := newOperator(t)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Terms = terms })
-	path := filepath.Join(t.TempDir(), "agreement.pdf")
-	o.does(t, "agreements", "pdf", number, "--out", path)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := pdftext.Read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Join(pages, "")
+	text := sandbox.DocumentText(t, o.open(t), number)
 	said := []string{terms.Lender.Name, terms.Lender.Address, terms.Lender.Registration}
 	for _, b := range terms.Blocks {
 		said = append(append(said, b.Title), agreement.Lines(b.Text)...)
 	}
 	exported, _ := o.does(t, "export")
 	for _, want := range said {
-		if !strings.Contains(squeezed(text), squeezed(want)) {
+		if !strings.Contains(text, sandbox.WithoutSpace(want)) {
 			t.Errorf("the PDF does not say %q:\n%s", want, text)
 		}
 		if !strings.Contains(exported, want) {

@@ -6,23 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 )
 
 // verifier checks agreements.
-type verifier struct {
-	log     evidencelog.Log
-	zone    *time.Location
-	printer *pdf.Printer
-}
+type verifier struct{ log evidencelog.Log }
 
 // checkVerify checks that one agreement is named or all are.
 func (s *settings) checkVerify(args []string) error {
@@ -40,13 +32,7 @@ func verifyAgreement(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	v := verifier{log: log}
-	if v.zone, err = service.NewZealand(); err != nil {
-		return err
-	}
-	if v.printer, err = pdf.New(1); err != nil {
-		return err
-	}
+	v := verifier{log}
 	if c.all {
 		return v.verifyAll(ctx, c, db)
 	}
@@ -69,7 +55,7 @@ func (v verifier) check(ctx context.Context, r evidencelog.Record) ([]evidencelo
 		return nil, err
 	}
 	return slices.Concat(checkFigures(r.Agreement), checkConfirmation(r.Agreement, r.Checkout),
-		v.checkDocument(r.Agreement, r.Checkout, r.Document), logVerdicts), nil
+		checkDocument(r.Checkout, r.Document), logVerdicts), nil
 }
 
 // printVerdicts prints a line for each verdict, and returns an error if a check failed.
@@ -145,8 +131,8 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []evidencelog
 	return []evidencelog.Verdict{evidencelog.Pass("checkout %s was confirmed with this agreement", c.ID)}
 }
 
-// checkDocument compares the PDF with its hash, and its text with the agreement.
-func (v verifier) checkDocument(a agreement.Agreement, c checkout.Checkout, doc *agreement.Document) []evidencelog.Verdict {
+// checkDocument compares the PDF with its hash on record, which [evidencelog.Log.Check] compares with the log's.
+func checkDocument(c checkout.Checkout, doc *agreement.Document) []evidencelog.Verdict {
 	named := c.Confirmation.DocumentID
 	switch {
 	case doc == nil && named == "":
@@ -161,59 +147,8 @@ func (v verifier) checkDocument(a agreement.Agreement, c checkout.Checkout, doc 
 	if sum := sha256.Sum256(doc.Bytes); sum != doc.SHA256 {
 		hash = evidencelog.Fail("the PDF, %d bytes, has SHA-256 %x; on record is %x", len(doc.Bytes), sum, doc.SHA256)
 	}
-	verdicts := []evidencelog.Verdict{hash}
 	if doc.ID != named && (named == "" || c.KeptInStore()) {
-		verdicts = append(verdicts, evidencelog.Fail("the PDF is document %s; the checkout names %q", doc.ID, named))
+		return []evidencelog.Verdict{hash, evidencelog.Fail("the PDF is document %s; the checkout names %q", doc.ID, named)}
 	}
-	return append(verdicts, v.checkText(a, doc.Bytes))
+	return []evidencelog.Verdict{hash}
 }
-
-// checkText looks for every figure of the agreement in the text of its PDF, in order, and for the footer of each page.
-func (v verifier) checkText(a agreement.Agreement, data []byte) evidencelog.Verdict {
-	pages, err := pdftext.Read(data)
-	if err != nil {
-		return evidencelog.Fail("the text of the PDF cannot be read: %s", cli.OneLine(err.Error()))
-	}
-	figures, err := a.Figures(v.zone)
-	if err != nil {
-		return evidencelog.Fail("the text of the PDF cannot be checked: %s", cli.OneLine(err.Error()))
-	}
-	foot := v.printer.Rendered(a.Foot())
-	body, correct := withoutFooters(pages, foot)
-	rest := squeezed(body)
-	for _, figure := range figures {
-		_, after, ok := strings.Cut(rest, squeezed(v.printer.Rendered(figure)))
-		if !ok {
-			_, after, ok = strings.Cut(rest, squeezed(v.printer.RenderedBefore(figure)))
-		}
-		if !ok {
-			return evidencelog.Fail("the text of the PDF lacks %q in its place", figure)
-		}
-		rest = after
-	}
-	if correct != len(pages) {
-		return evidencelog.Fail("not every page of the PDF has the footer %q", foot)
-	}
-	return evidencelog.Pass("the text of the PDF has all %d figures in their order", len(figures))
-}
-
-// withoutFooters returns the text of the pages without their footers, because a figure may continue on the next page,
-// and the number of footers that are correct.
-func withoutFooters(pages []string, foot string) (body string, correct int) {
-	var lines []string
-	for line := range strings.SplitSeq(strings.Join(pages, ""), "\n") {
-		var number, count int
-		if _, err := fmt.Sscanf(line, "Page %d of %d", &number, &count); err == nil {
-			continue
-		}
-		if line == foot {
-			correct++
-			continue
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, "\n"), correct
-}
-
-// squeezed removes all white space, because a line may break anywhere.
-func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }

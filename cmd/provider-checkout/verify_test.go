@@ -25,7 +25,6 @@ func TestAgreementIsVerified(t *testing.T) {
 ok    they are the schedule of the plan: 52 Weekly instalments
 ok    checkout KOWHAI-\d+-[a-z2-7]{16} was confirmed with this agreement
 ok    the PDF, \d+ bytes, has the SHA-256 on record, [0-9a-f]{64}
-ok    the text of the PDF has all 232 figures in their order
 ok    the evidence log has the same, recorded 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC
 none  no evidence key is given, so that signatures are not checked
 \z`)
@@ -42,50 +41,6 @@ func TestAgreementWithoutItsPDFIsVerified(t *testing.T) {
 		t.Errorf("stdout is\n%s", out)
 	}
 }
-
-// An agreement is verified by the words in which it was accepted. A changed one is found in old words as in new ones.
-func TestAgreementOfEveryWordingIsVerified(t *testing.T) {
-	// Before it kept masks, the program kept the last digits of an account.
-	const digits = `UPDATE agreements SET account_mask = '89'; UPDATE checkouts SET account_mask = '89'; `
-	for _, tt := range []struct {
-		version, before string // statements that make the agreement one of that version
-		changed, want   string // a change in every record, and what is then missing
-	}{
-		// During an upgrade, the older version may confirm a checkout whose consent the newer version stored.
-		{"2026-11-20", digits + `UPDATE agreements SET details = ''`,
-			digits + `UPDATE agreements SET account_holder = 'OTHER'; UPDATE checkouts SET account_holder = 'OTHER'`, `"OTHER"`},
-		{"2026-11-21", digits, fromElsewhere, "192.0.2.1"},
-		{"2026-11-22", digits, fromElsewhere, "192.0.2.1"},
-		{"2026-11-23", ``, fromElsewhere, "192.0.2.1"},
-		{"2026-11-24", ``, fromElsewhere, "192.0.2.1"},
-		{"2099-12-31", ``, ``, "which are not at hand"},
-	} {
-		t.Run(tt.version, func(t *testing.T) {
-			o := newOperator(t)
-			number := o.confirmedOver(t)
-			o.execute(t, fmt.Sprintf(`UPDATE agreements SET version = '%s'; DELETE FROM evidence; `, tt.version)+tt.before)
-			if tt.changed != `` {
-				o.storeRendered(t, number, func(p *pdf.Printer, a agreement.Agreement) ([]byte, error) { return p.Print(t.Context(), a) })
-				if out, _ := o.does(t, "evidence", "adopt"); out != number+"\n" {
-					t.Errorf("evidence adopt printed %q, want the number of the agreement", out)
-				}
-				out, _ := o.does(t, "agreements", "verify", number)
-				if strings.Contains(out, "FAIL") || strings.Count(out, "ok  ") != 6 {
-					t.Errorf("stdout is\n%s\nwant six checks that hold", out)
-				}
-				o.execute(t, tt.changed)
-			}
-			got := try(t, nil, "", "agreements", "verify", number, "--store", "sqlite:"+o.path)
-			if line := regexp.MustCompile(`(?m)^FAIL  the text of the PDF .*$`).FindString(got.stdout); got.code != cli.ExitFailed || !strings.Contains(line, tt.want) {
-				t.Errorf("verify = %+v; want status 1 and a line on the text of the PDF with %q", got, tt.want)
-			}
-		})
-	}
-}
-
-// fromElsewhere changes in every record from where the payer consented.
-const fromElsewhere = `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1');
-	UPDATE agreements SET details = replace(details, '127.0.0.1', '192.0.2.1')`
 
 // execute runs statements on the operator's store, as someone could who may write to its file.
 func (o operator) execute(t *testing.T, statements string, args ...any) {
@@ -145,25 +100,25 @@ func TestVerifyFindsChangedRecords(t *testing.T) {
 		want   string // a line
 	}{
 		{"a byte of the PDF", `UPDATE documents SET bytes = CAST(bytes || x'20' AS BLOB)`, "FAIL  the PDF, "},
-		{"a PDF of something else, with its hash", ``, "FAIL  the text of the PDF cannot be read"},
+		{"a PDF of something else, with its hash", ``, "FAIL  the evidence log has another document_sha256\n"},
 		{"a PDF that was deleted", `DELETE FROM documents`, "FAIL  the PDF is not on record"},
 		{"another document", `UPDATE documents SET id = 'x'`, "FAIL  the PDF is document x; the checkout names "},
 		{"the address of the consent", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1')`,
 			"has another consent to the direct debit terms"},
 		{"the address of the consent, in every record", `UPDATE checkouts SET consent = replace(consent, '127.0.0.1', '192.0.2.1');
-			UPDATE agreements SET details = replace(details, '127.0.0.1', '192.0.2.1')`, "FAIL  the text of the PDF lacks "},
-		{"the account", `UPDATE agreements SET account_mask = replace(account_mask, '89', '98')`,
-			`FAIL  the text of the PDF lacks "01-0902-•••••98-00" in its place`},
-		{"the notice that was agreed", `UPDATE agreements SET details = replace(details, '"days":10', '"days":9')`,
-			"FAIL  the text of the PDF lacks "},
-		{"that it was confirmed in the sandbox", `UPDATE agreements SET details = replace(details, '"sandbox":true', '"sandbox":false')`,
-			"FAIL  not every page of the PDF has "},
+			UPDATE agreements SET particulars = replace(particulars, '127.0.0.1', '192.0.2.1')`, "FAIL  the evidence log has another consent_address\n"},
+		{"the account", `UPDATE agreements SET account_tail = replace(account_tail, '89', '98')`,
+			"FAIL  the evidence log has another account_mask\n"},
+		{"the notice that was agreed", `UPDATE agreements SET particulars = replace(particulars, '"days":10', '"days":9')`,
+			"FAIL  the evidence log has another notice_days\n"},
+		{"that it was confirmed in the sandbox", `UPDATE agreements SET particulars = replace(particulars, '"sandbox":true', '"sandbox":false')`,
+			"FAIL  the evidence log has another environment\n"},
 		{"a cent of a charge", `UPDATE agreements SET schedule = replace(schedule, '5365]', '5364]')`,
 			"FAIL  the figures: the charges sum to "},
 		{"a due date", `UPDATE agreements SET schedule = replace(schedule, '2027-03-01', '2027-03-02')`,
 			"FAIL  the figures: the charges are not those of the plan"},
 		{"price and charges together", `UPDATE agreements SET price_cents = price_cents + 1, upfront_cents = upfront_cents + 1,
-			schedule = replace(schedule, '20000]', '20001]')`, `FAIL  the text of the PDF lacks "$200.01" in its place`},
+			schedule = replace(schedule, '20000]', '20001]')`, "FAIL  the evidence log has another course_price_cents, "},
 		{"the same, compared with the checkout", `UPDATE agreements SET price_cents = price_cents + 1, upfront_cents = upfront_cents + 1,
 			schedule = replace(schedule, '20000]', '20001]')`, " has another price"},
 		{"the student", `UPDATE agreements SET last_name = 'Other'`, " has another student"},

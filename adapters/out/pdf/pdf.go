@@ -8,13 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"codeberg.org/go-fonts/dejavu/dejavusans"
 	"codeberg.org/go-fonts/dejavu/dejavusansbold"
-	"golang.org/x/text/unicode/bidi"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -106,25 +103,6 @@ func (p *Printer) Unprintable(text string) (missing []rune) {
 		}
 	})
 	return missing
-}
-
-// Rendered returns a text as it reads in a rendered agreement.
-func (p *Printer) Rendered(text string) string { return p.regular.clean(text, func(rune) {}) }
-
-// RenderedBefore returns a text as it reads in a document that was rendered before a create refused what cannot be printed:
-// a character that the font lacked was U+FFFD.
-func (p *Printer) RenderedBefore(text string) string {
-	before := p.regular.others[0] // the one font that there was
-	return strings.Map(func(r rune) rune {
-		properties, _ := bidi.LookupRune(r)
-		switch class := properties.Class(); {
-		case joiner(r):
-			return -1
-		case r > 0xFFFF, class == bidi.R, class == bidi.AL, class == bidi.AN, !before.has(r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, oneLine(text))
 }
 
 func (p *Printer) acquire(ctx context.Context) (*press, error) {

@@ -161,13 +161,6 @@ func TestPrintNames(t *testing.T) {
 	}
 }
 
-// Documents that are stored already read as they did when they were rendered.
-func TestRenderedBeforeIsWhatOldDocumentsShow(t *testing.T) {
-	if got, want := printer(t).RenderedBefore("Māia\t王 مر 😀"), "Māia \uFFFD \uFFFD\uFFFD \uFFFD"; got != want {
-		t.Errorf("RenderedBefore = %q, want %q", got, want)
-	}
-}
-
 func TestPrintTakesAnyName(t *testing.T) {
 	p := printer(t)
 	usual := rapid.RuneFrom([]rune("aāW 'ʻ-😀"))

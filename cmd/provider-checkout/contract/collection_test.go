@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -85,9 +86,9 @@ func TestContract3AFirstPaymentDateThatHasPassedNeverBunchesPayments(t *testing.
 						t.Errorf("the agreement has charge %d on %s, want %s", k+1, date, want)
 					}
 				}
-				text := withoutSpace(s.document(t, a.Number))
+				text := s.document(t, a.Number)
 				for _, day := range []money.Date{start, start.After(money.Weekly, 52)} {
-					if !strings.Contains(text, withoutSpace(day.Long())) {
+					if !strings.Contains(text, sandbox.WithoutSpace(day.Long())) {
 						t.Errorf("the PDF lacks the day %s:\n%s", day.Long(), text)
 					}
 				}

@@ -10,7 +10,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/pdftext"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -63,7 +62,7 @@ func TestContract1TheConsentOfThePayerIsOnTheAgreement(t *testing.T) {
 		}
 		text := s.document(t, confirmed.String("agreement.number"))
 		for _, said := range []string{"The payer accepted the direct debit terms on the setup page", got.Terms, "203.0.113.7", "2 calendar days"} {
-			if !strings.Contains(withoutSpace(text), withoutSpace(said)) {
+			if !strings.Contains(text, sandbox.WithoutSpace(said)) {
 				t.Errorf("the PDF does not say %q:\n%s", said, text)
 			}
 		}
@@ -88,19 +87,8 @@ func TestContract1TermsThatChangedAreReadBeforeTheyAreAccepted(t *testing.T) {
 	})
 }
 
-// document returns the text of an agreement's PDF.
+// document returns the text of an agreement's PDF without white space.
 func (s *suite) document(t *testing.T, number string) string {
 	t.Helper()
-	doc, err := s.Store.Document(t.Context(), number)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := pdftext.Read(doc.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Join(pages, "")
+	return sandbox.DocumentText(t, s.Store, number)
 }
-
-// withoutSpace removes all white space, because a line of a PDF may break anywhere.
-func withoutSpace(text string) string { return strings.Join(strings.Fields(text), "") }

@@ -58,11 +58,11 @@ func TestContract1TheAgreementNamesThePayerAndTheStudent(t *testing.T) {
 				for _, said := range []string{"Payer" + parent + "Student" + "Aroha Ngata", "Student’s email" + a.Student.Email,
 					"The student accepts the payment plan.", "The payer is the account holder",
 					"The payer accepted the direct debit terms on the setup page on"} {
-					if !strings.Contains(withoutSpace(text), withoutSpace(said)) {
+					if !strings.Contains(sandbox.WithoutSpace(text), sandbox.WithoutSpace(said)) {
 						t.Errorf("the %s does not say %q:\n%s", name, said, text)
 					}
 				}
-				if strings.Contains(withoutSpace(text), withoutSpace("Payer"+"Aroha")) {
+				if strings.Contains(sandbox.WithoutSpace(text), sandbox.WithoutSpace("Payer"+"Aroha")) {
 					t.Errorf("the %s calls the student the payer:\n%s", name, text)
 				}
 			}

@@ -1,0 +1,57 @@
+package sandbox
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// DocumentText returns the text of an agreement's PDF without white space. The stored PDF must have the bytes that the
+// agreement on record renders to; the tests of package pdf hold that such a PDF shows the agreement's whole text.
+func DocumentText(t testing.TB, store ports.Store, number string) string {
+	t.Helper()
+	doc, err := store.Document(t.Context(), number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := store.Agreement(t.Context(), number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	printer, err := pdf.New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rendered, err := printer.Print(t.Context(), a); err != nil || !bytes.Equal(rendered, doc.Bytes) {
+		t.Fatalf("the PDF of %s, %d bytes, is not that of the agreement on record, %d bytes, %v", number, len(doc.Bytes), len(rendered), err)
+	}
+	zone, err := service.NewZealand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections, err := a.Text(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, s := range sections {
+		for _, piece := range slices.Concat([]string{s.Title}, s.Paragraphs) {
+			text.WriteString(piece)
+		}
+		for _, row := range s.Rows {
+			text.WriteString(row.Label + row.Value)
+		}
+		for _, cells := range append(s.Table.Rows, s.Table.Foot) {
+			text.WriteString(strings.Join(cells, ""))
+		}
+	}
+	return WithoutSpace(text.String())
+}
+
+// WithoutSpace removes all white space from a text.
+func WithoutSpace(text string) string { return strings.Join(strings.Fields(text), "") }
