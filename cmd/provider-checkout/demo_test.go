@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -168,7 +168,7 @@ func TestDemoLinesWaitForThePayerAtGoCardless(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	browser := demo.NewBrowser(&http.Client{Timeout: 20 * time.Second})
+	browser := apiclient.NewBrowser(&http.Client{Timeout: 20 * time.Second})
 	setUps := 0
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said.WriteString(lines.Text() + "\n")
@@ -195,7 +195,7 @@ func TestDemoWebsiteLeadsToAnAgreement(t *testing.T) {
 			inEmptyTemp(t)
 			d := startDemo(t, "--processor", outside[0], "--crm", outside[1])
 			heard := &recorder{}
-			enrolOnWebsite(t, demo.NewBrowser(&http.Client{Timeout: 20 * time.Second, Transport: heard}), d.says("#   Open this first:"))
+			enrolOnWebsite(t, apiclient.NewBrowser(&http.Client{Timeout: 20 * time.Second, Transport: heard}), d.says("#   Open this first:"))
 			for _, want := range []string{"PPA-20", "checkout.created", "checkout.confirmed", "agreement.generated"} {
 				if !strings.Contains(heard.last, want) {
 					t.Errorf("%q is missing on the last page:\n%s", want, heard.last)
@@ -210,11 +210,11 @@ func TestDemoWebsiteLeadsToAnAgreement(t *testing.T) {
 }
 
 // enrolOnWebsite enrols on the website at an address as a student does who clicks on.
-func enrolOnWebsite(t *testing.T, browser *demo.Browser, website string) {
+func enrolOnWebsite(t *testing.T, browser *apiclient.Browser, website string) {
 	t.Helper()
-	submit := func(p demo.Page, heading string) demo.Page {
+	submit := func(p apiclient.Page, heading string) apiclient.Page {
 		t.Helper()
-		next, err := browser.Open(t.Context(), http.MethodPost, p.Action, demo.FillIn(p.Form))
+		next, err := browser.Open(t.Context(), http.MethodPost, p.Action, apiclient.FillIn(p.Form))
 		if err != nil || next.Heading != heading {
 			t.Fatalf("the form of %q leads to %q, %v; want %q", p.Heading, next.Heading, err, heading)
 		}

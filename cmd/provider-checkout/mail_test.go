@@ -14,8 +14,8 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -92,7 +92,7 @@ func TestServeNotifiesPayersByEmail(t *testing.T) {
 		"--store", "sqlite:"+o.path, "--smtp", "smtp://"+addr, "--mail-from", "Kōwhai payments <plans@lender.example>")
 	provider := sandbox.Sandbox{URL: s.base, Keys: map[string]string{"KOWHAI": strings.TrimSpace(key)}}
 	created := provider.Create(t, "ENROL-1")
-	if err := demo.NewBrowser(&http.Client{}).SetUp(t.Context(), created.String("direct_debit.setup_url")); err != nil {
+	if err := apiclient.NewBrowser(&http.Client{}).SetUp(t.Context(), created.String("direct_debit.setup_url")); err != nil {
 		t.Fatal(err)
 	}
 	confirmed := provider.Confirm(t, created)

@@ -10,23 +10,22 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
-// Options is how a provider is set up. Log and Client may be nil.
+// Options is the configuration of a provider.
 type Options struct {
 	BaseURL string // of the provider's own website
 	API     string // base URL of the service
 	Key     string // the API key of the provider
 	Code    string // provider_code
 	Offer   Offer
-	Log     *slog.Logger // none if nil
-	Client  *http.Client // calls the API; one with a time-out if nil
+	Log     *slog.Logger // discards if nil
 }
 
-// Offer is what the provider sells, and to whom.
+// Offer is a course of the provider and the student who enrols in it.
 type Offer struct {
 	Provider                string // as students know it
 	CourseCode, CourseName  string
@@ -46,6 +45,7 @@ const (
 type Provider struct {
 	Options
 	pages
+	backend *apiclient.Client
 
 	mu      sync.Mutex
 	current *enrolment
@@ -54,23 +54,18 @@ type Provider struct {
 
 // New returns a provider whose student has not enrolled yet.
 func New(o Options) *Provider {
-	if o.Client == nil {
-		o.Client = &http.Client{Timeout: callTimeout}
-	}
-	p := &Provider{Options: o}
+	p := &Provider{Options: o, backend: apiclient.New(o.API, map[string]string{o.Code: o.Key})}
 	p.pages = newPages(p)
 	p.again()
 	return p
 }
 
-// callTimeout is longer than the API takes to answer at most: its documentation says how long a confirm may take.
-const callTimeout = 40 * time.Second
-
-// enrolment is one order of the student, and what the backend knows of it.
+// enrolment is one order of the student, with the answers to its backend.
 type enrolment struct {
 	order     string
-	opened    createdWire // the newest answer to the create; zero before
-	agreement agreementWire
+	opened    apiclient.Response // the newest answer to the create; zero before
+	planned   apiclient.Response // the newest answer that has the plan, also of the order before
+	agreement apiclient.Response // the answer to the confirm
 	confirmed bool
 	events    []Event
 	calls     []call
@@ -82,7 +77,7 @@ type Event struct {
 	Attempt         string
 }
 
-// call is what the backend sent, and how often with the same answer.
+// call is a request of the backend, with the number of times that it had the same answer.
 type call struct {
 	Method, Path, Answer string
 	Times                int
@@ -94,7 +89,7 @@ func (p *Provider) again() {
 	defer p.mu.Unlock()
 	next := &enrolment{}
 	if p.current != nil { // it is the same course, so the plan is shown before the checkout is opened
-		next.opened.Plan, next.opened.Pricing = p.current.opened.Plan, p.current.opened.Pricing
+		next.planned = p.current.planned
 	}
 	p.made++
 	next.order = "WEB-" + strconv.Itoa(p.made)

@@ -49,6 +49,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			a.t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
 		}
 	}
+	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case a.broken:
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -70,7 +70,7 @@ func (p pages) enrol(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, err)
 		return
 	}
-	p.site.Redirect(w, r, created.DirectDebit.SetupURL)
+	p.site.Redirect(w, r, created.SetupURL())
 }
 
 // done shows how far the enrolment is: whether the direct debit is set up, what the student declares before the confirm,
@@ -84,7 +84,7 @@ func (p pages) done(w http.ResponseWriter, r *http.Request) {
 		}
 		p.show(w, r, "enrolled.html", "You are enrolled", http.StatusOK, p.view())
 		return
-	case e.opened.Checkout.ID == "":
+	case e.opened.Status == 0:
 		p.site.Redirect(w, r, p.site.Path(CoursePath))
 		return
 	}
@@ -108,7 +108,7 @@ const refreshAfter = "3"
 // complete reports whether all events of a confirmed enrolment have arrived.
 func (e enrolment) complete() bool {
 	want := []string{"checkout.created", "checkout.confirmed"}
-	if e.agreement.PDFGenerated {
+	if e.agreement.At("agreement.pdf_generated") == true {
 		want = append(want, "agreement.generated")
 	}
 	return len(e.events) >= len(want)

@@ -1,15 +1,16 @@
 package fakeprovider
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// view is what the pages show.
+// view is the data of the pages.
 type view struct {
 	Title string // the heading
 	Offer
@@ -39,12 +40,12 @@ func (p pages) view() view {
 	return view{
 		Offer:        p.provider.Offer,
 		Order:        e.order,
-		Price:        dollars(e.opened.Pricing.Price),
-		Plan:         e.opened.lines(),
-		SetUpAt:      e.opened.DirectDebit.SetupURL,
+		Price:        dollars(e.planned, "pricing.course_price"),
+		Plan:         lines(e.planned),
+		SetUpAt:      e.opened.SetupURL(),
 		Declarations: slices.Clone(declarations),
 		Confirmed:    e.confirmed,
-		Agreement:    e.agreement.Number,
+		Agreement:    e.agreement.String("agreement.number"),
 		Complete:     e.complete(),
 		Events:       e.events,
 		Calls:        e.calls,
@@ -59,23 +60,25 @@ func (p pages) view() view {
 }
 
 // lines returns the plan that the API resolved from the course.
-func (c createdWire) lines() []line {
+func lines(created apiclient.Response) []line {
 	var plan []line
-	if upfront := dollars(c.Pricing.Upfront); upfront != "" && upfront != "$0.00" {
+	if upfront := dollars(created, "pricing.upfront_payment"); upfront != "" && upfront != "$0.00" {
 		plan = append(plan, line{What: "Initial payment", Amount: upfront})
 	}
-	count := c.Plan.Instalments
-	if c.Plan.Final != "" {
+	count, _ := strconv.Atoi(created.String("plan.number_of_instalments"))
+	final := dollars(created, "plan.final_instalment_amount") // "" where it is like the others
+	if final != "" {
 		count--
 	}
 	if count > 0 {
-		plan = append(plan, line{What: instalments(count, c.Plan.Frequency), Amount: dollars(c.Plan.Amount)})
+		plan = append(plan, line{What: instalments(count, created.String("plan.payment_frequency")),
+			Amount: dollars(created, "plan.instalment_amount")})
 	}
-	if c.Plan.Final != "" {
-		plan = append(plan, line{What: "Final instalment", Amount: dollars(c.Plan.Final)})
+	if final != "" {
+		plan = append(plan, line{What: "Final instalment", Amount: final})
 	}
 	if len(plan) > 0 {
-		plan[0].When = "on " + long(c.Plan.FirstPayment)
+		plan[0].When = "on " + long(created.String("plan.first_payment_date"))
 	}
 	return plan
 }
@@ -88,9 +91,9 @@ func instalments(count int, frequency string) string {
 	return fmt.Sprintf("%d %s instalments of", count, strings.ToLower(frequency))
 }
 
-// dollars writes an amount of the API, "" where there is none.
-func dollars(amount json.Number) string {
-	cents, err := money.Parse(amount.String())
+// dollars writes the amount at a path of an answer, or returns "".
+func dollars(r apiclient.Response, path string) string {
+	cents, err := money.Parse(r.String(path))
 	if err != nil {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
@@ -74,8 +75,8 @@ func (p *tab) enrols(website string, look func(name string)) (number string) {
 	p.shows(sandbox.OpenTitle)
 	p.click(onward)
 	p.shows(sandbox.BankTitle)
-	p.fill(holderField, demo.AccountHolder)
-	p.fill(accountField, demo.AccountNumber)
+	p.fill(holderField, apiclient.AccountHolder)
+	p.fill(accountField, apiclient.AccountNumber)
 	p.ticks(authorityBox)
 	p.click(onward)
 	p.shows(sandbox.CheckTitle)

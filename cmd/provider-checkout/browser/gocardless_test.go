@@ -8,8 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -46,8 +46,8 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 				}
 				p.click(onward)
 				look("Your bank account")
-				p.fill(holderField, demo.AccountHolder)
-				p.fill("#bank_code", demo.AccountNumber)
+				p.fill(holderField, apiclient.AccountHolder)
+				p.fill("#bank_code", apiclient.AccountNumber)
 				p.must("tick", chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS(authorityBox))))
 				p.click(onward)
 				look("Check your details")

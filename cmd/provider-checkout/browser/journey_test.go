@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -126,14 +126,14 @@ func (p *tab) givesAccount(s *sandbox.Sandbox) {
 func (p *tab) checks(s *sandbox.Sandbox) {
 	p.t.Helper()
 	p.shows(sandbox.CheckTitle)
-	if got := p.text("main"); !strings.Contains(got, "Aroha Ngata") || !strings.Contains(got, demo.AccountNumber) || !strings.Contains(got, "ANZ") {
+	if got := p.text("main"); !strings.Contains(got, "Aroha Ngata") || !strings.Contains(got, apiclient.AccountNumber) || !strings.Contains(got, "ANZ") {
 		p.t.Errorf("%s: the page does not show what was typed:\n%s", p.screen.name, got)
 	}
 	p.fits(s.URL)
 	p.picture("journey check")
 	p.click("[value=change]")
 	p.shows(sandbox.BankTitle)
-	if got := evaluate[string](p, "document.querySelector('"+accountField+"').value"); got != demo.AccountNumber {
+	if got := evaluate[string](p, "document.querySelector('"+accountField+"').value"); got != apiclient.AccountNumber {
 		p.t.Errorf("%s: the form to change has the number %q", p.screen.name, got)
 	}
 	p.click(onward)
@@ -201,7 +201,7 @@ func TestBrowserTheKeyboardIsEnough(t *testing.T) {
 	to(holderField)
 	p.keys("Aroha Ngata")
 	to(accountField)
-	p.keys(demo.AccountNumber)
+	p.keys(apiclient.AccountNumber)
 	to(authorityBox)
 	p.keys(" ")
 	to(onward)

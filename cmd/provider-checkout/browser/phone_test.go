@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -34,8 +34,8 @@ func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 	begins("setup page", onward, 1.3)
 	p.click(onward)
 	begins("bank form", onward, 1.3)
-	p.fill(holderField, demo.AccountHolder)
-	p.fill(accountField, demo.AccountNumber)
+	p.fill(holderField, apiclient.AccountHolder)
+	p.fill(accountField, apiclient.AccountNumber)
 	p.press(authorityBox)
 	p.click(onward)
 	begins("page to check the details", onward, 1)
@@ -57,7 +57,7 @@ func TestBrowserAPressAfterAnEarlyMistakeIsNotLost(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %s", on.name, name), func(t *testing.T) {
 				p := newTab(t, browser, on, true)
 				p.open(form)
-				p.fill(holderField, demo.AccountHolder)
+				p.fill(holderField, apiclient.AccountHolder)
 				p.must("type", chromedp.Do(p.ctx, chromedp.SendKeys(chromedp.CSS(accountField), "01-0902-006838")))
 				at := p.centre(authorityBox)
 				press(p, at[0], at[1])
@@ -69,7 +69,7 @@ func TestBrowserAPressAfterAnEarlyMistakeIsNotLost(t *testing.T) {
 				}
 
 				evaluate[int](p, "(e => (e.focus(), e.select(), 0))(document.querySelector('"+accountField+"'))")
-				p.keys(demo.AccountNumber) // the mistake goes away, and what is below it moves up
+				p.keys(apiclient.AccountNumber) // the mistake goes away, and what is below it moves up
 				at = p.centre(onward)
 				press(p, at[0], at[1])
 				await(func() string {
@@ -144,8 +144,8 @@ func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {
 			s := sandbox.New(t, memory.New())
 			p := newTab(t, browser, lightPhone, true)
 			p.open(s.ToBank(t, s.Create(t, "ORDER-1")))
-			p.fill(holderField, demo.AccountHolder)
-			p.fill(accountField, demo.AccountNumber)
+			p.fill(holderField, apiclient.AccountHolder)
+			p.fill(accountField, apiclient.AccountNumber)
 			p.press(authorityBox)
 			tt.send(p)
 			p.shows(sandbox.DoneTitle)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -139,7 +140,7 @@ func (c *cluster) only(i int) *balancer { return &balancer{all: c.addrs.all[i : 
 
 // backend is a client of a cluster that counts its requests.
 type backend struct {
-	*workload.Client
+	*apiclient.Client
 	patient bool // treats a 503 as a lost answer, like a client that will retry the request
 	road    *http.Transport
 
@@ -150,7 +151,7 @@ var errBusy = errors.New("the service is busy")
 
 // newBackend returns a patient client that keeps its connections.
 func (c *cluster) newBackend(over *balancer) *backend {
-	b := &backend{Client: workload.NewClient(clusterURL, c.Keys), patient: true}
+	b := &backend{Client: apiclient.New(clusterURL, c.Keys), patient: true}
 	b.road = &http.Transport{DialContext: over.dial, MaxIdleConnsPerHost: 64}
 	b.HTTP.Transport = b
 	return b

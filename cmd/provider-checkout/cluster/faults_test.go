@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
@@ -16,7 +17,7 @@ func (b suite) survivesKillsOfOne(t *testing.T) {
 	kills := full(500, 12)
 	c := newCluster(t, b, postgrestest.URL(t))
 	clients := c.newBackend(&c.addrs)
-	stop := c.load(t, clients, workload.IsCut)
+	stop := c.load(t, clients, apiclient.IsCut)
 	hit, done := 0, 0
 	// On a fast machine few kills cut a request, so there are more of them.
 	for n := 0; n < kills || hit < kills/2 && n < 4*kills; n++ {
@@ -52,7 +53,7 @@ func (b suite) survivesRestartsOfPostgres(t *testing.T) {
 	server := postgrestest.New(t)
 	c := newCluster(t, b, server.URL(t))
 	clients := c.newBackend(&c.addrs)
-	stop := c.load(t, clients, workload.IsCut)
+	stop := c.load(t, clients, apiclient.IsCut)
 	var slowest time.Duration
 	for range restarts {
 		<-time.After(workload.Within(c.Rand, 100*time.Millisecond, time.Second))
@@ -90,7 +91,7 @@ func (c *cluster) allSucceed(t *testing.T) {
 				if err == nil {
 					return
 				}
-				if !workload.IsCut(err) || time.Now().After(limit) {
+				if !apiclient.IsCut(err) || time.Now().After(limit) {
 					t.Error(err)
 					return
 				}

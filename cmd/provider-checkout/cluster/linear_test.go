@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/linear"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -48,7 +49,7 @@ func linearFigures(t *testing.T) (runs int, length time.Duration) {
 func (b suite) isLinearizableFor(t *testing.T, length time.Duration) {
 	c := newCluster(t, b, postgrestest.URL(t))
 	c.Verdicts.AcceptAll = true // with a slow receiver there are few requests
-	var each []*workload.Client
+	var each []*apiclient.Client
 	for i := range clusterSize {
 		each = append(each, c.newBackend(c.only(i)).Client)
 	}

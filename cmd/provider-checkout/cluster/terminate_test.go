@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -71,7 +72,7 @@ func (b suite) recoversFromFullPools(t *testing.T) {
 	c := newCluster(t, b, store+"&pool_max_conns=2")
 	shell := connect(t, store)
 	clients := c.newBackend(&c.addrs)
-	stop := c.load(t, clients, workload.IsCut)
+	stop := c.load(t, clients, apiclient.IsCut)
 	var slowest time.Duration
 	for range full(20, 1) {
 		turnedAway := clients.busy.Load() + 20

@@ -12,15 +12,15 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // Every event that a receiver got is a message of the AsyncAPI document that the service serves: its headers and its
 // body fit the schemas, and have each field that they name.
 func TestContract6EventsAreTheMessagesOfTheAsyncAPIDocument(t *testing.T) {
 	s := newSuite(t, memory.New())
-	document, err := demo.ParseObject([]byte(s.Visit(t, s.URL+"/v1/asyncapi.json").Body))
+	document, err := apiclient.ParseObject([]byte(s.Visit(t, s.URL+"/v1/asyncapi.json").Body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestContract6EventsAreTheMessagesOfTheAsyncAPIDocument(t *testing.T) {
 }
 
 // follow returns what a reference leads to, through further references.
-func follow(t *testing.T, document demo.Object, ref string) map[string]any {
+func follow(t *testing.T, document apiclient.Object, ref string) map[string]any {
 	t.Helper()
 	at := map[string]any(document)
 	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
@@ -73,7 +73,7 @@ func follow(t *testing.T, document demo.Object, ref string) map[string]any {
 }
 
 // schemaOf returns the schema that a reference leads to.
-func schemaOf(t *testing.T, document demo.Object, reference any) *openapi3.Schema {
+func schemaOf(t *testing.T, document apiclient.Object, reference any) *openapi3.Schema {
 	t.Helper()
 	text, err := json.Marshal(follow(t, document, fmt.Sprint(reference.(map[string]any)["$ref"])))
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -56,7 +56,7 @@ func (s *suite) raw(t *testing.T, request string) response {
 		t.Fatal(err)
 	}
 	r := response{Status: res.StatusCode, Header: res.Header, Body: string(text)}
-	r.JSON, _ = demo.ParseObject(text)
+	r.JSON, _ = apiclient.ParseObject(text)
 	return r
 }
 

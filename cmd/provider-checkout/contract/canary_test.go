@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -41,7 +41,7 @@ const (
 
 var canaryProviders = strings.Replace(providers, "whsec_kowhai_0123456789abcdef", signingSecret, 1)
 
-// canaryBase is what is secret of the account number, demo.AccountNumber; canaryMask is what its payer sees.
+// canaryBase is what is secret of the account number, apiclient.AccountNumber; canaryMask is what its payer sees.
 const (
 	canaryBase = "0068389"
 	canaryMask = "01-0902-•••••89-00"
@@ -115,7 +115,7 @@ func (m *mine) flow(t *testing.T, id string) {
 		form = sandbox.BankFormPath + "?token=" + token
 	}
 	m.open(t, form, nil)
-	for _, account := range []string{"01-0902-0068388-00", demo.AccountNumber} {
+	for _, account := range []string{"01-0902-0068388-00", apiclient.AccountNumber} {
 		m.open(t, form, url.Values{"account_holder_name": {canaryHolder}, "account_number": {account}, "authority_confirmed": {"yes"}})
 	}
 	m.open(t, "/api/dd-setup?token="+token, nil)

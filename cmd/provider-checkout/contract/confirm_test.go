@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -178,9 +178,9 @@ func TestContract24IdentifiersMustBeThoseOfTheStoredCheckout(t *testing.T) {
 }
 
 // sent returns the fields of the valid confirm for a create's answer.
-func sent(t *testing.T, created response) demo.Object {
+func sent(t *testing.T, created response) apiclient.Object {
 	t.Helper()
-	a, err := demo.ParseObject([]byte(created.ConfirmBody()))
+	a, err := apiclient.ParseObject([]byte(created.ConfirmBody()))
 	if err != nil {
 		t.Fatal(err)
 	}

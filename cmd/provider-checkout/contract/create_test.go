@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -21,7 +21,7 @@ const createPath = "/v1/provider-checkouts"
 // matches any text but the empty one, and the KEY=… pairs in names replace KEY in want.
 func exactly(t *testing.T, r response, status int, want string, names ...string) {
 	t.Helper()
-	wanted, err := demo.ParseObject([]byte(strings.NewReplacer(names...).Replace(want)))
+	wanted, err := apiclient.ParseObject([]byte(strings.NewReplacer(names...).Replace(want)))
 	if err != nil {
 		t.Fatal(err)
 	}

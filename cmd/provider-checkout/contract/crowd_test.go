@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -235,10 +235,10 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 // hurry sends the forms of the pages until a page has none.
 func (s *suite) hurry(t *testing.T, created response) {
 	t.Helper()
-	payer := demo.NewBrowser(&http.Client{})
+	payer := apiclient.NewBrowser(&http.Client{})
 	p, err := payer.Open(t.Context(), http.MethodGet, created.String("direct_debit.setup_url"), nil)
 	for tries := 0; err == nil && p.Form != nil && tries < 8; tries++ {
-		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, demo.FillIn(p.Form))
+		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, apiclient.FillIn(p.Form))
 	}
 	if err != nil || p.Form != nil {
 		t.Errorf("a payer in a hurry ends on %q, %v", p.Heading, err)

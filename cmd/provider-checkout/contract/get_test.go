@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -58,7 +58,7 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 // goOn sends the form of the setup page, which leads to the processor's form; that one is not sent.
 func goOn(t *testing.T, created response) {
 	t.Helper()
-	payer := demo.NewBrowser(&http.Client{})
+	payer := apiclient.NewBrowser(&http.Client{})
 	p, err := payer.Open(t.Context(), http.MethodGet, created.String("direct_debit.setup_url"), nil)
 	if err == nil {
 		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, p.Form)

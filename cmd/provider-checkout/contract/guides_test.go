@@ -12,9 +12,9 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // What the document says only in prose is true.
@@ -101,13 +101,13 @@ func TestSandboxIsDrivenAsTheReferenceSays(t *testing.T) {
 			s := newSuite(t, memory.New())
 			created := s.Create(t, "ORDER-1")
 			open := s.Send(t, http.MethodGet, created.String("direct_debit.setup_url"), "")
-			first, err := demo.ParsePage([]byte(open.Body))
+			first, err := apiclient.ParsePage(open.Body)
 			if err != nil {
 				t.Fatal(err)
 			}
 			form := url.Values{"token": {first.Form.Get("token")}, "terms": {first.Form.Get("terms")}}
 			on := s.postForm(t, first.Action, form)
-			bank, err := demo.ParsePage([]byte(s.Send(t, http.MethodGet, on.Header.Get("Location"), "").Body))
+			bank, err := apiclient.ParsePage(s.Send(t, http.MethodGet, on.Header.Get("Location"), "").Body)
 			if err != nil {
 				t.Fatal(err)
 			}

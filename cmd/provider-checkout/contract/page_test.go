@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-const goodAccount = demo.AccountNumber
+const goodAccount = apiclient.AccountNumber
 
 // bankDetails are the fields of the bank's form as a payer fills them in.
 func bankDetails(account string) []string {
@@ -19,7 +19,7 @@ func bankDetails(account string) []string {
 }
 
 // pick returns the elements with this name, or any name if it is "", that have an attribute with this value.
-func pick(all []*sandbox.Element, name, attr, value string) (found []*sandbox.Element) {
+func pick(all []*apiclient.Element, name, attr, value string) (found []*apiclient.Element) {
 	for _, e := range all {
 		if got, ok := e.Attr[attr]; (name == "" || e.Name == name) && ok && got == value {
 			found = append(found, e)

@@ -16,7 +16,7 @@ import (
 
 // scripts are the characters of random legal names and course names: letters of many scripts, stacked
 // marks, right-to-left text, emoji of several code points, and characters that do not print. (U+FFFE
-// and U+FFFF are left out: demo.ParsePage reads pages as XML, which cannot contain them.)
+// and U+FFFF are left out: apiclient.ParsePage reads pages as XML, which cannot contain them.)
 var scripts = [][]rune{
 	[]rune("abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ'-."),
 	[]rune("āēīōūĀĒĪŌŪ ñøßŁžğıİ"),

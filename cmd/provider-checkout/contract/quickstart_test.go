@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // The quickstart, and the code that plays the payer, are pasted into a shell as the service shows them, and what the steps
@@ -91,7 +91,7 @@ var (
 // withoutIDs returns an answer without what is another at each run, in one form.
 func withoutIDs(text string) string {
 	text = setupToken.ReplaceAllString(text, "?token=")
-	tree, err := demo.ParseObject([]byte(text))
+	tree, err := apiclient.ParseObject([]byte(text))
 	if err != nil {
 		return strings.TrimSpace(text)
 	}

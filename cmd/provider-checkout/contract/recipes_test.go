@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // recipes are the example programs for a provider's engineers, by language.
@@ -110,7 +110,7 @@ func (s *suite) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
 	out := bufio.NewReader(stdout)
 	address, err := out.ReadString('\n')
 	if err == nil {
-		created, err := demo.ParseObject(fmt.Appendf(nil, `{"direct_debit": {"setup_url": %q}}`, strings.TrimSpace(address)))
+		created, err := apiclient.ParseObject(fmt.Appendf(nil, `{"direct_debit": {"setup_url": %q}}`, strings.TrimSpace(address)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -73,7 +73,7 @@ var stateCalls = []struct {
 	}},
 	{"open the page", func(t *testing.T, s *suite, _ string, created response) string {
 		r := s.Send(t, http.MethodGet, "/api/dd-setup?token="+created.String("direct_debit.token"), "")
-		p, err := demo.ParsePage([]byte(r.Body))
+		p, err := apiclient.ParsePage(r.Body)
 		if err != nil {
 			t.Error(err)
 		}
@@ -176,9 +176,10 @@ func aWeekLater() string {
 
 // nowhere returns the answer to a create as if it had been made, for a checkout that does not exist.
 func nowhere(t *testing.T, _ *suite, _ *bank, id string) response {
-	body, err := demo.ParseObject([]byte(`{"provider": {"provider_code": "KOWHAI", "provider_order_id": "` + id + `"},
+	body, err := apiclient.ParseObject([]byte(`{"provider": {"provider_code": "KOWHAI", "provider_order_id": "` + id + `"},
 		"checkout": {"checkout_id": "KOWHAI-1-aaaaaaaaaaaaaaaa"}, "records": {"opportunity_id": "o"},
-		"direct_debit": {"dda_id": "d", "token": "KOWHAI-1-aaaaaaaaaaaaaaaa.1.00000000.x"}}`))
+		"direct_debit": {"dda_id": "d", "token": "KOWHAI-1-aaaaaaaaaaaaaaaa.1.00000000.x"},
+		"plan": {"first_payment_date": "2027-02-01"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
 const day = 24 * time.Hour
@@ -139,7 +139,7 @@ func TestContract4NoTokenKeyOrStudentIsLoggedOrStored(t *testing.T) {
 		s.Get(t, "KOWHAI", created.CheckoutPath())
 		s.Confirm(t, created)
 		signature := created.String("direct_debit.token")[strings.LastIndexByte(created.String("direct_debit.token"), '.')+1:]
-		for _, secret := range []string{signature, s.Keys["KOWHAI"], "whsec_", "Aroha", "Ngata", "aroha.ngata", demo.AccountHolder, demo.AccountNumber} {
+		for _, secret := range []string{signature, s.Keys["KOWHAI"], "whsec_", "Aroha", "Ngata", "aroha.ngata", apiclient.AccountHolder, apiclient.AccountNumber} {
 			if strings.Contains(s.Log.String(), secret) {
 				t.Errorf("the log holds %q", secret)
 			}

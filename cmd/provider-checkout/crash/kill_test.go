@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
@@ -64,7 +65,7 @@ func (b suite) survivesKills(t *testing.T) {
 
 	p := r.Serve(t, r.Store)
 	base, restarted := p.Listening(t), time.Now()
-	r.Finish(t, workload.NewClient(base, r.Keys))
+	r.Finish(t, apiclient.New(base, r.Keys))
 	t.Logf("every enrolment was done %v after the restart", time.Since(restarted))
 	r.Settle(t)
 	t.Logf("no event was pending %v after the restart", time.Since(restarted))
@@ -102,7 +103,7 @@ func (r *crashRun) round(t *testing.T, n int) {
 		p.Kill(t)
 		return
 	}
-	c := workload.NewClient(p.Listening(t), r.Keys)
+	c := apiclient.New(p.Listening(t), r.Keys)
 	var clients sync.WaitGroup
 	for range crashClients {
 		rng := rand.New(rand.NewPCG(r.Rand.Uint64(), uint64(n)))
@@ -122,12 +123,12 @@ func (r *crashRun) round(t *testing.T, n int) {
 }
 
 // client works on enrolments, new ones and those that crashes left incomplete, until it is cut off.
-func (r *crashRun) client(t *testing.T, c *workload.Client, rng *rand.Rand) {
+func (r *crashRun) client(t *testing.T, c *apiclient.Client, rng *rand.Rand) {
 	for {
 		e := r.Enrolments.Take(rng)
 		if err := e.Complete(context.Background(), c, rng); err != nil {
 			r.Enrolments.Leave(e)
-			if !workload.IsCut(err) {
+			if !apiclient.IsCut(err) {
 				t.Error(err)
 			}
 			return

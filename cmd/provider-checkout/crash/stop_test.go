@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -122,7 +123,7 @@ func (b suite) drains(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
 	keys := workload.Configure(t, b.Binary, store, h)
 	p := b.Serve(t, store)
-	c := workload.NewClient(p.Listening(t), keys)
+	c := apiclient.New(p.Listening(t), keys)
 
 	answers := make(chan string, 2)
 	for provider, body := range map[string]string{"TUI": sandbox.LegacyCreate, "KOWHAI": sandbox.CatalogueCreate} {

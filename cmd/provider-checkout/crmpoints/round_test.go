@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -55,7 +56,7 @@ type sent struct {
 }
 
 // request sends the request in which the point is.
-func (s *student) request(ctx context.Context, c *workload.Client) (sandbox.Response, error) {
+func (s *student) request(ctx context.Context, c *apiclient.Client) (sandbox.Response, error) {
 	if !s.at.confirm {
 		return s.SendCreate(ctx, c)
 	}
@@ -244,7 +245,7 @@ func (w *world) resumeAmid(t *testing.T, all []*student, first *server, over tim
 func (w *world) finish(t *testing.T, all []*student) {
 	t.Helper()
 	for _, s := range all {
-		if err := s.note(<-s.under); err != nil && !workload.IsCut(err) {
+		if err := s.note(<-s.under); err != nil && !apiclient.IsCut(err) {
 			t.Errorf("%s: the request that was under way: %v", s.at, err)
 		}
 	}
@@ -272,7 +273,7 @@ func (w *world) gather(t *testing.T, all []*student, to *server) {
 	t.Helper()
 	only := new(fleet)
 	only.are(to)
-	client := workload.NewClient(publicURL, w.Keys)
+	client := apiclient.New(publicURL, w.Keys)
 	client.HTTP.Transport = patient{&http.Transport{DialContext: only.dial, DisableKeepAlives: true}}
 	for _, s := range all {
 		w.gate.aim(s.Enrolment, s.at)

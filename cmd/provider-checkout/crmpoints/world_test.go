@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -43,7 +44,7 @@ type world struct {
 	gate    *gate
 	servers []*server // the first one is the one that is struck
 	fleet   fleet     // those to which clients turn
-	backend *workload.Client
+	backend *apiclient.Client
 	tally   *tally
 	busy    *sync.Mutex // of the suite
 }
@@ -54,7 +55,7 @@ func (s *suite) newWorld(t *testing.T) *world {
 	w := &world{gate: newGate(), tally: s.tally, busy: s.busy}
 	w.Workload = workload.New(t, s.Binary, s.store(t))
 	w.Verdicts.AcceptAll = true
-	w.backend = workload.NewClient(publicURL, w.Keys)
+	w.backend = apiclient.New(publicURL, w.Keys)
 	w.backend.HTTP.Transport = patient{&http.Transport{DialContext: w.fleet.dial, DisableKeepAlives: true}}
 	for range s.processes {
 		w.servers = append(w.servers, w.start(t))
@@ -129,7 +130,7 @@ func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
 func insist(t *testing.T, do func() error) error {
 	for limit := time.Now().Add(patience); ; <-time.After(calm) {
 		err := do()
-		if err == nil || !workload.IsCut(err) || time.Now().After(limit) || t.Context().Err() != nil {
+		if err == nil || !apiclient.IsCut(err) || time.Now().After(limit) || t.Context().Err() != nil {
 			return err
 		}
 	}

@@ -12,20 +12,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // client is the backends of the providers, and the browsers of their payers, which follow no redirect.
 type client struct {
-	*workload.Client
+	*apiclient.Client
 	base  string
 	pages *http.Client
 }
 
 // newClient returns a client of the running service.
 func (w *world) newClient(t *testing.T) *client {
-	c := &client{Client: workload.NewClient(w.url, w.keys), base: w.url}
+	c := &client{Client: apiclient.New(w.url, w.keys), base: w.url}
 	c.pages = &http.Client{Transport: c.HTTP.Transport, Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(c.HTTP.CloseIdleConnections)
@@ -203,7 +203,7 @@ func (c *client) form(ctx context.Context, address string, values url.Values) (s
 		return sandbox.Response{}, err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return workload.Send(c.pages, req)
+	return apiclient.Send(c.pages.Do, req)
 }
 
 // send sends a request until there is an answer that is no 503, as a good client does: the same request again, after the
@@ -223,7 +223,7 @@ func (e *enrolment) send(ctx context.Context, silent habit, call func(context.Co
 		switch {
 		case err == nil && r.Status != http.StatusServiceUnavailable:
 			return r, nil
-		case err != nil && (ctx.Err() != nil || !workload.IsCut(err) && !errors.Is(err, context.DeadlineExceeded)):
+		case err != nil && (ctx.Err() != nil || !apiclient.IsCut(err) && !errors.Is(err, context.DeadlineExceeded)):
 			return r, err
 		case err == nil && (noNumber != nil || after <= 0):
 			return r, e.wrong("without Retry-After, a request", r)

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -212,14 +213,14 @@ func pause(rng *rand.Rand, from, to time.Duration) { <-time.After(workload.Withi
 
 // client treats a 503 as a lost answer, and repeats the request later.
 type client struct {
-	*workload.Client
+	*apiclient.Client
 	answered, busy atomic.Int64 // requests that were answered, and that were answered 503
 }
 
 var errBusy = errors.New("the service is busy")
 
 func newClient(base string, keys map[string]string) *client {
-	c := &client{Client: workload.NewClient(base, keys)}
+	c := &client{Client: apiclient.New(base, keys)}
 	road := c.HTTP.Transport
 	c.HTTP.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := road.RoundTrip(req)
@@ -266,7 +267,7 @@ func (l *lane) load(t *testing.T, c *client) (stop func()) {
 				e := l.Enrolments.Take(rng)
 				if err := e.Complete(t.Context(), c.Client, rng); err != nil {
 					l.Enrolments.Leave(e)
-					if !workload.IsCut(err) {
+					if !apiclient.IsCut(err) {
 						t.Error(err)
 						return
 					}
@@ -302,7 +303,7 @@ func (b suite) noticesALoss(t *testing.T) {
 	l.pair.Primary.Kill()
 	l.pair.Standby.Promote(t)
 	err := create()
-	for limit := time.Now().Add(20 * time.Second); workload.IsCut(err) && time.Now().Before(limit); {
+	for limit := time.Now().Add(20 * time.Second); apiclient.IsCut(err) && time.Now().Before(limit); {
 		err = create()
 	}
 	if err == nil || e.Opened != 2 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/linear"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -116,7 +117,7 @@ func newWorld(t *testing.T, found programs, binary proc.Binary) *world {
 	w.instances = []*instance{newInstance(t, w.Workload, "HAProxy", balanced), newInstance(t, w.Workload, "HAProxy", balanced),
 		newInstance(t, w.Workload, "a list of hosts", listed)}
 	w.listed = w.instances[2]
-	var clients []*workload.Client
+	var clients []*apiclient.Client
 	for _, s := range w.instances {
 		clients = append(clients, s.Client)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -21,7 +22,7 @@ const serviceURL = "http://ha.test"
 
 // instance is a process of the service with a way to the store, and a client of it.
 type instance struct {
-	*workload.Client
+	*apiclient.Client
 	t       *testing.T
 	way     string // to the store
 	binary  proc.Binary
@@ -37,7 +38,7 @@ type instance struct {
 func newInstance(t *testing.T, w *workload.Workload, way, store string) *instance {
 	t.Helper()
 	addr := proc.QuietAddr(t, w.Rand)
-	s := &instance{Client: workload.NewClient(serviceURL, w.Keys), t: t, way: way, binary: w.Binary,
+	s := &instance{Client: apiclient.New(serviceURL, w.Keys), t: t, way: way, binary: w.Binary,
 		args: append(proc.ServeArgs(store), "--addr", addr, "--base-url", serviceURL)}
 	s.acked.ids = make(map[string]string)
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -178,7 +179,7 @@ func (s *instance) create(t *testing.T, order string) {
 	switch {
 	case err == nil && r.Status == http.StatusCreated:
 		s.acked.note(order, r.String("checkout.checkout_id"), sent)
-	case err != nil && workload.IsCut(err):
+	case err != nil && apiclient.IsCut(err):
 		s.acked.noteLost()
 	default:
 		t.Errorf("%s: %d %s %v", order, r.Status, r.Body, err)

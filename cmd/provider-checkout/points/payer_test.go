@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -21,7 +22,7 @@ import (
 type payer struct {
 	*world
 	enrolment *workload.Enrolment
-	backend   *workload.Client
+	backend   *apiclient.Client
 	browser   *http.Client
 	tries     int      // the payer needs; the mandates of all but the last are cancelled
 	pages     []string // at GoCardless, to which the browser was led; the latest is the one that is open
@@ -30,7 +31,7 @@ type payer struct {
 }
 
 func newPayer(w *world, tries int) *payer {
-	p := &payer{world: w, tries: tries, enrolment: w.Enrolments.Begin(), backend: workload.NewClient(w.front.URL, w.Keys)}
+	p := &payer{world: w, tries: tries, enrolment: w.Enrolments.Begin(), backend: apiclient.New(w.front.URL, w.Keys)}
 	p.browser = &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	p.backend.HTTP.Transport = p.browser.Transport
@@ -76,7 +77,7 @@ var (
 
 // again reports whether a step is to be taken again after this error.
 func again(err error) bool {
-	return workload.IsCut(err) || errors.Is(err, errBusy) || errors.Is(err, errNotYet)
+	return apiclient.IsCut(err) || errors.Is(err, errBusy) || errors.Is(err, errNotYet)
 }
 
 // unlessBusy returns note, or what notes that an answer says nothing.
@@ -180,7 +181,7 @@ func (p *payer) browse(ctx context.Context, method, address string, form url.Val
 		return sandbox.Response{}, err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return workload.Send(p.browser, req)
+	return apiclient.Send(p.browser.Do, req)
 }
 
 // late is the answer to a request that is still under way.

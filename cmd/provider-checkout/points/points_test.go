@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -306,13 +306,13 @@ func (p *payer) check(t *testing.T) (lost int) {
 }
 
 // latestRequest returns the latest billing request, as GoCardless' API has it.
-func (p *payer) latestRequest() (demo.Object, error) {
+func (p *payer) latestRequest() (apiclient.Object, error) {
 	req := httptest.NewRequest(http.MethodGet, "/billing_requests", nil)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("GoCardless-Version", "2015-07-06")
 	answer := httptest.NewRecorder()
 	p.bank.ServeHTTP(answer, req)
-	object, err := demo.ParseObject(answer.Body.Bytes())
+	object, err := apiclient.ParseObject(answer.Body.Bytes())
 	if err != nil {
 		return nil, err
 	}

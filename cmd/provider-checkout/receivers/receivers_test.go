@@ -21,10 +21,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -105,7 +104,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 // world is a server with its store and its receiver.
 type world struct {
 	*receiver
-	*workload.Client
+	*apiclient.Client
 	binary proc.Binary
 	store  string
 	server *proc.Process
@@ -120,7 +119,7 @@ func newWorld(t *testing.T, binary proc.Binary) *world {
 		keys[code] = strings.TrimSpace(binary.Run(t, "keys", "issue", "--store", w.store, "--provider", code))
 	}
 	w.server = binary.Serve(t, w.store)
-	w.Client = workload.NewClient(w.server.Listening(t), keys)
+	w.Client = apiclient.New(w.server.Listening(t), keys)
 	return w
 }
 
@@ -145,10 +144,10 @@ func (w *world) crowd(t *testing.T, provider string, many int) (done func()) {
 }
 
 // events returns the events on record of a provider.
-func (w *world) events(t *testing.T, provider string) (all []demo.Object) {
+func (w *world) events(t *testing.T, provider string) (all []apiclient.Object) {
 	t.Helper()
 	for line := range strings.Lines(w.binary.Run(t, "export", "--store", w.store)) {
-		o, err := demo.ParseObject([]byte(line))
+		o, err := apiclient.ParseObject([]byte(line))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +159,7 @@ func (w *world) events(t *testing.T, provider string) (all []demo.Object) {
 }
 
 // checkAttempts checks that every attempt on record is a request that the receiver got.
-func (w *world) checkAttempts(t *testing.T, all []demo.Object) {
+func (w *world) checkAttempts(t *testing.T, all []apiclient.Object) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,7 +179,7 @@ func TestReceivers(t *testing.T) {
 
 // checkNoneUnrecorded checks that no request was received that is not on record. An attempt at a receiver that hangs may end
 // before the receiver, on a busy machine, has read its request.
-func (w *world) checkNoneUnrecorded(t *testing.T, all []demo.Object) {
+func (w *world) checkNoneUnrecorded(t *testing.T, all []apiclient.Object) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()

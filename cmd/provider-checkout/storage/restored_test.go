@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -45,7 +46,7 @@ func (b suite) restored(t *testing.T, k keeper) {
 	n := rounds(t, 2)
 	for round := range n {
 		p := w.Serve(t, k.store())
-		c := workload.NewClient(p.Listening(t), w.Keys)
+		c := apiclient.New(p.Listening(t), w.Keys)
 		stop := enrolling(t, w, c)
 		awaitDeliveries(t, w, 20)
 		point := k.backup(t, round)
@@ -68,7 +69,7 @@ func (b suite) restored(t *testing.T, k keeper) {
 		w.Restored(on)
 	}
 	p := w.Serve(t, k.store())
-	w.Finish(t, workload.NewClient(p.Listening(t), w.Keys))
+	w.Finish(t, apiclient.New(p.Listening(t), w.Keys))
 	w.Settle(t)
 	p.Stop(t, syscall.SIGTERM)
 	w.Check(t)
@@ -92,7 +93,7 @@ func records(t *testing.T, w *workload.Workload) []*workload.Record {
 }
 
 // enrolling has clients enrol students until the server is killed. stop waits for them.
-func enrolling(t *testing.T, w *workload.Workload, c *workload.Client) (stop func()) {
+func enrolling(t *testing.T, w *workload.Workload, c *apiclient.Client) (stop func()) {
 	var load sync.WaitGroup
 	for range clients {
 		rng := rand.New(rand.NewPCG(w.Rand.Uint64(), 0))
@@ -101,7 +102,7 @@ func enrolling(t *testing.T, w *workload.Workload, c *workload.Client) (stop fun
 				e := w.Enrolments.Take(rng)
 				if err := e.Complete(context.Background(), c, rng); err != nil {
 					w.Enrolments.Leave(e)
-					if !workload.IsCut(err) {
+					if !apiclient.IsCut(err) {
 						t.Error(err)
 					}
 					return

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -37,7 +37,7 @@ type world struct {
 	path   string
 	server *proc.Process
 	ops    string // the operator's listener
-	client *workload.Client
+	client *apiclient.Client
 	stop   chan struct{} // closed by halt
 	halt   func()
 	load   sync.WaitGroup
@@ -65,7 +65,7 @@ func (b suite) serveIn(t *testing.T, folder string) *world {
 	keys := workload.Configure(t, b.Binary, "sqlite:"+w.path, sandbox.NewReceiver(t))
 	w.server = proc.Start(t, b.Command(append(proc.ServeArgs("sqlite:"+w.path), "--ops-addr", "127.0.0.1:0")...))
 	listening := w.server.Await(t, "listening")
-	w.ops, w.client = "http://"+listening.OpsAddr, workload.NewClient("http://"+listening.Addr, keys)
+	w.ops, w.client = "http://"+listening.OpsAddr, apiclient.New("http://"+listening.Addr, keys)
 	t.Cleanup(w.client.HTTP.CloseIdleConnections)
 	return w
 }
@@ -105,7 +105,7 @@ func (w *world) enrol(t *testing.T) {
 		return
 	}
 	for { // the payer's page says only that something is wrong
-		if err := demo.NewBrowser(w.client.HTTP).SetUp(context.Background(), created.String("direct_debit.setup_url")); err == nil {
+		if err := apiclient.NewBrowser(w.client.HTTP).SetUp(context.Background(), created.String("direct_debit.setup_url")); err == nil {
 			break
 		}
 		if w.stopped() {

@@ -20,7 +20,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
 // Document is the OpenAPI document, and which parts of it were seen.
@@ -104,7 +104,7 @@ type Exchange struct {
 	Status                int
 	Header                http.Header
 	Body                  string
-	JSON                  demo.Object // nil if the body is not JSON
+	JSON                  apiclient.Object // nil if the body is not JSON
 }
 
 // Check returns an error if the document does not allow an exchange. It ignores pages and other servers.
@@ -184,12 +184,12 @@ func codes(content *openapi3.MediaType) (all []string) {
 // ErrorCode returns the code of an error envelope, or "".
 func ErrorCode(envelope any) string {
 	tree, _ := envelope.(map[string]any)
-	return demo.Object(tree).Text("error.code")
+	return apiclient.Object(tree).Text("error.code")
 }
 
 // validate checks JSON against a schema. A null is left out first: for the API it is an absent field.
 func validate(schema *openapi3.Schema, text string) error {
-	value, err := demo.ParseObject([]byte(text))
+	value, err := apiclient.ParseObject([]byte(text))
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (d *Document) Unseen() (missing []string) {
 	}
 	for _, example := range d.Spec.Components.Examples {
 		envelope, _ := example.Value.Value.(map[string]any)
-		want(ErrorCode(envelope), demo.Object(envelope).Text("error.message"))
+		want(ErrorCode(envelope), apiclient.Object(envelope).Text("error.message"))
 	}
 	slices.Sort(missing)
 	return slices.Compact(missing)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -18,14 +19,17 @@ import (
 // first unexpected result.
 type scenario struct {
 	*demonstration
-	session
-	created Object // the answer to the create
-	number  string // of the agreement
+	backend *apiclient.Client
+	payer   *apiclient.Browser
+	out     io.Writer
+	created apiclient.Response // to the create
+	number  string             // of the agreement
 }
 
 // walk runs the scenario and prints it.
 func (d *demonstration) walk(ctx context.Context, out io.Writer) error {
-	s := &scenario{demonstration: d, session: session{&http.Client{Timeout: 15 * time.Second}, out}}
+	s := &scenario{demonstration: d, backend: apiclient.New(d.Base, d.Keys), out: out}
+	s.payer = &apiclient.Browser{HTTP: &http.Client{Timeout: 15 * time.Second}, Note: s.note}
 	for _, step := range []struct {
 		title string
 		run   func(context.Context) error
@@ -50,7 +54,7 @@ func (d *demonstration) walk(ctx context.Context, out io.Writer) error {
 }
 
 func (s *scenario) environment(ctx context.Context) error {
-	_, err := s.call(ctx, http.MethodGet, "/v1/environment", nil, http.StatusOK,
+	_, err := s.call(ctx, http.MethodGet, apiclient.EnvironmentPath, "", http.StatusOK,
 		expectEqual("environment", "sandbox"),
 		expectEqual("readiness.ready_for_api_calls", true),
 		expectEqual("readiness.webhook_destinations_configured", true))
@@ -66,17 +70,17 @@ const (
 	studentEmail = "aroha@example.nz"
 )
 
-func (s *scenario) createBody() fields {
-	return fields{
-		"provider": fields{"provider_code": providerCode, "provider_order_id": orderID},
-		"student":  fields{"first_name": studentFirst, "last_name": studentLast, "email": studentEmail},
-		"course":   fields{"course_code": "NZDIP-BUS"},
-		"plan":     fields{"payment_frequency": "Weekly", "first_payment_date": s.FirstPayment},
-	}
+func (s *scenario) createBody() string {
+	return apiclient.CreateRequest{
+		Provider: apiclient.Order{ProviderCode: providerCode, OrderID: orderID},
+		Student:  apiclient.Student{FirstName: studentFirst, LastName: studentLast, Email: studentEmail},
+		Course:   apiclient.Course{Code: "NZDIP-BUS"},
+		Plan:     apiclient.Plan{Frequency: "Weekly", FirstPayment: s.FirstPayment},
+	}.String()
 }
 
 func (s *scenario) create(ctx context.Context) (err error) {
-	s.created, err = s.call(ctx, http.MethodPost, "/v1/provider-checkouts", s.createBody(), http.StatusCreated,
+	s.created, err = s.call(ctx, http.MethodPost, apiclient.CheckoutsPath, s.createBody(), http.StatusCreated,
 		expectEqual("idempotent_replay", false),
 		expectEqual("checkout.status", "direct_debit_setup_required"),
 		expectEqual("direct_debit.setup_complete", false),
@@ -90,7 +94,7 @@ func (s *scenario) create(ctx context.Context) (err error) {
 }
 
 func (s *scenario) replay(ctx context.Context) error {
-	_, err := s.call(ctx, http.MethodPost, "/v1/provider-checkouts", s.createBody(), http.StatusOK,
+	_, err := s.call(ctx, http.MethodPost, apiclient.CheckoutsPath, s.createBody(), http.StatusOK,
 		expectEqual("idempotent_replay", true),
 		expectEqual("idempotency_key", providerCode+":"+orderID),
 		s.expectSame("checkout.checkout_id"),
@@ -99,14 +103,14 @@ func (s *scenario) replay(ctx context.Context) error {
 }
 
 func (s *scenario) setUp(ctx context.Context) error {
-	return (&Browser{s.session}).SetUp(ctx, s.created.Text("direct_debit.setup_url"))
+	return s.payer.SetUp(ctx, s.created.SetupURL())
 }
 
 // poll polls until the setup is complete: a processor that notifies does so in its own time.
 func (s *scenario) poll(ctx context.Context) error {
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
-		polled, err := s.call(ctx, http.MethodGet, s.path(), nil, http.StatusOK)
-		if err != nil || polled.At("direct_debit.setup_complete") == true {
+		polled, err := s.call(ctx, http.MethodGet, s.created.CheckoutPath(), "", http.StatusOK)
+		if err != nil || polled.SetupComplete() {
 			break
 		}
 		select {
@@ -115,7 +119,7 @@ func (s *scenario) poll(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	_, err := s.call(ctx, http.MethodGet, s.path(), nil, http.StatusOK,
+	_, err := s.call(ctx, http.MethodGet, s.created.CheckoutPath(), "", http.StatusOK,
 		expectEqual("checkout.status", "direct_debit_setup_required"),
 		expectEqual("direct_debit.setup_complete", true),
 		expectEqual("direct_debit.billing_request_status", "fulfilled"),
@@ -123,29 +127,8 @@ func (s *scenario) poll(ctx context.Context) error {
 	return err
 }
 
-// path returns the path of the checkout.
-func (s *scenario) path() string {
-	return "/v1/provider-checkouts/" + s.created.Text("checkout.checkout_id")
-}
-
-func (s *scenario) confirmBody() fields {
-	return fields{
-		"provider": fields{"provider_code": providerCode, "provider_order_id": orderID},
-		"checkout": fields{
-			"checkout_id":    s.created.Text("checkout.checkout_id"),
-			"checkout_token": s.created.Text("direct_debit.token"),
-			"opportunity_id": s.created.Text("records.opportunity_id"),
-			"dda_id":         s.created.Text("direct_debit.dda_id"),
-		},
-		"payment": fields{"payment_method": "service_payment_plan", "first_payment_date": s.FirstPayment,
-			"deposit_confirmed": true},
-		"declarations": fields{"payment_plan_accepted": true, "information_confirmed": true,
-			"privacy_consent_accepted": true},
-	}
-}
-
 func (s *scenario) confirm(ctx context.Context) error {
-	confirmed, err := s.call(ctx, http.MethodPost, s.path()+"/confirm", s.confirmBody(), http.StatusOK,
+	confirmed, err := s.call(ctx, http.MethodPost, s.created.CheckoutPath()+apiclient.ConfirmSuffix, s.created.ConfirmBody(), http.StatusOK,
 		expectEqual("already_confirmed", false),
 		expectEqual("checkout.status", "confirmed"),
 		expectEqual("enrolment.status", "complete"),
@@ -154,12 +137,12 @@ func (s *scenario) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.number = confirmed.Text("agreement.number")
+	s.number = confirmed.String("agreement.number")
 	return s.await(ctx, events.CheckoutConfirmed, events.AgreementGenerated)
 }
 
 func (s *scenario) repeat(ctx context.Context) error {
-	_, err := s.call(ctx, http.MethodPost, s.path()+"/confirm", s.confirmBody(), http.StatusOK,
+	_, err := s.call(ctx, http.MethodPost, s.created.CheckoutPath()+apiclient.ConfirmSuffix, s.created.ConfirmBody(), http.StatusOK,
 		expectEqual("already_confirmed", true),
 		expectEqual("checkout.status", "confirmed"),
 		expectEqual("agreement.number", s.number))

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -81,7 +82,7 @@ func (r *receiver) receive(req *http.Request) (delivery, int) {
 	if err := events.Verify(secret, signature, body, time.Now(), 5*time.Minute); err != nil {
 		return delivery{err: err}, http.StatusUnauthorized
 	}
-	envelope, err := ParseObject(body)
+	envelope, err := apiclient.ParseObject(body)
 	if err != nil {
 		return delivery{err: err}, http.StatusBadRequest
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -29,7 +29,7 @@ const (
 // Run is the requests of clients about a few shared orders, and the history of each order.
 type Run struct {
 	began          time.Time
-	clients        []*workload.Client // of each process
+	clients        []*apiclient.Client // of each process
 	answered, lost atomic.Int64
 
 	mu  sync.Mutex
@@ -39,7 +39,7 @@ type Run struct {
 
 // NewRun returns a run without requests. It has a client of each process, all on one store, whose transport makes an
 // error of a 503.
-func NewRun(clients []*workload.Client) *Run { return &Run{began: time.Now(), clients: clients} }
+func NewRun(clients []*apiclient.Client) *Run { return &Run{began: time.Now(), clients: clients} }
 
 // Answered returns how many responses there were.
 func (l *Run) Answered() int64 { return l.answered.Load() }
@@ -115,13 +115,13 @@ func (s *sharedOrder) known() sandbox.Response {
 }
 
 // ask sends a request once, and records it with its response and their times.
-func (l *Run) ask(t *testing.T, client int, s *sharedOrder, over *workload.Client, q request) {
+func (l *Run) ask(t *testing.T, client int, s *sharedOrder, over *apiclient.Client, q request) {
 	call := time.Since(l.began)
 	r, err := s.send(t.Context(), over, q)
 	switch {
 	case errors.Is(err, errNotSent):
 		return
-	case err != nil && !workload.IsCut(err):
+	case err != nil && !apiclient.IsCut(err):
 		t.Errorf("%s %s: %v", s.order, q.verb, err)
 	}
 	op := porcupine.Operation{ClientId: client, Input: q, Call: int64(call)}
@@ -150,19 +150,18 @@ func (l *Run) ask(t *testing.T, client int, s *sharedOrder, over *workload.Clien
 var errNotSent = errors.New("not sent")
 
 // send sends one request.
-func (s *sharedOrder) send(ctx context.Context, over *workload.Client, q request) (r sandbox.Response, err error) {
-	const provider = "KOWHAI"
-	path := s.known().CheckoutPath()
+func (s *sharedOrder) send(ctx context.Context, over *apiclient.Client, q request) (r sandbox.Response, err error) {
+	known := s.known()
 	switch q.verb {
 	case toCreate:
 		body := strings.Replace(sandbox.Order(sandbox.CatalogueCreate, s.order), intents()[0], q.intent, 1)
-		r, err = over.Call(ctx, provider, http.MethodPost, "/v1/provider-checkouts", body)
+		r, err = over.Create(ctx, "KOWHAI", body)
 	case toGet:
-		r, err = over.Call(ctx, provider, http.MethodGet, path, "")
+		r, err = over.Poll(ctx, known)
 	case toConfirm:
-		r, err = over.Call(ctx, provider, http.MethodPost, path+"/confirm", s.known().ConfirmBody())
+		r, err = over.Confirm(ctx, known, known.ConfirmBody())
 	case toSetUp:
-		return sandbox.Response{Status: http.StatusOK}, setUp(ctx, over, s.known().String("direct_debit.setup_url"))
+		return sandbox.Response{Status: http.StatusOK}, setUp(ctx, over, known.SetupURL())
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		err = errNotSent
@@ -171,15 +170,15 @@ func (s *sharedOrder) send(ctx context.Context, over *workload.Client, q request
 }
 
 // setUp fills in the payer's forms until a page has none. Another payer of the same order may be quicker.
-func setUp(ctx context.Context, over *workload.Client, setupURL string) error {
-	payer := demo.NewBrowser(over.HTTP)
+func setUp(ctx context.Context, over *apiclient.Client, setupURL string) error {
+	payer := apiclient.NewBrowser(over.HTTP)
 	p, err := payer.Open(ctx, http.MethodGet, setupURL, nil)
-	if err != nil && workload.IsCut(err) {
+	if err != nil && apiclient.IsCut(err) {
 		return errNotSent // a page that is opened changes nothing
 	}
 	for range 2 {
 		if err == nil && p.Form != nil {
-			p, err = payer.Open(ctx, http.MethodPost, p.Action, demo.FillIn(p.Form))
+			p, err = payer.Submit(ctx, p)
 		}
 	}
 	if err == nil && p.Form != nil { // this process showed the page to another payer just before the setup
@@ -196,7 +195,7 @@ func setUp(ctx context.Context, over *workload.Client, setupURL string) error {
 func readResponse(r sandbox.Response) response {
 	a := response{status: r.Status, code: r.String("error.code"),
 		first:     r.At("idempotent_replay") == false || r.At("already_confirmed") == false,
-		setUp:     r.At("direct_debit.setup_complete") == true,
+		setUp:     r.SetupComplete(),
 		confirmed: r.At("checkout.status") == "confirmed"}
 	a.facts = facts{factCheckout: r.String("checkout.checkout_id"), factContact: r.String("records.contact_id"),
 		factOpportunity: r.String("records.opportunity_id"), factDDA: r.String("direct_debit.dda_id"),

@@ -2,20 +2,19 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Create opens a checkout of KOWHAI for the order.
 func (s *Sandbox) Create(t testing.TB, id string) Response {
 	t.Helper()
-	r := s.Post(t, "KOWHAI", "/v1/provider-checkouts", Order(CatalogueCreate, id))
+	r := s.Post(t, "KOWHAI", apiclient.CheckoutsPath, Order(CatalogueCreate, id))
 	if r.Status != http.StatusCreated {
 		t.Fatalf("create: %d %s", r.Status, r.Body)
 	}
@@ -33,7 +32,7 @@ func (s *Sandbox) Ready(t testing.TB, id string) Response {
 // Replay sends the create of KOWHAI for the order once more.
 func (s *Sandbox) Replay(t testing.TB, id string) Response {
 	t.Helper()
-	r := s.Post(t, "KOWHAI", "/v1/provider-checkouts", Order(CatalogueCreate, id))
+	r := s.Post(t, "KOWHAI", apiclient.CheckoutsPath, Order(CatalogueCreate, id))
 	if r.Status != http.StatusOK || r.At("idempotent_replay") != true {
 		t.Fatalf("replay: %d %s", r.Status, r.Body)
 	}
@@ -43,40 +42,17 @@ func (s *Sandbox) Replay(t testing.TB, id string) Response {
 // SetUp has the payer complete the bank setup through the pages' forms.
 func (s *Sandbox) SetUp(t testing.TB, created Response) {
 	t.Helper()
-	payer := demo.NewBrowser(&http.Client{})
-	if err := payer.SetUp(t.Context(), created.String("direct_debit.setup_url")); err != nil {
+	payer := apiclient.NewBrowser(&http.Client{})
+	if err := payer.SetUp(t.Context(), created.SetupURL()); err != nil {
 		t.Fatal(err)
 	}
 	s.Settle(t)
 }
 
-// ConfirmBody returns the body of the valid confirm for a create's answer.
-func (r Response) ConfirmBody() string {
-	body, err := json.Marshal(map[string]any{
-		"provider": r.At("provider"),
-		"checkout": map[string]any{"checkout_id": r.At("checkout.checkout_id"),
-			"checkout_token": r.At("direct_debit.token"), "opportunity_id": r.At("records.opportunity_id"),
-			"dda_id": r.At("direct_debit.dda_id")},
-		"payment": map[string]any{"payment_method": "service_payment_plan", "first_payment_date": "2027-02-01",
-			"deposit_confirmed": true},
-		"declarations": map[string]any{"payment_plan_accepted": true, "information_confirmed": true,
-			"privacy_consent_accepted": true},
-	})
-	if err != nil {
-		panic(err) // strings and booleans always marshal
-	}
-	return string(body)
-}
-
-// CheckoutPath returns the path of the checkout that a create answers with.
-func (r Response) CheckoutPath() string {
-	return "/v1/provider-checkouts/" + r.String("checkout.checkout_id")
-}
-
 // Confirm sends the valid confirm for a create's answer, with the key of its provider.
 func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 	t.Helper()
-	return s.Post(t, created.String("provider.provider_code"), created.CheckoutPath()+"/confirm", created.ConfirmBody())
+	return s.Post(t, created.Provider(), created.CheckoutPath()+apiclient.ConfirmSuffix, created.ConfirmBody())
 }
 
 // Records returns everything on record about checkouts, in the order in which they were created.

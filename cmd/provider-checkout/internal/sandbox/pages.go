@@ -1,13 +1,12 @@
 package sandbox
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
 // Paths of the pages with a form.
@@ -65,40 +64,12 @@ func (s *Sandbox) ToProcessor(t testing.TB, created Response) string {
 	return r.Header.Get("Location")
 }
 
-// Element is one element of a page, with all text in it.
-type Element struct {
-	Name string
-	Attr map[string]string
-	Text string
-}
-
 // Elements parses a page and returns its elements in their order.
-func Elements(t testing.TB, r Response) (all []*Element) {
+func Elements(t testing.TB, r Response) []*apiclient.Element {
 	t.Helper()
-	d := xml.NewDecoder(strings.NewReader(r.Body))
-	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
-	var open []*Element
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatalf("parse %s: %v", r.Body, err)
-		}
-		switch token := token.(type) {
-		case xml.StartElement:
-			e := &Element{Name: strings.ToLower(token.Name.Local), Attr: map[string]string{}}
-			for _, a := range token.Attr {
-				e.Attr[strings.ToLower(a.Name.Local)] = a.Value
-			}
-			all, open = append(all, e), append(open, e)
-		case xml.EndElement:
-			open = open[:len(open)-1]
-		case xml.CharData:
-			for _, e := range open {
-				e.Text += string(token)
-			}
-		}
+	all, err := apiclient.ParseElements(r.Body)
+	if err != nil {
+		t.Fatalf("parse %s: %v", r.Body, err)
 	}
+	return all
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // Receiver is the providers' receiver of events. It answers 204 unless AnswerWith says otherwise.
@@ -30,7 +30,7 @@ type Delivery struct {
 	At       time.Time
 	Header   http.Header
 	Body     []byte
-	JSON     demo.Object
+	JSON     apiclient.Object
 }
 
 // NewReceiver runs a receiver until the test ends. Its requests pass through the handlers that each of between makes, the
@@ -52,7 +52,7 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(r.Body)
 	got := Delivery{Provider: strings.TrimPrefix(r.URL.Path, "/"), At: time.Now(), Header: r.Header, Body: raw}
 	if err == nil {
-		got.JSON, err = demo.ParseObject(raw)
+		got.JSON, err = apiclient.ParseObject(raw)
 	}
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)

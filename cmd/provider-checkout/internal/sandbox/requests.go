@@ -3,14 +3,12 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
 // CatalogueCreate and LegacyCreate are the bodies of creates of KOWHAI and of TUI. Order replaces ORDER by an id.
@@ -53,24 +51,8 @@ func Set(t testing.TB, body, path, raw string) string {
 	return string(out)
 }
 
-// Response is an answer of the service, read to its end.
-type Response struct {
-	Status int
-	Header http.Header
-	Body   string
-	JSON   demo.Object // numbers keep their text
-}
-
-// At returns the value at a dotted path of the JSON body, or nil.
-func (r Response) At(path string) any { return r.JSON.At(path) }
-
-// String returns the value at a dotted path of the JSON body as text; "" if there is none.
-func (r Response) String(path string) string {
-	if v := r.At(path); v != nil {
-		return fmt.Sprint(v)
-	}
-	return ""
-}
+// Response is a response of the service, read to its end.
+type Response = apiclient.Response
 
 // Post sends a JSON body with a provider's key. headers are names and values in turn.
 func (s *Sandbox) Post(t testing.TB, provider, path, body string, headers ...string) Response {
@@ -100,25 +82,17 @@ func (s *Sandbox) Send(t testing.TB, method, path, body string, headers ...strin
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
+	r, err := apiclient.Send(http.DefaultTransport.RoundTrip, req)
 	if err != nil {
 		t.Errorf("%s %s: %v", method, path, err)
 		return Response{}
 	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Errorf("%s %s: %v", method, path, err)
-	}
-	r := Response{Status: res.StatusCode, Header: res.Header, Body: string(text)}
-	if method != http.MethodHead && strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
-		if r.JSON, err = demo.ParseObject(text); err != nil {
-			t.Errorf("%s %s answers %q: %v", method, path, text, err)
-		}
+	if method != http.MethodHead && r.JSON == nil && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		t.Errorf("%s %s answers %q, which is not JSON", method, path, r.Body)
 	}
 	if err := apidoc.Shared().Check(apidoc.Exchange{Method: method, Path: strings.TrimPrefix(path, s.URL), Request: body,
 		Status: r.Status, Header: r.Header, Body: r.Body, JSON: r.JSON}); err != nil {
-		t.Errorf("%s %s answers %d %s, which is not in the document: %v", method, path, r.Status, text, err)
+		t.Errorf("%s %s answers %d %s, which is not in the document: %v", method, path, r.Status, r.Body, err)
 	}
 	return r
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -28,7 +28,7 @@ type Enrolment struct {
 
 // Complete does what is left to do for the enrolment, in whatever state a crash left it: it sends the same
 // requests again. It returns an error if a request has no answer, or a wrong one.
-func (e *Enrolment) Complete(ctx context.Context, c *Client, rng *rand.Rand) error {
+func (e *Enrolment) Complete(ctx context.Context, c *apiclient.Client, rng *rand.Rand) error {
 	if err := e.twice(rng, e.NoteCreate, func() (sandbox.Response, error) { return e.SendCreate(ctx, c) }); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (e *Enrolment) Complete(ctx context.Context, c *Client, rng *rand.Rand) err
 		return err
 	}
 	confirm := func() (sandbox.Response, error) {
-		return c.Call(ctx, e.Provider, http.MethodPost, e.Created.CheckoutPath()+"/confirm", e.Created.ConfirmBody())
+		return c.Confirm(ctx, e.Created, e.Created.ConfirmBody())
 	}
 	if err := e.twice(rng, e.NoteConfirm, confirm); err != nil {
 		return err
@@ -79,12 +79,12 @@ func (e *Enrolment) twice(rng *rand.Rand, note func(sandbox.Response) error, sen
 }
 
 // SendCreate sends the create.
-func (e *Enrolment) SendCreate(ctx context.Context, c *Client) (sandbox.Response, error) {
+func (e *Enrolment) SendCreate(ctx context.Context, c *apiclient.Client) (sandbox.Response, error) {
 	var headers []string
 	if e.key != "" {
 		headers = []string{"Idempotency-Key", e.key}
 	}
-	return c.Call(ctx, e.Provider, http.MethodPost, "/v1/provider-checkouts", e.create, headers...)
+	return c.Create(ctx, e.Provider, e.create, headers...)
 }
 
 // NoteCreate notes the answer to a create. It returns an error if the answer contradicts an earlier one.
@@ -117,13 +117,13 @@ const ObservationLife = 2 * time.Second
 const setupSeenWithin = 10 * time.Second
 
 // SetUp has the payer do the bank setup unless a poll says that it is done, and waits until one says so.
-func (e *Enrolment) SetUp(ctx context.Context, c *Client) error {
+func (e *Enrolment) SetUp(ctx context.Context, c *apiclient.Client) error {
 	for end := time.Now().Add(setupSeenWithin); ; <-time.After(ObservationLife) {
 		polled, err := e.poll(ctx, c)
 		switch {
 		case err != nil:
 			return err
-		case polled.At("direct_debit.setup_complete") == true:
+		case polled.SetupComplete():
 			e.setUp = true
 			return nil
 		case e.setUp && time.Now().After(end):
@@ -131,8 +131,8 @@ func (e *Enrolment) SetUp(ctx context.Context, c *Client) error {
 		case e.setUp:
 			continue
 		}
-		err = demo.NewBrowser(c.HTTP).SetUp(ctx, e.Created.String("direct_debit.setup_url"))
-		if err != nil && !errors.Is(err, demo.ErrOpenAgain) {
+		err = apiclient.NewBrowser(c.HTTP).SetUp(ctx, e.Created.SetupURL())
+		if err != nil && !errors.Is(err, apiclient.ErrOpenAgain) {
 			return err
 		}
 		e.setUp = true
@@ -142,8 +142,8 @@ func (e *Enrolment) SetUp(ctx context.Context, c *Client) error {
 	}
 }
 
-func (e *Enrolment) poll(ctx context.Context, c *Client) (sandbox.Response, error) {
-	r, err := c.Call(ctx, e.Provider, http.MethodGet, e.Created.CheckoutPath(), "")
+func (e *Enrolment) poll(ctx context.Context, c *apiclient.Client) (sandbox.Response, error) {
+	r, err := c.Poll(ctx, e.Created)
 	if err == nil && r.Status != http.StatusOK {
 		err = e.wrong("poll", r)
 	}

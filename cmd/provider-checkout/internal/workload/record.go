@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -17,8 +17,8 @@ import (
 
 // Record is the lines of an export about one checkout.
 type Record struct {
-	demo.Object                          // of kind checkout
-	Related     map[string][]demo.Object // the others, by kind
+	apiclient.Object                               // of kind checkout
+	Related          map[string][]apiclient.Object // the others, by kind
 }
 
 // ReadRecords reads the checkouts of an export.
@@ -26,7 +26,7 @@ func ReadRecords(t *testing.T, export string) (all []*Record) {
 	t.Helper()
 	byID := make(map[string]*Record)
 	for line := range strings.Lines(export) {
-		a, err := demo.ParseObject([]byte(line))
+		a, err := apiclient.ParseObject([]byte(line))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func ReadRecords(t *testing.T, export string) (all []*Record) {
 		switch at := byID[id]; {
 		case id == "": // a provider, a course or a key
 		case kind == "checkout" && at == nil:
-			byID[id] = &Record{a, make(map[string][]demo.Object)}
+			byID[id] = &Record{a, make(map[string][]apiclient.Object)}
 			all = append(all, byID[id])
 		case kind == "checkout" || at == nil:
 			t.Errorf("the export has checkout %s twice, or after what belongs to it: %s", id, line)

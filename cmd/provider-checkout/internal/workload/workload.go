@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -47,7 +48,7 @@ func New(t *testing.T, b proc.Binary, store string, between ...func(http.Handler
 }
 
 // Finish makes clients complete every open enrolment. Nothing may interrupt the servers meanwhile.
-func (r *Workload) Finish(t *testing.T, c *Client) {
+func (r *Workload) Finish(t *testing.T, c *apiclient.Client) {
 	t.Helper()
 	var clients sync.WaitGroup
 	for range finishing {

@@ -1,0 +1,102 @@
+// Package apiclient is a client of the service's own API, for the demonstration and for tests: a [Client] sends the
+// requests of the providers' backends, and a [Browser] opens the hosted pages for their payers.
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Paths of the API.
+const (
+	EnvironmentPath = "/v1/environment"
+	CheckoutsPath   = "/v1/provider-checkouts" // for creates; a checkout is below it
+	ConfirmSuffix   = "/confirm"               // of the path of a checkout
+)
+
+// Client sends the requests of providers' backends to one server. It retries nothing.
+type Client struct {
+	Base string
+	Keys map[string]string // by provider code
+	HTTP *http.Client
+	Cut  atomic.Int64 // requests that were sent completely and never answered
+}
+
+// New returns a client of the server at base, with a key for each provider. It waits a minute for an answer.
+func New(base string, keys map[string]string) *Client {
+	return &Client{Base: base, Keys: keys,
+		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}}
+}
+
+// Create sends a create of the provider. headers are names and values in turn.
+func (c *Client) Create(ctx context.Context, provider, body string, headers ...string) (Response, error) {
+	return c.Call(ctx, provider, http.MethodPost, CheckoutsPath, body, headers...)
+}
+
+// Poll gets the checkout that a create answered with.
+func (c *Client) Poll(ctx context.Context, created Response) (Response, error) {
+	return c.Call(ctx, created.Provider(), http.MethodGet, created.CheckoutPath(), "")
+}
+
+// Confirm sends a confirm of the checkout that a create answered with.
+func (c *Client) Confirm(ctx context.Context, created Response, body string) (Response, error) {
+	return c.Call(ctx, created.Provider(), http.MethodPost, created.CheckoutPath()+ConfirmSuffix, body)
+}
+
+// Call sends one request of the provider, once, and reads the response. headers are names and values in turn. An error
+// means that there was no response.
+func (c *Client) Call(ctx context.Context, provider, method, path, body string, headers ...string) (Response, error) {
+	var sent atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, strings.NewReader(body))
+	if err != nil {
+		return Response{}, err
+	}
+	req.GetBody = nil // otherwise the transport retries a request with an Idempotency-Key by itself
+	req.Header.Set("Authorization", "Bearer "+c.Keys[provider])
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	r, err := Send(c.HTTP.Do, req)
+	if err != nil && sent.Load() {
+		c.Cut.Add(1)
+	}
+	return r, err
+}
+
+// Send sends a request by do, which is the method of an [http.Client] or of its transport, and reads the response. An
+// error means that there was no response.
+func Send(do func(*http.Request) (*http.Response, error), req *http.Request) (Response, error) {
+	resp, err := do(req)
+	if err != nil {
+		return Response{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return Response{}, err
+	}
+	r := Response{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}
+	if resp.Request != nil {
+		r.URL = resp.Request.URL
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+		r.JSON, _ = ParseObject(text) // nil if it is no JSON
+	}
+	return r, nil
+}
+
+// IsCut reports whether an error is the connection's, not the response's.
+func IsCut(err error) bool {
+	return errors.As(err, new(*url.Error)) || errors.As(err, new(*net.OpError)) || errors.Is(err, io.ErrUnexpectedEOF)
+}
