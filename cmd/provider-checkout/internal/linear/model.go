@@ -151,33 +151,22 @@ func checkHistory(history []porcupine.Operation) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(orderModel(), simplify(history), time.Minute)
 }
 
-// simplify removes from a history the exchanges that cannot change the result, but would make the search try
-// every order of identical exchanges:
+// simplify removes lost exchanges that cannot change the result. Each is open until the end of time, so porcupine would try
+// every subset of them at every point of the history:
 //
-//   - An exchange that changes nothing, if an identical one lies within its time: wherever that one is placed,
-//     this one may follow at once.
 //   - Of lost exchanges with the same request, all but the earliest, which may take effect whenever another could.
 //   - Every lost create if a client got the response to the first create, because then no lost one was the first.
 //     The same holds for confirms.
 func simplify(history []porcupine.Operation) (kept []porcupine.Operation) {
-	latestFirst := slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int {
-		return cmp.Or(cmp.Compare(b.Call, a.Call), cmp.Compare(a.Return, b.Return))
-	})
 	claimed := make(map[verb]bool) // a client got the response to the first
 	lost := make(map[request]porcupine.Operation)
-	ended := make(map[exchange]int64) // the earliest end among those that began later
-	for _, op := range latestFirst {
+	for _, op := range history {
 		d := exchangeOf(op)
-		end, known := ended[d]
-		switch {
-		case d.lost:
-			lost[d.request] = op
-		case d.first, d.verb == toSetUp:
+		if !d.lost {
 			claimed[d.verb] = claimed[d.verb] || d.first
 			kept = append(kept, op)
-		case !known || op.Return < end:
-			ended[d] = op.Return
-			kept = append(kept, op)
+		} else if earlier, known := lost[d.request]; !known || op.Call < earlier.Call {
+			lost[d.request] = op
 		}
 	}
 	for q, op := range lost {
