@@ -131,8 +131,8 @@ func TestInsert(t *testing.T) {
 	if _, err := b.sim.Insert("Contact", map[string]any{"LastName": "Tau", "AccountId": id}); err != nil {
 		t.Error(err)
 	}
-	if got := b.column("Account.Name", "SELECT Account.Name FROM Contact"); len(got) != 1 || got[0] != "Kowhai" {
-		t.Errorf("accounts = %v", got)
+	if got := b.column("LastName", "SELECT LastName FROM Contact WHERE Account.Name = 'Kowhai'"); len(got) != 1 || got[0] != "Tau" {
+		t.Errorf("contacts of the account = %v", got)
 	}
 	for object, fields := range map[string]map[string]any{"Nothing__c": nil, "Contact": {"FirstName": "x"}, "Account": {"Nothing": 1}} {
 		if _, err := b.sim.Insert(object, fields); err == nil {

@@ -11,74 +11,55 @@ import (
 type plan struct {
 	org    *org
 	table  *table
-	fields []column
-	where  func(*record) bool
-	seek   func() []*record // the records that can be in the result
+	fields []*Field
+	where  []predicate
 	order  []func(a, b *record) int
 	limit  int
-	offset int
 }
 
-// column is a field of the object, or of a record that it refers to.
-type column struct {
-	reference *Field // nil for the object's own
+// predicate is a condition whose names have been looked up: the value of a field of the object, or of the record that a
+// reference names.
+type predicate struct {
+	reference *Field // nil for the object's own field
 	field     *Field
+	value     string
+	notNull   bool
 }
 
 // plan looks up the names of a query.
-func (g *org) plan(q *query) (*plan, *apiError) {
-	p := &plan{org: g, table: g.table(q.object), limit: q.limit, offset: q.offset, where: func(*record) bool { return true }}
+func (g *org) plan(q *query) (p *plan, err *apiError) {
+	p = &plan{org: g, table: g.table(q.object), limit: q.limit}
 	if p.table == nil {
 		return nil, failure(http.StatusBadRequest, codeInvalidType, "sObject type '%s' is not supported.", q.object)
 	}
-	p.seek = func() []*record { return p.table.records }
-	for _, path := range q.fields {
-		c, err := p.column(path)
+	for _, name := range q.fields {
+		f := p.table.field(name)
+		if f == nil {
+			return nil, p.noColumn(name)
+		}
+		p.fields = append(p.fields, f)
+	}
+	for _, c := range q.conditions {
+		where, err := p.predicate(c)
 		if err != nil {
 			return nil, err
 		}
-		p.fields = append(p.fields, c)
+		p.where = append(p.where, where)
 	}
-	if q.where != nil {
-		where, err := p.condition(q.where)
-		if err != nil {
-			return nil, err
-		}
-		p.where = where
-		p.narrow(q.where)
-	}
-	if p.table.Name == objectContentLink && !p.filteredLinks(q.where) {
+	if p.table.Name == objectContentLink && (len(p.where) == 0 || slices.ContainsFunc(p.where, func(w predicate) bool {
+		return w.notNull || w.field.Name != "ContentDocumentId" && w.field.Name != "LinkedEntityId"
+	})) {
 		return nil, malformed("Implementation restriction: ContentDocumentLink requires a filter by a single Id on ContentDocumentId or " +
 			"LinkedEntityId using the equals operator or multiple Id's using the IN operator.")
 	}
 	for _, o := range q.order {
-		c, err := p.column(o.path)
-		if err != nil {
-			return nil, err
+		f := p.table.field(o.field)
+		if f == nil {
+			return nil, p.noColumn(o.field)
 		}
-		p.order = append(p.order, p.comparer(c, o))
+		p.order = append(p.order, f.comparer(o.descending))
 	}
 	return p, nil
-}
-
-// column looks up a path: a name, or the name of a relationship and one of a field in it.
-func (p *plan) column(path string) (column, *apiError) {
-	before, name, isParent := strings.Cut(path, ".")
-	if !isParent {
-		if f := p.table.field(before); f != nil {
-			return column{field: f}, nil
-		}
-		return column{}, p.noColumn(path)
-	}
-	reference := p.table.relations[strings.ToLower(before)]
-	if reference == nil || len(reference.ReferenceTo) != 1 || p.org.table(reference.ReferenceTo[0]) == nil {
-		return column{}, failure(http.StatusBadRequest, codeInvalidField, "Didn't understand relationship '%s' in field path.", before)
-	}
-	f := p.org.table(reference.ReferenceTo[0]).field(name)
-	if f == nil {
-		return column{}, p.noColumn(path)
-	}
-	return column{reference, f}, nil
 }
 
 func (p *plan) noColumn(path string) *apiError {
@@ -86,272 +67,107 @@ func (p *plan) noColumn(path string) *apiError {
 		"be sure to append the '__c' after the custom field name.", path, p.table.Name)
 }
 
-// parent returns the record in which a column has its value, or nil.
-func (p *plan) parent(r *record, c column) *record {
-	if c.reference == nil {
-		return r
-	}
-	return p.org.records[r.values[c.reference.Name]]
-}
-
-// value returns the value of a column.
-func (p *plan) value(r *record, c column) string {
-	if in := p.parent(r, c); in != nil {
-		return in.values[c.field.Name]
-	}
-	return ""
-}
-
-// condition makes a test of a condition.
-func (p *plan) condition(c condition) (func(*record) bool, *apiError) {
-	switch c := c.(type) {
-	case negation:
-		of, err := p.condition(c.of)
-		return func(r *record) bool { return !of(r) }, err
-	case junction:
-		var parts []func(*record) bool
-		for _, inner := range c.parts {
-			part, err := p.condition(inner)
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, part)
+// predicate looks up the names of a condition.
+func (p *plan) predicate(c condition) (w predicate, err *apiError) {
+	table, name := p.table, c.path
+	if before, of, ok := strings.Cut(c.path, "."); ok {
+		w.reference = p.table.relations[strings.ToLower(before)]
+		if w.reference == nil || len(w.reference.ReferenceTo) != 1 || p.org.table(w.reference.ReferenceTo[0]) == nil {
+			return w, failure(http.StatusBadRequest, codeInvalidField, "Didn't understand relationship '%s' in field path.", before)
 		}
-		return func(r *record) bool {
-			for _, part := range parts {
-				if part(r) == c.or {
-					return c.or
-				}
-			}
-			return !c.or
-		}, nil
-	default:
-		return p.comparison(c.(comparison))
+		table, name = p.org.table(w.reference.ReferenceTo[0]), of
 	}
-}
-
-// comparison makes a test of a comparison.
-func (p *plan) comparison(c comparison) (func(*record) bool, *apiError) {
-	col, err := p.column(c.path)
-	if err != nil {
-		return nil, err
+	if w.field = table.field(name); w.field == nil {
+		return w, p.noColumn(c.path)
 	}
-	if col.field.Type == TypeBase64 || col.field.Type == TypeTextArea {
-		return nil, failure(http.StatusBadRequest, codeInvalidField, "field '%s' can not be filtered in a query call", c.path)
+	if w.field.Type == TypeBase64 || w.field.Type == TypeTextArea {
+		return w, failure(http.StatusBadRequest, codeInvalidField, "field '%s' can not be filtered in a query call", c.path)
 	}
-	var values []string
-	for _, l := range c.literals {
-		value, err := col.field.literal(l)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, value)
+	if w.value, w.notNull = c.text, c.notNull; w.notNull {
+		return w, nil
 	}
-	test, ok := tests(col.field)[c.operator]
-	if !ok {
-		return nil, malformed("invalid operator on " + c.path)
-	}
-	return func(r *record) bool { return test(p.value(r, col), values) }, nil
-}
-
-// tests has, for each operator, whether the value of a field and literals fulfil it. Nothing is smaller or larger than
-// a value that is not given.
-func tests(f *Field) map[string]func(value string, literals []string) bool {
-	in := func(value string, literals []string) bool {
-		return slices.ContainsFunc(literals, func(l string) bool { return f.compare(value, l) == 0 })
-	}
-	ordered := func(fits func(int) bool) func(string, []string) bool {
-		return func(value string, literals []string) bool {
-			return value != "" && literals[0] != "" && fits(f.compare(value, literals[0]))
-		}
-	}
-	list := map[string]func(string, []string) bool{
-		"=": in, "IN": in,
-		"!=":     func(value string, literals []string) bool { return !in(value, literals) },
-		"NOT IN": func(value string, literals []string) bool { return !in(value, literals) },
-		"<":      ordered(func(n int) bool { return n < 0 }),
-		"<=":     ordered(func(n int) bool { return n <= 0 }),
-		">":      ordered(func(n int) bool { return n > 0 }),
-		">=":     ordered(func(n int) bool { return n >= 0 }),
-	}
-	if f.isText() {
-		list["LIKE"] = func(value string, literals []string) bool {
-			return value != "" && like(strings.ToLower(value), strings.ToLower(literals[0]))
-		}
-	}
-	return list
-}
-
-// like reports whether a text matches a pattern in which % stands for any text and _ for one character. It takes time in
-// proportion to the product of their lengths.
-func like(text, pattern string) bool {
-	runes := []rune(text)
-	reached := make([]bool, len(runes)+1) // how much of the text the pattern so far can stand for
-	reached[0] = true
-	escaped := false
-	for _, c := range pattern {
-		next := make([]bool, len(runes)+1)
-		switch {
-		case c == '\\' && !escaped:
-			escaped = true
-			continue
-		case c == '%' && !escaped:
-			for i, any := 0, false; i < len(next); i++ {
-				any = any || reached[i]
-				next[i] = any
-			}
-		default:
-			for i, r := range runes {
-				next[i+1] = reached[i] && (r == c || c == '_' && !escaped)
-			}
-		}
-		reached, escaped = next, false
-	}
-	return reached[len(runes)]
-}
-
-// literal returns the value that a literal stands for, as records keep it.
-func (f *Field) literal(l literal) (string, *apiError) {
-	quoted, advice := f.isText() || f.Type == TypeReference || f.Type == TypeID, "should not be enclosed in quotes"
-	if quoted {
-		advice = "be enclosed in quotes"
-	}
-	wrong := malformed("value of filter criterion for field '" + f.Name + "' must be of type " + string(f.Type) + " and " + advice)
-	switch {
-	case l.kind == literalNull:
-		return "", nil
-	case f.Type == TypeBoolean:
-		if l.kind != literalBool {
-			return "", wrong
-		}
-		return truth(l.text), nil
-	case quoted != (l.kind == literalText) || l.kind == literalBool:
-		return "", wrong
-	case f.Type == TypeReference || f.Type == TypeID:
-		id, ok := parseID(l.text)
+	switch w.field.Type {
+	case TypeReference, TypeID:
+		id, ok := parseID(c.text)
 		if !ok {
-			return "", failure(http.StatusBadRequest, "INVALID_QUERY_FILTER_OPERATOR", "invalid ID field: %s", l.text)
+			return w, failure(http.StatusBadRequest, "INVALID_QUERY_FILTER_OPERATOR", "invalid ID field: %s", c.text)
 		}
-		return id, nil
-	case quoted:
-		return l.text, nil
-	}
-	if f.isNumber() {
-		if _, ok := parseRat(l.text); !ok {
-			return "", wrong
-		}
-		return l.text, nil
-	}
-	value, fault := f.parseText(l.text)
-	if fault != nil {
-		return "", wrong
-	}
-	return value, nil
-}
-
-// narrow looks a condition's records up in indexes, where it asks for some values of indexed fields.
-func (p *plan) narrow(where condition) {
-	if found, ok := p.candidates(where); ok {
-		p.seek = func() []*record { return found }
-	}
-}
-
-// candidates returns the records that can meet a condition, if indexes tell.
-func (p *plan) candidates(where condition) (found []*record, ok bool) {
-	switch where := where.(type) {
-	case comparison:
-		return p.indexed(where)
-	case junction:
-		for _, part := range where.parts {
-			some, narrowed := p.candidates(part)
-			switch {
-			case where.or && !narrowed:
-				return nil, false
-			case where.or:
-				found, ok = add(found, some), true
-			case narrowed && (!ok || len(some) < len(found)):
-				found, ok = some, true
-			}
+		w.value = id
+	default:
+		if !w.field.isText() {
+			return w, malformed("value of filter criterion for field '" + name + "' must be of type " + string(w.field.Type) +
+				" and should not be enclosed in quotes")
 		}
 	}
-	return found, ok
+	return w, nil
 }
 
-// indexed returns the records with one of the values that a comparison asks for, if there is an index of its field.
-func (p *plan) indexed(c comparison) (found []*record, ok bool) {
-	in, err := p.column(c.path)
-	if c.operator != "=" && c.operator != "IN" || err != nil {
+// holds reports whether a record meets the condition.
+func (w predicate) holds(g *org, r *record) bool {
+	if w.reference != nil {
+		if r = g.records[r.values[w.reference.Name]]; r == nil {
+			return false
+		}
+	}
+	value := r.values[w.field.Name]
+	if w.notNull {
+		return value != ""
+	}
+	return w.field.compare(value, w.value) == 0
+}
+
+// indexed returns the records of a table that meet the condition, if indexes tell.
+func (w predicate) indexed(g *org, t *table) (found []*record, ok bool) {
+	in := t
+	if w.reference != nil {
+		in = g.table(w.reference.ReferenceTo[0])
+	}
+	if w.value == "" || in.indexes[w.field.Name] == nil {
 		return nil, false
 	}
-	table := p.table
-	if in.reference != nil {
-		table = p.org.table(in.reference.ReferenceTo[0])
+	found = in.with(w.field.Name, w.value)
+	if w.reference == nil {
+		return found, true
 	}
-	if table.indexes[in.field.Name] == nil {
-		return nil, false
-	}
-	for _, l := range c.literals {
-		value, err := in.field.literal(l)
-		if err != nil || value == "" {
-			return nil, false // no index has what is not given
-		}
-		some := table.with(in.field.Name, value)
-		if in.reference != nil {
-			parents := some
-			some = nil
-			for _, parent := range parents {
-				some = append(some, p.table.with(in.reference.Name, parent.id)...)
-			}
-		}
-		found = add(found, some)
+	parents := found
+	found = nil
+	for _, parent := range parents {
+		found = append(found, t.with(w.reference.Name, parent.id)...)
 	}
 	return found, true
 }
 
-// add returns a list with those records of another that it does not have.
-func add(list, more []*record) []*record {
-	for _, r := range more {
-		if !slices.Contains(list, r) {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-// filteredLinks reports whether a query for links of documents names documents or what they are linked to.
-func (p *plan) filteredLinks(where condition) bool {
-	if all, ok := where.(junction); ok && !all.or {
-		return slices.ContainsFunc(all.parts, p.filteredLinks)
-	}
-	c, ok := where.(comparison)
-	return ok && (c.operator == "=" || c.operator == "IN") &&
-		(strings.EqualFold(c.path, "ContentDocumentId") || strings.EqualFold(c.path, "LinkedEntityId"))
-}
-
-// comparer orders records by a column.
-func (p *plan) comparer(c column, o ordering) func(a, b *record) int {
+// comparer orders records by a field: a value that is not given comes first.
+func (f *Field) comparer(descending bool) func(a, b *record) int {
 	return func(a, b *record) int {
-		x, y := p.value(a, c), p.value(b, c)
-		switch {
-		case x == y:
-			return 0
-		case x == "" || y == "":
-			if (x == "") == o.nullsLast {
-				return 1
-			}
-			return -1
-		case o.descending:
-			return c.field.compare(y, x)
+		x, y := a.values[f.Name], b.values[f.Name]
+		if descending && x != "" && y != "" {
+			x, y = y, x
 		}
-		return c.field.compare(x, y)
+		return f.compare(x, y)
 	}
+}
+
+// candidates returns the records among which those of the result are.
+func (p *plan) candidates() (all []*record) {
+	for _, w := range p.where {
+		some, ok := w.indexed(p.org, p.table)
+		if !ok {
+			return p.table.records
+		}
+		all = append(all, slices.DeleteFunc(some, func(r *record) bool { return slices.Contains(all, r) })...)
+	}
+	if len(p.where) == 0 {
+		return p.table.records
+	}
+	return all
 }
 
 // run returns the records of the result, by default in the order in which they were made.
 func (p *plan) run() []*record {
 	var found []*record
-	for _, r := range p.seek() {
-		if p.where(r) {
+	for _, r := range p.candidates() {
+		if len(p.where) == 0 || slices.ContainsFunc(p.where, func(w predicate) bool { return w.holds(p.org, r) }) {
 			found = append(found, r)
 		}
 	}
@@ -363,7 +179,6 @@ func (p *plan) run() []*record {
 		}
 		return cmp.Compare(a.id, b.id)
 	})
-	found = found[min(p.offset, len(found)):]
 	if p.limit >= 0 {
 		found = found[:min(p.limit, len(found))]
 	}
@@ -373,21 +188,8 @@ func (p *plan) run() []*record {
 // row gives a record of the result the form of an answer.
 func (p *plan) row(r *record, version string) map[string]any {
 	row := map[string]any{attributes: attributesWire{Type: p.table.Name, URL: r.url(version)}}
-	for _, c := range p.fields {
-		in := p.parent(r, c)
-		switch {
-		case c.reference == nil:
-			row[c.field.Name] = c.field.toJSON(r.values[c.field.Name], version, r)
-		case in == nil:
-			row[c.reference.relationship()] = nil
-		default:
-			parent, ok := row[c.reference.relationship()].(map[string]any)
-			if !ok {
-				parent = map[string]any{attributes: attributesWire{Type: in.table.Name, URL: in.url(version)}}
-				row[c.reference.relationship()] = parent
-			}
-			parent[c.field.Name] = c.field.toJSON(in.values[c.field.Name], version, in)
-		}
+	for _, f := range p.fields {
+		row[f.Name] = f.toJSON(r.values[f.Name], version, r)
 	}
 	return row
 }

@@ -36,40 +36,22 @@ func TestQueries(t *testing.T) {
 		{"select name from account where name = 'KOWHAI'", []any{"Kowhai"}},
 		{`SELECT Name FROM Account WHERE Name = 'totara\'s'`, []any{"Totara's"}},
 		{"SELECT Name FROM Account WHERE Id = '" + account[:15] + "'", []any{"Kowhai"}},
-		{"SELECT Name FROM Account WHERE Id IN ('" + account + "', '001000000000000AAA')", []any{"Kowhai"}},
-		{"SELECT Name FROM Account WHERE Id NOT IN ('" + account + "')", []any{"rata_100%", "Totara's"}},
 		{"SELECT Name FROM Account WHERE Phone != null", []any{"Kowhai", "Totara's"}},
-		{"SELECT Name FROM Account WHERE Phone = NULL", []any{"rata_100%"}},
-		{"SELECT Name FROM Account WHERE Phone <> '1'", []any{"rata_100%", "Totara's"}},
-		{"SELECT Name FROM Account WHERE Name LIKE 'k_w%'", []any{"Kowhai"}},
-		{`SELECT Name FROM Account WHERE Name LIKE '%\_100\%'`, []any{"rata_100%"}},
-		{"SELECT Name FROM Account WHERE Name LIKE '%a_'", []any{"Kowhai"}},
-		{"SELECT Name FROM Account WHERE (NOT Name LIKE 'k%') AND Phone != null", []any{"Totara's"}},
-		{"SELECT Name FROM Account WHERE Phone = '1' OR Website != null", []any{"Kowhai", "rata_100%"}},
-		{"SELECT Name FROM Account WHERE (Phone = '1' OR Phone = '2') AND Name > 'l'", []any{"Totara's"}},
+		{"SELECT Name FROM Account WHERE Phone != NULL OR Website != null", []any{"Kowhai", "rata_100%", "Totara's"}},
+		{"SELECT Name FROM Account WHERE Phone = '2' OR Name = 'kowhai' or Phone='2'", []any{"Kowhai", "Totara's"}},
+		{"SELECT Name FROM Account WHERE Website != null", []any{"rata_100%"}},
 		{"SELECT Name FROM Account ORDER BY Name DESC LIMIT 2", []any{"Totara's", "rata_100%"}},
-		{"SELECT Name FROM Account ORDER BY Phone NULLS LAST, Name ASC OFFSET 1", []any{"Totara's", "rata_100%"}},
-		{"SELECT Name FROM Account ORDER BY Phone", []any{"rata_100%", "Kowhai", "Totara's"}},
+		{"SELECT Name FROM Account ORDER BY Phone, Name ASC", []any{"rata_100%", "Kowhai", "Totara's"}},
 		{"SELECT Name FROM Account LIMIT 0", nil},
 		{"SELECT Name FROM Contact WHERE Account.Name = 'kowhai'", []any{"Tau"}},
-		{"SELECT Name FROM Contact WHERE AccountId = '" + account + "' AND Id != null", []any{"Tau"}},
-		{"SELECT Name FROM Contact WHERE AccountId = null", []any{"Ana"}},
-		{"SELECT Name FROM Contact WHERE AccountId IN (null, '" + account + "')", []any{"Tau", "Ana"}},
-		{"SELECT Name FROM Opportunity WHERE Amount > 20.5", []any{"a"}},
-		{"SELECT Name FROM Opportunity WHERE Amount <= 100", []any{"a", "b"}},
-		{"SELECT Name FROM Opportunity WHERE Amount = 20.5", []any{"b"}},
-		{"SELECT Name FROM Opportunity ORDER BY Amount DESC NULLS LAST", []any{"a", "b", "c"}},
-		{"SELECT Name FROM Opportunity WHERE CloseDate >= 2027-03-01", []any{"b", "c"}},
-		{"SELECT Name FROM Opportunity WHERE CreatedDate < 2027-02-01T13:00:01+13:00", []any{"a", "b", "c"}},
-		{"SELECT Name FROM Opportunity WHERE CreatedDate < 2027-02-01T00:00:00Z", nil},
-		{"SELECT Name FROM Provider_Integration__c WHERE Active__c = true", []any{"on"}},
-		{"SELECT Name FROM Provider_Integration__c WHERE Active__c = FALSE", []any{"off"}},
-		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c IN ('a', 'a', 'x')", []any{"on"}},
-		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c = 'b' OR Provider_Code__c IN ('a', 'b')", []any{"on", "off"}},
-		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c = 'b' OR Name = 'on'", []any{"on", "off"}},
-		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c = 'b' AND (Provider_Code__c = 'a' OR Name = 'off')", []any{"off"}},
-		{"SELECT Name FROM Contact WHERE Account.Id = '" + account + "' OR Id = null", []any{"Tau"}},
+		{"SELECT Name FROM Contact WHERE AccountId = '" + account + "'", []any{"Tau"}},
+		{"SELECT Name FROM Contact WHERE AccountId != null", []any{"Tau"}},
 		{"SELECT Name FROM Contact WHERE Account.Id = '" + account + "' OR AccountId = '" + account + "'", []any{"Tau"}},
+		{"SELECT Name FROM Contact WHERE Account.Id = '" + account + "' OR Account.Phone = '2'", []any{"Tau"}},
+		{"SELECT Name FROM Opportunity ORDER BY Amount DESC", []any{"c", "a", "b"}},
+		{"SELECT Name FROM Opportunity WHERE Amount != null ORDER BY CreatedDate, Id", []any{"a", "b"}},
+		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c = 'a' OR Provider_Code__c = 'x'", []any{"on"}},
+		{"SELECT Name FROM Provider_Integration__c WHERE Provider_Code__c = 'b' OR Name = 'on'", []any{"on", "off"}},
 	} {
 		if got := b.column("Name", tt.soql); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s\n = %v, want %v", tt.soql, got, tt.want)
@@ -77,16 +59,8 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-func TestAQueryReadsFieldsOfAParent(t *testing.T) {
+func TestAQueryCounts(t *testing.T) {
 	b := queried(t)
-	rows := b.rows("SELECT Id, account.name, Account.Phone, Owner.Username FROM Contact ORDER BY LastName DESC")
-	first, second := reply{body: rows[0]}, reply{body: rows[1]}
-	if first.text("Account.Name") != "Kowhai" || first.text("Account.Phone") != "1" || first.text("Account.attributes.type") != "Account" {
-		t.Errorf("%v, want two fields of the account", rows[0])
-	}
-	if second.at("Account") != nil || second.text("Owner.Username") == "" || second.text("attributes.type") != "Contact" {
-		t.Errorf("%v, want no account", rows[1])
-	}
 	if got := b.ok(200, "GET", "query?q=SELECT+COUNT()+FROM+Account", ""); got.at("totalSize") != 3.0 || len(got.at("records").([]any)) != 0 {
 		t.Errorf("count = %s", got.raw)
 	}
@@ -132,46 +106,50 @@ func TestTheSizeOfAPageCanBeAskedFor(t *testing.T) {
 	}
 }
 
-func TestQueriesThatAreNone(t *testing.T) {
+// What Salesforce would answer to and the simulator does not is refused as aloud as what is no query.
+func TestQueriesThatAreRefused(t *testing.T) {
 	b := newBench(t)
 	for soql, code := range map[string]string{
-		"":                                                 "MALFORMED_QUERY",
-		"SELECT":                                           "MALFORMED_QUERY",
-		"SELECT FROM Contact":                              "MALFORMED_QUERY",
-		"SELECT Id":                                        "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE":                     "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE Id":                  "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE Id = ":               "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE Id = x":              "MALFORMED_QUERY",
-		"SELECT Id FROM Contact LIMIT -1":                  "MALFORMED_QUERY",
-		"SELECT Id FROM Contact LIMIT 1 x":                 "MALFORMED_QUERY",
-		"SELECT Id FROM Contact ORDER Name":                "MALFORMED_QUERY",
-		"SELECT Id, FROM Contact":                          "MALFORMED_QUERY",
-		"SELECT Id FROM Contact; DELETE":                   "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE Email IN":            "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE Email IN ()":         "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE LastName = 'x":       "MALFORMED_QUERY",
-		`SELECT Id FROM Contact WHERE LastName = '\x'`:     "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE LastName = 1":        "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE IsDeleted = 'true'":  "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE IsDeleted LIKE true": "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE LastName = 'a' AND LastName = 'b' OR LastName = 'c'":              "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE " + strings.Repeat("(", 30) + "Id=null" + strings.Repeat(")", 30): "MALFORMED_QUERY",
-		"SELECT Id FROM Opportunity WHERE Amount = '1'":                                                 "MALFORMED_QUERY",
-		"SELECT Id FROM Opportunity WHERE CloseDate = '2027-02-01'":                                     "MALFORMED_QUERY",
-		"SELECT Id FROM Opportunity WHERE CloseDate = 2027-02-30":                                       "MALFORMED_QUERY",
-		"SELECT Id FROM ContentDocumentLink":                                                            "MALFORMED_QUERY",
-		"SELECT Id FROM Contact WHERE Id = 'x'":                                                         "INVALID_QUERY_FILTER_OPERATOR",
-		"SELECT Id FROM Contact WHERE Description = 'x'":                                                "INVALID_FIELD",
-		"SELECT Nothing FROM Contact":                                                                   "INVALID_FIELD",
-		"SELECT Id FROM Contact WHERE Nothing = 'x'":                                                    "INVALID_FIELD",
-		"SELECT Id FROM Contact ORDER BY Nothing":                                                       "INVALID_FIELD",
-		"SELECT Account.Nothing FROM Contact":                                                           "INVALID_FIELD",
-		"SELECT Nothing.Name FROM Contact":                                                              "INVALID_FIELD",
-		"SELECT Account.Owner.Name FROM Contact":                                                        "INVALID_FIELD",
-		"SELECT Id FROM Nothing__c":                                                                     "INVALID_TYPE",
-		"SELECT Id FROM Contact" + strings.Repeat(" ", 100_000):                                         "QUERY_TOO_COMPLICATED",
-		strings.Repeat("x", 9000):                                                                       "MALFORMED_QUERY",
+		"":                                                            "MALFORMED_QUERY",
+		"SELECT":                                                      "MALFORMED_QUERY",
+		"SELECT FROM Contact":                                         "MALFORMED_QUERY",
+		"SELECT Id":                                                   "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE":                                "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Id":                             "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Id = ":                          "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Id = x":                         "MALFORMED_QUERY",
+		"SELECT Id FROM Contact LIMIT -1":                             "MALFORMED_QUERY",
+		"SELECT Id FROM Contact LIMIT 1 x":                            "MALFORMED_QUERY",
+		"SELECT Id FROM Contact ORDER Name":                           "MALFORMED_QUERY",
+		"SELECT Id, FROM Contact":                                     "MALFORMED_QUERY",
+		"SELECT Id FROM Contact; DELETE":                              "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName = 'x":                  "MALFORMED_QUERY",
+		`SELECT Id FROM Contact WHERE LastName = '\x'`:                "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName = 1":                   "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE IsDeleted = 'true'":             "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName = 'a' AND Email = 'b'": "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName = null":                "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName LIKE 'a%'":             "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName IN ('a')":              "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE NOT LastName = 'a'":             "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE (LastName = 'a')":               "MALFORMED_QUERY",
+		"SELECT Id FROM Contact ORDER BY LastName NULLS LAST":         "MALFORMED_QUERY",
+		"SELECT Id FROM Contact OFFSET 1":                             "MALFORMED_QUERY",
+		"SELECT Id FROM Opportunity WHERE Amount = '1'":               "MALFORMED_QUERY",
+		"SELECT Id FROM Opportunity WHERE CloseDate = '2027-02-01'":   "MALFORMED_QUERY",
+		"SELECT Id FROM ContentDocumentLink":                          "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE Id = 'x'":                       "INVALID_QUERY_FILTER_OPERATOR",
+		"SELECT Id FROM Contact WHERE Description = 'x'":              "INVALID_FIELD",
+		"SELECT Nothing FROM Contact":                                 "INVALID_FIELD",
+		"SELECT Id FROM Contact WHERE Nothing = 'x'":                  "INVALID_FIELD",
+		"SELECT Id FROM Contact ORDER BY Nothing":                     "INVALID_FIELD",
+		"SELECT Account.Name FROM Contact":                            "INVALID_FIELD",
+		"SELECT Id FROM Contact WHERE Account.Nothing = 'x'":          "INVALID_FIELD",
+		"SELECT Id FROM Contact WHERE Nothing.Name = 'x'":             "INVALID_FIELD",
+		"SELECT Id FROM Contact WHERE Account.Owner.Name = 'x'":       "INVALID_FIELD",
+		"SELECT Id FROM Nothing__c":                                   "INVALID_TYPE",
+		"SELECT Id FROM Contact" + strings.Repeat(" ", 100_000):       "QUERY_TOO_COMPLICATED",
+		strings.Repeat("x", 9000):                                     "MALFORMED_QUERY",
 	} {
 		b.refused(400, code, "GET", "query?q="+url.QueryEscape(soql), "")
 	}

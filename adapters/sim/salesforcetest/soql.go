@@ -3,72 +3,61 @@ package salesforcetest
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
-// Limits of a query.
-const (
-	maxQuery  = 100_000 // characters
-	maxNested = 20      // conditions in parentheses
-)
+// The simulator reads the queries that the adapter sends, and refuses all others as malformed:
+//
+//	SELECT field, … | COUNT() FROM object
+//	[WHERE path = 'text' OR … | WHERE path != null OR …]
+//	[ORDER BY field [ASC | DESC], …] [LIMIT n]
+//
+// A path is a field of the object, or of a record that it refers to: Name, Account.Name.
+
+// maxQuery is the length of the longest query, in characters.
+const maxQuery = 100_000
 
 // query is a query as it was written. Names are not looked up.
 type query struct {
-	fields []string // paths: Name, Account.Name
-	count  bool     // SELECT COUNT()
-	object string
-	where  condition // nil if there is none
-	order  []ordering
-	limit  int // -1 if there is none
-	offset int
+	fields     []string
+	count      bool // SELECT COUNT()
+	object     string
+	conditions []condition // of which one must hold, if there are any
+	order      []ordering
+	limit      int // -1 if there is none
+}
+
+// condition is path = 'text', or path != null.
+type condition struct {
+	path    string
+	text    string
+	notNull bool
 }
 
 // ordering is one field of ORDER BY.
 type ordering struct {
-	path       string
+	field      string
 	descending bool
-	nullsLast  bool
 }
 
-// condition is one of comparison, junction and negation.
-type condition interface{}
+// tokenPattern matches the next token: a text in quotes, a name or path, a number, or a sign.
+var tokenPattern = regexp.MustCompile(`^[ \t\r\n]*(?:('(?:[^'\\]|\\.)*')|([A-Za-z]\w*(?:\.\w+)*)|(\d+)|(!=|[=,()]))[ \t\r\n]*`)
 
-// comparison compares a field with literals: IN has any number, the others one.
-type comparison struct {
-	path     string
-	operator string // =, !=, <, <=, >, >=, LIKE, IN, NOT IN
-	literals []literal
-}
-
-// junction joins conditions.
-type junction struct {
-	or    bool
-	parts []condition
-}
-
-type negation struct{ of condition }
-
-// literal is a value as it was written.
-type literal struct {
-	kind literalKind
-	text string
-}
-
-type literalKind int
-
+// Groups of tokenPattern.
 const (
-	literalText  literalKind = iota
-	literalPlain             // a number, date or time
-	literalBool
-	literalNull
+	tokenText = iota + 1
+	tokenName
+	tokenNumber
+	tokenSign
 )
 
-// parser reads a query.
+// parser reads a query. Once a token is not as it must be, err is set, and nothing more is read.
 type parser struct {
-	tokens []token
-	at     int
-	depth  int
+	text string
+	at   int // byte at which the next token begins
+	err  error
 }
 
 // parseQuery reads a query. The error is one of the API.
@@ -76,14 +65,10 @@ func parseQuery(text string) (*query, *apiError) {
 	if len(text) > maxQuery {
 		return nil, failure(http.StatusBadRequest, "QUERY_TOO_COMPLICATED", "The query is longer than %d characters", maxQuery)
 	}
-	tokens, err := tokenize(text)
-	if err != nil {
-		return nil, malformed(err.Error())
-	}
-	p := &parser{tokens: tokens}
-	q, err := p.query()
-	if err != nil {
-		return nil, malformed(err.Error())
+	p := &parser{text: text}
+	q := p.query()
+	if p.err != nil {
+		return nil, malformed(p.err.Error())
 	}
 	return q, nil
 }
@@ -92,259 +77,112 @@ func malformed(message string) *apiError {
 	return failure(http.StatusBadRequest, codeMalformedQuery, "%s", message)
 }
 
-// peek returns the next token in capitals, or "" at the end.
-func (p *parser) peek() string {
-	if p.at == len(p.tokens) || p.tokens[p.at].kind == tokenText {
+// next returns the next token of a kind, and its end; "" if the next is of another kind.
+func (p *parser) next(kind int) (token string, end int) {
+	m := tokenPattern.FindStringSubmatchIndex(p.text[p.at:])
+	if p.err != nil || m == nil || m[2*kind] < 0 {
+		return "", p.at
+	}
+	return p.text[p.at+m[2*kind] : p.at+m[2*kind+1]], p.at + m[1]
+}
+
+// read reads a token of a kind.
+func (p *parser) read(kind int, hint string) string {
+	token, end := p.next(kind)
+	if token == "" || kind == tokenName && keywords[strings.ToUpper(token)] {
+		p.refuse(hint)
 		return ""
 	}
-	return strings.ToUpper(p.tokens[p.at].text)
-}
-
-// take reads a keyword or sign if it is next.
-func (p *parser) take(word string) bool {
-	if p.peek() != word {
-		return false
-	}
-	p.at++
-	return true
-}
-
-func (p *parser) expect(word string) error {
-	if !p.take(word) {
-		return p.unexpected("expecting " + word)
-	}
-	return nil
-}
-
-// unexpected is the error of the next token.
-func (p *parser) unexpected(hint string) error {
-	if p.at == len(p.tokens) {
-		return fmt.Errorf("unexpected end of query: %s", hint)
-	}
-	t := p.tokens[p.at]
-	return fmt.Errorf("unexpected token: '%s' at column %d: %s", t.text, t.at+1, hint)
-}
-
-// name reads the name of a field or object.
-func (p *parser) name() (string, error) {
-	if p.at == len(p.tokens) || p.tokens[p.at].kind != tokenName || keywords[p.peek()] {
-		return "", p.unexpected("expecting a name")
-	}
-	p.at++
-	return p.tokens[p.at-1].text, nil
+	p.at = end
+	return token
 }
 
 // keywords cannot be names.
-var keywords = map[string]bool{"SELECT": true, "FROM": true, "WHERE": true, "AND": true, "OR": true, "NOT": true, "IN": true,
-	"LIKE": true, "ORDER": true, "BY": true, "LIMIT": true, "OFFSET": true, "NULL": true, "TRUE": true, "FALSE": true}
+var keywords = map[string]bool{"SELECT": true, "FROM": true, "WHERE": true, "OR": true, "ORDER": true, "BY": true, "LIMIT": true}
 
-func (p *parser) query() (*query, error) {
+// refuse makes a refusal of the next token.
+func (p *parser) refuse(hint string) {
+	if p.err == nil {
+		p.err = fmt.Errorf("unexpected token at column %d: '%.20s': %s: this simulator reads few forms of a query", p.at+1, p.text[p.at:], hint)
+	}
+}
+
+// take reads the words and signs if they are next.
+func (p *parser) take(words ...string) bool {
+	begin := p.at
+	for _, word := range words {
+		name, end := p.next(tokenName)
+		if name == "" {
+			name, end = p.next(tokenSign)
+		}
+		if !strings.EqualFold(name, word) {
+			p.at = begin
+			return false
+		}
+		p.at = end
+	}
+	return true
+}
+
+func (p *parser) expect(words ...string) {
+	if !p.take(words...) {
+		p.refuse("expecting " + strings.Join(words, " "))
+	}
+}
+
+// list reads parts with a separator between them.
+func (p *parser) list(separator string, part func()) {
+	for part(); p.take(separator); {
+		part()
+	}
+}
+
+func (p *parser) query() *query {
 	q := &query{limit: -1}
-	if err := p.selected(q); err != nil {
-		return nil, err
+	p.expect("SELECT")
+	if q.count = p.take("COUNT", "(", ")"); !q.count {
+		p.list(",", func() { q.fields = append(q.fields, p.read(tokenName, "expecting a field")) })
 	}
-	if err := p.expect("FROM"); err != nil {
-		return nil, err
-	}
-	var err error
-	if q.object, err = p.name(); err != nil {
-		return nil, err
-	}
+	p.expect("FROM")
+	q.object = p.read(tokenName, "expecting an object")
 	if p.take("WHERE") {
-		if q.where, err = p.condition(); err != nil {
-			return nil, err
-		}
+		p.list("OR", func() { q.conditions = append(q.conditions, p.condition()) })
 	}
-	if p.take("ORDER") {
-		if q.order, err = p.ordering(); err != nil {
-			return nil, err
-		}
+	if p.take("ORDER", "BY") {
+		p.list(",", func() {
+			o := ordering{field: p.read(tokenName, "expecting a field")}
+			if o.descending = p.take("DESC"); !o.descending {
+				p.take("ASC")
+			}
+			q.order = append(q.order, o)
+		})
 	}
 	if p.take("LIMIT") {
-		if q.limit, err = p.number(); err != nil {
-			return nil, err
-		}
-	}
-	if p.take("OFFSET") {
-		if q.offset, err = p.number(); err != nil {
-			return nil, err
-		}
-	}
-	if p.at < len(p.tokens) {
-		return nil, p.unexpected("expecting the end of the query")
-	}
-	return q, nil
-}
-
-// selected reads what follows SELECT.
-func (p *parser) selected(q *query) error {
-	if err := p.expect("SELECT"); err != nil {
-		return err
-	}
-	if p.take("COUNT(") {
-		q.count = true
-		return p.expect(")")
-	}
-	for {
-		path, err := p.name()
-		if err != nil {
-			return err
-		}
-		q.fields = append(q.fields, path)
-		if !p.take(",") {
-			return nil
-		}
-	}
-}
-
-// condition reads conditions that AND or OR joins; both only with parentheses.
-func (p *parser) condition() (condition, error) {
-	first, err := p.simple()
-	if err != nil {
-		return nil, err
-	}
-	word := p.peek()
-	if word != "AND" && word != "OR" {
-		return first, nil
-	}
-	all := junction{or: word == "OR", parts: []condition{first}}
-	for p.take(word) {
-		next, err := p.simple()
-		if err != nil {
-			return nil, err
-		}
-		all.parts = append(all.parts, next)
-	}
-	if next := p.peek(); next == "AND" || next == "OR" {
-		return nil, p.unexpected("AND and OR need parentheses")
-	}
-	return all, nil
-}
-
-// simple reads a comparison, a negation or a condition in parentheses.
-func (p *parser) simple() (condition, error) {
-	p.depth++
-	defer func() { p.depth-- }()
-	switch {
-	case p.depth > maxNested:
-		return nil, p.unexpected("too many parentheses")
-	case p.take("NOT"):
-		of, err := p.simple()
-		return negation{of}, err
-	case p.take("("):
-		inner, err := p.condition()
-		if err != nil {
-			return nil, err
-		}
-		return inner, p.expect(")")
-	}
-	path, err := p.name()
-	if err != nil {
-		return nil, err
-	}
-	return p.comparison(path)
-}
-
-// comparison reads what follows the field of a condition.
-func (p *parser) comparison(path string) (condition, error) {
-	c := comparison{path: path, operator: p.peek()}
-	p.at = min(p.at+1, len(p.tokens))
-	switch c.operator {
-	case "=", "!=", "<", "<=", ">", ">=", "LIKE":
-		value, err := p.literal()
-		c.literals = []literal{value}
-		return c, err
-	case "<>":
-		c.operator = "!="
-		value, err := p.literal()
-		c.literals = []literal{value}
-		return c, err
-	case "NOT":
-		c.operator = "NOT IN"
-		if err := p.expect("IN"); err != nil {
-			return nil, err
-		}
-		fallthrough
-	case "IN":
 		var err error
-		c.literals, err = p.list()
-		return c, err
+		if q.limit, err = strconv.Atoi(p.read(tokenNumber, "expecting a number")); err != nil {
+			p.refuse("expecting a number")
+		}
 	}
-	p.at--
-	return nil, p.unexpected("expecting an operator")
+	if p.at < len(p.text) {
+		p.refuse("expecting the end of the query")
+	}
+	return q
 }
 
-// list reads literals in parentheses.
-func (p *parser) list() (values []literal, err error) {
-	if err := p.expect("("); err != nil {
-		return nil, err
+func (p *parser) condition() condition {
+	c := condition{path: p.read(tokenName, "expecting a field")}
+	if c.notNull = p.take("!=", "null"); c.notNull {
+		return c
 	}
-	for {
-		value, err := p.literal()
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, value)
-		if !p.take(",") {
-			return values, p.expect(")")
-		}
-	}
-}
-
-func (p *parser) literal() (literal, error) {
-	if p.at == len(p.tokens) {
-		return literal{}, p.unexpected("expecting a value")
-	}
-	t := p.tokens[p.at]
-	p.at++
-	switch upper := strings.ToUpper(t.text); {
-	case t.kind == tokenText:
-		return literal{literalText, t.text}, nil
-	case t.kind == tokenPlain:
-		return literal{literalPlain, t.text}, nil
-	case upper == "TRUE", upper == "FALSE":
-		return literal{literalBool, strings.ToLower(t.text)}, nil
-	case upper == "NULL":
-		return literal{literalNull, ""}, nil
-	}
-	p.at--
-	return literal{}, p.unexpected("expecting a value")
-}
-
-// ordering reads what follows ORDER.
-func (p *parser) ordering() (list []ordering, err error) {
-	if err := p.expect("BY"); err != nil {
-		return nil, err
-	}
-	for {
-		o := ordering{}
-		if o.path, err = p.name(); err != nil {
-			return nil, err
-		}
-		if o.descending = p.take("DESC"); !o.descending {
-			p.take("ASC")
-		}
-		if p.take("NULLS") {
-			if o.nullsLast = p.take("LAST"); !o.nullsLast {
-				if err := p.expect("FIRST"); err != nil {
-					return nil, err
-				}
+	p.expect("=")
+	quoted := p.read(tokenText, "expecting a text in quotes")
+	for at := 1; at < len(quoted)-1; at++ {
+		if quoted[at] == '\\' {
+			if at++; !strings.Contains(`\'`, quoted[at:at+1]) {
+				p.refuse("illegal character escape")
 			}
 		}
-		list = append(list, o)
-		if !p.take(",") {
-			return list, nil
-		}
+		c.text += quoted[at : at+1]
 	}
-}
-
-// number reads a whole number.
-func (p *parser) number() (int, error) {
-	if p.at < len(p.tokens) && p.tokens[p.at].kind == tokenPlain {
-		if n, err := strconv.Atoi(p.tokens[p.at].text); err == nil && n >= 0 {
-			p.at++
-			return n, nil
-		}
-	}
-	return 0, p.unexpected("expecting a number")
+	return c
 }
