@@ -15,11 +15,11 @@ import (
 // checkError checks an error of the API: its status, type, and the first reason.
 func checkError(t *testing.T, name string, got reply, status int, kind, reason string) {
 	t.Helper()
-	if got.status != status || got.text("error.type") != kind || got.text("error.errors.0.reason") != reason ||
-		got.at("error.code") != float64(status) || got.text("error.message") == "" ||
-		got.text("error.request_id") == "" || got.header.Get("X-Request-Id") != got.text("error.request_id") ||
-		!strings.HasPrefix(got.text("error.documentation_url"), "https://developer.gocardless.com/") {
-		t.Errorf("%s: %d\n%s\nwant a whole error %d %s %q", name, got.status, got.raw, status, kind, reason)
+	if got.Status != status || got.Text("error.type") != kind || got.Text("error.errors.0.reason") != reason ||
+		got.At("error.code") != float64(status) || got.Text("error.message") == "" ||
+		got.Text("error.request_id") == "" || got.Header.Get("X-Request-Id") != got.Text("error.request_id") ||
+		!strings.HasPrefix(got.Text("error.documentation_url"), "https://developer.gocardless.com/") {
+		t.Errorf("%s: %d\n%s\nwant a whole error %d %s %q", name, got.Status, got.Raw, status, kind, reason)
 	}
 }
 
@@ -58,9 +58,9 @@ func TestOnlyClientsOfTheAPIAreAnswered(t *testing.T) {
 		if tt.edit != nil {
 			edits = append(edits, tt.edit)
 		}
-		checkError(t, tt.name, b.call(tt.method, tt.path, body, edits...), tt.status, "invalid_api_usage", tt.reason)
+		checkError(t, tt.name, b.Call(tt.method, tt.path, body, edits...), tt.status, "invalid_api_usage", tt.reason)
 	}
-	b.ok(200, "GET", "/creditors", "", with("Authorization", "Bearer reader"))
+	b.OK(200, "GET", "/creditors", "", with("Authorization", "Bearer reader"))
 	if got := b.sim.Statistics(); got.BillingRequests != 0 || got.Calls["other"] != 5 || got.Answers["GET /creditors 401"] != 4 {
 		t.Errorf("%+v, want nothing done, 5 calls that are none, and 4 of GET /creditors refused for the token", got)
 	}
@@ -92,9 +92,9 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 		if tt.edit != nil {
 			edits = append(edits, tt.edit)
 		}
-		checkError(t, tt.name, b.call("POST", "/billing_requests", tt.body, edits...), tt.status, "invalid_api_usage", tt.reason)
+		checkError(t, tt.name, b.Call("POST", "/billing_requests", tt.body, edits...), tt.status, "invalid_api_usage", tt.reason)
 	}
-	b.ok(201, "POST", "/billing_requests", requestBody, with("Content-Type", "application/json; charset=utf-8"))
+	b.OK(201, "POST", "/billing_requests", requestBody, with("Content-Type", "application/json; charset=utf-8"))
 	if got := b.sim.Statistics().BillingRequests; got != 1 {
 		t.Errorf("%d billing requests, want the last one alone", got)
 	}
@@ -102,8 +102,8 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 
 func TestValuesAreChecked(t *testing.T) {
 	b := newBench(t, func(o *gocardlesstest.Options) { o.Creditors = []gocardlesstest.Creditor{{ID: "CR1"}, {ID: "CR2"}} })
-	id := b.ok(201, "POST", "/billing_requests",
-		`{"billing_requests":{"mandate_request":{"currency":"NZD"},"links":{"creditor":"CR2"}}}`).text("billing_requests.id")
+	id := b.OK(201, "POST", "/billing_requests",
+		`{"billing_requests":{"mandate_request":{"currency":"NZD"},"links":{"creditor":"CR2"}}}`).Text("billing_requests.id")
 	const create, flow = "/billing_requests", "/billing_request_flows"
 	request := func(more string) string { return `{"billing_requests":{"links":{"creditor":"CR1"},` + more + `}}` }
 	const mandate = `"mandate_request":{"currency":"NZD"}`
@@ -140,10 +140,10 @@ func TestValuesAreChecked(t *testing.T) {
 		{"no mandate to print", "/mandate_pdfs", `{"mandate_pdfs":{}}`, "/mandate_pdfs/links/mandate"},
 		{"no resource of a scenario", "/scenario_simulators/mandate_failed/actions/run", `{"data":{}}`, "/data/links/resource"},
 	} {
-		got := b.call("POST", tt.path, tt.body)
-		if got.status != 422 || got.text("error.type") != "validation_failed" || got.text("error.errors.0.request_pointer") != tt.pointer ||
-			!strings.HasSuffix(tt.pointer, "/"+got.text("error.errors.0.field")) || got.text("error.errors.0.message") == "" {
-			t.Errorf("%s: %d\n%s\nwant 422 validation_failed that points to %s", tt.name, got.status, got.raw, tt.pointer)
+		got := b.Call("POST", tt.path, tt.body)
+		if got.Status != 422 || got.Text("error.type") != "validation_failed" || got.Text("error.errors.0.request_pointer") != tt.pointer ||
+			!strings.HasSuffix(tt.pointer, "/"+got.Text("error.errors.0.field")) || got.Text("error.errors.0.message") == "" {
+			t.Errorf("%s: %d\n%s\nwant 422 validation_failed that points to %s", tt.name, got.Status, got.Raw, tt.pointer)
 		}
 	}
 	if got := b.sim.Statistics(); got.BillingRequests != 1 || got.Events != 1 {
@@ -153,12 +153,12 @@ func TestValuesAreChecked(t *testing.T) {
 
 func TestABillingRequestOnItsWay(t *testing.T) {
 	b := newBench(t)
-	got := b.ok(201, "POST", "/billing_requests", requestBody)
-	id := got.text("billing_requests.id")
+	got := b.OK(201, "POST", "/billing_requests", requestBody)
+	id := got.Text("billing_requests.id")
 	check := func(step string, got reply, want map[string]any) {
 		t.Helper()
 		for path, value := range want {
-			if at := got.at("billing_requests." + path); at != value {
+			if at := got.At("billing_requests." + path); at != value {
 				t.Errorf("%s: %s = %v, want %v", step, path, at, value)
 			}
 		}
@@ -174,20 +174,20 @@ func TestABillingRequestOnItsWay(t *testing.T) {
 	got = b.act(id, "collect_bank_account", accountData)
 	check("account", got, map[string]any{"resources.customer_bank_account.account_holder_name": "Ana Tau",
 		"resources.customer_bank_account.account_number_ending": "8389", "resources.customer_bank_account.bank_name": "ANZ",
-		"resources.customer_bank_account.links.customer": got.at("billing_requests.links.customer"), "actions.2.status": "completed",
-		"links.customer_bank_account": got.at("billing_requests.resources.customer_bank_account.id")})
+		"resources.customer_bank_account.links.customer": got.At("billing_requests.links.customer"), "actions.2.status": "completed",
+		"links.customer_bank_account": got.At("billing_requests.resources.customer_bank_account.id")})
 	check("confirmed", b.act(id, "confirm_payer_details", `{}`), map[string]any{"status": "ready_to_fulfil", "actions.3.status": "completed"})
 	got = b.act(id, "fulfil", `{"metadata":{"by":"test"}}`)
-	mandate := got.text("billing_requests.links.mandate_request_mandate")
+	mandate := got.Text("billing_requests.links.mandate_request_mandate")
 	check("fulfilled", got, map[string]any{"status": "fulfilled", "mandate_request.links.mandate": mandate})
-	if looked := b.ok(200, "GET", "/billing_requests/"+id, ""); string(looked.raw) != string(got.raw) {
-		t.Errorf("GET = %s, want %s", looked.raw, got.raw)
+	if looked := b.OK(200, "GET", "/billing_requests/"+id, ""); string(looked.Raw) != string(got.Raw) {
+		t.Errorf("GET = %s, want %s", looked.Raw, got.Raw)
 	}
-	m := b.ok(200, "GET", "/mandates/"+mandate, "")
+	m := b.OK(200, "GET", "/mandates/"+mandate, "")
 	for path, want := range map[string]any{"id": mandate, "status": "pending_submission", "scheme": "becs_nz", "metadata.checkout_id": "CHK1",
-		"next_possible_charge_date": "2027-02-11", "links.customer": got.at("billing_requests.links.customer"),
-		"links.customer_bank_account": got.at("billing_requests.links.customer_bank_account"), "links.new_mandate": nil} {
-		if at := m.at("mandates." + path); at != want {
+		"next_possible_charge_date": "2027-02-11", "links.customer": got.At("billing_requests.links.customer"),
+		"links.customer_bank_account": got.At("billing_requests.links.customer_bank_account"), "links.new_mandate": nil} {
+		if at := m.At("mandates." + path); at != want {
 			t.Errorf("mandate: %s = %v, want %v", path, at, want)
 		}
 	}
@@ -196,7 +196,7 @@ func TestABillingRequestOnItsWay(t *testing.T) {
 func TestActionsInTheWrongStateAreRefused(t *testing.T) {
 	b := newBench(t)
 	empty := b.newRequest()
-	done := b.fulfilled().text("billing_requests.id")
+	done := b.fulfilled().Text("billing_requests.id")
 	cancelled := b.newRequest()
 	b.act(cancelled, "cancel", `{}`)
 	for _, tt := range []struct{ id, action, data, reason string }{
@@ -210,10 +210,10 @@ func TestActionsInTheWrongStateAreRefused(t *testing.T) {
 		{cancelled, "cancel", `{}`, "billing_request_not_cancellable"},
 		{cancelled, "collect_customer_details", customerData, "billing_request_not_pending"},
 	} {
-		got := b.call("POST", "/billing_requests/"+tt.id+"/actions/"+tt.action, `{"data":`+tt.data+`}`)
+		got := b.Call("POST", "/billing_requests/"+tt.id+"/actions/"+tt.action, `{"data":`+tt.data+`}`)
 		checkError(t, tt.action, got, 422, "invalid_state", tt.reason)
 	}
-	flow := b.call("POST", "/billing_request_flows", `{"billing_request_flows":{"links":{"billing_request":"`+done+`"}}}`)
+	flow := b.Call("POST", "/billing_request_flows", `{"billing_request_flows":{"links":{"billing_request":"`+done+`"}}}`)
 	checkError(t, "a flow of a fulfilled billing request", flow, 422, "invalid_state", "billing_request_not_pending")
 	if got := b.sim.Statistics(); got.Mandates != 1 || got.Fulfilled != 1 {
 		t.Errorf("%+v, want one mandate", got)
@@ -223,27 +223,27 @@ func TestActionsInTheWrongStateAreRefused(t *testing.T) {
 func TestAKeyIsUsedOnce(t *testing.T) {
 	b := newBench(t)
 	key := with("Idempotency-Key", "CHK1.1")
-	b.call("POST", "/billing_requests", `{"billing_requests":{}}`, key) // refused: the key is still free
-	id := b.ok(201, "POST", "/billing_requests", requestBody, key).text("billing_requests.id")
+	b.Call("POST", "/billing_requests", `{"billing_requests":{}}`, key) // refused: the key is still free
+	id := b.OK(201, "POST", "/billing_requests", requestBody, key).Text("billing_requests.id")
 	for name, body := range map[string]string{"the same": requestBody, "another": strings.Replace(requestBody, "CHK1", "CHK2", 2)} {
-		got := b.call("POST", "/billing_requests", body, key)
+		got := b.Call("POST", "/billing_requests", body, key)
 		checkError(t, name+" body", got, 409, "invalid_state", "idempotent_creation_conflict")
-		if at := got.text("error.errors.0.links.conflicting_resource_id"); at != id {
+		if at := got.Text("error.errors.0.links.conflicting_resource_id"); at != id {
 			t.Errorf("%s body: conflict with %q, want %q", name, at, id)
 		}
 	}
 	flow := `{"billing_request_flows":{"links":{"billing_request":"` + id + `"}}}`
-	flowID := b.ok(201, "POST", "/billing_request_flows", flow, key).text("billing_request_flows.id") // each list has keys of its own
-	if at := b.call("POST", "/billing_request_flows", flow, key).text("error.errors.0.links.conflicting_resource_id"); at != flowID {
+	flowID := b.OK(201, "POST", "/billing_request_flows", flow, key).Text("billing_request_flows.id") // each list has keys of its own
+	if at := b.Call("POST", "/billing_request_flows", flow, key).Text("error.errors.0.links.conflicting_resource_id"); at != flowID {
 		t.Errorf("flow: conflict with %q, want %q", at, flowID)
 	}
 	cancel := "/billing_requests/" + id + "/actions/cancel"
-	b.ok(200, "POST", cancel, "", key)
-	if got := b.call("POST", cancel, "", key); got.text("error.errors.0.links.conflicting_resource_id") != id {
-		t.Errorf("a repeated action = %s, want a conflict with %s", got.raw, id)
+	b.OK(200, "POST", cancel, "", key)
+	if got := b.Call("POST", cancel, "", key); got.Text("error.errors.0.links.conflicting_resource_id") != id {
+		t.Errorf("a repeated action = %s, want a conflict with %s", got.Raw, id)
 	}
-	b.ok(201, "POST", "/billing_requests", requestBody, with("Idempotency-Key", "CHK1.2"))
-	b.ok(201, "POST", "/billing_requests", requestBody)
+	b.OK(201, "POST", "/billing_requests", requestBody, with("Idempotency-Key", "CHK1.2"))
+	b.OK(201, "POST", "/billing_requests", requestBody)
 	got := b.sim.Statistics()
 	if got.BillingRequests != 3 || got.RequestsByKey["CHK1.1"] != 1 || got.RequestsByMetadata["checkout_id=CHK1"] != 3 || got.WithoutKey != 1 {
 		t.Errorf("%+v, want 3 billing requests, one of the key, 3 of the metadata and one call without a key", got)
@@ -256,20 +256,20 @@ func TestRequestsAreLimitedByTheMinute(t *testing.T) {
 		o.Now = func() time.Time { return started.Add(10 * time.Second) }
 	})
 	for _, left := range []string{"1", "0"} {
-		got := b.ok(200, "GET", "/creditors", "")
-		if h := got.header; h.Get("RateLimit-Limit") != "2" || h.Get("RateLimit-Remaining") != left ||
+		got := b.OK(200, "GET", "/creditors", "")
+		if h := got.Header; h.Get("RateLimit-Limit") != "2" || h.Get("RateLimit-Remaining") != left ||
 			h.Get("RateLimit-Reset") != "Mon, 01 Feb 2027 00:01:00 GMT" {
 			t.Errorf("headers = %v, want %s left until a minute past", h, left)
 		}
 	}
-	got := b.call("GET", "/creditors", "")
+	got := b.Call("GET", "/creditors", "")
 	checkError(t, "the third", got, 429, "invalid_api_usage", "rate_limit_reached")
-	if h := got.header; h.Get("RateLimit-Remaining") != "0" || h.Get("RateLimit-Reset") != "Mon, 01 Feb 2027 00:01:00 GMT" {
+	if h := got.Header; h.Get("RateLimit-Remaining") != "0" || h.Get("RateLimit-Reset") != "Mon, 01 Feb 2027 00:01:00 GMT" {
 		t.Errorf("headers = %v, want none left", h)
 	}
-	b.ok(200, "GET", "/creditors", "", with("Authorization", "Bearer reader"))
+	b.OK(200, "GET", "/creditors", "", with("Authorization", "Bearer reader"))
 	b.sim.Advance(50 * time.Second)
-	b.ok(200, "GET", "/creditors", "")
+	b.OK(200, "GET", "/creditors", "")
 }
 
 func TestCreditors(t *testing.T) {
@@ -277,37 +277,37 @@ func TestCreditors(t *testing.T) {
 		o.Creditors = []gocardlesstest.Creditor{{ID: "CR1", Name: "Rimu College", MinimumAdvanceNotice: 5, Reference: "0212345"},
 			{ID: "CR2", SchemeStatus: "pending"}, {ID: "CR3", SchemeStatus: gocardlesstest.NoScheme}}
 	})
-	got := b.ok(200, "GET", "/creditors", "")
+	got := b.OK(200, "GET", "/creditors", "")
 	for path, want := range map[string]any{
 		"0.id": "CR1", "0.name": "Rimu College", "0.scheme_identifiers.0.scheme": "becs_nz", "0.scheme_identifiers.0.status": "active",
 		"0.scheme_identifiers.0.minimum_advance_notice": 5.0, "0.scheme_identifiers.0.reference": "0212345",
 		"1.scheme_identifiers.0.status": "pending", "1.scheme_identifiers.0.reference": nil, "2.scheme_identifiers.0": nil,
 	} {
-		if at := got.at("creditors." + path); at != want {
+		if at := got.At("creditors." + path); at != want {
 			t.Errorf("%s = %v, want %v", path, at, want)
 		}
 	}
-	page := b.ok(200, "GET", "/creditors?limit=1&after=CR1", "")
-	if page.at("creditors.0.id") != "CR2" || page.at("meta.cursors.after") != "CR2" || page.at("meta.cursors.before") != "CR2" {
-		t.Errorf("%s, want CR2 between others", page.raw)
+	page := b.OK(200, "GET", "/creditors?limit=1&after=CR1", "")
+	if page.At("creditors.0.id") != "CR2" || page.At("meta.cursors.after") != "CR2" || page.At("meta.cursors.before") != "CR2" {
+		t.Errorf("%s, want CR2 between others", page.Raw)
 	}
 	if err := b.sim.SetSchemeStatus("CR2", "active", 3); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.ok(200, "GET", "/creditors/CR2", ""); got.at("creditors.scheme_identifiers.0.minimum_advance_notice") != 3.0 ||
-		got.at("creditors.scheme_identifiers.0.status") != "active" {
-		t.Errorf("%s, want it active with 3 days' notice", got.raw)
+	if got := b.OK(200, "GET", "/creditors/CR2", ""); got.At("creditors.scheme_identifiers.0.minimum_advance_notice") != 3.0 ||
+		got.At("creditors.scheme_identifiers.0.status") != "active" {
+		t.Errorf("%s, want it active with 3 days' notice", got.Raw)
 	}
 }
 
 func TestMandatePDF(t *testing.T) {
 	b := newBench(t)
-	id := b.fulfilled().text("billing_requests.links.mandate_request_mandate")
-	got := b.ok(201, "POST", "/mandate_pdfs", `{"mandate_pdfs":{"links":{"mandate":"`+id+`"}}}`)
-	if at := got.text("mandate_pdfs.expires_at"); at != "2027-02-01T00:10:00.000Z" {
+	id := b.fulfilled().Text("billing_requests.links.mandate_request_mandate")
+	got := b.OK(201, "POST", "/mandate_pdfs", `{"mandate_pdfs":{"links":{"mandate":"`+id+`"}}}`)
+	if at := got.Text("mandate_pdfs.expires_at"); at != "2027-02-01T00:10:00.000Z" {
 		t.Errorf("expires_at = %q, want ten minutes on", at)
 	}
-	url := got.text("mandate_pdfs.url")
+	url := got.Text("mandate_pdfs.url")
 	if pdf := b.visit(url, nil); pdf.status != http.StatusOK || !strings.HasPrefix(pdf.body, "%PDF-1.4") ||
 		pdf.header.Get("Content-Type") != "application/pdf" || !strings.Contains(pdf.body, "(Account holder ANA TAU)") {
 		t.Errorf("%s = %d %v:\n%s", url, pdf.status, pdf.header, pdf.body)
@@ -316,21 +316,21 @@ func TestMandatePDF(t *testing.T) {
 	if pdf := b.visit(url, nil); pdf.status != http.StatusNotFound {
 		t.Errorf("after ten minutes: %d, want 404", pdf.status)
 	}
-	got = b.call("POST", "/mandate_pdfs", `{"mandate_pdfs":{"links":{"mandate":"MD1"}}}`)
+	got = b.Call("POST", "/mandate_pdfs", `{"mandate_pdfs":{"links":{"mandate":"MD1"}}}`)
 	checkError(t, "an unknown mandate", got, 404, "invalid_api_usage", "resource_not_found")
 }
 
 func TestTheHostedPageIsOnThePublicOrigin(t *testing.T) {
 	b := newBench(t, func(o *gocardlesstest.Options) { o.PublicURL = "https://pay.gocardless.example/" })
 	got := b.flow(b.newRequest())
-	if url := got.text("billing_request_flows.authorisation_url"); !regexp.MustCompile(
+	if url := got.Text("billing_request_flows.authorisation_url"); !regexp.MustCompile(
 		`^https://pay\.gocardless\.example/flow/BRF[A-Z2-7]{14}$`).MatchString(url) {
 		t.Errorf("authorisation_url = %q", url)
 	}
 	want := map[string]any{"expires_at": "2027-02-08T00:00:00.000Z", "redirect_uri": redirectURI, "exit_uri": exitURI, "auto_fulfil": true,
 		"lock_currency": true, "lock_customer_details": false, "show_redirect_buttons": true, "prefilled_customer.given_name": "Ana"}
 	for path, value := range want {
-		if at := got.at("billing_request_flows." + path); at != value {
+		if at := got.At("billing_request_flows." + path); at != value {
 			t.Errorf("%s = %v, want %v", path, at, value)
 		}
 	}
@@ -339,9 +339,9 @@ func TestTheHostedPageIsOnThePublicOrigin(t *testing.T) {
 func TestAnswersAreJSONThatIsNotKept(t *testing.T) {
 	b := newBench(t)
 	for _, path := range []string{"/creditors", "/creditors/CR1"} {
-		got := b.call("GET", path, "")
-		if h := got.header; h.Get("Content-Type") != "application/json" || h.Get("Cache-Control") != "no-store" || !json.Valid(got.raw) {
-			t.Errorf("%s: %v\n%s", path, h, got.raw)
+		got := b.Call("GET", path, "")
+		if h := got.Header; h.Get("Content-Type") != "application/json" || h.Get("Cache-Control") != "no-store" || !json.Valid(got.Raw) {
+			t.Errorf("%s: %v\n%s", path, h, got.Raw)
 		}
 	}
 }

@@ -9,18 +9,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 )
 
-// control calls the control path, which asks for no token.
-func (b *bench) control(status int, method, path, body string) reply {
-	b.Helper()
-	return b.ok(status, method, "/simulator/"+path, body, with("Authorization", ""), with("GoCardless-Version", ""))
-}
-
 func TestControlMovesTheClock(t *testing.T) {
 	b := newBench(t)
-	if got := b.control(200, "GET", "clock", "").text("now"); got != "2027-02-01T00:00:00.000Z" {
+	if got := b.Control(200, "GET", "clock", "").Text("now"); got != "2027-02-01T00:00:00.000Z" {
 		t.Errorf("now = %q", got)
 	}
-	if got := b.control(200, "POST", "clock", `{"advance":"1h30m"}`).text("now"); got != "2027-02-01T01:30:00.000Z" {
+	if got := b.Control(200, "POST", "clock", `{"advance":"1h30m"}`).Text("now"); got != "2027-02-01T01:30:00.000Z" {
 		t.Errorf("now = %q after an hour and a half", got)
 	}
 	if got := b.sim.Now(); got != started.Add(90*time.Minute) {
@@ -31,48 +25,48 @@ func TestControlMovesTheClock(t *testing.T) {
 func TestControlMovesMandatesAndBillingRequests(t *testing.T) {
 	b := newBench(t)
 	id := b.newRequest()
-	flow := b.flow(id).text("billing_request_flows.id")
-	got := b.control(200, "POST", "flows/"+flow+"/complete", `{"account_holder_name":"Māui Tāne-Mahuta o Rongo"}`)
-	if at := got.text("redirect_uri"); at != redirectURI {
+	flow := b.flow(id).Text("billing_request_flows.id")
+	got := b.Control(200, "POST", "flows/"+flow+"/complete", `{"account_holder_name":"Māui Tāne-Mahuta o Rongo"}`)
+	if at := got.Text("redirect_uri"); at != redirectURI {
 		t.Errorf("redirect_uri = %q", at)
 	}
-	mandate := b.ok(200, "GET", "/billing_requests/"+id, "").text("billing_requests.links.mandate_request_mandate")
-	b.control(200, "POST", "mandates/"+mandate, `{"status":"cancelled","reason_code":"DISHONOUR-AG01"}`)
+	mandate := b.OK(200, "GET", "/billing_requests/"+id, "").Text("billing_requests.links.mandate_request_mandate")
+	b.Control(200, "POST", "mandates/"+mandate, `{"status":"cancelled","reason_code":"DISHONOUR-AG01"}`)
 	if _, status := b.status(id); status != "cancelled" {
 		t.Errorf("mandate is %s", status)
 	}
-	got = b.control(200, "GET", "mandates/"+mandate, "")
-	if got.text("submitted_name") != "MAUI TANE-MAHUTA O" || got.text("billing_request") != id {
-		t.Errorf("%s, want the name as the bank gets it", got.raw)
+	got = b.Control(200, "GET", "mandates/"+mandate, "")
+	if got.Text("submitted_name") != "MAUI TANE-MAHUTA O" || got.Text("billing_request") != id {
+		t.Errorf("%s, want the name as the bank gets it", got.Raw)
 	}
 	for action, want := range map[string]string{"cancel": "cancelled", "fulfil": "fulfilled", "block": "pending"} {
 		other := b.newRequest()
-		b.control(200, "POST", "billing_requests/"+other+"/"+action, "")
+		b.Control(200, "POST", "billing_requests/"+other+"/"+action, "")
 		if billing, _ := b.status(other); billing != want {
 			t.Errorf("%s: billing request is %s, want %s", action, billing, want)
 		}
 	}
-	b.control(200, "POST", "creditors/CR000SIMULATOR", `{"scheme_status":"pending","minimum_advance_notice":12}`)
-	if got := b.ok(200, "GET", "/creditors", ""); got.text("creditors.0.scheme_identifiers.0.status") != "pending" {
-		t.Errorf("%s, want it pending", got.raw)
+	b.Control(200, "POST", "creditors/CR000SIMULATOR", `{"scheme_status":"pending","minimum_advance_notice":12}`)
+	if got := b.OK(200, "GET", "/creditors", ""); got.Text("creditors.0.scheme_identifiers.0.status") != "pending" {
+		t.Errorf("%s, want it pending", got.Raw)
 	}
 }
 
 func TestControlArmsFaults(t *testing.T) {
 	b := newBench(t)
-	b.control(200, "POST", "faults", `{"kind":"error","method":"GET","path":"/creditors","times":1}`)
-	b.ok(500, "GET", "/creditors", "")
-	b.ok(200, "GET", "/creditors", "")
-	b.control(200, "POST", "faults", `{"kind":"error"}`)
-	b.control(200, "DELETE", "faults", "")
-	b.ok(200, "GET", "/creditors", "")
+	b.Control(200, "POST", "faults", `{"kind":"error","method":"GET","path":"/creditors","times":1}`)
+	b.OK(500, "GET", "/creditors", "")
+	b.OK(200, "GET", "/creditors", "")
+	b.Control(200, "POST", "faults", `{"kind":"error"}`)
+	b.Control(200, "DELETE", "faults", "")
+	b.OK(200, "GET", "/creditors", "")
 }
 
 func TestControlMovesNotifications(t *testing.T) {
 	in := newInbox(t)
 	b := newBench(t)
-	b.control(200, "POST", "webhooks", `{"url":"`+in.server.URL+`","secret":"`+secret+`"}`)
-	b.control(200, "POST", "webhooks/faults", `{"duplicate":1,"delay":"1ms"}`)
+	b.Control(200, "POST", "webhooks", `{"url":"`+in.server.URL+`","secret":"`+secret+`"}`)
+	b.Control(200, "POST", "webhooks/faults", `{"duplicate":1,"delay":"1ms"}`)
 	b.newRequest()
 	b.flush()
 	if got := in.all(); len(got) != 2 || !got[0].signed(secret) {
@@ -83,11 +77,11 @@ func TestControlMovesNotifications(t *testing.T) {
 func TestControlTellsStatistics(t *testing.T) {
 	b := newBench(t)
 	b.fulfilled()
-	got := b.control(200, "GET", "statistics", "")
+	got := b.Control(200, "GET", "statistics", "")
 	for path, want := range map[string]any{"billing_requests": 1.0, "mandates": 1.0, "fulfilled": 1.0, "events": 6.0,
 		"calls.POST /billing_requests": 1.0, "answers.POST /billing_requests 201": 1.0, "mandates_by_metadata.checkout_id=CHK1": 1.0,
 		"billing_requests_by_metadata.checkout_id=CHK1": 1.0, "without_idempotency_key": 5.0, "webhooks.sent": 0.0} {
-		if at := got.at(path); at != want {
+		if at := got.At(path); at != want {
 			t.Errorf("%s = %v, want %v", path, at, want)
 		}
 	}
@@ -117,7 +111,7 @@ func TestControlSaysWhatIsWrong(t *testing.T) {
 		{"POST", "flows/BRF1/complete", `{"account_number":"1"}`, 400, "account number"},
 		{"POST", "creditors/CR1", `{}`, 400, "no creditor CR1"},
 	} {
-		if got := b.control(tt.status, tt.method, tt.path, tt.body).text("error"); !strings.Contains(got, tt.want) {
+		if got := b.Control(tt.status, tt.method, tt.path, tt.body).Text("error"); !strings.Contains(got, tt.want) {
 			t.Errorf("%s %s: %q, want %q in it", tt.method, tt.path, got, tt.want)
 		}
 	}
@@ -125,8 +119,8 @@ func TestControlSaysWhatIsWrong(t *testing.T) {
 
 func TestControlIsOffUnlessItIsAskedFor(t *testing.T) {
 	b := newBench(t, func(o *gocardlesstest.Options) { o.Control = false })
-	if got := b.call("POST", "/simulator/clock", `{"advance":"1h"}`); got.status != 404 || b.sim.Now() != started {
-		t.Errorf("%d, and it is %v; want 404 and nothing moved", got.status, b.sim.Now())
+	if got := b.Call("POST", "/simulator/clock", `{"advance":"1h"}`); got.Status != 404 || b.sim.Now() != started {
+		t.Errorf("%d, and it is %v; want 404 and nothing moved", got.Status, b.sim.Now())
 	}
 }
 
@@ -137,7 +131,7 @@ func TestMuchAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			id := b.ok(201, "POST", "/billing_requests", requestBody).text("billing_requests.id")
+			id := b.OK(201, "POST", "/billing_requests", requestBody).Text("billing_requests.id")
 			flow := b.newFlow(id)
 			var clicks sync.WaitGroup
 			for range 3 {
@@ -147,7 +141,7 @@ func TestMuchAtOnce(t *testing.T) {
 			clicks.Wait()
 			b.sim.Advance(time.Second)
 			b.events("billing_request="+id, "id")
-			b.control(200, "GET", "statistics", "")
+			b.Control(200, "GET", "statistics", "")
 		})
 	}
 	all.Wait()

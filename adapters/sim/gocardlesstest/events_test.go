@@ -11,20 +11,20 @@ import (
 // events returns one field of the events that a query finds.
 func (b *bench) events(query, field string) (values []string) {
 	b.Helper()
-	return eventFields(b.ok(200, "GET", "/events?"+query, ""), field)
+	return eventFields(b.OK(200, "GET", "/events?"+query, ""), field)
 }
 
 func eventFields(got reply, field string) (values []string) {
-	entries, _ := got.at("events").([]any)
+	entries, _ := got.At("events").([]any)
 	for _, e := range entries {
-		values = append(values, reply{body: e.(object)}.text(field))
+		values = append(values, reply{Body: e.(object)}.Text(field))
 	}
 	return values
 }
 
 func TestEventsOfABillingRequestAreNewestFirst(t *testing.T) {
 	b := newBench(t)
-	id := b.fulfilled().text("billing_requests.id")
+	id := b.fulfilled().Text("billing_requests.id")
 	want := []string{"fulfilled", "payer_details_confirmed", "collect_bank_account", "collect_customer_details", "created"}
 	if got := b.events("billing_request="+id, "action"); !slices.Equal(got, want) {
 		t.Errorf("actions = %v, want %v", got, want)
@@ -37,28 +37,28 @@ func TestEventsOfABillingRequestAreNewestFirst(t *testing.T) {
 func TestEventSaysWhatHappenedToWhat(t *testing.T) {
 	b := newBench(t)
 	request := b.fulfilled()
-	id, mandate := request.text("billing_requests.id"), request.text("billing_requests.links.mandate_request_mandate")
+	id, mandate := request.Text("billing_requests.id"), request.Text("billing_requests.links.mandate_request_mandate")
 	if err := b.sim.MoveMandate(mandate, "failed", "DISHONOUR-AC04"); err != nil {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]map[string]any{
 		"action=fulfilled": {"resource_type": "billing_requests", "links.billing_request": id, "links.mandate_request_mandate": mandate,
-			"links.customer":              request.at("billing_requests.links.customer"),
-			"links.customer_bank_account": request.at("billing_requests.links.customer_bank_account"),
+			"links.customer":              request.At("billing_requests.links.customer"),
+			"links.customer_bank_account": request.At("billing_requests.links.customer_bank_account"),
 			"details.cause":               "billing_request_fulfilled", "resource_metadata.checkout_id": "CHK1"},
 		"action=failed": {"resource_type": "mandates", "links.mandate": mandate, "details.origin": "bank", "details.scheme": "becs_nz",
 			"details.cause": "bank_account_closed", "details.reason_code": "DISHONOUR-AC04", "resource_metadata.checkout_id": "CHK1"},
 		"resource_type=mandates&action=created": {"details.origin": "api", "details.reason_code": nil, "created_at": "2027-02-01T00:00:00.000Z"},
 	} {
-		got := b.ok(200, "GET", "/events?"+query, "")
+		got := b.OK(200, "GET", "/events?"+query, "")
 		for path, value := range want {
-			if at := got.at("events.0." + path); at != value {
+			if at := got.At("events.0." + path); at != value {
 				t.Errorf("%s: %s = %v, want %v", query, path, at, value)
 			}
 		}
-		found := b.ok(200, "GET", "/events/"+got.text("events.0.id"), "")
-		if found.text("events.id") != got.text("events.0.id") || !strings.HasPrefix(found.text("events.id"), "EV") {
-			t.Errorf("GET of the event = %s, want it", found.raw)
+		found := b.OK(200, "GET", "/events/"+got.Text("events.0.id"), "")
+		if found.Text("events.id") != got.Text("events.0.id") || !strings.HasPrefix(found.Text("events.id"), "EV") {
+			t.Errorf("GET of the event = %s, want it", found.Raw)
 		}
 	}
 }
@@ -75,9 +75,9 @@ func TestEventsArePaged(t *testing.T) {
 	for _, limit := range []string{"1", "5", "18"} {
 		var walked []string
 		for cursor := ""; ; {
-			got := b.ok(200, "GET", "/events?limit="+limit+"&after="+cursor, "")
+			got := b.OK(200, "GET", "/events?limit="+limit+"&after="+cursor, "")
 			walked = append(walked, eventFields(got, "id")...)
-			if cursor = got.text("meta.cursors.after"); cursor == "" {
+			if cursor = got.Text("meta.cursors.after"); cursor == "" {
 				break
 			}
 		}
@@ -86,9 +86,9 @@ func TestEventsArePaged(t *testing.T) {
 		}
 		walked = nil
 		for cursor := all[len(all)-1]; cursor != ""; {
-			got := b.ok(200, "GET", "/events?limit="+limit+"&before="+cursor, "")
+			got := b.OK(200, "GET", "/events?limit="+limit+"&before="+cursor, "")
 			walked = append(eventFields(got, "id"), walked...)
-			cursor = got.text("meta.cursors.before")
+			cursor = got.Text("meta.cursors.before")
 		}
 		if want := all[:len(all)-1]; !slices.Equal(walked, want) {
 			t.Errorf("limit %s: walked forward over %v, want %v", limit, walked, want)
@@ -139,7 +139,7 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 		{"limit=1&limit=2", "invalid_filters"}, {"colour=red", "invalid_filters"}, {"after=EV1", "invalid_cursor"},
 		{"before=EV1", "invalid_cursor"}, {"after=EV1&before=EV2", "invalid_filters"}, {"created_at[gt]=yesterday", "invalid_filters"},
 	} {
-		checkError(t, tt.query, b.call("GET", "/events?"+tt.query, ""), 400, "invalid_api_usage", tt.reason)
+		checkError(t, tt.query, b.Call("GET", "/events?"+tt.query, ""), 400, "invalid_api_usage", tt.reason)
 	}
 }
 
@@ -156,17 +156,17 @@ func TestACursorKeepsItsPlaceWhateverIsLookedFor(t *testing.T) {
 
 func TestBillingRequestsAreListed(t *testing.T) {
 	b := newBench(t)
-	open, done := b.newRequest(), b.fulfilled().text("billing_requests.id")
+	open, done := b.newRequest(), b.fulfilled().Text("billing_requests.id")
 	for query, want := range map[string]string{"": done, "status=pending": open, "limit=1&after=" + done: open} {
-		if got := b.ok(200, "GET", "/billing_requests?"+query, ""); got.text("billing_requests.0.id") != want {
-			t.Errorf("%q: %s, want %s first", query, got.raw, want)
+		if got := b.OK(200, "GET", "/billing_requests?"+query, ""); got.Text("billing_requests.0.id") != want {
+			t.Errorf("%q: %s, want %s first", query, got.Raw, want)
 		}
 	}
 }
 
 func TestScenarios(t *testing.T) {
 	run := func(b *bench, name, resource string) reply {
-		return b.call("POST", "/scenario_simulators/"+name+"/actions/run", `{"data":{"links":{"resource":"`+resource+`"}}}`)
+		return b.Call("POST", "/scenario_simulators/"+name+"/actions/run", `{"data":{"links":{"resource":"`+resource+`"}}}`)
 	}
 	for name, want := range map[string]string{
 		"mandate_activated": "active", "mandate_failed": "failed", "mandate_cancelled": "cancelled", "mandate_expired": "expired",
@@ -174,22 +174,22 @@ func TestScenarios(t *testing.T) {
 		"mandate_customer_approval_granted": "pending_submission",
 	} {
 		b := newBench(t)
-		id := b.fulfilled().text("billing_requests.links.mandate_request_mandate")
-		if got := run(b, name, id); got.status != 200 || got.text("scenario_simulators.id") != name {
-			t.Errorf("%s = %d %s", name, got.status, got.raw)
+		id := b.fulfilled().Text("billing_requests.links.mandate_request_mandate")
+		if got := run(b, name, id); got.Status != 200 || got.Text("scenario_simulators.id") != name {
+			t.Errorf("%s = %d %s", name, got.Status, got.Raw)
 		}
-		if got := b.ok(200, "GET", "/mandates/"+id, "").text("mandates.status"); got != want {
+		if got := b.OK(200, "GET", "/mandates/"+id, "").Text("mandates.status"); got != want {
 			t.Errorf("%s: mandate is %s, want %s", name, got, want)
 		}
 	}
 	b := newBench(t)
 	id := b.newRequest()
-	if got := run(b, "billing_request_fulfilled", id); got.status != 200 {
-		t.Errorf("billing_request_fulfilled = %d %s", got.status, got.raw)
+	if got := run(b, "billing_request_fulfilled", id); got.Status != 200 {
+		t.Errorf("billing_request_fulfilled = %d %s", got.Status, got.Raw)
 	}
-	got := b.ok(200, "GET", "/billing_requests/"+id, "")
-	if got.text("billing_requests.status") != "fulfilled" || got.text("billing_requests.links.mandate_request_mandate") == "" {
-		t.Errorf("%s, want it fulfilled", got.raw)
+	got := b.OK(200, "GET", "/billing_requests/"+id, "")
+	if got.Text("billing_requests.status") != "fulfilled" || got.Text("billing_requests.links.mandate_request_mandate") == "" {
+		t.Errorf("%s, want it fulfilled", got.Raw)
 	}
 	checkError(t, "again", run(b, "billing_request_fulfilled", id), 422, "invalid_state", "resource_in_wrong_state")
 	checkError(t, "an unknown scenario", run(b, "rain", id), 404, "invalid_api_usage", "resource_not_found")
@@ -198,15 +198,15 @@ func TestScenarios(t *testing.T) {
 
 func TestMandatesAreCancelledAndReinstated(t *testing.T) {
 	b := newBench(t)
-	id := b.fulfilled().text("billing_requests.links.mandate_request_mandate")
-	act := func(action string) reply { return b.call("POST", "/mandates/"+id+"/actions/"+action, `{"data":{}}`) }
+	id := b.fulfilled().Text("billing_requests.links.mandate_request_mandate")
+	act := func(action string) reply { return b.Call("POST", "/mandates/"+id+"/actions/"+action, `{"data":{}}`) }
 	checkError(t, "reinstate a living one", act("reinstate"), 422, "invalid_state", "mandate_not_reinstated")
-	if got := act("cancel"); got.text("mandates.status") != "cancelled" || got.at("mandates.next_possible_charge_date") != nil {
-		t.Errorf("cancel = %s", got.raw)
+	if got := act("cancel"); got.Text("mandates.status") != "cancelled" || got.At("mandates.next_possible_charge_date") != nil {
+		t.Errorf("cancel = %s", got.Raw)
 	}
 	checkError(t, "cancel a dead one", act("cancel"), 422, "invalid_state", "mandate_not_cancelled")
-	if got := act("reinstate"); got.text("mandates.status") != "pending_submission" {
-		t.Errorf("reinstate = %s", got.raw)
+	if got := act("reinstate"); got.Text("mandates.status") != "pending_submission" {
+		t.Errorf("reinstate = %s", got.Raw)
 	}
 	if got := b.events("mandate="+id, "action"); !slices.Equal(got, []string{"reinstated", "cancelled", "created"}) {
 		t.Errorf("events = %v", got)

@@ -6,12 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 )
 
 const (
@@ -19,14 +19,22 @@ const (
 	secret = "webhook_secret"
 )
 
-// started is the time at which every bench's clock begins, a Monday.
-var started = time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
+// Shorthands of package simtest.
+type (
+	object = simtest.Object
+	reply  = simtest.Reply
+	edit   = simtest.Edit
+)
+
+var (
+	with    = simtest.With
+	started = simtest.Started()
+)
 
 // bench is a simulator behind a server, with a clock that stands still unless it is moved.
 type bench struct {
-	*testing.T
-	sim    *gocardlesstest.Simulator
-	server *httptest.Server
+	*simtest.Client
+	sim *gocardlesstest.Simulator
 }
 
 // newBench starts a simulator; change changes its options.
@@ -36,120 +44,9 @@ func newBench(t *testing.T, change ...func(*gocardlesstest.Options)) *bench {
 	for _, c := range change {
 		c(&o)
 	}
-	b := &bench{T: t, sim: gocardlesstest.New(o)}
-	b.server = httptest.NewServer(b.sim)
-	t.Cleanup(func() {
-		b.sim.Close()
-		b.server.Close()
-	})
-	return b
-}
-
-// object is any JSON object.
-type object = map[string]any
-
-// reply is an answer of the API.
-type reply struct {
-	status int
-	header http.Header
-	raw    []byte
-	body   object // nil where it is no JSON
-}
-
-// at returns what stands under a path of names and indexes in the body, such as "error.errors.0.reason".
-func (r reply) at(path string) any {
-	var v any = r.body
-	for name := range strings.SplitSeq(path, ".") {
-		switch holder := v.(type) {
-		case object:
-			v = holder[name]
-		case []any:
-			if i := int(name[0] - '0'); i < len(holder) {
-				v = holder[i]
-				continue
-			}
-			return nil
-		default:
-			return nil
-		}
-	}
-	return v
-}
-
-// text returns the text under a path.
-func (r reply) text(path string) string {
-	s, _ := r.at(path).(string)
-	return s
-}
-
-// edit changes a request before it is sent.
-type edit func(*http.Request)
-
-// with sets a header, or takes it away where the value is "".
-func with(name, value string) edit {
-	return func(r *http.Request) {
-		r.Header.Del(name)
-		if value != "" {
-			r.Header.Set(name, value)
-		}
-	}
-}
-
-// request makes a request as a client of the API does.
-func (b *bench) request(method, path, body string, edits ...edit) *http.Request {
-	b.Helper()
-	r, err := http.NewRequestWithContext(b.Context(), method, b.server.URL+path, strings.NewReader(body))
-	if err != nil {
-		b.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("GoCardless-Version", "2015-07-06")
-	r.Header.Set("Accept", "application/json")
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for _, e := range edits {
-		e(r)
-	}
-	return r
-}
-
-// do sends a request and reads the answer.
-func (b *bench) do(r *http.Request) (reply, error) {
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return reply{}, err
-	}
-	defer got.Body.Close()
-	raw, err := io.ReadAll(got.Body)
-	if err != nil {
-		return reply{}, err
-	}
-	out := reply{status: got.StatusCode, header: got.Header, raw: raw}
-	if json.Unmarshal(raw, &out.body) != nil {
-		out.body = nil
-	}
-	return out, nil
-}
-
-// call sends a request that is answered.
-func (b *bench) call(method, path, body string, edits ...edit) reply {
-	b.Helper()
-	got, err := b.do(b.request(method, path, body, edits...))
-	if err != nil {
-		b.Fatalf("%s %s: %v", method, path, err)
-	}
-	return got
-}
-
-// ok is call for an answer of that status.
-func (b *bench) ok(status int, method, path, body string, edits ...edit) reply {
-	b.Helper()
-	got := b.call(method, path, body, edits...)
-	if got.status != status {
-		b.Fatalf("%s %s = %d, want %d:\n%s", method, path, got.status, status, got.raw)
-	}
-	return got
+	sim := gocardlesstest.New(o)
+	return &bench{simtest.Serve(t, sim, with("Authorization", "Bearer "+token), with("GoCardless-Version", "2015-07-06"),
+		with("Accept", "application/json")), sim}
 }
 
 const requestBody = `{"billing_requests":{"mandate_request":{"scheme":"becs_nz","currency":"NZD","description":"Carpentry",
@@ -158,13 +55,13 @@ const requestBody = `{"billing_requests":{"mandate_request":{"scheme":"becs_nz",
 // newRequest creates a billing request and returns its id.
 func (b *bench) newRequest() string {
 	b.Helper()
-	return b.ok(201, "POST", "/billing_requests", requestBody).text("billing_requests.id")
+	return b.OK(201, "POST", "/billing_requests", requestBody).Text("billing_requests.id")
 }
 
 // newFlow creates a flow for a billing request and returns the address of its page.
 func (b *bench) newFlow(request string) string {
 	b.Helper()
-	return b.flow(request).text("billing_request_flows.authorisation_url")
+	return b.flow(request).Text("billing_request_flows.authorisation_url")
 }
 
 // The addresses to which the hosted page leads back.
@@ -181,13 +78,13 @@ func (b *bench) flow(request string) reply {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return b.ok(201, "POST", "/billing_request_flows", string(body))
+	return b.OK(201, "POST", "/billing_request_flows", string(body))
 }
 
 // act calls an action of a billing request.
 func (b *bench) act(request, action, data string) reply {
 	b.Helper()
-	return b.ok(200, "POST", "/billing_requests/"+request+"/actions/"+action, `{"data":`+data+`}`)
+	return b.OK(200, "POST", "/billing_requests/"+request+"/actions/"+action, `{"data":`+data+`}`)
 }
 
 // Details as a payer gives them over the API.

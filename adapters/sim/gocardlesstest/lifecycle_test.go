@@ -22,11 +22,11 @@ func (b *bench) complete(p gocardlesstest.Payer) string {
 // status returns the statuses of a billing request and of its mandate, "" where there is none.
 func (b *bench) status(request string) (billing, mandate string) {
 	b.Helper()
-	got := b.ok(200, "GET", "/billing_requests/"+request, "")
-	if id := got.text("billing_requests.links.mandate_request_mandate"); id != "" {
-		mandate = b.ok(200, "GET", "/mandates/"+id, "").text("mandates.status")
+	got := b.OK(200, "GET", "/billing_requests/"+request, "")
+	if id := got.Text("billing_requests.links.mandate_request_mandate"); id != "" {
+		mandate = b.OK(200, "GET", "/mandates/"+id, "").Text("mandates.status")
 	}
-	return got.text("billing_requests.status"), mandate
+	return got.Text("billing_requests.status"), mandate
 }
 
 func TestFates(t *testing.T) {
@@ -107,15 +107,15 @@ func TestAReplacedMandateLeadsToItsSuccessor(t *testing.T) {
 	b := newBench(t)
 	b.complete(gocardlesstest.Payer{Holder: "MANDATE REPLACED"})
 	b.sim.Advance(time.Hour)
-	event := b.ok(200, "GET", "/events?action=replaced", "")
-	old := b.ok(200, "GET", "/mandates/"+event.text("events.0.links.mandate"), "")
-	next := old.text("mandates.links.new_mandate")
-	if next == "" || next != event.text("events.0.links.new_mandate") {
-		t.Errorf("new mandate is %q, and of the event %q", next, event.text("events.0.links.new_mandate"))
+	event := b.OK(200, "GET", "/events?action=replaced", "")
+	old := b.OK(200, "GET", "/mandates/"+event.Text("events.0.links.mandate"), "")
+	next := old.Text("mandates.links.new_mandate")
+	if next == "" || next != event.Text("events.0.links.new_mandate") {
+		t.Errorf("new mandate is %q, and of the event %q", next, event.Text("events.0.links.new_mandate"))
 	}
-	got := b.ok(200, "GET", "/mandates/"+next, "")
-	if got.text("mandates.status") != "pending_submission" || got.text("mandates.metadata.checkout_id") != "CHK1" {
-		t.Errorf("%s, want a mandate for the same checkout", got.raw)
+	got := b.OK(200, "GET", "/mandates/"+next, "")
+	if got.Text("mandates.status") != "pending_submission" || got.Text("mandates.metadata.checkout_id") != "CHK1" {
+		t.Errorf("%s, want a mandate for the same checkout", got.Raw)
 	}
 	if got := b.sim.Statistics(); got.Mandates != 2 || got.MandatesByMetadata["checkout_id=CHK1"] != 1 {
 		t.Errorf("%+v, want 2 mandates, one of which was asked for", got)
@@ -163,7 +163,7 @@ func TestCancelledOnTheWayStaysCancelled(t *testing.T) {
 func TestMoves(t *testing.T) {
 	b := newBench(t)
 	request := b.fulfilled()
-	id := request.text("billing_requests.links.mandate_request_mandate")
+	id := request.Text("billing_requests.links.mandate_request_mandate")
 	for _, tt := range []struct{ status, reason, action, now string }{
 		{"submitted", "", "submitted", "submitted"},
 		{"active", "", "active", "active"},
@@ -177,14 +177,14 @@ func TestMoves(t *testing.T) {
 		{"failed", "DISHONOUR-AC03", "failed", "failed"},
 		{"replaced", "", "replaced", "cancelled"},
 	} {
-		if err := b.sim.MoveMandate(request.text("billing_requests.id"), tt.status, tt.reason); err != nil {
+		if err := b.sim.MoveMandate(request.Text("billing_requests.id"), tt.status, tt.reason); err != nil {
 			t.Errorf("%s: %v", tt.status, err)
 		}
-		event := b.ok(200, "GET", "/events?limit=1&mandate="+id, "")
-		now := b.ok(200, "GET", "/mandates/"+id, "").text("mandates.status")
-		if event.text("events.0.action") != tt.action || event.text("events.0.details.reason_code") != tt.reason || now != tt.now ||
-			event.text("events.0.details.cause") == "" {
-			t.Errorf("%s: mandate is %s after %s, want %s after %s for %q", tt.status, now, event.raw, tt.now, tt.action, tt.reason)
+		event := b.OK(200, "GET", "/events?limit=1&mandate="+id, "")
+		now := b.OK(200, "GET", "/mandates/"+id, "").Text("mandates.status")
+		if event.Text("events.0.action") != tt.action || event.Text("events.0.details.reason_code") != tt.reason || now != tt.now ||
+			event.Text("events.0.details.cause") == "" {
+			t.Errorf("%s: mandate is %s after %s, want %s after %s for %q", tt.status, now, event.Raw, tt.now, tt.action, tt.reason)
 		}
 	}
 	for _, wrong := range [][3]string{{"MD1", "failed", ""}, {id, "happy", ""}, {id, "created", ""}, {id, "failed", "AC05"}} {

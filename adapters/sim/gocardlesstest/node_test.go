@@ -11,5 +11,5 @@ import (
 // The official client judges the simulator.
 func TestOfficialNodeClient(t *testing.T) {
 	b := newBench(t, func(o *gocardlesstest.Options) { o.Now = time.Now })
-	nodetest.Check(t, "GOCARDLESS_URL="+b.server.URL, "GOCARDLESS_TOKEN="+token)
+	nodetest.Check(t, "GOCARDLESS_URL="+b.URL, "GOCARDLESS_TOKEN="+token)
 }

@@ -27,7 +27,7 @@ type page struct {
 func (b *bench) visit(address string, form url.Values) page {
 	b.Helper()
 	if strings.HasPrefix(address, "/") {
-		address = b.server.URL + address
+		address = b.URL + address
 	}
 	method, body := http.MethodGet, ""
 	if form != nil {
@@ -89,7 +89,7 @@ func TestAPayerWithoutScripts(t *testing.T) {
 	first := b.newFlow(id)
 	at := func(p page, step string) string {
 		t.Helper()
-		if want := strings.TrimPrefix(first, b.server.URL) + step; p.status != http.StatusSeeOther || p.location != want {
+		if want := strings.TrimPrefix(first, b.URL) + step; p.status != http.StatusSeeOther || p.location != want {
 			t.Fatalf("%d to %q, want 303 to %q:\n%s", p.status, p.location, want, p.body)
 		}
 		return p.location
@@ -124,11 +124,11 @@ func TestAPayerWithoutScripts(t *testing.T) {
 	if got := b.events("billing_request="+id, "action"); !slices.Equal(got, want) {
 		t.Errorf("events = %v, want %v", got, want)
 	}
-	got := b.ok(200, "GET", "/billing_requests/"+id, "")
-	if got.text("billing_requests.resources.customer.given_name") != "Mere" ||
-		got.text("billing_requests.resources.customer_bank_account.account_holder_name") != "M Tau" ||
+	got := b.OK(200, "GET", "/billing_requests/"+id, "")
+	if got.Text("billing_requests.resources.customer.given_name") != "Mere" ||
+		got.Text("billing_requests.resources.customer_bank_account.account_holder_name") != "M Tau" ||
 		b.sim.Statistics().Mandates != 1 {
-		t.Errorf("%s, want what the payer gave, and one mandate", got.raw)
+		t.Errorf("%s, want what the payer gave, and one mandate", got.Raw)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestStepsCannotBeSkipped(t *testing.T) {
 	b := newBench(t)
 	id := b.newRequest()
 	flow := b.newFlow(id)
-	path := strings.TrimPrefix(flow, b.server.URL)
+	path := strings.TrimPrefix(flow, b.URL)
 	skip := func(step, want string, form url.Values) {
 		t.Helper()
 		if got := b.visit(flow+step, form); got.status != http.StatusSeeOther || got.location != path+want {
@@ -217,15 +217,15 @@ func TestAWholeNumberMayBeInTheFirstField(t *testing.T) {
 func TestLockedDetailsStayAsTheyAre(t *testing.T) {
 	b := newBench(t)
 	id := b.newRequest()
-	flow := b.ok(201, "POST", "/billing_request_flows", `{"billing_request_flows":{"lock_customer_details":true,"redirect_uri":"https://pay.example/",
+	flow := b.OK(201, "POST", "/billing_request_flows", `{"billing_request_flows":{"lock_customer_details":true,"redirect_uri":"https://pay.example/",
 		"prefilled_customer":{"given_name":"Ana","family_name":"Tau","email":"ana@example.nz"},"links":{"billing_request":"`+id+`"}}}`).
-		text("billing_request_flows.authorisation_url")
+		Text("billing_request_flows.authorisation_url")
 	page := b.visit(flow, nil)
 	if strings.Contains(page.body, "<input") || !strings.Contains(page.body, "ana@example.nz") || strings.Contains(page.body, "/exit") {
 		t.Errorf("the page has fields, or an exit that leads nowhere:\n%s", page.body)
 	}
 	b.visit(flow+"/details", detailsForm)
-	if got := b.ok(200, "GET", "/billing_requests/"+id, "").text("billing_requests.resources.customer.given_name"); got != "Ana" {
+	if got := b.OK(200, "GET", "/billing_requests/"+id, "").Text("billing_requests.resources.customer.given_name"); got != "Ana" {
 		t.Errorf("given name = %q, want Ana", got)
 	}
 }
@@ -235,7 +235,7 @@ func TestTheExit(t *testing.T) {
 	id := b.newRequest()
 	flow := b.newFlow(id)
 	for _, step := range []string{"", "/account", "/check"} {
-		if page := b.visit(flow+step, nil); !strings.Contains(page.body, `action="`+strings.TrimPrefix(flow, b.server.URL)+`/exit"`) {
+		if page := b.visit(flow+step, nil); !strings.Contains(page.body, `action="`+strings.TrimPrefix(flow, b.URL)+`/exit"`) {
 			t.Errorf("the page %q has no exit:\n%s", step, page.body)
 		}
 		b.visit(flow+"/details", detailsForm)

@@ -81,7 +81,7 @@ func TestNotificationHoldsTheEventAsTheAPIGivesIt(t *testing.T) {
 		t.Fatalf("%v, %s", err, in.all()[0].body)
 	}
 	var listed struct{ Events []json.RawMessage }
-	if err := json.Unmarshal(b.ok(200, "GET", "/events", "").raw, &listed); err != nil || string(listed.Events[0]) != string(body.Events[0]) {
+	if err := json.Unmarshal(b.OK(200, "GET", "/events", "").Raw, &listed); err != nil || string(listed.Events[0]) != string(body.Events[0]) {
 		t.Errorf("notified of %s, and listed is %s", body.Events[0], listed.Events)
 	}
 }

@@ -13,14 +13,14 @@ func TestWhatTheAPIDoesNotHave(t *testing.T) {
 	for _, path := range []string{"nothing", "sobjects/Nothing__c", "sobjects/Contact/003000000000000AAA", "sobjects/Nothing__c/describe",
 		"sobjects/Contact/Nothing__c/x", "/services/data/v60.0/limits", "/services/data/vx/limits", "/services/data/v61.0/sobjects//describe",
 		"/", "/services", "/simulator"} {
-		if got := b.refused(404, "NOT_FOUND", "GET", path, ""); got.header.Get("Content-Type") != "application/json;charset=UTF-8" {
-			t.Errorf("%s: %v", path, got.header)
+		if got := b.refused(404, "NOT_FOUND", "GET", path, ""); got.Header.Get("Content-Type") != "application/json;charset=UTF-8" {
+			t.Errorf("%s: %v", path, got.Header)
 		}
 	}
 	b.refused(400, "MALFORMED_ID", "GET", "sobjects/Contact/x", "")
 	b.refused(404, "NOT_FOUND", "GET", "sobjects/Account/"+b.create("Contact", contact("a@example.nz")), "")
 	got := b.refused(405, "METHOD_NOT_ALLOWED", "PUT", "sobjects/Contact", `{}`)
-	if message := got.text("0.message"); message != "HTTP Method 'PUT' not allowed. Allowed are GET,POST" {
+	if message := got.Text("0.message"); message != "HTTP Method 'PUT' not allowed. Allowed are GET,POST" {
 		t.Errorf("message = %q", message)
 	}
 	b.refused(405, "METHOD_NOT_ALLOWED", "POST", "sobjects/Organization", `{}`)
@@ -59,27 +59,27 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 
 func TestVersionsAndResources(t *testing.T) {
 	b := newBench(t)
-	got := b.ok(200, "GET", "/services/data", "", with("Authorization", ""))
-	if got.text("0.version") != "61.0" || got.text("4.url") != "/services/data/v65.0" {
-		t.Errorf("versions = %s", got.raw)
+	got := b.OK(200, "GET", "/services/data", "", with("Authorization", ""))
+	if got.Text("0.version") != "61.0" || got.Text("4.url") != "/services/data/v65.0" {
+		t.Errorf("versions = %s", got.Raw)
 	}
-	if got := b.ok(200, "GET", "/services/data/v62.0/", ""); got.text("sobjects") != "/services/data/v62.0/sobjects" {
-		t.Errorf("resources = %s", got.raw)
+	if got := b.OK(200, "GET", "/services/data/v62.0/", ""); got.Text("sobjects") != "/services/data/v62.0/sobjects" {
+		t.Errorf("resources = %s", got.Raw)
 	}
-	if got := b.ok(200, "GET", "sobjects", ""); !strings.Contains(string(got.raw), `"name":"Payment_Plan_Agreement__c"`) {
-		t.Errorf("objects = %s", got.raw)
+	if got := b.OK(200, "GET", "sobjects", ""); !strings.Contains(string(got.Raw), `"name":"Payment_Plan_Agreement__c"`) {
+		t.Errorf("objects = %s", got.Raw)
 	}
-	if got := b.ok(200, "GET", "sobjects/contact", ""); got.text("objectDescribe.keyPrefix") != "003" {
-		t.Errorf("contact = %s", got.raw)
+	if got := b.OK(200, "GET", "sobjects/contact", ""); got.Text("objectDescribe.keyPrefix") != "003" {
+		t.Errorf("contact = %s", got.Raw)
 	}
 }
 
 func TestADescribeSaysWhatTheAPIChecks(t *testing.T) {
 	b := newBench(t)
 	fields := map[string]reply{}
-	all, _ := b.ok(200, "GET", "sobjects/Opportunity/describe", "").at("fields").([]any)
+	all, _ := b.OK(200, "GET", "sobjects/Opportunity/describe", "").At("fields").([]any)
 	for _, f := range all {
-		fields[reply{body: f}.text("name")] = reply{body: f}
+		fields[reply{Body: f}.Text("name")] = reply{Body: f}
 	}
 	for _, tt := range []struct {
 		field, about string
@@ -92,7 +92,7 @@ func TestADescribeSaysWhatTheAPIChecks(t *testing.T) {
 		{"Environment__c", "restrictedPicklist", true}, {"Environment__c", "picklistValues.1.value", "production"},
 		{"StageName", "restrictedPicklist", false}, {"Name", "relationshipName", nil},
 	} {
-		if got := fields[tt.field].at(tt.about); got != tt.want {
+		if got := fields[tt.field].At(tt.about); got != tt.want {
 			t.Errorf("%s of %s = %v, want %v", tt.about, tt.field, got, tt.want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestAnOrganisationMayDiffer(t *testing.T) {
 	schema.Add("Contact", salesforcetest.Field{Name: "Iwi__c", Type: salesforcetest.TypeString, Length: 5, Required: true})
 	schema.Field("Contact.FirstName").Length = 3
 	b := newBench(t, func(o *options) { o.Schema = schema })
-	b.ok(201, "PATCH", "sobjects/Contact/Student_Key__c/k", `{"LastName":"Tau","FirstName":"Ana","Iwi__c":"Ngāti"}`)
+	b.OK(201, "PATCH", "sobjects/Contact/Student_Key__c/k", `{"LastName":"Tau","FirstName":"Ana","Iwi__c":"Ngāti"}`)
 	b.refused(404, "NOT_FOUND", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/k", `{"LastName":"Tau"}`)
 	b.refused(400, "STRING_TOO_LONG", "POST", "sobjects/Contact", `{"LastName":"Tau","FirstName":"Mere","Iwi__c":"x"}`)
 	b.refused(400, "REQUIRED_FIELD_MISSING", "POST", "sobjects/Contact", `{"LastName":"Tau"}`)
@@ -151,18 +151,18 @@ func TestASchemaThatNoOrganisationHasPanics(t *testing.T) {
 func TestTheLimitOfADay(t *testing.T) {
 	b := newBench(t, func(o *options) { o.DailyLimit = 3 })
 	for _, used := range []string{"1/3", "2/3", "3/3"} {
-		if got := b.ok(200, "GET", "sobjects", "").header.Get("Sforce-Limit-Info"); got != "api-usage="+used {
+		if got := b.OK(200, "GET", "sobjects", "").Header.Get("Sforce-Limit-Info"); got != "api-usage="+used {
 			t.Errorf("Sforce-Limit-Info = %q, want %s", got, used)
 		}
 	}
 	got := b.refused(403, "REQUEST_LIMIT_EXCEEDED", "POST", "sobjects/Contact", contact("a@example.nz"))
-	if got.header.Get("Sforce-Limit-Info") != "api-usage=3/3" || b.sim.Statistics().Records["Contact"] != 0 {
-		t.Errorf("%v, want nothing done", got.header)
+	if got.Header.Get("Sforce-Limit-Info") != "api-usage=3/3" || b.sim.Statistics().Records["Contact"] != 0 {
+		t.Errorf("%v, want nothing done", got.Header)
 	}
 	b.sim.Advance(24 * time.Hour)
 	b.signIn()
-	if got := b.ok(200, "GET", "limits", ""); got.at("DailyApiRequests.Max") != 3.0 || got.at("DailyApiRequests.Remaining") != 2.0 {
-		t.Errorf("limits = %s, want 2 of 3 left on the next day", got.raw)
+	if got := b.OK(200, "GET", "limits", ""); got.At("DailyApiRequests.Max") != 3.0 || got.At("DailyApiRequests.Remaining") != 2.0 {
+		t.Errorf("limits = %s, want 2 of 3 left on the next day", got.Raw)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestIDsAreSalesforces(t *testing.T) {
 			t.Errorf("id %s is there twice whatever the letter case, or has another length", id)
 		}
 		seen[strings.ToLower(id)] = true
-		b.ok(200, "GET", "sobjects/Contact/"+id[:15], "")
-		b.ok(200, "GET", "sobjects/Contact/"+id[:15]+strings.ToLower(id[15:]), "")
+		b.OK(200, "GET", "sobjects/Contact/"+id[:15], "")
+		b.OK(200, "GET", "sobjects/Contact/"+id[:15]+strings.ToLower(id[15:]), "")
 	}
 }

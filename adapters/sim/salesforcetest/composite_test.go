@@ -31,12 +31,12 @@ func single(parts ...string) string {
 // composite sends a composite request and returns the status, and the code of the error, of each part.
 func (b *bench) composite(body string, edits ...edit) (got reply, results string) {
 	b.Helper()
-	got = b.ok(200, "POST", "composite", body, edits...)
-	list, _ := got.at("compositeResponse").([]any)
+	got = b.OK(200, "POST", "composite", body, edits...)
+	list, _ := got.At("compositeResponse").([]any)
 	var all []string
 	for _, p := range list {
-		p := reply{body: p}
-		all = append(all, strings.TrimSpace(fmt.Sprint(p.at("httpStatusCode"), " ", p.text("body.0.errorCode"))))
+		p := reply{Body: p}
+		all = append(all, strings.TrimSpace(fmt.Sprint(p.At("httpStatusCode"), " ", p.Text("body.0.errorCode"))))
 	}
 	return got, strings.Join(all, ", ")
 }
@@ -64,16 +64,16 @@ func TestAUnitMakesItsRecordsOnce(t *testing.T) {
 	roles := unit(opening()...)
 	first, results := b.composite(roles)
 	if results != "201, 201, 201, 201" || b.records() != [4]int{1, 1, 1, 1} {
-		t.Errorf("%s, %v records:\n%s", results, b.records(), first.raw)
+		t.Errorf("%s, %v records:\n%s", results, b.records(), first.Raw)
 	}
-	location := data + "sobjects/Contact/" + first.text("compositeResponse.0.body.id")
-	if got := first.text("compositeResponse.0.httpHeaders.Location"); got != location || first.text("compositeResponse.0.referenceId") != "contact" {
-		t.Errorf("first part = %s", first.raw)
+	location := data + "sobjects/Contact/" + first.Text("compositeResponse.0.body.id")
+	if got := first.Text("compositeResponse.0.httpHeaders.Location"); got != location || first.Text("compositeResponse.0.referenceId") != "contact" {
+		t.Errorf("first part = %s", first.Raw)
 	}
 	// A field that cannot be changed is refused even where its value stays, so a repeat leaves it out.
 	again, results := b.composite(unit(opening()[0], opening()[1], opening()[3]))
 	if results != "200, 200, 200" || b.records() != [4]int{1, 1, 1, 1} ||
-		again.text("compositeResponse.1.body.id") != first.text("compositeResponse.1.body.id") {
+		again.Text("compositeResponse.1.body.id") != first.Text("compositeResponse.1.body.id") {
 		t.Errorf("again: %s, %v records", results, b.records())
 	}
 }
@@ -106,15 +106,15 @@ func TestAUnitThatFailsLeavesNothingBehind(t *testing.T) {
 
 func TestARolledBackUpdateIsUndone(t *testing.T) {
 	b := newBench(t)
-	b.ok(201, "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", `{"LastName":"Before","Email":"before@example.nz"}`)
+	b.OK(201, "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", `{"LastName":"Before","Email":"before@example.nz"}`)
 	b.composite(unit(
 		part("a", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", `{"LastName":"After","Email":"after@example.nz"}`),
 		part("b", "DELETE", "sobjects/Contact/Provider_Checkout_Key__c/c1", ""),
 		part("c", "POST", "sobjects/Contact", `{}`)))
-	got := b.ok(200, "GET", "sobjects/Contact/Provider_Checkout_Key__c/c1", "")
-	got = b.ok(200, "GET", "sobjects/Contact/"+got.text("Id"), "")
-	if got.text("LastName") != "Before" {
-		t.Errorf("%s, want it as it was", got.raw)
+	got := b.OK(200, "GET", "sobjects/Contact/Provider_Checkout_Key__c/c1", "")
+	got = b.OK(200, "GET", "sobjects/Contact/"+got.Text("Id"), "")
+	if got.Text("LastName") != "Before" {
+		t.Errorf("%s, want it as it was", got.Raw)
 	}
 	b.refused(400, "DUPLICATES_DETECTED", "POST", "sobjects/Contact", contact("before@example.nz"))
 	b.create("Contact", contact("after@example.nz"))
@@ -134,13 +134,13 @@ func TestPartsThatStandForThemselves(t *testing.T) {
 		part("inner", "POST", "composite", `{}`),
 		part("many", "POST", "composite/sobjects", `{"records":[{"attributes":{"type":"Account"},"Name":"@{good.id}"}]}`)))
 	if want := "201, 400 REQUIRED_FIELD_MISSING, 204, 400 PROCESSING_HALTED, 200, 200, 400 PROCESSING_HALTED, 404 NOT_FOUND, 400 INVALID_INPUT, 200"; results != want {
-		t.Errorf("%s\nwant %s\n%s", results, want, got.raw)
+		t.Errorf("%s\nwant %s\n%s", results, want, got.Raw)
 	}
-	if message := got.text("compositeResponse.3.body.0.message"); message != "Invalid reference specified. No value for bad.id found in lost" {
+	if message := got.Text("compositeResponse.3.body.0.message"); message != "Invalid reference specified. No value for bad.id found in lost" {
 		t.Errorf("message = %q", message)
 	}
-	if got.text("compositeResponse.5.body.Phone") != "1" || b.sim.Records("Account")[0]["Name"] != got.text("compositeResponse.0.body.id") {
-		t.Errorf("%s, want what the references lead to", got.raw)
+	if got.Text("compositeResponse.5.body.Phone") != "1" || b.sim.Records("Account")[0]["Name"] != got.Text("compositeResponse.0.body.id") {
+		t.Errorf("%s, want what the references lead to", got.Raw)
 	}
 }
 
@@ -163,8 +163,8 @@ func TestCompositeRequestsAreReadStrictly(t *testing.T) {
 		"its own authority":     single(strings.TrimSuffix(ok, "}") + `,"httpHeaders":{"authorization":"x"}}`),
 		"headers that are none": single(strings.TrimSuffix(ok, "}") + `,"httpHeaders":[]}`),
 	} {
-		if got := b.refused(400, "JSON_PARSER_ERROR", "POST", "composite", body); got.status != 400 {
-			t.Errorf("%s: %s", name, got.raw)
+		if got := b.refused(400, "JSON_PARSER_ERROR", "POST", "composite", body); got.Status != 400 {
+			t.Errorf("%s: %s", name, got.Raw)
 		}
 	}
 	b.refused(400, "LIMIT_EXCEEDED", "POST", "composite", single(many(26, func(i int) string {
@@ -187,14 +187,14 @@ func TestCollections(t *testing.T) {
 	b := newBench(t)
 	send := func(method, path, body string) (codes string) {
 		t.Helper()
-		got := b.ok(200, method, "composite/sobjects"+path, body)
+		got := b.OK(200, method, "composite/sobjects"+path, body)
 		var results []struct {
 			ID      string
 			Success bool
 			Created *bool
 			Errors  []struct{ StatusCode string }
 		}
-		if err := json.Unmarshal(got.raw, &results); err != nil {
+		if err := json.Unmarshal(got.Raw, &results); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range results {
@@ -236,9 +236,9 @@ func TestCollections(t *testing.T) {
 	if got := send("PATCH", "/Account/Provider_Code__c", list(false, account(`"Name":"x"`))); got != "NOT_FOUND" {
 		t.Errorf("upsert by a field that is none: %s", got)
 	}
-	got := b.ok(200, "POST", "composite/sobjects/Account", `{"ids":["`+id+`","001000000000000AAA"],"fields":["Phone"]}`)
-	if got.text("0.Phone") != "2" || got.at("1") != nil {
-		t.Errorf("retrieve: %s", got.raw)
+	got := b.OK(200, "POST", "composite/sobjects/Account", `{"ids":["`+id+`","001000000000000AAA"],"fields":["Phone"]}`)
+	if got.Text("0.Phone") != "2" || got.At("1") != nil {
+		t.Errorf("retrieve: %s", got.Raw)
 	}
 	if got := send("DELETE", "?ids="+id+",x,001000000000000AAA", ""); got != "ok MALFORMED_ID ENTITY_IS_DELETED" || len(b.sim.Records("Account")) != 0 {
 		t.Errorf("delete: %s", got)

@@ -18,25 +18,25 @@ func TestAFileBecomesADocumentThatIsLinked(t *testing.T) {
 	b := newBench(t)
 	agreement := b.create("Payment_Plan_Agreement__c", `{"Agreement_Number__c":"PPA-1"}`)
 	id := b.create("ContentVersion", file("%PDF-1.7", `,"FirstPublishLocationId":"`+agreement+`","PDF_SHA256__c":"ab"`))
-	got := b.ok(200, "GET", "sobjects/ContentVersion/"+id, "")
-	document := got.text("ContentDocumentId")
+	got := b.OK(200, "GET", "sobjects/ContentVersion/"+id, "")
+	document := got.Text("ContentDocumentId")
 	for path, want := range map[string]any{"Title": "Agreement", "FileExtension": "pdf", "FileType": "PDF", "ContentSize": 8.0,
 		"IsLatest": true, "VersionNumber": "1",
 		"VersionData": data + "sobjects/ContentVersion/" + id + "/VersionData"} {
-		if at := got.at(path); at != want {
+		if at := got.At(path); at != want {
 			t.Errorf("%s = %v, want %v", path, at, want)
 		}
 	}
-	content := b.ok(200, "GET", got.text("VersionData"), "")
-	if string(content.raw) != "%PDF-1.7" || content.header.Get("Content-Type") != "application/octet-stream" {
-		t.Errorf("content = %q %v", content.raw, content.header)
+	content := b.OK(200, "GET", got.Text("VersionData"), "")
+	if string(content.Raw) != "%PDF-1.7" || content.Header.Get("Content-Type") != "application/octet-stream" {
+		t.Errorf("content = %q %v", content.Raw, content.Header)
 	}
-	got = b.ok(200, "GET", "sobjects/ContentDocument/"+document, "")
-	if got.text("LatestPublishedVersionId") != id || !strings.HasPrefix(document, "069") {
-		t.Errorf("document = %s", got.raw)
+	got = b.OK(200, "GET", "sobjects/ContentDocument/"+document, "")
+	if got.Text("LatestPublishedVersionId") != id || !strings.HasPrefix(document, "069") {
+		t.Errorf("document = %s", got.Raw)
 	}
 	links := b.rows("SELECT ShareType, ContentDocumentId FROM ContentDocumentLink WHERE LinkedEntityId = '" + agreement + "'")
-	if len(links) != 1 || (reply{body: links[0]}).text("ShareType") != "V" || (reply{body: links[0]}).text("ContentDocumentId") != document {
+	if len(links) != 1 || (reply{Body: links[0]}).Text("ShareType") != "V" || (reply{Body: links[0]}).Text("ContentDocumentId") != document {
 		t.Errorf("links = %v, want one for viewers", links)
 	}
 	b.refused(400, "DUPLICATE_VALUE", "POST", "sobjects/ContentVersion", file("%PDF-1.7", `,"PDF_SHA256__c":"AB"`))
@@ -49,19 +49,19 @@ func TestAFileBecomesADocumentThatIsLinked(t *testing.T) {
 func TestAFurtherVersionBelongsToTheSameDocument(t *testing.T) {
 	b := newBench(t)
 	first := b.create("ContentVersion", file("1", ""))
-	document := b.ok(200, "GET", "sobjects/ContentVersion/"+first, "").text("ContentDocumentId")
+	document := b.OK(200, "GET", "sobjects/ContentVersion/"+first, "").Text("ContentDocumentId")
 	second := b.create("ContentVersion", file("22", `,"ContentDocumentId":"`+document+`"`))
 	latest := b.column("IsLatest", "SELECT IsLatest FROM ContentVersion WHERE Id = '"+first+"' OR Id = '"+second+"' ORDER BY CreatedDate, Id")
 	if len(latest) != 2 || latest[0] != false || latest[1] != true {
 		t.Errorf("latest = %v, want the second", latest)
 	}
-	got := b.ok(200, "GET", "sobjects/ContentDocument/"+document, "")
-	if got.at("ContentSize") != 2.0 || b.sim.Statistics().Records["ContentDocument"] != 1 {
-		t.Errorf("document = %s", got.raw)
+	got := b.OK(200, "GET", "sobjects/ContentDocument/"+document, "")
+	if got.At("ContentSize") != 2.0 || b.sim.Statistics().Records["ContentDocument"] != 1 {
+		t.Errorf("document = %s", got.Raw)
 	}
 	b.refused(400, "FIELD_INTEGRITY_EXCEPTION", "POST", "sobjects/ContentVersion", file("3", `,"ContentDocumentId":"`+document+
 		`","FirstPublishLocationId":"`+b.create("Contact", contact("a@example.nz"))+`"`))
-	b.ok(204, "DELETE", "sobjects/ContentDocument/"+document, "")
+	b.OK(204, "DELETE", "sobjects/ContentDocument/"+document, "")
 	if got := b.sim.Statistics().Records; got["ContentVersion"] != 0 || got["ContentDocument"] != 0 || got["ContentDocumentLink"] != 0 {
 		t.Errorf("%v, want nothing left of a deleted document", got)
 	}
@@ -99,7 +99,7 @@ func (b *bench) form(parts ...[4]string) reply {
 	if err := w.Close(); err != nil {
 		b.Fatal(err)
 	}
-	return b.call("POST", "sobjects/ContentVersion", body.String(), with("Content-Type", w.FormDataContentType()))
+	return b.Call("POST", "sobjects/ContentVersion", body.String(), with("Content-Type", w.FormDataContentType()))
 }
 
 func TestAFileMayComeAsAForm(t *testing.T) {
@@ -108,13 +108,13 @@ func TestAFileMayComeAsAForm(t *testing.T) {
 	bytes := [4]string{"VersionData", "a.pdf", "application/pdf", "\x00\xff%PDF"}
 	for name, parts := range map[string][][4]string{"JSON first": {entity, bytes}, "file first": {bytes, entity}} {
 		got := b.form(parts...)
-		if got.status != 201 {
-			t.Errorf("%s: %d %s", name, got.status, got.raw)
+		if got.Status != 201 {
+			t.Errorf("%s: %d %s", name, got.Status, got.Raw)
 			continue
 		}
-		content := b.ok(200, "GET", "sobjects/ContentVersion/"+got.text("id")+"/VersionData", "")
-		if string(content.raw) != "\x00\xff%PDF" {
-			t.Errorf("%s: content = %q", name, content.raw)
+		content := b.OK(200, "GET", "sobjects/ContentVersion/"+got.Text("id")+"/VersionData", "")
+		if string(content.Raw) != "\x00\xff%PDF" {
+			t.Errorf("%s: content = %q", name, content.Raw)
 		}
 	}
 	for name, parts := range map[string][][4]string{
@@ -126,8 +126,8 @@ func TestAFileMayComeAsAForm(t *testing.T) {
 		"torn JSON":        {{"e", "", "application/json", "{"}, bytes},
 		"many parts":       {entity, bytes, {"a", "a", "a", ""}, {"b", "b", "a", ""}, {"c", "c", "a", ""}},
 	} {
-		if got := b.form(parts...); got.status != 400 {
-			t.Errorf("%s: %d %s, want 400", name, got.status, got.raw)
+		if got := b.form(parts...); got.Status != 400 {
+			t.Errorf("%s: %d %s, want 400", name, got.Status, got.Raw)
 		}
 	}
 	if got := b.sim.Statistics().Records["ContentVersion"]; got != 2 {

@@ -3,7 +3,6 @@ package salesforcetest_test
 import (
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,9 +41,9 @@ func TestFaults(t *testing.T) {
 		b := newBench(t)
 		b.sim.Arm(salesforcetest.Fault{Kind: tt.kind, Times: 1, Hang: 20 * time.Millisecond})
 		begun := time.Now()
-		got, err := b.do(b.request("PATCH", path, contact("a@example.nz")))
-		if (err != nil) != (tt.status == 0) || got.status != tt.status || got.text("0.errorCode") != tt.code {
-			t.Errorf("%s: %d %v\n%.200s\nwant %d %s", tt.kind, got.status, err, got.raw, tt.status, tt.code)
+		got, err := b.Do(b.Request("PATCH", path, contact("a@example.nz")))
+		if (err != nil) != (tt.status == 0) || got.Status != tt.status || got.Text("0.errorCode") != tt.code {
+			t.Errorf("%s: %d %v\n%.200s\nwant %d %s", tt.kind, got.Status, err, got.Raw, tt.status, tt.code)
 		}
 		if tt.kind == salesforcetest.FaultSlow && time.Since(begun) < 20*time.Millisecond {
 			t.Errorf("slow: answered after %v", time.Since(begun))
@@ -57,8 +56,8 @@ func TestFaults(t *testing.T) {
 			b.refused(401, "INVALID_SESSION_ID", "GET", "limits", "") // it has really ended
 			b.signIn()
 		}
-		if again := b.call("PATCH", path, contact("a@example.nz")); again.status != 201-tt.records {
-			t.Errorf("%s: the call again = %d, want %d", tt.kind, again.status, 201-tt.records)
+		if again := b.Call("PATCH", path, contact("a@example.nz")); again.Status != 201-tt.records {
+			t.Errorf("%s: the call again = %d, want %d", tt.kind, again.Status, 201-tt.records)
 		}
 	}
 }
@@ -73,25 +72,25 @@ func TestFormsOfFaultyAnswers(t *testing.T) {
 	b := newBench(t)
 	arm := func(kind salesforcetest.FaultKind) reply {
 		b.sim.Arm(salesforcetest.Fault{Kind: kind, Times: 1})
-		return b.call("GET", "sobjects", "")
+		return b.Call("GET", "sobjects", "")
 	}
-	if got := arm(salesforcetest.FaultHTML); got.header.Get("Content-Type") != "text/html" || !strings.HasPrefix(string(got.raw), "<html>") {
-		t.Errorf("page = %v %s", got.header, got.raw)
+	if got := arm(salesforcetest.FaultHTML); got.Header.Get("Content-Type") != "text/html" || !strings.HasPrefix(string(got.Raw), "<html>") {
+		t.Errorf("page = %v %s", got.Header, got.Raw)
 	}
-	if got := arm(salesforcetest.FaultTornBody); got.body != nil || len(got.raw) == 0 || got.status != 200 {
-		t.Errorf("torn body = %d %.60s", got.status, got.raw)
+	if got := arm(salesforcetest.FaultTornBody); got.Body != nil || len(got.Raw) == 0 || got.Status != 200 {
+		t.Errorf("torn body = %d %.60s", got.Status, got.Raw)
 	}
-	if got := arm(salesforcetest.FaultOtherBody); string(got.raw) != "{}" || !strings.HasPrefix(got.header.Get("Content-Type"), "application/json") {
-		t.Errorf("other body = %v %s", got.header, got.raw)
+	if got := arm(salesforcetest.FaultOtherBody); string(got.Raw) != "{}" || !strings.HasPrefix(got.Header.Get("Content-Type"), "application/json") {
+		t.Errorf("other body = %v %s", got.Header, got.Raw)
 	}
-	if got := arm(salesforcetest.FaultHugeBody); len(got.raw) < 16<<20 {
-		t.Errorf("huge body = %d bytes", len(got.raw))
+	if got := arm(salesforcetest.FaultHugeBody); len(got.Raw) < 16<<20 {
+		t.Errorf("huge body = %d bytes", len(got.Raw))
 	}
-	if got := arm(salesforcetest.FaultRequestLimit); got.header.Get("Sforce-Limit-Info") == "" {
-		t.Errorf("headers = %v, want the limit", got.header)
+	if got := arm(salesforcetest.FaultRequestLimit); got.Header.Get("Sforce-Limit-Info") == "" {
+		t.Errorf("headers = %v, want the limit", got.Header)
 	}
 	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultReset})
-	if _, err := b.do(b.request("GET", "sobjects", "")); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
+	if _, err := b.Do(b.Request("GET", "sobjects", "")); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
 		t.Errorf("error = %v, want the connection reset", err)
 	}
 }
@@ -105,8 +104,8 @@ func TestATokenRequestSuffersFaults(t *testing.T) {
 		{salesforcetest.FaultLockedRow, 200}, {salesforcetest.FaultExpiredToken, 200}, {salesforcetest.FaultRequestLimit, 200}} {
 		b.sim.Disarm()
 		b.sim.Arm(salesforcetest.Fault{Kind: tt.kind, Path: "/services/oauth2/token"})
-		if got := b.post(credentials(clientID, clientSecret)); got.status != tt.status {
-			t.Errorf("%s: %d %s, want %d", tt.kind, got.status, got.raw, tt.status)
+		if got := b.post(credentials(clientID, clientSecret)); got.Status != tt.status {
+			t.Errorf("%s: %d %s, want %d", tt.kind, got.Status, got.Raw, tt.status)
 		}
 	}
 	if got := b.sim.Statistics().Faults; len(got) != 3 {
@@ -139,7 +138,7 @@ func TestOneRecordOfAUnitSuffers(t *testing.T) {
 		tt.fault.Times = 1
 		b.sim.Arm(tt.fault)
 		if got, results := b.composite(tt.body); results != tt.want || b.records() != tt.after {
-			t.Errorf("%s of %s:\n%s %v, want\n%s %v\n%s", tt.fault.Kind, tt.fault.Object, results, b.records(), tt.want, tt.after, got.raw)
+			t.Errorf("%s of %s:\n%s %v, want\n%s %v\n%s", tt.fault.Kind, tt.fault.Object, results, b.records(), tt.want, tt.after, got.Raw)
 		}
 	}
 }
@@ -149,7 +148,7 @@ func TestTheDuplicateThatARaceMakesIsNamed(t *testing.T) {
 	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultDuplicateValue, Times: 1})
 	got := b.refused(400, "DUPLICATE_VALUE", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/k", contact("a@example.nz"))
 	want := "duplicate value found: Provider_Checkout_Key__c duplicates value on record with id: " + b.sim.Records("Contact")[0]["Id"]
-	if message := got.text("0.message"); message != want {
+	if message := got.Text("0.message"); message != want {
 		t.Errorf("message = %q, want %q", message, want)
 	}
 }
@@ -168,8 +167,8 @@ func TestOneRecordOfACollectionSuffers(t *testing.T) {
 	} {
 		b := newBench(t)
 		b.sim.Arm(tt.fault)
-		got := b.ok(200, "POST", "composite/sobjects", `{"allOrNone":`+tt.all+`,`+records)
-		codes, providers := [2]string{got.text("0.errors.0.statusCode"), got.text("1.errors.0.statusCode")}, len(b.sim.Records("Provider_Integration__c"))
+		got := b.OK(200, "POST", "composite/sobjects", `{"allOrNone":`+tt.all+`,`+records)
+		codes, providers := [2]string{got.Text("0.errors.0.statusCode"), got.Text("1.errors.0.statusCode")}, len(b.sim.Records("Provider_Integration__c"))
 		if codes != tt.want || providers != tt.after {
 			t.Errorf("%s: %v and %d providers, want %v and %d", tt.fault.Kind, codes, providers, tt.want, tt.after)
 		}
@@ -186,39 +185,22 @@ func TestFaultsAreArmedForSomeCalls(t *testing.T) {
 	for range 2 {
 		b.refused(500, "UNKNOWN_EXCEPTION", "POST", "composite/sobjects", collection)
 	}
-	if got := b.ok(200, "POST", "composite/sobjects", collection); got.text("0.errors.0.statusCode") != "UNABLE_TO_LOCK_ROW" {
-		t.Errorf("third call = %s, want the row locked", got.raw)
+	if got := b.OK(200, "POST", "composite/sobjects", collection); got.Text("0.errors.0.statusCode") != "UNABLE_TO_LOCK_ROW" {
+		t.Errorf("third call = %s, want the row locked", got.Raw)
 	}
 	for range 3 {
 		b.refused(503, "SERVER_UNAVAILABLE", "GET", "limits", "")
 	}
 	b.create("Account", `{"Name":"x"}`)
-	b.ok(200, "GET", "sobjects/Contact/describe", "") // who reads waits for no lock
+	b.OK(200, "GET", "sobjects/Contact/describe", "") // who reads waits for no lock
 	b.refused(400, "UNABLE_TO_LOCK_ROW", "POST", "sobjects/Contact", contact("a@example.nz"))
 	b.sim.Disarm()
-	b.ok(200, "GET", "limits", "")
+	b.OK(200, "GET", "limits", "")
 	b.create("Contact", contact("a@example.nz"))
 }
 
 func TestAHangingCallEndsWithItsClientAndWithTheSimulator(t *testing.T) {
 	b := newBench(t)
 	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultTimeout})
-	client := &http.Client{Timeout: 20 * time.Millisecond}
-	if got, err := client.Do(b.request("GET", "limits", "")); err == nil {
-		got.Body.Close()
-		t.Errorf("answer = %d, want a time-out", got.StatusCode)
-	}
-	before := b.sim.Statistics().Faults[salesforcetest.FaultTimeout]
-	ended := make(chan error)
-	go func() {
-		_, err := b.do(b.request("GET", "limits", ""))
-		ended <- err
-	}()
-	for b.sim.Statistics().Faults[salesforcetest.FaultTimeout] == before {
-		time.Sleep(time.Millisecond)
-	}
-	b.sim.Close()
-	if err := <-ended; err == nil {
-		t.Error("the call was answered, want it broken")
-	}
+	b.HangsUntilClosed("limits", func() int { return b.sim.Statistics().Faults[salesforcetest.FaultTimeout] }, b.sim.Close)
 }

@@ -1,16 +1,13 @@
 package salesforcetest_test
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 )
 
 const (
@@ -19,15 +16,23 @@ const (
 	data         = "/services/data/v61.0/"
 )
 
-// started is the time at which every bench's clock begins, a Monday.
-var started = time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
+// Shorthands of package simtest.
+type (
+	object = simtest.Object
+	reply  = simtest.Reply
+	edit   = simtest.Edit
+)
+
+var (
+	with    = simtest.With
+	started = simtest.Started()
+)
 
 // bench is a simulator behind a server, with a clock that stands still unless it is moved, and a client with a token.
 type bench struct {
-	*testing.T
-	sim    *salesforcetest.Simulator
-	server *httptest.Server
-	token  string
+	*simtest.Client
+	sim   *salesforcetest.Simulator
+	token string
 }
 
 // newBench starts a simulator; change changes its options.
@@ -37,12 +42,9 @@ func newBench(t *testing.T, change ...func(*salesforcetest.Options)) *bench {
 	for _, c := range change {
 		c(&o)
 	}
-	b := &bench{T: t, sim: salesforcetest.New(o)}
-	b.server = httptest.NewServer(b.sim)
-	t.Cleanup(func() {
-		b.sim.Close()
-		b.server.Close()
-	})
+	b := &bench{sim: salesforcetest.New(o)}
+	b.Client = simtest.Serve(t, b.sim, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+b.token) })
+	b.Below = data
 	b.signIn()
 	return b
 }
@@ -51,135 +53,27 @@ func newBench(t *testing.T, change ...func(*salesforcetest.Options)) *bench {
 func (b *bench) signIn() {
 	b.Helper()
 	got := b.post(url.Values{"grant_type": {"client_credentials"}, "client_id": {clientID}, "client_secret": {clientSecret}})
-	if b.token = got.text("access_token"); b.token == "" {
-		b.Fatalf("token = %d %s", got.status, got.raw)
+	if b.token = got.Text("access_token"); b.token == "" {
+		b.Fatalf("token = %d %s", got.Status, got.Raw)
 	}
 }
 
 // post sends a token request.
 func (b *bench) post(form url.Values) reply {
 	b.Helper()
-	return b.call("POST", "/services/oauth2/token", form.Encode(), with("Content-Type", "application/x-www-form-urlencoded"),
+	return b.Call("POST", "/services/oauth2/token", form.Encode(), with("Content-Type", "application/x-www-form-urlencoded"),
 		with("Authorization", ""))
-}
-
-// object is any JSON object.
-type object = map[string]any
-
-// reply is an answer of the API.
-type reply struct {
-	status int
-	header http.Header
-	raw    []byte
-	body   any // nil where it is no JSON
-}
-
-// at returns what stands under a path of names and indexes in the body, such as "compositeResponse.0.body.id".
-func (r reply) at(path string) any {
-	v := r.body
-	for name := range strings.SplitSeq(path, ".") {
-		switch holder := v.(type) {
-		case object:
-			v = holder[name]
-		case []any:
-			if i := int(name[0] - '0'); i < len(holder) {
-				v = holder[i]
-				continue
-			}
-			return nil
-		default:
-			return nil
-		}
-	}
-	return v
-}
-
-// text returns the text under a path.
-func (r reply) text(path string) string {
-	s, _ := r.at(path).(string)
-	return s
-}
-
-// edit changes a request before it is sent.
-type edit func(*http.Request)
-
-// with sets a header, or takes it away where the value is "".
-func with(name, value string) edit {
-	return func(r *http.Request) {
-		r.Header.Del(name)
-		if value != "" {
-			r.Header.Set(name, value)
-		}
-	}
 }
 
 // allowSave lets a duplicate be saved.
 var allowSave = with("Sforce-Duplicate-Rule-Header", "allowSave=true")
 
-// request makes a request as a client of the API does. A path without a slash in front is below the version.
-func (b *bench) request(method, path, body string, edits ...edit) *http.Request {
-	b.Helper()
-	if !strings.HasPrefix(path, "/") {
-		path = data + path
-	}
-	r, err := http.NewRequestWithContext(b.Context(), method, b.server.URL+path, strings.NewReader(body))
-	if err != nil {
-		b.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+b.token)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for _, e := range edits {
-		e(r)
-	}
-	return r
-}
-
-// do sends a request and reads the answer.
-func (b *bench) do(r *http.Request) (reply, error) {
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return reply{}, err
-	}
-	defer got.Body.Close()
-	raw, err := io.ReadAll(got.Body)
-	if err != nil {
-		return reply{}, err
-	}
-	out := reply{status: got.StatusCode, header: got.Header, raw: raw}
-	if json.Unmarshal(raw, &out.body) != nil {
-		out.body = nil
-	}
-	return out, nil
-}
-
-// call sends a request that is answered.
-func (b *bench) call(method, path, body string, edits ...edit) reply {
-	b.Helper()
-	got, err := b.do(b.request(method, path, body, edits...))
-	if err != nil {
-		b.Fatalf("%s %s: %v", method, path, err)
-	}
-	return got
-}
-
-// ok is call for an answer of that status.
-func (b *bench) ok(status int, method, path, body string, edits ...edit) reply {
-	b.Helper()
-	got := b.call(method, path, body, edits...)
-	if got.status != status {
-		b.Fatalf("%s %s = %d, want %d:\n%s", method, path, got.status, status, got.raw)
-	}
-	return got
-}
-
 // refused is call for an answer with that status and code, in the form of every error.
 func (b *bench) refused(status int, code, method, path, body string, edits ...edit) reply {
 	b.Helper()
-	got := b.call(method, path, body, edits...)
-	if got.status != status || got.text("0.errorCode") != code || got.text("0.message") == "" {
-		b.Errorf("%s %s %s = %d, want %d %s:\n%s", method, path, body, got.status, status, code, got.raw)
+	got := b.Call(method, path, body, edits...)
+	if got.Status != status || got.Text("0.errorCode") != code || got.Text("0.message") == "" {
+		b.Errorf("%s %s %s = %d, want %d %s:\n%s", method, path, body, got.Status, status, code, got.Raw)
 	}
 	return got
 }
@@ -187,13 +81,13 @@ func (b *bench) refused(status int, code, method, path, body string, edits ...ed
 // create creates a record and returns its id.
 func (b *bench) create(object, body string, edits ...edit) string {
 	b.Helper()
-	return b.ok(201, "POST", "sobjects/"+object, body, edits...).text("id")
+	return b.OK(201, "POST", "sobjects/"+object, body, edits...).Text("id")
 }
 
 // rows runs a query and returns its records.
 func (b *bench) rows(soql string) []any {
 	b.Helper()
-	rows, _ := b.ok(200, "GET", "query?q="+url.QueryEscape(soql), "").at("records").([]any)
+	rows, _ := b.OK(200, "GET", "query?q="+url.QueryEscape(soql), "").At("records").([]any)
 	return rows
 }
 
@@ -201,7 +95,7 @@ func (b *bench) rows(soql string) []any {
 func (b *bench) column(field, soql string) (values []any) {
 	b.Helper()
 	for _, row := range b.rows(soql) {
-		values = append(values, reply{body: row}.at(field))
+		values = append(values, reply{Body: row}.At(field))
 	}
 	return values
 }

@@ -22,12 +22,12 @@ func lines(entries []salesforcetest.Entry) (all []string) {
 func TestTheJournalHasEveryEffect(t *testing.T) {
 	b := newBench(t)
 	b.composite(unit(opening()[0], part("again", "PATCH", "sobjects/Contact/@{contact.id}", `{"LastName":"Tau","Phone":"1"}`)))
-	b.ok(200, "GET", "limits", "")
+	b.OK(200, "GET", "limits", "")
 	b.refused(400, "REQUIRED_FIELD_MISSING", "POST", "sobjects/Contact", `{}`)
 	b.sim.Advance(time.Minute)
-	b.ok(200, "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", `{"LastName":"Tau"}`)
+	b.OK(200, "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", `{"LastName":"Tau"}`)
 	b.create("ContentVersion", file("%PDF", `,"PDF_SHA256__c":"ab"`))
-	b.ok(204, "DELETE", "sobjects/Contact/Provider_Checkout_Key__c/c1", "")
+	b.OK(204, "DELETE", "sobjects/Contact/Provider_Checkout_Key__c/c1", "")
 	entries := b.sim.Journal()
 	want := []string{
 		"1 created Contact c1 [Email FirstName LastName Provider_Checkout_Key__c]",
@@ -57,45 +57,39 @@ func TestTheJournalHasEveryEffect(t *testing.T) {
 
 // journalID returns the id of an entry as the control path has it.
 func (b *bench) journalID(at int) string {
-	return b.control(200, "GET", "journal", "").text(fmt.Sprintf("entries.%d.id", at))
-}
-
-// control calls the control path, which asks for no token.
-func (b *bench) control(status int, method, path, body string) reply {
-	b.Helper()
-	return b.ok(status, method, "/simulator/"+path, body, with("Authorization", ""))
+	return b.Control(200, "GET", "journal", "").Text(fmt.Sprintf("entries.%d.id", at))
 }
 
 func TestControlMovesTheSimulator(t *testing.T) {
 	b := newBench(t)
-	b.control(200, "POST", "clock", `{"advance":"1h"}`)
+	b.Control(200, "POST", "clock", `{"advance":"1h"}`)
 	if got := b.sim.Now(); got != started.Add(time.Hour) {
 		t.Errorf("it is %v", got)
 	}
-	b.control(200, "POST", "faults", `{"kind":"locked_row","method":"POST","path":"/services/data/*/sobjects/*","object":"Contact",
+	b.Control(200, "POST", "faults", `{"kind":"locked_row","method":"POST","path":"/services/data/*/sobjects/*","object":"Contact",
 		"times":1,"probability":1,"hang":"1s"}`)
 	b.refused(400, "UNABLE_TO_LOCK_ROW", "POST", "sobjects/Contact", contact("a@example.nz"))
 	b.create("Contact", contact("a@example.nz"))
-	b.control(200, "POST", "faults", `{"kind":"error"}`)
-	b.control(200, "DELETE", "faults", "")
-	b.ok(200, "GET", "limits", "")
-	got := b.control(200, "GET", "statistics", "")
+	b.Control(200, "POST", "faults", `{"kind":"error"}`)
+	b.Control(200, "DELETE", "faults", "")
+	b.OK(200, "GET", "limits", "")
+	got := b.Control(200, "GET", "statistics", "")
 	for path, want := range map[string]any{"calls.POST /sobjects/Contact": 2.0, "answers.POST /sobjects/Contact 201": 1.0, "tokens": 1.0,
 		"usage": 3.0, "busiest_minute": 3.0, "records.Contact": 1.0, "faults.locked_row": 1.0} {
-		if at := got.at(path); at != want {
+		if at := got.At(path); at != want {
 			t.Errorf("%s = %v, want %v", path, at, want)
 		}
 	}
-	got = b.control(200, "GET", "journal", "")
-	if got.text("entries.0.type") != "Contact" || got.text("entries.0.fields.Email") != "a@example.nz" ||
-		got.text("entries.0.time") != "2027-02-01T01:00:00.000Z" {
-		t.Errorf("journal = %s", got.raw)
+	got = b.Control(200, "GET", "journal", "")
+	if got.Text("entries.0.type") != "Contact" || got.Text("entries.0.fields.Email") != "a@example.nz" ||
+		got.Text("entries.0.time") != "2027-02-01T01:00:00.000Z" {
+		t.Errorf("journal = %s", got.Raw)
 	}
-	b.control(200, "DELETE", "tokens", "")
+	b.Control(200, "DELETE", "tokens", "")
 	b.refused(401, "INVALID_SESSION_ID", "GET", "limits", "")
 	for body, want := range map[string]string{`{"kind":"rain"}`: "kind must be one of", `{"kind":"error","path":"["}`: "path",
 		`{"kind":"error","hang":"x"}`: "hang", `{"conflict":1}`: "unknown field"} {
-		if got := b.control(400, "POST", "faults", body).text("error"); !strings.Contains(got, want) {
+		if got := b.Control(400, "POST", "faults", body).Text("error"); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q in it", body, got, want)
 		}
 	}
@@ -103,8 +97,8 @@ func TestControlMovesTheSimulator(t *testing.T) {
 
 func TestControlIsOffUnlessItIsAskedFor(t *testing.T) {
 	b := newBench(t, func(o *options) { o.Control = false })
-	if got := b.call("POST", "/simulator/clock", `{"advance":"1h"}`); got.status != 404 || b.sim.Now() != started {
-		t.Errorf("%d, and it is %v; want 404 and nothing moved", got.status, b.sim.Now())
+	if got := b.Call("POST", "/simulator/clock", `{"advance":"1h"}`); got.Status != 404 || b.sim.Now() != started {
+		t.Errorf("%d, and it is %v; want 404 and nothing moved", got.Status, b.sim.Now())
 	}
 }
 
@@ -112,7 +106,7 @@ func TestTheBusiestMinuteIsCounted(t *testing.T) {
 	b := newBench(t)
 	for _, calls := range []int{2, 5, 1} {
 		for range calls {
-			b.ok(200, "GET", "limits", "")
+			b.OK(200, "GET", "limits", "")
 		}
 		b.sim.Advance(time.Minute)
 	}
@@ -155,13 +149,13 @@ func TestManyClientsAtOnce(t *testing.T) {
 			body := unit(
 				part("contact", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/"+key, `{"LastName":"Tau"}`),
 				part("authority", "PATCH", "sobjects/Direct_Debit_Authority__c/Provider_Checkout_Key__c/"+key, `{"Contact__c":"@{contact.id}"}`))
-			for b.call("POST", "composite", body).status != 200 {
+			for b.Call("POST", "composite", body).Status != 200 {
 			}
 			b.rows("SELECT Id FROM Contact WHERE Provider_Checkout_Key__c = '" + key + "'")
 			b.sim.Advance(time.Second)
 			b.sim.Journal()
 			b.sim.Records("Contact")
-			b.control(200, "GET", "statistics", "")
+			b.Control(200, "GET", "statistics", "")
 		})
 	}
 	all.Wait()

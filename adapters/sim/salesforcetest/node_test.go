@@ -10,5 +10,5 @@ import (
 // npm jsforce judges the simulator.
 func TestNodeClient(t *testing.T) {
 	b := newBench(t, func(o *options) { o.Now, o.QueryPage = time.Now, 3 })
-	nodetest.Check(t, "SALESFORCE_URL="+b.server.URL, "SALESFORCE_CLIENT_ID="+clientID, "SALESFORCE_CLIENT_SECRET="+clientSecret)
+	nodetest.Check(t, "SALESFORCE_URL="+b.URL, "SALESFORCE_CLIENT_ID="+clientID, "SALESFORCE_CLIENT_SECRET="+clientSecret)
 }

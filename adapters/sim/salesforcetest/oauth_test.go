@@ -25,22 +25,22 @@ func TestClientCredentialsSignIn(t *testing.T) {
 	got := b.post(credentials(clientID, clientSecret))
 	for path, want := range map[string]any{"instance_url": "https://kowhai.my.salesforce.example", "token_type": "Bearer", "scope": "api",
 		"issued_at": "1801440000000"} {
-		if at := got.at(path); at != want {
+		if at := got.At(path); at != want {
 			t.Errorf("%s = %v, want %v", path, at, want)
 		}
 	}
-	if id := got.text("id"); !strings.HasPrefix(id, b.server.URL+"/id/00D") || !strings.Contains(id, "/005") {
+	if id := got.Text("id"); !strings.HasPrefix(id, b.URL+"/id/00D") || !strings.Contains(id, "/005") {
 		t.Errorf("id = %s, want that of the organisation and its user", id)
 	}
 }
 
 func TestATokenRequestMayComeInChunks(t *testing.T) {
 	b := newBench(t)
-	got := b.call("POST", "/services/oauth2/token", "", with("Content-Type", "application/x-www-form-urlencoded"), func(r *http.Request) {
+	got := b.Call("POST", "/services/oauth2/token", "", with("Content-Type", "application/x-www-form-urlencoded"), func(r *http.Request) {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(credentials(clientID, clientSecret).Encode())), -1
 	})
-	if got.status != 200 || got.text("access_token") == "" {
-		t.Errorf("%d %s, want a token", got.status, got.raw)
+	if got.Status != 200 || got.Text("access_token") == "" {
+		t.Errorf("%d %s, want a token", got.Status, got.Raw)
 	}
 }
 
@@ -59,12 +59,12 @@ func TestWhoCannotSignIn(t *testing.T) {
 		{"an assertion where there is no key", url.Values{"grant_type": {jwtGrant}, "assertion": {"a.b.c"}}, "invalid_grant"},
 		{"a parameter twice", url.Values{"grant_type": {"client_credentials", "client_credentials"}}, "invalid_request"},
 	} {
-		if got := b.post(tt.form); got.status != 400 || got.text("error") != tt.code || got.text("error_description") == "" {
-			t.Errorf("%s: %d %s, want 400 %s", tt.name, got.status, got.raw, tt.code)
+		if got := b.post(tt.form); got.Status != 400 || got.Text("error") != tt.code || got.Text("error_description") == "" {
+			t.Errorf("%s: %d %s, want 400 %s", tt.name, got.Status, got.Raw, tt.code)
 		}
 	}
-	if got := b.call("POST", "/services/oauth2/token", `{}`); got.status != 400 || got.text("error") != "invalid_request" {
-		t.Errorf("JSON: %d %s", got.status, got.raw)
+	if got := b.Call("POST", "/services/oauth2/token", `{}`); got.Status != 400 || got.Text("error") != "invalid_request" {
+		t.Errorf("JSON: %d %s", got.Status, got.Raw)
 	}
 }
 
@@ -107,8 +107,8 @@ func TestAnAssertionSignsIn(t *testing.T) {
 		return c
 	}
 	got := b.post(assertion(t, key, rs256, claims("", nil)))
-	if b.token = got.text("access_token"); b.token == "" {
-		t.Fatalf("%d %s, want a token", got.status, got.raw)
+	if b.token = got.Text("access_token"); b.token == "" {
+		t.Fatalf("%d %s, want a token", got.Status, got.Raw)
 	}
 	b.create("Contact", contact("mere@example.nz"))
 	for _, tt := range []struct {
@@ -126,8 +126,8 @@ func TestAnAssertionSignsIn(t *testing.T) {
 		{"no end", assertion(t, key, rs256, claims("exp", 0)), "invalid_grant"},
 		{"no JWT", url.Values{"grant_type": {jwtGrant}, "assertion": {"x"}}, "invalid_grant"},
 	} {
-		if got := b.post(tt.form); got.status != 400 || got.text("error") != tt.code {
-			t.Errorf("%s: %d %s, want 400 %s", tt.name, got.status, got.raw, tt.code)
+		if got := b.post(tt.form); got.Status != 400 || got.Text("error") != tt.code {
+			t.Errorf("%s: %d %s, want 400 %s", tt.name, got.Status, got.Raw, tt.code)
 		}
 	}
 }
@@ -138,12 +138,12 @@ func TestATokenEnds(t *testing.T) {
 		b.sim.Advance(2*time.Hour + time.Second)
 	}} {
 		b.sim.Advance(time.Hour)
-		b.ok(200, "GET", "limits", "")
+		b.OK(200, "GET", "limits", "")
 		b.sim.Advance(time.Hour + 30*time.Minute) // it was used in between
-		b.ok(200, "GET", "limits", "")
+		b.OK(200, "GET", "limits", "")
 		end()
-		if got := b.refused(401, "INVALID_SESSION_ID", "GET", "limits", ""); got.text("0.message") != "Session expired or invalid" {
-			t.Errorf("%s: %s", name, got.raw)
+		if got := b.refused(401, "INVALID_SESSION_ID", "GET", "limits", ""); got.Text("0.message") != "Session expired or invalid" {
+			t.Errorf("%s: %s", name, got.Raw)
 		}
 		b.signIn()
 	}
@@ -154,9 +154,9 @@ func TestATokenEnds(t *testing.T) {
 
 func TestTheUserIsKnown(t *testing.T) {
 	b := newBench(t)
-	id := strings.TrimPrefix(b.post(credentials(clientID, clientSecret)).text("id"), b.server.URL)
-	if got := b.ok(200, "GET", id, ""); got.text("organization_id") != b.sim.Records("Organization")[0]["Id"] {
-		t.Errorf("%s, want the organisation", got.raw)
+	id := strings.TrimPrefix(b.post(credentials(clientID, clientSecret)).Text("id"), b.URL)
+	if got := b.OK(200, "GET", id, ""); got.Text("organization_id") != b.sim.Records("Organization")[0]["Id"] {
+		t.Errorf("%s, want the organisation", got.Raw)
 	}
 	b.refused(404, "NOT_FOUND", "GET", "/id/00D/005", "")
 	b.refused(401, "INVALID_SESSION_ID", "GET", id, "", with("Authorization", ""))

@@ -61,31 +61,31 @@ func TestQueries(t *testing.T) {
 
 func TestAQueryCounts(t *testing.T) {
 	b := queried(t)
-	if got := b.ok(200, "GET", "query?q=SELECT+COUNT()+FROM+Account", ""); got.at("totalSize") != 3.0 || len(got.at("records").([]any)) != 0 {
-		t.Errorf("count = %s", got.raw)
+	if got := b.OK(200, "GET", "query?q=SELECT+COUNT()+FROM+Account", ""); got.At("totalSize") != 3.0 || len(got.At("records").([]any)) != 0 {
+		t.Errorf("count = %s", got.Raw)
 	}
 }
 
 func TestAQueryIsReadInPages(t *testing.T) {
 	b := queried(t, func(o *options) { o.QueryPage = 2 })
-	first := b.ok(200, "GET", "query?q=SELECT+Name+FROM+Account", "")
-	next := first.text("nextRecordsUrl")
-	if first.at("done") != false || first.at("totalSize") != 3.0 || len(first.at("records").([]any)) != 2 || !strings.HasPrefix(next, data+"query/01g") {
-		t.Fatalf("first page = %s", first.raw)
+	first := b.OK(200, "GET", "query?q=SELECT+Name+FROM+Account", "")
+	next := first.Text("nextRecordsUrl")
+	if first.At("done") != false || first.At("totalSize") != 3.0 || len(first.At("records").([]any)) != 2 || !strings.HasPrefix(next, data+"query/01g") {
+		t.Fatalf("first page = %s", first.Raw)
 	}
 	b.create("Account", `{"Name":"later"}`)
 	for range 2 { // it can be read again, as by a client that lost the answer
-		last := b.ok(200, "GET", next, "")
-		if last.at("done") != true || last.text("records.0.Name") != "Totara's" || last.at("nextRecordsUrl") != nil {
-			t.Errorf("last page = %s", last.raw)
+		last := b.OK(200, "GET", next, "")
+		if last.At("done") != true || last.Text("records.0.Name") != "Totara's" || last.At("nextRecordsUrl") != nil {
+			t.Errorf("last page = %s", last.Raw)
 		}
 	}
 	for _, locator := range []string{"01g", "01g5g0000004C93AAE", strings.TrimPrefix(next, data+"query/") + "9"} {
 		b.refused(400, "INVALID_QUERY_LOCATOR", "GET", "query/"+locator, "")
 	}
-	open := b.ok(200, "GET", "query?q=SELECT+Name+FROM+Account", "").text("nextRecordsUrl")
+	open := b.OK(200, "GET", "query?q=SELECT+Name+FROM+Account", "").Text("nextRecordsUrl")
 	for range 10 {
-		b.ok(200, "GET", "query?q=SELECT+Name+FROM+Account", "")
+		b.OK(200, "GET", "query?q=SELECT+Name+FROM+Account", "")
 	}
 	b.refused(400, "INVALID_QUERY_LOCATOR", "GET", open, "") // ten later ones are open
 }
@@ -97,12 +97,12 @@ func TestTheSizeOfAPageCanBeAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := b.ok(200, "GET", "query?q=SELECT+Id+FROM+Account", "", with("Sforce-Query-Options", "batchSize=5"))
-	if n := len(got.at("records").([]any)); n != 200 || got.at("done") != false {
-		t.Errorf("%d records, done %v; want 200, the least that there is", n, got.at("done"))
+	got := b.OK(200, "GET", "query?q=SELECT+Id+FROM+Account", "", with("Sforce-Query-Options", "batchSize=5"))
+	if n := len(got.At("records").([]any)); n != 200 || got.At("done") != false {
+		t.Errorf("%d records, done %v; want 200, the least that there is", n, got.At("done"))
 	}
-	if got := b.ok(200, "GET", "query?q=SELECT+Id+FROM+Account", ""); got.at("done") != true {
-		t.Errorf("done = %v, want all of 201", got.at("done"))
+	if got := b.OK(200, "GET", "query?q=SELECT+Id+FROM+Account", ""); got.At("done") != true {
+		t.Errorf("done = %v, want all of 201", got.At("done"))
 	}
 }
 

@@ -8,27 +8,27 @@ import (
 
 func TestARecordIsCreatedReadUpdatedAndDeleted(t *testing.T) {
 	b := newBench(t)
-	made := b.ok(201, "POST", "sobjects/Contact", contact("mere@example.nz"))
-	id := made.text("id")
-	if !strings.HasPrefix(id, "003") || len(id) != 18 || made.at("success") != true ||
-		made.header.Get("Location") != data+"sobjects/Contact/"+id {
-		t.Errorf("created: %s %v", made.raw, made.header)
+	made := b.OK(201, "POST", "sobjects/Contact", contact("mere@example.nz"))
+	id := made.Text("id")
+	if !strings.HasPrefix(id, "003") || len(id) != 18 || made.At("success") != true ||
+		made.Header.Get("Location") != data+"sobjects/Contact/"+id {
+		t.Errorf("created: %s %v", made.Raw, made.Header)
 	}
 	b.sim.Advance(90 * time.Second)
-	b.ok(204, "PATCH", "sobjects/contact/"+id[:15], `{"firstname":" Māreikura ","Phone":null}`)
-	got := b.ok(200, "GET", "sobjects/Contact/"+id, "")
+	b.OK(204, "PATCH", "sobjects/contact/"+id[:15], `{"firstname":" Māreikura ","Phone":null}`)
+	got := b.OK(200, "GET", "sobjects/Contact/"+id, "")
 	for path, want := range map[string]any{"Id": id, "FirstName": "Māreikura", "LastName": "Tau", "Name": "Māreikura Tau", "Phone": nil,
 		"CreatedDate": "2027-02-01T00:00:00.000+0000", "LastModifiedDate": "2027-02-01T00:01:30.000+0000", "IsDeleted": false,
 		"attributes.type": "Contact", "attributes.url": data + "sobjects/Contact/" + id} {
-		if at := got.at(path); at != want {
+		if at := got.At(path); at != want {
 			t.Errorf("%s = %v, want %v", path, at, want)
 		}
 	}
-	some, _ := b.ok(200, "GET", "sobjects/Contact/"+id+"?fields=Email,Name", "").body.(object)
+	some, _ := b.OK(200, "GET", "sobjects/Contact/"+id+"?fields=Email,Name", "").Body.(object)
 	if len(some) != 3 || some["Email"] != "mere@example.nz" {
 		t.Errorf("two fields = %v", some)
 	}
-	b.ok(204, "DELETE", "sobjects/Contact/"+id, "")
+	b.OK(204, "DELETE", "sobjects/Contact/"+id, "")
 	b.refused(404, "ENTITY_IS_DELETED", "GET", "sobjects/Contact/"+id, "")
 	b.refused(404, "ENTITY_IS_DELETED", "PATCH", "sobjects/Contact/"+id, `{}`)
 }
@@ -36,25 +36,25 @@ func TestARecordIsCreatedReadUpdatedAndDeleted(t *testing.T) {
 func TestAnUpsertMakesOneRecordAndThenUpdatesIt(t *testing.T) {
 	b := newBench(t)
 	const path = "sobjects/Contact/Provider_Checkout_Key__c/ab%2F12"
-	first := b.ok(201, "PATCH", path, contact("a@example.nz"))
-	again := b.ok(200, "PATCH", "sobjects/Contact/provider_checkout_key__c/AB%2f12", `{"LastName":"Other"}`)
-	if first.at("created") != true || again.at("created") != false || first.text("id") != again.text("id") || first.text("id") == "" {
-		t.Errorf("first %s, again %s; want one id, created once", first.raw, again.raw)
+	first := b.OK(201, "PATCH", path, contact("a@example.nz"))
+	again := b.OK(200, "PATCH", "sobjects/Contact/provider_checkout_key__c/AB%2f12", `{"LastName":"Other"}`)
+	if first.At("created") != true || again.At("created") != false || first.Text("id") != again.Text("id") || first.Text("id") == "" {
+		t.Errorf("first %s, again %s; want one id, created once", first.Raw, again.Raw)
 	}
-	if got := b.ok(200, "GET", path, ""); got.text("LastName") != "Other" || got.text("Provider_Checkout_Key__c") != "ab/12" {
-		t.Errorf("by its key: %s", got.raw)
+	if got := b.OK(200, "GET", path, ""); got.Text("LastName") != "Other" || got.Text("Provider_Checkout_Key__c") != "ab/12" {
+		t.Errorf("by its key: %s", got.Raw)
 	}
 	taken := b.refused(400, "DUPLICATE_VALUE", "POST", "sobjects/Contact", `{"LastName":"Tau","Provider_Checkout_Key__c":"ab/12"}`)
 	unknown := b.refused(404, "NOT_FOUND", "GET", "sobjects/Contact/Provider_Checkout_Key__c/other", "")
-	if !strings.Contains(string(taken.raw), `"fields":[]`) || strings.Contains(string(unknown.raw), "fields") {
-		t.Errorf("%s, %s: want fields where the error is of a record, and there alone", taken.raw, unknown.raw)
+	if !strings.Contains(string(taken.Raw), `"fields":[]`) || strings.Contains(string(unknown.Raw), "fields") {
+		t.Errorf("%s, %s: want fields where the error is of a record, and there alone", taken.Raw, unknown.Raw)
 	}
 	b.refused(404, "NOT_FOUND", "PATCH", "sobjects/Contact/Email/a@example.nz", `{"LastName":"Tau"}`)
 	b.refused(400, "INVALID_FIELD", "PATCH", path, `{"LastName":"Tau","Provider_Checkout_Key__c":"ab/12"}`)
 	b.refused(400, "REQUIRED_FIELD_MISSING", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/new", `{"FirstName":"Mere"}`)
-	b.ok(204, "PATCH", "sobjects/Contact/"+first.text("id"), `{"Provider_Checkout_Key__c":"Ab/12"}`) // still its own
-	b.ok(204, "DELETE", path, "")
-	b.ok(201, "PATCH", path, contact("a@example.nz"))
+	b.OK(204, "PATCH", "sobjects/Contact/"+first.Text("id"), `{"Provider_Checkout_Key__c":"Ab/12"}`) // still its own
+	b.OK(204, "DELETE", path, "")
+	b.OK(201, "PATCH", path, contact("a@example.nz"))
 }
 
 func TestValuesAreChecked(t *testing.T) {
@@ -62,7 +62,7 @@ func TestValuesAreChecked(t *testing.T) {
 	taken := b.create("Contact", `{"LastName":"Tau","Provider_Checkout_Key__c":"taken"}`)
 	account := b.create("Account", `{"Name":"Kowhai"}`)
 	gone := b.create("Contact", `{"LastName":"Gone"}`)
-	b.ok(204, "DELETE", "sobjects/Contact/"+gone, "")
+	b.OK(204, "DELETE", "sobjects/Contact/"+gone, "")
 	for _, tt := range []struct{ name, object, body, code, field string }{
 		{"a long first name", "Contact", `{"LastName":"Tau","FirstName":"` + strings.Repeat("ā", 41) + `"}`, "STRING_TOO_LONG", "FirstName"},
 		{"no last name", "Contact", `{"FirstName":"Mere"}`, "REQUIRED_FIELD_MISSING", "LastName"},
@@ -90,7 +90,7 @@ func TestValuesAreChecked(t *testing.T) {
 		{"a list", "Contact", `[]`, "JSON_PARSER_ERROR", ""},
 	} {
 		got := b.refused(400, tt.code, "POST", "sobjects/"+tt.object, tt.body)
-		if field := got.text("0.fields.0"); tt.field != "" && field != tt.field {
+		if field := got.Text("0.fields.0"); tt.field != "" && field != tt.field {
 			t.Errorf("%s: field %q, want %q", tt.name, field, tt.field)
 		}
 	}
@@ -109,7 +109,7 @@ func TestMessagesAreThoseOfSalesforce(t *testing.T) {
 		`{"LastName":"Tau","Nickname":"x"}`:                                "No such column 'Nickname' on sobject of type Contact",
 		`{"LastName":"Tau","AccountId":"x"}`:                               "Account ID: id value of incorrect type: x",
 	} {
-		if got := b.call("POST", "sobjects/Contact", body).text("0.message"); got != want {
+		if got := b.Call("POST", "sobjects/Contact", body).Text("0.message"); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}
@@ -119,17 +119,17 @@ func TestNumbersAndTimesKeepTheirMeaning(t *testing.T) {
 	b := newBench(t)
 	id := b.create("Opportunity", `{"Name":"x","StageName":"x","CloseDate":"2027-02-01","Amount":"2990.505","Number_Of_Instalments__c":52,
 		"Course_Price__c":9007199254740993.21}`)
-	got := b.ok(200, "GET", "sobjects/Opportunity/"+id, "")
+	got := b.OK(200, "GET", "sobjects/Opportunity/"+id, "")
 	for _, want := range []string{`"Amount":2990.51`, `"Number_Of_Instalments__c":52.0`, `"Course_Price__c":9007199254740993.21`, `"Upfront_Payment__c":null`} {
-		if !strings.Contains(string(got.raw), want) {
-			t.Errorf("%s\nwant %s in it", got.raw, want)
+		if !strings.Contains(string(got.Raw), want) {
+			t.Errorf("%s\nwant %s in it", got.Raw, want)
 		}
 	}
 	for sent, want := range map[string]string{"2027-02-01T13:00:00+13:00": "2027-02-01T00:00:00.000+0000",
 		"2027-02-01T00:00:00.1234Z": "2027-02-01T00:00:00.123+0000", "2027-02-01T00:00:00.000+0000": "2027-02-01T00:00:00.000+0000"} {
 		id := b.create("Direct_Debit_Authority__c", `{"Authorised_At__c":"`+sent+`"}`)
-		if got := b.ok(200, "GET", "sobjects/Direct_Debit_Authority__c/"+id, ""); got.text("Authorised_At__c") != want {
-			t.Errorf("%s is %s, want %s", sent, got.text("Authorised_At__c"), want)
+		if got := b.OK(200, "GET", "sobjects/Direct_Debit_Authority__c/"+id, ""); got.Text("Authorised_At__c") != want {
+			t.Errorf("%s is %s, want %s", sent, got.Text("Authorised_At__c"), want)
 		}
 	}
 }
@@ -138,8 +138,8 @@ func TestARecordIsNamedByItsExternalID(t *testing.T) {
 	b := newBench(t)
 	student := b.create("Contact", `{"LastName":"Tau","Email":"mere@example.nz","Provider_Checkout_Key__c":"k1"}`)
 	id := b.create("Direct_Debit_Authority__c", `{"Contact__r":{"attributes":{"type":"Contact"},"Provider_Checkout_Key__c":"k1"}}`)
-	if got := b.ok(200, "GET", "sobjects/Direct_Debit_Authority__c/"+id, ""); got.text("Contact__c") != student || got.text("Name") != "DDA-00001" {
-		t.Errorf("%s, want the contact of the key", got.raw)
+	if got := b.OK(200, "GET", "sobjects/Direct_Debit_Authority__c/"+id, ""); got.Text("Contact__c") != student || got.Text("Name") != "DDA-00001" {
+		t.Errorf("%s, want the contact of the key", got.Raw)
 	}
 	for _, named := range []string{`{"Provider_Checkout_Key__c":"k2"}`, `{"Email":"mere@example.nz"}`, `{}`, `"k1"`,
 		`{"Provider_Checkout_Key__c":"k1","Email":"mere@example.nz"}`} {
@@ -155,12 +155,12 @@ func TestADeletedRecordLeavesNoReferenceBehind(t *testing.T) {
 	if got := b.sim.Records("OpportunityContactRole"); len(got) != 1 || got[0]["ContactId"] != student || got[0]["IsPrimary"] != "true" {
 		t.Errorf("contact roles = %v, want the one that ContactId makes", got)
 	}
-	b.ok(204, "DELETE", "sobjects/Opportunity/"+enrolment, "")
+	b.OK(204, "DELETE", "sobjects/Opportunity/"+enrolment, "")
 	if got := b.sim.Statistics().Records; got["OpportunityContactRole"] != 0 || got["Direct_Debit_Authority__c"] != 1 {
 		t.Errorf("%v, want the role gone and the authority kept", got)
 	}
-	if got := b.ok(200, "GET", "sobjects/Direct_Debit_Authority__c/"+authority, ""); got.at("Opportunity__c") != nil {
-		t.Errorf("%s, want no enrolment", got.raw)
+	if got := b.OK(200, "GET", "sobjects/Direct_Debit_Authority__c/"+authority, ""); got.At("Opportunity__c") != nil {
+		t.Errorf("%s, want no enrolment", got.Raw)
 	}
 }
 
@@ -168,15 +168,15 @@ func TestTheStockDuplicateRule(t *testing.T) {
 	b := newBench(t)
 	first := b.create("Contact", contact("mere@example.nz"))
 	got := b.refused(400, "DUPLICATES_DETECTED", "POST", "sobjects/Contact", contact("Mere@example.nz"))
-	if match := "0.duplicateResult.matchResults.0.matchRecords.0.record."; got.text(match+"Id") != first ||
-		got.text("0.duplicateResult.duplicateRule") == "" || got.at("0.duplicateResult.allowSave") != true {
-		t.Errorf("%s, want the contact that is there", got.raw)
+	if match := "0.duplicateResult.matchResults.0.matchRecords.0.record."; got.Text(match+"Id") != first ||
+		got.Text("0.duplicateResult.duplicateRule") == "" || got.At("0.duplicateResult.allowSave") != true {
+		t.Errorf("%s, want the contact that is there", got.Raw)
 	}
 	b.refused(400, "DUPLICATES_DETECTED", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/k2", contact("mere@example.nz"))
 	b.refused(400, "DUPLICATES_DETECTED", "POST", "sobjects/Contact", contact("mere@example.nz"),
 		with("Sforce-Duplicate-Rule-Header", "allowSave=false"))
 	second := b.create("Contact", contact("mere@example.nz"), allowSave)
-	b.ok(204, "PATCH", "sobjects/Contact/"+second, contact("mere@example.nz")) // what stays is no new duplicate
+	b.OK(204, "PATCH", "sobjects/Contact/"+second, contact("mere@example.nz")) // what stays is no new duplicate
 	b.create("Contact", contact("other@example.nz"))
 	without := newBench(t, func(o *options) { o.WithoutDuplicateRule = true })
 	without.create("Contact", contact("mere@example.nz"))
@@ -188,9 +188,9 @@ func TestAnExternalIDThatSeveralRecordsHaveIsAmbiguous(t *testing.T) {
 	one := b.create("Contact", `{"LastName":"Tau","Phone":"1"}`)
 	two := b.create("Contact", `{"LastName":"Tau","Phone":"1"}`)
 	for _, method := range []string{"GET", "PATCH"} {
-		got := b.ok(300, method, "sobjects/Contact/Phone/1", `{"LastName":"Other"}`)
-		if got.text("0") != data+"sobjects/Contact/"+one || got.text("1") != data+"sobjects/Contact/"+two {
-			t.Errorf("%s = %s, want both addresses", method, got.raw)
+		got := b.OK(300, method, "sobjects/Contact/Phone/1", `{"LastName":"Other"}`)
+		if got.Text("0") != data+"sobjects/Contact/"+one || got.Text("1") != data+"sobjects/Contact/"+two {
+			t.Errorf("%s = %s, want both addresses", method, got.Raw)
 		}
 	}
 	if got := b.sim.Records("Contact"); len(got) != 2 || got[0]["LastName"] != "Tau" {
