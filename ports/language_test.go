@@ -1,0 +1,180 @@
+package ports_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Comments and manuals name a thing by a noun. The test finds the definitions by paraphrase, and the pronouns that stand
+// for a noun that was left out.
+
+// paraphrases are the phrases that the test refuses. The first one counts only where a text begins.
+var paraphrases = []*regexp.Regexp{
+	regexp.MustCompile(`^(?:(?:The|An?)\s+)?[\w.’'/-]+(?:\s+[\w-]+){0,3}?\s+(?:is|are)\s+(?:what|who|whose|where|how|why)\b`),
+	regexp.MustCompile(`(?i)\bnone\b(?:\s+of\s)?`),
+	regexp.MustCompile(`(?i)\bthose(?:\s*[.,;:)]|\s*$|\s+(?:that|which|who|whose|of|with|in|at|to|from|for|are|is|were|was|on|by|and|or|before|after|where)\b)`),
+	regexp.MustCompile(`(?i)\bones?\s+that\b`),
+	regexp.MustCompile(`(?i)\bof\s+wh(?:ich|om)\s+there\b`),
+}
+
+// paraphrasing lists the folders that still have such phrases. It only becomes shorter.
+var paraphrasing = strings.Fields(`
+	.
+	adapters/in/agreementpage
+	adapters/in/hostedpages
+	adapters/in/httpapi
+	adapters/in/httpserver
+	adapters/in/ops
+	adapters/in/providerfile
+	adapters/internal/colour
+	adapters/internal/outbound
+	adapters/internal/secrets
+	adapters/internal/strictjson
+	adapters/internal/web
+	adapters/kit/crmtest
+	adapters/kit/postgrestest
+	adapters/kit/processortest
+	adapters/kit/storetest
+	adapters/out/gocardless
+	adapters/out/jsonlines
+	adapters/out/pdf
+	adapters/out/salesforce
+	adapters/out/smtp
+	adapters/out/timestamp
+	adapters/out/webhook
+	adapters/sim/bankaccount
+	adapters/sim/control
+	adapters/sim/fakeprocessor
+	adapters/sim/fakeprovider
+	adapters/sim/faults
+	adapters/sim/gocardlesstest
+	adapters/sim/salesforcetest
+	adapters/store/column
+	adapters/store/memory
+	adapters/store/postgres
+	adapters/store/sqlite
+	agreement
+	agreement/evidence
+	catalogue
+	checkout
+	checkout/service
+	checkout/service/bounded
+	checkout/service/breaker
+	checkout/service/delivery
+	checkout/service/letter
+	checkout/text
+	cmd/provider-checkout
+	cmd/provider-checkout/bench
+	cmd/provider-checkout/browser
+	cmd/provider-checkout/cluster
+	cmd/provider-checkout/contract
+	cmd/provider-checkout/crash
+	cmd/provider-checkout/crmpoints
+	cmd/provider-checkout/crmstorm
+	cmd/provider-checkout/docs
+	cmd/provider-checkout/failover
+	cmd/provider-checkout/ha
+	cmd/provider-checkout/internal/agreementpdf
+	cmd/provider-checkout/internal/apidoc
+	cmd/provider-checkout/internal/audit
+	cmd/provider-checkout/internal/cli
+	cmd/provider-checkout/internal/demo
+	cmd/provider-checkout/internal/evidencelog
+	cmd/provider-checkout/internal/linear
+	cmd/provider-checkout/internal/pdftext
+	cmd/provider-checkout/internal/privacy
+	cmd/provider-checkout/internal/providers
+	cmd/provider-checkout/internal/release
+	cmd/provider-checkout/internal/sandbox
+	cmd/provider-checkout/internal/simulator
+	cmd/provider-checkout/internal/site
+	cmd/provider-checkout/internal/workload
+	cmd/provider-checkout/packaging
+	cmd/provider-checkout/points
+	cmd/provider-checkout/storage
+	cmd/provider-checkout/storm
+	cmd/provider-checkout/upgrade
+	events
+	money
+	ports
+	testdata/conversations
+	testdata/recipes/checkout
+`)
+
+func TestCommentsAndManualsNameThingsByNouns(t *testing.T) {
+	found := map[string]int{}
+	err := fs.WalkDir(os.DirFS(".."), ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(file, ".git/") || strings.Contains(file, "node_modules/") {
+			return err
+		}
+		for _, fault := range paraphrasesIn(t, file) {
+			if found[path.Dir(file)]++; !slices.Contains(paraphrasing, path.Dir(file)) {
+				t.Error(fault + ": name the thing by a noun")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range paraphrasing {
+		if _, err := os.Stat("../" + folder); err == nil && found[folder] == 0 {
+			t.Errorf("folder %s names everything by nouns: take it off the list", folder)
+		}
+	}
+}
+
+// paraphrasesIn returns file, line and words of each refused phrase in the comments of a Go file, or in a manual.
+func paraphrasesIn(t *testing.T, file string) (faults []string) {
+	t.Helper()
+	look := func(line int, text string) {
+		for _, phrase := range paraphrases {
+			for _, at := range phrase.FindAllStringIndex(text, -1) {
+				if words := strings.Join(strings.Fields(text[at[0]:at[1]]), " "); !strings.HasSuffix(words, " of") || strings.HasPrefix(words, "those") {
+					faults = append(faults, fmt.Sprintf("%s:%d: %q", file, line+strings.Count(text[:at[0]], "\n"), words))
+				}
+			}
+		}
+	}
+	source, err := os.ReadFile("../" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch path.Ext(file) {
+	case ".go":
+		files := token.NewFileSet()
+		parsed, err := parser.ParseFile(files, file, source, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, group := range parsed.Comments {
+			var text strings.Builder
+			for _, comment := range group.List {
+				text.WriteString(strings.TrimPrefix(strings.TrimPrefix(comment.Text, "//"), " ") + "\n")
+			}
+			look(files.Position(group.Pos()).Line, withoutQuotes(text.String()))
+		}
+	case ".md":
+		for line, text := range strings.Split(withoutQuotes(string(source)), "\n") {
+			for cell := range strings.SplitSeq(text, "|") {
+				look(line+1, strings.TrimLeft(cell, " *#>-"))
+			}
+		}
+	}
+	return faults
+}
+
+var quoted = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|\"[^\"\n]*\"|(?m:^\t.*$)")
+
+// withoutQuotes returns a text in which code and quotations are left out, with all line breaks.
+func withoutQuotes(text string) string {
+	return quoted.ReplaceAllStringFunc(text, func(s string) string { return "…" + strings.Repeat("\n", strings.Count(s, "\n")) })
+}
