@@ -34,7 +34,7 @@ func TestNextBankDayPassesWeekendsAndHolidaysOfTheWholeCountry(t *testing.T) {
 	}
 }
 
-// Eleven days are kept by the whole country in every year, of which none is on a weekend, and twelve by a region each.
+// The whole country keeps eleven holidays in every year, no holiday on a weekend, and each of twelve regions keeps another.
 func TestHolidaysAreThoseOfEveryYear(t *testing.T) {
 	national, regional := map[int]int{}, map[int][]string{}
 	var last money.Date

@@ -116,7 +116,7 @@ func scan(text string) (n number, ok bool) {
 }
 
 // scanExponent reads what follows the digits of a number: nothing, or a power of ten. A
-// power that puts every coefficient out of bounds is reduced to a smaller one that still does.
+// power that puts every coefficient out of bounds is reduced to a smaller power that still does.
 func scanExponent(text string) (exponent int, ok bool) {
 	if text == "" {
 		return 0, true

@@ -58,7 +58,7 @@ func TestEveryDayIsReadBack(t *testing.T) {
 	}
 }
 
-// A direct caller can name any day: only those that a request can name are valid.
+// A direct caller can name any day: only the days that a request can name are valid.
 func TestValidDatesAreThoseThatCanBeRead(t *testing.T) {
 	for _, tt := range []struct {
 		date money.Date

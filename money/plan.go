@@ -2,7 +2,7 @@ package money
 
 import "errors"
 
-// Frequency is how often an instalment falls due, in the contract's words.
+// Frequency is the interval between instalments, in the contract's words.
 type Frequency string
 
 const (
@@ -79,11 +79,11 @@ func (i Instalments) Principal() Cents { return Cents(i.Number-1)*i.Regular + i.
 // Residual reports whether the last instalment differs from the regular one.
 func (i Instalments) Residual() bool { return i.Final != i.Regular }
 
-// Pricing is what a course costs: Price = Upfront + Principal. There is no
+// Pricing is the cost of a course: Price = Upfront + Principal. There is no
 // interest.
 type Pricing struct {
 	Price     Cents
-	Upfront   Cents // initial payment; 0 if there is none
+	Upfront   Cents // initial payment; 0 without an initial payment
 	Principal Cents // amount to finance
 }
 

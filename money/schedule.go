@@ -34,7 +34,7 @@ type Charge struct {
 // one period later; without one the instalments start on the first date. The charges sum to
 // the course price. Every page, document and export takes its planned dates and amounts from here.
 //
-// The plan must be one that was accepted: its frequency is valid, and it has at least one instalment.
+// The plan must be an accepted plan: its frequency is valid, and it has at least one instalment.
 func Schedule(upfront Cents, plan Plan) []Charge {
 	charges := make([]Charge, 0, 1+plan.Number)
 	add := func(what ChargeType, amount Cents) {

@@ -43,7 +43,7 @@ func TestEveryScheduleSumsToThePriceInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(12, 2026))
 	for range 3_000 {
 		principal := money.MaxInstalments + randomPrincipal(random)
-		upfront := max(0, below(random, 2*principal)-principal) // none in half of the plans
+		upfront := max(0, below(random, 2*principal)-principal) // zero in half of the plans
 		instalments, err := money.ByNumber(principal, 1+random.IntN(money.MaxInstalments))
 		if random.IntN(2) == 0 {
 			instalments, err = money.ByAmount(principal, (principal-1)/money.MaxInstalments+1+below(random, principal))

@@ -103,7 +103,6 @@ var paraphrasing = strings.Fields(`
 	cmd/provider-checkout/storm
 	cmd/provider-checkout/upgrade
 	events
-	money
 	ports
 	testdata/conversations
 	testdata/recipes/checkout
