@@ -25,7 +25,7 @@ const (
 )
 
 // Check returns every fault of c, with places relative to the provider and in the provider file's
-// words ("courses[2].course_price"); none if c may be stored. A fault that only
+// words ("courses[2].course_price"); nil if c may be stored. A fault that only
 // follows from another is not reported.
 func (c Configuration) Check() []Fault {
 	var f faults

@@ -8,8 +8,8 @@ import (
 
 const (
 	minSecret = 24 // bytes of a signing secret
-	// minDistinct is how many different bytes a signing secret has at least. 24 decimal digits drawn at random have fewer once
-	// in 60,000 draws, letters never.
+	// minDistinct is the smallest number of different bytes in a signing secret. 24 decimal digits drawn at random have fewer
+	// once in 60,000 draws, letters never.
 	minDistinct = 6
 )
 

@@ -102,7 +102,7 @@ func TestHashKeyRefuses(t *testing.T) {
 	}
 }
 
-// FuzzHashKey looks for texts that pass for keys without being one that NewKey makes, and
+// FuzzHashKey looks for texts that pass for keys although NewKey cannot make them, and
 // for panics.
 func FuzzHashKey(f *testing.F) {
 	for _, env := range []catalogue.Environment{catalogue.Sandbox, catalogue.Production} {

@@ -16,7 +16,7 @@ var pictures = map[string]string{
 }
 
 // Picture returns the logo as a data URL, which a page can show without a request to another server, if the
-// configuration contains it; "" if there is none, or only its address.
+// configuration contains it; "" if the branding has no logo, or only its address.
 func (b Branding) Picture() string {
 	if !isPicture(b.LogoURL) || pictureFault(b.LogoURL) != "" {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// picture returns a PNG of so many bytes, which is none but for its beginning, as a data URL of a kind.
+// picture returns bytes of a size that begin as a PNG does and go on as filler, as a data URL of a kind.
 func picture(kind string, size int) string {
 	data := "\x89PNG\r\n\x1a\n"
 	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString([]byte(data+strings.Repeat("x", size-len(data))))

@@ -42,7 +42,7 @@ type Provider struct {
 	// EnrolmentOrigins may frame and open the hosted pages: https://host[:port], or http://localhost[:port] in the
 	// sandbox, which 127.0.0.1 is not. The service's own origin may not unless it is one of them.
 	EnrolmentOrigins []string
-	SuccessURL       string // "" if there is none; http for localhost alone, as above
+	SuccessURL       string // optional; http for localhost alone, as above
 	CancelURL        string
 	NoticeDays       int // calendar days from the notice of a payment to the payment; 0: the usual 10
 	Branding         Branding
@@ -50,7 +50,7 @@ type Provider struct {
 	Mode             Mode
 }
 
-// Branding is how the hosted pages and the agreement present a provider.
+// Branding is the presentation of a provider on the hosted pages and the agreement.
 type Branding struct {
 	DisplayName   string // Provider.Name if empty
 	PrimaryColour string // #rrggbb, or ""
@@ -58,12 +58,12 @@ type Branding struct {
 	SupportEmail  string
 }
 
-// Destination is where a provider's events are sent. The zero value means that they are not sent.
+// Destination is the receiver of a provider's events. The zero value means that they are not sent.
 type Destination struct {
 	URL    string
 	Secret string // the HMAC key is its bytes, prefix included; at least 24
 	// PreviousSecret signs beside Secret until PreviousUntil, while the receiver changes from one to the other; both are zero
-	// if there is none.
+	// outside of such a change.
 	PreviousSecret string
 	PreviousUntil  time.Time // in UTC
 }
@@ -106,5 +106,5 @@ func (p Provider) Usable(env Environment) error {
 // Configuration is all that an operator configures for one provider.
 type Configuration struct {
 	Provider Provider
-	Courses  []Course // none for a legacy provider
+	Courses  []Course // empty for a legacy provider
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// ErrUnavailable is what Resolve returns for a course that is not sold here and now.
+// ErrUnavailable is the error of Resolve for a course that is not sold here and now.
 var ErrUnavailable = errors.New("course is not available")
 
-// ErrNoOption is what Resolve returns for a frequency that the course is not sold at.
+// ErrNoOption is the error of Resolve for a frequency that the course is not sold at.
 var ErrNoOption = errors.New("course has no such plan")
 
 // Resolve returns what the course costs and how it is paid at frequency f. The error is
@@ -35,7 +35,7 @@ func (c Course) Resolve(env Environment, f money.Frequency) (money.Pricing, mone
 	return money.Pricing{}, money.Instalments{}, ErrNoOption
 }
 
-// pricing is what the course costs: there is no interest, so what is not paid upfront is financed.
+// pricing returns the cost of the course: there is no interest, so the price less the upfront payment is financed.
 func (c Course) pricing() money.Pricing {
 	return money.Pricing{Price: c.Price, Upfront: c.Upfront, Principal: c.Price - c.Upfront}
 }

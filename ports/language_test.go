@@ -63,7 +63,6 @@ var paraphrasing = strings.Fields(`
 	adapters/store/sqlite
 	agreement
 	agreement/evidence
-	catalogue
 	checkout
 	checkout/service
 	checkout/service/bounded
