@@ -18,7 +18,7 @@ const (
 	AgreementGenerated Name = "agreement.generated"
 )
 
-// Status is what became of an event.
+// Status is the state of an event's delivery.
 type Status string
 
 const (
@@ -119,7 +119,7 @@ func newEvent(name Name, o Origin, s Subject, data any) Event {
 }
 
 // identify returns the identifier of the event whose body, with an empty event_id, is given. A receiver takes each identifier
-// once. One that followed from the checkout alone would have it ignore what happens after the store was restored from
+// once. An identifier derived from the checkout alone would make it ignore the events after the store was restored from
 // a backup: the same checkout is confirmed again then, with another agreement.
 func identify(body []byte) string {
 	// The namespace was generated at random once.

@@ -15,7 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// origin and subject are those of every event in these tests, unless a test says otherwise.
+// Every event in these tests has this origin and subject, unless a test says otherwise.
 var (
 	origin = events.Origin{
 		RequestID:   "req_7",

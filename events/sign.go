@@ -21,7 +21,7 @@ const (
 	HeaderRequestID   = "X-Request-Id"
 )
 
-// MaxAttempts is how often one delivery run tries.
+// MaxAttempts is the number of attempts of one delivery run.
 const MaxAttempts = 3
 
 // Delay returns how long to wait before an attempt, counted from 1 to MaxAttempts: 0, 250
@@ -64,7 +64,7 @@ var (
 // Verify checks a signature header against the raw body, in constant time. now is the
 // receiver's clock; a timestamp further from it than tolerance, on either side, is
 // ErrTooOld. A header that Sign could not have written is ErrMalformed, but for more than
-// one v1 part, as in a change of secrets: one that matches is enough. The signature is
+// one v1 part, as in a change of secrets: one matching part is enough. The signature is
 // looked at before the time, so that ErrTooOld means a genuine delivery. An empty secret
 // matches nothing.
 func Verify(secret, header string, body []byte, now time.Time, tolerance time.Duration) error {
@@ -122,7 +122,7 @@ func NewDelivery(e Event, secret string, at time.Time, others ...string) Deliver
 }
 
 // Header returns the names and values of the headers of one attempt, counted from 1:
-// those of the contract, section 6, with the request's id only if there is one.
+// the headers of the contract, section 6, with X-Request-Id only where the request's id is known.
 func (d Delivery) Header(attempt int) map[string]string {
 	h := map[string]string{
 		HeaderEvent:       string(d.Event.Name),

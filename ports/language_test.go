@@ -101,7 +101,6 @@ var paraphrasing = strings.Fields(`
 	cmd/provider-checkout/storage
 	cmd/provider-checkout/storm
 	cmd/provider-checkout/upgrade
-	events
 	ports
 	testdata/conversations
 	testdata/recipes/checkout
