@@ -102,8 +102,6 @@ var paraphrasing = strings.Fields(`
 	cmd/provider-checkout/storm
 	cmd/provider-checkout/upgrade
 	ports
-	testdata/conversations
-	testdata/recipes/checkout
 `)
 
 func TestCommentsAndManualsNameThingsByNouns(t *testing.T) {
