@@ -19,7 +19,7 @@ import (
 // paraphrases are the phrases that the test refuses. The first one counts only where a text begins.
 var paraphrases = []*regexp.Regexp{
 	regexp.MustCompile(`^(?:(?:The|An?)\s+)?[\w.’'/-]+(?:\s+[\w-]+){0,3}?\s+(?:is|are)\s+(?:what|who|whose|where|how|why)\b`),
-	regexp.MustCompile(`(?i)\bnone\b(?:\s+of\s)?`),
+	regexp.MustCompile(`\b(?:none|None\s+(?:is|are|was|were|has|have|may|can|must))\b(?:\s+of\s)?`),
 	regexp.MustCompile(`(?i)\bthose(?:\s*[.,;:)]|\s*$|\s+(?:that|which|who|whose|of|with|in|at|to|from|for|are|is|were|was|on|by|and|or|before|after|where)\b)`),
 	regexp.MustCompile(`(?i)\bones?\s+that\b`),
 	regexp.MustCompile(`(?i)\bof\s+wh(?:ich|om)\s+there\b`),
@@ -59,10 +59,10 @@ var paraphrasing = strings.Fields(`
 	adapters/sim/salesforcetest
 	adapters/store/column
 	adapters/store/memory
+	adapters/store/migration
 	adapters/store/postgres
 	adapters/store/sqlite
 	agreement
-	agreement/evidence
 	checkout
 	checkout/service
 	checkout/service/bounded

@@ -20,7 +20,7 @@ import (
 // SaltSize is the size of a salt in bytes.
 const SaltSize = 32
 
-// Conclusion is what the record of an agreement holds beside the agreement.
+// Conclusion is the part of an agreement's record that does not stand in the agreement.
 type Conclusion struct {
 	Environment string
 	RequestID   string // of the confirm
@@ -115,7 +115,7 @@ func termsText(t agreement.Terms) string {
 	return b.String()
 }
 
-// fingerprint returns the SHA-256 of a text, or "" for none.
+// fingerprint returns the SHA-256 of a text, or "" for the empty text.
 func fingerprint(text string) string {
 	if text == "" {
 		return ""
@@ -155,7 +155,7 @@ func commitment(salt [SaltSize]byte, field, value string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// DocumentHash returns the SHA-256 of the PDF, in hexadecimal, that the record of an agreement has; "" if it has none.
+// DocumentHash returns the SHA-256 of the PDF, in hexadecimal, that the record of an agreement has; "" for a record without a PDF.
 func DocumentHash(leaf []byte) string {
 	var w agreementWire
 	if json.Unmarshal(leaf, &w) != nil {
@@ -188,8 +188,8 @@ func Compare(e Entry, a agreement.Agreement, c Conclusion, erased bool) (differi
 	return differing, nil
 }
 
-// differ returns the names of the fields in which two JSON objects differ, sorted. In the place of an object that is a
-// field stand those of its fields that differ.
+// differ returns the names of the fields in which two JSON objects differ, sorted. A field that is an object is replaced by
+// the differing fields in it.
 func differ(a, b []byte) (names []string, err error) {
 	var fieldsA, fieldsB map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(a, &fieldsA), json.Unmarshal(b, &fieldsB)); err != nil {

@@ -38,7 +38,7 @@ func agreed() (agreement.Agreement, evidence.Conclusion) {
 		Document: &agreement.Document{SHA256: [32]byte{1, 2, 3}}, Salt: [32]byte{4, 5, 6}}
 }
 
-// The record is compared with one that is kept, because what it says must be made again years later, byte for byte.
+// The record is compared with a record in testdata, because the same bytes must be made again years later.
 func TestRecordOfAnAgreement(t *testing.T) {
 	a, c := agreed()
 	e := evidence.OfAgreement(a, c)

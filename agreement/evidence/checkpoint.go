@@ -34,7 +34,7 @@ type Checkpoint struct {
 	At time.Time
 }
 
-// Late is how long after the time in it an entry is committed at most, with what clocks of different machines differ by.
+// Late is the longest time between the time in an entry and its commit, the difference between the clocks of two machines included.
 const Late = 2 * time.Minute
 
 const timeField = "time "

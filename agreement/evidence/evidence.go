@@ -32,25 +32,25 @@ type Entry struct {
 	ID   string    // unique in the log: see AgreementID and OperationID
 	At   time.Time // when it was recorded, UTC, to the millisecond
 	Leaf []byte    // JSON text: what the tree holds
-	Salt []byte    // of the commitments in Leaf; nil if there are none
+	Salt []byte    // of the commitments in Leaf; nil for a leaf without commitments
 	// Attestation shows that a process with the operator's secret recorded the entry: see checkout.Keyring.Attest. The
 	// sealer appends no other entries. An entry that is sealed needs it no more.
 	Attestation []byte
 }
 
-// Attested is what an Attestation is made of.
+// Attested returns the bytes that an Attestation attests.
 func (e Entry) Attested() []byte { return append([]byte(e.ID+"\n"), e.Leaf...) }
 
 // AgreementID is the id of the entry of an agreement.
 func AgreementID(number string) string { return AgreementPrefix + number }
 
-// AgreementPrefix is what the ids of the entries of agreements begin with, and no others.
+// AgreementPrefix begins the id of every entry of an agreement, and of no other entry.
 const AgreementPrefix = "agreement/"
 
 // OperationID is the id of the entry of something that an operator did.
 func OperationID(id string) string { return "operation/" + id }
 
-// Head is where a log ends. The zero Head is that of an empty one.
+// Head is the end of a log. The zero Head is the end of an empty log.
 type Head struct {
 	Size       int64  // entries in the tree
 	Edge       []Hash // the roots of the complete subtrees of which the tree consists, from the left
@@ -86,14 +86,14 @@ func (h Head) Root() tlog.Hash {
 	return root
 }
 
-// Place is where an entry came to be in the tree.
+// Place is the position of an entry in the tree.
 type Place struct {
 	ID       string // of the entry
 	Position int64
 	Nodes    []Hash // that it completes, from its own hash up
 }
 
-// Sealing is what one call of the sealer did.
+// Sealing is the outcome of one call of the sealer.
 type Sealing struct {
 	Places []Place
 	Head   Head // with a new checkpoint

@@ -12,7 +12,7 @@ const (
 	KindOperation = "operation"
 )
 
-// Record is what an entry says.
+// Record is the content of an entry.
 type Record struct {
 	Kind      string
 	At        time.Time

@@ -43,8 +43,8 @@ type agreementWire struct {
 	AuthorisedAt string `json:"authorised_at"`
 	ConsentAt    string `json:"consent_at"`
 	ConsentTerms string `json:"consent_terms"`
-	Terms        string `json:"operator_terms_sha256"` // "" if the operator has none
-	Document     string `json:"document_sha256"`       // "" if there is no PDF
+	Terms        string `json:"operator_terms_sha256"` // "" for an operator without terms
+	Document     string `json:"document_sha256"`       // "" without a PDF
 
 	Committed commitmentsWire `json:"committed"`
 }
@@ -72,7 +72,7 @@ type operationWire struct {
 	Changes   []string `json:"changes"`
 }
 
-// kindWire is what every leaf begins with.
+// kindWire is the beginning of every leaf.
 type kindWire struct {
 	Kind   string `json:"kind"`
 	Format int    `json:"format"`
