@@ -37,18 +37,18 @@ type Agreement struct {
 type Party struct {
 	Code         string
 	Name         string
-	SupportEmail string // "" if there is none
-	Colour       string // #rrggbb, of its branding; "" if there is none
+	SupportEmail string // optional
+	Colour       string // #rrggbb, of its branding; optional
 }
 
-// Student is who studies. Who pays is the holder of the account.
+// Student is the person who studies. The payer is the holder of the account, and may be another person.
 type Student struct {
 	FirstName string
 	LastName  string
 	Email     string
 }
 
-// Course is what is paid for. Code is "" for a legacy provider.
+// Course is the course that the plan pays for. Code is "" for a legacy provider.
 type Course struct {
 	Code string
 	Name string

@@ -83,7 +83,7 @@ func TestCollectionDatesFollowTheAcceptedWords(t *testing.T) {
 	}
 }
 
-// Check refuses an agreement without a frequency; until then its dates are those that are planned.
+// Check refuses an agreement without a frequency; until then the planned dates are its dates.
 func TestCollectionDatesOfAFaultyAgreement(t *testing.T) {
 	a := diploma()
 	a.Plan.Frequency, a.Notice.NotBefore = "Daily", money.Date{Year: 2027, Month: time.February, Day: 1}

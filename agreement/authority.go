@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Authority is how the operator's direct debit authority reads. The zero Authority is the usual one of the scheme, without
-// a code and without words for the bank statement.
+// Authority is the wording of the operator's direct debit authority. The zero Authority is the scheme's usual wording,
+// without a code and without words for the bank statement.
 type Authority struct {
 	AuthorisationCode string // 7 digits, under which the initiator debits accounts
 	Initiator         string // who debits the account, by the name that the code is registered for; "" means who collects

@@ -11,7 +11,7 @@ import (
 
 // Check returns nil if the figures of the agreement are consistent, or an error with every way in which they are
 // not: the price must be the initial payment and the instalments, and the charges must sum to it and be
-// those of the plan (see [money.Schedule]).
+// the charges of the plan (see [money.Schedule]).
 func (a Agreement) Check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

@@ -16,7 +16,7 @@ import (
 const UsualNotice = 10
 
 // ConsentSince is the first version of the wording whose agreements contain the payer's consent. Older agreements
-// contain none, even if their checkout has one.
+// contain no consent, even if their checkout has one.
 const ConsentSince = "2026-11-21"
 
 // DebitTerms are the terms of a direct debit authority, with what differs from provider to provider.
@@ -60,7 +60,7 @@ func noticeOn(day money.Date, days int) Notice {
 // Days returns how many calendar days of notice the terms give.
 func (t DebitTerms) Days() int { return cmp.Or(t.NoticeDays, UsualNotice) }
 
-// Consent is the evidence that a payer accepted the direct debit terms. The zero Consent is none.
+// Consent is the evidence that a payer accepted the direct debit terms. The zero Consent means that the payer has not.
 type Consent struct {
 	At         time.Time // UTC, to the millisecond
 	From       string    // network address of the payer's browser; "" if it is not known
@@ -92,7 +92,7 @@ func (n Notice) Start(first money.Date) money.Date {
 	return first
 }
 
-// AgreedNotice returns the notice period of an agreement of this day: the one that the payer consented to or, without
+// AgreedNotice returns the notice period of an agreement of this day: the period that the payer consented to or, without
 // a consent to known terms, the provider's, but at least UsualNotice.
 func AgreedNotice(c Consent, providerDays int, day money.Date) Notice {
 	return noticeOn(day, cmp.Or(c.NoticeDays, max(providerDays, UsualNotice)))

@@ -10,7 +10,7 @@ import (
 // takes it for the document that was agreed.
 type Copy struct {
 	DrawnAt time.Time
-	Lost    bool // there was a document; otherwise none could be rendered at the confirmation
+	Lost    bool // the document is gone; otherwise the rendering failed at the confirmation
 }
 
 // Mark returns what every page of the copy says above its text. The day is that of zone.

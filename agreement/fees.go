@@ -6,15 +6,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Fee is what the operator charges on top of the payments of the plan.
+// Fee is an amount that the operator charges on top of the payments of the plan.
 type Fee struct {
 	Name   string
 	Amount money.Cents // above 0
 	When   string      // "for each payment that the bank refuses"
 }
 
-// FeeList is the fees of one kind. The zero FeeList does not say whether there are any; one that is stated and empty says
-// that there are none.
+// FeeList is the fees of one kind. The zero FeeList does not say whether there are any; a stated, empty FeeList says that
+// the operator charges no fees.
 type FeeList struct {
 	Stated bool
 	Fees   []Fee
@@ -23,7 +23,7 @@ type FeeList struct {
 // None reports whether the list says that there are no fees.
 func (l FeeList) None() bool { return l.Stated && len(l.Fees) == 0 }
 
-// Text returns the fees as a row says them, a line each: "Nil" if there are none, and "" if that is not stated.
+// Text returns the fees as a row says them, a line each: "Nil" if the stated list is empty, and "" if it is not stated.
 func (l FeeList) Text() string {
 	switch {
 	case !l.Stated:

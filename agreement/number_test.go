@@ -21,7 +21,7 @@ func number(value uint64) string {
 	return agreement.NewNumber(2027, entropy)
 }
 
-// The check characters are those of Crockford's own definition: the value modulo 37.
+// The check characters follow Crockford's own definition: the value modulo 37.
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct {
 		value uint64

@@ -19,7 +19,7 @@ func introduction(a Agreement) string {
 		"The payments are collected by direct debit."
 }
 
-// opening is the first section; an agreement of the sandbox says that it is none.
+// opening is the first section; an agreement of the sandbox says that it is a test and no agreement.
 func opening(a Agreement, zone *time.Location) Section {
 	paragraphs := []string{introduction(a)}
 	if a.Sandbox {
@@ -57,7 +57,7 @@ func summary(a Agreement, who []Row, when func(i int) string) Section {
 	return Section{Title: "At a glance", AtAGlance: true, Rows: rows}
 }
 
-// instalments describes those of the plan: "51 weekly of $53.65, and a final one of $53.85".
+// instalments describes the instalments of the plan: "51 weekly of $53.65, and a final one of $53.85".
 func instalments(a Agreement) string {
 	if a.Plan.Number == 1 {
 		return "1 of " + a.Plan.Final.Dollars()
@@ -132,7 +132,7 @@ func spaced(a Agreement) Section {
 	return planned(a, func(i int) money.Date { return dates[i] }, deferred...)
 }
 
-// providerAndLender are the first of those who take part.
+// providerAndLender returns the rows of the provider and the lender, which come first in the list of parties.
 func providerAndLender(a Agreement) []Row {
 	rows := []Row{{"Education provider", a.Provider.Name}}
 	if a.Provider.SupportEmail != "" {
@@ -147,7 +147,7 @@ func providerAndLender(a Agreement) []Row {
 	return append(rows, Row{"Payments collected by", "The " + collector(a.Provider.Name, a.Terms.Lender)})
 }
 
-// payerOfThePlan is those who take part where the payer is taken to be the student.
+// payerOfThePlan is the section of the parties where the payer is taken to be the student.
 func payerOfThePlan(a Agreement) Section {
 	return Section{
 		Title:      "Who takes part",
@@ -159,10 +159,10 @@ func payerOfThePlan(a Agreement) Section {
 	}
 }
 
-// firstIsPaymentOne is what is declared of the first payment, after who declares it.
+// firstIsPaymentOne is the declaration about the first payment, after the name of the party that declares it.
 const firstIsPaymentOne = " confirms the deposit or first payment, which is payment 1 of the planned ones. Nothing had been collected by then."
 
-// declarations are those of who: "payer". first is what is declared of the first payment.
+// declarations returns the section of the declarations of a party, who: "payer". first is the declaration about the first payment.
 func declarations(a Agreement, who, first string, zone *time.Location) Section {
 	accepted := " Accepted on " + formatTime(a.AcceptedAt, zone) + "."
 	return Section{
@@ -305,7 +305,7 @@ func record(a Agreement) Section {
 	}
 }
 
-// footWithWording is the footer; of an agreement of the sandbox it says that it is none.
+// footWithWording is the footer; on a document of the sandbox it says that the document is a test and no agreement.
 func footWithWording(a Agreement) string {
 	foot := a.Title() + ", wording of " + a.Version
 	if a.Sandbox {

@@ -21,7 +21,7 @@ type Terms struct {
 	Blocks      []Block // in the order in which they are read
 }
 
-// Lender is who gives the credit. The zero Lender means that the operator names none.
+// Lender is the company that gives the credit. The zero Lender means that the operator names no lender.
 type Lender struct {
 	Name         string
 	Address      string
@@ -118,15 +118,15 @@ func (t Terms) Lacks() (missing []string) {
 	return missing
 }
 
-// Agency is who collects the students' personal data and holds it, as information privacy principle 3A of the Privacy Act
-// 2020 has them told. The zero Agency is none.
+// Agency is the agency that collects and holds the students' personal data, as information privacy principle 3A of the
+// Privacy Act 2020 has them told. The zero Agency means that the operator names no agency.
 type Agency struct {
 	Name    string
 	Address string
 	Contact string // an e-mail address or a telephone number
 }
 
-// Check returns nil for the zero Agency, or for one that says everything, and otherwise what is wrong with it.
+// Check returns nil for the zero Agency and for a complete Agency, and otherwise an error with each fault.
 func (a Agency) Check() error {
 	if a == (Agency{}) {
 		return nil

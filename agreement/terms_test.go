@@ -35,7 +35,7 @@ func TestTermsCheck(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*agreement.Terms)
-		want   string // "" for none
+		want   string // "" for no error
 	}{
 		{"whole terms are right", func(*agreement.Terms) {}, ""},
 		{"so are none", func(t *agreement.Terms) { *t = agreement.Terms{} }, ""},

@@ -19,7 +19,7 @@ type wording interface {
 	foot(a Agreement) string
 }
 
-// wordingOf returns the wording of a version, or nil if there is none.
+// wordingOf returns the wording of a version, or nil for an unknown version.
 func wordingOf(version string) wording {
 	switch version {
 	case "2026-11-20":
@@ -42,7 +42,7 @@ func (a Agreement) Title() string { return title + " " + a.Number }
 const title = "Payment Plan Agreement"
 
 // Text returns the whole text of the agreement in sections, the first of which has the
-// document's title. Every rendering (PDF, page) takes its text from here. The words are those of
+// document's title. Every rendering (PDF, page) takes its text from here. The wording is that of
 // the agreement's version, and times are written in zone. It returns an error if that version has no wording here,
 // because a payer must not be shown words that were not accepted.
 func (a Agreement) Text(zone *time.Location) ([]Section, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// versions are those of all wordings. A new one comes to the end.
+// versions are the versions of all wordings. A new version comes to the end.
 var versions = []string{"2026-11-20", "2026-11-21", "2026-11-22", "2026-11-23", "2026-11-24"}
 
 // Two files hold what a wording says: testdata/<version>.txt the whole text of diploma, and testdata/<version>.variants.txt
@@ -189,7 +189,7 @@ func setPlan(a *agreement.Agreement, upfront money.Cents, parts money.Instalment
 	a.Schedule = money.Schedule(upfront, a.Plan)
 }
 
-// changes returns, for each variant of an agreement, the sections of its text that are not those of the agreement's own.
+// changes returns, for each variant of an agreement, the sections of its text that differ from the agreement's own.
 func changes(base agreement.Agreement, variants []variant, text func(agreement.Agreement) []agreement.Section) string {
 	usual := map[string]string{}
 	for _, s := range text(base) {

@@ -62,7 +62,6 @@ var paraphrasing = strings.Fields(`
 	adapters/store/migration
 	adapters/store/postgres
 	adapters/store/sqlite
-	agreement
 	checkout
 	checkout/service
 	checkout/service/bounded
