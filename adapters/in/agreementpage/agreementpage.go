@@ -72,12 +72,12 @@ func (p *Pages) Write(w io.Writer, a agreement.Agreement) error {
 	return nil
 }
 
-// view is what the template shows.
+// view is the content of the template.
 type view struct {
 	Title  string
 	Footer string
 	Style  template.CSS
-	Colour string // #rrggbb of the bar at the top, "" for none
+	Colour string // #rrggbb of the bar at the top; "" for no bar
 	Text   web.Agreement
 }
 

@@ -101,7 +101,7 @@ func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
 	}
 }
 
-// Where the first payment was to be sooner than the notice of it allows, the dates are those of collection.
+// Where the first payment was to be sooner than the notice of it allows, the page says the dates of collection.
 func TestPageSaysTheDatesOfCollection(t *testing.T) {
 	day := func(month time.Month, day int) money.Date { return money.Date{Year: 2027, Month: month, Day: day} }
 	earliest := day(time.January, 25)

@@ -22,7 +22,7 @@ func ExamplePages_Write() {
 	} = oneAgreement{}
 	show := func(w http.ResponseWriter, r *http.Request) {
 		agreed, err := store.Agreement(r.Context(), r.PathValue("number"))
-		if err != nil { // ports.ErrNotFound if there is none
+		if err != nil { // ports.ErrNotFound for an unknown number
 			http.Error(w, "There is no such agreement.", http.StatusNotFound)
 			return
 		}
