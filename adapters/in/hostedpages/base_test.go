@@ -22,7 +22,7 @@ const (
 	base   = "/enrol/pay" // path of the base URL
 )
 
-// address is what a page leads to, or is made of.
+// address finds the addresses that a page leads to or loads.
 var address = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
 
 // browser loads pages as a payer's browser does, and notes every address of the service that it meets.
@@ -129,7 +129,7 @@ func TestEveryAddressIsUnderTheBaseURL(t *testing.T) {
 			for _, at := range slices.Sorted(maps.Keys(w.met)) {
 				got := w.load(http.MethodGet, at, "")
 				leads := got.status == http.StatusOK || got.status == http.StatusSeeOther
-				if !leads && at != base+"/api/dd-setup" { // which is where the form goes, with the token in its body
+				if !leads && at != base+"/api/dd-setup" { // the form goes there, with the token in its body
 					t.Errorf("GET %s: %d", at, got.status)
 				}
 				kinds[got.header.Get("Content-Type")] = true

@@ -33,7 +33,7 @@ import (
 
 const baseURL = "https://pay.example"
 
-// setting is what a bench is set up with.
+// setting is the configuration of a bench.
 type setting struct {
 	provider  catalogue.Provider
 	create    checkout.Create
@@ -277,7 +277,7 @@ func (b *bench) kill() {
 func (b *bench) setupPath() string { return "/api/dd-setup?token=" + url.QueryEscape(b.token) }
 func (b *bench) legalPath() string { return "/api/dd-setup/legal?token=" + url.QueryEscape(b.token) }
 
-// answer is what came back.
+// answer is an HTTP response, read to its end.
 type answer struct {
 	status int
 	header http.Header

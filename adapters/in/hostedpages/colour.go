@@ -16,7 +16,7 @@ const colourPrefix = "colour-"
 
 var colourFile = regexp.MustCompile(`^colour-([0-9a-f]{6})\.css$`)
 
-// colourPath returns the path of the stylesheet for a colour, #rrggbb, or "" for a text that is none.
+// colourPath returns the path of the stylesheet for a colour, #rrggbb, or "" for any other text.
 func colourPath(text string) string {
 	c, ok := colour.Parse(text)
 	if !ok {

@@ -30,11 +30,11 @@ var files embed.FS
 // Prefix is the path under which the pages are, for httpapi.Options.Mount.
 const Prefix = service.SetupPath
 
-// Options is how the pages are served. With the zero Options nothing is logged or limited.
+// Options are the options of the handler. With the zero Options nothing is logged or limited.
 type Options struct {
 	Log *slog.Logger
-	// RateLimit is how many requests a second one client, and the holder of one setup token, may make, in bursts of
-	// twice that; 0 for no limit.
+	// RateLimit is the number of requests a second that one client, and the holder of one setup token, may make, in bursts
+	// of twice that; 0 for no limit.
 	RateLimit float64
 	Now       func() time.Time // time.Now if nil
 }
@@ -80,7 +80,7 @@ func (p *pages) setup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// token returns the setup token that values hold. Where there is none, or its requests are too many, it answers the
+// token returns the setup token that values hold. Without a token, or after too many requests with it, token answers the
 // request itself, and ok is false.
 func (p *pages) token(w http.ResponseWriter, r *http.Request, values url.Values) (token string, ok bool) {
 	token = web.One(values, "token")
@@ -123,7 +123,7 @@ func (p *pages) agreement(w http.ResponseWriter, r *http.Request) {
 	p.site.Show(w, r, "agreement.html", v)
 }
 
-// agreementView is what the page of an agreement shows.
+// agreementView is the content of an agreement's page.
 type agreementView struct {
 	Text web.Agreement
 	Foot string
@@ -137,7 +137,7 @@ func (p *pages) privacy(w http.ResponseWriter, r *http.Request) {
 		Brand: p.service.Agency().Name, Data: privacyView{p.service.Agency(), p.service.Retention()}})
 }
 
-// privacyView is what the notice shows.
+// privacyView is the content of the privacy notice.
 type privacyView struct {
 	agreement.Agency
 	checkout.Retention

@@ -2,12 +2,12 @@ package hostedpages
 
 import "github.com/provider-checkout/provider-checkout/checkout"
 
-// notice is what a payer reads before anything else.
+// notice is the message at the top of a page, which a payer reads before anything else.
 type notice struct {
 	Title, Text string
 	Failure     bool // something went wrong
 	Ask         bool // the provider, if it happens again
-	Way         way  // zero for none
+	Way         way  // optional
 }
 
 // way is a link to what a payer can do now.

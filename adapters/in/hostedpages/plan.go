@@ -10,7 +10,7 @@ import (
 // planView is a payment plan as it is read. Every figure comes from the schedule itself.
 type planView struct {
 	Price   string
-	Initial payment // zero where there is none
+	Initial payment // zero for a plan without an initial payment
 	Final   payment // the final instalment; zero where it is like the others
 	Total   string
 

@@ -79,7 +79,7 @@ func (b *bank) calls() int {
 	return b.asked
 }
 
-// done is what a processor says of a setup that was completed at a time.
+// done is a processor's observation of a setup that was completed at a time.
 func done(at time.Time, mandate checkout.MandateStatus) checkout.Observation {
 	return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: mandate, MandateID: "MD-1",
 		Authorisation: checkout.CustomerInProgress, AccountHolder: "H O'BRIEN", AccountMask: "01-0902-•••••89-00", CompletedAt: at}
@@ -168,7 +168,7 @@ func TestHoweverManyLoadThePageTheProcessorIsAskedOnceInTwoSeconds(t *testing.T)
 	load(1)
 	processor.err, b.failing = errors.New("the processor is down"), true
 	b.now = b.now.Add(2 * time.Second)
-	load(1) // a processor that fails is not asked more often than one that answers
+	load(1) // a failing processor is not asked more often than a working processor
 	b.get(b.setupPath()).wants(t, "Continue to bank details")
 	processor.err = nil
 	b.now = b.now.Add(2 * time.Second)

@@ -6,7 +6,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// What the pages say of fees follows from the operator's terms: that there are none only where the terms state it.
+// The pages take the fees from the operator's terms, and say that there are no fees only where the terms state it.
 func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 	none := agreement.FeeList{Stated: true}
 	dishonour := agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}}

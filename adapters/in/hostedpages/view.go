@@ -13,10 +13,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// content is what the pages show.
+// content is the content of the pages.
 type content struct {
 	Provider     string
-	SupportEmail string // "" where there is none, as in the addresses
+	SupportEmail string // optional, as are the two addresses
 	SuccessURL   string
 	CancelURL    string
 
@@ -38,7 +38,7 @@ type content struct {
 	LenderTerms  agreement.Terms
 	Fees         string // in short
 	FeeRows      []term // that the terms state
-	Charged      []term // those of them that are not nil
+	Charged      []term // the rows of fees that are charged
 	Blocks       []term // of the operator's terms
 	Statement    string // what the bank statement shows; "" if it is not known
 	Code         string // under which the account is debited; "" if it is not known
