@@ -192,7 +192,7 @@ func TestWrongTypesAreReportedTogether(t *testing.T) {
 	}
 }
 
-// faults returns the faults of a refusal, none for nil.
+// faults returns the faults of a refusal; nil for a nil error.
 func faults(err error) []checkout.Fault {
 	refusal, ok := errors.AsType[*checkout.Error](err)
 	if !ok {

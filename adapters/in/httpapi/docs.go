@@ -33,8 +33,8 @@ var (
 	docsJS []byte
 )
 
-// document is what openapi.json and the quickstart are made into: the page for people, its Markdown edition, and the
-// description of the events for programs.
+// document is the documentation that is made of openapi.json and the quickstart: the page for people, its Markdown edition,
+// and the description of the events for programs.
 type document struct {
 	page     []byte
 	markdown []byte

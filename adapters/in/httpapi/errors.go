@@ -18,8 +18,8 @@ type problem struct {
 	code       string
 	message    string
 	faults     []checkout.Fault
-	allow      string        // the Allow header; "" for none
-	retryAfter time.Duration // for the Retry-After header; 0 for none
+	allow      string        // the Allow header; optional
+	retryAfter time.Duration // for the Retry-After header; optional
 }
 
 func (p *problem) Error() string { return p.message }

@@ -46,7 +46,7 @@ func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 		checkout.CodeSetupIncomplete:    "409 DIRECT_DEBIT_SETUP_INCOMPLETE",
 		checkout.CodeErased:             "410 CHECKOUT_ERASED",
 		checkout.CodeBusy:               "503 INTERNAL_ERROR",
-		// No call of the API meets those of the setup page: they would be a fault of the service.
+		// No call of the API meets the codes of the setup page: they would be a fault of the service.
 		checkout.CodeLinkUnknown:  "500 INTERNAL_ERROR",
 		checkout.CodeLinkExpired:  "500 INTERNAL_ERROR",
 		checkout.CodeTermsChanged: "500 INTERNAL_ERROR",

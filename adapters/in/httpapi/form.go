@@ -85,7 +85,7 @@ func newForm(body strictjson.Value) *form {
 	return &form{strictjson.FieldsOf("", body), map[string]*strictjson.Fields{}}
 }
 
-// section returns the fields of a section, of which there are none if it is absent; fault says that it is no object.
+// section returns the fields of a section; an absent section has no fields. fault says that the section is no object.
 func (f *form) section(name string) (s *strictjson.Fields, fault *checkout.Fault) {
 	v, given := f.body.Take(name)
 	if given && v.Kind != strictjson.Object {
@@ -97,7 +97,7 @@ func (f *form) section(name string) (s *strictjson.Fields, fault *checkout.Fault
 	return f.sections[name], fault
 }
 
-// get returns the field at a path as convert reads it. One that is null is missing.
+// get returns the field at a path as convert reads it. A field that is null is missing.
 func get[T any](f *form, path string, convert func(strictjson.Value) (T, error)) checkout.Optional[T] {
 	section, name, _ := strings.Cut(path, ".")
 	fields, fault := f.section(section)
@@ -138,11 +138,11 @@ func (f *form) all() []*strictjson.Fields {
 	return all
 }
 
-// maxUnknown is how many unknown names of one object are looked at for suggestions.
+// maxUnknown is the number of unknown names of one object that are looked at for suggestions.
 const maxUnknown = 16
 
-// suggest asks whether an unknown field was meant for one that is missing: one beside it that looks like it, one
-// outside of its section, or the whole section under a name that looks like its own.
+// suggest asks whether an unknown field was meant for a missing field: a field beside it with a similar name, a field
+// outside of its section, or the whole section under a similar name.
 func (f *form) suggest(section, name string) string {
 	outside := f.body.Unknown(maxUnknown)
 	if !f.sections[section].Object() {
@@ -159,7 +159,7 @@ func (f *form) suggest(section, name string) string {
 	return ""
 }
 
-// nearest returns the candidate that is most like name, or "" if none is like it.
+// nearest returns the candidate that is most like name, or "" if no candidate is like it.
 func nearest(name string, candidates []string) (found string) {
 	want := normalize(name)
 	best := 2 // the largest distance that counts as a misspelling

@@ -29,13 +29,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// Options is how a service is served over HTTP. With the zero Options nothing is logged or limited.
+// Options are the options of the handler. With the zero Options nothing is logged or limited.
 type Options struct {
 	Log *slog.Logger // the request id is added to every record
 	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
-	// RateLimit is how many requests a second one API key, and one source of bad keys, may make, in bursts of twice that;
-	// 0 for no limit.
+	// RateLimit is the number of requests a second that one API key, and one source of bad keys, may make, in bursts of twice
+	// that; 0 for no limit.
 	RateLimit float64
 	// Authenticate returns who calls, where that is not decided by the API key in the Authorization header: by a client
 	// certificate, say, or a gateway's token. It refuses with an error that checkout.InvalidAPIKey or MissingAPIKey
@@ -44,8 +44,8 @@ type Options struct {
 	// Mount has further handlers by the path that they are under, without a slash at the end, such as
 	// hostedpages.Prefix. Whatever the base URL's path is, their requests do not have it.
 	Mount map[string]http.Handler
-	// Observe is called with every answer, concurrently; it must not block. The method is one that HTTP defines and the
-	// route one of a handler's few, with {names} for what varies, or either is "other".
+	// Observe is called with every answer, concurrently; it must not block. The method is a method of HTTP and the
+	// route one of a handler's few, with {names} for the parts that vary, or either is "other".
 	Observe func(method, route string, status int, took time.Duration)
 	Now     func() time.Time // time.Now if nil
 	Rand    io.Reader        // for request ids; crypto/rand if nil
@@ -59,7 +59,7 @@ func RequestID(ctx context.Context) string { return web.RequestID(ctx) }
 // error envelope.
 func New(s *service.Service, o Options) http.Handler { return newHandler(s, o) }
 
-// application is what the API needs of a *service.Service.
+// application is the part of a *service.Service that the API needs.
 type application interface {
 	BaseURL() string
 	Authenticate(ctx context.Context, key string) (service.Caller, error)
@@ -152,12 +152,12 @@ func mounted(mount map[string]http.Handler, next http.Handler) http.Handler {
 	})
 }
 
-// answer is what a handler answers when it does not refuse.
+// answer is the answer of a handler that does not refuse.
 type answer struct {
 	status   int
 	location string // path of what was created; "" where nothing was
 	body     any
-	text     string // plain text, in the place of body; "" for none
+	text     string // plain text, in the place of body; "" for an answer in JSON
 }
 
 // serve answers with what h returns: every answer of the API, good or bad, is written here.

@@ -98,7 +98,7 @@ func renderCode(text string) template.HTML { return template.HTML(escape(text)) 
 // escape escapes text for use between tags, where quotes need no escape.
 func escape(text string) string { return strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(text) }
 
-// lineWidth is where formatJSON breaks a line, in characters: what a phone shows without much scrolling.
+// lineWidth is the longest line of formatJSON in characters: a phone shows it without much scrolling.
 const lineWidth = 72
 
 // formatJSON writes a value as JSON for people: what fits on a line is on one.

@@ -18,7 +18,7 @@ func (o spec) parameter(p strictjson.Value, ours bool) fieldView {
 	return v
 }
 
-// fields returns the fields of a body, and those of the objects inside it. They are a request's to us, or what we send.
+// fields returns the fields of a body, and the fields of the objects inside it. The body is a request to us, or sent by us.
 // A body of one of several kinds has the fields of them all.
 func (o spec) fields(schema strictjson.Value, ours bool) (all []fieldView) {
 	kinds := o.at(schema, "oneOf").Items
@@ -73,7 +73,7 @@ func merged(f fieldView, titles []string, each [][]fieldView) fieldView {
 	return f
 }
 
-// properties appends the fields of an object, and those of the objects inside it.
+// properties appends the fields of an object, and the fields of the objects inside it.
 func (o spec) properties(to []fieldView, schema strictjson.Value, prefix string, ours bool) []fieldView {
 	required := map[string]bool{}
 	for _, name := range o.at(schema, "required").Items {

@@ -122,7 +122,7 @@ func slug(title string) string {
 	return strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(strings.ToLower(title))
 }
 
-// split returns the fields that are not inside of the object of that name, and those that are.
+// split returns the fields outside of the object of that name, and the fields inside of it.
 func split(fields []fieldView, name string) (outside, inside []fieldView) {
 	for _, f := range fields {
 		if strings.HasPrefix(f.Path, name+".") {

@@ -101,7 +101,7 @@ func request(method, path, body string, edit ...func(*http.Request)) *http.Reque
 	return r
 }
 
-// header sets a header to the values given; none removes it.
+// header sets a header to the values, or removes it where no value is given.
 func header(name string, values ...string) func(*http.Request) {
 	return func(r *http.Request) { r.Header[http.CanonicalHeaderKey(name)] = values }
 }
