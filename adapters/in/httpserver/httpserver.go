@@ -30,7 +30,7 @@ const (
 	operatorTimeout = time.Second
 )
 
-// Config is what Serve needs. Listener, Handler and Log are required.
+// Config is the configuration of Serve. Listener, Handler and Log are required.
 type Config struct {
 	Listener net.Listener
 	Handler  http.Handler
