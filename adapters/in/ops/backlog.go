@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// backlogLimit is how long the store may take to count its outbox.
+// backlogLimit is the longest time that the store may take to count its outbox.
 const backlogLimit = time.Second
 
 // backlog collects the state of the outbox, of what waits for the CRM, of the notices to payers, and of the evidence log, whenever

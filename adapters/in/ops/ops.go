@@ -38,13 +38,13 @@ type Handler struct {
 	draining atomic.Bool
 }
 
-// Options is what the handler shows besides the state of the service.
+// Options are the options of the handler. It always shows the state of the service.
 type Options struct {
-	// Metrics are those of the service; New adds the state of its outbox to them. None if nil.
+	// Metrics are the metrics of the service; New adds the state of its outbox to them. Nil: there are no metrics.
 	Metrics *Metrics
 	// Gatherer collects the metrics for /metrics. Nil for a program that serves its metrics elsewhere.
 	Gatherer prometheus.Gatherer
-	Log      *slog.Logger // for metrics that cannot be collected, which are left out of the answer; none if nil
+	Log      *slog.Logger // for metrics that cannot be collected, which are left out of the answer; optional
 }
 
 // New returns the handler of a service. An error means that the registry of the metrics already has the outbox of a

@@ -30,7 +30,7 @@ import (
 
 var now = time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC)
 
-// outside is what the service of a test depends on. With the zero value all checks succeed.
+// outside has the dependencies of the service of a test. With the zero value all checks succeed.
 type outside struct {
 	*memory.Store
 	storeErr, processorErr, crmErr error
