@@ -57,14 +57,14 @@ func Parse(data []byte) ([]catalogue.Configuration, error) {
 	return configurations, nil
 }
 
-// TermsFile is what the file of an operator's terms holds.
+// TermsFile is the content of the file of an operator's terms.
 type TermsFile struct {
 	Terms   agreement.Terms
-	Agency  agreement.Agency // that the privacy notice names; zero if the file names none
+	Agency  agreement.Agency // that the privacy notice names; optional
 	Profile Profile
 }
 
-// Profile is the law by which the terms are checked before a production server starts. The zero Profile is none.
+// Profile is the law by which the terms are checked before a production server starts. The zero Profile checks nothing.
 type Profile string
 
 // ConsumerCredit wants what the Credit Contracts and Consumer Finance Act 2003 has a lender disclose, as far as this service
@@ -115,7 +115,7 @@ func parse(data []byte) (strictjson.Value, error) {
 	return document, nil
 }
 
-// check adds the faults of the configurations, except those that only follow from a value that could not be parsed.
+// check adds the faults of the configurations, except faults that only follow from a value that could not be parsed.
 func (r *reader) check(configurations []catalogue.Configuration) {
 	unread := make(map[string]bool, len(r.faults))
 	for _, f := range r.faults {

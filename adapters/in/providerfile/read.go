@@ -60,7 +60,7 @@ type object struct {
 	reader *reader
 }
 
-// maxUnknown is how many unknown fields of one object are reported.
+// maxUnknown is the number of unknown fields of one object that are reported.
 const maxUnknown = 100
 
 // end reports the unknown fields: in a file that a person writes, they are misspelt.
@@ -150,7 +150,7 @@ func number[T money.Cents | int](o *object, name string, isRequired bool, conver
 	return n
 }
 
-// instalment reads the amount that a plan fixes. In the core 0 means that it fixes none, so a
+// instalment reads the amount that a plan fixes. In the core 0 means that the plan fixes no amount, so a
 // 0 in the file is refused.
 func instalment(v strictjson.Value) (money.Cents, error) {
 	c, err := strictjson.Amount(v)
