@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The examples are those that every author of a contrast checker knows.
+// The examples are the pairs that every author of a contrast checker knows.
 func TestContrast(t *testing.T) {
 	for text, want := range map[string]float64{"#000000": 21, "#ffffff": 1, "#777777": 4.48, "#767676": 4.54} {
 		c, _ := colour.Parse(text)
