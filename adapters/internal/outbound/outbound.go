@@ -23,8 +23,8 @@ const (
 	maxConns  = 64
 )
 
-// NewTransport returns a transport with bounded connections, whose proxies are those of the environment. connect bounds
-// how long a connection is waited for.
+// NewTransport returns a transport with bounded connections, which uses the proxies of the environment. connect is the
+// longest wait for a connection.
 func NewTransport(connect time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -38,7 +38,7 @@ func NewTransport(connect time.Duration) *http.Transport {
 	}
 }
 
-// ReadBody reads an answer of at most limit bytes. One that is a success must be JSON, unless it is empty by its status.
+// ReadBody reads an answer of at most limit bytes. A successful answer must be JSON, unless it is empty by its status.
 func ReadBody(resp *http.Response, limit int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	switch {

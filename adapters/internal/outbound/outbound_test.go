@@ -20,7 +20,7 @@ func TestAnAnswerIsJSONAndBounded(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind, body string
 		status           int
-		want             string // part of the error; "" for none
+		want             string // part of the error; "" for no error
 	}{
 		{"JSON", "application/json;charset=UTF-8", `{}`, 200, ""},
 		{"as large as may be", "application/json", strings.Repeat("1", 10), 200, ""},
