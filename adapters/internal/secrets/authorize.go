@@ -15,18 +15,18 @@ import (
 // ErrNoSecret: a store of production does not open without the operator's secret.
 var ErrNoSecret = errors.New("production needs the operator's secret: none was given")
 
-// Stamp is what a store records about who may open it. The zero Stamp is that of a new store.
+// Stamp is a store's record of the servers that may open it. A new store has the zero Stamp.
 type Stamp struct {
 	Environment catalogue.Environment // of the first server; "" before
 	CRM         string                // of the first server; "" before
 	Fingerprint string                // of the secret that encrypts; "" before there is one
 }
 
-// Request is how a store is to be opened.
+// Request is a request to open a store.
 type Request struct {
 	Environment catalogue.Environment // "" for an operator's command
 	CRM         string                // outside of the store; "" where the store is the CRM
-	Secrets     [][]byte              // the operator's; none for the store's own
+	Secrets     [][]byte              // the operator's; empty for the store's own secret
 	Rand        io.Reader
 }
 
@@ -54,7 +54,7 @@ func (r Request) Check() error {
 
 // Authorize grants the request for the store with this stamp, or returns the reason for refusing it. own returns the
 // store's own secret. It is called if the request has no secret and the store is not of production, and it generates
-// a secret for a store that has none yet.
+// a secret for a new store.
 func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g Grant, err error) {
 	if g.Stamp.Environment, err = CheckEnvironment(stamp.Environment, r.Environment); err != nil {
 		return g, err
@@ -108,9 +108,9 @@ func (r Request) checkCRM(recorded string) (string, error) {
 	return requested, nil
 }
 
-// MatchKey returns the fingerprint to record in a store whose recorded one is given ("" for none), and whether what
-// the store has encrypted must be encrypted again under the first secret. It returns an error if the store's secret
-// is not among the Encrypter's.
+// MatchKey returns the fingerprint to record in a store with this recorded fingerprint ("" for a new store), and whether
+// the encrypted values of the store must be encrypted again under the first secret. It returns an error if the store's
+// secret is not among the Encrypter's.
 func (e *Encrypter) MatchKey(recorded string) (fingerprint string, reencrypt bool, err error) {
 	all := e.Fingerprints()
 	switch {
