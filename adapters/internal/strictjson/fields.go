@@ -16,10 +16,10 @@ type Fields struct {
 	known []string
 }
 
-// FieldsOf returns the fields of the value at a path: none unless it is an object.
+// FieldsOf returns the fields of the value at a path. Only an object has fields.
 func FieldsOf(path string, v Value) *Fields { return &Fields{path: path, value: v} }
 
-// Take returns the value of a field. One that is null is not given.
+// Take returns the value of a field. A field that is null counts as absent.
 func (f *Fields) Take(name string) (v Value, given bool) {
 	if !slices.Contains(f.known, name) {
 		f.known = append(f.known, name)
@@ -31,7 +31,7 @@ func (f *Fields) Take(name string) (v Value, given bool) {
 // At returns the path of a field.
 func (f *Fields) At(name string) string { return Join(f.path, name) }
 
-// Object reports whether the fields are those of an object.
+// Object reports whether the value is an object.
 func (f *Fields) Object() bool { return f.value.Kind == Object }
 
 // Known returns the names that were asked for, in the order in which they were.
@@ -70,7 +70,7 @@ func Text(v Value) (string, error) {
 	return v.Text, nil
 }
 
-// Amount reads a number of dollars. Its errors are those of money.Parse.
+// Amount reads a number of dollars. It returns the errors of money.Parse.
 func Amount(v Value) (money.Cents, error) {
 	if v.Kind != Number {
 		return 0, money.ErrNotNumber

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Kind is what a Value is.
+// Kind is the type of a Value.
 type Kind byte
 
 const (
@@ -51,7 +51,7 @@ func (v Value) Member(name string) (Value, bool) {
 }
 
 // Parse parses data as one JSON value nested at most maxDepth deep: 0 allows no array and no
-// object, 1 allows one that contains neither. Strings are returned unchanged, even with U+0000.
+// object, 1 an array or object of plain values. Strings are returned unchanged, even with U+0000.
 // The error is an *Error and names the first fault.
 func Parse(data []byte, maxDepth int) (Value, error) {
 	if bytes.HasPrefix(data, []byte("\uFEFF")) {
