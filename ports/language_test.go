@@ -28,7 +28,6 @@ var paraphrases = []*regexp.Regexp{
 // paraphrasing lists the folders that still have such phrases. It only becomes shorter.
 var paraphrasing = strings.Fields(`
 	.
-	adapters/internal/web
 	adapters/kit/crmtest
 	adapters/kit/postgrestest
 	adapters/kit/processortest

@@ -60,7 +60,7 @@ func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
 // Icon returns the icon that every page has, as SVG.
 func Icon() []byte { return must(shared.ReadFile("icon.svg")) }
 
-// mediaType returns the content type of an asset, or "" for a file that is none.
+// mediaType returns the content type of an asset, or "" for any other file.
 func mediaType(name string) string {
 	switch path.Ext(name) {
 	case ".css":

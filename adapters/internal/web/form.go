@@ -39,7 +39,7 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request, route string, m Han
 	s.problem(w, r, http.StatusMethodNotAllowed, "")
 }
 
-// Admit reports whether to serve a request for the page with this secret ("" if the request has none). If not, it
+// Admit reports whether to serve a request for the page with this secret ("" for a request without a secret). If not, it
 // answers the request itself: 404 without a secret, and 429 if the client's address or the secret exceeds the rate
 // limit.
 func (s *Site) Admit(w http.ResponseWriter, r *http.Request, secret string) bool {
@@ -72,7 +72,7 @@ func One(values url.Values, name string) string {
 	return ""
 }
 
-// ReadForm returns the values of the form in the body, without those of the address. If the body
+// ReadForm returns the values of the form in the body, and not the values of the address. If the body
 // is no form, or a browser reports that another website sent it, ReadForm answers the request
 // itself and ok is false. There are no cookies, so a token in the body is proof enough; under
 // no-referrer browsers send "Origin: null" for our own forms, so Origin is not checked.

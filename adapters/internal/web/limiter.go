@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 )
 
-// limitedNames is how many names a Limiter keeps at least. A name that was dropped starts with a full burst.
+// limitedNames is the number of names that a Limiter keeps at least. A name that was dropped starts with a full burst.
 const limitedNames = 8192
 
 // Limiter limits requests by name (a key, an address, a token). It is bounded in memory and

@@ -13,7 +13,7 @@ type Policy struct {
 	DataImages bool     // pictures in data URLs
 	Forms      bool     // forms may be sent to this server, and to FormsTo
 	FormsTo    []string // origins that a form may be sent or redirected to beside this server
-	Frames     []string // origins that may frame the page; none: no page may
+	Frames     []string // origins that may frame the page; empty: no page may
 }
 
 // String returns the policy as the value of the header.

@@ -15,11 +15,11 @@ import (
 //go:embed layout.html error.html style.css icon.svg
 var shared embed.FS
 
-// SiteConfig is what a Site needs beside the Options of its handler.
+// SiteConfig is the configuration of a Site, beside the Options of its handler.
 type SiteConfig struct {
 	Assets    string           // path under which the site's assets are, with a slash at the end
 	Files     fs.FS            // *.html: a page each, which defines "content"; assets: *.js, *.css and *.svg
-	Contact   agreement.Agency // whom a payer may ask where a page does not open; none if zero
+	Contact   agreement.Agency // for a payer whose page does not open; optional
 	RateLimit float64          // requests a second of one client, and for one secret, in bursts of twice that; 0 for no limit
 }
 
@@ -39,18 +39,18 @@ type Site struct {
 type View struct {
 	Status  int
 	Title   string       // of the document; the content has the heading
-	Brand   string       // display name of the page's owner; "" for none
+	Brand   string       // display name of the page's owner; optional
 	Logo    template.URL // the brand's, as a picture in a data URL; "" for its initial
 	Sandbox bool         // show that nothing here is real
 	Styles  []string     // addresses of further stylesheets
-	Frames  []string     // origins that may frame the page; none: no page may
+	Frames  []string     // origins that may frame the page; empty: no page may
 	FormsTo []string     // origins beside the server's own to which a form of the page may lead
 	Script  string       // asset to run; the page must work without it
 	Notify  []string     // origins that the script notifies
 	Data    any          // for the content
 }
 
-// Initial returns the first letter or digit of the brand, for its badge; "" where there is none. A logo
+// Initial returns the first letter or digit of the brand, for its badge; "" for a brand of other signs. A logo
 // from elsewhere would report every visit to a third party; the page's policy keeps it out.
 func (v View) Initial() string {
 	for _, r := range v.Brand {

@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// status is how a refusal is answered; 0 where the refusal cannot occur.
+// status has the HTTP statuses of a refusal; 0 where the refusal cannot occur.
 type status struct {
 	api  int // by the JSON API
 	page int // by the payer's pages
@@ -33,13 +33,13 @@ var statuses = map[checkout.Code]status{
 	checkout.CodeBusy:               {http.StatusServiceUnavailable, http.StatusServiceUnavailable},
 }
 
-// APIStatus returns the status with which the JSON API answers a refusal; 0 for one that cannot occur there.
+// APIStatus returns the status with which the JSON API answers a refusal; 0 for a refusal that cannot occur there.
 func APIStatus(code checkout.Code) int { return statuses[code].api }
 
-// PageStatus returns the status of the page that answers a refusal; 0 for one that cannot occur on a page.
+// PageStatus returns the status of the page that answers a refusal; 0 for a refusal that cannot occur on a page.
 func PageStatus(code checkout.Code) int { return statuses[code].page }
 
-// BusyFor is how long a client should wait before it retries a request to a busy service.
+// BusyFor is the time that a client should wait before it retries a request to a busy service.
 const BusyFor = time.Second
 
 // SetRetryAfter sets Retry-After to the wait in whole seconds, at least one.

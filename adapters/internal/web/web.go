@@ -1,4 +1,4 @@
-// Package web is what the service's HTTP handlers have in common: the request id, the client's address, security
+// Package web has the parts that the service's HTTP handlers share: the request id, the client's address, security
 // headers, the access log, panics and rate limits; the status of every refusal; and the site that renders the payer's
 // pages.
 package web
@@ -20,7 +20,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options is how requests are served. Now and Rand must be safe for concurrent use; if they
+// Options are the options that all handlers share. Now and Rand must be safe for concurrent use; if they
 // or Log are nil, the defaults are the real clock, the system's randomness, and no log.
 type Options struct {
 	Log            *slog.Logger
@@ -28,8 +28,8 @@ type Options struct {
 	BaseURL        string         // its path is stripped from the requests' paths
 	Now            func() time.Time
 	Rand           io.Reader
-	// Observe is called with every answer, concurrently; it must not block. It may be nil. The method is one that
-	// HTTP defines, and the route is one of the handler's, with {names} for its variables; anything else is
+	// Observe is called with every answer, concurrently; it must not block. It may be nil. The method is a method of
+	// HTTP, and the route is a route of the handler, with {names} for its variables; anything else is
 	// "other", so that a client cannot make up values.
 	Observe func(method, route string, status int, took time.Duration)
 }
@@ -49,7 +49,7 @@ func (o Options) Complete() Options {
 	return o
 }
 
-// BasePath returns the path of a base URL: "/pay" of https://example.nz/pay, "" where it has none.
+// BasePath returns the path of a base URL: "/pay" of https://example.nz/pay, "" of https://example.nz.
 func BasePath(baseURL string) string {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -58,7 +58,7 @@ func BasePath(baseURL string) string {
 	return strings.TrimRight(u.Path, "/")
 }
 
-// requestInfo is what is known about a request while it is served.
+// requestInfo has the facts about a request that is being served.
 type requestInfo struct {
 	id       string
 	client   netip.Addr
