@@ -33,7 +33,6 @@ var paraphrasing = strings.Fields(`
 	adapters/kit/processortest
 	adapters/kit/storetest
 	adapters/out/gocardless
-	adapters/out/jsonlines
 	adapters/out/pdf
 	adapters/out/salesforce
 	adapters/out/smtp

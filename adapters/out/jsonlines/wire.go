@@ -198,7 +198,7 @@ type feeWire struct {
 	When   string `json:"when"`
 }
 
-// authorityWire is what the operator's terms have of the direct debit authority.
+// authorityWire is the direct debit authority in the operator's terms.
 type authorityWire struct {
 	AuthorisationCode string      `json:"authorisation_code,omitempty"`
 	Initiator         string      `json:"initiator,omitempty"`
