@@ -21,7 +21,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// mailServer is a mail server on loopback that keeps what it takes. Its answers are those of the test.
+// mailServer is a mail server on loopback that keeps the messages that it takes, and gives the answers of the test.
 type mailServer struct {
 	*server.Server
 	addr  string
@@ -194,7 +194,7 @@ func says(code int, enhanced [3]int, message string) error {
 	return &server.SMTPError{Code: code, EnhancedCode: enhanced, Message: message}
 }
 
-// notice returns one that has every field filled.
+// notice returns a notice with every field filled.
 func notice() ports.PayerNotice {
 	return ports.PayerNotice{ID: "ntc_0123", At: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC),
 		To: ports.Addressee{Name: "Ānaru 李小龙", Email: "anaru@student.example"}, ReplyTo: "help@kowhai.example",

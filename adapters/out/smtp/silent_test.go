@@ -54,7 +54,7 @@ func silent(t *testing.T, answers ...string) *Notifier {
 }
 
 // A server that hangs, or talks without an end, at whatever step, is left after the time of that step. Until the message has been
-// handed over it is as good as none.
+// handed over, such a server is as good as no server.
 func TestEveryStepHasATimeout(t *testing.T) {
 	talk := []string{"220 mail.example\r\n", "250 mail.example\r\n", "250 2.1.0 sender\r\n", "250 2.1.5 recipient\r\n", "354 go on\r\n"}
 	for steps := range len(talk) + 1 {

@@ -66,14 +66,14 @@ var _ ports.PayerNotifier = (*Notifier)(nil)
 // stepTimeout bounds every step: the connection with its TLS and AUTH, each command, and the message.
 const stepTimeout = 10 * time.Second
 
-// maxAnswers is how many bytes are read of a connection: several times what the answers and a chain of certificates take.
+// maxAnswers is the number of bytes that are read of a connection: several times the size of the answers and a chain of certificates.
 const maxAnswers = 256 << 10
 
 // Options say how the mail server is reached.
 type Options struct {
 	URL            string // smtp://host:port or smtps://host:port
 	From           string // an address, or a name and an address: "Kōwhai payments <plans@lender.example>"
-	User, Password string // for AUTH; none if User is ""
+	User, Password string // for AUTH; without a User nothing is authenticated
 }
 
 // Notifier sends notices through a mail server. It is safe for concurrent use: every notice has a connection of its own.
