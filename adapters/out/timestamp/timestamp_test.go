@@ -102,7 +102,7 @@ func client(t *testing.T, url string) *timestamp.Authority {
 	return a
 }
 
-// What is kept is what OpenSSL verifies, with nothing of ours.
+// OpenSSL verifies the file that is kept, without any code of ours.
 func TestADaysCheckpointIsStampedOnce(t *testing.T) {
 	a := newAuthority(t)
 	folder, now := t.TempDir(), time.Date(2026, time.December, 1, 23, 59, 0, 0, time.UTC)
