@@ -35,7 +35,6 @@ var paraphrasing = strings.Fields(`
 	adapters/out/gocardless
 	adapters/out/pdf
 	adapters/out/salesforce
-	adapters/out/webhook
 	adapters/sim/bankaccount
 	adapters/sim/control
 	adapters/sim/fakeprocessor

@@ -49,7 +49,7 @@ func portAllowed(port string) bool {
 }
 
 // metadata returns the addresses at which clouds serve what their machines alone may know, credentials among it, and which
-// stand in ranges that are otherwise allowed: the public one of Azure's host, and those of others that look private.
+// stand in ranges that are otherwise allowed: the public address of Azure's host, and addresses of other clouds that look private.
 func metadata() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("168.63.129.16/32"),       // Azure

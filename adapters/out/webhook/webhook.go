@@ -30,7 +30,7 @@ const (
 	idleTimeout   = 4 * time.Second // common servers close idle connections after 5 s
 )
 
-// Options is how events are sent.
+// Options are the options of a sender.
 type Options struct {
 	// AllowPrivate is for sandboxes: events may also go over plain http, to any port, and to
 	// loopback and private addresses. Where clouds serve their metadata, at link-local addresses and
