@@ -33,7 +33,6 @@ var paraphrasing = strings.Fields(`
 	adapters/kit/processortest
 	adapters/kit/storetest
 	adapters/out/gocardless
-	adapters/out/pdf
 	adapters/out/salesforce
 	adapters/sim/bankaccount
 	adapters/sim/control

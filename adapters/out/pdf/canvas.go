@@ -48,7 +48,7 @@ type canvas struct {
 	title, heading, body, label, strong, small, glance, glanceLabel, stamp style
 }
 
-// style is how a line of text looks.
+// style is the look of a line of text.
 type style struct {
 	face   *face
 	size   float64 // points

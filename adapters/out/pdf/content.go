@@ -14,7 +14,7 @@ const (
 	runningFooter = "/Artifact <</Type /Pagination /Subtype /Footer>> BDC"
 )
 
-// marking is what is drawn: the content of an element, or an artifact.
+// marking says to which part of the document a piece of drawing belongs: the content of an element, or an artifact.
 type marking struct {
 	element  *element // nil for an artifact
 	artifact string
@@ -56,7 +56,7 @@ func (c *canvas) endMark() {
 	}
 }
 
-// used is what is set on the page for the text that is drawn next.
+// used is the state of the page for the text that is drawn next.
 type used struct {
 	font   string // the name of the font in the document
 	size   float64

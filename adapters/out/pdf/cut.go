@@ -10,7 +10,7 @@ import (
 // errFont means that a font does not have the form of a TrueType font.
 var errFont = errors.New("the font is damaged")
 
-// tables are those of a TrueType font by their tags.
+// tables are the tables of a TrueType font by their tags.
 type tables map[string][]byte
 
 func readTables(ttf []byte) (tables, error) {
@@ -37,7 +37,7 @@ func readTables(ttf []byte) (tables, error) {
 	return t, nil
 }
 
-// glyph returns the description of a glyph, empty for one that shows nothing.
+// glyph returns the description of a glyph, empty for a glyph that shows nothing.
 func (t tables) glyph(id int) []byte {
 	if binary.BigEndian.Uint16(t["head"][50:]) == 0 { // the short form
 		return t["glyf"][2*int(binary.BigEndian.Uint16(t["loca"][2*id:])) : 2*int(binary.BigEndian.Uint16(t["loca"][2*id+2:]))]

@@ -53,7 +53,7 @@ func TestCutKeepsGlyphs(t *testing.T) {
 	}
 }
 
-// points is the outline of a glyph without its hints, with those of its parts after it.
+// points is the outline of a glyph without its hints, followed by the outlines of its parts.
 func points(t tables, id int) []byte {
 	shape := unhinted(t.glyph(id))
 	if len(shape) == 0 || int16(binary.BigEndian.Uint16(shape)) >= 0 {

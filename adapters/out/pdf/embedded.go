@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 )
 
-// noText is what a glyph stands for whose text another glyph of its cluster has: a space without width.
+// noText is the text of a glyph whose letters another glyph of its cluster has: a space without width.
 const noText = "\u200b"
 
 // embedded is a font of one document: the glyphs of a source that the document uses. Each code is a glyph together with the

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// face is how text of one weight is drawn: in a subset of a font that every document holds, and where that lacks a character
+// face draws text of one weight: in a subset of a font that every document holds, and where that lacks a character
 // in the other fonts. It is safe for concurrent use.
 type face struct {
 	subset *fontSubset
@@ -50,7 +50,7 @@ func (f *face) clean(text string, missing func(rune)) string {
 }
 
 // oneLine returns text as valid UTF-8 in NFC on one line, white space as single spaces, without control and format
-// characters but for those that letters of some scripts are joined by.
+// characters, except the characters that join letters of some scripts.
 func oneLine(text string) string {
 	var before rune
 	text = strings.Map(func(r rune) rune {

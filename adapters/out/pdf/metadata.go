@@ -13,7 +13,7 @@ const (
 	producer         = "Provider Checkout"
 )
 
-// metadata is what a document says about itself, in two forms that must agree.
+// metadata is a document's description of itself, in two forms that must agree.
 type metadata struct {
 	title  string
 	author string // the provider

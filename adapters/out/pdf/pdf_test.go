@@ -109,7 +109,7 @@ func TestEveryPageAndTheTitleOfACopySayThatItIsOne(t *testing.T) {
 	}
 }
 
-// The line at the top and those at the foot stay within the page's text.
+// The line at the top and the lines at the foot stay within the page's text.
 func TestTheMarkOfACopyFits(t *testing.T) {
 	a := plan(1)
 	a.Sandbox = true

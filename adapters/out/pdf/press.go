@@ -25,7 +25,7 @@ type press struct {
 	packed  bytes.Buffer // one stream, compressed
 	out     bytes.Buffer // the document
 	zip     *zlib.Writer
-	begins  []int // where each object begins in the document, by number; 0 for one that does not
+	begins  []int // offset of each object in the document, by number; 0 for an object that is not in it
 }
 
 func newPress(s sources) (*press, error) {
@@ -59,7 +59,7 @@ const (
 // errForm means that a document does not have the form in which the library writes it.
 var errForm = errors.New("the library wrote a document of an unknown form")
 
-// drawn is what the library wrote.
+// drawn is the document that the library wrote.
 type drawn struct {
 	objects  []object // as they stand in the document
 	count    int      // the highest number

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// document is what a rendered PDF says: the texts of each page in the order in which they stand in the file.
+// document is the text of a rendered PDF: the texts of each page in the order in which they stand in the file.
 type document struct {
 	count int // of pages, as the document itself gives it
 	pages [][]string
@@ -94,13 +94,13 @@ func (d document) words() string {
 	return strings.ReplaceAll(squeeze(d.text()), "No.PlanneddatePaymentAmount", "")
 }
 
-// words is what a rendered agreement should say, in the form of document.words.
+// words returns the text that a rendered agreement should have, in the form of document.words.
 func words(t testing.TB, a agreement.Agreement) string {
 	t.Helper()
 	return strings.ReplaceAll(wordsWithHeaders(t, a), "No.PlanneddatePaymentAmount", "")
 }
 
-// wordsWithHeaders is what a rendered agreement should say, without white space.
+// wordsWithHeaders returns the text that a rendered agreement should have, without white space.
 func wordsWithHeaders(t testing.TB, a agreement.Agreement) string {
 	t.Helper()
 	sections, err := a.Text(nzTime(t))

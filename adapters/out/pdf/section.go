@@ -7,7 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// valuesAt is where the values of labelled rows begin, in millimetres.
+// valuesAt is the left edge of the values of labelled rows, in millimetres.
 const valuesAt = left + 48.0
 
 // drawSection draws sec in the order in which it is read; first is the one with the document's title. The height of what must
@@ -359,8 +359,8 @@ func (c *canvas) columns(t agreement.Table) []float64 {
 	return columns
 }
 
-// drawCells draws a row of a table on the line that begins at c.y: the last cell is an amount. The cells are the elements of
-// row, of which the first is that of all cells before those that have one; where row is nil they are no part of the text.
+// drawCells draws a row of a table on the line that begins at c.y: the last cell is an amount. The last cells belong to the
+// elements of row, one each, and the cells before them to its first element; where row is nil they are no part of the text.
 func (c *canvas) drawCells(st style, columns []float64, row *element, cells []string) {
 	y := c.y + 0.25
 	c.asArtifact(runningHeader)

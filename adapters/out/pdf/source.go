@@ -18,7 +18,7 @@ import (
 type source struct {
 	name   string              // its name in PostScript
 	units  int                 // of its em
-	script *unicode.RangeTable // whose letters are taken from it where others have them too; nil for none
+	script *unicode.RangeTable // whose letters are taken from it where other sources have them too; optional
 	cmap   *sfnt.Font
 	tables tables
 	parsed func() (*font.Font, error) // for the shaper; made once, when a name first needs it
@@ -49,7 +49,7 @@ func newSource(ttf []byte) (*source, error) {
 	}, nil
 }
 
-// sources are all fonts, the one that most letters are taken from first.
+// sources are all fonts, first the font of most letters.
 type sources []*source
 
 func newSources() (sources, error) {
@@ -61,11 +61,11 @@ func newSources() (sources, error) {
 		}
 		all = append(all, s)
 	}
-	all[1].script = unicode.Arabic // DejaVu has its commonest letters only, and those of two fonts do not join
+	all[1].script = unicode.Arabic // DejaVu has its commonest letters only, and letters of two fonts do not join
 	return all, nil
 }
 
-// of returns the font that has a character, nil if there is none. No emoji and no signs for private use are taken for
+// of returns the font that has a character, or nil if every font lacks it. No emoji and no signs for private use are taken for
 // letters, though a font has some, and neither is the sign for a character that is unknown: in a contract it says nothing.
 func (s sources) of(r rune) *source {
 	if r == unicode.ReplacementChar || unicode.Is(unicode.Co, r) || r > 0xFFFF && !unicode.Is(unicode.Han, r) {

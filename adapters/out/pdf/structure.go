@@ -8,7 +8,7 @@ import (
 // element is a node of the structure tree: what a part of the content is, for readers that do not see the page.
 type element struct {
 	kind       string // a standard structure type of PDF: "H1", "P", "TD"
-	attributes string // in the language of PDF; "" for none
+	attributes string // in the language of PDF; optional
 	parent     *element
 	kids       []kid
 	number     int // of its object, once the tree is written
@@ -48,7 +48,7 @@ func spanning(columns int) string {
 	return "<</O /Table /Scope /Row /ColSpan " + strconv.Itoa(columns) + ">>"
 }
 
-// add appends an element to those of e.
+// add appends an element to the children of e.
 func (e *element) add(kind, attributes string) *element {
 	child := &element{kind: kind, attributes: attributes, parent: e}
 	e.kids = append(e.kids, kid{element: child})

@@ -116,7 +116,7 @@ func unpacked(t *testing.T, subset *fontSubset) *sfnt.Font {
 	return part
 }
 
-// outline is how f draws r, in the units of the font; a character that f lacks fails the test.
+// outline returns the outline of r in f, in the units of the font; a character that f lacks fails the test.
 func outline(t *testing.T, f *sfnt.Font, r rune) sfnt.Segments {
 	t.Helper()
 	size := fixed.I(int(f.UnitsPerEm()))
