@@ -13,18 +13,18 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// reserved is the part of the budget, in percent, that each purpose leaves to those before it.
+// reserved is the part of the budget, in percent, that each purpose leaves to the purposes before it.
 var reserved = map[ports.Purpose]float64{ports.ForConfirm: 0, ports.ForPayer: 10, ports.ForNotification: 25, ports.ForPoll: 50}
 
 const (
-	// longestBlock is how long background calls wait at most after one was refused: a notification that was lost must be
+	// longestBlock is the longest wait of background calls after a refused call: a notification that was lost must be
 	// made good within a minute.
 	longestBlock = 20 * time.Second
-	// nap is how soon a background call that waits sees that GoCardless takes calls again.
+	// nap is the time after which a waiting background call looks whether GoCardless takes calls again.
 	nap = time.Second
 )
 
-// errBudget is what a call gets that would take more of the account's rate limit than its purpose may.
+// errBudget is the error of a call that would take more of the account's rate limit than its purpose may.
 var errBudget = fmt.Errorf("the request budget is used up: %w", ports.ErrBusy)
 
 // budget keeps the process within the account's rate limit: a bucket that holds a sixth of a minute's requests, so that

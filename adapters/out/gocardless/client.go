@@ -175,7 +175,7 @@ func (c *client) createFlow(ctx context.Context, request string, start ports.Set
 	return flowWire{}, errors.New("every answer was lost")
 }
 
-// latestEvent returns the latest event that a query finds; ok is false if there is none.
+// latestEvent returns the latest event that a query finds; ok is false if it finds no event.
 func (c *client) latestEvent(ctx context.Context, p ports.Purpose, query url.Values) (event notifiedWire, ok bool, err error) {
 	query.Set("limit", "1")
 	found, err := send[[]notifiedWire](ctx, c, call{purpose: p, method: http.MethodGet, path: "/events", name: "events", query: query})
@@ -185,7 +185,7 @@ func (c *client) latestEvent(ctx context.Context, p ports.Purpose, query url.Val
 	return found[0], true, nil
 }
 
-// fulfilledAt returns when a billing request was fulfilled by its events, or the zero time if none says so.
+// fulfilledAt returns the time at which a billing request was fulfilled by its events, or the zero time if no event says so.
 func (c *client) fulfilledAt(ctx context.Context, p ports.Purpose, request string) (time.Time, error) {
 	event, _, err := c.latestEvent(ctx, p,
 		url.Values{"resource_type": {"billing_requests"}, "action": {"fulfilled"}, "billing_request": {request}})

@@ -16,7 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// once is what goes wrong with one call, and is made good by another.
+// once has the faults of a single call that the next call makes good.
 var once = []gocardlesstest.FaultKind{gocardlesstest.FaultReset, gocardlesstest.FaultResetAfter, gocardlesstest.FaultRateLimit,
 	gocardlesstest.FaultError, gocardlesstest.FaultErrorAfter, gocardlesstest.FaultStringError, gocardlesstest.FaultTornBody,
 	gocardlesstest.FaultHTML, gocardlesstest.FaultHugeBody}

@@ -31,7 +31,7 @@ const (
 	sandboxPages = "https://pay-sandbox.gocardless.com"
 )
 
-// Options is how the processor is reached. Environment and Token are required.
+// Options are the options of the processor. Environment and Token are required.
 type Options struct {
 	Environment catalogue.Environment
 	Token       string // the access token, which needs read and write access
@@ -245,7 +245,7 @@ func fulfilled(seen checkout.Observation) bool {
 // maxReplacements bounds how many mandates that replaced one another are followed.
 const maxReplacements = 5
 
-// mandate returns the mandate with this id, or the one that has replaced it.
+// mandate returns the mandate with this id, or its replacement.
 func (p *Processor) mandate(ctx context.Context, purpose ports.Purpose, id string) (mandateWire, error) {
 	for range maxReplacements {
 		mandate, err := p.client.mandate(ctx, purpose, id)

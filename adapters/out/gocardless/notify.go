@@ -18,7 +18,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// WebhookPath is where GoCardless sends its notifications, for httpapi.Options.Mount.
+// WebhookPath is the path to which GoCardless sends its notifications, for httpapi.Options.Mount.
 const WebhookPath = "/processor/gocardless/webhooks"
 
 // The bounds of one notification.
@@ -30,7 +30,7 @@ const (
 	statusBadSignature = 498 // GoCardless' own
 )
 
-// ReceiverOptions is what a receiver of notifications needs. Every field is required.
+// ReceiverOptions are the options of a receiver of notifications. Every field is required.
 type ReceiverOptions struct {
 	Processor *Processor
 	Secrets   [][]byte // of the webhook endpoint; while it is rotated, the old one too

@@ -161,7 +161,7 @@ func awaitLooks(t *testing.T, r *receiving, want string) {
 	}
 }
 
-// Many events about one resource lead to one look, and one that comes again to none.
+// Many events about one resource lead to one look, and a repeated event leads to no further look.
 func TestNotificationLeadsToOneLook(t *testing.T) {
 	r := newReceiving(t, newBench(t))
 	body := fulfilled("EV1", "EV2", "EV3")

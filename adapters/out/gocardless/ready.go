@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// creditorsLife is how long an answer about the creditors is kept.
+// creditorsLife is the time for which an answer about the creditors is kept.
 const creditorsLife = time.Minute
 
 // creditorCache keeps what GoCardless said of the account's creditors.

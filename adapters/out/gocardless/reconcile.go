@@ -22,7 +22,7 @@ const (
 	reconcileEvery = 20 * time.Second
 	reconcileLease = 30 * time.Second // renewed while it goes on, and short because a process that was killed keeps its own
 	reconcileLimit = 2 * time.Minute
-	// overlap is how much of what was read before is read again: an event may be listed a little later than its time says.
+	// overlap is the time before the last reading that is read again: an event may be listed a little later than its time says.
 	overlap     = 2 * time.Minute
 	firstWindow = time.Hour // what the first reconciliation of a store reads
 	eventsPage  = 500
@@ -32,8 +32,8 @@ const (
 	handlers   = 4  // notifications that are handled at once, so that one which takes long does not hold up the others
 	refreshers = 12 // looks at once for each
 
-	// settlingFor is how long a notification stays pending because its fulfilled billing request has no mandate. After that
-	// only the service's own sweep looks at it.
+	// settlingFor is the longest time that a notification stays pending because its fulfilled billing request has no mandate.
+	// After that only the service's own sweep looks at it.
 	settlingFor = time.Hour
 )
 
@@ -41,7 +41,7 @@ const (
 // notification that ends this state may name only the mandate, which is not known here: so it is looked at again.
 var errSettling = errors.New("the billing request is settling")
 
-// Run handles the notifications that came, and reads the list of events for those that were lost, until ctx ends. It
+// Run handles the notifications that came, and reads the list of events for lost notifications, until ctx ends. It
 // returns when the work in progress is done. Every process runs it; one at a time reads the list.
 func (r *Receiver) Run(ctx context.Context) {
 	var all sync.WaitGroup
@@ -79,8 +79,8 @@ func (r *Receiver) report(ctx context.Context, err error) {
 	}
 }
 
-// Reconcile reads the events since the last time and handles those that no notification brought, unless another process
-// does so now. Run calls it.
+// Reconcile reads the events since the last time and handles each event that no notification brought, unless another
+// process does so now. Run calls it.
 func (r *Receiver) Reconcile(ctx context.Context) (err error) {
 	now := r.now()
 	task, err := r.Records.LeaseTask(ctx, reconcileTask, now, now.Add(reconcileLease))
@@ -177,8 +177,8 @@ func (r *Receiver) sweep(ctx context.Context) (failed error) {
 	}
 }
 
-// handle has every checkout looked at that the notifications are about, once each, and settles those for which that
-// succeeded. The others stay pending.
+// handle has every checkout looked at that the notifications are about, once each, and settles a notification when its
+// checkouts were looked at. The other notifications stay pending.
 func (r *Receiver) handle(ctx context.Context, all []ports.Notification) (settled int, err error) {
 	var (
 		about = make(map[string][]string) // notification ids by resource
@@ -239,7 +239,7 @@ func concerns(n ports.Notification) string {
 	return ""
 }
 
-// look has the checkout of a billing request or mandate looked at. There may be none: the account may have other users.
+// look has the checkout of a billing request or mandate looked at. It may be nobody's checkout: the account may have other users.
 // It returns errSettling if the billing request has to be looked at again.
 func (r *Receiver) look(ctx context.Context, resource string) error {
 	refresh := r.RefreshMandate

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// placeBlock is how long GoCardless refuses a payer who came from a place that it does not serve.
+// placeBlock is the time for which GoCardless refuses a payer who came from a place that it does not serve.
 const placeBlock = 24 * time.Hour
 
 // Setback implements ports.SetbackFinder. That a payer was refused for the place, or that a billing request failed, stands

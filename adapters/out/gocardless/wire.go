@@ -60,7 +60,7 @@ func toBillingRequestWire(start ports.SetupStart) createBillingRequestWire {
 	return w
 }
 
-// billingRequestWire is what is read of a billing request.
+// billingRequestWire has the fields of a billing request that are read.
 type billingRequestWire struct {
 	ID             string                        `json:"id"`
 	Status         checkout.BillingRequestStatus `json:"status"`
@@ -72,7 +72,7 @@ type billingRequestWire struct {
 	} `json:"resources"`
 }
 
-// accountWire is what GoCardless says of an account: of an account in NZD, the last four digits of its base number.
+// accountWire is GoCardless' description of an account: of an account in NZD, the last four digits of its base number.
 type accountWire struct {
 	Holder string `json:"account_holder_name"`
 	Ending string `json:"account_number_ending"`
@@ -109,7 +109,8 @@ func (w billingRequestWire) mandate() string {
 	return ""
 }
 
-// observation returns what the billing request alone says. One that is fulfilled without a mandate is not fulfilled yet.
+// observation returns the observation by the billing request alone. A fulfilled billing request without a mandate counts as
+// pending.
 func (w billingRequestWire) observation() checkout.Observation {
 	seen := checkout.Observation{BillingRequest: w.Status, Authorisation: checkout.CustomerInProgress}
 	switch {
