@@ -32,7 +32,6 @@ var paraphrasing = strings.Fields(`
 	adapters/kit/postgrestest
 	adapters/kit/processortest
 	adapters/kit/storetest
-	adapters/out/salesforce
 	adapters/sim/bankaccount
 	adapters/sim/control
 	adapters/sim/fakeprocessor

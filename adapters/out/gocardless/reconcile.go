@@ -239,7 +239,7 @@ func concerns(n ports.Notification) string {
 	return ""
 }
 
-// look has the checkout of a billing request or mandate looked at. It may be nobody's checkout: the account may have other users.
+// look has the checkout of a billing request or mandate looked at. There may be no checkout: the account may have other users.
 // It returns errSettling if the billing request has to be looked at again.
 func (r *Receiver) look(ctx context.Context, resource string) error {
 	refresh := r.RefreshMandate

@@ -110,7 +110,7 @@ func (w billingRequestWire) mandate() string {
 }
 
 // observation returns the observation by the billing request alone. A fulfilled billing request without a mandate counts as
-// pending.
+// fulfilling.
 func (w billingRequestWire) observation() checkout.Observation {
 	seen := checkout.Observation{BillingRequest: w.Status, Authorisation: checkout.CustomerInProgress}
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// An agreement that has no key, such as one that was entered by hand, is still the one by which Complete would refuse.
+// An agreement without a key, such as an agreement that was entered by hand, still makes Complete refuse.
 func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
 	b := newBench(t)
 	records, err := b.Open(t.Context(), enrolment())

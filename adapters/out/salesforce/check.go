@@ -14,8 +14,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// readyLife is how long it is remembered that the CRM was ready: each look is a call that counts for the daily limit, and
-// one a minute is 1,440.
+// readyLife is the time for which it is remembered that the CRM was ready: each look is a call that counts for the daily
+// limit, and a call a minute is 1,440 a day.
 const readyLife = time.Minute
 
 // readiness remembers when the CRM was ready.

@@ -54,7 +54,7 @@ type call struct {
 	header  http.Header
 }
 
-// send makes a call once, with a new token where the one that it had has ended, and returns its answer. The error is an
+// send makes a call once, with a new token where the old token has ended, and returns its answer. The error is an
 // *apiError for an answer that is no success, and an *outbound.Lost if the outcome is unknown.
 func send[T any](ctx context.Context, c *client, call call) (T, error) {
 	var answer T

@@ -83,8 +83,8 @@ func (c *CRM) complete(ctx context.Context, done ports.Completion) (ports.Comple
 	return completed, err
 }
 
-// lookup finds in one call what there is of an enrolment: the records that it was opened with, which must be those of the
-// completion, and the agreement. It reports whether the enrolment is complete: the mandate is written together with the
+// lookup finds the records of an enrolment in one call: the records that it was opened with, which must be the records that
+// the completion names, and the agreement. It reports whether the enrolment is complete: the mandate is written together with the
 // stage. The stage itself does not tell, for the organisation may have moved on from it.
 func (c *CRM) lookup(ctx context.Context, done ports.Completion) (stored found, isComplete bool, err error) {
 	want := map[string]string{contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID}
@@ -122,7 +122,7 @@ func (c *CRM) lookup(ctx context.Context, done ports.Completion) (stored found, 
 	return stored, isComplete, err
 }
 
-// oneAgreement returns the agreement of an enrolment; its id is empty if there is none. A number that another enrolment
+// oneAgreement returns the agreement of an enrolment; its id is empty if the CRM has no agreement. A number that another enrolment
 // has, and an enrolment that has another number, are refused. Of two numbers at once the unique key lets one be stored.
 func oneAgreement(all []found, done ports.Completion) (found, error) {
 	if len(all) == 0 {
@@ -163,7 +163,7 @@ func declarations(a agreement.Agreement) string {
 }
 
 // document finds the PDF of an agreement, or stores it; without one to store it only looks. Of an agreement that was just
-// made there is none to be found, unless another client is quicker: then the key is taken, and the next attempt finds it.
+// made there is no PDF to be found, unless another client is quicker: then the key is taken, and the next attempt finds it.
 func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, done ports.Completion) (found, error) {
 	if !justMade {
 		pdf, err := c.findDocument(ctx, agreementID, done)
@@ -184,8 +184,8 @@ func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, d
 	return pdf, err
 }
 
-// findDocument finds the PDF of an agreement, whichever rendering it is: one that comes later does not replace it. The id
-// is empty if there is none. A document whose key or content another record has is refused.
+// findDocument finds the PDF of an agreement, whichever rendering it is: a later rendering does not replace it. The id
+// is empty if the CRM has no PDF. A document whose key or content another record has is refused.
 func (c *CRM) findDocument(ctx context.Context, agreementID string, done ports.Completion) (found, error) {
 	where := map[string]string{fieldLocation: agreementID, fieldKey: keyOf(done.EnrolmentKey, document)}
 	if done.Document != nil {
@@ -217,7 +217,7 @@ func (c *CRM) upload(ctx context.Context, agreementID string, done ports.Complet
 	return inRecord(document, err)
 }
 
-// authorityValues is what the direct debit came to.
+// authorityValues returns the outcome of the direct debit as values of the authority's fields.
 func authorityValues(done ports.Completion) map[string]any {
 	s, consent := done.Setup, done.Setup.Consent
 	values := map[string]any{
@@ -226,7 +226,7 @@ func authorityValues(done ports.Completion) map[string]any {
 		"account": string(s.AccountMask), "authorised_at": instant(s.CompletedAt),
 		"consent_at": instant(consent.At), "consent_version": consent.Terms,
 	}
-	// The words are those that the payer saw only if their fingerprint says so.
+	// The payer saw these words only if their fingerprint says so.
 	terms := agreement.DebitTerms{Version: consent.Version(), NoticeDays: consent.NoticeDays,
 		Provider: done.Agreement.Provider.Name, Lender: done.Agreement.Terms.Lender,
 		Authority: done.Agreement.Terms.Authority}

@@ -34,7 +34,7 @@ func (f ConfigurationFaults) Error() string {
 }
 
 // Configurations reads every provider that the organisation configures, with its courses and their plans, in the order of
-// the provider codes. They have passed their Check, and none has a destination of events: a CRM is no place for a signing
+// the provider codes. They have passed their Check, and have no destination of events: a CRM is no place for a signing
 // secret. If any record has a fault the error is the ConfigurationFaults of all of them; any other error means that the
 // organisation could not be asked, or that it is for another environment: a sandbox is often a copy of production, prices and
 // all, and old.
@@ -67,7 +67,7 @@ type configured struct {
 	values map[string]strictjson.Value
 }
 
-// configured reads all records of an object, the oldest first. Those that do not say to which record they belong are none of
+// configured reads all records of an object, the oldest first. A record that does not say to which record it belongs is not
 // ours: an organisation may map an object that it has for more.
 func (c *CRM) configured(ctx context.Context, o object) (all []configured, err error) {
 	names := []string{"Id"}
@@ -108,7 +108,7 @@ func (c *CRM) configured(ctx context.Context, o object) (all []configured, err e
 	}
 }
 
-// locatorPattern is what a further page of a query is called.
+// locatorPattern matches the address of a further page of a query.
 var locatorPattern = regexp.MustCompile(`^/query/[A-Za-z0-9-]{1,80}$`)
 
 // maxRecordDepth is that of a record, which has its attributes as an object.

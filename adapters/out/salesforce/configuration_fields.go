@@ -7,8 +7,8 @@ const (
 	coursePlan  = "plan"
 )
 
-// configurationObjects lists what the configuration of providers is read from. The fields are called as in a provider file;
-// where their place there is another, it is their contract. None is ever written.
+// configurationObjects lists the objects that the configuration of providers is read from. The fields are called as in a
+// provider file; where their place there is another, it is their contract. The objects are never written.
 func configurationObjects() []object {
 	all := []object{
 		{integration, "Provider_Integration__c", true, []field{

@@ -77,7 +77,7 @@ func (s *sheets) fault(place, message string) {
 	s.reader.faults = append(s.reader.faults, catalogue.Fault{Place: s.places[at] + index, Message: message})
 }
 
-// check adds the faults of a configuration, except those of values that could not be read.
+// check adds the faults of a configuration, except the faults of values that could not be read.
 func (s *sheets) check(c catalogue.Configuration) {
 	for _, f := range c.Check() {
 		switch {
@@ -214,7 +214,7 @@ func number[T money.Cents | int](v sheet, name string, convert func(strictjson.V
 
 var errZero = errors.New("must be above zero")
 
-// aboveZero reads the amount that a plan fixes: in the core 0 means that it fixes none.
+// aboveZero reads the amount that a plan fixes: in the core 0 means that the plan fixes no amount.
 func aboveZero(value strictjson.Value) (money.Cents, error) {
 	c, err := strictjson.Amount(value)
 	if err == nil && c == 0 {

@@ -218,7 +218,7 @@ func TestConfigurationsSurviveLostAnswers(t *testing.T) {
 	}
 }
 
-// isSandbox is what a sandbox says of itself.
+// isSandbox is a sandbox's description of itself.
 const isSandbox = `{"done":true,"records":[{"IsSandbox":true,"OrganizationType":"Enterprise Edition"}]}`
 
 // A sandbox that was copied from production has its providers, with the prices of then.

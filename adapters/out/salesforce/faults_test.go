@@ -43,7 +43,7 @@ func completion(records checkout.Records) ports.Completion {
 			Mandate: checkout.MandateActive, MandateID: "MD1", Authorisation: checkout.Authorised, AccountHolder: "M O'BRIEN", AccountMask: "01-0902-•••••23-00"}}}
 }
 
-// calls are those that the adapter makes, as a fault names them.
+// calls are the calls of the adapter, as a fault names them.
 var calls = []salesforcetest.Fault{
 	{Path: "/services/oauth2/token"},
 	{Path: "/services/data/*/composite"},

@@ -1,6 +1,6 @@
 package salesforce
 
-// kind is what a field can hold, whatever its type in an organisation.
+// kind is the kind of values that a field can hold, whatever its type in an organisation.
 type kind string
 
 const (

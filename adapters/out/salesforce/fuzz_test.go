@@ -69,7 +69,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(404, []byte(`<html>`))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		if status < 200 || status > 499 {
-			return // those are asked again, after a pause
+			return // the adapter asks again after such an answer and a pause
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()

@@ -14,11 +14,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// maxCalls is how many calls are under way at once. An organisation lets 25 run that take long, and has other clients.
+// maxCalls is the number of calls that are under way at once. An organisation lets 25 long calls run, and has other clients.
 const maxCalls = 20
 
-// lookAgain is how old the latest figure may be when few calls were left, before a call is spent on a new one: that is 144
-// calls a day at most.
+// lookAgain is the greatest age of the latest figure when few calls were left. After that a call is spent on a new figure:
+// 144 calls a day at most.
 const lookAgain = 10 * time.Minute
 
 // reserve returns how many of a day's calls are kept for completions, upon which money waits: one in a hundred and at least

@@ -11,11 +11,11 @@ import (
 )
 
 // Mapping says by which names an organisation has the objects and fields, and which stages an opportunity goes through.
-// The zero Mapping has none.
+// The zero Mapping has no names.
 type Mapping struct {
 	objects  map[string]mapped // by name in the file
 	open     string            // the stage of an enrolment that was opened
-	complete string            // and of one that is complete
+	complete string            // and of a complete enrolment
 }
 
 // mapped is an object by its names in an organisation.
@@ -41,7 +41,7 @@ func DefaultMapping() Mapping {
 
 const maxMappingDepth = 4
 
-// namePattern is what Salesforce lets an object or field be called. The names go into addresses and queries.
+// namePattern matches the names that Salesforce allows for objects and fields. The names go into addresses and queries.
 var namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,79}$`)
 
 // maxStage is the length of the longest value of a picklist.
@@ -161,7 +161,7 @@ func (r *mappingReader) stage(from *strictjson.Fields, name string, into *string
 // object returns the name of an object in the organisation.
 func (m Mapping) object(name string) string { return m.objects[name].api }
 
-// field returns the name of a field in the organisation. It panics for one that is not in the list of objects.
+// field returns the name of a field in the organisation. It panics for a field that is not in the list of objects.
 func (m Mapping) field(object, name string) string {
 	api, ok := m.objects[object].fields[name]
 	if !ok {

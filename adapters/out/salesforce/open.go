@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// kinds are what records are called in their natural keys, in the order in which they are made.
+// kinds are the names of the records in their natural keys, in the order in which they are made.
 func kinds() []struct{ object, kind string } {
 	return []struct{ object, kind string }{
 		{contact, "contact"}, {opportunity, "opportunity"}, {role, "contact role"}, {authority, "dda"}}
@@ -57,8 +57,8 @@ func (c *CRM) checkEnvironment(k ports.EnrolmentKey) error {
 	return nil
 }
 
-// open finds the records of an enrolment, makes those that are missing, and returns the ids of all by their object. With an
-// error it returns the ids of those that there are all the same.
+// open finds the records of an enrolment, makes the missing records, and returns the ids of all by their object. With an
+// error it still returns the ids of the records that it found or made.
 func (c *CRM) open(ctx context.Context, e ports.Enrolment) (map[string]string, error) {
 	names := map[string][]string{opportunity: intentFields()}
 	var parts []partWire

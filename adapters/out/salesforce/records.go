@@ -44,7 +44,7 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{15}(?:[A-Za-z0-9]{3})?$`)
 
 var errNoID = errors.New("the answer has no id of a record")
 
-// writeAll makes writes, in their order and all of them or none, and returns the ids of the new records by their object.
+// writeAll makes writes, in their order and all or nothing, and returns the ids of the new records by their object.
 func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, error) {
 	if slices.ContainsFunc(writes, func(w write) bool { return w.id == "" && len(w.references()) > 0 }) {
 		return c.writeEach(ctx, writes)
@@ -191,7 +191,7 @@ func failedPart(writes []write, answers []partAnswerWire) error {
 	return failed
 }
 
-// found is a record that was read: texts by the names of their fields. An empty id means that there is none.
+// found is a record that was read: texts by the names of their fields. An empty id means that there is no record.
 type found struct {
 	id     string
 	values map[string]string
@@ -299,7 +299,7 @@ func (c *CRM) soql(object string, where map[string]string, names []string) url.V
 		strings.Join(conditions, " OR ") + " ORDER BY CreatedDate, Id LIMIT 10"}}
 }
 
-// foundAll reads the records that a query found. An answer without a list is none: it does not say that there are no records.
+// foundAll reads the records that a query found. An answer without a list is lost: it does not say that there are no records.
 func (c *CRM) foundAll(object string, answer queryAnswerWire, names []string) (all []found, err error) {
 	if answer.Records == nil {
 		return nil, &outbound.Lost{Cause: fmt.Errorf("the answer has no list of each %s that was found", object)}

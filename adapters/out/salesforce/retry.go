@@ -9,12 +9,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 )
 
-// Retry is why something is tried again.
+// Retry is the reason for a retry.
 type Retry string
 
 // The kinds of Retry, as a metric names them.
 const (
-	RetryLostAnswer     Retry = "lost_answer"     // no answer, or none that could be read: the outcome is unknown
+	RetryLostAnswer     Retry = "lost_answer"     // no answer, or no readable answer: the outcome is unknown
 	RetryServerError    Retry = "server_error"    // an answer of 500 or above, or 408
 	RetryLimit          Retry = "limit"           // too many calls at once
 	RetryLockedRow      Retry = "locked_row"      // another client is changing a record

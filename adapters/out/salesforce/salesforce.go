@@ -36,10 +36,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Options is how the CRM is reached. Environment, URL and ClientID are required, and ClientSecret or JWTKey and User.
+// Options are the options of the CRM. Environment, URL and ClientID are required, and ClientSecret or JWTKey and User.
 type Options struct {
 	Environment catalogue.Environment
-	// URL is that of the organisation (https://NAME.my.salesforce.com), where tokens are asked for. In the sandbox it may
+	// URL is the address of the organisation (https://NAME.my.salesforce.com), where tokens are asked for. In the sandbox it may
 	// be a loopback address over plain http.
 	URL          string
 	ClientID     string

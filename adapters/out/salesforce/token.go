@@ -17,10 +17,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 )
 
-// assertionLife is how long an assertion is valid; Salesforce takes none that is valid for more than three minutes.
+// assertionLife is the time for which an assertion is valid; Salesforce refuses more than three minutes.
 const assertionLife = 2 * time.Minute
 
-// accessToken is a token and the origin at which it is good. The zero accessToken is none.
+// accessToken is a token and the origin at which it is good. The zero accessToken means that there is no token.
 type accessToken struct{ value, base string }
 
 // session is the client's token, which one call at a time asks for.
@@ -52,7 +52,7 @@ func (s *session) set(token accessToken) {
 	s.token = token
 }
 
-// drop forgets a token that has ended. One that has taken its place stays.
+// drop forgets a token that has ended. A newer token in its place stays.
 func (s *session) drop(ended accessToken) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
