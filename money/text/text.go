@@ -81,10 +81,10 @@ func CheckName(s string) string {
 
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
-// maxNamed is how many characters Named lists.
+// maxNamed is the number of characters that Named lists.
 const maxNamed = 5
 
-// Named lists characters by their numbers: "U+1F600, U+1F601 and 3 other characters"; "" if there are none.
+// Named lists characters by their numbers: "U+1F600, U+1F601 and 3 other characters"; "" for an empty list.
 func Named(characters []rune) string {
 	var named strings.Builder
 	for i, r := range characters[:min(len(characters), maxNamed)] {

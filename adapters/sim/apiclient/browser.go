@@ -30,7 +30,7 @@ func NewBrowser(client *http.Client) *Browser { return &Browser{client, func(str
 // again: the service could not ask the processor.
 var ErrOpenAgain = errors.New("the setup page is open again")
 
-// maxForms is the largest number of forms that a payer sends: the setup page's, and those of the processor.
+// maxForms is the largest number of forms that a payer sends: the form of the setup page, and the processor's forms.
 const maxForms = 8
 
 // SetUp sets up a direct debit as a payer does: it opens the setup page, fills in and sends each form that it is shown,

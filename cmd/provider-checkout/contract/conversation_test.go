@@ -103,7 +103,7 @@ type talk struct {
 	*sandbox.Sandbox
 	names    *symbols
 	client   http.RoundTripper
-	service  *service.Service // beside the one that answers
+	service  *service.Service // beside the service that answers
 	printer  *brokenPrinter
 	entropy  *brokenSource
 	mu       sync.Mutex

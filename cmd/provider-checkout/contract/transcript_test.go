@@ -33,7 +33,7 @@ type step struct {
 	title    string
 	asked    string // the lines of what happens and of the request, as they are
 	happens  []string
-	request  []string // lines; none if only something happens
+	request  []string // lines; empty where a step has no request
 	recorded string
 }
 
@@ -160,7 +160,7 @@ func (k *talk) read(t *testing.T, st step) request {
 
 var template = regexp.MustCompile(`^\{((?:create|confirm) of \w+) (\d+)\}$`)
 
-// body returns a body as it is written, or made of one of those in bodies.json with changes.
+// body returns a body as it is written, or made of a body in bodies.json with changes.
 func (k *talk) body(t *testing.T, lines []string) string {
 	t.Helper()
 	if len(lines) == 0 || !template.MatchString(lines[0]) {
@@ -417,7 +417,7 @@ func (n *symbols) see(kind, text string) {
 	}
 }
 
-// known returns the name of a text; "" if it has none.
+// known returns the name of a text; "" for a text without a name.
 func (n *symbols) known(text string) string { return n.names[text] }
 
 // meaning returns what a name stands for.
@@ -494,7 +494,7 @@ func (n *symbols) replace(text string) string {
 	return strings.NewReplacer(n.pairs(n.meanings, map[string]string{"{base_url}": n.base, "{base_url, escaped}": url.QueryEscape(n.base)})...).Replace(text)
 }
 
-// pairs returns the arguments of a replacer: long texts before those that they begin with.
+// pairs returns the arguments of a replacer: long texts before the short texts that they begin with.
 func (n *symbols) pairs(all ...map[string]string) (pairs []string) {
 	var from []string
 	to := map[string]string{}
