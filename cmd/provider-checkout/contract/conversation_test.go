@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,11 +27,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -87,13 +90,13 @@ func TestConversationWithACRMOutsideOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := readScript(t, conversations+"enrolment.txt")
-	script.play(t, newTalk(t, kind{"memory", stores[0].open}, script.settings, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm }))
+	script.play(t, newTalk(t, kind{"memory", func(*testing.T) site.Store { return memory.New() }}, script.settings, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm }))
 }
 
 // skipOtherWorlds leaves out a test that brings its own processor and CRM, where variables choose others or another store.
 func skipOtherWorlds(t *testing.T) {
 	t.Helper()
-	if sandbox.OverGoCardless() || sandbox.OverSalesforce() || stores[0].name != "memory" {
+	if sandbox.OverGoCardless() || sandbox.OverSalesforce() || !slices.ContainsFunc(stores, func(k kind) bool { return k.name == "memory" }) {
 		t.Skip("the conversations are of the fake processor, the embedded CRM and the memory store")
 	}
 }
