@@ -71,42 +71,21 @@ func (a Agreement) Erased() Agreement {
 	return a
 }
 
-// SpacedSince is the first version of the wording under which a plan that starts too soon keeps one period between
-// payments. Under earlier versions every payment that is planned too soon is collected on the first lawful day.
-const SpacedSince = "2026-11-22"
-
-// bankDaysSince is the first version of the wording whose first lawful debit is a bank day.
-const bankDaysSince = "2026-11-24"
-
-// CollectionDates returns, for each charge of the schedule, the first day on which it may be collected, by the
-// wording that was accepted.
+// CollectionDates returns, for each charge of the schedule, the first day on which it may be collected. Where the plan has no
+// valid frequency, which Check refuses, it returns the planned days.
 func (a Agreement) CollectionDates() []money.Date {
-	if a.Version >= SpacedSince && a.Plan.Frequency.Valid() {
+	if a.Plan.Frequency.Valid() {
 		return money.CollectionDates(a.Schedule, a.Plan.Frequency, a.firstPayment())
 	}
 	dates := make([]money.Date, len(a.Schedule))
 	for i, c := range a.Schedule {
 		dates[i] = c.Due
-		if c.Due.Before(a.Notice.NotBefore) {
-			dates[i] = a.Notice.NotBefore
-		}
 	}
 	return dates
 }
 
-// deferred reports whether collection starts later than planned, because the notice period of the first payment is not over.
-func (a Agreement) deferred() bool { return a.firstPayment() != a.Plan.First }
-
 // firstPayment returns the day on which collection starts.
-func (a Agreement) firstPayment() money.Date {
-	if a.Version >= bankDaysSince {
-		return a.Notice.Start(a.Plan.First)
-	}
-	if a.Plan.First.Before(a.Notice.NotBefore) {
-		return a.Notice.NotBefore
-	}
-	return a.Plan.First
-}
+func (a Agreement) firstPayment() money.Date { return a.Notice.Start(a.Plan.First) }
 
 // Document is a rendered agreement.
 type Document struct {

@@ -15,10 +15,6 @@ import (
 // something else is agreed.
 const UsualNotice = 10
 
-// ConsentSince is the first version of the wording whose agreements contain the payer's consent. Older agreements
-// contain no consent, even if their checkout has one.
-const ConsentSince = "2026-11-21"
-
 // DebitTerms are the terms of a direct debit authority, with what differs from provider to provider.
 type DebitTerms struct {
 	Version    string // of the wording; "" means the one of Version
@@ -28,7 +24,7 @@ type DebitTerms struct {
 	Authority  Authority
 }
 
-// Name returns the id of the terms, such as "2026-11-22/2/9f86d081884c7d65": the version of the wording, the days
+// Name returns the id of the terms, such as "2026-11-24/2/9f86d081884c7d65": the version of the wording, the days
 // of notice, and a fingerprint of the text.
 func (t DebitTerms) Name() string {
 	var words strings.Builder

@@ -33,8 +33,7 @@ func NewNumber(year int, entropy [8]byte) string {
 }
 
 // Mistyped reports whether a text has the form of an agreement number but an invalid character or a wrong check
-// character: one character was misread, or two neighbours were swapped. Numbers of the older form
-// PPA-<year>-<sequence> have no check character.
+// character: one character was misread, or two neighbours were swapped.
 func Mistyped(number string) bool {
 	parts := strings.Split(number, "-")
 	if len(parts) != 3 || parts[0] != "PPA" || len(parts[2]) != numberLength+1 {

@@ -8,8 +8,8 @@ import (
 // Version identifies the wording of the agreements that are concluded now (contract, section 9).
 const Version = "2026-11-24"
 
-// wording is the words of one version. Agreements were accepted in them, so they never change. A new wording is a type
-// in a file of its own, a line in wordingOf, Version, and its text in testdata.
+// wording is the words of one version. Once a release has concluded agreements in them they never change: a new wording is
+// a type in a file of its own, a line in wordingOf, Version, and its text in testdata.
 type wording interface {
 	// sections returns the whole text in the order in which it is read; the first section has the document's title.
 	sections(a Agreement, zone *time.Location) []Section
@@ -22,14 +22,6 @@ type wording interface {
 // wordingOf returns the wording of a version, or nil for an unknown version.
 func wordingOf(version string) wording {
 	switch version {
-	case "2026-11-20":
-		return wording20261120{}
-	case "2026-11-21":
-		return wording20261121{}
-	case "2026-11-22":
-		return wording20261122{}
-	case "2026-11-23":
-		return wording20261123{}
 	case "2026-11-24":
 		return wording20261124{}
 	}

@@ -3,25 +3,26 @@ package agreement
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// wording20261124 says what the operator's terms state of fees, has the scheme's conditions in full or the operator's in
-// their place, names the first day on which a payment may be taken, and keeps identifiers for the record.
-type wording20261124 struct{ wording20261123 }
+// wording20261124 is the wording of the first release.
+type wording20261124 struct{}
 
 func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
-	payer := a.DirectDebit.AccountHolder
 	sections := []Section{
 		w.opening(a, zone),
-		w.summary(a, payer),
+		w.summary(a),
 		w.payments(a),
-		w.parties(a, payer),
+		w.parties(a),
 		w.cost(a),
-		declarations(a, "student", firstIsPaymentOne, zone),
+		w.declarations(a, zone),
 		w.authority(a, zone),
-		repeated(a),
+		{Title: "Direct debit terms", Verified: true, Rows: a.debitTerms().Rows()},
 	}
 	if len(a.Terms.Blocks) > 0 {
 		terms := Section{Title: "Terms of the plan"}
@@ -33,12 +34,18 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 	return append(sections, w.record(a))
 }
 
+// opening is the first section; an agreement of the sandbox says that it is not binding.
 func (wording20261124) opening(a Agreement, zone *time.Location) Section {
-	section := opening(a, zone)
-	section.Paragraphs[0] = "This is an interest-free payment plan for a course of " + a.Provider.Name + ". The payer pays " +
+	paragraphs := []string{"This is an interest-free payment plan for a course of " + a.Provider.Name + ". The payer pays " +
 		"the course price in the payments that are listed here. There is no interest. " + onTop(a.Terms) +
-		" The payments are collected by direct debit."
-	return section
+		" The payments are collected by direct debit."}
+	if a.Sandbox {
+		paragraphs = append(paragraphs, "This was made in the sandbox. It is a test, and no agreement: no bank is asked and no money moves.")
+	}
+	return Section{Title: title, Paragraphs: paragraphs, Rows: []Row{
+		{"Agreement number", a.Number},
+		{"Accepted on", formatTime(a.AcceptedAt, zone)},
+	}}
 }
 
 // onTop says what may be charged on top of the payments.
@@ -54,48 +61,161 @@ func onTop(t Terms) string {
 	return "Fees are as the terms of the plan say."
 }
 
-func (wording20261124) summary(a Agreement, payer string) Section {
-	section := summary(a, []Row{{"Payer", payer}, {"Student", student(a)}}, onCollectionDate(a))
-	for i, row := range section.Rows {
-		if row.Label == totalToPay {
-			section.Rows[i].Value = a.Pricing.Price.Dollars() + ", with no interest. " + a.Terms.FeesInShort()
-		}
+// summary says in a few lines who pays, how much and when.
+func (wording20261124) summary(a Agreement) Section {
+	rows := []Row{
+		{"Payer", a.DirectDebit.AccountHolder},
+		{"Student", student(a)},
+		{"Course", a.Course.Name},
+		{"Education provider", a.Provider.Name},
+		{"Total to pay", a.Pricing.Price.Dollars() + ", with no interest. " + a.Terms.FeesInShort()},
 	}
-	return section
+	dates := a.CollectionDates()
+	payment := func(i int) string { return a.Schedule[i].Amount.Dollars() + " on " + dates[i].Long() }
+	switch n := len(a.Schedule); n {
+	case 0: // an agreement that Check refuses
+	case 1:
+		rows = append(rows, Row{"Payment", payment(0)})
+	default:
+		rows = append(rows,
+			Row{"First payment", payment(0)},
+			Row{"Instalments", instalments(a)},
+			Row{"Last payment", payment(n - 1)},
+		)
+	}
+	return Section{Title: "At a glance", AtAGlance: true, Rows: rows}
 }
 
-const totalToPay = "Total to pay"
+// instalments describes the instalments of the plan: "51 weekly of $53.65, and a final one of $53.85".
+func instalments(a Agreement) string {
+	if a.Plan.Number == 1 {
+		return "1 of " + a.Plan.Final.Dollars()
+	}
+	frequency := strings.ToLower(string(a.Plan.Frequency))
+	if a.Plan.Residual() {
+		return fmt.Sprintf("%d %s of %s, and a final one of %s", a.Plan.Number-1, frequency,
+			a.Plan.Regular.Dollars(), a.Plan.Final.Dollars())
+	}
+	return fmt.Sprintf("%d %s of %s", a.Plan.Number, frequency, a.Plan.Regular.Dollars())
+}
 
+func student(a Agreement) string { return a.Student.FirstName + " " + a.Student.LastName }
+
+// payments lists every charge with the day from which it may be collected.
 func (wording20261124) payments(a Agreement) Section {
-	section := spaced(a)
+	table := Table{
+		Header: []string{"No.", "Planned date", "Payment", "Amount"},
+		Foot:   []string{"", "", "Total to pay", a.Pricing.Price.Dollars()},
+	}
+	dates := a.CollectionDates()
+	for i, c := range a.Schedule {
+		table.Rows = append(table.Rows, []string{strconv.Itoa(c.Sequence), dates[i].Long(), c.Type.Label(), c.Amount.Dollars()})
+	}
+	paragraphs := []string{"The amounts are fixed. The dates are planned: the direct debit processor and the banks decide " +
+		"on which day a payment leaves the account. A payment that is planned for a day on " +
+		"which banks do not process payments is taken on a later day on which they do."}
+	if first := a.firstPayment(); first != a.Plan.First {
+		paragraphs = append(paragraphs, "The first payment was to be on "+a.Plan.First.Long()+", which is sooner than the notice of it "+
+			"allows. The payments therefore start on "+first.Long()+", and one payment period lies between "+
+			"each and the next.")
+	}
 	if a.Notice != (Notice{}) {
-		section.Paragraphs = append(section.Paragraphs, fmt.Sprintf("No payment is taken before %s: that is the first day on which the "+
+		paragraphs = append(paragraphs, fmt.Sprintf("No payment is taken before %s: that is the first day on which the "+
 			"banks process direct debits when %s have passed since the day of this agreement.", a.Notice.NotBefore.Long(),
 			a.debitTerms().Notice()))
 	}
-	return section
+	return Section{Title: "Planned payments", Paragraphs: paragraphs, Table: table}
+}
+
+func (wording20261124) parties(a Agreement) Section {
+	rows := []Row{{"Education provider", a.Provider.Name}}
+	if a.Provider.SupportEmail != "" {
+		rows = append(rows, Row{"Questions to", a.Provider.SupportEmail})
+	}
+	if lender := a.Terms.Lender; lender != (Lender{}) {
+		rows = append(rows, Row{"Lender", lender.Name}, Row{"Lender’s address", lender.Address})
+		if lender.Registration != "" {
+			rows = append(rows, Row{"Lender’s registration", lender.Registration})
+		}
+	}
+	return Section{
+		Title: "Who takes part",
+		Paragraphs: []string{"The student’s name and email came from " + a.Provider.Name + ". The payer is the holder of the bank account, " +
+			"by the name that was given with the account."},
+		Rows: append(rows,
+			Row{"Payments collected by", "The " + collector(a.Provider.Name, a.Terms.Lender)},
+			Row{"Payer", a.DirectDebit.AccountHolder},
+			Row{"Student", student(a)},
+			Row{"Student’s email", a.Student.Email},
+		),
+	}
+}
+
+// collector names the collector of the payments of a provider's plans, without the article.
+func collector(provider string, lender Lender) string {
+	who := "operator of this service"
+	if lender.Name != "" {
+		who = "lender, " + lender.Name
+	}
+	return who + ", on behalf of " + provider
 }
 
 func (wording20261124) cost(a Agreement) Section {
-	section := cost(a, a.firstPayment())
-	fees := slices.IndexFunc(section.Rows, func(r Row) bool { return r.Label == "Fees" })
-	rows := a.Terms.FeeRows()
-	switch {
-	case len(rows) > 0:
-	case len(a.Terms.Blocks) > 0:
-		rows = []Row{{"Fees", "As the terms of the plan say"}}
-	default:
-		rows = []Row{{"Fees", "None for the plan"}}
+	rows := []Row{{"Course", a.Course.Name}}
+	if a.Course.Code != "" {
+		rows = append(rows, Row{"Course code", a.Course.Code})
 	}
-	section.Rows = slices.Replace(section.Rows, fees, fees+1, rows...)
-	return section
+	rows = append(rows,
+		Row{"Course price", a.Pricing.Price.Dollars()},
+		Row{"Initial payment", orNone(a.Pricing.Upfront)},
+		Row{"Paid by instalments", a.Pricing.Principal.Dollars()},
+		Row{"Number of instalments", strconv.Itoa(a.Plan.Number)},
+	)
+	switch {
+	case a.Plan.Number == 1:
+		rows = append(rows, Row{"Instalment", a.Plan.Final.Dollars()})
+	case a.Plan.Residual():
+		rows = append(rows, Row{"Regular instalment", a.Plan.Regular.Dollars()}, Row{"Final instalment", a.Plan.Final.Dollars()})
+	default:
+		rows = append(rows, Row{"Regular instalment", a.Plan.Regular.Dollars()})
+	}
+	rows = append(rows,
+		Row{"Payment frequency", string(a.Plan.Frequency)},
+		Row{"First payment planned for", a.firstPayment().Long()},
+		Row{"Interest", "Nil"},
+	)
+	switch fees := a.Terms.FeeRows(); {
+	case len(fees) > 0:
+		rows = append(rows, fees...)
+	case len(a.Terms.Blocks) > 0:
+		rows = append(rows, Row{"Fees", "As the terms of the plan say"})
+	default:
+		rows = append(rows, Row{"Fees", "None for the plan"})
+	}
+	return Section{Title: "What the course costs", Rows: append(rows, Row{"Total to pay", a.Pricing.Price.Dollars()})}
+}
+
+func (wording20261124) declarations(a Agreement, zone *time.Location) Section {
+	accepted := " Accepted on " + formatTime(a.AcceptedAt, zone) + "."
+	return Section{
+		Title: "What the student declared",
+		Paragraphs: []string{a.Provider.Name + " asked the student for these declarations and passed them on; " +
+			"each was recorded at the time that stands with it."},
+		Rows: []Row{
+			{"Payment plan", "The student accepts the payment plan." + accepted},
+			{"Information", "The student confirms the information given for the enrolment and the plan." + accepted},
+			{"Privacy", "The student consents to the use of personal information for the enrolment and the plan." + accepted},
+			{"First payment", "The student confirms the deposit or first payment, which is payment 1 of the planned ones. " +
+				"Nothing had been collected by then." + accepted},
+		},
+	}
 }
 
 func (wording20261124) authority(a Agreement, zone *time.Location) Section {
 	d := a.DirectDebit
 	rows := []Row{
 		{"Account holder", d.AccountHolder},
-		{"Account", d.AccountMask.Words()},
+		{"Account", string(d.AccountMask)},
 		{"Authorised on", formatTime(d.AuthorisedAt, zone)},
 	}
 	if code := a.Terms.Authority.AuthorisationCode; code != "" {
@@ -128,6 +248,12 @@ func (wording20261124) authority(a Agreement, zone *time.Location) Section {
 	}
 }
 
+// debitTerms are the direct debit terms that the agreement repeats.
+func (a Agreement) debitTerms() DebitTerms {
+	return DebitTerms{Version: a.Version, NoticeDays: a.Notice.Days, Provider: a.Provider.Name, Lender: a.Terms.Lender,
+		Authority: a.Terms.Authority}
+}
+
 func (wording20261124) debitTerms(t DebitTerms) []Row {
 	by := "the " + collector(t.Provider, t.Lender)
 	initiator := cmp.Or(t.Authority.Initiator, by)
@@ -143,10 +269,7 @@ func (wording20261124) debitTerms(t DebitTerms) []Row {
 	if statement := t.Authority.Statement(); statement != "" {
 		rows = append(rows, Row{"On the bank statement", "Each payment shows as " + statement + "."})
 	}
-	notice := noticeOfPayments(t, "If the first payment is planned for an earlier day, the payments start on the first day after that "+
-		"on which the banks process direct debits, with one payment period between each and the next.")
-	rows = append(rows, Row{"Notice", notice + " Before an amount or a planned date is changed, the account holder is given " +
-		"30 days’ notice, unless the account holder asked for the change or agrees to less."})
+	rows = append(rows, Row{"Notice", noticeOfPayments(t)})
 	if len(t.Authority.Conditions) > 0 {
 		for _, b := range t.Authority.Conditions {
 			rows = append(rows, Row{b.Title, b.Text})
@@ -168,7 +291,19 @@ func (wording20261124) debitTerms(t DebitTerms) []Row {
 	)
 }
 
-// told names who is told that the authority has ended.
+// noticeOfPayments is the term about the notice period.
+func noticeOfPayments(t DebitTerms) string {
+	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
+		"sooner than " + t.Notice() + " after the day of that notice. If the first payment is planned for an earlier day, the payments " +
+		"start on the first day after that on which the banks process direct debits, with one payment period between each and the next."
+	if t.Days() < UsualNotice {
+		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d days.", UsualNotice)
+	}
+	return text + " Before an amount or a planned date is changed, the account holder is given " +
+		"30 days’ notice, unless the account holder asked for the change or agrees to less."
+}
+
+// told names the party that is told that the authority has ended.
 func told(t DebitTerms) string {
 	switch {
 	case t.Authority.Initiator != "":
@@ -177,6 +312,21 @@ func told(t DebitTerms) string {
 		return "the lender, " + t.Lender.Name
 	}
 	return t.Provider
+}
+
+// record lists the identifiers of the agreement, of its enrolment and authority, and of the terms that were accepted.
+func (wording20261124) record(a Agreement) Section {
+	rows := []Row{
+		{"Enrolment order", a.OrderID},
+		{"Checkout", a.CheckoutID},
+		{"Agreement", a.ID},
+		{"Version of the wording", a.Version},
+		{"Direct debit authority", a.DirectDebit.AuthorityID},
+	}
+	if terms := a.DirectDebit.Consent.Terms; terms != "" {
+		rows = append(rows, Row{"Terms accepted", terms + " (version, days of notice, fingerprint)"})
+	}
+	return Section{Title: "For the record", Verified: true, Rows: rows}
 }
 
 // foot is short enough for the page's number beside it.
@@ -188,13 +338,15 @@ func (wording20261124) foot(a Agreement) string {
 	return foot
 }
 
-// record also holds the identifiers of the authority and of the terms that were accepted.
-func (wording20261124) record(a Agreement) Section {
-	section := record(a)
-	section.Verified = true
-	section.Rows = append(section.Rows, Row{"Direct debit authority", a.DirectDebit.AuthorityID})
-	if terms := a.DirectDebit.Consent.Terms; terms != "" {
-		section.Rows = append(section.Rows, Row{"Terms accepted", terms + " (version, days of notice, fingerprint)"})
+// formatTime formats t in zone: "Friday 20 November 2026, 4:12:05 pm NZDT".
+func formatTime(t time.Time, zone *time.Location) string {
+	t = t.In(zone)
+	return money.DateOf(t).Long() + ", " + t.Format("3:04:05 pm MST")
+}
+
+func orNone(c money.Cents) string {
+	if c == 0 {
+		return "None"
 	}
-	return section
+	return c.Dollars()
 }

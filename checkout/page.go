@@ -56,7 +56,7 @@ func (a Acceptance) Decide(state PageState, terms agreement.DebitTerms, now time
 		return agreement.Consent{}, ErrSetUp
 	case state == PageExpired:
 		return agreement.Consent{}, refuseLinkExpired()
-	case a.TermsID == "": // from a page of an older version, or a host's own page: which terms were read is not known
+	case a.TermsID == "": // from a host's own page: which terms were read is not known
 		return agreement.Consent{At: now, From: a.From}, nil
 	case a.TermsID != terms.Name():
 		return agreement.Consent{}, refuseTermsChanged()

@@ -90,7 +90,7 @@ func termsText(t agreement.Terms) string {
 		}
 	}
 	addBlocks(t.Blocks)
-	// What agreements of earlier versions do not have stands behind a line that no text can be.
+	// What not every agreement has stands behind a line that no text can be.
 	for _, kind := range []struct {
 		name string
 		list agreement.FeeList

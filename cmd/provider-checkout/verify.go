@@ -119,7 +119,7 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []evidencelog
 		{"plan", plan == a.Plan},
 		{"direct debit authority", c.Records.DDAID == a.DirectDebit.AuthorityID},
 		{"account", c.Setup.AccountHolder == a.DirectDebit.AccountHolder && c.Setup.AccountMask == a.DirectDebit.AccountMask},
-		{"consent to the direct debit terms", c.Setup.Consent == a.DirectDebit.Consent || a.Version < agreement.ConsentSince},
+		{"consent to the direct debit terms", c.Setup.Consent == a.DirectDebit.Consent},
 	} {
 		if !part.same {
 			differ = append(differ, part.name)

@@ -278,20 +278,6 @@ func TestPageOfAConfirmedSetupWhoseMandateDied(t *testing.T) {
 	page.lacks(t, "is set up</h1>", "There is nothing more to do here", "<form", "data-notify")
 }
 
-func TestDonePageOfASetupOfAnEarlierVersion(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
-	b.setUp()
-	b.poll()
-	err := b.store.UpdateCheckout(t.Context(), b.id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
-		c.Setup.AccountMask = "89"
-		return checkout.Change{Next: c}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.get(b.setupPath()).reads(t, "Payments come from the bank account ending in 89 before the suffix.")
-}
-
 func TestMandateThatDiedOpensThePageAgain(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	b.setUp()

@@ -116,7 +116,7 @@ func (p *pages) content(setup service.SetupPage) content {
 		Superseded:   setup.Superseded,
 		Unknown:      setup.LastTry == checkout.TryUnknown,
 		Notice:       notices[setup.LastTry],
-		Account:      c.Setup.AccountMask.Words(),
+		Account:      string(c.Setup.AccountMask),
 		planView:     viewPlan(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
 	}
 	if !setup.Until.IsZero() {

@@ -154,17 +154,10 @@ func toWireDDA(c checkout.Checkout) ddaWire {
 		Authorisation:    string(c.Setup.Authorisation),
 		Authorised:       c.Setup.Authorisation == checkout.Authorised,
 		AccountHolder:    c.Setup.AccountHolder,
-		accountWire:      toWireAccount(c.Setup.AccountMask),
+		AccountMask:      string(c.Setup.AccountMask),
 		CompletedAt:      formatTimestamp(c.Setup.CompletedAt),
 		Consent:          toWireConsent(c.Setup.Consent),
 	}
-}
-
-func toWireAccount(m agreement.AccountMask) accountWire {
-	if ending := m.Ending(); ending != "" {
-		return accountWire{Ending: ending}
-	}
-	return accountWire{Mask: string(m)}
 }
 
 func toWireConsent(c agreement.Consent) consentWire {
@@ -218,7 +211,7 @@ func toWireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
 		Pricing:       toWirePricing(a.Pricing),
 		Plan:          toWirePlan(a.Plan),
 		AccountHolder: a.DirectDebit.AccountHolder,
-		accountWire:   toWireAccount(a.DirectDebit.AccountMask),
+		AccountMask:   string(a.DirectDebit.AccountMask),
 		AuthorisedAt:  formatTimestamp(a.DirectDebit.AuthorisedAt),
 		Consent:       toWireConsent(a.DirectDebit.Consent),
 		NoticeDays:    a.Notice.Days,

@@ -144,18 +144,6 @@ func TestExportIsTheDocumentedShape(t *testing.T) {
 	}
 }
 
-func TestExportOfAnEarlierVersionsAccountHasItsEnding(t *testing.T) {
-	r := confirmedOnRecord()
-	r.Checkout.Setup.AccountMask, r.Agreement.DirectDebit.AccountMask = "89", "89"
-	var out bytes.Buffer
-	if err := NewVisitor(&out, nil).Checkout(r); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(out.String(), `"account_number_ending":"89"`); n != 2 || strings.Contains(out.String(), "account_mask") {
-		t.Errorf("the ending is there %d times, want it with the authority and the agreement, and no mask:\n%s", n, out.String())
-	}
-}
-
 func at(lines []string, i int) string {
 	if i < len(lines) {
 		return lines[i]

@@ -124,31 +124,25 @@ type opportunityWire struct {
 }
 
 type ddaWire struct {
-	Kind             string `json:"kind"`
-	DDAID            string `json:"dda_id"`
-	CheckoutID       string `json:"checkout_id"`
-	OpportunityID    string `json:"opportunity_id"`
-	ContactID        string `json:"contact_id"`
-	SetupComplete    bool   `json:"setup_complete"`
-	Try              int    `json:"try,omitzero"`
-	BillingRequestID string `json:"billing_request_id,omitempty"`
-	BillingRequest   string `json:"billing_request_status"`
-	Mandate          string `json:"mandate_status,omitempty"`
-	MandateID        string `json:"mandate_id,omitempty"`
-	MandateSince     string `json:"mandate_since,omitempty"`
-	MandateReason    string `json:"mandate_reason_code,omitempty"` // the processor's, such as DISHONOUR-AC05
-	Authorisation    string `json:"authorisation_status"`
-	Authorised       bool   `json:"authorised"`
-	AccountHolder    string `json:"account_holder_name,omitempty"`
-	accountWire
-	CompletedAt string      `json:"completed_at,omitempty"`
-	Consent     consentWire `json:"consent,omitzero"`
-}
-
-// accountWire is the payer's account: its mask, or its last digits where an earlier version kept no more.
-type accountWire struct {
-	Mask   string `json:"account_mask,omitempty"`
-	Ending string `json:"account_number_ending,omitempty"`
+	Kind             string      `json:"kind"`
+	DDAID            string      `json:"dda_id"`
+	CheckoutID       string      `json:"checkout_id"`
+	OpportunityID    string      `json:"opportunity_id"`
+	ContactID        string      `json:"contact_id"`
+	SetupComplete    bool        `json:"setup_complete"`
+	Try              int         `json:"try,omitzero"`
+	BillingRequestID string      `json:"billing_request_id,omitempty"`
+	BillingRequest   string      `json:"billing_request_status"`
+	Mandate          string      `json:"mandate_status,omitempty"`
+	MandateID        string      `json:"mandate_id,omitempty"`
+	MandateSince     string      `json:"mandate_since,omitempty"`
+	MandateReason    string      `json:"mandate_reason_code,omitempty"` // the processor's, such as DISHONOUR-AC05
+	Authorisation    string      `json:"authorisation_status"`
+	Authorised       bool        `json:"authorised"`
+	AccountHolder    string      `json:"account_holder_name,omitempty"`
+	AccountMask      string      `json:"account_mask,omitempty"`
+	CompletedAt      string      `json:"completed_at,omitempty"`
+	Consent          consentWire `json:"consent,omitzero"`
 }
 
 // consentWire is the evidence that the payer accepted the direct debit terms.
@@ -160,36 +154,36 @@ type consentWire struct {
 }
 
 type agreementWire struct {
-	Kind          string      `json:"kind"`
-	AgreementID   string      `json:"agreement_id"`
-	Number        string      `json:"agreement_number"`
-	Version       string      `json:"agreement_version"`
-	CheckoutID    string      `json:"checkout_id"`
-	OpportunityID string      `json:"opportunity_id"`
-	DDAID         string      `json:"dda_id"`
-	AcceptedAt    string      `json:"accepted_at"`
-	Sandbox       bool        `json:"sandbox,omitzero"`
-	PDFGenerated  bool        `json:"pdf_generated"`
-	ProviderCode  string      `json:"provider_code"`
-	ProviderName  string      `json:"provider_name"`
-	FirstName     string      `json:"first_name"`
-	LastName      string      `json:"last_name"`
-	Email         string      `json:"email"`
-	CourseCode    string      `json:"course_code,omitempty"`
-	CourseName    string      `json:"course_name"`
-	Pricing       pricingWire `json:"pricing"`
-	Plan          planWire    `json:"plan"`
-	AccountHolder string      `json:"account_holder_name"`
-	accountWire
-	AuthorisedAt string         `json:"authorised_at"`
-	Consent      consentWire    `json:"consent,omitzero"`
-	NoticeDays   int            `json:"notice_days,omitzero"`
-	NotBefore    string         `json:"not_before,omitempty"` // the first day on which a payment may be collected
-	Lender       lenderWire     `json:"lender,omitzero"`
-	Fees         *[]feeWire     `json:"fees,omitempty"` // nil: the terms do not state them
-	DefaultFees  *[]feeWire     `json:"default_fees,omitempty"`
-	Authority    *authorityWire `json:"authority,omitempty"`
-	Terms        []blockWire    `json:"terms,omitempty"`
+	Kind          string         `json:"kind"`
+	AgreementID   string         `json:"agreement_id"`
+	Number        string         `json:"agreement_number"`
+	Version       string         `json:"agreement_version"`
+	CheckoutID    string         `json:"checkout_id"`
+	OpportunityID string         `json:"opportunity_id"`
+	DDAID         string         `json:"dda_id"`
+	AcceptedAt    string         `json:"accepted_at"`
+	Sandbox       bool           `json:"sandbox,omitzero"`
+	PDFGenerated  bool           `json:"pdf_generated"`
+	ProviderCode  string         `json:"provider_code"`
+	ProviderName  string         `json:"provider_name"`
+	FirstName     string         `json:"first_name"`
+	LastName      string         `json:"last_name"`
+	Email         string         `json:"email"`
+	CourseCode    string         `json:"course_code,omitempty"`
+	CourseName    string         `json:"course_name"`
+	Pricing       pricingWire    `json:"pricing"`
+	Plan          planWire       `json:"plan"`
+	AccountHolder string         `json:"account_holder_name"`
+	AccountMask   string         `json:"account_mask,omitempty"`
+	AuthorisedAt  string         `json:"authorised_at"`
+	Consent       consentWire    `json:"consent,omitzero"`
+	NoticeDays    int            `json:"notice_days,omitzero"`
+	NotBefore     string         `json:"not_before,omitempty"` // the first day on which a payment may be collected
+	Lender        lenderWire     `json:"lender,omitzero"`
+	Fees          *[]feeWire     `json:"fees,omitempty"` // nil: the terms do not state them
+	DefaultFees   *[]feeWire     `json:"default_fees,omitempty"`
+	Authority     *authorityWire `json:"authority,omitempty"`
+	Terms         []blockWire    `json:"terms,omitempty"`
 }
 
 type feeWire struct {

@@ -150,22 +150,6 @@ func TestObserveBelievesTheRecordOfAnOlderVersion(t *testing.T) {
 	}
 }
 
-// An earlier version kept the last two digits of the account of a completed setup.
-func TestObserveReadsACompletionOfAnEarlierVersion(t *testing.T) {
-	b := newBench(t)
-	if err := b.store.KeepSandboxRecord(t.Context(), "done/"+b.request.ID,
-		[]byte(`{"account_holder_name":"A NGATA","account_number_ending":"89","completed_at":"2027-01-20T20:59:59.123Z"}`)); err != nil {
-		t.Fatal(err)
-	}
-	got := b.observe()
-	want := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
-		MandateID: got.MandateID, Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountMask: "89",
-		CompletedAt: time.Date(2027, 1, 20, 20, 59, 59, 123_000_000, time.UTC)}
-	if got != want {
-		t.Errorf("Observe = %+v, want %+v", got, want)
-	}
-}
-
 func TestHoldersWhoseMandatesDie(t *testing.T) {
 	for _, tt := range []struct {
 		holder string

@@ -32,11 +32,10 @@ func toStartWire(s ports.SetupStart) startWire {
 	return startWire{s.ProviderName, s.Description, s.FrameOrigins}
 }
 
-// doneWire is a completion. The mask is under the name of what earlier versions kept: the last two digits. They read it
-// while they run beside this one.
+// doneWire is a completion.
 type doneWire struct {
 	AccountHolder string                `json:"account_holder_name"`
-	AccountMask   agreement.AccountMask `json:"account_number_ending"`
+	AccountMask   agreement.AccountMask `json:"account_mask"`
 	CompletedAt   time.Time             `json:"completed_at"`
 }
 

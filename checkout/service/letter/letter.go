@@ -42,7 +42,7 @@ func OfSetup(s Setup) Letter {
 	}
 	rows := []agreement.Row{
 		{Label: "Account holder", Value: c.Setup.AccountHolder},
-		{Label: "Account", Value: c.Setup.AccountMask.Words()},
+		{Label: "Account", Value: string(c.Setup.AccountMask)},
 		{Label: "Set up on", Value: moment(s.Completed)},
 	}
 	if code := s.Terms.Authority.AuthorisationCode; code != "" {
