@@ -82,13 +82,6 @@ func commands() []cli.Command {
 			About: "Print the newest signed checkpoint of the evidence log",
 			More: "Keep it where those who can edit the store cannot. \"agreements verify --checkpoint\" holds the store to it.\n\n" +
 				evidenceHelp},
-		{Name: "evidence adopt", Setup: command(adoptFlags, adoptAgreements),
-			About: "Record the agreements that the evidence log does not have",
-			More: "For a store whose agreements a version without an evidence log concluded: prints their numbers. From then on\n" +
-				"they can be proven as they are on record now. The records say when that was done. Nothing is adopted while the log\n" +
-				"is not what its newest checkpoint signed, or has an agreement that is not on record; and no agreement that was\n" +
-				"accepted when there was a log already, for it had a record by its confirm. A log that was removed whole shows\n" +
-				"only with --checkpoint.\n\n" + evidenceHelp},
 		{Name: "evidence key", Setup: command(evidenceKeyFlags, printEvidenceKey),
 			About: "Print the public half of the evidence key, or a new key",
 			More:  evidenceHelp},

@@ -242,32 +242,6 @@ func proveAgreement(ctx context.Context, c *call) error {
 	return err
 }
 
-// adoptAgreements records the agreements that the evidence log does not have.
-func adoptAgreements(ctx context.Context, c *call) error {
-	db, log, err := c.evidenceLog(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	trail, err := c.trail(db)
-	if err != nil {
-		return err
-	}
-	adopted, err := evidencelog.Adopter{Store: db, Log: log, Keyring: trail.Keyring, Now: time.Now, Rand: rand.Reader}.Adopt(ctx)
-	for _, number := range adopted {
-		fmt.Fprintln(c.Stdout, number)
-	}
-	return errors.Join(err, c.recordDone(ctx, db, trail, "evidence adopt", fmt.Sprintf("%d agreements", len(adopted)), prefixed("+ agreement ", adopted)))
-}
-
-// prefixed returns the words, each after a prefix.
-func prefixed(prefix string, words []string) (lines []string) {
-	for _, word := range words {
-		lines = append(lines, prefix+word)
-	}
-	return lines
-}
-
 // checkVerifyProof checks that standard input is only one of the files.
 func (s *settings) checkVerifyProof(args []string) error {
 	if args[0] == standard && s.pdf == standard {

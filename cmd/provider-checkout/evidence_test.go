@@ -16,9 +16,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -244,6 +246,27 @@ func keyringOf(t *testing.T, db *sqlite.DB) checkout.Keyring {
 		t.Fatal(err)
 	}
 	return keyring
+}
+
+// Where the CRM was away, an agreement is recorded long after it was accepted.
+func TestALateRecordIsSaid(t *testing.T) {
+	o := newOperator(t)
+	number := o.confirmedOver(t)
+	o.execute(t, `DELETE FROM evidence`)
+	db := o.open(t)
+	r, err := evidencelog.Read(t.Context(), db, number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := evidence.OfAgreement(r.Agreement, evidence.Conclusion{At: r.Agreement.AcceptedAt.Add(24 * time.Hour),
+		Environment: string(catalogue.Sandbox), RequestID: r.Checkout.Confirmation.RequestID, Document: r.Document})
+	if err := db.RecordEvidence(t.Context(), keyringOf(t, db).Attest(e)); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := o.does(t, "agreements", "verify", number)
+	if want := "\nnone  it was recorded 24h0m0s after it was accepted: until then nothing kept it from being changed\n"; !strings.Contains(out, want) {
+		t.Errorf("verify prints\n%s\nwant %q", out, want)
+	}
 }
 
 // get returns the body of an answer.

@@ -245,11 +245,6 @@ func outsideFlag(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere; - is standard input")
 }
 
-func adoptFlags(fs *cli.Flags, s *settings) {
-	changeFlags(fs, s)
-	outsideFlag(fs, s)
-}
-
 func proveFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	fs.StringVar(&s.out, "out", "", "`FILE` to write; - is standard output")

@@ -221,6 +221,8 @@ func TestEvidenceListIsHeldToTheCheckpoint(t *testing.T) {
 		{"an entry edited", `UPDATE evidence SET leaf = replace(leaf, 'KOWHAI', 'MATAI') WHERE position = 1`, cli.ExitFailed, "the log was changed"},
 		{"the end cut off", `DELETE FROM evidence WHERE position = 1`, cli.ExitFailed, "the log has 1 entries and had 2 at the checkpoint of "},
 		{"entries in another order", `UPDATE evidence SET position = 3 - position; UPDATE evidence SET position = position - 2`, cli.ExitFailed, "the log was changed"},
+		{"another number in an id", `UPDATE evidence SET id = 'agreement/PPA-2020-00000000000' WHERE position = 1`, cli.ExitFailed, "its id was changed"},
+		{"another kind of id", `UPDATE evidence SET id = 'operation/f' WHERE position = 1`, cli.ExitFailed, "its id was changed"},
 		{"an entry put in as sealed", `INSERT INTO evidence (id, recorded_ms, leaf, position) VALUES ('operation/f', 0, '{}', 2)`, cli.ExitDone, "1 were sealed after it"},
 		{"no checkpoint left", `UPDATE evidence_head SET checkpoint = ''`, cli.ExitFailed, "no checkpoint"},
 		{"another checkpoint", `UPDATE evidence_head SET size = 1`, cli.ExitFailed, "is not that of the log"},

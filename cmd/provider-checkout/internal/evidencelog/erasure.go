@@ -9,10 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// clockReadTwice is how far the time of an erasure and that of its record may be apart: an earlier version read the clock for
-// each of them.
-const clockReadTwice = 5 * time.Second
-
 // checkErasure returns the verdict on an agreement whose checkout is marked as erased, and on the salt of its entry: nothing
 // personal is left of it, and the log has who erased it, and when. Otherwise the mark would excuse everything that the
 // commitments would show.
@@ -29,7 +25,7 @@ func (l Log) checkErasure(ctx context.Context, r Record, e evidence.Entry) (Verd
 	switch {
 	case len(erased) == 0:
 		return Fail("it is marked as erased, and the evidence log has no erasure of it"), nil
-	case !slices.ContainsFunc(erased, func(logged time.Time) bool { return logged.Sub(at).Abs() <= clockReadTwice }):
+	case !slices.ContainsFunc(erased, at.Equal):
 		return Fail("it is marked as erased on %s, and the evidence log says that this was on %s", at.Format(timeLayout), erased[0].Format(timeLayout)), nil
 	case len(e.Salt) == 0 && len(unsalted) == 0:
 		return Fail("the salt of its commitments is gone, and the evidence log has no erasure of that"), nil

@@ -110,7 +110,7 @@ func (e Eraser) Check(ctx context.Context, s Student, reason string) error {
 		}
 		switch _, _, err := e.Store.EvidenceEntry(ctx, evidence.AgreementID(r.Agreement.Number)); {
 		case errors.Is(err, ports.ErrNotFound):
-			against = append(against, fmt.Errorf("agreement %s is not in the evidence log, and nothing would prove it: adopt it first (evidence adopt)", r.Agreement.Number))
+			against = append(against, fmt.Errorf("agreement %s is not in the evidence log, and nothing would prove it", r.Agreement.Number))
 		case err != nil:
 			return err
 		}
