@@ -44,8 +44,7 @@ type Checkouts interface {
 	// CheckoutByOrder returns the provider's checkout of its order id, or ErrNotFound.
 	CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error)
 
-	// CheckoutByKey returns the provider's checkout that is bound to the idempotency key, or ErrNotFound. Of two
-	// that a version before this rule let have one key, it returns either.
+	// CheckoutByKey returns the provider's checkout that is bound to the idempotency key, or ErrNotFound.
 	CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error)
 
 	// CheckoutByBillingRequest returns the checkout whose latest billing request has this id, or ErrNotFound. A

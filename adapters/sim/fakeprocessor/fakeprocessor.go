@@ -145,22 +145,15 @@ func (p *Processor) completed(ctx context.Context, id string) (*completion, erro
 }
 
 // Observe implements ports.Processor: a completed setup is submitted after one minute, and
-// active and authorised after two, unless the account holder's name says that it fails or is cancelled. Where an older
-// version of this program began the setup, nothing of it is kept: then the setup's own record is believed.
+// active and authorised after two, unless the account holder's name says that it fails or is cancelled.
 func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
-	setup := q.Setup
-	if !billingRequestID.MatchString(setup.BillingRequestID) {
-		return checkout.Observation{}, fmt.Errorf("billing request %q: %w", setup.BillingRequestID, ports.ErrNotFound)
+	id := q.Setup.BillingRequestID
+	if !billingRequestID.MatchString(id) {
+		return checkout.Observation{}, fmt.Errorf("billing request %q: %w", id, ports.ErrNotFound)
 	}
-	done, err := p.completed(ctx, setup.BillingRequestID)
+	done, err := p.completed(ctx, id)
 	if err != nil {
 		return checkout.Observation{}, err
-	}
-	if done == nil && setup.Mandate.Dead() {
-		return setup.Observation, nil
-	}
-	if done == nil && !setup.CompletedAt.IsZero() {
-		done = &completion{setup.AccountHolder, setup.AccountMask, setup.CompletedAt}
 	}
 	if done == nil {
 		return checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}, nil
@@ -169,7 +162,7 @@ func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.O
 	return checkout.Observation{
 		BillingRequest: checkout.BillingFulfilled,
 		Mandate:        mandate,
-		MandateID:      "MD" + identifier(setup.BillingRequestID),
+		MandateID:      "MD" + identifier(id),
 		Authorisation:  authorisation,
 		AccountHolder:  done.holder,
 		AccountMask:    done.mask,

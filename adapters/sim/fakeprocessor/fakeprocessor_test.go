@@ -112,44 +112,6 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// A setup that an older version of the program began is on record with the checkout alone.
-func TestObserveBelievesTheRecordOfAnOlderVersion(t *testing.T) {
-	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
-	onRecord := func(mandate checkout.MandateStatus, holder string, completed time.Time) checkout.Observation {
-		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: mandate,
-			Authorisation: checkout.CustomerInProgress, AccountHolder: holder, AccountMask: "89", CompletedAt: completed}
-	}
-	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
-	for _, tt := range []struct {
-		name   string
-		record checkout.Observation
-		want   checkout.MandateStatus
-	}{
-		{"begun", pending, checkout.MandateNone},
-		{"completed", onRecord(checkout.MandatePendingSubmission, "A NGATA", at), checkout.MandateActive},
-		{"completed, with a holder whose mandate fails", onRecord(checkout.MandatePendingSubmission, "MANDATE FAILS", at), checkout.MandateFailed},
-		{"a failed mandate", onRecord(checkout.MandateFailed, "A NGATA", at), checkout.MandateFailed},
-		{"a cancelled mandate", onRecord(checkout.MandateCancelled, "A NGATA", at), checkout.MandateCancelled},
-		{"an expired mandate", onRecord(checkout.MandateExpired, "A NGATA", at), checkout.MandateExpired},
-		{"a blocked mandate", onRecord(checkout.MandateBlocked, "A NGATA", at), checkout.MandateBlocked},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			b.now = at.Add(time.Hour)
-			got, err := b.processor.Observe(t.Context(), ports.SetupQuery{Account: account,
-				Setup: checkout.Setup{Try: 1, BillingRequestID: "BRAAAAAAAAAAAAAAAAAAAAAAAA", Observation: tt.record}})
-			want := tt.record
-			want.Mandate, want.MandateID = tt.want, got.MandateID
-			if tt.want == checkout.MandateActive {
-				want.Authorisation = checkout.Authorised
-			}
-			if err != nil || got != want {
-				t.Errorf("Observe = %+v, %v; want %+v", got, err, want)
-			}
-		})
-	}
-}
-
 func TestHoldersWhoseMandatesDie(t *testing.T) {
 	for _, tt := range []struct {
 		holder string
