@@ -17,8 +17,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// agreementPDF writes the PDF of an agreement to a file, or with --all those of many to a folder, and says on stderr what
-// was written.
+// agreementPDF writes the PDF of an agreement to a file, or with --all the PDFs of many agreements to a folder, and names each
+// written file on stderr.
 func agreementPDF(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, s
 	return found.Bytes, found.Copy == "", err
 }
 
-// checkPDF checks that the flags and arguments are those of one agreement or those of many.
+// checkPDF checks that the flags and arguments fit together, for one agreement or for many.
 func (s *settings) checkPDF(args []string) error {
 	switch {
 	case !s.all && len(args) == 0:
@@ -84,7 +84,7 @@ func writePDF(ctx context.Context, c *call, source *agreementpdf.Source, number,
 }
 
 // writePDFs writes the PDF of every agreement since a day to a file of its number, in a folder that is made unless it
-// exists. One that cannot be written is named at the end, and the others are still written.
+// exists. A PDF that cannot be written is named at the end, and the other PDFs are still written.
 func writePDFs(ctx context.Context, c *call, source *agreementpdf.Source) error {
 	if err := os.MkdirAll(c.out, 0o700); err != nil {
 		return err

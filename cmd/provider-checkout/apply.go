@@ -15,10 +15,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
 )
 
-// askTimeout bounds how long a command waits for the processor.
+// askTimeout bounds a command's wait for the processor.
 const askTimeout = 10 * time.Second
 
-// apply stores the configuration of a provider file, and prints what that changes.
+// apply stores the configuration of a provider file, and prints the changes.
 func apply(ctx context.Context, c *call) error {
 	data, err := readFile(c.Stdin, c.file)
 	if err != nil {
@@ -38,7 +38,7 @@ func apply(ctx context.Context, c *call) error {
 	return c.configure(ctx, "apply", providers.Change{Named: named, Prune: c.prune})
 }
 
-// configure makes the change that a command asks for, and prints what it changes.
+// configure makes the change that a command asks for, and prints its lines.
 func (c *call) configure(ctx context.Context, command string, change providers.Change) error {
 	open := func() (records, error) { return c.openStore(ctx, "", observer{}) }
 	if change.DryRun { // which makes no store either
@@ -73,7 +73,7 @@ func (c *call) configure(ctx context.Context, command string, change providers.C
 	return nil
 }
 
-// warnOfAccounts prints for which providers no payments can be collected, where GoCardless is the processor.
+// warnOfAccounts prints the providers for which no payments can be collected, where GoCardless is the processor.
 func (c *call) warnOfAccounts(ctx context.Context, named []catalogue.Configuration) {
 	if c.processor != gocardlessName {
 		return
@@ -98,7 +98,7 @@ func (c *call) warnOfAccounts(ctx context.Context, named []catalogue.Configurati
 	}
 }
 
-// warn prints what is valid in a provider's configuration but prevents it from being served.
+// warn prints the valid parts of a provider's configuration that prevent it from being served.
 func warn(w io.Writer, p catalogue.Provider, now time.Time) {
 	if err := p.Usable(p.Environment); err != nil {
 		fmt.Fprintf(w, "%v: its calls are refused\n", err)

@@ -56,7 +56,7 @@ func backup(ctx context.Context, c *call) error {
 	return err
 }
 
-// stream writes a backup to standard output. It is made and checked in a temporary folder first: what has left cannot be
+// stream writes a backup to standard output. It is made and checked in a temporary folder first: bytes that have left cannot be
 // taken back.
 func (c *call) stream(ctx context.Context, path, _ string) (sqlite.Contents, error) {
 	dir, err := os.MkdirTemp("", "backup-*")
@@ -132,7 +132,7 @@ func restore(ctx context.Context, c *call) error {
 	return errors.Join(err, c.recordRestore(ctx, db, operator, contents))
 }
 
-// backupFile returns the file of --in, or a temporary one with what comes from standard input, and what removes that.
+// backupFile returns the file of --in, or a temporary file with the contents of standard input, and a function that removes it.
 func (c *call) backupFile() (path string, remove func() error, err error) {
 	if c.file != standard {
 		if err := mustExist(c.file); err != nil {
@@ -152,7 +152,7 @@ func (c *call) backupFile() (path string, remove func() error, err error) {
 	return f.Name(), remove, nil
 }
 
-// evidenceAfterRestore says what must be done so that the log of a restored store is sealed again.
+// evidenceAfterRestore returns the steps after which the log of a restored store is sealed again.
 func evidenceAfterRestore(path string, head evidence.Head, keys evidence.Keys) (lines []string) {
 	if len(head.Checkpoint) == 0 {
 		return nil
@@ -174,7 +174,7 @@ func (c *call) recordRestore(ctx context.Context, db records, operator string, c
 	return c.recordDone(ctx, db, trail, "restore", filepath.Base(inputName(c.file)), []string{"+ " + summary(contents)})
 }
 
-// summary says what a backup holds.
+// summary returns the counts of a backup's contents.
 func summary(c sqlite.Contents) string {
 	latest := "no event"
 	if !c.Latest.IsZero() {

@@ -21,7 +21,7 @@ const configHelp = "The file of --config is one JSON object with a field a setti
 	"reference, \"env:NAME\" or \"file:PATH\"; so may be the store. Its secrets are secret, evidence_key, gocardless_token and so on, as the\n" +
 	"variables are named. A flag overrides its variable, and both override the file."
 
-// credential is a setting that has no flag: others on the machine can read flags.
+// credential is a setting without a flag: other users of the machine can read flags.
 type credential struct {
 	variable string
 	meaning  string
@@ -288,7 +288,7 @@ func placeOf(from settingsfile.Setting) string {
 	return "file " + from.File
 }
 
-// unusedAdapter returns the adapter that a setting is for, where another is in use.
+// unusedAdapter returns the adapter of a setting if that adapter is not in use.
 func (c *call) unusedAdapter(field string) string {
 	adapter, _, _ := strings.Cut(field, "_")
 	switch {

@@ -51,7 +51,7 @@ func (c *call) outsideCRM() string {
 	return ""
 }
 
-// salesforce returns the CRM as the flags and variables say it is reached, or nil where it is the embedded one. Its error
+// salesforce returns the CRM that the settings describe, or nil where it is the embedded CRM. Its error
 // names everything that is missing or wrong. retried is called with every call that is made again; it may be nil.
 func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, error) {
 	if c.crm != salesforceName {
@@ -92,7 +92,7 @@ func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, erro
 	return crm, nil
 }
 
-// withoutGaps returns options in which nothing is missing, so that what is wrong beside that is found too.
+// withoutGaps returns options in which nothing is missing, so that other faults are found too.
 func withoutGaps(o salesforce.Options) salesforce.Options {
 	o.URL = cmp.Or(o.URL, "https://missing.example")
 	o.ClientID = cmp.Or(o.ClientID, "missing")
@@ -118,7 +118,7 @@ func parseKey(text string) (*rsa.PrivateKey, error) {
 	return nil, errors.New("must be an RSA private key in PEM, PKCS #1 or PKCS #8, without a password")
 }
 
-// crmTimeout bounds how long a command waits for the CRM.
+// crmTimeout bounds a command's wait for the CRM.
 const crmTimeout = 2 * time.Minute
 
 // organisation returns the CRM for a command that is about it.
@@ -130,7 +130,7 @@ func (c *call) organisation() (*salesforce.CRM, error) {
 	return crm, err
 }
 
-// checkCRM prints what the organisation lacks.
+// checkCRM prints every object and field that the organisation lacks.
 func checkCRM(ctx context.Context, c *call) error {
 	crm, err := c.organisation()
 	if err != nil {
@@ -153,7 +153,7 @@ func checkCRM(ctx context.Context, c *call) error {
 		"folder) and assign its permission set Provider_Checkout, or say by --salesforce-mapping what it calls things")
 }
 
-// pullProviders stores the configuration that the organisation has, and prints what that changes.
+// pullProviders stores the organisation's configuration, and prints the changes.
 func pullProviders(ctx context.Context, c *call) error {
 	crm, err := c.organisation()
 	if err != nil {
@@ -173,11 +173,11 @@ func pullProviders(ctx context.Context, c *call) error {
 	return c.configure(ctx, "providers pull", providers.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
 }
 
-// organisationTimeout bounds how long a server waits at its start.
+// organisationTimeout bounds a server's wait for the organisation at its start.
 const organisationTimeout = 5 * time.Second
 
-// checkOrganisation returns an error if the organisation is for another environment. One that does not answer is no reason
-// not to serve what needs none: it is logged.
+// checkOrganisation returns an error if the organisation is for another environment. An organisation that does not answer is
+// logged: most calls can be served without it.
 func checkOrganisation(ctx context.Context, crm *salesforce.CRM, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, organisationTimeout)
 	defer cancel()
@@ -189,7 +189,7 @@ func checkOrganisation(ctx context.Context, crm *salesforce.CRM, log *slog.Logge
 	return nil
 }
 
-// maxPending is how many checkouts that wait are listed.
+// maxPending bounds the list of waiting checkouts.
 const maxPending = 10_000
 
 // pendingSteps prints a line for each checkout that waits for the CRM.

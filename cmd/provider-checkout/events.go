@@ -90,7 +90,7 @@ func unknownEvent(err error) error {
 	return err
 }
 
-// outcome says what a redelivery came to.
+// outcome describes the outcome of a redelivery.
 func outcome(r ports.Redelivery) string {
 	attempts := fmt.Sprintf("%d attempts", r.Attempts)
 	if r.Attempts == 1 {
@@ -102,7 +102,7 @@ func outcome(r ports.Redelivery) string {
 	return fmt.Sprintf("failed after %s: %s", attempts, r.Failure)
 }
 
-// outcomeWord says in a word what a redelivery came to.
+// outcomeWord names the outcome of a redelivery.
 func outcomeWord(r ports.Redelivery) string {
 	if r.Delivered {
 		return "delivered"
@@ -110,7 +110,7 @@ func outcomeWord(r ports.Redelivery) string {
 	return "failed"
 }
 
-// checkRedeliver checks that one event is named or those that failed since a time are.
+// checkRedeliver checks that the arguments name one event, or the events that failed since a time.
 func (s *settings) checkRedeliver(args []string) error {
 	if s.failed == (len(args) == 1) {
 		return cli.UsageError("name one event, or give --failed with --since TIME")
@@ -121,7 +121,7 @@ func (s *settings) checkRedeliver(args []string) error {
 	return nil
 }
 
-// redeliverEvents sends one event again, or every one that failed since a time, and prints what came of each.
+// redeliverEvents sends one event again, or every event that failed since a time, and prints each outcome.
 func redeliverEvents(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {

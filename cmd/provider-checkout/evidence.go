@@ -32,7 +32,7 @@ const (
 		"give every process old,NEW-PUBLIC first, and then new,OLD-PUBLIC: former public halves stay in the list for ever."
 )
 
-// evidenceKeys returns the evidence keys that were given, or else the own ones of a sandbox's SQLite store.
+// evidenceKeys returns the evidence keys that were given, or else the own keys of a sandbox's SQLite store.
 func (c *call) evidenceKeys() (evidence.Keys, error) {
 	keys, err := c.givenEvidenceKeys()
 	if err != nil || keys.CanVerify() {
@@ -44,7 +44,7 @@ func (c *call) evidenceKeys() (evidence.Keys, error) {
 	return evidence.Keys{}, nil
 }
 
-// givenEvidenceKeys returns the evidence keys of the environment; none if it has none.
+// givenEvidenceKeys returns the evidence keys of the settings. They are zero if no key is given.
 func (c *call) givenEvidenceKeys() (evidence.Keys, error) {
 	list, err := c.secretList(evidenceVariable)
 	if err != nil || list.source == "" {
@@ -77,7 +77,7 @@ func (c *call) signingKeys(ctx context.Context, store ports.Evidence) (evidence.
 	return evidencelog.OwnKeys(path, head.Checkpoint, rand.Reader)
 }
 
-// knownCheckpoint returns what the file of --checkpoint-file holds; nothing if there is none yet.
+// knownCheckpoint returns the contents of the file of --checkpoint-file, or nil if the file does not exist yet.
 func (c *call) knownCheckpoint(keys evidence.Keys) ([]byte, error) {
 	if c.checkpointFile == "" {
 		return nil, nil
@@ -94,7 +94,7 @@ func (c *call) knownCheckpoint(keys evidence.Keys) ([]byte, error) {
 	return known, nil
 }
 
-// keepCheckpoint returns what keeps each checkpoint in the file of --checkpoint-file; nil without one.
+// keepCheckpoint returns a function that keeps each checkpoint in the file of --checkpoint-file, or nil without such a file.
 func (c *call) keepCheckpoint(log *slog.Logger) func(context.Context, []byte) {
 	if c.checkpointFile == "" {
 		return nil
@@ -106,7 +106,7 @@ func (c *call) keepCheckpoint(log *slog.Logger) func(context.Context, []byte) {
 	}
 }
 
-// stamper returns what has a checkpoint stamped each day, or nil where that is not asked for.
+// stamper returns the task that has a checkpoint stamped each day, or nil without --timestamp-url.
 func (c *call) stamper(newest func(context.Context) ([]byte, error), log *slog.Logger) (*timestamp.Daily, error) {
 	if (c.timestampURL == "") != (c.timestamps == "") {
 		return nil, cli.UsageError("--timestamp-url and --timestamps belong together")
@@ -143,7 +143,8 @@ func (c *call) evidenceLog(ctx context.Context) (records, evidencelog.Log, error
 	return db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests, Outside: outside}, nil
 }
 
-// outsideCheckpoint returns what the file of --checkpoint says, which one of the keys must have signed; nil without one.
+// outsideCheckpoint returns the checkpoint in the file of --checkpoint, which one of the keys must have signed, or nil without
+// such a file.
 func (c *call) outsideCheckpoint(keys evidence.Keys) (*evidence.Checkpoint, error) {
 	if c.checkpoint == "" {
 		return nil, nil
@@ -179,7 +180,7 @@ func notOnRecord(ctx context.Context, log evidencelog.Log, number string, err er
 	return readingAgreement(number, err)
 }
 
-// printEvidenceKey prints the public half of the evidence key, or a new private one.
+// printEvidenceKey prints the public half of the evidence key, or a new private key.
 func printEvidenceKey(_ context.Context, c *call) error {
 	if c.newKey {
 		private, err := evidencelog.NewKey(rand.Reader)

@@ -334,7 +334,7 @@ func TestVerifyFindsEditsOfErasedAgreements(t *testing.T) {
 	}
 }
 
-// verifies verifies an agreement, of which a check must fail with these words; or none, if there are none.
+// verifies verifies an agreement. A check must fail with the words, or every check must pass where the words are empty.
 func (o operator) verifies(t *testing.T, number, want string) {
 	t.Helper()
 	got := try(t, nil, "", "agreements", "verify", number, "--store", "sqlite:"+o.path)

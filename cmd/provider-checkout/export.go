@@ -12,8 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/progress"
 )
 
-// export writes everything on record as JSON Lines, and last the newest checkpoint of the evidence log. A checkout that cannot be read is reported on stderr, and the
-// others are still written.
+// export writes everything on record as JSON Lines, and last the newest checkpoint of the evidence log. A checkout that cannot be
+// read is reported on stderr, and the other checkouts are still written.
 func export(ctx context.Context, c *call) error {
 	db, log, err := c.evidenceLog(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func export(ctx context.Context, c *call) error {
 	return nil
 }
 
-// counter passes what is written on, and shows how much that was.
+// counter is a writer that shows the count of the bytes and lines that it passes on.
 type counter struct {
 	to           io.Writer
 	line         *progress.Line
@@ -65,7 +65,7 @@ func (w *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// progress returns the line that shows how far a command has come. Where its results go to the terminal too, they show that.
+// progress returns the line that shows a command's progress, or nil where its results go to the terminal too and show it.
 func (c *call) progress() *progress.Line {
 	if progress.Terminal(c.Stdout) {
 		return nil

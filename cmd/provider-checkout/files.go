@@ -33,7 +33,7 @@ func readFile(stdin io.Reader, path string) ([]byte, error) {
 	return data, err
 }
 
-// inputName is what a message calls a file that was read.
+// inputName returns the name of a read file in messages.
 func inputName(path string) string {
 	if path == standard {
 		return "standard input"
@@ -41,7 +41,7 @@ func inputName(path string) string {
 	return path
 }
 
-// outputName is what a message calls a file that was written.
+// outputName returns the name of a written file in messages.
 func outputName(path string) string {
 	if path == standard {
 		return "standard output"

@@ -17,7 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// The functions below read the values of flags. An error says what a value must be.
+// The functions below read the values of flags. An error describes the values that are allowed.
 
 func parseWhole(text string) (int, error) {
 	n, err := strconv.Atoi(text)
@@ -27,7 +27,7 @@ func parseWhole(text string) (int, error) {
 	return n, nil
 }
 
-// parseSince parses a time, a date, which begins at midnight UTC, or how long ago it was.
+// parseSince parses a time, a date, which begins at midnight UTC, or the duration since then.
 func parseSince(text string) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return time.Now().Add(-d), nil
@@ -135,7 +135,7 @@ func parsePrefixes(text string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// readTerms reads the operator's terms from a file; an empty path means that there are none.
+// readTerms reads the operator's terms from a file; an empty path means no terms.
 func readTerms(stdin io.Reader, path string) (providerfile.TermsFile, error) {
 	if path == "" {
 		return providerfile.TermsFile{}, nil

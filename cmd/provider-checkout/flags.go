@@ -86,12 +86,12 @@ func storeFlag(fs *cli.Flags, s *settings) {
 	fs.AllowVariable("store")
 }
 
-// reasonFlag defines what says why an operator changes something.
+// reasonFlag defines the flag for the reason of an operator's change.
 func reasonFlag(fs *cli.Flags, s *settings) {
 	cli.Var(fs, &s.reason, "reason", "", audit.ParseReason, "`TEXT` that the evidence log has as the reason; no secret, nobody's personal data")
 }
 
-// changeFlags are those of a command that changes what is on record.
+// changeFlags defines the flags of a command that changes records.
 func changeFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	reasonFlag(fs, s)
@@ -105,12 +105,12 @@ func trailFlags(fs *cli.Flags, s *settings) {
 	jsonFlag(fs, s)
 }
 
-// jsonFlag defines what has a command print for programs.
+// jsonFlag defines the flag that has a command print for programs.
 func jsonFlag(fs *cli.Flags, s *settings) {
 	fs.BoolVar(&s.json, "json", false, "print a JSON object a line")
 }
 
-// listFlags are those of a command that prints what is on record.
+// listFlags defines the flags of a command that lists records.
 func listFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	jsonFlag(fs, s)
@@ -160,14 +160,14 @@ func environmentFlag(fs *cli.Flags, s *settings) {
 	cli.Var(fs, &s.environment, "environment", "sandbox", parseEnvironment, "`sandbox|production`")
 }
 
-// processorFlags defines what says which processor there is, and where.
+// processorFlags defines the flags for the choice of the processor and its address.
 func processorFlags(fs *cli.Flags, s *settings) {
 	environmentFlag(fs, s)
 	cli.Var(fs, &s.processor, "processor", "fake", parseProcessor, "direct debit processor, `fake|gocardless`; production needs gocardless")
 	fs.StringVar(&s.gocardlessURL, "gocardless-url", "", "`URL` of GoCardless' API (default that of the environment; in the sandbox also a simulator's)")
 }
 
-// crmFlags defines what says which CRM there is, and where.
+// crmFlags defines the flags for the choice of the CRM and its address.
 func crmFlags(fs *cli.Flags, s *settings, usual string) {
 	cli.Var(fs, &s.crm, "crm", usual, parseCRM, "`embedded|salesforce`; the embedded CRM is the store")
 	fs.StringVar(&s.salesforceURL, "salesforce-url", "",

@@ -98,7 +98,7 @@ func revokeKey(ctx context.Context, c *call) error {
 	id := catalogue.KeyID(c.Args[0])
 	i := slices.IndexFunc(all, func(k catalogue.Key) bool { return k.ID == id })
 	if i < 0 {
-		return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
+		return errors.New(`there is no such key; "keys list" names them`) // the argument may be a secret
 	}
 	did, err := trail.Did("keys revoke", id, c.reason, "- "+describe(all[i])+", live → revoked")
 	if err != nil {

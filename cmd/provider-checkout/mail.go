@@ -25,7 +25,7 @@ func mailFlags(fs *cli.Flags, s *settings) {
 	fs.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that these e-mails are from, such as \"Lender <plans@lender.example>\"")
 }
 
-// notifier returns what notifies payers, or nil where nothing does. Its error names everything that is missing or wrong.
+// notifier returns the notifier of payers, or nil without --smtp. Its error names everything that is missing or wrong.
 func (c *call) notifier() (ports.PayerNotifier, error) {
 	switch {
 	case c.smtp == "" && c.mailFrom != "":
@@ -47,5 +47,5 @@ func (c *call) notifier() (ports.PayerNotifier, error) {
 	return n, nil
 }
 
-// line returns what was given without the end of the line that a file has.
+// line returns a credential without the line feed at its end that a file has.
 func line(list secretList) string { return strings.TrimRight(list.text, "\r\n") }

@@ -56,7 +56,7 @@ func command(flags func(*cli.Flags, *settings), run func(context.Context, *call)
 	})
 }
 
-// withConfig is command for a command that reports itself what is wrong with the file of --config.
+// withConfig is command for a command that reports the faults in the file of --config itself.
 func withConfig(flags func(*cli.Flags, *settings), run func(context.Context, *call, error) error) func(*cli.Flags) cli.Action {
 	return func(fs *cli.Flags) cli.Action {
 		c := &call{flags: fs}

@@ -77,7 +77,7 @@ func exportStudent(ctx context.Context, c *call) error {
 	return nil
 }
 
-// findStudent finds the student that the flags name, and says on stderr what else may be theirs.
+// findStudent finds the student that the flags name, and names on stderr other spellings of the address.
 func (c *call) findStudent(ctx context.Context, db records) (privacy.Student, error) {
 	student, err := privacy.Find(ctx, db, c.privacy.email)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *call) findStudent(ctx context.Context, db records) (privacy.Student, er
 	return student, nil
 }
 
-// eraseStudent erases what is on record about a student. Called again it finds nothing, and cleans the files again.
+// eraseStudent erases the records of a student. Called again it finds no record, and cleans the files again.
 func eraseStudent(ctx context.Context, c *call) error {
 	db, err := c.openRecords(ctx)
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 	canaryHolder = "Canaryholder"
 )
 
-// canaries are what an erasure must leave nowhere.
+// canaries are the texts that an erasure must remove everywhere.
 var canaries = []string{"Canaryfirst", "Canarylast", "canary.email", canaryHolder}
 
 const canaryCreate = `{"provider": {"provider_code": "KOWHAI", "provider_order_id": "ORDER"},

@@ -35,7 +35,7 @@ func (c *call) processorInfo() ports.ProcessorInfo {
 	return (*fakeprocessor.Processor)(nil).Info()
 }
 
-// gocardless returns GoCardless as the flags and variables say it is reached, or nil where the processor is another. Its
+// gocardless returns GoCardless as the settings describe it, or nil where the processor is another. Its
 // error names everything that is missing or wrong.
 func (c *call) gocardless() (*site.GoCardless, error) {
 	if c.processor != gocardlessName {

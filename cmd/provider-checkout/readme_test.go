@@ -89,7 +89,7 @@ func TestREADMEIsShortAndPlain(t *testing.T) {
 }
 
 // A link of a page leads to a file or to one of its headings, and an example that it names is in the file that the link
-// leads to. A picture is small and has a text for those who do not see it.
+// leads to. A picture is small and has a text for people who do not see it.
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	all := pages(t)
 	for page, text := range all {
@@ -156,7 +156,7 @@ func TestCommandsOfThePagesExist(t *testing.T) {
 	}
 }
 
-// codeOf returns the code of a page: the lines of its blocks, those that are continued joined, and what is within a text.
+// codeOf returns the code of a page: the lines of its blocks, with continued lines joined, and the code within a text.
 func codeOf(text string) (code []string) {
 	for _, block := range fence.FindAllString(text, -1) {
 		code = append(code, strings.Split(strings.ReplaceAll(block, "\\\n", " "), "\n")...)

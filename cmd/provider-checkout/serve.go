@@ -111,7 +111,7 @@ func serve(ctx context.Context, c *call) error {
 	return beside(ctx, background, func(ctx context.Context) error { return s.Serve(ctx, ln, private) })
 }
 
-// puller returns what pulls providers from the CRM, and records what it changed.
+// puller returns the task that pulls providers from the CRM, and records its changes.
 func (c *call) puller(crm *salesforce.CRM, db records, log *slog.Logger) (providers.Puller, error) {
 	trail, err := audit.NewTrail("providers pull", db.Secrets())
 	return providers.Puller{Read: crm.Configurations, Records: db, Every: c.pullEvery, Log: log, Now: time.Now,
@@ -162,7 +162,7 @@ func logCheck(log *slog.Logger) func(error) {
 	}
 }
 
-// listenOps listens on the operator's address, or returns nil if none is given.
+// listenOps listens on the operator's address, or returns nil without an address.
 func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	if c.opsAddr == "" {
 		return nil, nil
@@ -170,10 +170,10 @@ func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	return listen(ctx, "--ops-addr", c.opsAddr)
 }
 
-// outside is what a server reaches outside of its store.
+// outside has the systems that a server reaches outside of its store.
 type outside struct {
-	processor *site.GoCardless    // nil: the fake one
-	crm       *salesforce.CRM     // nil: the embedded one
+	processor *site.GoCardless    // nil: the fake processor
+	crm       *salesforce.CRM     // nil: the embedded CRM
 	notifier  ports.PayerNotifier // nil: payers are not notified
 }
 

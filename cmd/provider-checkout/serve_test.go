@@ -26,7 +26,7 @@ import (
 // server is a run of "serve" on free ports.
 type server struct {
 	base string // URL of the public listener
-	ops  string // of the operator's; "" where there is none
+	ops  string // of the operator's listener; "" without it
 	stop func() (code int, stdout, stderr string)
 }
 

@@ -30,7 +30,7 @@ const (
 // records is an open store.
 type records interface {
 	site.Store
-	Secrets() [][]byte // in use: those given, or the store's own
+	Secrets() [][]byte // in use: the operator's, or the store's own
 	Close() error
 }
 
@@ -95,7 +95,7 @@ func mustExist(path string) error {
 	return fmt.Errorf("there is no store at %s; apply and serve make one, or name yours with --store", path)
 }
 
-// secrets returns the operator's secrets, or nil if there are none.
+// secrets returns the operator's secrets, or nil if no secret is given.
 func (c *call) secrets() ([][]byte, error) {
 	list, err := c.secretList(secretVariable)
 	if err != nil || list.source == "" {

@@ -36,7 +36,7 @@ func (t table) row(object any, cells ...string) error {
 	return err
 }
 
-// end prints what is left.
+// end prints the buffered rows.
 func (t table) end() error {
 	if t.objects != nil {
 		return nil
@@ -44,7 +44,7 @@ func (t table) end() error {
 	return t.columns.Flush()
 }
 
-// jsonLines returns what writes objects as JSON, one a line.
+// jsonLines returns an encoder that writes objects as JSON, one a line.
 func jsonLines(w io.Writer) *json.Encoder {
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)

@@ -361,7 +361,7 @@ func (f *forger) tailCut(db *sql.DB) string {
 	}
 	f.exec(db, `DELETE FROM evidence WHERE position >= (SELECT size FROM older.evidence_head)`)
 	f.exec(db, `UPDATE evidence_head SET (size, edge, checkpoint) = (SELECT size, edge, checkpoint FROM older.evidence_head)`)
-	return f.numbers[f.IntN(len(f.numbers)/2)] // one that the log still has
+	return f.numbers[f.IntN(len(f.numbers)/2)] // an agreement that the log still has
 }
 
 // olderCopy puts the store back as it was.

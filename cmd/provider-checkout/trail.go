@@ -20,7 +20,7 @@ import (
 const trailHelp = "A command that changes what is on record has the evidence log say who did what, when and why: the name in\n" +
 	audit.OperatorVariable + ", or else the user of the operating system (of sudo: who called it), and --reason."
 
-// trail returns what records the operations of whoever runs the command.
+// trail returns the recorder of operations under the name of the operator.
 func (c *call) trail(db records) (audit.Trail, error) {
 	operator, err := c.operator()
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *call) trail(db records) (audit.Trail, error) {
 	return audit.NewTrail(operator, db.Secrets())
 }
 
-// operator returns the name of whoever runs the command.
+// operator returns the name of the operator who runs the command.
 func (c *call) operator() (string, error) {
 	name, err := audit.Operator(c.Env, user.Current)
 	if err != nil {
@@ -38,8 +38,8 @@ func (c *call) operator() (string, error) {
 	return name, nil
 }
 
-// recordDone records in the evidence log what a command has done that was no change of the store, or many. The trail was made
-// before it was done, so that nothing is done by an operator without a name.
+// recordDone records in the evidence log an operation that changed nothing in the store, or changed it in many commits. The trail
+// was made before the operation, so that nothing is done by an operator without a name.
 func (c *call) recordDone(ctx context.Context, db records, trail audit.Trail, name, subject string, changes []string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit) // it was done, also if the command is interrupted
 	defer cancel()
@@ -55,7 +55,7 @@ func (c *call) recordDone(ctx context.Context, db records, trail audit.Trail, na
 	return nil
 }
 
-// recordLimit is how long it may take to record what was done.
+// recordLimit bounds the time for the record of an operation.
 const recordLimit = 10 * time.Second
 
 // listEvidence prints the entries of the evidence log in their order, and holds them to the newest checkpoint.

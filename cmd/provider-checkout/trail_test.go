@@ -245,12 +245,12 @@ func TestEvidenceListIsHeldToTheCheckpoint(t *testing.T) {
 	}
 }
 
-// A log can be put back as it was, with the checkpoint that it had then: only one that was kept elsewhere shows that.
+// A log can be put back as it was, with its checkpoint of that time: only a checkpoint that was kept elsewhere shows that.
 func TestEvidenceListIsHeldToACheckpointFromElsewhere(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		edit func(t *testing.T, o sealedStore)
-		want string // of the error; "" for none
+		want string // of the error; "" for no error
 	}{
 		{"as it was sealed", func(*testing.T, sealedStore) {}, ""},
 		{"an older copy of the store", func(t *testing.T, o sealedStore) {

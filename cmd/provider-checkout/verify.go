@@ -16,7 +16,7 @@ import (
 // verifier checks agreements.
 type verifier struct{ log evidencelog.Log }
 
-// checkVerify checks that one agreement is named or all are.
+// checkVerify checks that the arguments name one agreement, or all agreements.
 func (s *settings) checkVerify(args []string) error {
 	if s.all == (len(args) == 1) {
 		return cli.UsageError("name one agreement, or give --all")

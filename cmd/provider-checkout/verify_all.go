@@ -17,8 +17,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// verifyAll checks the whole evidence log, every agreement on record, and that none is missing which the log has. It prints a
-// line for the log and one for each agreement, with what could not be checked of it.
+// verifyAll checks the whole evidence log, every agreement on record, and that no agreement of the log is missing. It prints a
+// line for the log and a line for each agreement, with the checks that could not be made.
 func (v verifier) verifyAll(ctx context.Context, c *call, db ports.Admin) error {
 	if _, _, err := v.log.Newest(ctx); v.log.Keys.CanVerify() && errors.Is(err, evidencelog.ErrForeign) {
 		return err // which every agreement would fail for
@@ -103,7 +103,7 @@ func (v verifier) readLog(ctx context.Context) (numbers map[string]bool, verdict
 	return numbers, verdicts, err
 }
 
-// summary checks an agreement that was on record a moment ago. It returns what failed, or else what could not be checked.
+// summary checks an agreement that was on record a moment ago. It returns the failed checks, or else the checks that could not be made.
 func (v verifier) summary(ctx context.Context, db ports.Store, number string) (mark evidencelog.Mark, texts []string, err error) {
 	r, err := evidencelog.Read(ctx, db, number)
 	if errors.Is(err, ports.ErrNotFound) {

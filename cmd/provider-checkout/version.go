@@ -17,7 +17,7 @@ func version(_ context.Context, c *call) error {
 	return err
 }
 
-// build returns what is on record about the build of this program.
+// build returns the version, the commit and the Go version of this program.
 func build() versionLine {
 	v := versionLine{Version: "unknown", Commit: "unknown", GoVersion: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -18,7 +18,7 @@ import (
 type trailLine struct {
 	at time.Time
 
-	Position   *int64   `json:"position,omitempty"` // none until it is sealed
+	Position   *int64   `json:"position,omitempty"` // nil until it is sealed
 	EntryID    string   `json:"entry_id"`
 	RecordedAt string   `json:"recorded_at"`
 	Kind       string   `json:"kind"` // "unknown" if this version cannot read it
@@ -62,13 +62,13 @@ type redeliveryLine struct {
 	Reason    string `json:"reason,omitempty"`
 }
 
-// resultLine is what events redeliver did with an event.
+// resultLine is the result of events redeliver for an event.
 type resultLine struct {
 	EventID      string `json:"event_id"`
 	Event        string `json:"event"`
 	ProviderCode string `json:"provider_code"`
 	OrderID      string `json:"provider_order_id"`
-	NotSent      string `json:"not_sent,omitempty"` // why
+	NotSent      string `json:"not_sent,omitempty"` // the reason
 	redeliveryLine
 }
 
@@ -84,9 +84,9 @@ type stepLine struct {
 	Failure      string `json:"failure,omitempty"`
 }
 
-// verdictLine is a check of agreements verify; with --all also an agreement with what failed, or was not checked, of it.
+// verdictLine is a check of agreements verify; with --all also an agreement with its failed checks, or the checks that could not be made.
 type verdictLine struct {
-	Mark    string   `json:"mark"` // ok, FAIL or none
+	Mark    string   `json:"mark"` // "ok", "FAIL" or "none"
 	Subject string   `json:"subject,omitempty"`
 	Texts   []string `json:"texts,omitempty"`
 }
@@ -127,7 +127,7 @@ func toWireEvent(e ports.EventRecord) eventLine {
 	}
 }
 
-// toWireWholeEvent returns an event with its body and what became of its redeliveries.
+// toWireWholeEvent returns an event with its body and its redeliveries.
 func toWireWholeEvent(e ports.EventRecord, again []ports.Redelivery) eventLine {
 	line := toWireEvent(e)
 	line.Body = string(e.Event.Body)

@@ -1,13 +1,13 @@
-// Package packaging holds what an operator installs the program with, and the tests that keep it true of the program:
+// Package packaging holds the files for an installation of the program, and the tests that hold them to the program:
 //
 //	Dockerfile                  an image with the program and nothing else
 //	compose.yaml                the image beside PostgreSQL, for a first look
 //	provider-checkout.service   a systemd unit for a machine
 //	production/                 settings, a drop-in of the unit and a site of nginx for production
 //	alerts.yaml, board.json     rules for Prometheus and a board for Grafana
-//	CHANGELOG.md, UPGRADING.md  what has changed, and how to come from one version to the next
+//	CHANGELOG.md, UPGRADING.md  the changes, and the way from one version to the next
 //
-// The tests start the image where a Docker daemon answers. Where none does, and the test is root, they lay out the same
+// The tests start the image where a Docker daemon answers. Without a daemon, and as root, they lay out the same
 // root file system by the Dockerfile and start the program in that. promtool and systemd-analyze are asked where they are;
 // PROVIDER_CHECKOUT_TEST_PROMTOOL_REQUIRED=1 and PROVIDER_CHECKOUT_TEST_SYSTEMD_REQUIRED=1 make them a must.
 package packaging

@@ -41,7 +41,7 @@ func fromYAML(t *testing.T, path string, into any) {
 	}
 }
 
-// tool returns the path of a program, or skips the test where there is none and no variable makes it a must.
+// tool returns the path of a program, or skips the test where it is missing and no variable makes it a must.
 func tool(t *testing.T, name, must string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -65,7 +65,7 @@ func TestPackagingFitsTheProgram(t *testing.T) {
 	}
 }
 
-// A variable that a file sets is one that the program reads: its help names it.
+// The program reads every variable that a file sets: its help names it.
 func variablesAreSettings(t *testing.T, program proc.Binary) {
 	help := program.Run(t, "serve", "--help")
 	for _, file := range []string{"Dockerfile", "compose.yaml", "provider-checkout.service"} {
