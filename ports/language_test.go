@@ -49,7 +49,6 @@ var paraphrasing = strings.Fields(`
 	checkout/service/breaker
 	checkout/service/delivery
 	checkout/service/letter
-	cmd/provider-checkout
 	cmd/provider-checkout/bench
 	cmd/provider-checkout/browser
 	cmd/provider-checkout/cluster
