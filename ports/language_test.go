@@ -71,7 +71,6 @@ var paraphrasing = strings.Fields(`
 	cmd/provider-checkout/internal/simulator
 	cmd/provider-checkout/internal/site
 	cmd/provider-checkout/internal/workload
-	cmd/provider-checkout/packaging
 	cmd/provider-checkout/points
 	cmd/provider-checkout/storage
 	cmd/provider-checkout/storm

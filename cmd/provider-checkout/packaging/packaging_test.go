@@ -130,7 +130,7 @@ func TestCompositionFitsTogether(t *testing.T) {
 }
 
 func TestUpgradeNotesHaveEveryMigration(t *testing.T) {
-	notes, changes := read(t, "UPGRADING.md"), read(t, "CHANGELOG.md")
+	notes, changes := read(t, "../docs/upgrading.md"), read(t, "../docs/changelog.md")
 	for _, store := range []string{"sqlite", "postgres"} {
 		files, err := filepath.Glob(filepath.Join(root, "adapters", "store", store, "migrations", "*.sql"))
 		if err != nil || len(files) == 0 {
@@ -138,11 +138,11 @@ func TestUpgradeNotesHaveEveryMigration(t *testing.T) {
 		}
 		for i, file := range files[1:] {
 			if heading := fmt.Sprintf("\n## Migration %d\n", i+2); !strings.Contains(notes, heading) {
-				t.Errorf("UPGRADING.md has no heading for %s", file)
+				t.Errorf("upgrading.md has no heading for %s", file)
 			}
 		}
 		if schema := fmt.Sprintf("The schema of a store is number %d.", len(files)); !strings.Contains(changes, schema) {
-			t.Errorf("CHANGELOG.md does not say %q", schema)
+			t.Errorf("changelog.md does not say %q", schema)
 		}
 	}
 }

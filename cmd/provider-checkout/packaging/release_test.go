@@ -39,8 +39,8 @@ func TestReleaseHoldsWhatAUserReliesOn(t *testing.T) {
 			}
 		}
 		files := unpacked(t, data)
-		for _, want := range []string{"provider-checkout", "THIRD_PARTY.txt", "CHANGELOG.md", "UPGRADING.md", "alerts.yaml", "board.json",
-			"provider-checkout.service", "completion/provider-checkout.bash", "man/man1/provider-checkout.1"} {
+		for _, want := range []string{"provider-checkout", "THIRD_PARTY.txt", "changelog.md", "upgrading.md", "alerts.yaml", "board.json",
+			"provider-checkout.service", "production/settings.json", "completion/provider-checkout.bash", "man/man1/provider-checkout.1"} {
 			if len(files[name+"/"+want]) == 0 {
 				t.Errorf("%s lacks %s", archive, want)
 			}
