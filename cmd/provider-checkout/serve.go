@@ -15,7 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -54,7 +53,7 @@ func serve(ctx context.Context, c *call) error {
 		defer private.Close()
 	}
 	log := httpserver.NewLog(c.Stderr)
-	db, err := c.openStore(ctx, c.environment, observer{commit: metrics.ObserveCommit, checked: logCheck(log),
+	db, err := c.openStore(ctx, c.environment, observer{commit: metrics.ObserveCommit,
 		exposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }})
 	if err != nil {
 		return err
@@ -148,21 +147,7 @@ func (c *call) site(base string) site.Config {
 	}
 }
 
-// logCheck returns a function that logs the result of a background integrity check.
-func logCheck(log *slog.Logger) func(error) {
-	return func(err error) {
-		switch {
-		case err == nil:
-			log.Info("store checked")
-		case errors.Is(err, sqlite.ErrDamaged):
-			log.Error("store damaged", slog.Any("error", err))
-		default:
-			log.Warn("store check cut short", slog.Any("error", err))
-		}
-	}
-}
-
-// listenOps listens on the operator's address, or returns nil without an address.
+// listenOps listens on the operator's address, or returns nil if none is given.
 func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	if c.opsAddr == "" {
 		return nil, nil

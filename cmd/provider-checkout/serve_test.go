@@ -3,12 +3,9 @@ package main
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -17,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
@@ -114,58 +109,6 @@ func TestWorkBesideTheServerEndsWithIt(t *testing.T) {
 	err := beside(t.Context(), []func(context.Context){work, work}, func(context.Context) error { return failed })
 	if !errors.Is(err, failed) || ended.Load() != 2 {
 		t.Errorf("beside = %v, and %d of 2 works have ended", err, ended.Load())
-	}
-}
-
-func TestServeLogsHowTheCheckOfALargeStoreEnded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "large.db")
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Environment: catalogue.Sandbox})
-	if err == nil {
-		err = db.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = other.Exec(`CREATE TABLE ballast (bytes BLOB); INSERT INTO ballast VALUES (zeroblob(20000000))`)
-	if err := errors.Join(err, other.Close()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	out, in := io.Pipe()
-	go func() {
-		run(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + path}, func(string) string { return "" }, nil, io.Discard, in)
-		in.Close()
-	}()
-	var logged []string
-	for lines := bufio.NewScanner(out); lines.Scan(); logged = append(logged, lines.Text()) {
-		if strings.Contains(lines.Text(), `"msg":"listening"`) {
-			stop()
-		}
-	}
-	stop()
-	if all := strings.Join(logged, "\n"); strings.Count(all, `"msg":"store check`) != 1 {
-		t.Errorf("the log does not say once that the store was checked, or that this was cut short:\n%s", all)
-	}
-}
-
-func TestTheLogTellsDamageFromACheckThatWasCutShort(t *testing.T) {
-	for _, tt := range []struct {
-		err  error
-		want string
-	}{
-		{nil, `"level":"INFO","msg":"store checked"`},
-		{fmt.Errorf("table events: %w", sqlite.ErrDamaged), `"level":"ERROR","msg":"store damaged","error":"table events: damaged`},
-		{errors.New("store is closed"), `"level":"WARN","msg":"store check cut short","error":"store is closed"`},
-	} {
-		var out strings.Builder
-		logCheck(slog.New(slog.NewJSONHandler(&out, nil)))(tt.err)
-		if !strings.Contains(out.String(), tt.want) {
-			t.Errorf("for %v the log is %s, want %s", tt.err, out.String(), tt.want)
-		}
 	}
 }
 

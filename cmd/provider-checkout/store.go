@@ -37,7 +37,6 @@ type records interface {
 // observer has the callbacks for a SQLite store's background work; see sqlite.Options. The zero observer ignores it.
 type observer struct {
 	commit  func(writes int)
-	checked func(error)
 	exposed func(path string)
 }
 
@@ -70,7 +69,7 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, 
 		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), MustExist: existing, Rand: rand.Reader})
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), Rand: rand.Reader,
-		OnCommit: o.commit, OnChecked: o.checked, OnExposed: o.exposed})
+		OnCommit: o.commit, OnExposed: o.exposed})
 }
 
 // place returns the path of a SQLite store, or that the store is in PostgreSQL.

@@ -88,11 +88,14 @@ const pagesAtOnce = 4096
 // copyPages copies a snapshot of the store to an empty file, and returns what the snapshot holds. A transaction that reads
 // keeps the snapshot, so that the copy need not begin again when something is written.
 func copyPages(ctx context.Context, from, mode, to string) (contents Contents, err error) {
+	if err := checkLog(ctx, from); err != nil {
+		return contents, err
+	}
 	p, err := placeOf(from)
 	if err != nil {
 		return contents, err
 	}
-	db, err := openDB(p, true, mode, "busy_timeout(2000)", "trusted_schema(OFF)")
+	db, err := openDB(p, mode, "busy_timeout(2000)", "trusted_schema(OFF)")
 	if err != nil {
 		return contents, err
 	}

@@ -80,7 +80,7 @@ func TestAConnectionOfAnotherFileIsClosedBeforeAnybodyUsesIt(t *testing.T) {
 				m = meddler{base, func() {}, replace}
 			}
 
-			conn, err := connector{Connector: m, place: at, joins: tt.first}.Connect(t.Context())
+			conn, err := connector{Connector: m, place: at}.Connect(t.Context())
 			if !errors.Is(err, ports.ErrBusy) || !strings.Contains(err.Error(), "was replaced") {
 				t.Errorf("Connect = %v, %v; want ErrBusy that says that the file was replaced", conn, err)
 			}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -17,11 +18,16 @@ import (
 // applicationID marks a SQLite file as a store: "PCk1".
 const applicationID = 0x50436b31
 
+// maxCheckedSize is the size in bytes up to which a file is checked for damage when it is opened: to check a larger file
+// takes seconds. Every backup is checked, whatever its size.
+const maxCheckedSize = 16 << 20
+
+// ErrDamaged is wrapped by errors about a damaged file.
+var ErrDamaged = errors.New("damaged: restore it from a backup")
+
 // createFile makes the file, readable by its owner only, unless there is one. SQLite gives its log and its shared
 // memory the same mode.
 func createFile(ctx context.Context, path string) error {
-	opening.Lock()
-	defer opening.Unlock()
 	if err := checkLog(ctx, path); err != nil {
 		return err
 	}
@@ -49,13 +55,13 @@ func dsn(path, mode string, pragmas ...string) string {
 	return "file:" + name.EscapedPath() + "?" + q.Encode()
 }
 
-// openDB returns a database whose connections are of the file that has the place. joins: see connector.
-func openDB(p place, joins bool, mode string, pragmas ...string) (*sql.DB, error) {
+// openDB returns a database whose connections are of the file that has the place.
+func openDB(p place, mode string, pragmas ...string) (*sql.DB, error) {
 	base, err := sqlite.NewConnector(dsn(p.files[0].path, mode))
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(connector{Connector: base, place: p, joins: joins, pragmas: pragmas}), nil
+	return sql.OpenDB(connector{base, p, pragmas}), nil
 }
 
 // openWriter opens the one connection that writes. Its busy time-out is short, because SQLite's wait does not end with
@@ -63,7 +69,7 @@ func openDB(p place, joins bool, mode string, pragmas ...string) (*sql.DB, error
 // the file once. If a long read made the log grow, it is truncated to 32 MB. What is deleted is overwritten: it may be a
 // person's.
 func openWriter(ctx context.Context, p place) (pool, error) {
-	db, err := openDB(p, true, "rw",
+	db, err := openDB(p, "rw",
 		"busy_timeout(100)", "wal_autocheckpoint(4000)", "journal_size_limit(33554432)",
 		"synchronous(FULL)", "secure_delete(ON)", "foreign_keys(ON)", "trusted_schema(OFF)")
 	if err != nil {
@@ -78,9 +84,9 @@ func setUp(ctx context.Context, db *sql.DB, path string) error {
 	if err := checkFile(ctx, db); err != nil {
 		return err
 	}
-	if large, err := isLarge(path); err != nil {
+	if info, err := os.Stat(path); err != nil {
 		return err
-	} else if !large {
+	} else if info.Size() <= maxCheckedSize {
 		if err := quickCheck(ctx, db, `PRAGMA quick_check(1)`); err != nil {
 			return err
 		}
@@ -94,7 +100,7 @@ func setUp(ctx context.Context, db *sql.DB, path string) error {
 // openReaders opens the pool that reads. Each connection caches a megabyte of pages: with a quarter of that, reads are 5 %
 // slower on a store of a few megabytes.
 func openReaders(ctx context.Context, p place) (pool, error) {
-	db, err := openDB(p, false, "ro", "busy_timeout(2000)", "cache_size(-1024)", "query_only(ON)", "trusted_schema(OFF)")
+	db, err := openDB(p, "ro", "busy_timeout(2000)", "cache_size(-1024)", "query_only(ON)", "trusted_schema(OFF)")
 	if err != nil {
 		return pool{}, err
 	}
@@ -134,6 +140,24 @@ func checkPragmas(ctx context.Context, db *sql.DB, want map[string]string) error
 		if got != value {
 			return fmt.Errorf("pragma %s is %s, not %s", pragma, got, value)
 		}
+	}
+	return nil
+}
+
+// quickCheck runs a PRAGMA quick_check or integrity_check. Damage that no query happens to read would otherwise stay
+// unnoticed.
+func quickCheck(ctx context.Context, on *sql.DB, pragma string) error {
+	var verdict string
+	err := on.QueryRowContext(ctx, pragma).Scan(&verdict)
+	switch {
+	case is(err, sqlite3.SQLITE_CORRUPT):
+		return ErrDamaged
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("check: %w", err)
+	case verdict != "ok":
+		return fmt.Errorf("%w: %s", ErrDamaged, strings.Join(strings.Fields(verdict), " "))
 	}
 	return nil
 }

@@ -2,90 +2,67 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
-	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// opening is held while a process opens the first connection of a file. Until SQLite has locked the file, checkLog may look
-// into it with a descriptor of its own, and to close that drops every POSIX lock that the process has on the file.
-var opening sync.Mutex
-
-// logLooks is how often checkLog looks, busyPause apart, before it refuses a log: others may open and close the store just now.
-const logLooks = 30
-
-// use is how a file is used.
-type use struct {
-	known     bool // whether the rest is known
-	here      bool // this process has it open
-	elsewhere bool // another process holds SQLite's lock on it
-	logged    bool // its header says that it has a log, as it does while a connection has it open
-}
-
-// checkLog returns an error if what is beside the file is the log of another file, or if what is open elsewhere is not beside
-// it. SQLite does not look. It takes every log that has the file's name for the file's own, copies it into the file and deletes
-// it, and with it what was acknowledged. The caller holds opening.
-func checkLog(ctx context.Context, path string) (err error) {
+// checkLog returns an error if the log beside a file that is about to be opened is the log of another file, or is missing.
+// SQLite does not look. It takes every log that has the file's name for the file's own, copies it into the file and deletes
+// it, and with it what was acknowledged. The log of another store cannot be told from the file's own.
+func checkLog(ctx context.Context, path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		real = path
 	} else if err != nil {
 		return err
 	}
-	for range logLooks {
-		if err = lookAtLog(real); err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(busyPause):
-		}
+	// The log first, because other processes open and close the store: a file says that it has a log before there is a log.
+	wal, shm := real+"-wal", real+"-shm"
+	logged, err := exists(wal)
+	if err != nil {
+		return err
 	}
-	return err
+	if shared, err := exists(shm); err != nil || !logged && !shared {
+		return err
+	}
+	switch own, err := saysItHasALog(ctx, real); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the file is missing, and %s-wal may have its latest writes: put the file back, or move its log (-wal, -shm) away", real)
+	case err != nil:
+		return err
+	case !own:
+		return fmt.Errorf("%s-wal belongs to another file, and may have its latest writes: put that file back, or move its log (-wal, -shm) away", real)
+	}
+	if logged, err = exists(wal); err != nil || logged {
+		return err
+	}
+	return fmt.Errorf("%s, with the latest writes, is missing: put it back, or stop every process that has the store open; if none has, move %s away and do without them", wal, shm)
 }
 
-// lookAtLog looks at the log first: a file says that it has one before there is one, and until it is deleted.
-func lookAtLog(path string) error {
-	wal, shm := path+"-wal", path+"-shm"
-	beside := ""
-	for _, name := range []string{shm, wal} {
-		if is, err := exists(name); err != nil {
-			return err
-		} else if is {
-			beside = name
-		}
+// saysItHasALog reports whether the header of a file says that it has a log, as that of a store does from its first opening
+// on. SQLite reads the header as that of an immutable file, which has no log. Read in another way, the file would be closed
+// by another library than SQLite, and that drops the locks that this process has on it.
+func saysItHasALog(ctx context.Context, path string) (bool, error) {
+	if _, err := os.Stat(path); err != nil {
+		return false, err
 	}
-	memory, err := useOf(shm, memoryLock)
+	db, err := sql.Open("sqlite", dsn(path, "ro")+"&immutable=1")
 	if err != nil {
-		return err
+		return false, err
 	}
-	file, err := useOf(path, fileLock)
-	if err != nil {
-		return err
+	defer db.Close()
+	var pages int // the versions of the format to write and to read are 2 with a log
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_dbpage WHERE pgno = 1 AND hex(substr(data, 19, 2)) = '0202'`).Scan(&pages)
+	if is(err, sqlite3.SQLITE_NOTADB) {
+		return false, nil
 	}
-	info, err := os.Stat(path)
-	switch missing := errors.Is(err, fs.ErrNotExist); {
-	case err != nil && !missing:
-		return err
-	case beside == "" && !file.elsewhere:
-		return nil
-	case missing:
-		return fmt.Errorf("the file is missing, and %s may have its latest writes: put the file back, or move its log (-wal, -shm) away", beside)
-	case beside != "" && (info.Size() == 0 || file.known && !file.logged):
-		return fmt.Errorf("%s belongs to another file, and may have its latest writes: put that file back, or move its log (-wal, -shm) away", beside)
-	case beside == shm:
-		return fmt.Errorf("%s, with the latest writes, is missing: put it back, or stop every process that has the store open; if none has, move %s away and do without them", wal, shm)
-	case memory.elsewhere && !file.elsewhere, memory.here && !file.here:
-		return fmt.Errorf("%s belongs to another file, which a process has open: put that file back", beside)
-	case file.logged && file.elsewhere && !memory.elsewhere:
-		return fmt.Errorf("%s was moved, deleted or replaced while another process has the store open: put it back, or stop that process", shm)
-	}
-	return nil
+	return pages == 1, mapError(err)
 }
 
 func exists(path string) (bool, error) {

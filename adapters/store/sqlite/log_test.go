@@ -64,7 +64,6 @@ func TestNothingIsOpenedBesideTheLogOfAnotherFile(t *testing.T) {
 		{"the file is replaced by an empty one", "", empty, "may have its latest writes: put that file back"},
 		{"the file is replaced by a text", "", text, "may have its latest writes: put that file back"},
 		{"the file is replaced by a backup", "", backedUp, "may have its latest writes: put that file back"},
-		{"the file is replaced by a backup that was opened", "", openedBackup, "which a process has open"},
 		{"the log is missing", "-wal", nil, "-wal, with the latest writes, is missing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

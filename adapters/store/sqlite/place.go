@@ -76,18 +76,10 @@ func (p place) check() error {
 type connector struct {
 	driver.Connector
 	place   place
-	joins   bool     // whether the log at that place is not known to be the file's
 	pragmas []string // that every connection gets
 }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	if c.joins {
-		opening.Lock()
-		defer opening.Unlock()
-		if err := checkLog(ctx, c.place.files[0].path); err != nil {
-			return nil, err
-		}
-	}
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, mapError(err)

@@ -116,7 +116,7 @@ const scrubTimeout = 10 * time.Second
 // Scrub implements [ports.Privacy]. It writes the file anew, and empties the log. What was deleted is overwritten when it
 // is deleted; but SQLite leaves bytes behind where it moves rows between pages.
 func (db *DB) Scrub(ctx context.Context) error {
-	conn, err := openDB(db.writer.place, false, "rw", fmt.Sprintf("busy_timeout(%d)", scrubTimeout.Milliseconds()),
+	conn, err := openDB(db.writer.place, "rw", fmt.Sprintf("busy_timeout(%d)", scrubTimeout.Milliseconds()),
 		"secure_delete(ON)", "synchronous(FULL)", "trusted_schema(OFF)")
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 )
 
 // Ready implements [ports.Store]. It writes the file's mark again, because SQLite writes nothing for an UPDATE that
-// changes nothing. A store in which damage was found is not ready, nor one without room for further writes, nor one of which
-// a write failed since Ready was last called.
+// changes nothing. A store without room for further writes is not ready, nor one of which a write failed since Ready was
+// last called.
 func (db *DB) Ready(ctx context.Context) error {
 	failed := db.writer.failure.Swap(nil)
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
@@ -29,9 +29,6 @@ func (db *DB) Ready(ctx context.Context) error {
 		return fmt.Errorf("a write to store %s has failed: %w", db.path, *failed)
 	}
 	if err := checkRoom(db.writer.place.folder); err != nil {
-		return fmt.Errorf("store %s: %w", db.path, err)
-	}
-	if err := db.check.damage(); err != nil {
 		return fmt.Errorf("store %s: %w", db.path, err)
 	}
 	return nil

@@ -45,9 +45,6 @@ type Options struct {
 	Rand io.Reader
 	// OnCommit is called after each commit with the number of writes that it held. It may be nil, and must not block.
 	OnCommit func(writes int)
-	// OnChecked is called once with the result of the integrity check of a large file: nil, an error that wraps
-	// ErrDamaged, or why the check was interrupted. It may be nil. A small file is checked by Open.
-	OnChecked func(error)
 	// OnExposed is called for each file of the store, and for its secret, that everybody could open until Open has changed
 	// its mode. It may be nil.
 	OnExposed func(path string)
@@ -63,13 +60,12 @@ type DB struct {
 	readers   pool
 	secrets   [][]byte
 	encrypter *secrets.Encrypter
-	check     backgroundCheck
 }
 
 // Open opens the store, and makes it if there is none, with files that only their owner can read. It fails if the file is
 // damaged, is no store, was made by a development version, or has a schema that is two versions newer than the program; and
 // if none of Secrets is the store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again
-// under the first. A large file is checked for damage while it is served: see OnChecked and Ready.
+// under the first. Damage is looked for in a file of up to 16 MB; in a larger one Backup looks.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Rand == nil {
 		o.Rand = rand.Reader
@@ -114,14 +110,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if db.readers, err = openReaders(ctx, db.writer.place); err != nil {
 		return err
 	}
-	if err := db.readers.prepare(ctx, hotReads()); err != nil {
-		return err
-	}
-	large, err := isLarge(db.path)
-	if large {
-		db.check.start(db.checkFileTables, o.OnChecked)
-	}
-	return err
+	return db.readers.prepare(ctx, hotReads())
 }
 
 // makePrivate keeps others from opening the files of the store, which somebody may have made before Open could.
@@ -144,7 +133,6 @@ func (db *DB) Secrets() [][]byte { return db.secrets }
 
 // Close waits for the writes under way and closes the store.
 func (db *DB) Close() error {
-	db.check.stop()
 	return errors.Join(db.readers.close(), db.writer.close()) // the last connection checkpoints the log
 }
 

@@ -28,7 +28,8 @@ func TestALookAtAFileDropsNoLockOfTheProcess(t *testing.T) {
 	if _, err := host.Exec(`CREATE TABLE hosts (id INTEGER)`); err != nil {
 		t.Fatal(err)
 	}
-	locks := map[string]lock{path: fileLock, path + "-shm": memoryLock}
+	type lock struct{ start, length int64 } // of bytes, as SQLite's file format has them
+	locks := map[string]lock{path: {0x40000002, 510}, path + "-shm": {128, 1}}
 	files := make(map[string]*os.File) // which are open until the end, so that this test drops no lock either
 	for name := range locks {
 		f, err := os.Open(name)
