@@ -5,64 +5,39 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"errors"
-	htmltemplate "html/template"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
-	"text/template"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
-// The API's description. The page and its Markdown edition are rendered from the document and the quickstart, so that
-// there is one text to keep true.
+//go:generate go run ./internal/docs
+
+// The API's description. docs.html, docs.markdown and asyncapi.json are made of openapi.json and quickstart.md by go generate.
 var (
 	//go:embed openapi.json
 	openapiJSON []byte
-	//go:embed quickstart.md
-	quickstart string
+	//go:embed asyncapi.json
+	asyncapiJSON []byte
 	//go:embed docs.html
-	docsHTML string
-	//go:embed docs.md.tmpl
-	docsMarkdown string
+	docsHTML []byte
+	//go:embed docs.markdown
+	docsMarkdown []byte
 	//go:embed docs.css
 	docsCSS []byte
 	//go:embed docs.js
 	docsJS []byte
 )
 
-// document is the documentation that is made of openapi.json and the quickstart: the page for people, its Markdown edition,
-// and the description of the events for programs.
-type document struct {
-	page     []byte
-	markdown []byte
-	asyncAPI []byte
-	anchors  map[string]bool // ids in the page that errors point to
-}
-
-// loadDocument renders the page, once for every handler. It panics if a file is faulty: they are part of
-// the program.
-var loadDocument = sync.OnceValue(func() *document {
-	root, err := strictjson.Parse(openapiJSON, maxDepth)
-	if err != nil {
-		panic("httpapi: openapi.json: " + err.Error())
+// anchors returns the places in the page that errors point to: a field of a request, or an error code.
+var anchors = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, id := range regexp.MustCompile(` id="((?:error|field)-[^"]+)"`).FindAllSubmatch(docsHTML, -1) {
+		all[string(id[1])] = true
 	}
-	o := spec{root: root, anchors: map[string]bool{}, tagged: map[string]bool{}}
-	view := o.page()
-	html := htmltemplate.Must(htmltemplate.New("docs.html").Funcs(htmltemplate.FuncMap{
-		"blocks": parseMarkdown, "markdown": renderInline, "code": renderCode, "slug": slug}).Parse(docsHTML))
-	text := template.Must(template.New("docs.md.tmpl").Funcs(template.FuncMap{"lower": strings.ToLower}).Parse(docsMarkdown))
-	var page, markdown bytes.Buffer
-	if err := errors.Join(html.Execute(&page, view), text.Execute(&markdown, view)); err != nil {
-		panic("httpapi: " + err.Error())
-	}
-	events, err := o.asyncAPI()
-	if err != nil {
-		panic("httpapi: openapi.json: " + err.Error())
-	}
-	return &document{page.Bytes(), markdown.Bytes(), events, o.anchors}
+	return all
 })
 
 // exampleBase stands in every description for the base URL of the service that shows it.
@@ -77,18 +52,18 @@ func under(base string, text []byte) func() []byte {
 func always(text []byte) func() []byte { return func() []byte { return text } }
 
 // link points to a place of the page under a base path, for the end of a message; "" where the page has no such place.
-func (d *document) link(base, anchor string) string {
-	if !d.anchors[anchor] {
+func link(base, anchor string) string {
+	if !anchors()[anchor] {
 		return ""
 	}
 	return "; see " + base + docsPath + "#" + anchor
 }
 
 // addLinks has the messages of a refusal say where more is to be read.
-func (d *document) addLinks(w *envelopeWire, base string) {
-	w.Error.Message += d.link(base, "error-"+w.Error.Code)
+func addLinks(w *envelopeWire, base string) {
+	w.Error.Message += link(base, "error-"+w.Error.Code)
 	for i := range w.Error.Details {
-		w.Error.Details[i].Message += d.link(base, "field-"+w.Error.Details[i].Field)
+		w.Error.Details[i].Message += link(base, "field-"+w.Error.Details[i].Field)
 	}
 }
 

@@ -110,7 +110,7 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		web.SetRetryAfter(h, p.retryAfter)
 	}
 	envelope := toEnvelopeWire(p, web.RequestID(r.Context()))
-	a.document.addLinks(&envelope, a.base)
+	addLinks(&envelope, a.base)
 	writeJSON(w, p.status, envelope)
 }
 

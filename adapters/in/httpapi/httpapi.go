@@ -78,7 +78,6 @@ type api struct {
 	identify  func(*http.Request) (service.Caller, error)
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
-	document  *document
 }
 
 const (
@@ -97,7 +96,6 @@ func newHandler(app application, o Options) http.Handler {
 		identify:  o.Authenticate,
 		perKey:    web.NewLimiter(o.RateLimit, shared.Now),
 		perSource: web.NewLimiter(o.RateLimit, shared.Now),
-		document:  loadDocument(),
 	}
 	if a.identify == nil {
 		a.identify = a.byAPIKey
@@ -117,9 +115,9 @@ func (a *api) routes() http.Handler {
 	r.Handle("/v1", a.serve(a.about)).Methods(read...)
 	r.Handle("/v1/environment", a.serve(a.environment)).Methods(read...)
 	r.Handle("/v1/openapi.json", file("application/json", under(base, openapiJSON))).Methods(read...)
-	r.Handle("/v1/asyncapi.json", file("application/json", under(base, a.document.asyncAPI))).Methods(read...)
-	r.Handle(docsPath, file("text/html; charset=utf-8", under(base, a.document.page))).Methods(read...)
-	r.Handle(docsPath+".md", file("text/markdown; charset=utf-8", under(base, a.document.markdown))).Methods(read...)
+	r.Handle("/v1/asyncapi.json", file("application/json", under(base, asyncapiJSON))).Methods(read...)
+	r.Handle(docsPath, file("text/html; charset=utf-8", under(base, docsHTML))).Methods(read...)
+	r.Handle(docsPath+".md", file("text/markdown; charset=utf-8", under(base, docsMarkdown))).Methods(read...)
 	r.Handle(docsPath+"/", http.RedirectHandler(a.base+docsPath, http.StatusPermanentRedirect)).Methods(read...)
 	r.Handle(docsPath+"/docs.css", file("text/css; charset=utf-8", always(docsCSS))).Methods(read...)
 	r.Handle(docsPath+"/icon.svg", file("image/svg+xml", web.Icon)).Methods(read...)

@@ -1,4 +1,4 @@
-package httpapi
+package main
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
-// What docs.html and docs.md.tmpl show. Texts are Markdown.
+// What page.html.tmpl and page.md.tmpl show. Texts are Markdown.
 type (
 	pageView struct {
 		Title, Summary, Text string
@@ -69,7 +69,7 @@ func (o spec) anchor(id string) string {
 	return id
 }
 
-func (o spec) page() pageView {
+func (o spec) page(quickstart string) pageView {
 	v := pageView{
 		Title:      o.at(o.root, "info", "title").Text,
 		Summary:    o.at(o.root, "info", "summary").Text,

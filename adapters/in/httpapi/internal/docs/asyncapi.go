@@ -1,4 +1,4 @@
-package httpapi
+package main
 
 import (
 	"encoding/json"
@@ -38,7 +38,7 @@ func (o spec) asyncAPI() ([]byte, error) {
 			"contact":     plain(o.at(o.root, "info", "contact")),
 			"license":     object{"name": o.at(o.root, "info", "license", "name").Text},
 			"externalDocs": object{"description": "The reference, for people.",
-				"url": exampleBase + docsPath + "#events"},
+				"url": "https://pay.example.nz/docs#events"},
 		},
 		"defaultContentType": "application/json",
 		"servers": object{"provider": object{

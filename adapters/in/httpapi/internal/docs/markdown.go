@@ -1,4 +1,4 @@
-package httpapi
+package main
 
 import (
 	"fmt"

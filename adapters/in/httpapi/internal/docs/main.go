@@ -1,0 +1,69 @@
+// Command docs renders the API's documentation, for go generate in the folder of package httpapi: docs.html for people,
+// docs.markdown, its Markdown edition, and asyncapi.json, the description of the events for programs. All are made of openapi.json and
+// quickstart.md, so that there is one text to keep true.
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	htmltemplate "html/template"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+)
+
+var (
+	//go:embed page.html.tmpl
+	htmlTemplate string
+	//go:embed page.md.tmpl
+	markdownTemplate string
+)
+
+func main() {
+	files, err := render(".")
+	for name, content := range files {
+		err = errors.Join(err, os.WriteFile(name, content, 0o644))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "docs:", err)
+		os.Exit(1)
+	}
+}
+
+// maxDepth bounds the nesting of openapi.json.
+const maxDepth = 64
+
+// render returns the files that are made of openapi.json and quickstart.md in a folder, by their names.
+func render(folder string) (map[string][]byte, error) {
+	openapi, err := os.ReadFile(filepath.Join(folder, "openapi.json"))
+	if err != nil {
+		return nil, err
+	}
+	quickstart, err := os.ReadFile(filepath.Join(folder, "quickstart.md"))
+	if err != nil {
+		return nil, err
+	}
+	root, err := strictjson.Parse(openapi, maxDepth)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.json: %w", err)
+	}
+	o := spec{root: root, anchors: map[string]bool{}, tagged: map[string]bool{}}
+	view := o.page(string(quickstart))
+	html := htmltemplate.Must(htmltemplate.New("page.html").Funcs(htmltemplate.FuncMap{
+		"blocks": parseMarkdown, "markdown": renderInline, "code": renderCode, "slug": slug}).Parse(htmlTemplate))
+	text := template.Must(template.New("page.md").Funcs(template.FuncMap{"lower": strings.ToLower}).Parse(markdownTemplate))
+	var page, markdown bytes.Buffer
+	if err := errors.Join(html.Execute(&page, view), text.Execute(&markdown, view)); err != nil {
+		return nil, err
+	}
+	events, err := o.asyncAPI()
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{"docs.html": page.Bytes(), "docs.markdown": markdown.Bytes(), "asyncapi.json": events}, nil
+}
