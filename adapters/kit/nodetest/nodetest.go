@@ -2,13 +2,18 @@
 package nodetest
 
 import (
+	_ "embed"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// Check runs testdata/node/check.mjs, beside the test, with its packages as package-lock.json pins them and these
+//go:embed assertions.mjs
+var assertions []byte
+
+// Check runs testdata/node/check.mjs, beside the test, with assertions.mjs beside it, with its packages as package-lock.json pins them and these
 // environment variables. The packages are fetched from npm, so it runs only with PROVIDER_CHECKOUT_TEST_NODE=1, which
 // .ci/run sets.
 func Check(t *testing.T, environment ...string) {
@@ -18,6 +23,9 @@ func Check(t *testing.T, environment ...string) {
 	}
 	folder := t.TempDir()
 	if err := os.CopyFS(folder, os.DirFS("testdata/node")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "assertions.mjs"), assertions, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run := func(name string, args ...string) string {

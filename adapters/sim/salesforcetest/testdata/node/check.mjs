@@ -1,42 +1,14 @@
 // Runs npm jsforce, unmodified, against the simulator at SALESFORCE_URL, whose control path is served and whose client is
 // SALESFORCE_CLIENT_ID with SALESFORCE_CLIENT_SECRET. It ends with 1 at the first thing that jsforce does not get as it should.
-import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import jsforce from 'jsforce';
+import { controlOf, end, equal, fails, ok } from './assertions.mjs';
 
 const url = process.env.SALESFORCE_URL;
 const clientId = process.env.SALESFORCE_CLIENT_ID;
 const clientSecret = process.env.SALESFORCE_CLIENT_SECRET;
 const version = '61.0';
-
-let assertions = 0;
-function equal(got, want, what) {
-  assertions++;
-  assert.deepEqual(got, want, what);
-}
-function ok(value, what) {
-  assertions++;
-  assert.ok(value, what);
-}
-async function fails(call, name, what, check = () => {}) {
-  assertions++;
-  try {
-    await call();
-  } catch (error) {
-    assert.equal(error.name, name, `${what}: ${error}`);
-    check(error);
-    return;
-  }
-  assert.fail(`${what}: no error`);
-}
-
-async function control(method, path, body) {
-  const answer = await fetch(`${url}/simulator/${path}`, {
-    method, headers: { 'Content-Type': 'application/json' }, body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  assert.equal(answer.status, 200, `${path}: ${answer.status}`);
-  return answer.json();
-}
+const control = controlOf(url);
 
 function connection(secret = clientSecret, more = {}) {
   return new jsforce.Connection({ version, oauth2: { clientId, clientSecret: secret, loginUrl: url }, ...more });
@@ -209,5 +181,4 @@ await expiry();
 const { entries } = await control('GET', 'journal');
 equal(entries.filter((e) => e.key === 'o1').map((e) => e.action), ['created'], 'the journal of an enrolment');
 ok((await control('GET', 'statistics')).records.Contact > 0, 'statistics');
-ok(assertions >= 50, 'at least 50 assertions');
-console.log(`${assertions} assertions hold`);
+end(50);
