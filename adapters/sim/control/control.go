@@ -96,6 +96,18 @@ type Clock interface {
 	Advance(time.Duration)
 }
 
+// Shifted is a clock that runs as another, ahead by the time that it was moved on. It is not safe for concurrent use.
+type Shifted struct {
+	Base  func() time.Time
+	ahead time.Duration
+}
+
+// Now returns the time in UTC to the millisecond, as the APIs give times.
+func (c *Shifted) Now() time.Time { return c.Base().Add(c.ahead).UTC().Truncate(time.Millisecond) }
+
+// Advance moves the clock on.
+func (c *Shifted) Advance(by time.Duration) { c.ahead += by }
+
 // stamp is how the control path writes a time.
 const stamp = "2006-01-02T15:04:05.000Z"
 

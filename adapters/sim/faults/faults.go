@@ -1,64 +1,110 @@
-// Package faults lets the calls of a simulator go wrong on demand: which call suffers which fault, and how a connection
-// hangs, is reset, or carries too much. What a fault is called and what else it does is the simulator's.
+// Package faults lets the calls of a simulator go wrong on demand: it picks the fault of a call, and lets a connection
+// hang, break, or carry too much. The names of the faults and their other effects are the simulator's.
 package faults
 
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"path"
+	"slices"
+	"sync"
 	"time"
 )
 
-// When says which calls suffer a fault.
-type When struct {
-	Method      string  // of the calls; any if empty
-	Path        string  // of the calls, a pattern as of path.Match; any if empty
-	Times       int     // for how many calls; any number if 0
-	Probability float64 // with which a call suffers it; always if 0
+// Kind names a fault. The kinds are the simulator's.
+type Kind string
+
+// Fault is armed for some calls.
+type Fault struct {
+	Kind        Kind
+	Method      string        // of the calls; any if empty
+	Path        string        // of the calls, a pattern as of path.Match ("/billing_requests/*"); any if empty
+	Object      string        // of the calls, of their parts and records, where the simulator has objects; any if empty
+	Times       int           // for how many calls; any number if 0
+	Probability float64       // with which a call suffers it; always if 0
+	Hang        time.Duration // for a time-out: how long the client is kept waiting at most; 30 s if 0
+	Conflict    string        // for a conflict: the id to name; the newest resource of another call if empty
 }
 
-// Armed is a list of faults, in the order in which they were armed. It is not safe for concurrent use.
-type Armed[F any] struct{ list []*armed[F] }
+// FromWire returns the fault of a request to the control path, which must be of one of the kinds.
+func FromWire(w Wire, kinds []Kind) (Fault, error) {
+	_, badPath := path.Match(w.Path, "")
+	hang, err := time.ParseDuration(cmp.Or(w.Hang, "0s"))
+	switch {
+	case !slices.Contains(kinds, Kind(w.Kind)):
+		return Fault{}, fmt.Errorf("kind must be one of %v", kinds)
+	case err != nil:
+		return Fault{}, fmt.Errorf("hang: %w", err)
+	case badPath != nil:
+		return Fault{}, fmt.Errorf("path: %w", badPath)
+	}
+	return Fault{Kind(w.Kind), w.Method, w.Path, w.Object, w.Times, w.Probability, hang, w.Conflict}, nil
+}
+
+// Armed is the list of a simulator's faults, in the order in which they were armed, under the simulator's lock.
+type Armed struct {
+	lock     sync.Locker
+	list     []*armed
+	suffered map[Kind]int
+}
 
 // armed is a fault with the number of calls that are left to it.
-type armed[F any] struct {
-	fault F
-	when  When
-	left  int
+type armed struct {
+	Fault
+	left int
 }
 
-// Arm adds a fault behind those that are armed.
-func (a *Armed[F]) Arm(fault F, when When) {
-	a.list = append(a.list, &armed[F]{fault, when, when.Times})
+// New returns an empty list.
+func New(lock sync.Locker) *Armed { return &Armed{lock: lock, suffered: map[Kind]int{}} }
+
+// Arm adds faults behind those that are armed. The first one that fits a call is suffered.
+func (a *Armed) Arm(list ...Fault) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	for _, f := range list {
+		a.list = append(a.list, &armed{f, f.Times})
+	}
 }
 
 // Disarm takes all faults away.
-func (a *Armed[F]) Disarm() { a.list = nil }
+func (a *Armed) Disarm() {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	a.list = nil
+}
 
-// Pick returns the first fault for a call, as far as the simulator's own conditions let it be: accept may be nil.
-func (a *Armed[F]) Pick(method, path string, rand io.Reader, accept func(F) bool) (fault F, ok bool) {
+// Pick returns the fault that a call suffers, and counts it. accept has the simulator's own conditions; it may be nil.
+func (a *Armed) Pick(r *http.Request, rand io.Reader, accept func(Fault) bool) (fault Fault, ok bool) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
 	for _, f := range a.list {
 		switch {
-		case !f.fits(method, path) || accept != nil && !accept(f.fault):
-		case f.when.Probability > 0 && Chance(rand) >= f.when.Probability:
+		case !f.fits(r.Method, r.URL.Path) || accept != nil && !accept(f.Fault):
+		case f.Probability > 0 && Chance(rand) >= f.Probability:
 		default:
 			f.left--
-			return f.fault, true
+			a.suffered[f.Kind]++
+			return f.Fault, true
 		}
 	}
 	return fault, false
 }
 
+// Suffered returns the number of calls that suffered each fault. The lock is held.
+func (a *Armed) Suffered() map[Kind]int { return maps.Clone(a.suffered) }
+
 // fits reports whether a fault is for a call.
-func (f *armed[F]) fits(method, at string) bool {
-	if f.when.Times > 0 && f.left <= 0 || f.when.Method != "" && f.when.Method != method {
+func (f *armed) fits(method, at string) bool {
+	if f.Times > 0 && f.left <= 0 || f.Method != "" && f.Method != method {
 		return false
 	}
-	ok, err := path.Match(f.when.Path, at)
-	return f.when.Path == "" || ok && err == nil
+	ok, err := path.Match(f.Path, at)
+	return f.Path == "" || ok && err == nil
 }
 
 // Chance returns a number from 0 to 1, without 1. It panics if rand fails.

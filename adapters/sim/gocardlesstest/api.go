@@ -143,7 +143,7 @@ func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
 		}
 		return response{a.status, a.json(), header}
 	}
-	if fault, ok := s.pick(r); ok {
+	if fault, ok := s.faults.Pick(r, s.options.Rand, nil); ok {
 		s.suffer(w, r, c, fault, header, carryOut)
 		return
 	}
@@ -264,7 +264,7 @@ func (s *Simulator) spend(token string, header http.Header) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	minute := s.now().Truncate(time.Minute)
+	minute := s.clock.Now().Truncate(time.Minute)
 	in := s.limits[token]
 	if !in.minute.Equal(minute) {
 		in = window{minute: minute}

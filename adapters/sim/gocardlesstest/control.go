@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path"
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
 )
 
 // newControl returns the handler of the control path, which moves everything that the methods of Simulator move; its
@@ -18,8 +17,8 @@ func newControl(s *Simulator) http.Handler {
 		"GET clock":                         control.Time(s),
 		"POST clock":                        control.Advance(s),
 		"GET statistics":                    s.controlStatistics,
-		"POST faults":                       control.Arm(armWire.toFault, s.Arm),
-		"DELETE faults":                     s.controlDisarm,
+		"POST faults":                       control.Arm(toFault, s.Arm),
+		"DELETE faults":                     control.Do(func(string) error { s.Disarm(); return nil }),
 		"POST webhooks":                     s.controlWebhook,
 		"POST webhooks/faults":              s.controlWebhookFaults,
 		"POST mandates/{id}":                s.controlMandate,
@@ -34,26 +33,6 @@ func newControl(s *Simulator) http.Handler {
 
 func (s *Simulator) controlStatistics(*http.Request, string) (any, error) {
 	return s.Statistics().toWire(), nil
-}
-
-func (w armWire) toFault() (Fault, error) {
-	hang, err := control.Duration(w.Hang)
-	_, badPath := path.Match(w.Path, "")
-	switch {
-	case !slices.Contains(FaultKinds(), FaultKind(w.Kind)):
-		return Fault{}, fmt.Errorf("kind must be one of %v", FaultKinds())
-	case err != nil:
-		return Fault{}, fmt.Errorf("hang: %w", err)
-	case badPath != nil:
-		return Fault{}, fmt.Errorf("path: %w", badPath)
-	}
-	return Fault{Kind: FaultKind(w.Kind), Method: w.Method, Path: w.Path, Times: w.Times, Probability: w.Probability,
-		Hang: hang, Conflict: w.Conflict}, nil
-}
-
-func (s *Simulator) controlDisarm(*http.Request, string) (any, error) {
-	s.Disarm()
-	return nil, nil
 }
 
 func (s *Simulator) controlWebhook(r *http.Request, _ string) (any, error) {
@@ -111,4 +90,11 @@ func (s *Simulator) controlCreditor(r *http.Request, id string) (any, error) {
 		return nil, err
 	}
 	return nil, s.SetSchemeStatus(id, w.Status, w.Notice)
+}
+
+func toFault(w faults.Wire) (Fault, error) {
+	if w.Object != "" {
+		return Fault{}, errors.New("unknown field object")
+	}
+	return faults.FromWire(w, FaultKinds())
 }

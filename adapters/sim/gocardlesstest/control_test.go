@@ -101,6 +101,7 @@ func TestControlSaysWhatIsWrong(t *testing.T) {
 		{"POST", "clock", `{"now":"x"}`, 400, "unknown field"},
 		{"POST", "clock", "", 400, "Content-Type"},
 		{"POST", "faults", `{"kind":"rain"}`, 400, "kind must be one of"},
+		{"POST", "faults", `{"kind":"error","object":"Contact"}`, 400, "unknown field"},
 		{"POST", "faults", `{"kind":"error","path":"["}`, 400, "path"},
 		{"POST", "faults", `{"kind":"error","hang":"x"}`, 400, "hang"},
 		{"POST", "webhooks/faults", `{"delay":"x"}`, 400, "delay"},

@@ -10,8 +10,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
 )
 
-// FaultKind is what goes wrong with a call.
-type FaultKind string
+// FaultKind names a fault.
+type FaultKind = faults.Kind
 
 // The faults. Those without "after" happen before the call has an effect.
 const (
@@ -37,43 +37,14 @@ func FaultKinds() []FaultKind {
 		FaultErrorAfter, FaultStringError, FaultTornBody, FaultHugeBody, FaultForbidden, FaultUnauthorized, FaultHTML}
 }
 
-// Fault is armed for some calls.
-type Fault struct {
-	Kind        FaultKind
-	Method      string        // of the calls; any if empty
-	Path        string        // of the calls, a pattern as of path.Match ("/billing_requests/*"); any if empty
-	Times       int           // for how many calls; any number if 0
-	Probability float64       // with which a call suffers it; always if 0
-	Hang        time.Duration // for a time-out: how long the client is kept waiting at most; 30 s if 0
-	Conflict    string        // for a conflict: the id to name; the newest resource of another call if empty
-}
+// Fault is armed for some calls. It has no Object.
+type Fault = faults.Fault
 
 // Arm arms faults, behind those that are armed. The first one that fits a call is suffered.
-func (s *Simulator) Arm(list ...Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range list {
-		s.faults.Arm(f, faults.When{Method: f.Method, Path: f.Path, Times: f.Times, Probability: f.Probability})
-	}
-}
+func (s *Simulator) Arm(list ...Fault) { s.faults.Arm(list...) }
 
 // Disarm takes all faults away.
-func (s *Simulator) Disarm() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults.Disarm()
-}
-
-// pick returns the fault that a request suffers.
-func (s *Simulator) pick(r *http.Request) (Fault, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f, ok := s.faults.Pick(r.Method, r.URL.Path, s.options.Rand, nil)
-	if ok {
-		s.counts.faults[f.Kind]++
-	}
-	return f, ok
-}
+func (s *Simulator) Disarm() { s.faults.Disarm() }
 
 // suffer answers a call as its fault has it.
 func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, c *call, f Fault, header http.Header, carryOut func() response) {

@@ -77,6 +77,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
 )
 
@@ -130,9 +131,9 @@ type Simulator struct {
 	pages   pages
 
 	mu       sync.Mutex
-	offset   time.Duration // of the clock
+	clock    control.Shifted
 	state    *state
-	faults   faults.Armed[Fault]
+	faults   *faults.Armed
 	limits   limits
 	counts   counts
 	webhooks webhooks
@@ -150,8 +151,9 @@ func New(o Options) *Simulator {
 	}
 	o = o.complete()
 	s := &Simulator{options: o, wake: make(chan struct{}, 1), limits: limits{}, counts: newCounts()}
+	s.clock.Base, s.faults = s.options.Now, faults.New(&s.mu)
 	s.closing, s.stop = context.WithCancel(context.Background())
-	s.state = newState(s.options.Now().UTC().Truncate(time.Millisecond), o)
+	s.state = newState(s.clock.Now(), o)
 	s.control, s.pages = newControl(s), newPages(s)
 	s.SetWebhook(o.WebhookURL, o.WebhookSecret)
 	s.running.Go(s.run)
@@ -192,12 +194,7 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Simulator) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now()
-}
-
-// now is Now for who holds the lock. The API gives times to the millisecond.
-func (s *Simulator) now() time.Time {
-	return s.options.Now().Add(s.offset).UTC().Truncate(time.Millisecond)
+	return s.clock.Now()
 }
 
 // Advance moves the clock on, and lets everything happen that is due then.
@@ -205,8 +202,8 @@ func (s *Simulator) Advance(by time.Duration) { s.advance(by) }
 
 func (s *Simulator) advance(by time.Duration) {
 	s.mu.Lock()
-	s.offset += by
-	s.settle(s.now())
+	s.clock.Advance(by)
+	s.settle(s.clock.Now())
 	s.mu.Unlock()
 }
 
@@ -230,7 +227,7 @@ func (s *Simulator) wakeUp() {
 func (s *Simulator) do(change func(state *state, now time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	now := s.clock.Now()
 	s.state.settle(now)
 	change(s.state, now)
 	s.settle(now)

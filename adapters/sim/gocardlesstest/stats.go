@@ -30,12 +30,11 @@ type Statistics struct {
 type counts struct {
 	calls      map[string]int
 	answers    map[string]int
-	faults     map[FaultKind]int
 	withoutKey int
 }
 
 func newCounts() counts {
-	return counts{calls: map[string]int{}, answers: map[string]int{}, faults: map[FaultKind]int{}}
+	return counts{calls: map[string]int{}, answers: map[string]int{}}
 }
 
 // routeName names a route for the statistics; nil is a path that the API does not have.
@@ -62,7 +61,7 @@ func (s *Simulator) countAnswer(r *route, status int) {
 func (s *Simulator) Statistics() Statistics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := Statistics{Calls: maps.Clone(s.counts.calls), Answers: maps.Clone(s.counts.answers), Faults: maps.Clone(s.counts.faults),
+	all := Statistics{Calls: maps.Clone(s.counts.calls), Answers: maps.Clone(s.counts.answers), Faults: s.faults.Suffered(),
 		WithoutKey: s.counts.withoutKey, BillingRequests: len(s.state.requestOrder), Mandates: len(s.state.mandateOrder),
 		Events: len(s.state.events), RequestsByMetadata: map[string]int{}, RequestsByKey: map[string]int{},
 		MandatesByMetadata: map[string]int{}, Webhooks: s.webhooks.statistics}

@@ -147,7 +147,7 @@ const lookAgain = 200 * time.Millisecond
 // work does the next piece of work, and returns how long the one after it can wait.
 func (s *Simulator) work() time.Duration {
 	s.mu.Lock()
-	s.state.settle(s.now())
+	s.state.settle(s.clock.Now())
 	s.batch()
 	d := s.webhooks.next(time.Now())
 	url, secret := s.webhooks.url, s.webhooks.secret

@@ -214,16 +214,6 @@ type webhookMetaWire struct {
 
 // The shapes of the control path.
 
-type armWire struct {
-	Kind        string  `json:"kind"`
-	Method      string  `json:"method"`
-	Path        string  `json:"path"`
-	Times       int     `json:"times"`
-	Probability float64 `json:"probability"`
-	Hang        string  `json:"hang"`
-	Conflict    string  `json:"conflict"`
-}
-
 type endpointWire struct {
 	URL    string `json:"url"`
 	Secret string `json:"secret"`

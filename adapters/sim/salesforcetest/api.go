@@ -207,7 +207,7 @@ func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
 		send(failed(err))
 		return
 	}
-	f, suffers := s.pick(r, func(f Fault) bool { return f.fitsData(s.org, c) })
+	f, suffers := s.faults.Pick(r, s.options.Rand, func(f Fault) bool { return c.suffers(s.org, f) })
 	if !suffers {
 		send(s.carryOut(c, nil))
 		return
@@ -225,12 +225,12 @@ func (s *Simulator) carryOut(c *call, f *Fault) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-	c.tx = &transaction{org: s.org, now: s.now(), call: s.calls, method: c.method, path: c.path,
+	c.tx = &transaction{org: s.org, now: s.clock.Now(), call: s.calls, method: c.method, path: c.path,
 		duplicateRule: !s.options.WithoutDuplicateRule, allowDuplicates: allowsDuplicates(c.header.Get(duplicateHeader))}
 	switch {
 	case f != nil && f.Kind == FaultDuplicateValue:
 		c.raced = f
-	case f != nil && f.onRecord():
+	case f != nil && suffersInRecord(*f):
 		c.tx.fault = f
 	}
 	a, err := c.route.handle(s.org, c)

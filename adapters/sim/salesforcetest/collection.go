@@ -67,7 +67,7 @@ func (c *call) results(allOrNone bool, todo []func() (saveResultWire, *apiError)
 		result, err := do()
 		if err != nil {
 			result, failedOne = err.toResult(), true
-		} else if lost < 0 && c.raced.fitsEntries(c.tx.entries[before:]) {
+		} else if lost < 0 && fitsEntries(c.raced, c.tx.entries[before:]) {
 			lost = i
 		}
 		list[i] = result

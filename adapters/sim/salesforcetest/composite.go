@@ -48,7 +48,7 @@ func composite(g *org, c *call) (answer, *apiError) {
 			if failed < 0 {
 				failed = i
 			}
-		case lost < 0 && c.raced.fitsEntries(c.tx.entries[before:]):
+		case lost < 0 && fitsEntries(c.raced, c.tx.entries[before:]):
 			lost = i
 			if allOrNone { // the other client did all of it
 				values[p.id] = a.body

@@ -1,12 +1,11 @@
 package salesforcetest
 
 import (
-	"fmt"
+	"errors"
 	"net/http"
-	"path"
-	"slices"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
 )
 
 // The control path (see package control) moves everything that the methods of Simulator move, as the package's documentation
@@ -17,7 +16,7 @@ func newControl(s *Simulator) http.Handler {
 		"POST clock":     control.Advance(s),
 		"GET statistics": func(*http.Request, string) (any, error) { return statisticsWire(s.Statistics()), nil },
 		"GET journal":    s.controlJournal,
-		"POST faults":    control.Arm(armWire.toFault, s.Arm),
+		"POST faults":    control.Arm(toFault, s.Arm),
 		"DELETE faults":  control.Do(func(string) error { s.Disarm(); return nil }),
 		"DELETE tokens":  control.Do(func(string) error { s.ExpireTokens(); return nil }),
 	})
@@ -36,17 +35,9 @@ func (e Entry) toWire() entryWire {
 		Key: e.Key, ID: e.ID, Fields: e.Fields, Changed: append([]string{}, e.Changed...)}
 }
 
-func (w armWire) toFault() (Fault, error) {
-	hang, err := control.Duration(w.Hang)
-	_, badPath := path.Match(w.Path, "")
-	switch {
-	case !slices.Contains(FaultKinds(), FaultKind(w.Kind)):
-		return Fault{}, fmt.Errorf("kind must be one of %v", FaultKinds())
-	case err != nil:
-		return Fault{}, fmt.Errorf("hang: %w", err)
-	case badPath != nil:
-		return Fault{}, fmt.Errorf("path: %w", badPath)
+func toFault(w faults.Wire) (Fault, error) {
+	if w.Conflict != "" {
+		return Fault{}, errors.New("unknown field conflict")
 	}
-	return Fault{Kind: FaultKind(w.Kind), Method: w.Method, Path: w.Path, Object: w.Object, Times: w.Times, Probability: w.Probability,
-		Hang: hang}, nil
+	return faults.FromWire(w, FaultKinds())
 }

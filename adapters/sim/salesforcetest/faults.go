@@ -11,8 +11,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
 )
 
-// FaultKind is what goes wrong with a call.
-type FaultKind string
+// FaultKind names a fault.
+type FaultKind = faults.Kind
 
 // The faults. Those without "after" happen before the call has an effect.
 const (
@@ -44,37 +44,30 @@ func FaultKinds() []FaultKind {
 }
 
 // Fault is armed for some calls. The last three kinds are for calls that write records; in a composite request or a
-// collection one record suffers them, and with allOrNone the others fail with it.
-type Fault struct {
-	Kind        FaultKind
-	Method      string        // of the calls; any if empty
-	Path        string        // of the calls, a pattern as of path.Match ("/services/data/*/composite"); any if empty
-	Object      string        // that the call is about, or a part or record of it; any if empty. A query is about none
-	Times       int           // for how many calls; any number if 0
-	Probability float64       // with which a call suffers it; always if 0
-	Hang        time.Duration // for a time-out: how long the client is kept waiting at most, 30 s if 0; for slow: 1 s if 0
-}
+// collection one record suffers them, and with allOrNone the others fail with it. A query is about no object, and
+// FaultSlow hangs for a second if Hang is 0. It has no Conflict.
+type Fault = faults.Fault
 
-// onRecord reports whether one record of a call suffers the fault.
-func (f Fault) onRecord() bool {
+// suffersInRecord reports whether one record of a call suffers the fault.
+func suffersInRecord(f Fault) bool {
 	return slices.Contains([]FaultKind{FaultLockedRow, FaultValidation, FaultDuplicateValue}, f.Kind)
 }
 
 // fitsToken reports whether a token request can suffer the fault.
-func (f Fault) fitsToken() bool {
-	return f.Object == "" && !f.onRecord() && !slices.Contains([]FaultKind{FaultRequestLimit, FaultExpiredToken, FaultUnavailable}, f.Kind)
+func fitsToken(f Fault) bool {
+	return f.Object == "" && !suffersInRecord(f) && !slices.Contains([]FaultKind{FaultRequestLimit, FaultExpiredToken, FaultUnavailable}, f.Kind)
 }
 
-// fitsData reports whether a call can suffer the fault.
-func (f Fault) fitsData(g *org, c *call) bool {
+// suffers reports whether a call can suffer the fault.
+func (c *call) suffers(g *org, f Fault) bool {
 	switch {
-	case f.Object == "" && !f.onRecord():
+	case f.Object == "" && !suffersInRecord(f):
 		return true
 	case f.Kind == FaultDuplicateValue && c.method == http.MethodDelete:
 		return false
 	}
 	for _, about := range c.subjects() {
-		if table := g.table(about.object); table != nil && (about.writes || !f.onRecord()) &&
+		if table := g.table(about.object); table != nil && (about.writes || !suffersInRecord(f)) &&
 			(f.Object == "" || strings.EqualFold(f.Object, table.Name)) {
 			return true
 		}
@@ -111,31 +104,10 @@ func (c *call) subjects() []subject {
 }
 
 // Arm arms faults, behind those that are armed. The first one that fits a call is suffered.
-func (s *Simulator) Arm(list ...Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range list {
-		s.faults.Arm(f, faults.When{Method: f.Method, Path: f.Path, Times: f.Times, Probability: f.Probability})
-	}
-}
+func (s *Simulator) Arm(list ...Fault) { s.faults.Arm(list...) }
 
 // Disarm takes all faults away.
-func (s *Simulator) Disarm() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults.Disarm()
-}
-
-// pick returns the fault that a request suffers.
-func (s *Simulator) pick(r *http.Request, fits func(Fault) bool) (Fault, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f, ok := s.faults.Pick(r.Method, r.URL.Path, s.options.Rand, fits)
-	if ok {
-		s.counts.faults[f.Kind]++
-	}
-	return f, ok
-}
+func (s *Simulator) Disarm() { s.faults.Disarm() }
 
 // sufferer is a request that suffers a fault.
 type sufferer struct {
@@ -202,17 +174,17 @@ func (t *transaction) suffer(table *table) *apiError {
 }
 
 // fitsEntries reports whether what a call did is what another client was quicker with.
-func (f *Fault) fitsEntries(entries []Entry) bool {
-	return f != nil && slices.ContainsFunc(entries, f.fitsEntry)
+func fitsEntries(f *Fault, entries []Entry) bool {
+	return f != nil && slices.ContainsFunc(entries, func(e Entry) bool { return fitsEntry(f, e) })
 }
 
-func (f *Fault) fitsEntry(e Entry) bool {
+func fitsEntry(f *Fault, e Entry) bool {
 	return e.Action != Deleted && (f.Object == "" || strings.EqualFold(f.Object, e.Type))
 }
 
 // lost returns the error of a call that wrote what another client was quicker with. What was done stays: the other did it.
 func (c *call) lost() *apiError {
-	if !c.raced.fitsEntries(c.tx.entries) {
+	if !fitsEntries(c.raced, c.tx.entries) {
 		return nil
 	}
 	return lostTo(c.tx.org.records[c.tx.entryOf(c.raced).ID])
@@ -220,7 +192,7 @@ func (c *call) lost() *apiError {
 
 // entryOf returns the first entry that a fault is for.
 func (t *transaction) entryOf(f *Fault) Entry {
-	return t.entries[slices.IndexFunc(t.entries, f.fitsEntry)]
+	return t.entries[slices.IndexFunc(t.entries, func(e Entry) bool { return fitsEntry(f, e) })]
 }
 
 // lostTo is the error of a write that another client was quicker with.

@@ -88,7 +88,7 @@ func TestControlMovesTheSimulator(t *testing.T) {
 	b.Control(200, "DELETE", "tokens", "")
 	b.refused(401, "INVALID_SESSION_ID", "GET", "limits", "")
 	for body, want := range map[string]string{`{"kind":"rain"}`: "kind must be one of", `{"kind":"error","path":"["}`: "path",
-		`{"kind":"error","hang":"x"}`: "hang", `{"conflict":1}`: "unknown field"} {
+		`{"kind":"error","hang":"x"}`: "hang", `{"conflict":"1"}`: "unknown field"} {
 		if got := b.Control(400, "POST", "faults", body).Text("error"); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q in it", body, got, want)
 		}

@@ -138,10 +138,10 @@ type Simulator struct {
 	control http.Handler
 
 	mu     sync.Mutex
-	offset time.Duration // of the clock
+	clock  control.Shifted
 	org    *org
 	tokens tokens
-	faults faults.Armed[Fault]
+	faults *faults.Armed
 	counts counts
 	calls  int // that were carried out
 
@@ -156,8 +156,9 @@ func New(o Options) *Simulator {
 		panic("salesforcetest: Options.ClientID is empty, or both ClientSecret and PublicKey")
 	}
 	s := &Simulator{options: o.complete(), tokens: tokens{live: map[string]time.Time{}}, counts: newCounts()}
+	s.clock.Base, s.faults = s.options.Now, faults.New(&s.mu)
 	s.closing, s.stop = context.WithCancel(context.Background())
-	s.org = newOrg(s.options, s.now())
+	s.org = newOrg(s.options, s.clock.Now())
 	s.control = newControl(s)
 	return s
 }
@@ -190,19 +191,14 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Simulator) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now()
-}
-
-// now is Now for who holds the lock. The API gives times to the millisecond.
-func (s *Simulator) now() time.Time {
-	return s.options.Now().Add(s.offset).UTC().Truncate(time.Millisecond)
+	return s.clock.Now()
 }
 
 // Advance moves the clock on.
 func (s *Simulator) Advance(by time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offset += by
+	s.clock.Advance(by)
 }
 
 // Insert adds a record as an administrator would, by hand: no call is counted, and no duplicate rule asked. It returns the
@@ -214,7 +210,7 @@ func (s *Simulator) Insert(object string, fields map[string]any) (string, error)
 	if err := c.parse(control.Encode(fields)); err != nil {
 		return "", err
 	}
-	t := &transaction{org: s.org, now: s.now()}
+	t := &transaction{org: s.org, now: s.clock.Now()}
 	table := s.org.table(object)
 	if table == nil {
 		return "", fmt.Errorf("there is no object %s", object)

@@ -25,14 +25,13 @@ type Statistics struct {
 type counts struct {
 	calls   map[string]int
 	answers map[string]int
-	faults  map[FaultKind]int
 	minute  time.Time
 	inIt    int // calls in that minute
 	busiest int
 }
 
 func newCounts() counts {
-	return counts{calls: map[string]int{}, answers: map[string]int{}, faults: map[FaultKind]int{}}
+	return counts{calls: map[string]int{}, answers: map[string]int{}}
 }
 
 // inMinute counts a call in its minute.
@@ -82,7 +81,7 @@ func (u *usage) String() string { return fmt.Sprintf("%d/%d", u.spent, u.limit) 
 func (s *Simulator) Statistics() Statistics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := Statistics{Calls: maps.Clone(s.counts.calls), Answers: maps.Clone(s.counts.answers), Faults: maps.Clone(s.counts.faults),
+	all := Statistics{Calls: maps.Clone(s.counts.calls), Answers: maps.Clone(s.counts.answers), Faults: s.faults.Suffered(),
 		Tokens: s.tokens.issued, Usage: s.org.usage.spent, BusiestMinute: s.counts.busiest, Records: map[string]int{}}
 	for _, t := range s.org.order {
 		if len(t.records) > 0 {

@@ -63,7 +63,7 @@ func (s *Simulator) serveToken(w http.ResponseWriter, r *http.Request) {
 		}
 		return answer{status: http.StatusOK, body: wire}.toResponse()
 	}
-	if f, ok := s.pick(r, Fault.fitsToken); ok {
+	if f, ok := s.faults.Pick(r, s.options.Rand, fitsToken); ok {
 		s.suffer(w, r, f, sufferer{send: send, carryOut: carryOut, fail: func(err *apiError) response {
 			return answer{status: err.status, body: oauthErrorWire{"unknown_error", err.faults[0].message}}.toResponse()
 		}})
@@ -112,7 +112,7 @@ func (s *Simulator) signIn(r *http.Request, form url.Values) (tokenWire, error) 
 		return tokenWire{}, err
 	}
 	token := s.newToken()
-	now := s.now()
+	now := s.clock.Now()
 	s.tokens.live[token] = now
 	s.tokens.issued++
 	wire := tokenWire{AccessToken: token, Scope: "api", InstanceURL: cmp.Or(s.options.InstanceURL, base(r)),
@@ -163,9 +163,9 @@ func (s *Simulator) checkAssertion(assertion, audience string) error {
 		return &oauthError{"invalid_client_id", "client identifier invalid"}
 	case claims.Audience != audience:
 		return &oauthError{"invalid_grant", "audience is invalid"}
-	case !ends.After(s.now()):
+	case !ends.After(s.clock.Now()):
 		return &oauthError{"invalid_grant", "expired authorization code"}
-	case ends.After(s.now().Add(maxAssertionLife)):
+	case ends.After(s.clock.Now().Add(maxAssertionLife)):
 		return &oauthError{"invalid_grant", "assertion expires too late"}
 	case claims.Subject != s.options.Username:
 		return &oauthError{"invalid_grant", "user hasn't approved this consumer"}
@@ -199,7 +199,7 @@ func base(r *http.Request) string {
 func (s *Simulator) admit(r *http.Request) (token, usage string, err *apiError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	now := s.clock.Now()
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	used, live := s.tokens.live[token]
 	switch {

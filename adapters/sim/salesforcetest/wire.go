@@ -182,16 +182,6 @@ type picklistValueWire struct {
 
 // The shapes of the control path.
 
-type armWire struct {
-	Kind        string  `json:"kind"`
-	Method      string  `json:"method"`
-	Path        string  `json:"path"`
-	Object      string  `json:"object"`
-	Times       int     `json:"times"`
-	Probability float64 `json:"probability"`
-	Hang        string  `json:"hang"`
-}
-
 type statisticsWire struct {
 	Calls         map[string]int    `json:"calls"`
 	Answers       map[string]int    `json:"answers"`
