@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -96,17 +97,19 @@ type Clock interface {
 	Advance(time.Duration)
 }
 
-// Shifted is a clock that runs as another, ahead by the time that it was moved on. It is not safe for concurrent use.
+// Shifted is a clock that runs as another, ahead by the time that it was moved on.
 type Shifted struct {
 	Base  func() time.Time
-	ahead time.Duration
+	ahead atomic.Int64 // nanoseconds
 }
 
 // Now returns the time in UTC to the millisecond, as the APIs give times.
-func (c *Shifted) Now() time.Time { return c.Base().Add(c.ahead).UTC().Truncate(time.Millisecond) }
+func (c *Shifted) Now() time.Time {
+	return c.Base().Add(time.Duration(c.ahead.Load())).UTC().Truncate(time.Millisecond)
+}
 
 // Advance moves the clock on.
-func (c *Shifted) Advance(by time.Duration) { c.ahead += by }
+func (c *Shifted) Advance(by time.Duration) { c.ahead.Add(int64(by)) }
 
 // stamp is how the control path writes a time.
 const stamp = "2006-01-02T15:04:05.000Z"

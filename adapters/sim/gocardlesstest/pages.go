@@ -206,14 +206,21 @@ func (v visit) shown(step string) shown {
 	return s
 }
 
+// pressed returns the flow whose button a payer pressed, in whatever state it is. Otherwise it answers the request itself.
+func (p pages) pressed(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
+	if _, ok = p.site.ReadForm(w, r); !ok {
+		return v, false
+	}
+	if v, ok = p.sim.look(r.PathValue("flow"), false); !ok {
+		p.site.NotFound(w, r)
+	}
+	return v, ok
+}
+
 // exit lets the payer leave.
 func (p pages) exit(w http.ResponseWriter, r *http.Request) {
-	if _, ok := p.site.ReadForm(w, r); !ok {
-		return
-	}
-	v, found := p.sim.look(r.PathValue("flow"), false)
-	if !found {
-		p.site.NotFound(w, r)
+	v, ok := p.pressed(w, r)
+	if !ok {
 		return
 	}
 	p.sim.change(v.flow.id, func(state *state, now time.Time, f *flow, b *billingRequest) {

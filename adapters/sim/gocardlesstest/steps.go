@@ -2,6 +2,7 @@ package gocardlesstest
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -40,13 +41,17 @@ func (p pages) details(w http.ResponseWriter, r *http.Request, v visit, in detai
 	}{v.shown("details"), in, v.flow.lockCustomer})
 }
 
+// posted returns the form that a payer sent, and the flow that it is for. Otherwise it answers the request itself.
+func (p pages) posted(w http.ResponseWriter, r *http.Request) (values url.Values, v visit, ok bool) {
+	if values, ok = p.site.ReadForm(w, r); ok {
+		v, ok = p.open(w, r)
+	}
+	return values, v, ok
+}
+
 // takeDetails takes the payer's details and goes on to the account.
 func (p pages) takeDetails(w http.ResponseWriter, r *http.Request) {
-	values, ok := p.site.ReadForm(w, r)
-	if !ok {
-		return
-	}
-	v, ok := p.open(w, r)
+	values, v, ok := p.posted(w, r)
 	if !ok {
 		return
 	}
@@ -118,11 +123,7 @@ func (p pages) account(w http.ResponseWriter, r *http.Request, v visit, in accou
 
 // takeAccount takes the account and goes on to the look at everything.
 func (p pages) takeAccount(w http.ResponseWriter, r *http.Request) {
-	values, ok := p.site.ReadForm(w, r)
-	if !ok {
-		return
-	}
-	v, ok := p.open(w, r)
+	values, v, ok := p.posted(w, r)
 	if !ok {
 		return
 	}
@@ -177,12 +178,8 @@ func written(n bankaccount.Number) string {
 
 // confirm takes the payer's confirmation and leads back. A second click leads back too.
 func (p pages) confirm(w http.ResponseWriter, r *http.Request) {
-	if _, ok := p.site.ReadForm(w, r); !ok {
-		return
-	}
-	v, found := p.sim.look(r.PathValue("flow"), false)
-	if !found {
-		p.site.NotFound(w, r)
+	v, ok := p.pressed(w, r)
+	if !ok {
 		return
 	}
 	p.sim.change(v.flow.id, func(s *state, now time.Time, f *flow, b *billingRequest) {
