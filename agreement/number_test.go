@@ -1,17 +1,15 @@
 package agreement_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"regexp"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/testdata"
 )
 
 func number(value uint64) string {
@@ -41,10 +39,6 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestNumbersAgreeWithVectors(t *testing.T) {
-	data, err := os.ReadFile("../testdata/agreement_numbers.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var v struct {
 		Description string `json:"description"`
 		Made        []struct {
@@ -59,10 +53,9 @@ func TestNumbersAgreeWithVectors(t *testing.T) {
 			Mistyped bool   `json:"mistyped"`
 		} `json:"read"`
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&v); err != nil || len(v.Made) == 0 || len(v.Read) == 0 {
-		t.Fatalf("read agreement_numbers.json: %v; %d made and %d read", err, len(v.Made), len(v.Read))
+	testdata.Read(t, "agreement_numbers.json", &v)
+	if len(v.Made) == 0 || len(v.Read) == 0 {
+		t.Fatalf("agreement_numbers.json has %d made and %d read", len(v.Made), len(v.Read))
 	}
 	for _, tt := range v.Made {
 		entropy, err := hex.DecodeString(tt.Entropy)

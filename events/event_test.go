@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/testdata"
 )
 
 // Every event in these tests has this origin and subject, unless a test says otherwise.
@@ -89,7 +90,7 @@ func TestBodiesAgreeWithVectors(t *testing.T) {
 			Body        string            `json:"body"`
 		} `json:"cases"`
 	}
-	readFile(t, "event_bodies.json", &v)
+	testdata.Read(t, "event_bodies.json", &v)
 	seen := map[events.Name]bool{}
 	for _, tt := range v.Cases {
 		t.Run(tt.Name, func(t *testing.T) {

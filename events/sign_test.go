@@ -1,11 +1,8 @@
 package events_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/testdata"
 )
 
 const (
@@ -45,23 +43,9 @@ type vectors struct {
 	} `json:"refused"`
 }
 
-// readFile decodes a file of the folder testdata, which other languages may read too.
-func readFile(t *testing.T, name string, v any) {
-	t.Helper()
-	data, err := os.ReadFile("../testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		t.Fatalf("read %s: %v", name, err)
-	}
-}
-
 func readVectors(t *testing.T) (v vectors) {
 	t.Helper()
-	readFile(t, "signatures.json", &v)
+	testdata.Read(t, "signatures.json", &v)
 	if len(v.Accepted) == 0 || len(v.Refused) == 0 {
 		t.Fatal("signatures.json holds no vectors")
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata"
 )
 
 func TestParseAgreesWithVectors(t *testing.T) {
@@ -22,7 +23,7 @@ func TestParseAgreesWithVectors(t *testing.T) {
 		"too_large":  money.ErrTooLarge,
 	}
 	var v amountVectors
-	readVectors(t, "amounts.json", &v)
+	testdata.Read(t, "amounts.json", &v)
 	seen := map[string]bool{}
 	for _, tt := range v.Cases {
 		t.Run(tt.Name, func(t *testing.T) {
@@ -186,7 +187,7 @@ func TestDollars(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	var v amountVectors
-	readVectors(f, "amounts.json", &v)
+	testdata.Read(f, "amounts.json", &v)
 	for _, tt := range v.Cases {
 		f.Add(tt.Text)
 	}

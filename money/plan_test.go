@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata"
 )
 
 func TestInstalmentsAgreeWithVectors(t *testing.T) {
 	var v instalmentVectors
-	readVectors(t, "instalments.json", &v)
+	testdata.Read(t, "instalments.json", &v)
 	if len(v.ByNumber) == 0 || len(v.ByAmount) == 0 || len(v.Invalid) == 0 {
 		t.Fatal("instalments.json lacks cases by number, by amount or invalid ones")
 	}

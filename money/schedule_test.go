@@ -9,11 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata"
 )
 
 func TestScheduleAgreesWithVectors(t *testing.T) {
 	var v scheduleVectors
-	readVectors(t, "schedules.json", &v)
+	testdata.Read(t, "schedules.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("schedules.json has no cases")
 	}
@@ -96,7 +97,7 @@ func checkSchedule(t *testing.T, upfront money.Cents, plan money.Plan) {
 
 func TestCollectionDatesAgreeWithVectors(t *testing.T) {
 	var v collectionVectors
-	readVectors(t, "collection_dates.json", &v)
+	testdata.Read(t, "collection_dates.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("collection_dates.json has no cases")
 	}

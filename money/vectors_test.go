@@ -1,27 +1,6 @@
 package money_test
 
-import (
-	"bytes"
-	"encoding/json"
-	"os"
-	"testing"
-
-	"github.com/provider-checkout/provider-checkout/money"
-)
-
-// readVectors decodes a file of the folder testdata, which other languages may read too.
-func readVectors(t testing.TB, name string, v any) {
-	t.Helper()
-	data, err := os.ReadFile("../testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		t.Fatalf("read %s: %v", name, err)
-	}
-}
+import "github.com/provider-checkout/provider-checkout/money"
 
 // amountVectors is testdata/amounts.json.
 type amountVectors struct {

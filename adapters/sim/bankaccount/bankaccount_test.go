@@ -1,18 +1,16 @@
 package bankaccount_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
+	"github.com/provider-checkout/provider-checkout/testdata"
 )
 
 // accountVectors is testdata/accounts.json.
@@ -68,16 +66,8 @@ func (a algorithmVector) passes(n bankaccount.Number) bool {
 
 func readAccounts(t testing.TB) accountVectors {
 	t.Helper()
-	data, err := os.ReadFile("../../../testdata/accounts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var v accountVectors
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	testdata.Read(t, "accounts.json", &v)
 	if len(v.Valid) == 0 || len(v.Invalid) == 0 {
 		t.Fatal("accounts.json has no valid or no invalid numbers")
 	}
