@@ -16,12 +16,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 func TestPageReadsAsTheAgreement(t *testing.T) {
 	for _, n := range []int{1, 52, money.MaxInstalments} {
-		a := diploma(n)
-		sections, err := a.Text(nzTime(t))
+		a := sample.Agreement(n)
+		sections, err := a.Text(sample.NewZealand(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func TestPageReadsAsTheAgreement(t *testing.T) {
 }
 
 func TestPageMarksUpItsParts(t *testing.T) {
-	page := written(t, diploma(4))
+	page := written(t, sample.Agreement(4))
 	for part, want := range map[string]int{
 		`<html lang="en-NZ">`: 1,
 		`<title>Payment Plan Agreement PPA-2027-000042</title>`:                1,
@@ -72,7 +73,7 @@ func TestPageMarksUpItsParts(t *testing.T) {
 }
 
 func TestPageHoldsNamesAsText(t *testing.T) {
-	a := diploma(4)
+	a := sample.Agreement(4)
 	a.Student.FirstName = `<script>alert("1")</script>王 😀 &amp; Nguyễn`
 	page := written(t, a)
 	if strings.Contains(page, "<script") || !strings.Contains(text(page), a.Student.FirstName+" Ngāta") {
@@ -87,7 +88,7 @@ func TestPageHoldsNamesAsText(t *testing.T) {
 // A name that is written from right to left may reorder the words around it, unless it is isolated.
 func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
 	rightToLeft := regexp.MustCompile(`[\p{Hebrew}\p{Arabic}]`)
-	a := diploma(4)
+	a := sample.Agreement(4)
 	a.Provider.Name, a.Course.Name, a.Terms.Lender.Name = "מכללת רימון", "دبلوم إدارة الأعمال", "בנק הדואר"
 	a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = "נועה", "כהן", "נועה כהן"
 	page := written(t, a)
@@ -107,7 +108,7 @@ func TestPageSaysTheDatesOfCollection(t *testing.T) {
 	earliest := day(time.January, 25)
 	for name, first := range map[string]money.Date{"in the past": day(time.January, 1), "within the notice": day(time.January, 20),
 		"on the first lawful day": earliest, "after it": day(time.February, 1)} {
-		a := diploma(4)
+		a := sample.Agreement(4)
 		a.Plan.First, a.Notice = first, agreement.Notice{Days: 10, NotBefore: earliest}
 		a.Schedule = money.Schedule(a.Pricing.Upfront, a.Plan)
 		page := written(t, a)
@@ -128,7 +129,7 @@ func TestPageSaysTheDatesOfCollection(t *testing.T) {
 }
 
 func TestPolicyLetsThePagesStyleIn(t *testing.T) {
-	_, after, _ := strings.Cut(written(t, diploma(4)), "<style>")
+	_, after, _ := strings.Cut(written(t, sample.Agreement(4)), "<style>")
 	style, _, _ := strings.Cut(after, "</style>")
 	sum := sha256.Sum256([]byte(style))
 	if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(agreementpage.Policy(), want) {
@@ -137,7 +138,7 @@ func TestPolicyLetsThePagesStyleIn(t *testing.T) {
 }
 
 func TestPageCanBeReadInLightAndDark(t *testing.T) {
-	page := written(t, diploma(4))
+	page := written(t, sample.Agreement(4))
 	schemes := regexp.MustCompile(`--paper: (\S+); --ink: (\S+); --quiet: (\S+); --tint: (\S+);`).FindAllStringSubmatch(page, -1)
 	if len(schemes) != 2 {
 		t.Fatalf("%d schemes of colours, want 2", len(schemes))
@@ -153,14 +154,14 @@ func TestPageCanBeReadInLightAndDark(t *testing.T) {
 }
 
 func TestSameAgreementSamePage(t *testing.T) {
-	a := diploma(52)
+	a := sample.Agreement(52)
 	if one, other := written(t, a), written(t, a); one != other {
 		t.Error("two pages of one agreement differ")
 	}
 }
 
 func TestWriteRefusesOtherWords(t *testing.T) {
-	a := diploma(4)
+	a := sample.Agreement(4)
 	a.Version = "2020-01-01"
 	var page bytes.Buffer
 	if err := pages(t).Write(&page, a); err == nil || !strings.Contains(err.Error(), a.Number) || page.Len() > 0 {
@@ -202,48 +203,3 @@ func text(page string) string {
 
 // squeeze takes all white space out.
 func squeeze(text string) string { return strings.Join(strings.Fields(text), "") }
-
-func nzTime(t *testing.T) *time.Location {
-	t.Helper()
-	zone, err := time.LoadLocation("Pacific/Auckland")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return zone
-}
-
-// diploma is an agreement on 2,990.02 in n weekly instalments after a payment of 200.00.
-func diploma(n int) agreement.Agreement {
-	pricing := money.Pricing{Price: 2990_02, Upfront: 200_00, Principal: 2790_02}
-	parts, err := money.ByNumber(pricing.Principal, n)
-	if err != nil {
-		panic(err)
-	}
-	plan := money.Plan{Frequency: money.Weekly, Instalments: parts, First: money.Date{Year: 2027, Month: time.February, Day: 1}}
-	return agreement.Agreement{
-		ID:         "a0X000000000042",
-		Number:     "PPA-2027-000042",
-		Version:    agreement.Version,
-		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
-		OrderID:    "order-7",
-		AcceptedAt: time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC),
-		Provider: agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example",
-			Colour: "#1f6f54"},
-		Student:  agreement.Student{FirstName: "Māia", LastName: "Ngāta", Email: "maia@example.nz"},
-		Course:   agreement.Course{Code: "NZDIP", Name: "Diploma in Business"},
-		Pricing:  pricing,
-		Plan:     plan,
-		Schedule: money.Schedule(pricing.Upfront, plan),
-		DirectDebit: agreement.DirectDebit{
-			AuthorityID: "dda-9", AccountHolder: "M NGATA", AccountMask: "12-3140-•••••23-50",
-			AuthorisedAt: time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
-		},
-		Terms: agreement.Terms{
-			Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001"},
-			Blocks: []agreement.Block{
-				{Title: "Right to cancel", Text: "The payer can cancel the plan within 5 working days of this agreement."},
-				{Title: "Hardship", Text: "A payer who cannot pay can ask the lender for a change of the plan."},
-			},
-		},
-	}
-}

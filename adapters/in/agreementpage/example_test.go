@@ -8,6 +8,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/agreementpage"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // An embedder that knows who asks shows the payer the agreement, which the store's method Agreement returns by its number.
@@ -43,5 +44,5 @@ func ExamplePages_Write() {
 type oneAgreement struct{}
 
 func (oneAgreement) Agreement(context.Context, string) (agreement.Agreement, error) {
-	return diploma(4), nil
+	return sample.Agreement(4), nil
 }

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // listed is an agreement whose terms have paragraphs and lists.
 func listed(n int) agreement.Agreement {
-	a := plan(n)
+	a := sample.Agreement(n)
 	a.Terms.Blocks = append(a.Terms.Blocks, agreement.Block{Title: "Hardship",
 		Text: "You can ask for a change if\n(a) you are ill;\n(b) you lose your work.\nAsk us, and say\n- what happened\n- what you can pay"})
 	return a
@@ -27,7 +28,7 @@ func inAllScripts() agreement.Agreement {
 }
 
 func TestDocumentsKeepTheStandards(t *testing.T) {
-	copied, err := printer(t).PrintCopy(t.Context(), plan(4), agreement.Copy{DrawnAt: plan(4).AcceptedAt})
+	copied, err := printer(t).PrintCopy(t.Context(), sample.Agreement(4), agreement.Copy{DrawnAt: sample.Agreement(4).AcceptedAt})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestConformanceFindsFaults(t *testing.T) {
 	font := func(f *file, key string) dict {
 		return f.dict(f.dict(f.dict(f.dict(f.pages()[0])["Resources"])["Font"])[key])
 	}
-	a := plan(1)
+	a := sample.Agreement(1)
 	a.Student.FirstName = "Nguyễn"
 	document := printed(t, a)
 	for want, change := range map[string]func(*file){

@@ -6,6 +6,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 func BenchmarkPrint(b *testing.B) {
@@ -23,7 +24,7 @@ func BenchmarkPrint(b *testing.B) {
 	}
 	for _, tt := range tests {
 		b.Run(tt.name, func(b *testing.B) {
-			p, a := printer(b), plan(tt.instalments)
+			p, a := printer(b), sample.Agreement(tt.instalments)
 			a.Student.FirstName = tt.given
 			b.ReportAllocs()
 			for b.Loop() {

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // Wherever the payments end, no page but the last is half empty, and the last one is more than the record.
 func TestPagesAreFilled(t *testing.T) {
 	place := regexp.MustCompile(` ([\d.]+) Td `)
 	for n := 1; n <= 80; n += 3 {
-		a := plan(n)
+		a := sample.Agreement(n)
 		a.DirectDebit.Consent = agreement.Consent{Terms: "2026-11-24/2/0123456789abcdef", At: a.AcceptedAt}
 		rendered := printed(t, a)
 		pages := contents(t, rendered)

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // Wherever a page ends, what stands for a character is explained once, where it first stands.
 func TestPrintExplainsOnceWhatItCannotShow(t *testing.T) {
 	for n := 1; n <= 60; n += 7 {
-		a := plan(n)
+		a := sample.Agreement(n)
 		a.Provider.Name = "🎉 Institute"
 		a.Terms.Blocks = []agreement.Block{{Title: "🎉 rights", Text: "None."}, {Title: "Hardship", Text: "Ask."}}
 		text := squeeze(read(t, printed(t, a)).text())

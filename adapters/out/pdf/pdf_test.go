@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 	"pgregory.net/rapid"
 )
 
@@ -39,7 +40,7 @@ func TestNewRefuses(t *testing.T) {
 func TestPrintRendersTheTextExactly(t *testing.T) {
 	for _, n := range []int{1, 4, 52, money.MaxInstalments} {
 		t.Run(fmt.Sprintf("%d instalments", n), func(t *testing.T) {
-			a := plan(n)
+			a := sample.Agreement(n)
 			drawn := read(t, printed(t, a))
 			if got, want := drawn.words(), words(t, a); got != want {
 				t.Errorf("the pages read\n%s\nwant\n%s", got, want)
@@ -49,7 +50,7 @@ func TestPrintRendersTheTextExactly(t *testing.T) {
 }
 
 func TestPrintRepeatsTheTableHeaderAndFootsEveryPage(t *testing.T) {
-	a := plan(money.MaxInstalments)
+	a := sample.Agreement(money.MaxInstalments)
 	drawn := read(t, printed(t, a))
 	if len(drawn.pages) < 10 {
 		t.Errorf("%d pages for 601 payments, want at least 10", len(drawn.pages))
@@ -72,7 +73,7 @@ func TestPrintRepeatsTheTableHeaderAndFootsEveryPage(t *testing.T) {
 }
 
 func TestEveryPageAndTheTitleOfACopySayThatItIsOne(t *testing.T) {
-	a := plan(52)
+	a := sample.Agreement(52)
 	a.Sandbox = true
 	at := time.Date(2026, time.September, 29, 12, 30, 0, 0, time.UTC) // half past one the next morning in New Zealand
 	for lost, says := range map[bool]string{
@@ -111,7 +112,7 @@ func TestEveryPageAndTheTitleOfACopySayThatItIsOne(t *testing.T) {
 
 // The line at the top and the lines at the foot stay within the page's text.
 func TestTheMarkOfACopyFits(t *testing.T) {
-	a := plan(1)
+	a := sample.Agreement(1)
 	a.Sandbox = true
 	made := agreement.Copy{DrawnAt: time.Date(2026, time.September, 29, 12, 30, 0, 0, time.UTC), Lost: true}
 	for text, width := range printer(t).WidthsOfCopy(a, made) {
@@ -145,7 +146,7 @@ func TestPrintNames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := plan(4)
+			a := sample.Agreement(4)
 			a.Student = agreement.Student{FirstName: tt.given, LastName: "X", Email: "x@example.nz"}
 			text := squeeze(read(t, printed(t, a)).text())
 			if want := squeeze("Student" + tt.drawn + " X" + "Student’s email"); !strings.Contains(text, want) {
@@ -173,7 +174,7 @@ func TestPrintTakesAnyName(t *testing.T) {
 			n := rapid.SampledFrom([]int{1, 20, 254, 255}).Draw(t, "length")
 			return rapid.StringOfN(char, n, n, -1).Draw(t, "name")
 		})
-		a := plan(1)
+		a := sample.Agreement(1)
 		a.Student.FirstName = name.Draw(t, "first name")
 		a.Student.LastName = name.Draw(t, "last name")
 		a.Course.Name = name.Draw(t, "course")
@@ -196,7 +197,7 @@ func TestPrintTakesAnyName(t *testing.T) {
 func TestPrintGivesTheSameBytes(t *testing.T) {
 	for name, given := range map[string]string{"subsets": "Māia", "other scripts": "Nguyễn 李小龙 महेश محمد"} {
 		t.Run(name, func(t *testing.T) {
-			a := plan(52)
+			a := sample.Agreement(52)
 			a.Student.FirstName = given
 			want := printed(t, a)
 			other, err := pdf.New(4) // makes subsets of its own
@@ -226,7 +227,7 @@ func TestPrintIsInTheProvidersColourAsItCanBeRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := plan(4)
+			a := sample.Agreement(4)
 			a.Provider.Colour = tt.brand
 			for i, content := range contents(t, printed(t, a)) {
 				if !bytes.Contains(content, []byte(tt.want)) {
@@ -238,9 +239,9 @@ func TestPrintIsInTheProvidersColourAsItCanBeRead(t *testing.T) {
 }
 
 func TestPrintNamesItsSectionsForReadersThatJump(t *testing.T) {
-	a := plan(4)
+	a := sample.Agreement(4)
 	drawn := printed(t, a)
-	sections, err := a.Text(nzTime(t))
+	sections, err := a.Text(sample.NewZealand(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +265,7 @@ func TestPrintEmbedsFontsOnlyForLettersOutsideTheSubset(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := plan(4)
+			a := sample.Agreement(4)
 			a.Student.FirstName = tt.given
 			if got := bytes.Count(printed(t, a), []byte("/Subtype /Type0")); got != tt.fonts {
 				t.Errorf("the document of %q embeds %d fonts, want %d", tt.given, got, tt.fonts)
@@ -274,7 +275,7 @@ func TestPrintEmbedsFontsOnlyForLettersOutsideTheSubset(t *testing.T) {
 }
 
 func TestPrintDatesTheDocumentByItsAcceptance(t *testing.T) {
-	a := plan(1)
+	a := sample.Agreement(1)
 	a.AcceptedAt = a.AcceptedAt.In(time.FixedZone("", 13*60*60))
 	got := printed(t, a)
 	for _, want := range []string{
@@ -290,7 +291,7 @@ func TestPrintDatesTheDocumentByItsAcceptance(t *testing.T) {
 func TestPrintRefuses(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	otherWords, neverAccepted := plan(1), plan(1)
+	otherWords, neverAccepted := sample.Agreement(1), sample.Agreement(1)
 	otherWords.Version = "2020-01-01"
 	neverAccepted.AcceptedAt = time.Time{}
 	tests := []struct {
@@ -300,7 +301,7 @@ func TestPrintRefuses(t *testing.T) {
 		is   error // nil for any
 		says string
 	}{
-		{"a request that has ended", cancelled, plan(1), context.Canceled, ""},
+		{"a request that has ended", cancelled, sample.Agreement(1), context.Canceled, ""},
 		{"words of another version", context.Background(), otherWords, nil, `"2020-01-01"`},
 		{"an agreement that was never accepted", context.Background(), neverAccepted, nil, "no time of acceptance"},
 	}
@@ -317,55 +318,6 @@ func TestPrintRefuses(t *testing.T) {
 			}
 		})
 	}
-}
-
-// plan is an agreement on 2,990.02 in n weekly instalments after a payment of 200.00.
-func plan(n int) agreement.Agreement {
-	pricing := money.Pricing{Price: 2990_02, Upfront: 200_00, Principal: 2790_02}
-	parts, err := money.ByNumber(pricing.Principal, n)
-	if err != nil {
-		panic(err)
-	}
-	terms := agreement.Terms{
-		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001"},
-		Blocks: []agreement.Block{
-			{Title: "Right to cancel", Text: "The payer can cancel the plan within 5 working days of this agreement."},
-			{Title: "Hardship", Text: "A payer who cannot pay can ask the lender for a change of the plan."},
-		},
-	}
-	first := money.Date{Year: 2027, Month: time.February, Day: 1}
-	plan := money.Plan{Frequency: money.Weekly, Instalments: parts, First: first}
-	return agreement.Agreement{
-		ID:         "a0X000000000042",
-		Number:     "PPA-2027-000042",
-		Version:    agreement.Version,
-		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",
-		OrderID:    "order-7",
-		AcceptedAt: time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC),
-		Provider: agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example",
-			Colour: "#1f6f54"},
-		Student:  agreement.Student{FirstName: "Māia", LastName: "Ngāta", Email: "maia@example.nz"},
-		Course:   agreement.Course{Code: "NZDIP", Name: "Diploma in Business"},
-		Pricing:  pricing,
-		Plan:     plan,
-		Schedule: money.Schedule(pricing.Upfront, plan),
-		DirectDebit: agreement.DirectDebit{
-			AuthorityID:   "dda-9",
-			AccountHolder: "M NGATA",
-			AccountMask:   "12-3140-•••••23-50",
-			AuthorisedAt:  time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC),
-		},
-		Terms: terms,
-	}
-}
-
-func nzTime(t testing.TB) *time.Location {
-	t.Helper()
-	zone, err := time.LoadLocation("Pacific/Auckland")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return zone
 }
 
 // shared is one printer for all tests, for making its subsets takes longer than most of them.

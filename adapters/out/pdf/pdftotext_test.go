@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -37,7 +38,7 @@ func poppler(t *testing.T, program string, document []byte, options ...string) s
 // Other PDF readers find the same words in the same order.
 func TestOtherReadersReadWhatIsRendered(t *testing.T) {
 	for _, n := range []int{4, 52, 260} {
-		rendered := printed(t, plan(n))
+		rendered := printed(t, sample.Agreement(n))
 		out := poppler(t, "pdftotext", rendered, "-raw")
 		var own strings.Builder
 		for _, page := range read(t, rendered).pages {
@@ -50,7 +51,7 @@ func TestOtherReadersReadWhatIsRendered(t *testing.T) {
 }
 
 func TestOtherReadersSeeThatDocumentsAreTagged(t *testing.T) {
-	out := poppler(t, "pdfinfo", printed(t, plan(4)))
+	out := poppler(t, "pdfinfo", printed(t, sample.Agreement(4)))
 	for _, want := range []string{"Tagged: yes", "Metadata Stream: yes", "PDF version: 1.7", "Title: Payment Plan Agreement PPA-2027-000042",
 		"Author: Kōwhai Institute", "Producer: Provider Checkout"} {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {

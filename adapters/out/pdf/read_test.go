@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 	"pgregory.net/rapid"
 )
 
@@ -103,7 +104,7 @@ func words(t testing.TB, a agreement.Agreement) string {
 // wordsWithHeaders returns the text that a rendered agreement should have, without white space.
 func wordsWithHeaders(t testing.TB, a agreement.Agreement) string {
 	t.Helper()
-	sections, err := a.Text(nzTime(t))
+	sections, err := a.Text(sample.NewZealand(t))
 	if err != nil {
 		t.Fatal(err)
 	}
