@@ -17,16 +17,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ln.Close() })
-	return ln
-}
-
 // get returns the status of a request, or 0 if it was refused.
 func get(ln net.Listener) int {
 	resp, err := http.Get("http://" + ln.Addr().String())
@@ -38,7 +28,7 @@ func get(ln net.Listener) int {
 }
 
 func TestServeDrainsInOrder(t *testing.T) {
-	public, private := listen(t), listen(t)
+	public, private := httpserver.Listen(t), httpserver.Listen(t)
 	entered, release := make(chan struct{}), make(chan struct{})
 	var backgroundEnded, draining atomic.Bool
 	ctx, stop := context.WithCancel(t.Context())
@@ -96,7 +86,7 @@ func TestServeDrainsInOrder(t *testing.T) {
 }
 
 func TestServeEndsWhenAListenerFails(t *testing.T) {
-	public := listen(t)
+	public := httpserver.Listen(t)
 	public.Close()
 	ended := make(chan struct{})
 	err := httpserver.Serve(t.Context(), httpserver.Config{Listener: public, Handler: http.NotFoundHandler(),

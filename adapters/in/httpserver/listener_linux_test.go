@@ -27,19 +27,9 @@ func waitingRequests(t *testing.T, ln net.Listener, n int) (conns []net.Conn) {
 	return conns
 }
 
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ln.Close() })
-	return ln
-}
-
 // A provider whose create is in flight when a server is replaced gets its answer.
 func TestRequestsThatWereNotAcceptedYetAreAnsweredAtADrain(t *testing.T) {
-	ln := newDrainListener(listen(t))
+	ln := newDrainListener(Listen(t))
 	waiting := waitingRequests(t, ln, 3)
 	ln.drain()
 	served := make(chan error, 1)
@@ -60,7 +50,7 @@ func TestRequestsThatWereNotAcceptedYetAreAnsweredAtADrain(t *testing.T) {
 
 // Why drainListener is needed: without it the same requests are lost.
 func TestAListenerThatIsJustClosedLosesThoseRequests(t *testing.T) {
-	ln := listen(t)
+	ln := Listen(t)
 	waiting := waitingRequests(t, ln, 3)
 	ln.Close()
 	for i, conn := range waiting {
