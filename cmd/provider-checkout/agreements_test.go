@@ -240,7 +240,7 @@ func TestAgreementPDFIsAskedForOneOrForMany(t *testing.T) {
 		{[]string{"PPA-2026-000001", "--all", "--since", "2026-12-01"}, "--all takes no NUMBER"},
 		{[]string{"--all"}, "--all needs --since DATE"},
 		{[]string{"--all", "--since", "2026-02-30"}, "must be a real date"},
-		{[]string{"PPA-2026-000001", "PPA-2026-000002"}, "unexpected argument"},
+		{[]string{"PPA-2026-000001", "PPA-2026-000002"}, "received 2"},
 	} {
 		got := try(t, nil, "", append([]string{"agreements", "pdf", "--out", "x", "--store", "sqlite:none"}, tt.args...)...)
 		if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {

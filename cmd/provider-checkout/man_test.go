@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -23,22 +22,15 @@ func TestManualPagesHaveWhatHelpHas(t *testing.T) {
 		}
 		return strings.ReplaceAll(string(text), `\-`, "-")
 	}
-	overview := page(program)
 	for _, cmd := range commands() {
-		if !strings.Contains(overview, "\n.B "+cmd.Name) {
-			t.Errorf("the page of the program lacks %q", cmd.Name)
-		}
 		text := page(program + "-" + strings.ReplaceAll(cmd.Name, " ", "-"))
 		help := try(t, nil, "", append(strings.Fields(cmd.Name), "--help")...).stdout
-		for _, flag := range regexp.MustCompile(`(?m)^  -.*$`).FindAllString(help, -1) {
-			if !strings.Contains(text, "\n.B "+strings.TrimSpace(flag)+"\n") {
-				t.Errorf("the page of %s lacks the flag %q", cmd.Name, flag)
-			}
+		if !strings.Contains(text, strings.TrimSpace(help)) {
+			t.Errorf("the page of %s is\n%s\nwant in it\n%s", cmd.Name, text, help)
 		}
 	}
-	if serve := page("provider-checkout-serve"); !strings.Contains(serve, "<file>.secret") ||
-		!strings.Contains(serve, "\n.SH \"SYNOPSIS\"\n.B provider-checkout serve [flags]\n") {
-		t.Errorf("the page of serve is\n%s", serve)
+	if overview := page(program); !strings.Contains(overview, strings.TrimSpace(try(t, nil, "", "--help").stdout)) {
+		t.Errorf("the page of the program is\n%s", overview)
 	}
 	groff, err := exec.LookPath("groff")
 	if err != nil && os.Getenv("PROVIDER_CHECKOUT_TEST_GROFF_REQUIRED") != "" {

@@ -1,9 +1,7 @@
-// Package cli gives a program its commands. Package cobra finds the command and reads the flags; what this package adds
-// is that a usage error prints one line on stderr and nothing on stdout, and that flags have environment variables.
-// --help, of the program, of a group of commands ("keys --help") or of a command, is a result and goes to stdout.
-//
-// A flag may be given before and after a command's other arguments, may be required, and may have an environment
-// variable: that of --rate-limit in the program some-server is SOME_SERVER_RATE_LIMIT.
+// Package cli gives a program its commands. Package cobra finds the command, reads the flags, and writes help and completions;
+// what this package adds is that every mistake gives one line on stderr and nothing on stdout, that a mistake of the caller
+// has an exit status of its own, and that flags have environment variables: that of --rate-limit in the program some-server
+// is SOME_SERVER_RATE_LIMIT.
 package cli
 
 import (
@@ -11,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit statuses of a program.
@@ -29,7 +27,7 @@ type UsageError string
 
 func (e UsageError) Error() string { return string(e) }
 
-// Program is a program with its commands, in the order of its help. It also has the commands help, completion and man.
+// Program is a program with its commands. It also has the commands help, completion and man.
 type Program struct {
 	Name     string
 	About    string // one line for its manual page
@@ -64,116 +62,137 @@ type Call struct {
 // not a failure.
 func (p Program) Run(ctx context.Context, args []string, env func(string) string,
 	stdin io.Reader, stdout, stderr io.Writer) int {
-	root := p.tree(args, Call{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr})
+	started := false // an error before that is of the command line
+	root := p.tree(Call{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr}, func() { started = true })
+	root.SetArgs(append([]string{}, args...)) // of nil cobra makes the arguments of the process
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return ExitDone
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), OneLine(err.Error()))
-	if _, wrong := errors.AsType[UsageError](err); wrong {
+	message := OneLine(err.Error())
+	if !started {
+		message = strings.ReplaceAll(message, "\t", "") + "; see " + cmd.CommandPath() + " --help"
+	}
+	fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), message)
+	if _, wrong := errors.AsType[UsageError](err); wrong || !started {
 		return ExitUsage
 	}
 	return ExitFailed
 }
 
-// tree returns the program's commands as cobra has them, ready to run args.
-func (p Program) tree(args []string, c Call) *cobra.Command {
-	root := branch(p.Name, args)
-	root.Version = p.Version
-	root.SilenceErrors, root.SilenceUsage = true, true
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetArgs(append([]string{}, args...)) // of nil cobra makes the arguments of the process
+// tree returns the program's commands as cobra has them. It calls started before an action, and before the check of a command.
+func (p Program) tree(c Call, started func()) *cobra.Command {
+	root := &cobra.Command{Use: p.Name, Short: p.About, Version: p.Version, SilenceErrors: true, SilenceUsage: true}
 	root.SetIn(c.Stdin)
 	root.SetOut(c.Stdout)
 	root.SetErr(c.Stderr)
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
-	p.Commands = append(slices.Clone(p.Commands), helpCommand(root), completionCommand(root))
-	p.Commands = append(p.Commands, manCommand(p))
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { p.overview(cmd) })
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", "FlagUsagesWrapped 120"))
+	root.SetHelpCommand(helpCommand(root))
 	groups := map[string]*cobra.Command{"": root}
-	for _, command := range p.Commands {
-		group, name := "", command.Name
-		if first, second, grouped := strings.Cut(name, " "); grouped {
-			group, name = first, second
+	for _, command := range append(p.Commands[:len(p.Commands):len(p.Commands)], p.manCommand(root)) {
+		group, name, grouped := strings.Cut(command.Name, " ")
+		if !grouped {
+			group, name = "", group
 		}
 		if groups[group] == nil {
-			groups[group] = branch(group, nil)
+			groups[group] = &cobra.Command{Use: group}
 			root.AddCommand(groups[group])
 		}
-		cmd := p.leaf(name, command, c)
-		if name == helpName {
-			root.SetHelpCommand(cmd) // cobra adds it, and its own if there is none
-			continue
+		groups[group].AddCommand(p.leaf(name, command, c, started))
+	}
+	root.InitDefaultCompletionCmd()
+	needsCommand(root)
+	for _, cmd := range root.Commands() {
+		if cmd.HasSubCommands() {
+			needsCommand(cmd)
+			cmd.Args = cobra.ArbitraryArgs
+			cmd.FParseErrWhitelist.UnknownFlags = true // the command is the mistake, not its flags
 		}
-		groups[group].AddCommand(cmd)
 	}
 	return root
 }
 
-// branch returns a command that has commands and does nothing itself. Of the program given are all arguments.
-func branch(name string, given []string) *cobra.Command {
-	return &cobra.Command{
-		Use:                name,
-		Args:               cobra.ArbitraryArgs,
-		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // the command is what is wrong
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if args = append(args, given...); len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return UsageError(needs(cmd))
-		},
-	}
-}
-
-// needs says what is missing after the name of a program or of a group of commands.
-func needs(cmd *cobra.Command) string {
-	if !cmd.HasParent() {
-		return "no command; see " + cmd.Name() + " --help"
-	}
-	return cmd.Name() + " needs one of: " + strings.Join(commandNames(cmd), ", ")
-}
-
-// unknownCommand returns the error for a word that is no command of a program or of a group.
-func unknownCommand(cmd *cobra.Command, word string) error {
-	text, known := fmt.Sprintf("unknown command %q", word), append(commandNames(cmd), flagNames(cmd)...)
-	if cmd.HasParent() {
-		return UsageError(text + meant(word, known, ";") + " " + needs(cmd))
-	}
-	return UsageError(text + meant(word, known, "; see "+cmd.CommandPath()+" --help"))
-}
-
-// commandNames returns the names of the commands of a program or a group.
-func commandNames(cmd *cobra.Command) (names []string) {
+// needsCommand has a program, or a group of commands, refuse to run without one of its commands. Cobra would print the help.
+func needsCommand(cmd *cobra.Command) {
+	var names []string
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return names
+	all := strings.Join(names, ", ")
+	if cmd.Short == "" {
+		cmd.Short = "Commands: " + all
+	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("unknown command %q, needs one of: %s", args[0], all)
+		}
+		return errors.New("needs one of: " + all)
+	}
+}
+
+// helpCommand returns the command that prints the help of another.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{Use: "help [COMMAND]", Short: "Print the help of a command", RunE: func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		switch {
+		case err != nil:
+			return err
+		case len(rest) > 0 && cmd.HasSubCommands():
+			return cmd.RunE(cmd, rest)
+		}
+		return help(cmd)
+	}}
+}
+
+// help prints the help of a command as its flag does.
+func help(cmd *cobra.Command) error {
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	return cmd.Help()
 }
 
 // leaf returns a command that does something, by the last word of its name.
-func (p Program) leaf(name string, command Command, c Call) *cobra.Command {
-	cmd := &cobra.Command{Use: strings.Join(append([]string{name}, command.Args...), " "), Short: command.About, Long: command.More}
-	fs := newFlags(cmd.Flags(), c.Stdin)
+func (p Program) leaf(name string, command Command, c Call, started func()) *cobra.Command {
+	cmd := &cobra.Command{Use: strings.Join(append([]string{name}, command.Args...), " "), Short: command.About,
+		Long: strings.TrimSpace(command.About + ".\n\n" + command.More)}
+	fs := &Flags{FlagSet: cmd.Flags(), Stdin: c.Stdin, variables: map[string]bool{}}
 	run := command.Setup(fs)
-	fs.BoolP("help", "h", false, "print this")
-	if err := fs.completeValues(cmd); err != nil {
-		panic(command.Name + ": " + err.Error())
-	}
-	cmd.ValidArgsFunction = completeArgs(command.Args)
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { p.help(cmd, command, fs) })
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := p.setFromEnvironment(fs, c.Env); err != nil {
-			return err
+	fs.VisitAll(func(f *pflag.Flag) {
+		if fs.variables[f.Name] {
+			f.Usage += "\n$" + Variable(p.Name, f.Name)
 		}
-		if err := fs.complete(command, args); err != nil {
+		if value, _ := pflag.UnquoteUsage(f); strings.Contains(value, "|") {
+			words := cobra.FixedCompletions(strings.Split(value, "|"), cobra.ShellCompDirectiveNoFileComp)
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, words) // fails only for a flag that is not there, or there twice
+		}
+	})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := command.takes(cmd, args)
+		if err == nil && fs.check != nil {
+			if err = fs.check(args); err != nil {
+				started()
+			}
+		}
+		return err
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		started()
+		if err := p.setFromEnvironment(fs, c.Env); err != nil {
 			return err
 		}
 		c.Args = args
 		return run(cmd.Context(), &c)
 	}
 	return cmd
+}
+
+// takes checks the number of a command's arguments.
+func (c Command) takes(cmd *cobra.Command, args []string) error {
+	if n := len(c.Args); n > 0 && strings.HasPrefix(c.Args[n-1], "[") {
+		return cobra.RangeArgs(n-1, n)(cmd, args)
+	}
+	return cobra.ExactArgs(len(c.Args))(cmd, args)
 }
 
 // OneLine joins the lines of a message into one.

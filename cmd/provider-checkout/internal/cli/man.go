@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 )
 
-// manCommand returns the command that writes the manual pages: one of the program, and one of each command. Package
-// cobra/doc is not used for them: it takes a text for Markdown, in which <file> vanishes, it has the default of a flag in
-// the place of its value, and it links a parser of Markdown and one of YAML.
-func manCommand(p Program) Command {
+// manCommand returns the command that writes the manual pages: a page of the program and a page of each command, with the
+// text of its help. Package cobra/doc takes a text for Markdown, in which <file> vanishes.
+func (p Program) manCommand(root *cobra.Command) Command {
 	return Command{Name: "man", About: "Write the manual pages to a folder",
 		More: "To read them: man -l FOLDER/" + p.Name + ".1, or put them where man looks, such as /usr/local/share/man/man1.",
 		Setup: func(fs *Flags) Action {
@@ -24,105 +23,35 @@ func manCommand(p Program) Command {
 				if err := os.MkdirAll(folder, 0o755); err != nil {
 					return err
 				}
-				return p.writePages(folder)
+				return p.writePages(root, folder)
 			}
 		}}
 }
 
-// writePages writes all manual pages of a program.
-func (p Program) writePages(folder string) error {
-	write := func(name, page string) error {
-		return os.WriteFile(filepath.Join(folder, name+".1"), []byte(page), 0o644)
-	}
-	if err := write(p.Name, p.page()); err != nil {
+// writePages writes the manual pages of a command and of those below it.
+func (p Program) writePages(cmd *cobra.Command, folder string) error {
+	var text strings.Builder
+	cmd.SetOut(&text)
+	if err := help(cmd); err != nil {
 		return err
 	}
-	for _, c := range p.Commands {
-		if err := write(p.pageName(c), p.pageOf(c)); err != nil {
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	page := fmt.Sprintf(".TH \"%s\" 1 \"%s\" \"%s\"\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n",
+		roff(strings.ToUpper(name)), p.Date, roff(p.Name), roff(name), roff(cmd.Short), roff(text.String()))
+	if err := os.WriteFile(filepath.Join(folder, name+".1"), []byte(page), 0o644); err != nil {
+		return err
+	}
+	for _, c := range cmd.Commands() {
+		if err := p.writePages(c, folder); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p Program) pageName(c Command) string {
-	return p.Name + "-" + strings.ReplaceAll(c.Name, " ", "-")
-}
-
-// page returns the manual page of the program.
-func (p Program) page() string {
-	var b strings.Builder
-	p.head(&b, p.Name, p.About, p.Name+" COMMAND [flags]")
-	section(&b, "Commands")
-	for _, c := range p.Commands {
-		fmt.Fprintf(&b, ".TP\n.B %s\n%s.\n", roff(strings.Join(append([]string{c.Name}, c.Args...), " ")), roff(c.About))
-	}
-	section(&b, "Exit status")
-	fmt.Fprintf(&b, "%d on success, %d on failure, %d on a usage error.\n", ExitDone, ExitFailed, ExitUsage)
-	section(&b, "See also")
-	for i, c := range p.Commands {
-		if i > 0 {
-			b.WriteString(",\n")
-		}
-		fmt.Fprintf(&b, ".BR %s (1)", roff(p.pageName(c)))
-	}
-	b.WriteString("\n")
-	return b.String()
-}
-
-// pageOf returns the manual page of a command.
-func (p Program) pageOf(c Command) string {
-	fs := NewFlags()
-	c.Setup(fs)
-	var b strings.Builder
-	p.head(&b, p.pageName(c), c.About, p.synopsis(c, fs))
-	section(&b, "Description")
-	paragraphs(&b, c.About+".\n\n"+c.More)
-	section(&b, "Options")
-	fs.BoolP(helpName, "h", false, "print the help")
-	fs.VisitAll(func(f *pflag.Flag) {
-		_, usage := pflag.UnquoteUsage(f)
-		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(spelledWhole(f)), roff(usage+p.fallback(fs, f)))
-	})
-	section(&b, "See also")
-	fmt.Fprintf(&b, ".BR %s (1)\n", roff(p.Name))
-	return b.String()
-}
-
-func (p Program) head(b *strings.Builder, name, about, synopsis string) {
-	fmt.Fprintf(b, ".TH \"%s\" 1 \"%s\" \"%s\"\n.nh\n.ad l\n", // without hyphens in names, and flush left
-		roff(strings.ToUpper(name)), p.Date, roff(p.Name))
-	section(b, "Name")
-	fmt.Fprintf(b, "%s \\- %s\n", roff(name), roff(about))
-	section(b, "Synopsis")
-	fmt.Fprintf(b, ".B %s\n", roff(synopsis))
-}
-
-func section(b *strings.Builder, title string) {
-	fmt.Fprintf(b, ".SH \"%s\"\n", strings.ToUpper(title))
-}
-
-// paragraphs writes text whose paragraphs are separated by an empty line. Indented lines keep their layout.
-func paragraphs(b *strings.Builder, text string) {
-	for part := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		b.WriteString(".PP\n")
-		if strings.HasPrefix(part, " ") {
-			fmt.Fprintf(b, ".nf\n%s\n.fi\n", roff(part))
-			continue
-		}
-		b.WriteString(roff(part) + "\n")
-	}
-}
-
 // roff escapes what would not be printed as it is: a backslash, a hyphen, which would become another character, and a dot or
 // quote at the beginning of a line, which would be a request.
 func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
-			lines[i] = `\&` + line
-		}
-	}
-	return strings.Join(lines, "\n")
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n.", "\n\\&.", "\n'", "\n\\&'").Replace(text)
+	return strings.TrimSpace(text)
 }
