@@ -20,73 +20,86 @@ func formatTimestamp(t time.Time) string {
 	return events.Timestamp(t)
 }
 
-func toWireProvider(p catalogue.Provider) providerWire {
-	return providerWire{
-		Kind:             "provider",
-		ProviderCode:     p.Code,
-		Name:             p.Name,
-		AccountID:        p.AccountID,
-		Environment:      string(p.Environment),
-		Active:           p.Active,
-		APIEnabled:       p.APIEnabled,
-		Mode:             string(p.Mode),
-		EnrolmentOrigins: p.EnrolmentOrigins,
-		SuccessURL:       p.SuccessURL,
-		CancelURL:        p.CancelURL,
-		NoticeDays:       p.NoticeDays,
-		Branding:         brandingWire(p.Branding),
-		Webhook:          webhookWire{p.Destination.URL},
+func toWireProvider(p catalogue.Provider) object {
+	return object{
+		put("kind", "provider"),
+		put("provider_code", p.Code),
+		put("name", p.Name),
+		put("account_id", p.AccountID),
+		put("environment", string(p.Environment)),
+		put("active", p.Active),
+		put("api_enabled", p.APIEnabled),
+		put("mode", string(p.Mode)), // catalogue or legacy
+		opt("enrolment_origins", p.EnrolmentOrigins),
+		opt("success_url", p.SuccessURL),
+		opt("cancel_url", p.CancelURL),
+		opt("notice_days", p.NoticeDays),
+		opt("branding", object{
+			opt("display_name", p.Branding.DisplayName),
+			opt("primary_colour", p.Branding.PrimaryColour),
+			opt("logo_url", p.Branding.LogoURL),
+			opt("support_email", p.Branding.SupportEmail),
+		}),
+		opt("webhook", object{put("url", p.Destination.URL)}),
 	}
 }
 
-func toWireCourse(provider string, c catalogue.Course) courseWire {
-	plans := make([]optionWire, len(c.Options))
+func toWireCourse(provider string, c catalogue.Course) object {
+	plans := make([]object, len(c.Options))
 	for i, o := range c.Options {
-		plans[i] = optionWire{string(o.Frequency), o.Number, amount(o.Amount)}
+		plans[i] = object{put("payment_frequency", string(o.Frequency)), opt("number_of_instalments", o.Number), opt("instalment_amount", o.Amount)}
 	}
-	return courseWire{
-		Kind:         "course",
-		ProviderCode: provider,
-		CourseCode:   c.Code,
-		CourseName:   c.Name,
-		CoursePrice:  amount(c.Price),
-		Upfront:      amount(c.Upfront),
-		Active:       c.Active,
-		Environment:  string(c.Environment),
-		Plans:        plans,
+	return object{
+		put("kind", "course"),
+		put("provider_code", provider),
+		put("course_code", c.Code),
+		put("course_name", c.Name),
+		put("course_price", c.Price),
+		put("upfront_payment", c.Upfront),
+		put("active", c.Active),
+		put("environment", string(c.Environment)),
+		put("plans", plans),
 	}
 }
 
-func toWireKey(k catalogue.Key) keyWire {
-	return keyWire{"key", k.ID, k.Provider, string(k.Environment), formatTimestamp(k.CreatedAt), formatTimestamp(k.RevokedAt)}
+func toWireKey(k catalogue.Key) object {
+	return object{
+		put("kind", "key"),
+		put("key_id", k.ID),
+		put("provider_code", k.Provider),
+		put("environment", string(k.Environment)),
+		put("created_at", formatTimestamp(k.CreatedAt)),
+		opt("revoked_at", formatTimestamp(k.RevokedAt)),
+	}
 }
 
-func toWireCheckout(c checkout.Checkout) checkoutWire {
-	tokens := make([]tokenWire, len(c.Tokens))
-	for i, t := range c.Tokens {
-		tokens[i] = tokenWire{t.Epoch, formatTimestamp(t.Expires)}
+// toWireCheckout describes the setup tokens without revealing them.
+func toWireCheckout(c checkout.Checkout) object {
+	var tokens []object
+	for _, t := range c.Tokens {
+		tokens = append(tokens, object{put("epoch", t.Epoch), put("expires_at", formatTimestamp(t.Expires))})
 	}
-	return checkoutWire{
-		Kind:             "checkout",
-		CheckoutID:       c.ID,
-		ProviderCode:     c.ProviderCode,
-		OrderID:          c.OrderID,
-		IdempotencyKey:   sentKey(c),
-		RequestID:        c.RequestID,
-		CreatedAt:        formatTimestamp(c.CreatedAt),
-		Status:           string(c.Status),
-		ContactID:        c.Records.ContactID,
-		OpportunityID:    c.Records.OpportunityID,
-		DDAID:            c.Records.DDAID,
-		CourseCode:       c.CourseCode,
-		CourseName:       c.Intent.CourseName,
-		Pricing:          toWirePricing(c.Intent.Pricing),
-		Plan:             toWirePlan(c.Intent.Plan),
-		SetupTokens:      tokens,
-		ConfirmedAt:      formatTimestamp(c.Confirmation.At),
-		ConfirmRequestID: c.Confirmation.RequestID,
-		AgreementID:      c.Confirmation.AgreementID,
-		ErasedAt:         formatTimestamp(c.ErasedAt),
+	return object{
+		put("kind", "checkout"),
+		put("checkout_id", c.ID),
+		put("provider_code", c.ProviderCode),
+		put("provider_order_id", c.OrderID),
+		opt("idempotency_key", sentKey(c)),
+		put("request_id", c.RequestID),
+		put("created_at", formatTimestamp(c.CreatedAt)),
+		put("status", string(c.Status)),
+		put("contact_id", c.Records.ContactID),
+		put("opportunity_id", c.Records.OpportunityID),
+		put("dda_id", c.Records.DDAID),
+		opt("course_code", c.CourseCode),
+		put("course_name", c.Intent.CourseName),
+		put("pricing", toWirePricing(c.Intent.Pricing)),
+		put("plan", toWirePlan(c.Intent.Plan)),
+		opt("setup_tokens", tokens),
+		opt("confirmed_at", formatTimestamp(c.Confirmation.At)),
+		opt("confirm_request_id", c.Confirmation.RequestID),
+		opt("agreement_id", c.Confirmation.AgreementID),
+		opt("erased_at", formatTimestamp(c.ErasedAt)), // when the personal data was erased
 	}
 }
 
@@ -98,154 +111,185 @@ func sentKey(c checkout.Checkout) string {
 	return c.IdempotencyKey
 }
 
-func toWirePricing(p money.Pricing) pricingWire {
-	return pricingWire{amount(p.Price), amount(p.Principal), amount(p.Upfront)}
+func toWirePricing(p money.Pricing) object {
+	return object{put("course_price", p.Price), put("amount_to_finance", p.Principal), put("upfront_payment", p.Upfront)}
 }
 
-func toWirePlan(p money.Plan) planWire {
-	w := planWire{
-		PaymentType:  checkout.PaymentType,
-		Frequency:    string(p.Frequency),
-		Number:       p.Number,
-		Regular:      amount(p.Regular),
-		FirstPayment: p.First.String(),
+func toWirePlan(p money.Plan) object {
+	final := p.Final
+	if !p.Residual() {
+		final = 0
 	}
-	if p.Residual() {
-		w.Final = amount(p.Final)
+	return object{
+		put("payment_type", checkout.PaymentType),
+		put("payment_frequency", string(p.Frequency)),
+		put("number_of_instalments", p.Number),
+		put("instalment_amount", p.Regular),
+		opt("final_instalment_amount", final),
+		put("first_payment_date", p.First.String()),
 	}
-	return w
 }
 
-func toWireContact(c checkout.Checkout) contactWire {
-	return contactWire{"contact", c.Records.ContactID, c.ID, c.Student.FirstName, c.Student.LastName, c.Student.Email}
+func toWireContact(c checkout.Checkout) object {
+	return object{
+		put("kind", "contact"),
+		put("contact_id", c.Records.ContactID),
+		put("checkout_id", c.ID),
+		put("first_name", c.Student.FirstName),
+		put("last_name", c.Student.LastName),
+		put("email", c.Student.Email),
+	}
 }
 
-func toWireOpportunity(c checkout.Checkout) opportunityWire {
-	w := opportunityWire{
-		Kind:          "opportunity",
-		OpportunityID: c.Records.OpportunityID,
-		CheckoutID:    c.ID,
-		ContactID:     c.Records.ContactID,
-		ProviderCode:  c.ProviderCode,
-		CourseCode:    c.CourseCode,
-		CourseName:    c.Intent.CourseName,
-	}
+func toWireOpportunity(c checkout.Checkout) object {
+	status := ""
 	if c.Status == checkout.Confirmed {
-		w.EnrolmentStatus = "complete"
+		status = "complete"
 	}
-	return w
-}
-
-func toWireDDA(c checkout.Checkout) ddaWire {
-	return ddaWire{
-		Kind:             "dda",
-		DDAID:            c.Records.DDAID,
-		CheckoutID:       c.ID,
-		OpportunityID:    c.Records.OpportunityID,
-		ContactID:        c.Records.ContactID,
-		SetupComplete:    c.SetupComplete(),
-		Try:              c.Setup.Try,
-		BillingRequestID: c.Setup.BillingRequestID,
-		BillingRequest:   string(c.Setup.BillingRequest),
-		Mandate:          string(c.Setup.Mandate),
-		MandateID:        c.Setup.MandateID,
-		MandateSince:     formatTimestamp(c.Setup.MandateSince),
-		MandateReason:    c.Setup.MandateReason,
-		Authorisation:    string(c.Setup.Authorisation),
-		Authorised:       c.Setup.Authorisation == checkout.Authorised,
-		AccountHolder:    c.Setup.AccountHolder,
-		AccountMask:      string(c.Setup.AccountMask),
-		CompletedAt:      formatTimestamp(c.Setup.CompletedAt),
-		Consent:          toWireConsent(c.Setup.Consent),
+	return object{
+		put("kind", "opportunity"),
+		put("opportunity_id", c.Records.OpportunityID),
+		put("checkout_id", c.ID),
+		put("contact_id", c.Records.ContactID),
+		put("provider_code", c.ProviderCode),
+		opt("course_code", c.CourseCode),
+		put("course_name", c.Intent.CourseName),
+		opt("enrolment_status", status),
 	}
 }
 
-func toWireConsent(c agreement.Consent) consentWire {
-	return consentWire{formatTimestamp(c.At), c.From, c.Terms, c.NoticeDays}
+func toWireDDA(c checkout.Checkout) object {
+	return object{
+		put("kind", "dda"),
+		put("dda_id", c.Records.DDAID),
+		put("checkout_id", c.ID),
+		put("opportunity_id", c.Records.OpportunityID),
+		put("contact_id", c.Records.ContactID),
+		put("setup_complete", c.SetupComplete()),
+		opt("try", c.Setup.Try),
+		opt("billing_request_id", c.Setup.BillingRequestID),
+		put("billing_request_status", string(c.Setup.BillingRequest)),
+		opt("mandate_status", string(c.Setup.Mandate)),
+		opt("mandate_id", c.Setup.MandateID),
+		opt("mandate_since", formatTimestamp(c.Setup.MandateSince)),
+		opt("mandate_reason_code", c.Setup.MandateReason), // the processor's, such as DISHONOUR-AC05
+		put("authorisation_status", string(c.Setup.Authorisation)),
+		put("authorised", c.Setup.Authorisation == checkout.Authorised),
+		opt("account_holder_name", c.Setup.AccountHolder),
+		opt("account_mask", string(c.Setup.AccountMask)),
+		opt("completed_at", formatTimestamp(c.Setup.CompletedAt)),
+		opt("consent", toWireConsent(c.Setup.Consent)),
+	}
 }
 
-func toWireBlocks(blocks []agreement.Block) (list []blockWire) {
+// toWireConsent writes the evidence that the payer accepted the direct debit terms.
+func toWireConsent(c agreement.Consent) object {
+	return object{
+		put("accepted_at", formatTimestamp(c.At)),
+		opt("network_address", c.From),
+		opt("terms", c.Terms),
+		opt("notice_days", c.NoticeDays),
+	}
+}
+
+func toWireBlocks(blocks []agreement.Block) (list []object) {
 	for _, b := range blocks {
-		list = append(list, blockWire(b))
+		list = append(list, object{put("title", b.Title), put("text", b.Text)})
 	}
 	return list
 }
 
-func toWireFees(l agreement.FeeList) *[]feeWire {
+// toWireFees returns a list that is not nil, though it may be empty, if the terms state the fees.
+func toWireFees(l agreement.FeeList) []object {
 	if !l.Stated {
 		return nil
 	}
-	list := make([]feeWire, len(l.Fees))
+	list := make([]object, len(l.Fees))
 	for i, f := range l.Fees {
-		list[i] = feeWire{f.Name, amount(f.Amount), f.When}
+		list[i] = object{put("name", f.Name), put("amount", f.Amount), put("when", f.When)}
 	}
-	return &list
+	return list
 }
 
-func toWireAuthority(a agreement.Authority) *authorityWire {
-	if a.IsZero() {
-		return nil
+// toWireAuthority writes the direct debit authority in the operator's terms.
+func toWireAuthority(a agreement.Authority) object {
+	return object{
+		opt("authorisation_code", a.AuthorisationCode),
+		opt("initiator", a.Initiator),
+		opt("particulars", a.Particulars),
+		opt("code", a.Code),
+		opt("reference", a.Reference),
+		opt("conditions", toWireBlocks(a.Conditions)),
 	}
-	return &authorityWire{a.AuthorisationCode, a.Initiator, a.Particulars, a.Code, a.Reference, toWireBlocks(a.Conditions)}
 }
 
-func toWireAgreement(c checkout.Checkout, a agreement.Agreement) agreementWire {
-	w := agreementWire{
-		Kind:          "agreement",
-		AgreementID:   c.Confirmation.AgreementID,
-		Number:        a.Number,
-		Version:       a.Version,
-		CheckoutID:    c.ID,
-		OpportunityID: c.Records.OpportunityID,
-		DDAID:         c.Records.DDAID,
-		AcceptedAt:    formatTimestamp(a.AcceptedAt),
-		Sandbox:       a.Sandbox,
-		PDFGenerated:  c.Confirmation.PDFGenerated(),
-		ProviderCode:  a.Provider.Code,
-		ProviderName:  a.Provider.Name,
-		FirstName:     a.Student.FirstName,
-		LastName:      a.Student.LastName,
-		Email:         a.Student.Email,
-		CourseCode:    a.Course.Code,
-		CourseName:    a.Course.Name,
-		Pricing:       toWirePricing(a.Pricing),
-		Plan:          toWirePlan(a.Plan),
-		AccountHolder: a.DirectDebit.AccountHolder,
-		AccountMask:   string(a.DirectDebit.AccountMask),
-		AuthorisedAt:  formatTimestamp(a.DirectDebit.AuthorisedAt),
-		Consent:       toWireConsent(a.DirectDebit.Consent),
-		NoticeDays:    a.Notice.Days,
-		Lender:        lenderWire(a.Terms.Lender),
-		Fees:          toWireFees(a.Terms.Fees),
-		DefaultFees:   toWireFees(a.Terms.DefaultFees),
-		Authority:     toWireAuthority(a.Terms.Authority),
-		Terms:         toWireBlocks(a.Terms.Blocks),
-	}
+func toWireAgreement(c checkout.Checkout, a agreement.Agreement) object {
+	notBefore := "" // the first day on which a payment may be collected
 	if !a.Notice.NotBefore.IsZero() {
-		w.NotBefore = a.Notice.NotBefore.String()
+		notBefore = a.Notice.NotBefore.String()
 	}
-	return w
+	lender := a.Terms.Lender
+	return object{
+		put("kind", "agreement"),
+		put("agreement_id", c.Confirmation.AgreementID),
+		put("agreement_number", a.Number),
+		put("agreement_version", a.Version),
+		put("checkout_id", c.ID),
+		put("opportunity_id", c.Records.OpportunityID),
+		put("dda_id", c.Records.DDAID),
+		put("accepted_at", formatTimestamp(a.AcceptedAt)),
+		opt("sandbox", a.Sandbox),
+		put("pdf_generated", c.Confirmation.PDFGenerated()),
+		put("provider_code", a.Provider.Code),
+		put("provider_name", a.Provider.Name),
+		put("first_name", a.Student.FirstName),
+		put("last_name", a.Student.LastName),
+		put("email", a.Student.Email),
+		opt("course_code", a.Course.Code),
+		put("course_name", a.Course.Name),
+		put("pricing", toWirePricing(a.Pricing)),
+		put("plan", toWirePlan(a.Plan)),
+		put("account_holder_name", a.DirectDebit.AccountHolder),
+		opt("account_mask", string(a.DirectDebit.AccountMask)),
+		put("authorised_at", formatTimestamp(a.DirectDebit.AuthorisedAt)),
+		opt("consent", toWireConsent(a.DirectDebit.Consent)),
+		opt("notice_days", a.Notice.Days),
+		opt("not_before", notBefore),
+		opt("lender", object{put("name", lender.Name), put("address", lender.Address), opt("registration", lender.Registration)}),
+		opt("fees", toWireFees(a.Terms.Fees)),
+		opt("default_fees", toWireFees(a.Terms.DefaultFees)),
+		opt("authority", toWireAuthority(a.Terms.Authority)),
+		opt("terms", toWireBlocks(a.Terms.Blocks)),
+	}
 }
 
-func toWireDocument(c checkout.Checkout, d ports.DocumentInfo) documentWire {
-	return documentWire{"document", c.Confirmation.DocumentID, c.ID, c.Confirmation.AgreementNumber, hex.EncodeToString(d.SHA256[:]), d.Size}
+func toWireDocument(c checkout.Checkout, d ports.DocumentInfo) object {
+	return object{
+		put("kind", "document"),
+		put("document_id", c.Confirmation.DocumentID),
+		put("checkout_id", c.ID),
+		put("agreement_number", c.Confirmation.AgreementNumber),
+		put("sha256", hex.EncodeToString(d.SHA256[:])),
+		put("size", d.Size),
+	}
 }
 
 // toWireCharge writes a charge, and the day before which it may not be collected where it is due sooner.
-func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) chargeWire {
-	w := chargeWire{
-		Kind:          "charge",
-		CheckoutID:    c.ID,
-		OpportunityID: c.Records.OpportunityID,
-		Sequence:      m.Sequence,
-		Type:          string(m.Type),
-		DueDate:       m.Due.String(),
-		Amount:        amount(m.Amount),
-	}
+func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) object {
+	notBefore := ""
 	if m.Due.Before(collected) {
-		w.NotBefore = collected.String()
+		notBefore = collected.String()
 	}
-	return w
+	return object{
+		put("kind", "charge"),
+		put("checkout_id", c.ID),
+		put("opportunity_id", c.Records.OpportunityID),
+		put("sequence", m.Sequence),
+		put("type", string(m.Type)),
+		put("due_date", m.Due.String()),
+		opt("not_before", notBefore),
+		put("amount", m.Amount),
+	}
 }
 
 func toWireNotice(n ports.NoticeRecord) noticeWire {

@@ -1,236 +1,101 @@
 package jsonlines
 
-import "github.com/provider-checkout/provider-checkout/money"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
-// The objects of the export. A field without a value is left out. No secret, token or key is in any of them.
+	"github.com/go-json-experiment/json/jsontext"
 
-type providerWire struct {
-	Kind             string       `json:"kind"`
-	ProviderCode     string       `json:"provider_code"`
-	Name             string       `json:"name"`
-	AccountID        string       `json:"account_id"`
-	Environment      string       `json:"environment"`
-	Active           bool         `json:"active"`
-	APIEnabled       bool         `json:"api_enabled"`
-	Mode             string       `json:"mode"` // catalogue or legacy
-	EnrolmentOrigins []string     `json:"enrolment_origins,omitempty"`
-	SuccessURL       string       `json:"success_url,omitempty"`
-	CancelURL        string       `json:"cancel_url,omitempty"`
-	NoticeDays       int          `json:"notice_days,omitzero"`
-	Branding         brandingWire `json:"branding,omitzero"`
-	Webhook          webhookWire  `json:"webhook,omitzero"`
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// object is a JSON object, which is written with its fields in their order. No secret, token or key is in any object.
+type object []field
+
+type field struct {
+	name     string
+	value    any  // string, int, bool, money.Cents, an object, or a list of objects or of strings
+	optional bool // it is left out without a value
 }
 
-type brandingWire struct {
-	DisplayName   string `json:"display_name,omitempty"`
-	PrimaryColour string `json:"primary_colour,omitempty"`
-	LogoURL       string `json:"logo_url,omitempty"`
-	SupportEmail  string `json:"support_email,omitempty"`
+func put(name string, value any) field { return field{name, value, false} }
+
+func opt(name string, value any) field { return field{name, value, true} }
+
+// isEmpty reports whether a field has no value. A list of objects that is not nil is a value.
+func (f field) isEmpty() bool {
+	switch v := f.value.(type) {
+	case object:
+		return !slices.ContainsFunc(v, func(f field) bool { return !f.isEmpty() })
+	case []object:
+		return v == nil
+	case []string:
+		return len(v) == 0
+	}
+	return f.value == "" || f.value == 0 || f.value == false || f.value == money.Cents(0)
 }
 
-type webhookWire struct {
-	URL string `json:"url"`
+// MarshalJSON implements [json.Marshaler].
+func (o object) MarshalJSON() ([]byte, error) { return o.append(make([]byte, 0, 1024)), nil }
+
+func (o object) append(b []byte) []byte {
+	start := len(b)
+	b = append(b, '{')
+	for _, f := range o {
+		if f.optional && f.isEmpty() {
+			continue
+		}
+		if len(b) > start+1 {
+			b = append(b, ',')
+		}
+		b = appendValue(append(append(append(b, '"'), f.name...), `":`...), f.value)
+	}
+	return append(b, '}')
 }
 
-type courseWire struct {
-	Kind         string       `json:"kind"`
-	ProviderCode string       `json:"provider_code"`
-	CourseCode   string       `json:"course_code"`
-	CourseName   string       `json:"course_name"`
-	CoursePrice  amount       `json:"course_price"`
-	Upfront      amount       `json:"upfront_payment"`
-	Active       bool         `json:"active"`
-	Environment  string       `json:"environment"`
-	Plans        []optionWire `json:"plans"`
+// appendValue appends the value of a field. An amount is a number of dollars with two decimals.
+func appendValue(b []byte, value any) []byte {
+	switch v := value.(type) {
+	case string:
+		return appendText(b, v)
+	case int:
+		return strconv.AppendInt(b, int64(v), 10)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case money.Cents:
+		return append(b, v.String()...)
+	case object:
+		return v.append(b)
+	case []object:
+		return appendList(b, v)
+	case []string:
+		return appendList(b, v)
+	}
+	panic(fmt.Sprintf("jsonlines: a field is a %T", value))
 }
 
-type optionWire struct {
-	Frequency string `json:"payment_frequency"`
-	Number    int    `json:"number_of_instalments,omitzero"`
-	Amount    amount `json:"instalment_amount,omitzero"`
+func appendList[T any](b []byte, list []T) []byte {
+	b = append(b, '[')
+	for i, item := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendValue(b, item)
+	}
+	return append(b, ']')
 }
 
-type keyWire struct {
-	Kind         string `json:"kind"`
-	KeyID        string `json:"key_id"`
-	ProviderCode string `json:"provider_code"`
-	Environment  string `json:"environment"`
-	CreatedAt    string `json:"created_at"`
-	RevokedAt    string `json:"revoked_at,omitempty"`
-}
-
-type checkoutWire struct {
-	Kind             string      `json:"kind"`
-	CheckoutID       string      `json:"checkout_id"`
-	ProviderCode     string      `json:"provider_code"`
-	OrderID          string      `json:"provider_order_id"`
-	IdempotencyKey   string      `json:"idempotency_key,omitempty"`
-	RequestID        string      `json:"request_id"`
-	CreatedAt        string      `json:"created_at"`
-	Status           string      `json:"status"`
-	ContactID        string      `json:"contact_id"`
-	OpportunityID    string      `json:"opportunity_id"`
-	DDAID            string      `json:"dda_id"`
-	CourseCode       string      `json:"course_code,omitempty"`
-	CourseName       string      `json:"course_name"`
-	Pricing          pricingWire `json:"pricing"`
-	Plan             planWire    `json:"plan"`
-	SetupTokens      []tokenWire `json:"setup_tokens,omitempty"`
-	ConfirmedAt      string      `json:"confirmed_at,omitempty"`
-	ConfirmRequestID string      `json:"confirm_request_id,omitempty"`
-	AgreementID      string      `json:"agreement_id,omitempty"`
-	ErasedAt         string      `json:"erased_at,omitempty"` // the personal data was
-}
-
-type pricingWire struct {
-	CoursePrice amount `json:"course_price"`
-	Principal   amount `json:"amount_to_finance"`
-	Upfront     amount `json:"upfront_payment"`
-}
-
-type planWire struct {
-	PaymentType  string `json:"payment_type"`
-	Frequency    string `json:"payment_frequency"`
-	Number       int    `json:"number_of_instalments"`
-	Regular      amount `json:"instalment_amount"`
-	Final        amount `json:"final_instalment_amount,omitzero"`
-	FirstPayment string `json:"first_payment_date"`
-}
-
-// tokenWire describes a setup token without revealing it.
-type tokenWire struct {
-	Epoch   int    `json:"epoch"`
-	Expires string `json:"expires_at"`
-}
-
-type contactWire struct {
-	Kind       string `json:"kind"`
-	ContactID  string `json:"contact_id"`
-	CheckoutID string `json:"checkout_id"`
-	FirstName  string `json:"first_name"`
-	LastName   string `json:"last_name"`
-	Email      string `json:"email"`
-}
-
-type opportunityWire struct {
-	Kind            string `json:"kind"`
-	OpportunityID   string `json:"opportunity_id"`
-	CheckoutID      string `json:"checkout_id"`
-	ContactID       string `json:"contact_id"`
-	ProviderCode    string `json:"provider_code"`
-	CourseCode      string `json:"course_code,omitempty"`
-	CourseName      string `json:"course_name"`
-	EnrolmentStatus string `json:"enrolment_status,omitempty"`
-}
-
-type ddaWire struct {
-	Kind             string      `json:"kind"`
-	DDAID            string      `json:"dda_id"`
-	CheckoutID       string      `json:"checkout_id"`
-	OpportunityID    string      `json:"opportunity_id"`
-	ContactID        string      `json:"contact_id"`
-	SetupComplete    bool        `json:"setup_complete"`
-	Try              int         `json:"try,omitzero"`
-	BillingRequestID string      `json:"billing_request_id,omitempty"`
-	BillingRequest   string      `json:"billing_request_status"`
-	Mandate          string      `json:"mandate_status,omitempty"`
-	MandateID        string      `json:"mandate_id,omitempty"`
-	MandateSince     string      `json:"mandate_since,omitempty"`
-	MandateReason    string      `json:"mandate_reason_code,omitempty"` // the processor's, such as DISHONOUR-AC05
-	Authorisation    string      `json:"authorisation_status"`
-	Authorised       bool        `json:"authorised"`
-	AccountHolder    string      `json:"account_holder_name,omitempty"`
-	AccountMask      string      `json:"account_mask,omitempty"`
-	CompletedAt      string      `json:"completed_at,omitempty"`
-	Consent          consentWire `json:"consent,omitzero"`
-}
-
-// consentWire is the evidence that the payer accepted the direct debit terms.
-type consentWire struct {
-	At         string `json:"accepted_at"`
-	From       string `json:"network_address,omitempty"`
-	Terms      string `json:"terms,omitempty"`
-	NoticeDays int    `json:"notice_days,omitzero"`
-}
-
-type agreementWire struct {
-	Kind          string         `json:"kind"`
-	AgreementID   string         `json:"agreement_id"`
-	Number        string         `json:"agreement_number"`
-	Version       string         `json:"agreement_version"`
-	CheckoutID    string         `json:"checkout_id"`
-	OpportunityID string         `json:"opportunity_id"`
-	DDAID         string         `json:"dda_id"`
-	AcceptedAt    string         `json:"accepted_at"`
-	Sandbox       bool           `json:"sandbox,omitzero"`
-	PDFGenerated  bool           `json:"pdf_generated"`
-	ProviderCode  string         `json:"provider_code"`
-	ProviderName  string         `json:"provider_name"`
-	FirstName     string         `json:"first_name"`
-	LastName      string         `json:"last_name"`
-	Email         string         `json:"email"`
-	CourseCode    string         `json:"course_code,omitempty"`
-	CourseName    string         `json:"course_name"`
-	Pricing       pricingWire    `json:"pricing"`
-	Plan          planWire       `json:"plan"`
-	AccountHolder string         `json:"account_holder_name"`
-	AccountMask   string         `json:"account_mask,omitempty"`
-	AuthorisedAt  string         `json:"authorised_at"`
-	Consent       consentWire    `json:"consent,omitzero"`
-	NoticeDays    int            `json:"notice_days,omitzero"`
-	NotBefore     string         `json:"not_before,omitempty"` // the first day on which a payment may be collected
-	Lender        lenderWire     `json:"lender,omitzero"`
-	Fees          *[]feeWire     `json:"fees,omitempty"` // nil: the terms do not state them
-	DefaultFees   *[]feeWire     `json:"default_fees,omitempty"`
-	Authority     *authorityWire `json:"authority,omitempty"`
-	Terms         []blockWire    `json:"terms,omitempty"`
-}
-
-type feeWire struct {
-	Name   string `json:"name"`
-	Amount amount `json:"amount"`
-	When   string `json:"when"`
-}
-
-// authorityWire is the direct debit authority in the operator's terms.
-type authorityWire struct {
-	AuthorisationCode string      `json:"authorisation_code,omitempty"`
-	Initiator         string      `json:"initiator,omitempty"`
-	Particulars       string      `json:"particulars,omitempty"`
-	Code              string      `json:"code,omitempty"`
-	Reference         string      `json:"reference,omitempty"`
-	Conditions        []blockWire `json:"conditions,omitempty"`
-}
-
-type lenderWire struct {
-	Name         string `json:"name"`
-	Address      string `json:"address"`
-	Registration string `json:"registration,omitempty"`
-}
-
-type blockWire struct {
-	Title string `json:"title"`
-	Text  string `json:"text"`
-}
-
-type documentWire struct {
-	Kind            string `json:"kind"`
-	DocumentID      string `json:"document_id"`
-	CheckoutID      string `json:"checkout_id"`
-	AgreementNumber string `json:"agreement_number"`
-	SHA256          string `json:"sha256"`
-	Size            int    `json:"size"`
-}
-
-type chargeWire struct {
-	Kind          string `json:"kind"`
-	CheckoutID    string `json:"checkout_id"`
-	OpportunityID string `json:"opportunity_id"`
-	Sequence      int    `json:"sequence"`
-	Type          string `json:"type"`
-	DueDate       string `json:"due_date"`
-	NotBefore     string `json:"not_before,omitempty"` // only if its notice is not over on the due date
-	Amount        amount `json:"amount"`
+// appendText escapes also the separators that some readers of lines take for the end of a line.
+func appendText(b []byte, text string) []byte {
+	start := len(b)
+	b, _ = jsontext.AppendQuote(b, text) // its error is of invalid UTF-8, in whose place U+FFFD stands
+	if strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029") {
+		escaped := strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`).Replace(string(b[start:]))
+		b = append(b[:start], escaped...)
+	}
+	return b
 }
 
 type eventWire struct {
@@ -261,11 +126,6 @@ type noticeWire struct {
 	FailedAt   string `json:"failed_at,omitempty"`  // of the latest attempt that failed, like the failure
 	Failure    string `json:"failure,omitempty"`
 }
-
-// amount is a JSON number of dollars with two decimals.
-type amount money.Cents
-
-func (a amount) MarshalJSON() ([]byte, error) { return []byte(money.Cents(a).String()), nil }
 
 type wireCheckpoint struct {
 	Kind       string `json:"kind"`
