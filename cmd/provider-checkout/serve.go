@@ -147,7 +147,7 @@ func (c *call) site(base string) site.Config {
 	}
 }
 
-// listenOps listens on the operator's address, or returns nil if none is given.
+// listenOps listens on the operator's address, or returns nil without --ops-addr.
 func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
 	if c.opsAddr == "" {
 		return nil, nil
