@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -35,27 +34,4 @@ func (a Agreement) Check() error {
 		fault("the charges are not those of the plan")
 	}
 	return errors.Join(faults...)
-}
-
-// Figures returns what every rendering of the agreement shows, in this order and with other text in between: its
-// number, each charge with its number, date, kind and amount, the total, the account with its holder and its authority,
-// the consent with its time in zone, and the terms that were consented to. It returns an error as Text does.
-func (a Agreement) Figures(zone *time.Location) ([]string, error) {
-	sections, err := a.Text(zone)
-	if err != nil {
-		return nil, err
-	}
-	figures := []string{a.Number}
-	for _, s := range sections {
-		for _, cells := range append(s.Table.Rows, s.Table.Foot) {
-			figures = append(figures, cells...)
-		}
-		if !s.Verified {
-			continue
-		}
-		for _, r := range s.Rows {
-			figures = append(figures, Lines(r.Value)...)
-		}
-	}
-	return slices.DeleteFunc(figures, func(f string) bool { return f == "" }), nil
 }

@@ -1,7 +1,6 @@
 package agreement_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -57,43 +56,5 @@ func TestCheck(t *testing.T) {
 				t.Errorf("Check() = %q, want %q", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestFiguresAreInTheTextInTheirOrder(t *testing.T) {
-	for name, change := range map[string]func(*agreement.Agreement){
-		"with a consent":                func(*agreement.Agreement) {},
-		"without a consent":             func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} },
-		"with a first payment too soon": func(a *agreement.Agreement) { a.Notice.NotBefore = money.Date{Year: 2027, Month: 4, Day: 9} },
-	} {
-		a := diploma()
-		change(&a)
-		figures, err := a.Figures(nzTime(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := 1 + 4*len(a.Schedule) + 2 + 3 + 7 + 5 // the number, the charges, the total, the authority, the terms and the record
-		if !a.DirectDebit.Consent.IsZero() {
-			want += 2 // itself, and the terms that it names
-		}
-		if len(figures) != want || figures[0] != a.Number {
-			t.Errorf("%s: %d figures for %d charges, want %d: %q", name, len(figures), len(a.Schedule), want, figures)
-		}
-		rest := plain(text(t, a))
-		for _, figure := range figures {
-			_, after, ok := strings.Cut(rest, figure)
-			if !ok {
-				t.Fatalf("%s: %q does not follow in\n%s", name, figure, rest)
-			}
-			rest = after
-		}
-	}
-}
-
-func TestFiguresOfAnUnknownWordingAreRefused(t *testing.T) {
-	a := diploma()
-	a.Version = "2020-01-01"
-	if figures, err := a.Figures(nzTime(t)); err == nil || figures != nil {
-		t.Errorf("figures %q, %v; want none and an error", figures, err)
 	}
 }

@@ -5,7 +5,6 @@ package agreement
 type Section struct {
 	Title      string
 	AtAGlance  bool // a summary: it is shown so that it is read first
-	Verified   bool // what the payer authorised and by which terms: its values are among the agreement's Figures
 	Paragraphs []string
 	Rows       []Row
 	Table      Table

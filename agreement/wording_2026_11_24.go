@@ -22,7 +22,7 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 		w.cost(a),
 		w.declarations(a, zone),
 		w.authority(a, zone),
-		{Title: "Direct debit terms", Verified: true, Rows: a.debitTerms().Rows()},
+		{Title: "Direct debit terms", Rows: a.debitTerms().Rows()},
 	}
 	if len(a.Terms.Blocks) > 0 {
 		terms := Section{Title: "Terms of the plan"}
@@ -240,8 +240,7 @@ func (wording20261124) authority(a Agreement, zone *time.Location) Section {
 		rows = append(rows, Row{"Consent", text})
 	}
 	return Section{
-		Title:    "Direct debit authority",
-		Verified: true,
+		Title: "Direct debit authority",
 		Paragraphs: []string{"The payer is the account holder, and has authorised, until further notice, that the planned payments be taken " +
 			"from this account."},
 		Rows: rows,
@@ -326,7 +325,7 @@ func (wording20261124) record(a Agreement) Section {
 	if terms := a.DirectDebit.Consent.Terms; terms != "" {
 		rows = append(rows, Row{"Terms accepted", terms + " (version, days of notice, fingerprint)"})
 	}
-	return Section{Title: "For the record", Verified: true, Rows: rows}
+	return Section{Title: "For the record", Rows: rows}
 }
 
 // foot is short enough for the page's number beside it.

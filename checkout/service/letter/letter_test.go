@@ -106,9 +106,18 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figures, err := a.Figures(zone(t))
+	sections, err := a.Text(zone(t))
 	if err != nil {
 		t.Fatal(err)
+	}
+	var figures []string
+	for _, s := range sections {
+		for _, cells := range append(s.Table.Rows, s.Table.Foot) {
+			figures = append(figures, cells...)
+		}
+		for _, row := range s.Rows {
+			figures = append(figures, agreement.Lines(row.Value)...)
+		}
 	}
 	ofSetup := setup(t)
 	for _, tt := range []struct {
