@@ -110,7 +110,7 @@ func TestBeginWhileAnotherPayerFinishesLeadsBack(t *testing.T) {
 		}
 		return http.DefaultTransport.RoundTrip(r)
 	})
-	p, err := gocardless.New(gocardless.Options{Environment: account.Environment, Token: token, URL: b.server.URL,
+	p, err := gocardless.New(gocardless.Options{Environment: account.Environment, Token: token, URL: b.client.URL,
 		Transport: between, Now: b.sim.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestErrorsRepeatNoTextOfRequestOrAnswer(t *testing.T) {
 			if err == nil {
 				t.Fatal("Begin succeeded")
 			}
-			for _, secret := range []string{token, "O'Brien", "maia@", "token=T", b.server.URL, "<html"} {
+			for _, secret := range []string{token, "O'Brien", "maia@", "token=T", b.client.URL, "<html"} {
 				if strings.Contains(err.Error(), secret) {
 					t.Errorf("the error repeats %q: %v", secret, err)
 				}

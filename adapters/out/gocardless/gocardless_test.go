@@ -2,7 +2,6 @@ package gocardless_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/processortest"
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -24,7 +24,7 @@ var account = ports.Account{ProviderCode: "KOWHAI", ID: "CR123", Environment: ca
 type bench struct {
 	*gocardless.Processor
 	sim    *gocardlesstest.Simulator
-	server *httptest.Server
+	client *simtest.Client
 	t      *testing.T
 }
 
@@ -36,9 +36,8 @@ func newBench(t *testing.T, change ...func(*gocardlesstest.Options, *gocardless.
 		f(&simulated, &o)
 	}
 	sim := gocardlesstest.New(simulated)
-	server := httptest.NewServer(sim)
-	t.Cleanup(func() { sim.Close(); server.Close() })
-	o.URL = server.URL
+	client := simtest.Serve(t, sim)
+	o.URL = client.URL
 	if o.Now == nil {
 		o.Now = sim.Now
 	}
@@ -46,7 +45,7 @@ func newBench(t *testing.T, change ...func(*gocardlesstest.Options, *gocardless.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{p, sim, server, t}
+	return &bench{p, sim, client, t}
 }
 
 // complete has a payer finish at the address that Begin returned.

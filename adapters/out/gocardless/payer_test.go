@@ -10,6 +10,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -56,20 +57,9 @@ func TestThePayerMayBeAnotherThanTheStudent(t *testing.T) {
 	if got := b.observe(t, request.ID, checkout.Observation{}); got.AccountHolder != "Hana Ngata" {
 		t.Errorf("the account holder is %q, want the payer, Hana Ngata", got.AccountHolder)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.server.URL+"/billing_requests/"+request.ID, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("GoCardless-Version", "2015-07-06")
-	req.Header.Set("Accept", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.Contains(string(body), `"given_name":"Hana"`) || strings.Contains(string(body), "Māia") {
-		t.Errorf("the customer at GoCardless is not the payer: %v\n%s", err, body)
+	body := b.client.OK(http.StatusOK, http.MethodGet, "/billing_requests/"+request.ID, "", simtest.With("Authorization", "Bearer "+token),
+		simtest.With("GoCardless-Version", "2015-07-06"), simtest.With("Accept", "application/json")).Raw
+	if !strings.Contains(string(body), `"given_name":"Hana"`) || strings.Contains(string(body), "Māia") {
+		t.Errorf("the customer at GoCardless is not the payer:\n%s", body)
 	}
 }

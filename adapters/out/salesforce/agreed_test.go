@@ -13,10 +13,7 @@ import (
 // An agreement without a key, such as an agreement that was entered by hand, still makes Complete refuse.
 func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
 	b := newBench(t)
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := b.opened(t)
 	byHand := func(number string) {
 		t.Helper()
 		if _, err := b.sim.Insert("Payment_Plan_Agreement__c", map[string]any{"Agreement_Number__c": number,
@@ -43,10 +40,7 @@ func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
 
 func TestAnAgreementIsFoundByItsKey(t *testing.T) {
 	b := newBench(t)
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := b.opened(t)
 	c := completion(records)
 	done, err := b.Complete(t.Context(), c)
 	if err != nil {
@@ -67,10 +61,7 @@ func TestAnAgreementThatCannotBeReadIsAnError(t *testing.T) {
 		"no date":           {"First_Payment_Date__c": nil},
 	} {
 		b := newBench(t)
-		records, err := b.Open(t.Context(), enrolment())
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := b.opened(t)
 		values := map[string]any{"Agreement_Number__c": "PPA-2027-000000001A5", "Opportunity__c": records.OpportunityID,
 			"Accepted_At__c": "2027-01-15T03:12:05.000Z", "First_Payment_Date__c": "2027-02-03"}
 		for field, value := range wrong {

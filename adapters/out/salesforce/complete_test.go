@@ -2,10 +2,8 @@ package salesforce_test
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -19,40 +17,14 @@ import (
 // change changes a record as a user of the organisation does.
 func (b *bench) change(t *testing.T, object, id, body string) {
 	t.Helper()
-	answer, err := http.PostForm(b.server.URL+"/services/oauth2/token",
-		url.Values{"grant_type": {"client_credentials"}, "client_id": {clientID}, "client_secret": {clientSecret}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var token map[string]string
-	if err := json.NewDecoder(answer.Body).Decode(&token); err != nil {
-		t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch,
-		b.server.URL+"/services/data/v61.0/sobjects/"+object+"/"+id, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header = http.Header{"Authorization": {"Bearer " + token["access_token"]}, "Content-Type": {"application/json"}}
-	done, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done.Body.Close()
-	if done.StatusCode != http.StatusNoContent {
-		t.Fatalf("the change of %s is answered %d", object, done.StatusCode)
-	}
+	b.administrator(t).OK(http.StatusNoContent, http.MethodPatch, object+"/"+id, body)
 }
 
 // An organisation goes on from the stage in which an enrolment is complete. Going back there would begin to move money
 // again.
 func TestACompletionIsNotRepeatedWhenTheStageHasMovedOn(t *testing.T) {
 	b := newBench(t)
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := b.opened(t)
 	first, err := b.Complete(t.Context(), completion(records))
 	if err != nil {
 		t.Fatal(err)
@@ -71,10 +43,7 @@ func TestACompletionIsNotRepeatedWhenTheStageHasMovedOn(t *testing.T) {
 func TestAnEnrolmentCompletesFromAnyStage(t *testing.T) {
 	for _, stage := range []string{"Qualification", "Closed Won"} {
 		b := newBench(t)
-		records, err := b.Open(t.Context(), enrolment())
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := b.opened(t)
 		b.change(t, "Opportunity", records.OpportunityID, `{"StageName":"`+stage+`"}`)
 		if _, err := b.Complete(t.Context(), completion(records)); err != nil {
 			t.Errorf("Complete from %s: %v", stage, err)
@@ -90,10 +59,7 @@ func TestTheConsentsWordsAreStoredOnlyWhereTheyAreKnown(t *testing.T) {
 	for name, known := range map[string]bool{terms.Name(): true, "2026-11-20/2/0123456789abcdef": false,
 		"2099-12-31/2/0123456789abcdef": false, "": false} {
 		b := newBench(t)
-		records, err := b.Open(t.Context(), enrolment())
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := b.opened(t)
 		c := completion(records)
 		c.Agreement.Provider.Name = terms.Provider
 		c.Setup.Consent = agreement.Consent{At: c.Agreement.AcceptedAt, Terms: name, NoticeDays: 2}
@@ -109,10 +75,7 @@ func TestTheConsentsWordsAreStoredOnlyWhereTheyAreKnown(t *testing.T) {
 
 func TestTheDeclarationsAreStoredWithTheirTime(t *testing.T) {
 	b := newBench(t)
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := b.opened(t)
 	if _, err := b.Complete(t.Context(), completion(records)); err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +91,7 @@ accepted at 2027-01-15T03:12:05.000Z`
 
 func TestAnEnrolmentWithoutAMandateIsRefused(t *testing.T) {
 	b := newBench(t)
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := b.opened(t)
 	c := completion(records)
 	c.Setup.MandateID = ""
 	var refused *ports.CRMRefusal

@@ -1,12 +1,9 @@
 package salesforce_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,72 +11,36 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// signIn returns an administrator's token.
-func (b *bench) signIn(t *testing.T) string {
-	t.Helper()
-	resp, err := http.PostForm(b.server.URL+"/services/oauth2/token",
-		url.Values{"grant_type": {"client_credentials"}, "client_id": {clientID}, "client_secret": {clientSecret}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var token struct {
-		AccessToken string `json:"access_token"`
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&token); err != nil {
-		t.Fatal(err)
-	}
-	return token.AccessToken
-}
-
 // add creates a record over the organisation's API, as an administrator's tool does, and returns its id.
-func (b *bench) add(t *testing.T, token, object, fields string) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.server.URL+"/services/data/v61.0/sobjects/"+object,
-		strings.NewReader(fields))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	var saved struct {
-		ID string `json:"id"`
-	}
-	if err != nil || json.Unmarshal(body, &saved) != nil || saved.ID == "" {
-		t.Fatalf("POST %s %s = %s, %v", object, fields, body, err)
-	}
-	return saved.ID
+func add(client *simtest.Client, object, fields string) string {
+	client.Helper()
+	return client.OK(http.StatusCreated, http.MethodPost, object, fields).Text("id")
 }
 
 // configure makes a provider with a catalogue, with everything in it that there can be, and one without.
 func (b *bench) configure(t *testing.T) (account string) {
 	t.Helper()
-	token := b.signIn(t)
-	account = b.add(t, token, "Account", `{"Name":"Kōwhai Limited"}`)
-	kowhai := b.add(t, token, "Provider_Integration__c", `{"Name":"Ko\u0304whai Institute","Provider_Code__c":"KOWHAI","Account__c":"`+account+`",
+	client := b.administrator(t)
+	account = add(client, "Account", `{"Name":"Kōwhai Limited"}`)
+	kowhai := add(client, "Provider_Integration__c", `{"Name":"Ko\u0304whai Institute","Provider_Code__c":"KOWHAI","Account__c":"`+account+`",
 		"Active__c":true,"API_Enabled__c":true,"Environment__c":"sandbox","Pricing_Mode__c":"catalogue",
 		"Enrolment_Origins__c":"https://enrol.kowhai.example\r\nhttp://localhost:3000\n","Success_URL__c":"https://enrol.kowhai.example/done",
 		"Cancel_URL__c":"https://enrol.kowhai.example/cancelled","Display_Name__c":"Kōwhai","Primary_Colour__c":"#1f6f54",
 		"Logo_URL__c":"https://kowhai.example/logo.png","Support_Email__c":"help@kowhai.example","Notice_Days__c":2}`)
-	b.add(t, token, "Provider_Integration__c", `{"Name":"Hinau","Provider_Code__c":"HINAU","Environment__c":"production","Pricing_Mode__c":"legacy"}`)
-	diploma := b.add(t, token, "Course__c", `{"Name":"Diploma","Course_Code__c":"NZDIP","Course_Name__c":"Diploma in Business",
+	add(client, "Provider_Integration__c", `{"Name":"Hinau","Provider_Code__c":"HINAU","Environment__c":"production","Pricing_Mode__c":"legacy"}`)
+	diploma := add(client, "Course__c", `{"Name":"Diploma","Course_Code__c":"NZDIP","Course_Name__c":"Diploma in Business",
 		"Provider_Integration__c":"`+kowhai+`","Price__c":2990.51,"Upfront_Payment__c":200,"Active__c":true}`)
-	short := b.add(t, token, "Course__c", `{"Name":"Short","Course_Code__c":"SHORT","Course_Name__c":"Short course",
+	short := add(client, "Course__c", `{"Name":"Short","Course_Code__c":"SHORT","Course_Name__c":"Short course",
 		"Provider_Integration__c":"`+kowhai+`","Price__c":9999999.99,"Environment__c":"production"}`)
 	for _, plan := range []string{`"Course__c":"` + short + `","Payment_Frequency__c":"Monthly","Number_Of_Instalments__c":600`,
 		`"Course__c":"` + diploma + `","Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":52`,
 		`"Course__c":"` + diploma + `","Payment_Frequency__c":"Fortnightly","Instalment_Amount__c":120.05`} {
-		b.add(t, token, "Course_Plan__c", "{"+plan+"}")
+		add(client, "Course_Plan__c", "{"+plan+"}")
 	}
 	return account
 }
@@ -115,20 +76,20 @@ func TestEveryFaultOfTheConfigurationIsNamedWithItsPlace(t *testing.T) {
 		sim.Schema = schema
 	})
 	b.configure(t)
-	token := b.signIn(t)
-	one := b.add(t, token, "Provider_Integration__c", `{"Name":"One","Provider_Code__c":"ONE","Environment__c":"production","Pricing_Mode__c":"catalogue",
+	client := b.administrator(t)
+	one := add(client, "Provider_Integration__c", `{"Name":"One","Provider_Code__c":"ONE","Environment__c":"production","Pricing_Mode__c":"catalogue",
 		"Enrolment_Origins__c":"https://one.example\nhttps://one.example/","Success_URL__c":"http://one.example","Notice_Days__c":31,"Primary_Colour__c":"green"}`)
-	two := b.add(t, token, "Provider_Integration__c", `{"Name":"Two","Provider_Code__c":"two words"}`)
-	three := b.add(t, token, "Provider_Integration__c", `{"Name":"Three","Provider_Code__c":"THREE","Environment__c":"sandbox","Pricing_Mode__c":"legacy"}`)
+	two := add(client, "Provider_Integration__c", `{"Name":"Two","Provider_Code__c":"two words"}`)
+	three := add(client, "Provider_Integration__c", `{"Name":"Three","Provider_Code__c":"THREE","Environment__c":"sandbox","Pricing_Mode__c":"legacy"}`)
 	course := func(of, code, more string) string {
-		return b.add(t, token, "Course__c", `{"Name":"x","Course_Name__c":"x","Provider_Integration__c":"`+of+`","Course_Code__c":"`+code+`"`+more+`}`)
+		return add(client, "Course__c", `{"Name":"x","Course_Name__c":"x","Provider_Integration__c":"`+of+`","Course_Code__c":"`+code+`"`+more+`}`)
 	}
 	course(one, "NONE", `,"Price__c":10.005`)
 	spaced := course(one, "TWO WORDS", `,"Price__c":100,"Upfront_Payment__c":100`)
 	whole := course(one, "WHOLE", `,"Price__c":100`)
 	extra := course(three, "EXTRA", `,"Price__c":100`)
 	plan := func(of, more string) string {
-		return b.add(t, token, "Course_Plan__c", `{"Course__c":"`+of+`"`+more+`}`)
+		return add(client, "Course_Plan__c", `{"Course__c":"`+of+`"`+more+`}`)
 	}
 	free := course(two, "FREE", "")
 	for _, of := range []string{spaced, extra, free} {
@@ -192,11 +153,11 @@ func TestConfigurationsAreReadByTheNamesOfTheMapping(t *testing.T) {
 	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {
 		t.Errorf("Check = %q, %v; want nothing", lacks, err)
 	}
-	token := b.signIn(t)
-	partner := b.add(t, token, "Partner__c", `{"Name":"Rata","Provider_Code__c":"RATA","Environment__c":"sandbox","Pricing_Mode__c":"catalogue","Creditor__c":"CR1"}`)
-	product := b.add(t, token, "Product__c", `{"Name":"x","Course_Code__c":"A","Course_Name__c":"A","Partner__c":"`+partner+`","Fee__c":10}`)
-	b.add(t, token, "Product__c", `{"Name":"of nobody","Course_Code__c":"B"}`)
-	b.add(t, token, "Course_Plan__c", `{"Course__c":"`+product+`","Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":2}`)
+	client := b.administrator(t)
+	partner := add(client, "Partner__c", `{"Name":"Rata","Provider_Code__c":"RATA","Environment__c":"sandbox","Pricing_Mode__c":"catalogue","Creditor__c":"CR1"}`)
+	product := add(client, "Product__c", `{"Name":"x","Course_Code__c":"A","Course_Name__c":"A","Partner__c":"`+partner+`","Fee__c":10}`)
+	add(client, "Product__c", `{"Name":"of nobody","Course_Code__c":"B"}`)
+	add(client, "Course_Plan__c", `{"Course__c":"`+product+`","Payment_Frequency__c":"Weekly","Number_Of_Instalments__c":2}`)
 	all, err := b.Configurations(t.Context())
 	if err != nil || len(all) != 1 || all[0].Provider.AccountID != "CR1" || all[0].Provider.Branding.DisplayName != "Rata" ||
 		len(all[0].Courses) != 1 || all[0].Courses[0].Price != 10_00 {

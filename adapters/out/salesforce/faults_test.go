@@ -273,10 +273,7 @@ func TestARefusedLookIsNoRefusalOfTheEnrolment(t *testing.T) {
 
 func TestTheAgreementSaysFromWhenItMayBeCollected(t *testing.T) {
 	b := newBench(t)
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := b.opened(t)
 	c := completion(records)
 	c.Agreement.Plan.First = money.Date{Year: 2027, Month: time.January, Day: 16}
 	c.Agreement.Schedule = money.Schedule(0, c.Agreement.Plan)

@@ -45,10 +45,7 @@ func over(t *testing.T, api func(*http.Request) *http.Response) *salesforce.CRM 
 // When few calls are left, enrolments that are confirmed still complete, and new ones wait.
 func TestTheLastCallsAreKeptForCompletions(t *testing.T) {
 	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) { sim.DailyLimit = 100 })
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := b.opened(t)
 	if err := b.Ready(t.Context()); err != nil {
 		t.Errorf("Ready: %v", err)
 	}

@@ -39,10 +39,7 @@ func TestAnOrganisationWithOtherNamesIsMapped(t *testing.T) {
 	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {
 		t.Errorf("Check = %q, %v; want nothing", lacks, err)
 	}
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := b.opened(t)
 	if _, err := b.Complete(t.Context(), completion(records)); err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +62,7 @@ func TestTheLetterCaseOfAMappingDoesNotMatter(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) { o.Mapping = m })
-	records, err := b.Open(t.Context(), enrolment())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := b.opened(t)
 	for range 2 {
 		if _, err := b.Complete(t.Context(), completion(records)); err != nil {
 			t.Errorf("Complete: %v", err)

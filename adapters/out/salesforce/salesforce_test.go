@@ -1,7 +1,8 @@
 package salesforce_test
 
 import (
-	"net/http/httptest"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/crmtest"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -26,7 +28,7 @@ const (
 type bench struct {
 	*salesforce.CRM
 	sim    *salesforcetest.Simulator
-	server *httptest.Server
+	client *simtest.Client
 }
 
 func newBench(t testing.TB, change ...func(*salesforcetest.Options, *salesforce.Options)) *bench {
@@ -37,9 +39,8 @@ func newBench(t testing.TB, change ...func(*salesforcetest.Options, *salesforce.
 		f(&simulated, &o)
 	}
 	sim := salesforcetest.New(simulated)
-	server := httptest.NewServer(sim)
-	t.Cleanup(func() { sim.Close(); server.Close() })
-	o.URL = server.URL
+	client := simtest.Serve(t, sim)
+	o.URL = client.URL
 	if o.Now == nil {
 		o.Now = sim.Now
 	}
@@ -47,7 +48,27 @@ func newBench(t testing.TB, change ...func(*salesforcetest.Options, *salesforce.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{c, sim, server}
+	return &bench{c, sim, client}
+}
+
+// opened opens the enrolment.
+func (b *bench) opened(t *testing.T) checkout.Records {
+	t.Helper()
+	records, err := b.Open(t.Context(), enrolment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+// administrator returns a client of the organisation's API that is signed in.
+func (b *bench) administrator(t *testing.T) *simtest.Client {
+	t.Helper()
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {clientID}, "client_secret": {clientSecret}}
+	token := b.client.OK(http.StatusOK, http.MethodPost, "/services/oauth2/token", form.Encode(),
+		simtest.With("Content-Type", "application/x-www-form-urlencoded")).Text("access_token")
+	return &simtest.Client{TB: t, URL: b.client.URL, Below: "/services/data/v61.0/sobjects/",
+		Edits: []simtest.Edit{simtest.With("Authorization", "Bearer "+token)}}
 }
 
 func TestCRM(t *testing.T) {

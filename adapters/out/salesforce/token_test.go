@@ -106,7 +106,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 		}
 		return http.DefaultTransport.RoundTrip(r)
 	})
-	c, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: b.server.URL, ClientID: clientID,
+	c, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: b.client.URL, ClientID: clientID,
 		ClientSecret: clientSecret, Transport: moved})
 	if err != nil {
 		t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 // Started is the time at which the clocks of tests begin, a Monday.
 func Started() time.Time { return time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC) }
 
-// Client sends requests to a simulator.
+// Client sends requests to a simulator for a test.
 type Client struct {
-	*testing.T
+	testing.TB
 	URL   string
 	Below string // the path below which paths without a slash in front are
 	Edits []Edit // of every request, before its own
@@ -29,14 +29,14 @@ type Simulator interface {
 }
 
 // Serve serves a simulator until the test ends, and returns a client of it.
-func Serve(t *testing.T, sim Simulator, edits ...Edit) *Client {
+func Serve(t testing.TB, sim Simulator, edits ...Edit) *Client {
 	t.Helper()
 	server := httptest.NewServer(sim)
 	t.Cleanup(func() {
 		sim.Close()
 		server.Close()
 	})
-	return &Client{T: t, URL: server.URL, Edits: edits}
+	return &Client{TB: t, URL: server.URL, Edits: edits}
 }
 
 // Edit changes a request before it is sent.
@@ -114,7 +114,7 @@ func (c *Client) OK(status int, method, path, body string, edits ...Edit) Reply 
 // Control is OK for a request of the simulator's owner.
 func (c *Client) Control(status int, method, path, body string) Reply {
 	c.Helper()
-	return (&Client{T: c.T, URL: c.URL}).OK(status, method, "/simulator/"+path, body)
+	return (&Client{TB: c.TB, URL: c.URL}).OK(status, method, "/simulator/"+path, body)
 }
 
 // HangsUntilClosed checks that a call that hangs ends with its client, and with the simulator. hung returns the number of
