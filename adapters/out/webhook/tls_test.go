@@ -1,15 +1,11 @@
 package webhook_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,35 +13,20 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // issue returns a self-signed certificate, and a pool that trusts it.
 func issue(t *testing.T, name string, ip net.IP, expires time.Time) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: "hostile"},
-		NotBefore:    time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
-		NotAfter:     expires,
-		DNSNames:     []string{name},
-		IPAddresses:  []net.IP{ip},
-		IsCA:         true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
+	return sample.Certificate(t, x509.Certificate{
+		Subject:     pkix.Name{CommonName: "hostile"},
+		NotBefore:   time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
+		NotAfter:    expires,
+		DNSNames:    []string{name},
+		IPAddresses: []net.IP{ip},
+		IsCA:        true, BasicConstraintsValid: true,
+	})
 }
 
 // serveTLS answers 204 over TLS on loopback until the test ends.
