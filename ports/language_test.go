@@ -27,17 +27,7 @@ var paraphrases = []*regexp.Regexp{
 
 // paraphrasing lists the folders that still have such phrases. It only becomes shorter.
 var paraphrasing = strings.Fields(`
-	adapters/kit/crmtest
-	adapters/kit/postgrestest
-	adapters/kit/processortest
 	adapters/kit/storetest
-	adapters/sim/bankaccount
-	adapters/sim/control
-	adapters/sim/fakeprocessor
-	adapters/sim/fakeprovider
-	adapters/sim/faults
-	adapters/sim/gocardlesstest
-	adapters/sim/salesforcetest
 	adapters/store/column
 	adapters/store/memory
 	adapters/store/migration

@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// full is how many records a CRM has of one enrolment that is complete.
+// full has the numbers of records of one complete enrolment.
 var full = Counts{Contacts: 1, Opportunities: 1, Authorities: 1, Agreements: 1, Documents: 1}
 
 func completionStores(t *testing.T, b Bench) {

@@ -42,12 +42,12 @@ const (
 	StepDocument  Step = "document"  // the document is stored too, and the agreement does not name it yet
 )
 
-// Stored is what a CRM has of one enrolment.
+// Stored is the record of one enrolment in a CRM.
 type Stored struct {
 	Student       checkout.Student
 	CheckoutID    string
 	Intent        checkout.Intent
-	Agreement     string // its number; "" if there is none
+	Agreement     string // its number; "" without an agreement
 	Price         money.Cents
 	Document      []byte
 	MandateID     string
@@ -58,7 +58,7 @@ type Stored struct {
 	Counts        Counts // of all enrolments together
 }
 
-// Counts is how many records a CRM has.
+// Counts are the numbers of records in a CRM.
 type Counts struct{ Contacts, Opportunities, Authorities, Agreements, Documents int }
 
 // Open returns a bench, which is closed by t.Cleanup. Each case has one of its own, and counts what it adds.
@@ -176,7 +176,7 @@ func (b Bench) complete(t *testing.T, c ports.Completion) ports.Completed {
 	return completed
 }
 
-// many is how many calls are made at once.
+// many is the number of concurrent calls.
 const many = 16
 
 // together calls f many times at once.

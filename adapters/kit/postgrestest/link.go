@@ -46,7 +46,7 @@ func (l *Link) Cut() { l.become(silent) }
 // Reset resets every connection and refuses new ones.
 func (l *Link) Reset() { l.become(broken) }
 
-// Mend lets new connections pass. Those from before are reset: what they held back is lost.
+// Mend lets new connections pass. Older connections are reset: the bytes that they held back are lost.
 func (l *Link) Mend() {
 	l.become(broken)
 	l.become(linked)
@@ -120,7 +120,7 @@ func (l *Link) carry(from, to net.Conn) {
 	_, _ = io.Copy(&end{l, to}, from)
 }
 
-// end is where a link delivers.
+// end is the receiving side of a link.
 type end struct {
 	link *Link
 	to   net.Conn

@@ -33,7 +33,7 @@ func (n *Node) address() string {
 	return "postgres://postgres@127.0.0.1:" + n.port + "/postgres?sslmode=disable"
 }
 
-// At returns a connection string to this server alone, to the schema of one that [Pair.URL] returned.
+// At returns a connection string to this server alone, with the schema of a connection string of [Pair.URL].
 func (n *Node) At(url string) string {
 	_, schema, _ := strings.Cut(url, "search_path=")
 	schema, _, _ = strings.Cut(schema, "&")

@@ -1,5 +1,5 @@
 // Package postgrestest gives tests a PostgreSQL server: the one whose URL is in PROVIDER_CHECKOUT_TEST_POSTGRES, or else a
-// temporary one that it starts from the server programs on the machine. The temporary server has its own folder and
+// temporary server, which it starts from the server programs on the machine. The temporary server has its own folder and
 // port, syncs as a real one does, and ends with the test process, even if that is killed. If there is neither,
 // tests are skipped, or fail if PROVIDER_CHECKOUT_TEST_POSTGRES_REQUIRED is set.
 package postgrestest

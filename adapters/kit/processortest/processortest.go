@@ -36,7 +36,7 @@ type Bench struct {
 	// Refuse keeps the payer of that page out for the place where the payer is. Where it is nil, the case that needs it is
 	// skipped: the processor serves every place, or cannot tell.
 	Refuse func(t *testing.T, url string)
-	// Pass lets time pass until the processor may say something new of the setups that are completed. Nil for one that
+	// Pass lets time pass until the processor may say something new of the setups that are completed. Nil for a processor that
 	// says all it will ever say at once.
 	Pass func(t *testing.T)
 
@@ -145,7 +145,7 @@ func (b Bench) ask(t *testing.T, account ports.Account, setup checkout.Setup) (s
 	return b.Processor.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: setup})
 }
 
-// steps is how often the suite lets time pass before it takes what it sees for the end.
+// steps is the number of times that the suite lets time pass before it takes an observation as final.
 const steps = 12
 
 // pass lets time pass; ok is false for a processor that says all at once.

@@ -16,7 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// many is how many calls are made at once.
+// many is the number of concurrent calls.
 const many = 24
 
 func infoIsConstant(t *testing.T, b Bench) {

@@ -158,7 +158,7 @@ func TestTheTablesOfTheVectorsAreTheRule(t *testing.T) {
 	}
 }
 
-// The banks that are known are those of the published list and no others.
+// The known banks are the banks of the published list.
 func TestParseKnowsEveryBank(t *testing.T) {
 	known := strings.Fields("01 02 03 04 05 06 08 09 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29" +
 		" 30 31 33 35 38 88")

@@ -111,7 +111,7 @@ func (c *Shifted) Now() time.Time {
 // Advance moves the clock on.
 func (c *Shifted) Advance(by time.Duration) { c.ahead.Add(int64(by)) }
 
-// stamp is how the control path writes a time.
+// stamp is the layout of times on the control path.
 const stamp = "2006-01-02T15:04:05.000Z"
 
 // Time returns the handle that answers with a clock's time: {"now":"2027-02-01T00:00:00.000Z"}.

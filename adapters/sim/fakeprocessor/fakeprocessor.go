@@ -33,7 +33,7 @@ const (
 	activeAfter    = 2 * time.Minute
 )
 
-// Records is where the processor keeps what it knows. Every store of this module is one.
+// Records is the storage of the processor. Every store of this module implements it.
 type Records interface {
 	// KeepSandboxRecord stores data under a name, unless there is some already, which stays.
 	KeepSandboxRecord(ctx context.Context, name string, data []byte) error
@@ -43,11 +43,11 @@ type Records interface {
 	DropSandboxRecords(ctx context.Context, prefix string) error
 }
 
-// Options is how a processor is set up. Records and BaseURL are required.
+// Options is the configuration of a processor. Records and BaseURL are required.
 type Options struct {
 	Records   Records
 	BaseURL   string              // of the service, under which the processor's pages are mounted at Prefix
-	Log       *slog.Logger        // none if nil
+	Log       *slog.Logger        // discards if nil
 	Authority agreement.Authority // what the form says of the authorisation code and the bank statement
 	RateLimit float64             // requests a second of one client, and for one billing request, in bursts of twice that; 0 for no limit
 	Now       func() time.Time    // time.Now if nil
@@ -117,7 +117,7 @@ func identifier(text string) string {
 	return base32.StdEncoding.EncodeToString(sum[:15])
 }
 
-// completion is what a payer's form said, and when.
+// completion is a payer's form with the time of its arrival.
 type completion struct {
 	holder string
 	mask   agreement.AccountMask

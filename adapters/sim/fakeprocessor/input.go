@@ -18,7 +18,7 @@ type input struct {
 	provider string // whom a payer asks for help
 }
 
-// Bank returns the name of the bank that the account number begins with; "" where there is none.
+// Bank returns the name of the bank that the account number begins with; "" for an unknown bank.
 func (in input) Bank() string {
 	if number := bankaccount.Tidy(in.Account.Value); len(number) >= 2 {
 		return bankaccount.Number{Bank: number[:2]}.BankName()
@@ -26,7 +26,7 @@ func (in input) Bank() string {
 	return ""
 }
 
-// mistake is what is wrong with a field.
+// mistake is a mistake in a field.
 type mistake struct {
 	Field    string // its name
 	Text     template.HTML
@@ -62,7 +62,7 @@ func (in input) marked(sentence string) template.HTML {
 	return template.HTML(strings.ReplaceAll(string(web.Isolate(sentence, in.provider)), bankaccount.Example, example))
 }
 
-// withoutErrors is what was typed, for a form that does not complain of it.
+// withoutErrors returns the input without its mistakes, for a form that does not complain.
 func (in input) withoutErrors() input {
 	in.Holder.Error, in.Account.Error, in.Authority.Error = "", "", ""
 	return in

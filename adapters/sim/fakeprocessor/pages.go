@@ -106,7 +106,7 @@ func (p pages) send(w http.ResponseWriter, r *http.Request) {
 	p.site.Redirect(w, r, visit.returnURL)
 }
 
-// visit is what a request for the page of a billing request names.
+// visit is a request for the page of a billing request.
 type visit struct {
 	id        string
 	returnURL string
@@ -157,7 +157,7 @@ func (p pages) check(w http.ResponseWriter, r *http.Request, v visit, in input, 
 	}{p.shown(v, in), done.holder})
 }
 
-// shown is what both pages show.
+// shown is the data that both pages show.
 type shown struct {
 	input
 	Provider, Course, Action, Back string

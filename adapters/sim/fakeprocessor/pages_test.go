@@ -19,10 +19,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// account is whose payments the processor handles.
+// account is the account of the provider whose payments the processor handles.
 var account = ports.Account{ProviderCode: "RIMU", ID: "acc-rimu", Environment: catalogue.Sandbox}
 
-// setupPage is where the processor sends the payer's browser back to.
+// setupPage is the address to which the processor sends the payer's browser back.
 const setupPage = processortest.BaseURL + "/api/dd-setup?token=RIMU-1.1.kid.mac"
 
 // bench is a processor with one billing request, which a payer has gone on to.

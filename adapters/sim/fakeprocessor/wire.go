@@ -21,7 +21,7 @@ func startPrefix(id string) string { return "start/" + id + "/" }
 
 func doneName(id string) string { return "done/" + id }
 
-// startWire is what the page needs of a start.
+// startWire is the part of a start that the page needs.
 type startWire struct {
 	ProviderName string   `json:"provider_name"`
 	Description  string   `json:"description"`

@@ -50,7 +50,7 @@ func (p *Provider) confirm(ctx context.Context, e enrolment, declared map[string
 	return nil
 }
 
-// refusal is an answer of the API other than the one that was asked for.
+// refusal is an error that the API answered with.
 type refusal struct {
 	Status  int
 	Code    string

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
-// Paths of the website beside those that the payer returns to.
+// Paths of the website beside the paths to which the payer returns.
 const (
 	enrolPath   = "/enrol"
 	confirmPath = "/confirm"
@@ -102,7 +102,7 @@ func (p pages) done(w http.ResponseWriter, r *http.Request) {
 
 const declareTitle = "Confirm your enrolment"
 
-// refreshAfter is how many seconds a page that waits is shown before it is loaded again.
+// refreshAfter is the number of seconds after which a waiting page is loaded again.
 const refreshAfter = "3"
 
 // complete reports whether all events of a confirmed enrolment have arrived.
@@ -114,7 +114,7 @@ func (e enrolment) complete() bool {
 	return len(e.events) >= len(want)
 }
 
-// declaration is what a student declares before the confirm.
+// declaration is a declaration of the student before the confirm.
 type declaration struct {
 	Name  string // of the field
 	Path  string // of the field in the body of the confirm

@@ -62,7 +62,7 @@ type armed struct {
 // New returns an empty list.
 func New(lock sync.Locker) *Armed { return &Armed{lock: lock, suffered: map[Kind]int{}} }
 
-// Arm adds faults behind those that are armed. The first one that fits a call is suffered.
+// Arm adds faults behind the armed faults. A call suffers the first fault that fits.
 func (a *Armed) Arm(list ...Fault) {
 	a.lock.Lock()
 	defer a.lock.Unlock()

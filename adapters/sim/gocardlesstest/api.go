@@ -37,7 +37,7 @@ type call struct {
 
 func (c *call) form() form { return formOf(c.route.envelope, c.body) }
 
-// answer is what a call leads to.
+// answer is the result of a call.
 type answer struct {
 	status   int
 	envelope string
@@ -48,7 +48,7 @@ type answer struct {
 // handler carries out a call.
 type handler func(*state, *call) (answer, *apiError)
 
-// route is one call of the API. Only one that changes something has an envelope.
+// route is one call of the API. Only a route that changes something has an envelope.
 type route struct {
 	method   string
 	path     string // {id} stands for one segment

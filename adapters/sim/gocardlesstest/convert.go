@@ -16,13 +16,13 @@ func given(text string) *string {
 	return &text
 }
 
-// withoutEmpty returns links without those that lead nowhere.
+// withoutEmpty returns links without the empty links.
 func withoutEmpty(links map[string]string) map[string]string {
 	maps.DeleteFunc(links, func(_, id string) bool { return id == "" })
 	return links
 }
 
-// copied returns a copy of metadata that is an object even where there is none.
+// copied returns a copy of metadata, which is an object even of nil.
 func copied(metadata map[string]string) map[string]string {
 	if metadata == nil {
 		return map[string]string{}

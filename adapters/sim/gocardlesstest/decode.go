@@ -77,7 +77,7 @@ func (f form) err() *apiError {
 	return invalid(*f.faults...)
 }
 
-// maxUnknown is how many unknown fields an error names.
+// maxUnknown is the largest number of unknown fields that an error names.
 const maxUnknown = 10
 
 // closed refuses the fields that were not asked for.
@@ -158,7 +158,7 @@ func (f form) email(name string) string {
 	return value
 }
 
-// object returns the form of an object within, empty where there is none.
+// object returns the form of an object within, or an empty form.
 func (f form) object(name string) (inner form, ok bool) {
 	v, ok := f.fields.Take(name)
 	if ok && v.Kind != strictjson.Object {
@@ -168,7 +168,7 @@ func (f form) object(name string) (inner form, ok bool) {
 	return form{f.pointer + "/" + name, strictjson.FieldsOf("", v), f.faults}, ok
 }
 
-// metadata reads metadata; nil where there is none.
+// metadata reads metadata, or returns nil.
 func (f form) metadata() map[string]string {
 	const name = "metadata"
 	v, ok := f.fields.Take(name)

@@ -17,7 +17,7 @@ const (
 	setupLate      = "late"      // it is fulfilled a minute before there is a mandate
 )
 
-// fate is what becomes of a billing request and its mandate after the payer confirmed. The zero fate is a mandate that
+// fate is the course of a billing request and its mandate after the payer confirmed. The zero fate is a mandate that
 // stays pending_submission.
 type fate struct {
 	setup string

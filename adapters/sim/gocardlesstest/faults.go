@@ -40,7 +40,7 @@ func FaultKinds() []FaultKind {
 // Fault is armed for some calls. It has no Object.
 type Fault = faults.Fault
 
-// Arm arms faults, behind those that are armed. The first one that fits a call is suffered.
+// Arm arms faults behind the armed faults. A call suffers the first fault that fits.
 func (s *Simulator) Arm(list ...Fault) { s.faults.Arm(list...) }
 
 // Disarm takes all faults away.
@@ -88,7 +88,7 @@ func (s *Simulator) faultError(c *call, f Fault, header http.Header) *apiError {
 	return internalError()
 }
 
-// stranger returns the id of the newest billing request that a call has nothing to do with, or one that there is not.
+// stranger returns the id of the newest billing request that a call has nothing to do with, or an unknown id.
 func (s *Simulator) stranger(c *call) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// flowLife is how long a flow can be used.
+// flowLife is the time for which a flow can be used.
 const flowLife = 7 * 24 * time.Hour
 
 func createFlow(s *state, c *call) (answer, *apiError) {

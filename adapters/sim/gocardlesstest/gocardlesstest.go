@@ -81,14 +81,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
 )
 
-// Options is how a simulator is set up. Token is required.
+// Options is the configuration of a simulator. Token is required.
 type Options struct {
 	Token         string     // of the API
-	ReadOnlyToken string     // another, which may only read; none if empty
+	ReadOnlyToken string     // another, which may only read; refused if empty
 	PublicURL     string     // origin of the hosted page, such as https://pay.example; that of each request if empty
 	Creditors     []Creditor // of the account; one if empty
 	Pace          Pace
-	RateLimit     int  // requests of one token in a minute; 1000 if 0, none if negative
+	RateLimit     int  // requests of one token in a minute; 1000 if 0, no limit if negative
 	Control       bool // serve the paths under /simulator/, by which everything can be moved
 
 	WebhookURL     string // where notifications go; nowhere if empty (see SetWebhook)
@@ -96,11 +96,11 @@ type Options struct {
 	WebhookBatch   int           // most events in one notification; 250 if 0
 	WebhookRetry   time.Duration // wait before the first retry, doubled for each further one; 50 ms if 0
 	WebhookTimeout time.Duration // for an answer; 10 s if 0
-	HTTPClient     *http.Client  // by which notifications are sent; one that follows no redirect if nil
+	HTTPClient     *http.Client  // sends notifications; a client that follows no redirect if nil
 
 	Now  func() time.Time // time.Now if nil; what Advance adds comes on top
 	Rand io.Reader        // crypto/rand.Reader if nil; must not fail
-	Log  *slog.Logger     // none if nil
+	Log  *slog.Logger     // discards if nil
 }
 
 func (o Options) complete() Options {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pace is how long a billing request takes for its way, on the simulator's clock. The zero Pace takes no time.
+// Pace is the time that a billing request takes for its way, on the simulator's clock. The zero Pace takes no time.
 type Pace struct {
 	Ready      time.Duration // from the payer's confirmation on the hosted page to fulfilling
 	Fulfilling time.Duration // from there to fulfilled
@@ -19,7 +19,7 @@ const (
 	byBank       = "bank"
 )
 
-// cause is who or what moves a resource on.
+// cause is the cause of a change of a resource.
 type cause struct {
 	origin   string
 	flow     string            // through which a payer came

@@ -19,7 +19,7 @@ func (b *bench) complete(p gocardlesstest.Payer) string {
 	return id
 }
 
-// status returns the statuses of a billing request and of its mandate, "" where there is none.
+// status returns the statuses of a billing request and of its mandate, "" without a mandate.
 func (b *bench) status(request string) (billing, mandate string) {
 	b.Helper()
 	got := b.OK(200, "GET", "/billing_requests/"+request, "")

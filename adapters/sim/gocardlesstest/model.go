@@ -42,7 +42,7 @@ type billingRequest struct {
 	collected bool // the customer's details are
 	account   *bankAccount
 	confirmed bool // by the payer
-	blocked   bool // the payer is where GoCardless does not serve
+	blocked   bool // GoCardless does not serve the place of the payer
 
 	mandateRequestID string
 	mandateID        string // "" until there is a mandate
@@ -75,7 +75,7 @@ func (b *billingRequest) actions() []actionWire {
 	}
 }
 
-// Payer is who fills in the hosted page.
+// Payer is the person at the hosted page.
 type Payer struct {
 	GivenName  string
 	FamilyName string
@@ -84,7 +84,7 @@ type Payer struct {
 	Account    string // as people write it: 01-0902-0068389-00
 }
 
-// customer is what is known of the payer.
+// customer is the record of a payer.
 type customer struct {
 	id       string
 	detailID string // of the customer billing detail
@@ -107,7 +107,7 @@ type bankAccount struct {
 	metadata map[string]string
 }
 
-// ending is what the API shows of the account number: the last four digits, as for all accounts in NZD.
+// ending returns the part of the account number that the API shows: the last four digits, as for all accounts in NZD.
 func (a *bankAccount) ending() string { return a.number.Base[len(a.number.Base)-4:] }
 
 // flow is one visit to the hosted page that was offered to a payer.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// submittedNameLength is how much of a name bank files have room for.
+// submittedNameLength is the number of characters of a name in bank files.
 const submittedNameLength = 18
 
 // SubmittedName returns an account holder's name as it is sent to the bank: transliterated, in capitals, and cut to 18

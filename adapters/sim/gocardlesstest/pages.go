@@ -75,7 +75,7 @@ func (v visit) formsTo() []string {
 	return origins
 }
 
-// originOf returns the origin of an address, or "" where there is none that a policy can name.
+// originOf returns the origin of an address, or "" if no policy can name it.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || strings.Trim(u.Host, hostCharacters) != "" {
@@ -84,11 +84,11 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// hostCharacters are those of host names, addresses and ports. Others might end a directive of the page's policy.
+// hostCharacters are the characters of host names, addresses and ports. Another character might end a directive of the page's policy.
 const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]_"
 
-// open returns the flow that the address names. It answers the request itself, and ok is false, where there is none or
-// nothing is left to fill in.
+// open returns the flow that the address names. It answers the request itself, and ok is false, where the flow is unknown
+// or has nothing left to fill in.
 func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
 	v, found := p.sim.look(r.PathValue("flow"), r.Method == http.MethodGet)
 	switch {
@@ -157,7 +157,7 @@ func problemOf(f *flow, b *billingRequest, now time.Time) string {
 	return ""
 }
 
-// closedPage is what a payer reads where there is nothing to fill in.
+// closedPage is the text of a page without a form.
 type closedPage struct {
 	status      int
 	Title, Text string
@@ -191,7 +191,7 @@ func (p pages) show(w http.ResponseWriter, r *http.Request, name string, status 
 		Styles: []string{p.site.Path(assetsPath + "flow.css")}, FormsTo: v.formsTo(), Data: data})
 }
 
-// shown is what all pages with a form have in common.
+// shown is the data of every page with a form.
 type shown struct {
 	Payee, Action, Exit string
 	Description         string

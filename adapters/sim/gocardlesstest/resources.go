@@ -65,7 +65,7 @@ func getCreditor(s *state, c *call) (answer, *apiError) {
 	return answer{http.StatusOK, "creditors", found.toWire(s.opened), found.ID}, nil
 }
 
-// pdfLife is how long the address of a mandate's PDF can be used.
+// pdfLife is the time for which the address of a mandate's PDF can be used.
 const pdfLife = 10 * time.Minute
 
 // pdf is a document that was made of a mandate.

@@ -86,7 +86,7 @@ func (s *state) emit(now time.Time, e event) {
 // step is something that happens at a time.
 type step struct {
 	at    time.Time
-	order int // among those of one time
+	order int // among the timers of one time
 	do    func(now time.Time)
 }
 

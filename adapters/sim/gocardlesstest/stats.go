@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Statistics is what a simulator has done so far.
+// Statistics counts the work of a simulator so far.
 type Statistics struct {
 	Calls      map[string]int // by route: "POST /billing_requests", "GET /mandates/{id}", or "other"
-	Answers    map[string]int // by route and status: "POST /billing_requests 201"; a call that hung or was reset has none
+	Answers    map[string]int // by route and status: "POST /billing_requests 201"; without calls that hung or were reset
 	Faults     map[FaultKind]int
 	WithoutKey int // calls that changed something and came without an Idempotency-Key
 
@@ -26,7 +26,7 @@ type Statistics struct {
 	Webhooks WebhookStatistics
 }
 
-// counts is what is counted as it happens.
+// counts are the numbers that are counted at once.
 type counts struct {
 	calls      map[string]int
 	answers    map[string]int

@@ -78,7 +78,7 @@ func (s *state) payerDetails(now time.Time, f *flow, b *billingRequest, payer Pa
 	}
 }
 
-// blockedFor is how long a payer is kept out.
+// blockedFor is the time for which a payer is kept out.
 const blockedFor = 24 * time.Hour
 
 // block keeps the payer of a billing request out for a while.

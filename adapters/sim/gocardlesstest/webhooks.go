@@ -22,7 +22,7 @@ const (
 	maxLog      = 1000
 )
 
-// WebhookFaults is what goes wrong with notifications. The zero WebhookFaults is nothing.
+// WebhookFaults are the faults of notifications. With the zero WebhookFaults nothing goes wrong.
 type WebhookFaults struct {
 	Drop      float64       // probability that a notification is never sent
 	Duplicate float64       // that it is sent twice
@@ -31,7 +31,7 @@ type WebhookFaults struct {
 	Delay     time.Duration // for Late, and the most that Shuffle holds a notification back; 200 ms if 0
 }
 
-// WebhookStatistics is what became of notifications.
+// WebhookStatistics counts notifications by their outcome.
 type WebhookStatistics struct {
 	Sent      int // attempts
 	Accepted  int // attempts that were answered 2xx
@@ -49,7 +49,7 @@ type Delivery struct {
 	Status    int // 0 where there was no answer
 }
 
-// webhooks is what is to be delivered, and to whom.
+// webhooks are the notifications to deliver, with their receiver.
 type webhooks struct {
 	url, secret string
 	faults      WebhookFaults
@@ -69,7 +69,7 @@ type delivery struct {
 }
 
 // SetWebhook changes where notifications go and the secret that signs them; "" as the address ends them. Events that
-// happened while there was none are not sent.
+// happened without an address are not sent.
 func (s *Simulator) SetWebhook(url, secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *Simulator) pause(now time.Time) time.Duration {
 	return max(wait, 0)
 }
 
-// batch makes notifications of the events that have none. The lock is held.
+// batch makes notifications of the events without a notification. The lock is held.
 func (s *Simulator) batch() {
 	events := s.state.unsent
 	s.state.unsent = nil
@@ -262,7 +262,7 @@ func (s *Simulator) send(d *delivery, url, secret string) {
 	w.queue = append(w.queue, d)
 }
 
-// post sends a notification and returns the status of the answer, or 0 where there is none.
+// post sends a notification and returns the status of the answer, or 0 without an answer.
 func (s *Simulator) post(url, signature string, body []byte) int {
 	ctx, cancel := context.WithTimeout(s.closing, s.options.WebhookTimeout)
 	defer cancel()

@@ -33,7 +33,7 @@ type billingRequestWire struct {
 	CreatedAt        string             `json:"created_at"`
 	Status           string             `json:"status"`
 	MandateRequest   mandateRequestWire `json:"mandate_request"`
-	PaymentRequest   *struct{}          `json:"payment_request"` // there is none
+	PaymentRequest   *struct{}          `json:"payment_request"` // always nil
 	FallbackEnabled  bool               `json:"fallback_enabled"`
 	FallbackOccurred bool               `json:"fallback_occurred"`
 	Metadata         map[string]string  `json:"metadata"`

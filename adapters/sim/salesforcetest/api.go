@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
 )
 
-// dataPath is where the API is; a version and a resource follow.
+// dataPath is the path of the API; a version and a resource follow.
 const dataPath = "/services/data"
 
 // versions are the versions of the API that there are.
@@ -50,15 +50,15 @@ type call struct {
 // version returns the path of the call's version.
 func (c *call) version() string { return versionOf(c.path) }
 
-// answer is what a call leads to.
+// answer is the result of a call.
 type answer struct {
 	status   int
-	body     any    // nil if there is none
+	body     any    // may be nil
 	content  string // bytes of a file, in place of body
 	location string
 }
 
-// handler carries out a call. One that fails leaves nothing behind.
+// handler carries out a call. A failed call leaves nothing behind.
 type handler func(*org, *call) (answer, *apiError)
 
 // route is one call of the API, below a version.

@@ -17,7 +17,7 @@ const (
 	maxDepth = 16
 )
 
-// maxParts is how many parts of a form are read.
+// maxParts is the largest number of parts of a form.
 const maxParts = 4
 
 // read reads the body of a call that has one.

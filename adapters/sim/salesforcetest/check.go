@@ -170,7 +170,7 @@ const (
 	duplicatesMessage = "You're creating a duplicate record. We recommend you use an existing record instead."
 )
 
-// checkDuplicates applies the stock rule. It looks at an address when it is set, not at one that stays.
+// checkDuplicates applies the stock rule. It looks at an address when it is set, not while it stays.
 func (t *transaction) checkDuplicates(r *record, values, before map[string]string) *apiError {
 	address := r.table.field("Email")
 	if r.table.Name != objectContact || address == nil || !t.duplicateRule || t.allowDuplicates ||

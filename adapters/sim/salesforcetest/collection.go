@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
-// maxCollection is how many records a collection may have; maxRetrieved how many may be read at once.
+// maxCollection is the largest number of records in a collection, maxRetrieved the largest number to read at once.
 const (
 	maxCollection = 200
 	maxRetrieved  = 2000
@@ -155,7 +155,7 @@ func deleteCollection(g *org, c *call) (answer, *apiError) {
 	return c.results(c.query.Get("allOrNone") == "true", todo), nil
 }
 
-// retrieveCollection reads some fields of records; null stands for one that there is not.
+// retrieveCollection reads some fields of records; null stands for an unknown record.
 func retrieveCollection(g *org, c *call) (answer, *apiError) {
 	t, err := g.tableOf(c)
 	if err != nil {

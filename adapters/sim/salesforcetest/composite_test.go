@@ -53,7 +53,7 @@ func opening() []string {
 	}
 }
 
-// records are how many there are of the objects that are opened.
+// records returns the numbers of records of the objects that are opened.
 func (b *bench) records() [4]int {
 	r := b.sim.Statistics().Records
 	return [4]int{r["Contact"], r["Opportunity"], r["OpportunityContactRole"], r["Direct_Debit_Authority__c"]}

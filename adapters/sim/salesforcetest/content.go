@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// publish completes a new version of content: it belongs to a new document, or is the next version of the one that it
-// names.
+// publish completes a new version of content: it belongs to a new document, or is the next version of the document
+// that it names.
 func (t *transaction) publish(r *record) *apiError {
 	content, name := r.values["VersionData"], r.values["PathOnClient"]
 	extension := strings.TrimPrefix(path.Ext(name), ".")

@@ -65,7 +65,7 @@ func refused(faults ...fault) *apiError {
 	return &apiError{status: http.StatusBadRequest, faults: faults}
 }
 
-// about is a fault of some fields of a record; of none in particular without any.
+// about is a fault of some fields of a record, or of the whole record without fields.
 func about(code, message string, fields ...string) fault {
 	return fault{code: code, message: message, fields: append([]string{}, fields...)}
 }

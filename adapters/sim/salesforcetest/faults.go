@@ -103,7 +103,7 @@ func (c *call) subjects() []subject {
 	return list
 }
 
-// Arm arms faults, behind those that are armed. The first one that fits a call is suffered.
+// Arm arms faults behind the armed faults. A call suffers the first fault that fits.
 func (s *Simulator) Arm(list ...Fault) { s.faults.Arm(list...) }
 
 // Disarm takes all faults away.
@@ -116,7 +116,7 @@ type sufferer struct {
 	fail     func(*apiError) response // gives an error the form of the request's answers
 }
 
-// page is what a proxy answers with.
+// page is the answer of a proxy.
 const page = "<html><head><title>Down for Maintenance</title></head><body><h1>We are down for maintenance.</h1></body></html>"
 
 // suffer answers a request as its fault has it.

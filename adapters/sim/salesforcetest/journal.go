@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Action is what a call did with a record.
+// Action is the effect of a call on a record.
 type Action string
 
 // The actions.
@@ -25,13 +25,13 @@ type Entry struct {
 	Path    string
 	Action  Action
 	Type    string            // name of the object
-	Key     string            // value of the record's first unique field that has one; "" if none has
+	Key     string            // value of the record's first unique field that has a value, or ""
 	ID      string            // of the record
 	Fields  map[string]string // what was written, by name of the field; of content only the size
 	Changed []string          // names of those fields whose value became another, sorted; all of them in a new record
 }
 
-// Journal returns every effect that calls had so far, the first one first. What was rolled back had none.
+// Journal returns every effect that calls had so far, the first one first. A call that was rolled back had no effect.
 func (s *Simulator) Journal() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()

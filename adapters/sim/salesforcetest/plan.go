@@ -148,7 +148,7 @@ func (f *Field) comparer(descending bool) func(a, b *record) int {
 	}
 }
 
-// candidates returns the records among which those of the result are.
+// candidates returns a list that has every record of the result.
 func (p *plan) candidates() (all []*record) {
 	for _, w := range p.where {
 		some, ok := w.indexed(p.org, p.table)

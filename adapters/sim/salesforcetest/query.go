@@ -22,7 +22,7 @@ type cursor struct {
 	total int
 }
 
-// maxCursors is how many results one user has open: a further one closes the oldest.
+// maxCursors is the largest number of results that one user has open: a further result closes the oldest.
 const maxCursors = 10
 
 // limits of Sforce-Query-Options: batchSize=….

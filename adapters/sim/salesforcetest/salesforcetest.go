@@ -92,7 +92,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
 )
 
-// Options is how a simulator is set up. ClientID is required, and ClientSecret or PublicKey.
+// Options is the configuration of a simulator. ClientID is required, and ClientSecret or PublicKey.
 type Options struct {
 	ClientID     string
 	ClientSecret string         // for client credentials; refused if empty

@@ -26,7 +26,7 @@ type query struct {
 	object     string
 	conditions []condition // of which one must hold, if there are any
 	order      []ordering
-	limit      int // -1 if there is none
+	limit      int // -1 without a limit
 }
 
 // condition is path = 'text', or path != null.

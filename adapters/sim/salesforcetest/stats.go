@@ -10,10 +10,10 @@ import (
 // otherCalls is the name of calls that the API does not have.
 const otherCalls = "other"
 
-// Statistics is what a simulator has done so far.
+// Statistics counts the work of a simulator so far.
 type Statistics struct {
 	Calls         map[string]int // by name: "POST /composite", "PATCH /sobjects/Contact/{field}/{value}", or "other"
-	Answers       map[string]int // by name and status: "POST /composite 200"; a call that hung or was reset has none
+	Answers       map[string]int // by name and status: "POST /composite 200"; without calls that hung or were reset
 	Faults        map[FaultKind]int
 	Tokens        int            // that were issued
 	Usage         int            // calls of the present day that count for the limit
@@ -21,7 +21,7 @@ type Statistics struct {
 	Records       map[string]int // of each object that has some
 }
 
-// counts is what is counted as it happens.
+// counts are the numbers that are counted at once.
 type counts struct {
 	calls   map[string]int
 	answers map[string]int
@@ -55,7 +55,7 @@ func (s *Simulator) countAnswer(name string, status int) {
 	s.counts.answers[name+" "+strconv.Itoa(status)]++
 }
 
-// usage is how much of the limit of a day is used.
+// usage is the part of the limit of a day that is used.
 type usage struct {
 	limit int
 	day   time.Time

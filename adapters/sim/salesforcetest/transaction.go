@@ -10,8 +10,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
-// transaction is what one call, or one part of a composite call, does with records. It can be rolled back as long as it is
-// not committed.
+// transaction is the work of one call, or of one part of a composite call, on records. It can be rolled back until it is
+// committed.
 type transaction struct {
 	org             *org
 	now             time.Time
@@ -175,7 +175,7 @@ func (t *transaction) change(r *record, values, written map[string]string) {
 	t.note(Updated, r, before, written)
 }
 
-// upsert creates a record with a value in a field, or updates the one that has it.
+// upsert creates a record with a value in a field, or updates the record that has it.
 func (t *transaction) upsert(table *table, field *Field, value string, body strictjson.Value) (r *record, created bool, err *apiError) {
 	if _, given := bodyField(body, field.Name); given {
 		return nil, false, failure(400, codeInvalidField, "The %s field should not be specified in the sobject data.", field.Name)

@@ -121,7 +121,7 @@ func (f *Field) parseNumber(sent string) (string, *fault) {
 	return number.FloatString(f.Scale), nil
 }
 
-// parseRat reads a number without rounding it. One that would take much work is none.
+// parseRat reads a number without rounding it. It refuses a number that would take much work.
 func parseRat(sent string) (*big.Rat, bool) {
 	if len(sent) > maxNumber || strings.ContainsAny(sent, "/xXpPoObB_") {
 		return nil, false

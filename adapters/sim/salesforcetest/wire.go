@@ -51,7 +51,7 @@ type attributesWire struct {
 	URL  string `json:"url"`
 }
 
-// saveResultWire is what became of one record.
+// saveResultWire is the outcome of one record.
 type saveResultWire struct {
 	ID      string          `json:"id,omitempty"`
 	Success bool            `json:"success"`
