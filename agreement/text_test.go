@@ -8,13 +8,14 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 	"pgregory.net/rapid"
 )
 
 func TestTextRefusesAnUnknownVersion(t *testing.T) {
 	a := diploma()
 	a.Version = "2020-01-01"
-	sections, err := a.Text(nzTime(t))
+	sections, err := a.Text(sample.NewZealand(t))
 	if err == nil || !strings.Contains(err.Error(), a.Number) || !strings.Contains(err.Error(), `"2020-01-01"`) {
 		t.Errorf("Text of version 2020-01-01 gave error %v, want one that names the agreement and the version", err)
 	}
@@ -310,7 +311,7 @@ func TestTextDeclaresEachAcceptanceWithItsTime(t *testing.T) {
 }
 
 func TestTextShowsAnyPlanWhole(t *testing.T) {
-	zone := nzTime(t)
+	zone := sample.NewZealand(t)
 	rapid.Check(t, func(t *rapid.T) {
 		a := diploma()
 		n := rapid.IntRange(1, money.MaxInstalments).Draw(t, "instalments")
@@ -352,7 +353,7 @@ const title = "Payment Plan Agreement"
 
 func text(t *testing.T, a agreement.Agreement) []agreement.Section {
 	t.Helper()
-	sections, err := a.Text(nzTime(t))
+	sections, err := a.Text(sample.NewZealand(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // kowhai is a configuration without a fault, with everything in it that there can be.
@@ -35,22 +36,7 @@ func kowhai() catalogue.Configuration {
 			},
 			Mode: catalogue.Authoritative,
 		},
-		Courses: []catalogue.Course{diploma()},
-	}
-}
-
-func diploma() catalogue.Course {
-	return catalogue.Course{
-		Code:        "NZDIP",
-		Name:        "Diploma in Business",
-		Price:       2990_00,
-		Upfront:     200_00,
-		Active:      true,
-		Environment: catalogue.Production,
-		Options: []catalogue.Option{
-			{Frequency: money.Weekly, Number: 52},
-			{Frequency: money.Fortnightly, Amount: 120_00},
-		},
+		Courses: []catalogue.Course{sample.Course()},
 	}
 }
 
@@ -220,7 +206,7 @@ func TestCheckRefusesCourse(t *testing.T) {
 	}
 	t.Run("a code given twice", func(t *testing.T) {
 		c := kowhai()
-		c.Courses = append(c.Courses, diploma())
+		c.Courses = append(c.Courses, sample.Course())
 		wantFaultAt(t, c, "courses[1].course_code")
 	})
 }
@@ -307,7 +293,7 @@ func TestCheckTellsEveryFaultButNoneThatOnlyFollows(t *testing.T) {
 	c.Provider.SuccessURL = "http://localhost:3000"     //
 	c.Provider.Destination.URL = "http://hooks.example" //
 	c.Courses[0].Price = 0                              // not also: the upfront payment is not below it, nor any plan
-	c.Courses = append(c.Courses, diploma(), catalogue.Course{})
+	c.Courses = append(c.Courses, sample.Course(), catalogue.Course{})
 	c.Courses[1].Options[0].Number = 601
 	want := []string{
 		"name", "environment", "courses[0].course_price", "courses[1].plans[0].number_of_instalments", "courses[1].course_code",

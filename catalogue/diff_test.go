@@ -11,11 +11,12 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 func TestDiff(t *testing.T) {
 	type configuration = catalogue.Configuration
-	certificate := diploma()
+	certificate := sample.Course()
 	certificate.Code = "NZCERT"
 	tests := []struct {
 		name   string
@@ -82,8 +83,8 @@ func TestDiff(t *testing.T) {
 		},
 		{
 			"the order of the courses",
-			func(c *configuration) { c.Courses = []catalogue.Course{diploma(), certificate} },
-			func(c *configuration) { c.Courses = []catalogue.Course{certificate, diploma()} },
+			func(c *configuration) { c.Courses = []catalogue.Course{sample.Course(), certificate} },
+			func(c *configuration) { c.Courses = []catalogue.Course{certificate, sample.Course()} },
 			[]string{`~ provider KOWHAI: courses in another order`},
 		},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 func TestResolve(t *testing.T) {
@@ -32,7 +33,7 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := diploma()
+			c := sample.Course()
 			if tt.change != nil {
 				tt.change(&c)
 			}
@@ -55,7 +56,7 @@ func TestResolve(t *testing.T) {
 // refuses for its maths cannot be sold.
 func TestResolveConservesThePrice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		course := diploma()
+		course := sample.Course()
 		course.Price = money.Cents(rapid.Int64Range(1, int64(money.Max)).Draw(t, "price"))
 		if rapid.Bool().Draw(t, "small") {
 			course.Price = 1 + course.Price%700

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // inEmptyTemp points the program at a temporary folder of its own and returns a function that lists it.
@@ -266,11 +266,7 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func TestDemoSaysThatItsPortIsTaken(t *testing.T) {
 	left := inEmptyTemp(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
+	ln := sample.Listen(t)
 	got := try(t, nil, "", "demo", "--addr", ln.Addr().String())
 	if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "is taken") {
 		t.Errorf("demo = %+v, want status 1 and one line that says so", got)

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // pipes runs a command over the operator's store that must succeed, with text on standard input.
@@ -88,11 +88,7 @@ func TestAFileThatCannotBeWrittenIsNamedAsItWasGiven(t *testing.T) {
 }
 
 func TestATakenPortIsSaidWithItsFlag(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
+	ln := sample.Listen(t)
 	addr := ln.Addr().String()
 	for _, tt := range []struct{ flag, args string }{
 		{"--addr", "serve --addr " + addr},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // relay is a mail server on loopback for one user, which passes on what it takes.
@@ -28,10 +28,7 @@ func newRelay(t *testing.T) (relay, string) {
 	r := make(relay, 8)
 	s := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &relayed{relay: r}, nil }))
 	s.Domain, s.AllowInsecureAuth, s.ReadTimeout = "mail.example", true, 5*time.Second
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := sample.Listen(t)
 	var serving sync.WaitGroup
 	serving.Go(func() { s.Serve(ln) })
 	t.Cleanup(func() { s.Close(); serving.Wait() })

@@ -4,8 +4,10 @@ package sample
 import (
 	"testing"
 	"time"
+	_ "time/tzdata" // New Zealand time on any machine
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -17,6 +19,22 @@ func NewZealand(t testing.TB) *time.Location {
 		t.Fatal(err)
 	}
 	return zone
+}
+
+// Course returns a course with two plans.
+func Course() catalogue.Course {
+	return catalogue.Course{
+		Code:        "NZDIP",
+		Name:        "Diploma in Business",
+		Price:       2990_00,
+		Upfront:     200_00,
+		Active:      true,
+		Environment: catalogue.Production,
+		Options: []catalogue.Option{
+			{Frequency: money.Weekly, Number: 52},
+			{Frequency: money.Fortnightly, Amount: 120_00},
+		},
+	}
 }
 
 // Agreement returns an agreement on 2,990.02 in n weekly instalments after a payment of 200.00, with a lender's terms.

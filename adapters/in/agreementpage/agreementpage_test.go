@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // New Zealand time on any machine
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/agreementpage"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"

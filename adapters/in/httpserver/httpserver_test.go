@@ -15,6 +15,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // get returns the status of a request, or 0 if it was refused.
@@ -28,7 +29,7 @@ func get(ln net.Listener) int {
 }
 
 func TestServeDrainsInOrder(t *testing.T) {
-	public, private := httpserver.Listen(t), httpserver.Listen(t)
+	public, private := sample.Listen(t), sample.Listen(t)
 	entered, release := make(chan struct{}), make(chan struct{})
 	var backgroundEnded, draining atomic.Bool
 	ctx, stop := context.WithCancel(t.Context())
@@ -86,7 +87,7 @@ func TestServeDrainsInOrder(t *testing.T) {
 }
 
 func TestServeEndsWhenAListenerFails(t *testing.T) {
-	public := httpserver.Listen(t)
+	public := sample.Listen(t)
 	public.Close()
 	ended := make(chan struct{})
 	err := httpserver.Serve(t.Context(), httpserver.Config{Listener: public, Handler: http.NotFoundHandler(),

@@ -3,6 +3,7 @@ package httpserver
 import (
 	"bufio"
 	"errors"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 	"io"
 	"net"
 	"net/http"
@@ -29,7 +30,7 @@ func waitingRequests(t *testing.T, ln net.Listener, n int) (conns []net.Conn) {
 
 // A provider whose create is in flight when a server is replaced gets its answer.
 func TestRequestsThatWereNotAcceptedYetAreAnsweredAtADrain(t *testing.T) {
-	ln := newDrainListener(Listen(t))
+	ln := newDrainListener(sample.Listen(t))
 	waiting := waitingRequests(t, ln, 3)
 	ln.drain()
 	served := make(chan error, 1)
@@ -50,7 +51,7 @@ func TestRequestsThatWereNotAcceptedYetAreAnsweredAtADrain(t *testing.T) {
 
 // Why drainListener is needed: without it the same requests are lost.
 func TestAListenerThatIsJustClosedLosesThoseRequests(t *testing.T) {
-	ln := Listen(t)
+	ln := sample.Listen(t)
 	waiting := waitingRequests(t, ln, 3)
 	ln.Close()
 	for i, conn := range waiting {

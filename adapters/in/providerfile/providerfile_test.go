@@ -11,6 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // full is a file in which every field is given.
@@ -68,18 +69,7 @@ func TestParseReadsEveryField(t *testing.T) {
 			},
 			Mode: catalogue.Authoritative,
 		},
-		Courses: []catalogue.Course{{
-			Code:        "NZDIP",
-			Name:        "Diploma in Business",
-			Price:       2990_00,
-			Upfront:     200_00,
-			Active:      true,
-			Environment: catalogue.Production,
-			Options: []catalogue.Option{
-				{Frequency: money.Weekly, Number: 52},
-				{Frequency: money.Fortnightly, Amount: 120_00},
-			},
-		}},
+		Courses: []catalogue.Course{sample.Course()},
 	}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("Parse = %+v, %v; want %+v", got, err, want)

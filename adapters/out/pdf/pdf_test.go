@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-	_ "time/tzdata" // New Zealand time on any machine
 	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"

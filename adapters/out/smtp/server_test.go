@@ -53,10 +53,7 @@ func serve(t *testing.T, change ...func(*mailServer)) *mailServer {
 	for _, f := range change {
 		f(s)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := sample.Listen(t)
 	s.addr = ln.Addr().String()
 	if s.Addr == "smtps" {
 		ln = tls.NewListener(ln, s.TLSConfig)

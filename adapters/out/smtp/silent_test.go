@@ -4,23 +4,20 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // silent returns a notifier of a server on loopback that gives these answers, one for each command, and then hangs. The last
 // command of a conversation is the message itself.
 func silent(t *testing.T, answers ...string) *Notifier {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := sample.Listen(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var serving sync.WaitGroup
 	serving.Go(func() {
@@ -86,10 +83,7 @@ func TestAServerThatTalksWithoutEndIsLeft(t *testing.T) {
 }
 
 func TestAServerThatIsNotThereIsBusy(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := sample.Listen(t)
 	addr := ln.Addr().String()
 	ln.Close()
 	n, err := New(Options{URL: "smtp://" + addr, From: "plans@lender.example"})

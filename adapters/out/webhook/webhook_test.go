@@ -21,6 +21,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 const secret = "whsec_never_in_an_error_0123"
@@ -88,11 +89,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 // serveConns calls talk for each connection on loopback; talk need not speak HTTP.
 func serveConns(t *testing.T, talk func(*net.TCPConn)) (url string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ln.Close() })
+	ln := sample.Listen(t)
 	go func() {
 		for {
 			conn, err := ln.Accept()

@@ -14,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
@@ -28,7 +29,7 @@ func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
 		<-finish
 		io.WriteString(w, "done")
 	})
-	public, private := local(t), local(t)
+	public, private := sample.Listen(t), sample.Listen(t)
 	ctx, stop := context.WithCancel(t.Context())
 	log := slog.New(slog.DiscardHandler)
 	registry := ops.NewRegistry()
@@ -71,13 +72,4 @@ func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
 		conn.Close()
 		t.Error("the operator's listener is open after the shutdown")
 	}
-}
-
-func local(t *testing.T) net.Listener {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ln
 }
