@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 )
 
 // checkError checks an error of the API: its status, type, and the first reason.
-func checkError(t *testing.T, name string, got reply, status int, kind, reason string) {
+func checkError(t *testing.T, name string, got simtest.Reply, status int, kind, reason string) {
 	t.Helper()
 	if got.Status != status || got.Text("error.type") != kind || got.Text("error.errors.0.reason") != reason ||
 		got.At("error.code") != float64(status) || got.Text("error.message") == "" ||
@@ -27,7 +28,7 @@ func TestOnlyClientsOfTheAPIAreAnswered(t *testing.T) {
 	b := newBench(t, func(o *gocardlesstest.Options) { o.ReadOnlyToken = "reader" })
 	for _, tt := range []struct {
 		name, method, path string
-		edit               edit
+		edit               simtest.Edit
 		status             int
 		reason             string
 	}{
@@ -54,7 +55,7 @@ func TestOnlyClientsOfTheAPIAreAnswered(t *testing.T) {
 		if tt.path == "/billing_requests" {
 			body = requestBody
 		}
-		edits := []edit{}
+		edits := []simtest.Edit{}
 		if tt.edit != nil {
 			edits = append(edits, tt.edit)
 		}
@@ -70,7 +71,7 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 	b := newBench(t)
 	for _, tt := range []struct {
 		name, body string
-		edit       edit
+		edit       simtest.Edit
 		status     int
 		reason     string
 	}{
@@ -88,7 +89,7 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 		{"too much", `{"billing_requests":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`, nil, 413, "request_entity_too_large"},
 		{"a long key", requestBody, with("Idempotency-Key", strings.Repeat("k", 129)), 400, "idempotency_key_too_long"},
 	} {
-		edits := []edit{}
+		edits := []simtest.Edit{}
 		if tt.edit != nil {
 			edits = append(edits, tt.edit)
 		}
@@ -155,7 +156,7 @@ func TestABillingRequestOnItsWay(t *testing.T) {
 	b := newBench(t)
 	got := b.OK(201, "POST", "/billing_requests", requestBody)
 	id := got.Text("billing_requests.id")
-	check := func(step string, got reply, want map[string]any) {
+	check := func(step string, got simtest.Reply, want map[string]any) {
 		t.Helper()
 		for path, value := range want {
 			if at := got.At("billing_requests." + path); at != value {

@@ -1,6 +1,7 @@
 package gocardlesstest_test
 
 import (
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,10 +15,10 @@ func (b *bench) events(query, field string) (values []string) {
 	return eventFields(b.OK(200, "GET", "/events?"+query, ""), field)
 }
 
-func eventFields(got reply, field string) (values []string) {
+func eventFields(got simtest.Reply, field string) (values []string) {
 	entries, _ := got.At("events").([]any)
 	for _, e := range entries {
-		values = append(values, reply{Body: e.(object)}.Text(field))
+		values = append(values, simtest.Reply{Body: e.(simtest.Object)}.Text(field))
 	}
 	return values
 }
@@ -165,7 +166,7 @@ func TestBillingRequestsAreListed(t *testing.T) {
 }
 
 func TestScenarios(t *testing.T) {
-	run := func(b *bench, name, resource string) reply {
+	run := func(b *bench, name, resource string) simtest.Reply {
 		return b.Call("POST", "/scenario_simulators/"+name+"/actions/run", `{"data":{"links":{"resource":"`+resource+`"}}}`)
 	}
 	for name, want := range map[string]string{
@@ -199,7 +200,9 @@ func TestScenarios(t *testing.T) {
 func TestMandatesAreCancelledAndReinstated(t *testing.T) {
 	b := newBench(t)
 	id := b.fulfilled().Text("billing_requests.links.mandate_request_mandate")
-	act := func(action string) reply { return b.Call("POST", "/mandates/"+id+"/actions/"+action, `{"data":{}}`) }
+	act := func(action string) simtest.Reply {
+		return b.Call("POST", "/mandates/"+id+"/actions/"+action, `{"data":{}}`)
+	}
 	checkError(t, "reinstate a living one", act("reinstate"), 422, "invalid_state", "mandate_not_reinstated")
 	if got := act("cancel"); got.Text("mandates.status") != "cancelled" || got.At("mandates.next_possible_charge_date") != nil {
 		t.Errorf("cancel = %s", got.Raw)

@@ -1,14 +1,12 @@
 package gocardlesstest_test
 
 import (
-	"errors"
-	"io"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 )
 
 func TestFaults(t *testing.T) {
@@ -58,31 +56,20 @@ func TestFaultKindsAreAllTried(t *testing.T) {
 
 func TestFormsOfFaultyAnswers(t *testing.T) {
 	b := newBench(t)
-	arm := func(kind gocardlesstest.FaultKind) reply {
+	arm := func(kind gocardlesstest.FaultKind) simtest.Reply {
 		b.sim.Arm(gocardlesstest.Fault{Kind: kind, Times: 1})
 		return b.Call("GET", "/creditors", "")
 	}
 	if got := arm(gocardlesstest.FaultStringError); string(got.Raw) != `{"error":"bank_authorisation_expired"}` {
 		t.Errorf("string error = %s", got.Raw)
 	}
-	if got := arm(gocardlesstest.FaultTornBody); got.Body != nil || len(got.Raw) == 0 || got.Status != 200 {
-		t.Errorf("torn body = %d %s", got.Status, got.Raw)
-	}
-	if got := arm(gocardlesstest.FaultHugeBody); len(got.Raw) < 16<<20 {
-		t.Errorf("huge body = %d bytes", len(got.Raw))
-	}
 	if got := arm(gocardlesstest.FaultRateLimit); got.Header.Get("RateLimit-Remaining") != "0" ||
 		got.Header.Get("RateLimit-Reset") != "Mon, 01 Feb 2027 00:01:00 GMT" {
 		t.Errorf("headers = %v, want the limit spent until a minute past", got.Header)
 	}
-}
-
-func TestAResetIsSeenAsOne(t *testing.T) {
-	b := newBench(t)
-	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultReset})
-	if _, err := b.Do(b.Request("GET", "/creditors", "")); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
-		t.Errorf("error = %v, want the connection reset", err)
-	}
+	b.CheckFaults("/creditors", func(name string, times int) {
+		b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultKind(name), Times: times})
+	})
 }
 
 func TestAConflictNamesAnotherCheckoutsBillingRequest(t *testing.T) {

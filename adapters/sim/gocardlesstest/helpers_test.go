@@ -20,12 +20,6 @@ const (
 )
 
 // Shorthands of package simtest.
-type (
-	object = simtest.Object
-	reply  = simtest.Reply
-	edit   = simtest.Edit
-)
-
 var (
 	with    = simtest.With
 	started = simtest.Started()
@@ -70,11 +64,11 @@ const (
 	exitURI     = "https://pay.example/enrol/setup?token=x.1&exit=1"
 )
 
-func (b *bench) flow(request string) reply {
+func (b *bench) flow(request string) simtest.Reply {
 	b.Helper()
-	body, err := json.Marshal(object{"billing_request_flows": object{"redirect_uri": redirectURI, "exit_uri": exitURI,
-		"prefilled_customer": object{"given_name": "Ana", "family_name": "Tau", "email": "ana@example.nz"},
-		"lock_currency":      true, "show_redirect_buttons": true, "language": "en", "links": object{"billing_request": request}}})
+	body, err := json.Marshal(simtest.Object{"billing_request_flows": simtest.Object{"redirect_uri": redirectURI, "exit_uri": exitURI,
+		"prefilled_customer": simtest.Object{"given_name": "Ana", "family_name": "Tau", "email": "ana@example.nz"},
+		"lock_currency":      true, "show_redirect_buttons": true, "language": "en", "links": simtest.Object{"billing_request": request}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -82,7 +76,7 @@ func (b *bench) flow(request string) reply {
 }
 
 // act calls an action of a billing request.
-func (b *bench) act(request, action, data string) reply {
+func (b *bench) act(request, action, data string) simtest.Reply {
 	b.Helper()
 	return b.OK(200, "POST", "/billing_requests/"+request+"/actions/"+action, `{"data":`+data+`}`)
 }
@@ -95,7 +89,7 @@ const (
 )
 
 // fulfilled creates a billing request and fulfils it over the API.
-func (b *bench) fulfilled() reply {
+func (b *bench) fulfilled() simtest.Reply {
 	b.Helper()
 	id := b.newRequest()
 	b.act(id, "collect_customer_details", customerData)

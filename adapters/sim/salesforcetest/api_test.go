@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 )
 
 func TestWhatTheAPIDoesNotHave(t *testing.T) {
@@ -76,10 +77,10 @@ func TestVersionsAndResources(t *testing.T) {
 
 func TestADescribeSaysWhatTheAPIChecks(t *testing.T) {
 	b := newBench(t)
-	fields := map[string]reply{}
+	fields := map[string]simtest.Reply{}
 	all, _ := b.OK(200, "GET", "sobjects/Opportunity/describe", "").At("fields").([]any)
 	for _, f := range all {
-		fields[reply{Body: f}.Text("name")] = reply{Body: f}
+		fields[simtest.Reply{Body: f}.Text("name")] = simtest.Reply{Body: f}
 	}
 	for _, tt := range []struct {
 		field, about string

@@ -3,6 +3,7 @@ package salesforcetest_test
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"strings"
 	"testing"
 )
@@ -29,13 +30,13 @@ func single(parts ...string) string {
 }
 
 // composite sends a composite request and returns the status, and the code of the error, of each part.
-func (b *bench) composite(body string, edits ...edit) (got reply, results string) {
+func (b *bench) composite(body string, edits ...simtest.Edit) (got simtest.Reply, results string) {
 	b.Helper()
 	got = b.OK(200, "POST", "composite", body, edits...)
 	list, _ := got.At("compositeResponse").([]any)
 	var all []string
 	for _, p := range list {
-		p := reply{Body: p}
+		p := simtest.Reply{Body: p}
 		all = append(all, strings.TrimSpace(fmt.Sprint(p.At("httpStatusCode"), " ", p.Text("body.0.errorCode"))))
 	}
 	return got, strings.Join(all, ", ")

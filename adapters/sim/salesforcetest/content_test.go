@@ -3,6 +3,7 @@ package salesforcetest_test
 import (
 	"bytes"
 	"encoding/base64"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"mime/multipart"
 	"net/textproto"
 	"strings"
@@ -36,7 +37,7 @@ func TestAFileBecomesADocumentThatIsLinked(t *testing.T) {
 		t.Errorf("document = %s", got.Raw)
 	}
 	links := b.rows("SELECT ShareType, ContentDocumentId FROM ContentDocumentLink WHERE LinkedEntityId = '" + agreement + "'")
-	if len(links) != 1 || (reply{Body: links[0]}).Text("ShareType") != "V" || (reply{Body: links[0]}).Text("ContentDocumentId") != document {
+	if len(links) != 1 || (simtest.Reply{Body: links[0]}).Text("ShareType") != "V" || (simtest.Reply{Body: links[0]}).Text("ContentDocumentId") != document {
 		t.Errorf("links = %v, want one for viewers", links)
 	}
 	b.refused(400, "DUPLICATE_VALUE", "POST", "sobjects/ContentVersion", file("%PDF-1.7", `,"PDF_SHA256__c":"AB"`))
@@ -79,7 +80,7 @@ func TestAFileIsChecked(t *testing.T) {
 }
 
 // form sends parts, each a name, a file's name, a media type and content, as a form.
-func (b *bench) form(parts ...[4]string) reply {
+func (b *bench) form(parts ...[4]string) simtest.Reply {
 	b.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)

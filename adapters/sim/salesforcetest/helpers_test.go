@@ -17,12 +17,6 @@ const (
 )
 
 // Shorthands of package simtest.
-type (
-	object = simtest.Object
-	reply  = simtest.Reply
-	edit   = simtest.Edit
-)
-
 var (
 	with    = simtest.With
 	started = simtest.Started()
@@ -59,7 +53,7 @@ func (b *bench) signIn() {
 }
 
 // post sends a token request.
-func (b *bench) post(form url.Values) reply {
+func (b *bench) post(form url.Values) simtest.Reply {
 	b.Helper()
 	return b.Call("POST", "/services/oauth2/token", form.Encode(), with("Content-Type", "application/x-www-form-urlencoded"),
 		with("Authorization", ""))
@@ -69,7 +63,7 @@ func (b *bench) post(form url.Values) reply {
 var allowSave = with("Sforce-Duplicate-Rule-Header", "allowSave=true")
 
 // refused is call for an answer with that status and code, in the form of every error.
-func (b *bench) refused(status int, code, method, path, body string, edits ...edit) reply {
+func (b *bench) refused(status int, code, method, path, body string, edits ...simtest.Edit) simtest.Reply {
 	b.Helper()
 	got := b.Call(method, path, body, edits...)
 	if got.Status != status || got.Text("0.errorCode") != code || got.Text("0.message") == "" {
@@ -79,7 +73,7 @@ func (b *bench) refused(status int, code, method, path, body string, edits ...ed
 }
 
 // create creates a record and returns its id.
-func (b *bench) create(object, body string, edits ...edit) string {
+func (b *bench) create(object, body string, edits ...simtest.Edit) string {
 	b.Helper()
 	return b.OK(201, "POST", "sobjects/"+object, body, edits...).Text("id")
 }
@@ -95,7 +89,7 @@ func (b *bench) rows(soql string) []any {
 func (b *bench) column(field, soql string) (values []any) {
 	b.Helper()
 	for _, row := range b.rows(soql) {
-		values = append(values, reply{Body: row}.At(field))
+		values = append(values, simtest.Reply{Body: row}.At(field))
 	}
 	return values
 }

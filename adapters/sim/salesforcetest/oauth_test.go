@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"io"
 	"net/http"
 	"net/url"
@@ -71,7 +72,7 @@ func TestWhoCannotSignIn(t *testing.T) {
 const jwtGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 // assertion signs claims.
-func assertion(t *testing.T, key *rsa.PrivateKey, header string, claims object) url.Values {
+func assertion(t *testing.T, key *rsa.PrivateKey, header string, claims simtest.Object) url.Values {
 	t.Helper()
 	payload, err := json.Marshal(claims)
 	if err != nil {
@@ -99,8 +100,8 @@ func TestAnAssertionSignsIn(t *testing.T) {
 		o.PublicKey, o.Audience, o.Username = &key.PublicKey, "https://test.salesforce.com", "user@kowhai.example"
 	})
 	const rs256 = `{"alg":"RS256"}`
-	claims := func(change string, value any) object {
-		c := object{"iss": clientID, "sub": "user@kowhai.example", "aud": "https://test.salesforce.com", "exp": started.Add(3 * time.Minute).Unix()}
+	claims := func(change string, value any) simtest.Object {
+		c := simtest.Object{"iss": clientID, "sub": "user@kowhai.example", "aud": "https://test.salesforce.com", "exp": started.Add(3 * time.Minute).Unix()}
 		if change != "" {
 			c[change] = value
 		}

@@ -1,6 +1,7 @@
 package salesforcetest_test
 
 import (
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestARecordIsCreatedReadUpdatedAndDeleted(t *testing.T) {
 			t.Errorf("%s = %v, want %v", path, at, want)
 		}
 	}
-	some, _ := b.OK(200, "GET", "sobjects/Contact/"+id+"?fields=Email,Name", "").Body.(object)
+	some, _ := b.OK(200, "GET", "sobjects/Contact/"+id+"?fields=Email,Name", "").Body.(simtest.Object)
 	if len(some) != 3 || some["Email"] != "mere@example.nz" {
 		t.Errorf("two fields = %v", some)
 	}

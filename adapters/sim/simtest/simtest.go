@@ -3,10 +3,12 @@ package simtest
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -137,6 +139,24 @@ func (c *Client) HangsUntilClosed(path string, hung func() int, closeSimulator f
 	closeSimulator()
 	if err := <-ended; err == nil {
 		c.Error("the call was answered, want it broken")
+	}
+}
+
+// CheckFaults checks the answers of the faults that every simulator has. arm arms the fault of a name for a number of
+// calls, or for all calls if it is 0. The last fault stays armed.
+func (c *Client) CheckFaults(path string, arm func(name string, times int)) {
+	c.Helper()
+	arm("torn_body", 1)
+	if got := c.Call("GET", path, ""); got.Body != nil || len(got.Raw) == 0 || got.Status != 200 {
+		c.Errorf("torn body = %d %.60s", got.Status, got.Raw)
+	}
+	arm("huge_body", 1)
+	if got := c.Call("GET", path, ""); len(got.Raw) < 16<<20 {
+		c.Errorf("huge body = %d bytes", len(got.Raw))
+	}
+	arm("reset", 0) // a client may send a GET again by itself
+	if _, err := c.Do(c.Request("GET", path, "")); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
+		c.Errorf("error = %v, want the connection reset", err)
 	}
 }
 
