@@ -52,15 +52,10 @@ var paraphrasing = strings.Fields(`
 	cmd/provider-checkout/internal/apidoc
 	cmd/provider-checkout/internal/audit
 	cmd/provider-checkout/internal/cli
-	cmd/provider-checkout/internal/demo
 	cmd/provider-checkout/internal/evidencelog
-	cmd/provider-checkout/internal/linear
 	cmd/provider-checkout/internal/privacy
 	cmd/provider-checkout/internal/providers
-	cmd/provider-checkout/internal/sandbox
-	cmd/provider-checkout/internal/simulator
 	cmd/provider-checkout/internal/site
-	cmd/provider-checkout/internal/workload
 	cmd/provider-checkout/points
 	cmd/provider-checkout/storage
 	cmd/provider-checkout/storm

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// receiver is a provider's receiver of events: it accepts those whose signature is valid, and
+// receiver is a provider's receiver of events: it accepts events with a valid signature, and
 // processes each event id once.
 type receiver struct {
 	secrets map[string]string // by provider code, which ends the path

@@ -13,8 +13,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// website is what the demonstration serves for the providers, on an address of its own: the pages of one of them, and the
-// receiver of the events of all.
+// website is the website of the providers, on an address of its own: the pages of one provider, and the receiver of the
+// events of all.
 type website struct {
 	listener net.Listener
 	receiver *receiver

@@ -118,8 +118,8 @@ func TestModelOfAnOrder(t *testing.T) {
 	}
 }
 
-// Concurrent requests may take effect in either order, but a request that was answered comes before one that is
-// sent afterwards.
+// Concurrent requests may take effect in either order, but a request that was answered comes before a request that
+// is sent afterwards.
 func TestModelKnowsWhatCameFirst(t *testing.T) {
 	get := func(call, end int64, confirmed bool) porcupine.Operation {
 		return porcupine.Operation{Input: request{verb: toGet}, Call: call, Return: end,

@@ -29,7 +29,7 @@ const (
 	toConfirm verb = "confirm"
 )
 
-// response is what the client got. A lost response never arrived, or was a 5xx: the request may have taken
+// response is the response as the client got it. A lost response never arrived, or was a 5xx: the request may have taken
 // effect, may take effect later, or never will.
 type response struct {
 	lost bool
@@ -38,7 +38,7 @@ type response struct {
 	code             string // of a refusal
 	first            bool   // not a replay, not confirmed already
 	setUp, confirmed bool
-	facts            facts // those in this response
+	facts            facts // in this response
 }
 
 // facts are values that never change once a response contains them.
@@ -54,7 +54,7 @@ const (
 	factNumber
 )
 
-// orderState is what the contract lets a client observe of one order. The facts of a commit whose response was
+// orderState is the state of one order as the contract lets a client observe it. The facts of a commit whose response was
 // lost are empty until the next response contains them.
 type orderState struct {
 	exists, setUp, confirmed bool
@@ -95,7 +95,7 @@ func (s orderState) after(q request, a response) (next orderState, allowed bool)
 }
 
 // afterLost returns the state of the order if the request takes effect now. A request that never takes effect is
-// the same as one that does after everything else.
+// the same as a request that takes effect after everything else.
 func (s orderState) afterLost(q request) orderState {
 	switch {
 	case q.verb == toCreate && !s.exists:

@@ -107,7 +107,7 @@ func (s *sharedOrder) choose(rng *rand.Rand) request {
 	return request{verb: toConfirm}
 }
 
-// known returns a response that has the checkout's setup pair, or none.
+// known returns a response that has the checkout's setup pair, or the zero response.
 func (s *sharedOrder) known() sandbox.Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *sharedOrder) send(ctx context.Context, over *apiclient.Client, q reques
 	return r, err
 }
 
-// setUp fills in the payer's forms until a page has none. Another payer of the same order may be quicker.
+// setUp fills in the payer's forms until a page has no form. Another payer of the same order may be quicker.
 func setUp(ctx context.Context, over *apiclient.Client, setupURL string) error {
 	payer := apiclient.NewBrowser(over.HTTP)
 	p, err := payer.Open(ctx, http.MethodGet, setupURL, nil)

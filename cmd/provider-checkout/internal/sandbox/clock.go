@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock is the service's clock: the real one, or one that is stopped. Tests move either forward.
+// Clock is the service's clock, real or stopped. Tests move it forward.
 type Clock struct {
 	still time.Time // at which it is stopped before it is moved; zero for the real clock
 	mu    sync.Mutex

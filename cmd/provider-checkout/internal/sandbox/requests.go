@@ -67,8 +67,8 @@ func (s *Sandbox) Get(t testing.TB, provider, path string) Response {
 	return s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer "+s.Keys[provider])
 }
 
-// Send sends any request and reads the answer. It follows no redirect. headers are names and values in turn; one that
-// is named twice is sent twice.
+// Send sends any request and reads the answer. It follows no redirect. headers are names and values in turn; a header
+// that is named twice is sent twice.
 func (s *Sandbox) Send(t testing.TB, method, path, body string, headers ...string) Response {
 	t.Helper()
 	url := path

@@ -29,8 +29,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Sandbox is a running service with two providers: KOWHAI, which has a catalogue, and TUI, which has
-// none. The events of both are delivered to Receiver.
+// Sandbox is a running service with two providers: KOWHAI with a catalogue, and TUI without a
+// catalogue. The events of both are delivered to Receiver.
 type Sandbox struct {
 	URL      string
 	Store    site.Store
@@ -146,7 +146,7 @@ const Providers = `{"providers": [{
 	"environment": "sandbox", "active": true, "api_enabled": true,
 	"webhook": {"url": "HOOKS/TUI", "signing_secret": "whsec_tui_0123456789abcdefgh"}}]}`
 
-// Configure replaces the providers by those of a provider file, in which HOOKS means the address of the receiver.
+// Configure replaces the providers by the providers of a file, in which HOOKS means the address of the receiver.
 func (s *Sandbox) Configure(t testing.TB, file string) {
 	t.Helper()
 	if len(s.Keys) > 0 {

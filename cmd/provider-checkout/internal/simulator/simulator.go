@@ -28,7 +28,7 @@ const (
 // minimumNotice is in calendar days. Providers often agree on two days of notice, and so does the demonstration's.
 const minimumNotice = 2
 
-// GoCardless is what the simulator of GoCardless is served with.
+// GoCardless is the configuration of a served simulator of GoCardless.
 type GoCardless struct {
 	Listener net.Listener
 	BaseURL  string // of the service that gets the notifications

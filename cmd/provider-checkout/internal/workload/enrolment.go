@@ -15,7 +15,7 @@ import (
 
 // Enrolment is one order as its provider knows it: its requests, and the answers so far.
 type Enrolment struct {
-	Provider, Order, key string // the key of its creates; "" for none
+	Provider, Order, key string // the Idempotency-Key of its creates, or ""
 	create               string // the body
 
 	Created   sandbox.Response // the latest answer that had a setup pair
@@ -109,11 +109,11 @@ func (e *Enrolment) NoteCreate(r sandbox.Response) error {
 	return nil
 }
 
-// ObservationLife is how long a process may cache what it knows of a setup. Another process may have asked the
+// ObservationLife is the time for which a process may cache the state of a setup. Another process may have asked the
 // processor since.
 const ObservationLife = 2 * time.Second
 
-// setupSeenWithin is how long a setup may stay unseen while a process cannot ask the processor.
+// setupSeenWithin is the longest time that a setup may stay unseen while a process cannot ask the processor.
 const setupSeenWithin = 10 * time.Second
 
 // SetUp has the payer do the bank setup unless a poll says that it is done, and waits until one says so.
@@ -173,7 +173,7 @@ func (e *Enrolment) wrong(what string, r sandbox.Response) error {
 	return fmt.Errorf("%s %s: %s answers %d %s", e.Provider, e.Order, what, r.Status, r.Body)
 }
 
-// Enrolments is all enrolments that were begun, and the open ones: those that are incomplete and without a client.
+// Enrolments are all enrolments that were begun, with the open ones, which are incomplete and without a client.
 type Enrolments struct {
 	mu   sync.Mutex
 	All  []*Enrolment

@@ -117,7 +117,7 @@ func (r *Record) checkCharges(t *testing.T) {
 	}
 }
 
-// amount returns the number at a path in cents; -1 if there is none.
+// amount returns the number at a path in cents, or -1.
 func (r *Record) amount(path string) money.Cents {
 	n, _ := r.At(path).(json.Number)
 	c, err := money.Parse(n.String())
@@ -128,7 +128,7 @@ func (r *Record) amount(path string) money.Cents {
 }
 
 // checkDeliveries compares what the receiver got for a checkout with its events, in the order of their creation. If
-// deliveries were held up on their way, one that comes again may come at any time.
+// deliveries were held up on their way, a repeated delivery may come at any time.
 func (r *Record) checkDeliveries(t *testing.T, got []sandbox.Delivery, w *Workload) {
 	t.Helper()
 	wrong := r.complain(t)

@@ -53,7 +53,7 @@ func Missing(on, want []*Record) (orders []string) {
 	return orders
 }
 
-// Ledger is what identifiers have stood for in every life of a store that is restored again and again.
+// Ledger has the meanings of identifiers in every life of a store that is restored again and again.
 type Ledger struct {
 	meant map[string]string          // by the identifier
 	order map[string]map[string]bool // the agreement numbers and checkout ids of an order

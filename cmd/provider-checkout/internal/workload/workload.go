@@ -18,7 +18,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// finishing is how many clients complete the enrolments at the end.
+// finishing is the number of clients that complete the enrolments at the end.
 const finishing = 16
 
 // Workload is the enrolments on one store, with all answers to their clients and all deliveries to the receiver.
