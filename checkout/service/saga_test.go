@@ -2,14 +2,14 @@ package service_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
 // sagaSchedules is how many schedules a normal run makes: about twenty seconds of one core.
@@ -48,42 +48,30 @@ func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trac
 // after they take effect, hang, come late and are cut in half, and processes are killed, and stopped past their leases.
 // The model judges every answer, and what there is a minute after the last fault.
 //
-// A full run, and the replay of one seed, with everything that the model found:
+// A long run, and the replay of one seed:
 //
-//	PROVIDER_CHECKOUT_TEST_SCHEDULES=100000 go test -run TestSagasKeepEveryPromise -timeout 3h -v ./checkout/service
-//	PROVIDER_CHECKOUT_TEST_SEED=17 go test -run TestSagasKeepEveryPromise ./checkout/service
+//	PROVIDER_CHECKOUT_TEST_RUNS=100000 go test -run TestSagasKeepEveryPromise -timeout 3h -v ./checkout/service
+//	PROVIDER_CHECKOUT_TEST_RUNS=100000 go test -run 'TestSagasKeepEveryPromise/^seed_17$' -v ./checkout/service
 func TestSagasKeepEveryPromise(t *testing.T) {
-	first, count := uint64(1), sagaSchedules
-	if text := os.Getenv("PROVIDER_CHECKOUT_TEST_SCHEDULES"); text != "" {
-		count = number(t, text)
-	}
-	if text := os.Getenv("PROVIDER_CHECKOUT_TEST_SEED"); text != "" {
-		first, count = uint64(number(t, text)), 1
-	}
-	total, failed := map[string]int{}, 0
-	for seed := first; seed < first+uint64(count) && failed < 5; seed++ {
-		faults, seen, _ := play(t, seed)
-		for what, n := range seen {
-			total[what] += n
-		}
-		if len(faults) > 0 {
+	count := testlevel.Runs(t, testlevel.Of(100, sagaSchedules))
+	total, played := map[string]int{}, 0
+	for seed, failed := 1, 0; seed <= count && failed < 5; seed++ {
+		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			faults, seen, _ := play(t, uint64(seed))
+			for what, n := range seen {
+				total[what] += n
+			}
+			played++
+			if len(faults) > 0 {
+				t.Error(strings.Join(faults, "\n"))
+			}
+		}) {
 			failed++
-			t.Errorf("seed %d:\n%s\nagain: PROVIDER_CHECKOUT_TEST_SEED=%d go test -run TestSagasKeepEveryPromise ./checkout/service",
-				seed, strings.Join(faults, "\n"), seed)
 		}
 	}
-	if count >= sagaSchedules && failed == 0 {
+	if played >= sagaSchedules && !t.Failed() {
 		checkSometimes(t, total)
 	}
-}
-
-func number(t *testing.T, text string) int {
-	t.Helper()
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // checkSometimes checks that everything happened that the schedules are for, or they prove nothing.

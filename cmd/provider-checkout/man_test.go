@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
@@ -33,10 +34,8 @@ func TestManualPagesHaveWhatHelpHas(t *testing.T) {
 		t.Errorf("the page of the program is\n%s", overview)
 	}
 	groff, err := exec.LookPath("groff")
-	if err != nil && os.Getenv("PROVIDER_CHECKOUT_TEST_GROFF_REQUIRED") != "" {
-		t.Fatal(err)
-	} else if err != nil {
-		t.Skip(err)
+	if err != nil {
+		testlevel.Missing(t, err)
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.1"))
 	if err != nil {

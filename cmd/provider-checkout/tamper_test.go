@@ -6,20 +6,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
-
-// editsVariable says how many random edits TestVerifyFindsEveryEdit makes.
-const editsVariable = "PROVIDER_CHECKOUT_TEST_EDITS"
-
-const usualEdits = 150
 
 // forger is somebody who may write everything in the store, and has read its source, but has neither the evidence key nor
 // the checkpoint that was kept elsewhere.
@@ -69,13 +64,7 @@ func forgeries() []forgery {
 // Whoever may write to the store can make it consistent again after any change. What it cannot be made consistent with is a
 // checkpoint that was kept elsewhere.
 func TestVerifyFindsEveryEdit(t *testing.T) {
-	edits := usualEdits
-	if given := os.Getenv(editsVariable); given != "" {
-		var err error
-		if edits, err = strconv.Atoi(given); err != nil {
-			t.Fatalf("%s: %v", editsVariable, err)
-		}
-	}
+	edits := testlevel.Runs(t, testlevel.Of(30, 150))
 	store := newSealedStore(t, 8)
 	original, err := os.ReadFile(store.path)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
 // Pair is a primary server and a standby, temporary as a [Server] is. A commit of the primary waits for the standby, which
@@ -44,9 +46,10 @@ rm -rf "$1"
 // NewPair starts a pair for this test alone. It ends with the test.
 func NewPair(t testing.TB) *Pair {
 	t.Helper()
+	testlevel.Full(t)
 	p, err := newPair()
 	if err != nil {
-		unavailable(t, err)
+		testlevel.Missing(t, missing(err))
 	}
 	t.Cleanup(p.stop)
 	if err := p.make(t.Context()); err != nil {

@@ -1,12 +1,14 @@
-// Package postgrestest gives tests a PostgreSQL server: the one whose URL is in PROVIDER_CHECKOUT_TEST_POSTGRES, or else a
-// temporary server, which it starts from the server programs on the machine. The temporary server has its own folder and
+// Package postgrestest gives tests of the full level a PostgreSQL server, and those of the quick level that ask for it by
+// [QuickURL]: the server whose URL is in PROVIDER_CHECKOUT_TEST_POSTGRES, or else a temporary server, which it starts from
+// the server programs on the machine. The temporary server has its own folder and
 // port, syncs as a real one does, and ends with the test process, even if that is killed. If there is neither,
-// tests are skipped, or fail if PROVIDER_CHECKOUT_TEST_POSTGRES_REQUIRED is set.
+// tests are skipped, or fail at the full level.
 package postgrestest
 
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -14,12 +16,11 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
-const (
-	urlVariable      = "PROVIDER_CHECKOUT_TEST_POSTGRES"
-	requiredVariable = "PROVIDER_CHECKOUT_TEST_POSTGRES_REQUIRED"
-)
+const urlVariable = "PROVIDER_CHECKOUT_TEST_POSTGRES"
 
 // shared is the server of this process's tests, started when the first of them asks for it.
 var shared = sync.OnceValues(start)
@@ -29,6 +30,13 @@ var shared = sync.OnceValues(start)
 // connections, so that a test finds them.
 func URL(t testing.TB) string {
 	t.Helper()
+	testlevel.Full(t)
+	return QuickURL(t)
+}
+
+// QuickURL is URL, at the quick level too.
+func QuickURL(t testing.TB) string {
+	t.Helper()
 	if given := os.Getenv(urlVariable); given != "" {
 		place, schema := place(t, given)
 		t.Cleanup(func() { execute(t, given, "DROP SCHEMA "+schema+" CASCADE") })
@@ -36,18 +44,14 @@ func URL(t testing.TB) string {
 	}
 	s, err := shared()
 	if err != nil {
-		unavailable(t, err)
+		testlevel.Missing(t, missing(err))
 	}
 	return s.URL(t)
 }
 
-// unavailable skips the test, or fails it where there must be a server.
-func unavailable(t testing.TB, err error) {
-	t.Helper()
-	if os.Getenv(requiredVariable) != "" {
-		t.Fatalf("%s is set, but there is no PostgreSQL: %v", requiredVariable, err)
-	}
-	t.Skipf("there is no PostgreSQL: %v; set %s", err, urlVariable)
+// missing says that there is no server.
+func missing(err error) error {
+	return fmt.Errorf("there is no PostgreSQL: %w; install it, or set %s", err, urlVariable)
 }
 
 // place makes a schema on the server, and returns a connection string to it and its name.
@@ -82,9 +86,10 @@ func execute(t testing.TB, server, statement string) {
 // New starts a server for this test alone. It ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
+	testlevel.Full(t)
 	s, err := start()
 	if err != nil {
-		unavailable(t, err)
+		testlevel.Missing(t, missing(err))
 	}
 	t.Cleanup(s.stop)
 	return s

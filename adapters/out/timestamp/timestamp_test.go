@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/out/timestamp"
 )
 
@@ -29,10 +30,7 @@ type authority struct {
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil {
-		if os.Getenv("PROVIDER_CHECKOUT_TEST_OPENSSL_REQUIRED") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("there is no openssl")
+		testlevel.Missing(t, err)
 	}
 	a := &authority{dir: t.TempDir()}
 	config := `[tsa]

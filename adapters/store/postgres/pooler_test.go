@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 )
 
@@ -24,10 +25,8 @@ const untilStdinEnds = `exec 3<&0 </dev/null; { cat <&3 && kill $$; } >/dev/null
 func pgbouncer(t *testing.T, server, mode string) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
-	if err != nil && os.Getenv("PROVIDER_CHECKOUT_TEST_PGBOUNCER_REQUIRED") != "" {
-		t.Fatalf("PROVIDER_CHECKOUT_TEST_PGBOUNCER_REQUIRED is set: %v", err)
-	} else if err != nil {
-		t.Skip("there is no pgbouncer")
+	if err != nil {
+		testlevel.Missing(t, err)
 	}
 	u, err := url.Parse(server)
 	if err != nil {

@@ -75,7 +75,7 @@ func BenchmarkStore(b *testing.B) {
 
 // reopener opens one store, and empties it whenever a new one is wanted, which is quicker than to make its schema.
 func reopener[S any](t *testing.T) func(t *testing.T) S {
-	url := postgrestest.URL(t)
+	url := postgrestest.QuickURL(t)
 	var db any = open(t, url, postgres.Options{})
 	empty := emptier(t, connect(t, url))
 	return func(t *testing.T) S {

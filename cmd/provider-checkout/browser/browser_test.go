@@ -3,6 +3,7 @@ package browser_test
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,12 +20,13 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/nodetest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
-// The tests named TestBrowser… use the pages as a payer does, in a real browser: Debian's Chromium.
-// PROVIDER_CHECKOUT_TEST_AXE names axe-core's axe.min.js, which checks the accessibility of every
-// page; PROVIDER_CHECKOUT_TEST_BROWSER_REQUIRED=1 makes the tests fail if either is missing; and
-// PROVIDER_CHECKOUT_TEST_SCREENSHOTS names a folder for screenshots of every page.
+// The tests named TestBrowser… use the pages as a payer does, in a real browser: Debian's Chromium. axe-core, from npm, checks
+// the accessibility of every page. With -artifacts the tests keep screenshots of every page.
 
 // screen is what a page is shown on.
 type screen struct {
@@ -47,21 +49,13 @@ var (
 	zoomedDesktop = screen{"desktop at 200 percent, light", 640, 450, 2, false, "light", 0}
 )
 
-// missing skips the test because a tool is missing, or fails it if the tools are required.
-func missing(t *testing.T, reason string) {
-	t.Helper()
-	if os.Getenv("PROVIDER_CHECKOUT_TEST_BROWSER_REQUIRED") != "" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
-}
-
 // startBrowser starts a browser with a profile of its own, which ends with the test.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
+	testlevel.Full(t)
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		missing(t, "no browser: chromium is not on this machine")
+		t.Fatalf("no browser: %v", err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
@@ -260,18 +254,17 @@ func (p *tab) fits(origin string) {
 	}
 }
 
-// picture saves a screenshot of the whole page in the folder for screenshots, if one is set.
+// picture saves a screenshot of the whole page among the artifacts of the test, if they are kept.
 func (p *tab) picture(name string) {
 	p.t.Helper()
-	folder := os.Getenv("PROVIDER_CHECKOUT_TEST_SCREENSHOTS")
-	if folder == "" {
+	if flag.Lookup("test.artifacts").Value.String() != "true" {
 		return
 	}
 	png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
 	p.must("take a picture", err)
 	p.setText() // which a picture of the whole page takes back
 	file := strings.NewReplacer(" ", "-", ",", "").Replace(name+"--"+p.screen.name) + ".png"
-	p.must("write a picture", os.WriteFile(filepath.Join(folder, file), png, 0o644))
+	p.must("write a picture", os.WriteFile(filepath.Join(p.t.ArtifactDir(), file), png, 0o644))
 }
 
 // violation is a fault that axe-core finds on a page.
@@ -283,11 +276,7 @@ type violation struct {
 // axeSource returns the text of axe-core.
 func axeSource(t *testing.T) string {
 	t.Helper()
-	path := os.Getenv("PROVIDER_CHECKOUT_TEST_AXE")
-	if path == "" {
-		missing(t, "no axe-core: PROVIDER_CHECKOUT_TEST_AXE does not name its axe.min.js")
-	}
-	source, err := os.ReadFile(path)
+	source, err := os.ReadFile(filepath.Join(nodetest.Install(t, "testdata/axe"), "node_modules/axe-core/axe.min.js"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package browser_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -16,10 +15,7 @@ import (
 // A payer goes from the setup page over GoCardless' pages, which are on an origin of their own, and back.
 func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 	browser := startBrowser(t)
-	var axe string
-	if os.Getenv("PROVIDER_CHECKOUT_TEST_AXE") != "" {
-		axe = axeSource(t)
-	}
+	axe := axeSource(t)
 	for _, on := range []screen{lightPhone, darkDesktop} {
 		for _, script := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, script %v", on.name, script), func(t *testing.T) {
@@ -32,7 +28,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 					if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > on.width {
 						t.Errorf("%s: the page %q is %d pixels wide, on a screen of %d", on.name, heading, wide, on.width)
 					}
-					if axe != "" && script {
+					if script {
 						p.accessible(axe)
 					}
 					p.picture("gocardless " + heading)

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"bufio"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,11 +18,13 @@ import (
 // pictured is the phone of the README's picture of the setup page.
 var pictured = screen{name: "picture", width: 390, height: 1025, scale: 1, phone: true, scheme: "light"}
 
+var pictures = flag.Bool("pictures", false, "take the README's pictures again")
+
 // TestBrowserPictures takes the README's pictures of the running program again: of the setup page, and with pdftoppm of the
 // agreement's first page.
 func TestBrowserPictures(t *testing.T) {
-	if os.Getenv("PROVIDER_CHECKOUT_TEST_PICTURES") == "" {
-		t.Skip("the pictures are taken again with PROVIDER_CHECKOUT_TEST_PICTURES=1")
+	if !*pictures {
+		t.Skip("the README's pictures are taken again with -pictures")
 	}
 	browser := startBrowser(t)
 	program := proc.Build(t)

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,9 +22,9 @@ import (
 type suite struct{ proc.Binary }
 
 // TestCluster checks that three processes of the program on one PostgreSQL keep every promise of one process while any
-// of them is killed. Its figures are small, and large where PROVIDER_CHECKOUT_TEST_FULL is set:
+// of them is killed. A long run has as many kills, restarts or orders as it says:
 //
-//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -run TestCluster -timeout 5h ./cmd/provider-checkout/cluster
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=100 go test -run TestCluster -timeout 5h ./cmd/provider-checkout/cluster
 func TestCluster(t *testing.T) {
 	postgrestest.URL(t) // or there is nothing to build for
 	b := suite{proc.Build(t)}
@@ -38,14 +37,6 @@ func TestCluster(t *testing.T) {
 	t.Run("fails no request while it is restarted in turn", b.restartsInTurn)
 	t.Run("fails no request while a newer version takes over", b.isUpgraded)
 	t.Run("creates one store when all start at once", b.startsAtOnce)
-}
-
-// full returns the figure of a full run or that of a normal one.
-func full(figure, everyDay int) int {
-	if os.Getenv("PROVIDER_CHECKOUT_TEST_FULL") != "" {
-		return figure
-	}
-	return everyDay
 }
 
 // clusterSize is how many processes a cluster has.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -14,7 +15,7 @@ import (
 // One process of three is killed at a random moment under load, and started again; sometimes it is
 // killed once more while it starts. Everything that was acknowledged is on record, once.
 func (b suite) survivesKillsOfOne(t *testing.T) {
-	kills := full(500, 12)
+	kills := testlevel.Runs(t, 12)
 	c := newCluster(t, b, postgrestest.URL(t))
 	clients := c.newBackend(&c.addrs)
 	stop := c.load(t, clients, apiclient.IsCut)
@@ -49,7 +50,7 @@ func (b suite) survivesKillsOfOne(t *testing.T) {
 // PostgreSQL is restarted at random moments under load, without notice. Every process recovers by
 // itself.
 func (b suite) survivesRestartsOfPostgres(t *testing.T) {
-	restarts := full(50, 3)
+	restarts := testlevel.Runs(t, 3)
 	server := postgrestest.New(t)
 	c := newCluster(t, b, server.URL(t))
 	clients := c.newBackend(&c.addrs)

@@ -1,17 +1,14 @@
 package cluster_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/linear"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -23,27 +20,13 @@ const clientsEach = 16 // for each process
 // setup, confirms and repeated confirms. Processes are killed meanwhile. The history of each order must be
 // linearizable: one process that handles one request at a time could have given the same responses.
 func (b suite) isLinearizable(t *testing.T) {
-	runs, length := linearFigures(t)
+	runs, length := testlevel.Runs(t, 1), 5*time.Second
+	if testlevel.IsLong() {
+		length = time.Minute
+	}
 	for n := range runs {
 		t.Run(fmt.Sprintf("run %d of %v", n+1, length), func(t *testing.T) { b.isLinearizableFor(t, length) })
 	}
-}
-
-// linearFigures returns the number of runs and their length. PROVIDER_CHECKOUT_TEST_LINEAR overrides both: 10x20s.
-func linearFigures(t *testing.T) (runs int, length time.Duration) {
-	t.Helper()
-	runs, length = full(100, 1), time.Duration(full(60, 5))*time.Second
-	text := os.Getenv("PROVIDER_CHECKOUT_TEST_LINEAR")
-	if text == "" {
-		return runs, length
-	}
-	count, each, _ := strings.Cut(text, "x")
-	runs, countErr := strconv.Atoi(count)
-	length, lengthErr := time.ParseDuration(each)
-	if err := errors.Join(countErr, lengthErr); err != nil {
-		t.Fatalf("PROVIDER_CHECKOUT_TEST_LINEAR: %v", err)
-	}
-	return runs, length
 }
 
 func (b suite) isLinearizableFor(t *testing.T, length time.Duration) {
@@ -72,7 +55,7 @@ func (b suite) isLinearizableFor(t *testing.T, length time.Duration) {
 	c.stop(t)
 	l.Check(t)
 	t.Logf("%.0f responses a second about %d orders; %d kills, %d responses were lost", rate, l.Orders(), kills, lost)
-	if least := full(100, 40); rate < float64(least) || lost == 0 {
+	if least := 40; rate < float64(least) || lost == 0 {
 		t.Errorf("void: there were %.0f responses a second, want %d; %d were lost, want at least one", rate, least, lost)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -23,7 +24,7 @@ import (
 // meanwhile, and are replaced one by one; one of them is even started again. A store that is two
 // versions ahead is refused.
 func (b suite) isUpgraded(t *testing.T) {
-	kills := full(50, 2)
+	kills := testlevel.Runs(t, 2)
 	newer := buildNext(t)
 	c := newCluster(t, b, postgrestest.URL(t))
 	schema := connect(t, c.Store)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -14,7 +15,7 @@ import (
 // checkout is opened and confirmed once, and all clients get the same values.
 func (b suite) createsNothingTwice(t *testing.T) {
 	const clients = 64
-	orders := full(2000, 10)
+	orders := testlevel.Runs(t, 10)
 	c := newCluster(t, b, postgrestest.URL(t))
 	c.Verdicts.AcceptAll = true
 	var sides [clusterSize]*backend

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
 // Every process in turn is terminated and started again, under two hundred requests a second from
 // clients that connect elsewhere if a connection is refused, and otherwise take the answer they get.
 func (b suite) restartsInTurn(t *testing.T) {
-	rolls := full(50, 2)
+	rolls := testlevel.Runs(t, 2)
 	c := newCluster(t, b, postgrestest.URL(t))
 	clients := c.newBackend(&c.addrs)
 	clients.patient, clients.road.DisableKeepAlives = false, true

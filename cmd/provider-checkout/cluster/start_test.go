@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -13,7 +14,7 @@ import (
 // share one store: a checkout that one opens is confirmed by the next.
 func (b suite) startsAtOnce(t *testing.T) {
 	const atOnce = 10
-	rounds, half := full(10, 1), 0
+	rounds, half := testlevel.Runs(t, 1), 0
 	rng := workload.NewRand(t)
 	for range rounds {
 		store := postgrestest.URL(t)

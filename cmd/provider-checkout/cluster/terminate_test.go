@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -28,7 +29,7 @@ const (
 // request fails: each is retried on another connection, and the outcome of a commit is looked up.
 func (b suite) survivesLostConnections(t *testing.T) {
 	const poolSize = 8
-	kills, done, busy := full(1000, 30), 0, 0
+	kills, done, busy := testlevel.Runs(t, 30), 0, 0
 	store := postgrestest.URL(t)
 	c := newCluster(t, b, fmt.Sprintf("%s&pool_max_conns=%d", store, poolSize))
 	shell := connect(t, store)
@@ -74,7 +75,7 @@ func (b suite) recoversFromFullPools(t *testing.T) {
 	clients := c.newBackend(&c.addrs)
 	stop := c.load(t, clients, apiclient.IsCut)
 	var slowest time.Duration
-	for range full(20, 1) {
+	for range testlevel.Runs(t, 1) {
 		turnedAway := clients.busy.Load() + 20
 		shell.exec(t, `BEGIN; LOCK TABLE checkouts IN ACCESS EXCLUSIVE MODE`)
 		awaitAtMost(t, "requests missing that are turned away", 0, func() int { return int(turnedAway - clients.busy.Load()) })

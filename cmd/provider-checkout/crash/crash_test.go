@@ -8,6 +8,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -17,6 +18,7 @@ type suite struct{ proc.Binary }
 // TestBinary tests what only a process of the program can show: that it starts, stops and is
 // killed without harm. The other tests run its commands within their own process.
 func TestBinary(t *testing.T) {
+	testlevel.Full(t)
 	b := suite{proc.Build(t)}
 	t.Run("answers soon after its start", b.answersSoon)
 	t.Run("keeps its files to their owner", b.keepsItsFilesToTheirOwner)

@@ -5,25 +5,20 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 const (
-	crashRounds      = 50
-	crashRoundsShort = 5
-	crashClients     = 16
-
-	// livesVariable is how many enrolments there are to be, or more: the servers then live for seconds, and there are as many
-	// as that takes.
-	livesVariable = "PROVIDER_CHECKOUT_TEST_LIVES"
+	crashRounds  = 50
+	crashClients = 16
 )
 
 // crashRun is a store in a folder, whose servers are killed one after the other.
@@ -37,18 +32,12 @@ type crashRun struct {
 // Servers on one store are killed, each at a random moment: during its start, under the load of 16
 // clients, or during its shutdown. Then a last one runs undisturbed until every enrolment is
 // confirmed and no event is pending, and the record is compared with every answer that a client got.
+//
+// A long run has as many enrolments, or more: the servers then live for seconds, and there are as many as that takes.
 func (b suite) survivesKills(t *testing.T) {
-	rounds := crashRounds
-	if testing.Short() {
-		rounds = crashRoundsShort
-	}
-	lives, longest := 0, 400*time.Millisecond
-	if given := os.Getenv(livesVariable); given != "" {
-		n, err := strconv.Atoi(given)
-		if err != nil || n < 1 {
-			t.Fatalf("%s is %q; want a number", livesVariable, given)
-		}
-		lives, longest = n, 10*time.Second
+	rounds, lives, longest := crashRounds, 0, 400*time.Millisecond
+	if testlevel.IsLong() {
+		lives, longest = testlevel.Runs(t, 0), 10*time.Second
 	}
 	dir := t.TempDir()
 	r := &crashRun{Workload: workload.New(t, b.Binary, "sqlite:"+filepath.Join(dir, "records.db")), dir: dir, longest: longest}

@@ -11,7 +11,6 @@ package crmpoints_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -37,15 +37,11 @@ type suite struct {
 // worlds is how many rounds there are at a time. They mostly wait for leases to end.
 const worlds = 8
 
-// TestNoCallOfTheCRMIsMadeTwiceOrLost has an enrolment at each point, in each manner, once; or twenty times where
-// PROVIDER_CHECKOUT_TEST_FULL is set:
+// TestNoCallOfTheCRMIsMadeTwiceOrLost has an enrolment at each point, in each manner, once; or as often as a long run says:
 //
-//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -timeout 1h -v ./cmd/provider-checkout/crmpoints
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=20 go test -timeout 1h -v ./cmd/provider-checkout/crmpoints
 func TestNoCallOfTheCRMIsMadeTwiceOrLost(t *testing.T) {
-	rounds := 1
-	if os.Getenv("PROVIDER_CHECKOUT_TEST_FULL") != "" {
-		rounds = 20
-	}
+	rounds := testlevel.Runs(t, 1)
 	server := postgrestest.New(t)
 	b := proc.Build(t)
 	busy := new(sync.Mutex)

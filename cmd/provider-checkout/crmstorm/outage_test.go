@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -29,13 +30,18 @@ const (
 	retriesOfOne = 4 // tries that an adapter makes of a call
 )
 
-// TestOutage takes the organisation away under load: its answers hang. Where PROVIDER_CHECKOUT_TEST_FULL is set that is for
-// ten minutes, and a call is given up after the five seconds of the adapter, else after one.
+// TestOutage takes the organisation away under load: its answers hang. In a long run that is for as many minutes, and a call
+// is given up after the five seconds of the adapter; else it is for twenty seconds, and a call is given up after one.
 //
-//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -run TestOutage -timeout 1h -v ./cmd/provider-checkout/crmstorm
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=10 go test -run TestOutage -timeout 1h -v ./cmd/provider-checkout/crmstorm
 func TestOutage(t *testing.T) {
+	testlevel.Full(t)
+	away, patience, warmUp := 20*time.Second, time.Second, 4*time.Second
+	if testlevel.IsLong() {
+		away, patience, warmUp = time.Duration(testlevel.Runs(t, 0))*time.Minute, 0, 30*time.Second
+	}
 	store := openSQLite(t, filepath.Join(t.TempDir(), "store.db"))
-	w := newWorld(t, store, full(0, time.Second))
+	w := newWorld(t, store, patience)
 	stop := w.serve(t, store)
 	o := &outage{world: w, client: w.newClient(t), all: enrol(50_000, 0, func(int) habit { return retries })}
 
@@ -50,10 +56,10 @@ func TestOutage(t *testing.T) {
 	})
 	calm := w.gate.reset() + 1
 	finish := o.load(t)
-	<-time.After(full(30*time.Second, 4*time.Second))
+	<-time.After(warmUp)
 
 	w.org.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultTimeout})
-	away := w.gate.reset()
+	gone := w.gate.reset()
 	began := time.Now()
 	var first sync.WaitGroup
 	first.Go(func() { o.once(t, late, (*enrolment).create) })
@@ -61,7 +67,7 @@ func TestOutage(t *testing.T) {
 	var refused []*enrolment
 	var times []time.Duration // of the refusals at once
 	written := -1
-	for n := 0; time.Since(began) < full(10*time.Minute, 20*time.Second); n++ {
+	for n := 0; time.Since(began) < away; n++ {
 		o.goesOn(t, opened, confirmed)
 		since := time.Since(began)
 		took := o.refuse(t, &refused)
@@ -100,7 +106,7 @@ func TestOutage(t *testing.T) {
 	stop()
 
 	all := o.all[:o.used.Load()]
-	_, before, _ := w.gate.between(calm, away)
+	_, before, _ := w.gate.between(calm, gone)
 	slices.Sort(times)
 	usual := times[len(times)*9/10]
 	lone := began.Add(openAfter).Unix() + 1

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 )
@@ -17,14 +18,15 @@ const (
 )
 
 // TestRestore copies the store at a random moment, lets life go on, and then serves the copy, while the organisation has
-// kept everything: again and again, 50 times in all where PROVIDER_CHECKOUT_TEST_FULL is set.
+// kept everything: again and again.
 //
-//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -run TestRestore -timeout 1h -v ./cmd/provider-checkout/crmstorm
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=25 go test -run TestRestore -timeout 1h -v ./cmd/provider-checkout/crmstorm
 func TestRestore(t *testing.T) {
+	testlevel.Full(t)
 	for _, name := range []string{"first store", "second store"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // a restore waits most of the time for leases of the copy to end
-			restore(t, full(25, 2))
+			restore(t, testlevel.Runs(t, 2))
 		})
 	}
 }

@@ -3,14 +3,13 @@ package crmstorm_test
 import (
 	"crypto/rand"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -48,13 +47,14 @@ func faults() []salesforcetest.Fault {
 }
 
 // TestStorm has many clients enrol students while about every fifth call of the organisation fails, in every way.
-// PROVIDER_CHECKOUT_TEST_CHECKOUTS says how many over SQLite, which takes more than twenty minutes for 100,000:
+// A long run says how many over SQLite, which takes more than twenty minutes for 100,000:
 //
-//	PROVIDER_CHECKOUT_TEST_CHECKOUTS=100000 go test -run TestStorm/SQLite -timeout 5h -v ./cmd/provider-checkout/crmstorm
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=100000 go test -run TestStorm/SQLite -timeout 5h -v ./cmd/provider-checkout/crmstorm
 func TestStorm(t *testing.T) {
+	testlevel.Full(t)
 	t.Run("SQLite", func(t *testing.T) {
 		store := openSQLite(t, filepath.Join(t.TempDir(), "store.db"))
-		storm(t, newWorld(t, store, giveUp), store, checkouts(t))
+		storm(t, newWorld(t, store, giveUp), store, testlevel.Runs(t, 2_000))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		store, err := postgres.Open(t.Context(), postgrestest.URL(t), postgres.Options{Environment: catalogue.Sandbox, CRM: "salesforce",
@@ -65,20 +65,6 @@ func TestStorm(t *testing.T) {
 		t.Cleanup(func() { store.Close() })
 		storm(t, newWorld(t, store, giveUp), store, 300)
 	})
-}
-
-// checkouts returns how many checkouts the storm has.
-func checkouts(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("PROVIDER_CHECKOUT_TEST_CHECKOUTS")
-	if text == "" {
-		return 2_000
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 100 {
-		t.Fatalf("PROVIDER_CHECKOUT_TEST_CHECKOUTS=%q, want a number from 100 on", text)
-	}
-	return n
 }
 
 // habitInStorm is how the clients of the storm are.

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -31,14 +30,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/events"
 )
-
-// full returns the figure of a full run, for which PROVIDER_CHECKOUT_TEST_FULL is set, or that of a normal one.
-func full[T any](figure, everyDay T) T {
-	if os.Getenv("PROVIDER_CHECKOUT_TEST_FULL") != "" {
-		return figure
-	}
-	return everyDay
-}
 
 // secrets are the operator's.
 var secrets = [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}

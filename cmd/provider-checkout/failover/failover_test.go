@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -29,18 +30,7 @@ const (
 )
 
 // rounds returns how many failovers there are in all lanes together.
-func rounds(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("PROVIDER_CHECKOUT_TEST_FAILOVERS")
-	if text == "" {
-		return 20
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("PROVIDER_CHECKOUT_TEST_FAILOVERS: %v", err)
-	}
-	return n
-}
+func rounds(t *testing.T) int { return testlevel.Runs(t, 20) }
 
 // TestMain lets all lanes run at the same time: they wait more than they compute.
 func TestMain(m *testing.M) {
@@ -53,9 +43,9 @@ func TestMain(m *testing.M) {
 type suite struct{ proc.Binary }
 
 // TestFailover checks what the program does over a primary with a synchronous standby: what it acknowledges is there after
-// the standby has taken over. There are 20 failovers, or as many as a variable says:
+// the standby has taken over. There are 20 failovers, or as many as a long run has:
 //
-//	PROVIDER_CHECKOUT_TEST_FAILOVERS=500 go test -run TestFailover -timeout 3h ./cmd/provider-checkout/failover
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=500 go test -run TestFailover -timeout 3h ./cmd/provider-checkout/failover
 func TestFailover(t *testing.T) {
 	postgrestest.URL(t) // or there is nothing to build for
 	b := suite{proc.Build(t)}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/linear"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
@@ -28,17 +28,14 @@ const (
 )
 
 // TestHighAvailability checks that over failovers of every kind what clients are told of an order stays linearizable, nothing that
-// was acknowledged is lost, and writes are back in time. It makes two, or as many as a variable says; if that is
+// was acknowledged is lost, and writes are back in time. It makes two, or as many as a long run has; if that is
 // every kind, it also loses standbys:
 //
-//	PROVIDER_CHECKOUT_TEST_HA_FAILOVERS=100 go test -run TestHighAvailability -timeout 3h -v ./cmd/provider-checkout/ha
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=100 go test -run TestHighAvailability -timeout 3h -v ./cmd/provider-checkout/ha
 func TestHighAvailability(t *testing.T) {
-	failovers, all, limit := 2, faults(), backWithinInGate
-	if text := os.Getenv("PROVIDER_CHECKOUT_TEST_HA_FAILOVERS"); text != "" {
-		var err error
-		if failovers, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("PROVIDER_CHECKOUT_TEST_HA_FAILOVERS: %v", err)
-		}
+	testlevel.Full(t)
+	failovers, all, limit := testlevel.Runs(t, 2), faults(), backWithinInGate
+	if testlevel.IsLong() {
 		limit = backWithin
 	}
 	found := findPrograms(t)

@@ -7,6 +7,5 @@
 //	alerts.yaml, board.json     rules for Prometheus and a board for Grafana
 //
 // The tests start the image where a Docker daemon answers. Without a daemon, and as root, they lay out the same
-// root file system by the Dockerfile and start the program in that. promtool and systemd-analyze are asked where they are;
-// PROVIDER_CHECKOUT_TEST_PROMTOOL_REQUIRED=1 and PROVIDER_CHECKOUT_TEST_SYSTEMD_REQUIRED=1 make them a must.
+// root file system by the Dockerfile and start the program in that. promtool and systemd-analyze are asked too.
 package packaging

@@ -122,7 +122,7 @@ func metricsExist(t *testing.T, program proc.Binary) {
 }
 
 func TestRulesRaiseWhatTheyAreFor(t *testing.T) {
-	promtool := tool(t, "promtool", "PROVIDER_CHECKOUT_TEST_PROMTOOL_REQUIRED")
+	promtool := tool(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
 		if out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %q: %v\n%s", args, err, out)

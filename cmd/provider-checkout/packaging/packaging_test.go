@@ -12,6 +12,7 @@ import (
 
 	"github.com/oasdiff/yaml"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -41,19 +42,19 @@ func fromYAML(t *testing.T, path string, into any) {
 	}
 }
 
-// tool returns the path of a program, or skips the test where it is missing and no variable makes it a must.
-func tool(t *testing.T, name, must string) string {
+// tool returns the path of a program.
+func tool(t *testing.T, name string) string {
 	t.Helper()
+	testlevel.Full(t)
 	path, err := exec.LookPath(name)
-	if err != nil && os.Getenv(must) != "" {
-		t.Fatalf("%s is set: %v", must, err)
-	} else if err != nil {
-		t.Skip(err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
 
 func TestPackagingFitsTheProgram(t *testing.T) {
+	testlevel.Full(t)
 	program := build(t)
 	for name, test := range map[string]func(*testing.T, proc.Binary){
 		"variables are settings":             variablesAreSettings,

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
@@ -52,10 +52,11 @@ type suite struct {
 const atOnce = 8
 
 // TestNoPointOfThePayersWayDoublesOrLosesAnything takes a sample of the points, which a seed chooses, and a kill at each
-// call of GoCardless; or every point in every manner where PROVIDER_CHECKOUT_TEST_FULL is set:
+// call of GoCardless. A long run takes as many times as many points, up to every point in every manner:
 //
-//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -timeout 1h -v ./cmd/provider-checkout/points
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=55 go test -timeout 1h -v ./cmd/provider-checkout/points
 func TestNoPointOfThePayersWayDoublesOrLosesAnything(t *testing.T) {
+	testlevel.Full(t)
 	b := proc.Build(t)
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
@@ -76,7 +77,7 @@ func TestNoPointOfThePayersWayDoublesOrLosesAnything(t *testing.T) {
 	})
 }
 
-// run has each manner happen at every nth point, as sample says, and at all points of a full run.
+// run has each manner happen at every nth point, as sample says, or at more in a long run.
 func (s *suite) run(t *testing.T, sample map[manner]int) {
 	s.learn(t)
 	all, rng := s.points(t), workload.NewRand(t)
@@ -84,9 +85,10 @@ func (s *suite) run(t *testing.T, sample map[manner]int) {
 	running := make(chan struct{}, atOnce)
 	began, runs := time.Now(), 0
 	for m, nth := range sample { // in any order
+		nth = max(1, nth/testlevel.Runs(t, 1))
 		from := rng.IntN(nth)
 		for i, at := range all {
-			if i%nth != from && !(m == killed && s.tries == 1 && at.atGoCardless()) && os.Getenv("PROVIDER_CHECKOUT_TEST_FULL") == "" {
+			if i%nth != from && !(m == killed && s.tries == 1 && at.atGoCardless()) {
 				continue
 			}
 			running <- struct{}{}

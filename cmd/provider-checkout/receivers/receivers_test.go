@@ -1,7 +1,7 @@
 // Package receivers_test runs a server against receivers of events that are slow or hang, over HTTP, and compares what is on
-// record with the requests that they received. Each test is run once; PROVIDER_CHECKOUT_TEST_ROUNDS says how often:
+// record with the requests that they received. Each test is run once, or as often as a long run says:
 //
-//	PROVIDER_CHECKOUT_TEST_ROUNDS=10 go test -timeout 1h -v ./cmd/provider-checkout/receivers
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=10 go test -timeout 1h -v ./cmd/provider-checkout/receivers
 package receivers_test
 
 import (
@@ -11,16 +11,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -28,18 +27,7 @@ import (
 )
 
 // rounds returns how often each test is run.
-func rounds(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("PROVIDER_CHECKOUT_TEST_ROUNDS")
-	if text == "" {
-		return 1
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("PROVIDER_CHECKOUT_TEST_ROUNDS is %q", text)
-	}
-	return n
-}
+func rounds(t *testing.T) int { return testlevel.Runs(t, 1) }
 
 // receiver is the receivers of both providers, on one host and port.
 type receiver struct {
@@ -172,6 +160,7 @@ func (w *world) checkAttempts(t *testing.T, all []apiclient.Object) {
 }
 
 func TestReceivers(t *testing.T) {
+	testlevel.Full(t)
 	binary := proc.Build(t)
 	t.Run("a burst to a slow receiver loses no event", func(t *testing.T) { burstToASlowReceiver(t, binary) })
 	t.Run("a hanging receiver delays no other on its host", func(t *testing.T) { hangingReceiver(t, binary) })

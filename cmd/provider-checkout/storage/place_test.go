@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
 // fault takes the store's file away, and returns what brings it back. refused reports whether a command that is then given
@@ -62,12 +64,12 @@ func (b suite) replaced(t *testing.T) {
 }
 
 // away takes the file away under load, round after round, and brings it back.
-func (b suite) away(t *testing.T, everyDay int, take fault) {
+func (b suite) away(t *testing.T, usual int, take fault) {
 	w := b.serveIn(t, t.TempDir())
 	w.ready(t, true)
 	w.begin(t, 20*time.Millisecond)
 	var slowest time.Duration
-	n := rounds(t, everyDay)
+	n := testlevel.Runs(t, usual)
 	for round := range n {
 		w.await(t, 20)
 		back, refused := take(t, w.path, round)
@@ -130,14 +132,11 @@ func do(t *testing.T, err error) {
 
 // onAFullDisk fills the disk under load, and frees it again.
 func (b suite) onAFullDisk(t *testing.T) {
-	n, acknowledged, refused, slowest := rounds(t, 2), 0, 0, time.Duration(0)
+	n, acknowledged, refused, slowest := testlevel.Runs(t, 2), 0, 0, time.Duration(0)
 	for range n {
 		folder := t.TempDir()
 		if err := mount(folder, "6m"); err != nil {
-			if os.Getenv("PROVIDER_CHECKOUT_TEST_TMPFS_REQUIRED") != "" {
-				t.Fatalf("PROVIDER_CHECKOUT_TEST_TMPFS_REQUIRED is set, but no disk can be mounted: %v", err)
-			}
-			t.Skipf("no disk can be mounted: %v", err)
+			t.Fatalf("no disk can be mounted: %v", err)
 		}
 		t.Cleanup(func() {
 			if err := unmount(folder); err != nil {

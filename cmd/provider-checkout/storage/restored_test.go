@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -43,7 +44,7 @@ func (b suite) restored(t *testing.T, k keeper) {
 	w := workload.New(t, b.Binary, k.store())
 	w.Verdicts.AcceptAll = true
 	ledger, lost := workload.NewLedger(), 0
-	n := rounds(t, 2)
+	n := testlevel.Runs(t, 2)
 	for round := range n {
 		p := w.Serve(t, k.store())
 		c := apiclient.New(p.Listening(t), w.Keys)

@@ -1,18 +1,17 @@
 // Package storage_test takes away from a server what its store is kept on, under load: the disk is full, the file is moved,
 // deleted or replaced, or a store is restored from an older backup and life goes on. It compares all answers and deliveries
-// with what is on record. On every change a few rounds are run; PROVIDER_CHECKOUT_TEST_ROUNDS is the number of each:
+// with what is on record. On every change a few rounds are run; a long run says the number of each:
 //
-//	PROVIDER_CHECKOUT_TEST_ROUNDS=20 go test -run 'TestStores/(full|moved|deleted|replaced)' -timeout 1h -v ./cmd/provider-checkout/storage
-//	PROVIDER_CHECKOUT_TEST_ROUNDS=50 go test -run TestStores/restored -timeout 2h -v ./cmd/provider-checkout/storage
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=20 go test -run 'TestStores/(full|moved|deleted|replaced)' -timeout 1h -v ./cmd/provider-checkout/storage
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=50 go test -run TestStores/restored -timeout 2h -v ./cmd/provider-checkout/storage
 //
-// A full disk needs root, and is skipped without, unless PROVIDER_CHECKOUT_TEST_TMPFS_REQUIRED is set.
+// A full disk needs root.
 package storage_test
 
 import (
-	"os"
-	"strconv"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -20,6 +19,7 @@ import (
 type suite struct{ proc.Binary }
 
 func TestStores(t *testing.T) {
+	testlevel.Full(t)
 	b := suite{proc.Build(t)}
 	t.Run("full", b.onAFullDisk)
 	t.Run("moved", b.moved)
@@ -29,21 +29,4 @@ func TestStores(t *testing.T) {
 		t.Run("SQLite", b.restoredSQLite)
 		t.Run("PostgreSQL", b.restoredPostgreSQL)
 	})
-}
-
-// roundsVariable says how often each fault is repeated.
-const roundsVariable = "PROVIDER_CHECKOUT_TEST_ROUNDS"
-
-// rounds returns how many rounds of a test are run.
-func rounds(t *testing.T, everyDay int) int {
-	t.Helper()
-	text := os.Getenv(roundsVariable)
-	if text == "" {
-		return everyDay
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("%s is %q, want a number above zero", roundsVariable, text)
-	}
-	return n
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -25,7 +25,7 @@ const (
 
 // mended is how long a server may take to be ready again, and to know that it is not. Beside other tests it takes longer.
 func mended() time.Duration {
-	if os.Getenv(roundsVariable) == "" {
+	if !testlevel.IsLong() {
 		return 30 * time.Second
 	}
 	return 5 * time.Second

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -22,6 +23,7 @@ const holder = "CANARY HOLDER"
 // However GoCardless fails, and whatever it is asked for, no secret and nothing of the payer's account is in the log, an
 // answer, a page or an event.
 func TestNothingLeaksWhileGoCardlessFails(t *testing.T) {
+	testlevel.Full(t)
 	t.Setenv(sandbox.ProcessorVariable, "gocardless")
 	s := sandbox.New(t, memory.New())
 	var answers, pages []sandbox.Response

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -32,6 +33,7 @@ func calls(s *sandbox.Sandbox) (n int) {
 
 // However many providers poll, they cannot exhaust the account's limit: the record has what was notified.
 func TestPollsDoNotReachGoCardless(t *testing.T) {
+	testlevel.Full(t)
 	t.Setenv(sandbox.ProcessorVariable, "gocardless")
 	s := sandbox.New(t, memory.New())
 	all := ready(t, s, 5)
@@ -56,6 +58,7 @@ func TestPollsDoNotReachGoCardless(t *testing.T) {
 
 // While GoCardless refuses half of all calls for its rate limit, confirms still pass: at once, or when they are sent again.
 func TestConfirmsPassWhileCallsAreRefused(t *testing.T) {
+	testlevel.Full(t)
 	t.Setenv(sandbox.ProcessorVariable, "gocardless")
 	s := sandbox.New(t, memory.New())
 	all := ready(t, s, 20)
@@ -78,6 +81,7 @@ func TestConfirmsPassWhileCallsAreRefused(t *testing.T) {
 
 // What a payer's page has learned is on record for the provider's next poll, whatever becomes of the notification.
 func TestPollsKnowWhatThePayerHasSeen(t *testing.T) {
+	testlevel.Full(t)
 	t.Setenv(sandbox.ProcessorVariable, "gocardless")
 	s := sandbox.New(t, memory.New())
 	s.Bank.SetWebhookFaults(gocardlesstest.WebhookFaults{Drop: 1})

@@ -6,13 +6,13 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -26,18 +26,13 @@ const (
 	recovered = 60 * time.Second
 )
 
-// atOnce is how many payers are on their way at a time.
-func atOnce() int { return payers()/100 + 27 }
+// atOnce returns how many of all payers are on their way at a time.
+func atOnce(all int) int { return all/100 + 27 }
 
-// payers returns how many payers there are: 10,000 where PROVIDER_CHECKOUT_TEST_FULL is set,
+// payers is how many payers there are, if a long run does not say more:
 //
-//	PROVIDER_CHECKOUT_TEST_FULL=1 go test -timeout 2h -v ./cmd/provider-checkout/storm
-func payers() int {
-	if os.Getenv("PROVIDER_CHECKOUT_TEST_FULL") != "" {
-		return 10_000
-	}
-	return 500
-}
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=10000 go test -timeout 2h -v ./cmd/provider-checkout/storm
+const payers = 500
 
 // payer is one payer, and what became of the setup.
 type payer struct {
@@ -48,6 +43,7 @@ type payer struct {
 }
 
 func TestStormAtGoCardlessLosesAndDoublesNothing(t *testing.T) {
+	testlevel.Full(t)
 	t.Setenv(sandbox.ProcessorVariable, "gocardless")
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
 	if err != nil {
@@ -55,7 +51,7 @@ func TestStormAtGoCardlessLosesAndDoublesNothing(t *testing.T) {
 	}
 	defer store.Close()
 	s := sandbox.New(t, store)
-	all := make([]*payer, payers())
+	all := make([]*payer, testlevel.Runs(t, payers))
 	for i := range all {
 		all[i] = &payer{created: s.Create(t, fmt.Sprint("ORDER-", i)), holder: fmt.Sprintf("PAYER NUMBER %d", i)}
 	}
@@ -177,7 +173,7 @@ func faults(s *sandbox.Sandbox) (n int) {
 // together calls work with each payer, a few at a time.
 func together(all []*payer, work func(*payer)) {
 	var group sync.WaitGroup
-	running := make(chan struct{}, atOnce())
+	running := make(chan struct{}, atOnce(len(all)))
 	for _, p := range all {
 		running <- struct{}{}
 		group.Go(func() {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
@@ -37,6 +38,7 @@ func forgeries(request string) (all []*http.Request) {
 // While strangers send thousands of notifications with bad signatures, GoCardless' own arrive, and providers and payers are
 // served as ever.
 func TestBadSignaturesHurtNoOne(t *testing.T) {
+	testlevel.Full(t)
 	t.Setenv(sandbox.ProcessorVariable, "gocardless")
 	s := sandbox.New(t, memory.New())
 	victim := s.Ready(t, "VICTIM")
