@@ -2,15 +2,16 @@ package contract_test
 
 import (
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
@@ -21,15 +22,15 @@ import (
 )
 
 // The tests of this folder test the contract with the provider from outside: each sends HTTP requests to the handler
-// that the binary serves, once with every store. Their names are a table of contents of the contract; the number
-// after "Contract" is the section.
+// that the binary serves, with the memory store at the quick level, and once with every store at the full level. Their names
+// are a table of contents of the contract; the number after "Contract" is the section.
 
 // suite is a sandbox, with methods that the tests of the contract share.
 type suite struct{ *sandbox.Sandbox }
 
 func newSuite(t *testing.T, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *suite {
 	t.Helper()
-	return &suite{sandbox.New(t, store, changes...)}
+	return &suite{sandbox.NewOver(t, outside, store, changes...)}
 }
 
 // Short names for what almost every test needs.
@@ -58,12 +59,48 @@ type kind struct {
 	open func(t *testing.T) site.Store
 }
 
-// storesVariable names the kinds of stores, comma-separated, that the contract is tested with; unset, every kind. It saves time
-// where what is tested is not the store: with the race detector, with another processor, with another CRM.
-const storesVariable = "PROVIDER_CHECKOUT_TEST_STORES"
+// simulated names the system outside of the sandbox that is simulated.
+var simulated = flag.String("over", "", "gocardless or salesforce")
 
-// stores is the kinds that the variable names.
-var stores = slices.DeleteFunc([]kind{
+// outside is the system that simulated names, and stores the kinds of stores that the contract is tested with.
+var (
+	outside sandbox.Outside
+	stores  []kind
+)
+
+// chooseWorld sets outside and stores, once the flags are parsed.
+func chooseWorld() error {
+	switch *simulated {
+	case "":
+		stores = testlevel.Of(kindsOfStores[:1], kindsOfStores)
+	case "gocardless":
+		outside.GoCardless, stores = true, kindsOfStores[1:2]
+	case "salesforce":
+		outside.Salesforce, stores = true, kindsOfStores[2:]
+	default:
+		return fmt.Errorf("-over %s", *simulated)
+	}
+	return nil
+}
+
+// The whole contract holds over GoCardless, with SQLite, and over Salesforce, with PostgreSQL, as their simulators play them.
+func TestContractOverSystemsOutside(t *testing.T) {
+	if *simulated != "" {
+		t.Skip("this is such a run")
+	}
+	testlevel.Full(t)
+	for _, name := range []string{"gocardless", "salesforce"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if out, err := exec.CommandContext(t.Context(), os.Args[0], "-over", name).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// kindsOfStores is all kinds of stores.
+var kindsOfStores = []kind{
 	{"memory", func(t *testing.T) site.Store { return memory.New() }},
 	{"sqlite", func(t *testing.T) site.Store {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
@@ -83,10 +120,7 @@ var stores = slices.DeleteFunc([]kind{
 		t.Cleanup(func() { db.Close() })
 		return db
 	}},
-}, func(k kind) bool {
-	names := os.Getenv(storesVariable)
-	return names != "" && !slices.Contains(strings.Split(names, ","), k.name)
-})
+}
 
 // contract runs a test of the contract with every store.
 func contract(t *testing.T, test func(t *testing.T, s *suite), changes ...func(*service.Config, *httpapi.Options)) {
@@ -121,7 +155,7 @@ func refused(t *testing.T, r response, status int, code string, fields ...string
 // mandate, where the processor is another. GoCardless' pages are tested beside its simulator and in a browser.
 func withTheFake(t *testing.T) {
 	t.Helper()
-	if sandbox.OverGoCardless() {
+	if outside.GoCardless {
 		t.Skip("the processor is GoCardless")
 	}
 }

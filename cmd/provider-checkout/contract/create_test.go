@@ -11,7 +11,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -29,7 +28,7 @@ func exactly(t *testing.T, r response, status int, want string, names ...string)
 		t.Errorf("status %d, want %d", r.Status, status)
 	}
 	got := members(r.JSON)
-	if debit, ok := got["direct_debit"].(members); ok && sandbox.OverGoCardless() {
+	if debit, ok := got["direct_debit"].(members); ok && outside.GoCardless {
 		delete(debit, "mandate_since") // which the fake processor does not say, and tests of the adapter hold
 	}
 	for _, difference := range differences("", got, members(wanted)) {
@@ -246,7 +245,7 @@ func TestContract21TextsOf1To255CharactersAreTaken(t *testing.T) {
 			body := set(t, order(legacyCreate, fmt.Sprint("ORDER-", i, "-")), "course.course_name", fmt.Sprintf("%q", text))
 			body = set(t, body, "provider.provider_order_id", fmt.Sprintf("%q", text))
 			for _, field := range []string{"student.first_name", "student.last_name"} {
-				body = set(t, body, field, fmt.Sprintf("%q", first(text, sandbox.LongestName(field))))
+				body = set(t, body, field, fmt.Sprintf("%q", first(text, outside.LongestName(field))))
 			}
 			r := s.Post(t, "TUI", createPath, body)
 			if r.Status != http.StatusCreated || r.String("provider.provider_order_id") != text {
@@ -270,7 +269,7 @@ func TestContract21TextsOf1To255CharactersAreTaken(t *testing.T) {
 		all := s.Records(t)
 		whole := func(d ports.CheckoutRecord) bool {
 			return d.Checkout.OrderID == longest && d.Checkout.Intent.CourseName == longest &&
-				d.Checkout.Student.FirstName == first(longest, sandbox.LongestName("student.first_name"))
+				d.Checkout.Student.FirstName == first(longest, outside.LongestName("student.first_name"))
 		}
 		if !slices.ContainsFunc(all, whole) {
 			t.Error("characters outside the first plane were not stored whole")

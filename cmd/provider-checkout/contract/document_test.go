@@ -19,8 +19,9 @@ func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 // runTests runs the tests and returns the exit status.
 func runTests(m *testing.M) int {
-	if len(stores) == 0 {
-		fmt.Println(storesVariable + " names no kind of store")
+	flag.Parse()
+	if err := chooseWorld(); err != nil {
+		fmt.Println(err)
 		return 1
 	}
 	code := m.Run()
@@ -41,7 +42,7 @@ func whole() bool {
 			return false
 		}
 	}
-	return !testing.Short()
+	return true
 }
 
 func TestDocumentIsSoundAndItsExamplesFitIt(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // untouched checks that refused requests had no effect: no record, no event, no panic, no failure.
@@ -192,7 +190,7 @@ func TestContract2ATextHas1To255CharactersOfAnyAlphabet(t *testing.T) {
 		for i, letter := range []string{"x", "ā", "漢", "🌱"} {
 			for _, field := range []string{"provider.provider_order_id", "student.first_name", "student.last_name", "course.course_name"} {
 				id := fmt.Sprintf("ORDER-%d-%s", i, field)
-				full := set(t, order(legacyCreate, id), field, quoted(strings.Repeat(letter, sandbox.LongestName(field))))
+				full := set(t, order(legacyCreate, id), field, quoted(strings.Repeat(letter, outside.LongestName(field))))
 				if r := s.Post(t, "TUI", "/v1/provider-checkouts", full); r.Status != http.StatusCreated {
 					t.Errorf("255 × %s in %s: %d %s", letter, field, r.Status, r.Body)
 				}

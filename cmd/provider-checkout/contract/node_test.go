@@ -5,14 +5,13 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/nodetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // Linters and parsers for Node find nothing in the descriptions that the service serves, and a client that is generated
 // from them walks the whole flow.
 func TestNodeToolsTakeTheDescriptionsAndAGeneratedClientEnrols(t *testing.T) {
 	withTheFake(t) // whose forms the client fills in
-	if sandbox.OverSalesforce() {
+	if outside.Salesforce {
 		t.Skip("the descriptions are the same over any CRM")
 	}
 	t.Parallel()

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -64,7 +63,7 @@ func randomPrintable(r *rand.Rand, charset ports.Charset) string {
 // randomStudent generates a name of a student.
 func randomStudent(r *rand.Rand, charset ports.Charset, field string) string {
 	for {
-		if name := randomPrintable(r, charset); len(utf16.Encode([]rune(name))) <= sandbox.LongestName(field) {
+		if name := randomPrintable(r, charset); len(utf16.Encode([]rune(name))) <= outside.LongestName(field) {
 			return name
 		}
 	}

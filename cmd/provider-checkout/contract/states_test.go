@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // Section 3: every call in every state.
@@ -168,7 +167,7 @@ var stateRows = []struct {
 
 // aWeekLater returns the status of a mandate a week after the setup. GoCardless submits one with its first payment.
 func aWeekLater() string {
-	if sandbox.OverGoCardless() {
+	if outside.GoCardless {
 		return "pending_submission"
 	}
 	return "active"
@@ -230,7 +229,7 @@ func TestContract3EveryCallInEveryState(t *testing.T) {
 						got += " *"
 					}
 					want := strings.TrimSpace(says[i])
-					if sandbox.OverGoCardless() {
+					if outside.GoCardless {
 						want = strings.Replace(want, "/sandbox/processor/billing-requests", "BANK/flow", 1)
 						got = regexp.MustCompile(`http://[^/]*/flow`).ReplaceAllString(got, "BANK/flow")
 					}

@@ -24,8 +24,7 @@ const holder = "CANARY HOLDER"
 // answer, a page or an event.
 func TestNothingLeaksWhileGoCardlessFails(t *testing.T) {
 	testlevel.Full(t)
-	t.Setenv(sandbox.ProcessorVariable, "gocardless")
-	s := sandbox.New(t, memory.New())
+	s := sandbox.NewOverGoCardless(t, memory.New())
 	var answers, pages []sandbox.Response
 	finished := 0
 	kinds := append([]gocardlesstest.FaultKind{""}, gocardlesstest.FaultKinds()...)

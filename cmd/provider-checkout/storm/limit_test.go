@@ -34,8 +34,7 @@ func calls(s *sandbox.Sandbox) (n int) {
 // However many providers poll, they cannot exhaust the account's limit: the record has what was notified.
 func TestPollsDoNotReachGoCardless(t *testing.T) {
 	testlevel.Full(t)
-	t.Setenv(sandbox.ProcessorVariable, "gocardless")
-	s := sandbox.New(t, memory.New())
+	s := sandbox.NewOverGoCardless(t, memory.New())
 	all := ready(t, s, 5)
 	for i := range 20 {
 		created := s.Create(t, fmt.Sprint("OPEN-", i))
@@ -59,8 +58,7 @@ func TestPollsDoNotReachGoCardless(t *testing.T) {
 // While GoCardless refuses half of all calls for its rate limit, confirms still pass: at once, or when they are sent again.
 func TestConfirmsPassWhileCallsAreRefused(t *testing.T) {
 	testlevel.Full(t)
-	t.Setenv(sandbox.ProcessorVariable, "gocardless")
-	s := sandbox.New(t, memory.New())
+	s := sandbox.NewOverGoCardless(t, memory.New())
 	all := ready(t, s, 20)
 	s.Bank.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultRateLimit, Probability: 0.5})
 	repeats := 0
@@ -82,8 +80,7 @@ func TestConfirmsPassWhileCallsAreRefused(t *testing.T) {
 // What a payer's page has learned is on record for the provider's next poll, whatever becomes of the notification.
 func TestPollsKnowWhatThePayerHasSeen(t *testing.T) {
 	testlevel.Full(t)
-	t.Setenv(sandbox.ProcessorVariable, "gocardless")
-	s := sandbox.New(t, memory.New())
+	s := sandbox.NewOverGoCardless(t, memory.New())
 	s.Bank.SetWebhookFaults(gocardlesstest.WebhookFaults{Drop: 1})
 	created := s.Create(t, "ORDER-1")
 	p := &payer{created: created, holder: "A PAYER"}

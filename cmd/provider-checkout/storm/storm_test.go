@@ -44,13 +44,12 @@ type payer struct {
 
 func TestStormAtGoCardlessLosesAndDoublesNothing(t *testing.T) {
 	testlevel.Full(t)
-	t.Setenv(sandbox.ProcessorVariable, "gocardless")
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	s := sandbox.New(t, store)
+	s := sandbox.NewOverGoCardless(t, store)
 	all := make([]*payer, testlevel.Runs(t, payers))
 	for i := range all {
 		all[i] = &payer{created: s.Create(t, fmt.Sprint("ORDER-", i)), holder: fmt.Sprintf("PAYER NUMBER %d", i)}

@@ -39,8 +39,7 @@ func forgeries(request string) (all []*http.Request) {
 // served as ever.
 func TestBadSignaturesHurtNoOne(t *testing.T) {
 	testlevel.Full(t)
-	t.Setenv(sandbox.ProcessorVariable, "gocardless")
-	s := sandbox.New(t, memory.New())
+	s := sandbox.NewOverGoCardless(t, memory.New())
 	victim := s.Ready(t, "VICTIM")
 	records := s.Records(t)
 	forged := forgeries(records[0].Checkout.Setup.BillingRequestID)

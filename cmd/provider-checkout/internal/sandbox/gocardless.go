@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"net/http/httptest"
-	"os"
 	"testing"
 	"time"
 
@@ -15,12 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
-
-// ProcessorVariable names the processor of every sandbox of New and Resume: fake, or gocardless, which is simulated.
-const ProcessorVariable = "PROVIDER_CHECKOUT_TEST_PROCESSOR"
-
-// OverGoCardless reports whether it names GoCardless.
-func OverGoCardless() bool { return os.Getenv(ProcessorVariable) == "gocardless" }
 
 // Credentials at GoCardless.
 const (

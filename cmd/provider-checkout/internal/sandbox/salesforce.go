@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"net/http/httptest"
-	"os"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
@@ -12,17 +11,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// CRMVariable names the CRM of every sandbox of New and Resume: embedded, or salesforce, which is simulated.
-const CRMVariable = "PROVIDER_CHECKOUT_TEST_CRM"
-
-// OverSalesforce reports whether it names Salesforce.
-func OverSalesforce() bool { return os.Getenv(CRMVariable) == "salesforce" }
-
 // LongestName returns how many characters a name of a student may have: as many as the contract allows, or as Salesforce's
 // own fields hold.
-func LongestName(field string) int {
+func (o Outside) LongestName(field string) int {
 	switch {
-	case !OverSalesforce():
+	case !o.Salesforce:
 		return 255
 	case field == checkout.FieldFirstName:
 		return 40

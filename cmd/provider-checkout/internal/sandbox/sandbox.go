@@ -47,29 +47,38 @@ type Sandbox struct {
 	processor *gocardless.Processor
 }
 
+// Outside is the systems outside of a sandbox that are simulated. The zero value has the fake processor and the embedded CRM.
+type Outside struct{ GoCardless, Salesforce bool }
+
 // New runs a service on a store until the test ends, with the providers of Providers and a key for each. The changes
 // are applied to its configuration before it starts.
 func New(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	return fresh(t, store, &Clock{}, OverGoCardless(), changes)
+	return fresh(t, store, &Clock{}, Outside{}, changes)
 }
 
-// NewAt is New with the fake processor and a clock that is stopped at a time until it is moved.
+// NewAt is New with a clock that is stopped at a time until it is moved.
 func NewAt(t testing.TB, store site.Store, now time.Time, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	return fresh(t, store, &Clock{still: now}, false, changes)
+	return fresh(t, store, &Clock{still: now}, Outside{}, changes)
 }
 
-// NewOverGoCardless is New with GoCardless as the processor, whatever ProcessorVariable says.
+// NewOver is New with systems outside.
+func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
+	t.Helper()
+	return fresh(t, store, &Clock{}, outside, changes)
+}
+
+// NewOverGoCardless is New with GoCardless as the processor.
 func NewOverGoCardless(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	return fresh(t, store, &Clock{}, true, changes)
+	return NewOver(t, Outside{GoCardless: true}, store, changes...)
 }
 
 // fresh runs a service on a store that was not served before.
-func fresh(t testing.TB, store site.Store, clock *Clock, simulated bool, changes []func(*service.Config, *httpapi.Options)) *Sandbox {
+func fresh(t testing.TB, store site.Store, clock *Clock, outside Outside, changes []func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	s := run(t, store, [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, clock, simulated, changes)
+	s := run(t, store, [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, clock, outside, changes)
 	s.Keys = make(map[string]string)
 	s.Configure(t, Providers)
 	for _, code := range []string{"KOWHAI", "TUI"} {
@@ -79,7 +88,7 @@ func fresh(t testing.TB, store site.Store, clock *Clock, simulated bool, changes
 }
 
 // run runs a service over a store as it is.
-func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, simulated bool,
+func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, outside Outside,
 	changes []func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
 	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}}
@@ -102,13 +111,13 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, simulat
 		Now: s.Clock.Now, Rand: rand.Reader,
 		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
-	if simulated {
+	if outside.GoCardless {
 		s.simulate(t, &c)
 	}
 	for _, change := range changes {
 		change(&c, &o)
 	}
-	if OverSalesforce() && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
+	if outside.Salesforce && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
 		c.CRM = s.simulateCRM(t)
 	}
 	s.Config, s.Options = c, o
@@ -116,7 +125,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, simulat
 	if err != nil {
 		t.Fatal(err)
 	}
-	if simulated {
+	if outside.GoCardless {
 		s.receive(t, svc, store)
 	}
 	server.Config.Handler = site.Handler(svc, s.Mounted, o)
