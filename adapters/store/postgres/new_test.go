@@ -219,7 +219,7 @@ func TestNewInASchemaThatWasMadeForIt(t *testing.T) {
 
 func BenchmarkStoreInHostPool(b *testing.B) {
 	storetest.Benchmark(b, func(b *testing.B) ports.Admin {
-		url := postgrestest.URL(b)
+		url := postgrestest.QuickURL(b)
 		return newStore(b, hostPool(b, url+"&pool_max_conns=20"), postgres.Options{Schema: url[strings.Index(url, "search_path=")+len("search_path="):]})
 	})
 }

@@ -70,7 +70,7 @@ func TestUpgrade(t *testing.T) {
 
 // BenchmarkStore reports in cpu-µs/op the time of this process only, not the server's.
 func BenchmarkStore(b *testing.B) {
-	storetest.Benchmark(b, func(b *testing.B) ports.Admin { return open(b, postgrestest.URL(b), postgres.Options{}) })
+	storetest.Benchmark(b, func(b *testing.B) ports.Admin { return open(b, postgrestest.QuickURL(b), postgres.Options{}) })
 }
 
 // reopener opens one store, and empties it whenever a new one is wanted, which is quicker than to make its schema.

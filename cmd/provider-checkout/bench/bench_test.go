@@ -32,7 +32,7 @@ func onEachStore(b *testing.B, bench func(b *testing.B, place func() string)) {
 		bench(b, func() string { return "sqlite:" + filepath.Join(b.TempDir(), "store.db") })
 	})
 	b.Run("postgres", func(b *testing.B) {
-		bench(b, func() string { return postgrestest.URL(b) })
+		bench(b, func() string { return postgrestest.QuickURL(b) })
 	})
 }
 

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// floorVariable turns the test binary into the floor.
-const floorVariable = "PROVIDER_CHECKOUT_TEST_FLOOR"
+// floorCommand is the first argument that turns the test binary into the floor.
+const floorCommand = "floor"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(floorVariable) == "" {
+	if len(os.Args) < 2 || os.Args[1] != floorCommand {
 		os.Exit(m.Run())
 	}
-	floorMain()
+	floorMain(os.Args[2:])
 }
 
 // child is a server in a process of its own, so that it has its own heap, garbage collector and CPU time.

@@ -30,25 +30,25 @@ import (
 // startFloor starts a floor over a store: see openFloor. The key is the only one that it takes.
 func startFloor(b *testing.B, store, key string) *child {
 	b.Helper()
-	cmd := exec.Command(os.Args[0], "--store", store, "--key", key)
-	cmd.Env = []string{floorVariable + "=1"}
+	cmd := exec.Command(os.Args[0], floorCommand, "--store", store, "--key", key)
+	cmd.Env = []string{}
 	return startChild(b, cmd)
 }
 
-func floorMain() {
+func floorMain(args []string) {
 	debug.SetGCPercent(400) // as in main, so that the comparison is not about the garbage collector
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() { os.Exit(0) })
-	if err := serveFloor(ctx); err != nil {
+	if err := serveFloor(ctx, args); err != nil {
 		os.Exit(1)
 	}
 }
 
-func serveFloor(ctx context.Context) error {
+func serveFloor(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("floor", flag.ExitOnError)
 	store, key, addr := fs.String("store", "", ""), fs.String("key", "", ""), fs.String("addr", "", "")
-	if err := fs.Parse(os.Args[1:]); err != nil {
+	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	rows, err := openFloor(ctx, *store)

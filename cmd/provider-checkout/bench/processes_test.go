@@ -11,7 +11,7 @@ import (
 // alternating rounds. On a machine that one process uses fully, x-one is about 1.
 func BenchmarkThreeProcesses(b *testing.B) {
 	const processes, clientsEach = 3, 21
-	s := fill(b, postgrestest.URL(b), 0, 0)
+	s := fill(b, postgrestest.QuickURL(b), 0, 0)
 	first := s.serve(b)
 	alone := dial(b, first.addr, processes*clientsEach)
 	spread := dial(b, first.addr, clientsEach)
