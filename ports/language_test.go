@@ -40,14 +40,8 @@ var paraphrasing = strings.Fields(`
 	checkout/service/delivery
 	checkout/service/letter
 	cmd/provider-checkout/bench
-	cmd/provider-checkout/browser
-	cmd/provider-checkout/cluster
 	cmd/provider-checkout/contract
-	cmd/provider-checkout/crash
-	cmd/provider-checkout/crmpoints
-	cmd/provider-checkout/crmstorm
-	cmd/provider-checkout/failover
-	cmd/provider-checkout/ha
+	cmd/provider-checkout/full
 	cmd/provider-checkout/internal/agreementpdf
 	cmd/provider-checkout/internal/apidoc
 	cmd/provider-checkout/internal/audit
@@ -56,9 +50,6 @@ var paraphrasing = strings.Fields(`
 	cmd/provider-checkout/internal/privacy
 	cmd/provider-checkout/internal/providers
 	cmd/provider-checkout/internal/site
-	cmd/provider-checkout/points
-	cmd/provider-checkout/storage
-	cmd/provider-checkout/storm
 	ports
 `)
 

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
-// end is how a test ended.
+// end is the end of a test.
 type end struct {
 	testing.TB
 	skipped, failed string
@@ -31,7 +31,7 @@ func (e *end) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// of returns how a test ends.
+// of returns the end of a test.
 func of(test func(testing.TB)) *end {
 	e := &end{}
 	var ended sync.WaitGroup

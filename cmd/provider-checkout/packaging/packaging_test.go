@@ -3,27 +3,15 @@ package packaging
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/oasdiff/yaml"
-
-	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 const root = "../../.."
-
-// build builds the program as the image has it: it needs no library of the system.
-func build(t *testing.T) proc.Binary {
-	t.Helper()
-	t.Setenv("CGO_ENABLED", "0")
-	return proc.Build(t, "-trimpath")
-}
 
 func read(t *testing.T, path string) string {
 	t.Helper()
@@ -39,48 +27,6 @@ func fromYAML(t *testing.T, path string, into any) {
 	t.Helper()
 	if _, err := yaml.Unmarshal([]byte(read(t, path)), into, yaml.DecodeOpts{}); err != nil {
 		t.Fatalf("%s: %v", path, err)
-	}
-}
-
-// tool returns the path of a program.
-func tool(t *testing.T, name string) string {
-	t.Helper()
-	testlevel.Full(t)
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func TestPackagingFitsTheProgram(t *testing.T) {
-	testlevel.Full(t)
-	program := build(t)
-	for name, test := range map[string]func(*testing.T, proc.Binary){
-		"variables are settings":             variablesAreSettings,
-		"rules and board name its metrics":   metricsExist,
-		"the image runs":                     imageRuns,
-		"the unit's command and settings do": unitServes,
-	} {
-		t.Run(name, func(t *testing.T) { test(t, program) })
-	}
-}
-
-// The program reads every variable that a file sets: its help names it.
-func variablesAreSettings(t *testing.T, program proc.Binary) {
-	help := program.Run(t, "serve", "--help")
-	for _, file := range []string{"Dockerfile", "compose.yaml", "provider-checkout.service"} {
-		names := regexp.MustCompile(`PROVIDER_CHECKOUT_[A-Z_]+`).FindAllString(read(t, file), -1)
-		if len(names) < 2 {
-			t.Errorf("%s names %d variables", file, len(names))
-		}
-		for _, name := range names {
-			known := name == "PROVIDER_CHECKOUT_OPERATOR" || // of the commands that change something
-				regexp.MustCompile(`\b`+strings.TrimSuffix(name, "_FILE")+`\b`).MatchString(help)
-			if !known {
-				t.Errorf("%s sets %s, which serve --help does not name", file, name)
-			}
-		}
 	}
 }
 

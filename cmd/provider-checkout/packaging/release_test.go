@@ -8,31 +8,29 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// releaseVariable names the folder of a release that .ci/release made.
-const releaseVariable = "PROVIDER_CHECKOUT_TEST_RELEASE"
+var release = flag.String("release", "", "the folder of a release that .ci/release made")
 
 // .ci/release itself holds that two builds give the same bytes.
 func TestReleaseHoldsWhatAUserReliesOn(t *testing.T) {
-	folder := os.Getenv(releaseVariable)
-	if folder == "" {
-		t.Skipf("%s does not name the folder of a release; .ci/run makes one and does", releaseVariable)
+	if *release == "" {
+		t.Skip("-release does not name the folder of a release; .ci/run makes one and does")
 	}
-	archives, err := filepath.Glob(filepath.Join(folder, "*.tar.gz"))
+	archives, err := filepath.Glob(filepath.Join(*release, "*.tar.gz"))
 	if err != nil || len(archives) == 0 {
 		t.Fatalf("%d archives, %v", len(archives), err)
 	}
-	sums := read(t, filepath.Join(folder, "SHA256SUMS"))
+	sums := read(t, filepath.Join(*release, "SHA256SUMS"))
 	for _, archive := range archives {
 		name := strings.TrimSuffix(filepath.Base(archive), ".tar.gz")
-		data, bill := read(t, archive), read(t, filepath.Join(folder, name+".cdx.json"))
+		data, bill := read(t, archive), read(t, filepath.Join(*release, name+".cdx.json"))
 		for file, content := range map[string]string{name + ".tar.gz": data, name + ".cdx.json": bill} {
 			if want := fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(content)), file); !strings.Contains(sums, want) {
 				t.Errorf("SHA256SUMS lacks %q:\n%s", want, sums)

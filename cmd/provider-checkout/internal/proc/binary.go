@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,23 +16,35 @@ import (
 // Binary is the path of the program.
 type Binary string
 
-// Build builds the program with further flags of go build. The test may run anywhere in the module.
+// Build builds the program for one test, with further flags of go build.
 func Build(t testing.TB, flags ...string) Binary {
 	t.Helper()
-	depend(t)
-	path := filepath.Join(t.TempDir(), "provider-checkout")
-	args := append(append([]string{"build", "-o", path}, flags...),
-		"github.com/provider-checkout/provider-checkout/cmd/provider-checkout")
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	b, err := BuildIn(t.TempDir(), flags...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return Binary(path)
+	return b
 }
 
-// depend has the test's result depend on every file of the module: go test would otherwise answer from its cache, for it
-// does not see what go build reads.
-func depend(t testing.TB) {
-	t.Helper()
+// BuildIn builds the program as a release does, with further flags of go build, and puts it into a folder. The process may
+// run anywhere in the module.
+func BuildIn(folder string, flags ...string) (Binary, error) {
+	if err := depend(); err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "provider-checkout")
+	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-o", path}, flags...),
+		"github.com/provider-checkout/provider-checkout/cmd/provider-checkout")...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return Binary(path), nil
+}
+
+// depend has the results of the tests depend on every file of the module: go test would otherwise answer from its cache, for
+// it does not see what go build reads.
+func depend() error {
 	root, err := os.Getwd()
 	for err == nil {
 		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil {
@@ -42,17 +55,15 @@ func depend(t testing.TB) {
 		}
 		root = filepath.Dir(root)
 	}
-	if err == nil {
-		err = filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
-			if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
-				return filepath.SkipDir
-			}
-			return err // a folder that is read is an input of the test, with the size and time of its files
-		})
-	}
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
+	return filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
+			return filepath.SkipDir
+		}
+		return err // a folder that is read is an input of the test, with the size and time of its files
+	})
 }
 
 // Command returns a command that runs the program, without any environment variable.

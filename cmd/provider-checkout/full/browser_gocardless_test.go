@@ -1,0 +1,77 @@
+package full_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// A payer goes from the setup page over GoCardless' pages, which are on an origin of their own, and back.
+func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
+	browser := startBrowser(t)
+	axe := axeSource(t)
+	for _, on := range []screen{lightPhone, darkDesktop} {
+		for _, script := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, script %v", on.name, script), func(t *testing.T) {
+				s := sandbox.NewOverGoCardless(t, memory.New())
+				created := s.Create(t, "ORDER-1")
+				p := newTab(t, browser, on, script)
+				look := func(heading string) {
+					t.Helper()
+					p.shows(heading)
+					if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > on.width {
+						t.Errorf("%s: the page %q is %d pixels wide, on a screen of %d", on.name, heading, wide, on.width)
+					}
+					if script {
+						p.accessible(axe)
+					}
+					p.picture("gocardless " + heading)
+				}
+				p.open(setupURL(created))
+				look(sandbox.OpenTitle)
+				p.click(onward)
+				look("Your details")
+				if strings.HasPrefix(evaluate[string](p, "location.href"), s.URL) {
+					t.Error("the processor's page is on the service's own origin")
+				}
+				p.click(onward)
+				look("Your bank account")
+				p.fill(holderField, apiclient.AccountHolder)
+				p.fill("#bank_code", apiclient.AccountNumber)
+				p.must("tick", chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS(authorityBox))))
+				p.click(onward)
+				look("Check your details")
+				p.click(onward)
+				look(sandbox.DoneTitle)
+				if got := p.text("main"); !strings.Contains(got, "••••8389") {
+					t.Errorf("the page does not name the account:\n%s", got)
+				}
+				for _, fault := range p.faults {
+					t.Errorf("%s: the browser complains: %s", on.name, fault)
+				}
+			})
+		}
+	}
+}
+
+// A payer who leaves GoCardless' page comes back to the setup page, and may go on from there.
+func TestBrowserAPayerWhoLeavesGoCardlessMayGoOn(t *testing.T) {
+	s := sandbox.NewOverGoCardless(t, memory.New())
+	p := newTab(t, startBrowser(t), lightPhone, true)
+	p.open(setupURL(s.Create(t, "ORDER-1")))
+	p.click(onward)
+	p.shows("Your details")
+	p.click("form.exit button")
+	p.shows(sandbox.OpenTitle)
+	p.click(onward)
+	p.shows("Your details")
+	if got := s.Bank.Statistics(); got.BillingRequests != 1 {
+		t.Errorf("%d billing requests, want one", got.BillingRequests)
+	}
+}

@@ -1,0 +1,213 @@
+package full_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// Parts of the pages, as CSS selectors.
+const (
+	holderField  = "#account_holder_name"
+	accountField = "#account_number"
+	authorityBox = "#authority_confirmed"
+	onward       = "form button"
+	bankStatus   = "#account_number-bank"
+)
+
+func TestBrowserAPayerSetsUpADirectDebit(t *testing.T) {
+	browser := startBrowser(t)
+	for _, on := range []screen{lightPhone, darkPhone, desktop, darkDesktop} {
+		for _, script := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, script %v", on.name, script), func(t *testing.T) {
+				s := sandbox.New(t, memory.New())
+				created := s.Create(t, "ORDER-1")
+				p := newTab(t, browser, on, script)
+				p.agrees(s, created)
+				form := evaluate[string](p, "location.href")
+				p.givesAccount(s)
+				p.shows(sandbox.DoneTitle)
+				if got := p.text("main"); !strings.Contains(got, "01-0902-•••••89-00") {
+					t.Errorf("the page does not show which account it is:\n%s", got)
+				}
+				p.fits(s.URL)
+				p.picture("journey done")
+				if s.Get(t, "KOWHAI", created.CheckoutPath()).At("direct_debit.setup_complete") != true {
+					t.Error("the setup is not complete")
+				}
+				p.open(form)
+				p.shows(sandbox.DoneTitle) // and not the form once more
+			})
+		}
+	}
+}
+
+// agrees reads the setup page and its terms, and goes on.
+func (p *tab) agrees(s *sandbox.Sandbox, created sandbox.Response) {
+	p.t.Helper()
+	p.open(created.String("direct_debit.setup_url"))
+	p.shows(sandbox.OpenTitle)
+	glance := p.text(".card")
+	for _, want := range []string{"Diploma in Business", "$2,990.00", "$200.00", "Monday 1 February 2027",
+		"51 weekly payments of $53.65", "$53.85", "Monday 31 January 2028"} {
+		if !strings.Contains(glance, want) {
+			p.t.Errorf("%s: the summary of the plan does not show %q:\n%s", p.screen.name, want, glance)
+		}
+	}
+	p.fits(s.URL)
+	p.must("unfold the dates", chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS("summary")),
+		chromedp.WaitVisible(chromedp.CSS("tfoot"))))
+	if got := p.text("summary"); got != "Hide all 53 planned payments" {
+		p.t.Errorf("%s: the unfolded dates are under %q", p.screen.name, got)
+	}
+	if rows := evaluate[int](p, "document.querySelectorAll('tbody td.amount').length"); rows != 53 {
+		p.t.Errorf("%s: the schedule has %d payments, want 53", p.screen.name, rows)
+	}
+	p.fits(s.URL)
+	p.picture("journey dates")
+	p.click("a[href*='/legal']")
+	p.shows("Direct debit terms")
+	p.click("main a[href*='dd-setup?']")
+	p.shows(sandbox.OpenTitle)
+	p.click(onward)
+	p.shows(sandbox.BankTitle)
+}
+
+// givesAccount fills in the bank's form, making every mistake first.
+func (p *tab) givesAccount(s *sandbox.Sandbox) {
+	p.t.Helper()
+	mistakes := func(status int64, want ...string) {
+		p.t.Helper()
+		got := evaluate[[]string](p, "[...document.querySelectorAll('[role=alert]')].map(e => e.id)")
+		if status != 422 || strings.Join(got, " ") != strings.Join(want, " ") {
+			p.t.Fatalf("%s: the form answers %d with %q, want 422 with %q", p.screen.name, status, got, want)
+		}
+		if focus := p.focus(); focus != "problems" {
+			p.t.Errorf("%s: the focus is on %q, want the summary of the problems", p.screen.name, focus)
+		}
+		p.press(`#problems a[href="#` + strings.TrimSuffix(want[0], "-error") + `"]`)
+		if focus := p.focus() + "-error"; focus != want[0] {
+			p.t.Errorf("%s: the summary leads to the field of %q, want %q", p.screen.name, focus, want[0])
+		}
+		p.fits(s.URL)
+	}
+	mistakes(p.click(onward), "account_holder_name-error", "account_number-error", "authority_confirmed-error")
+	p.picture("journey empty form")
+
+	p.fill(holderField, "Aroha Ngata")
+	p.fill(accountField, "01 0902 0068398 00") // two digits swapped
+	p.must("tick", chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS(authorityBox))))
+	mistakes(p.click(onward), "account_number-error")
+	p.picture("journey wrong number")
+
+	p.fill(accountField, "01.0902.0068389.00")
+	want, bank := "01.0902.0068389.00", "The bank is ANZ." // from the answer
+	if p.script {
+		want = "01-0902-0068389-00"
+	}
+	if got := evaluate[string](p, "document.querySelector('"+accountField+"').value"); got != want {
+		p.t.Errorf("%s: the number reads %q, want %q", p.screen.name, got, want)
+	}
+	if got := p.text(bankStatus); got != bank {
+		p.t.Errorf("%s: the form says of the bank %q, want %q", p.screen.name, got, bank)
+	}
+	p.click(onward)
+	p.checks(s)
+}
+
+// checks reads what the bank's form was taken for, changes nothing the first time, and confirms it.
+func (p *tab) checks(s *sandbox.Sandbox) {
+	p.t.Helper()
+	p.shows(sandbox.CheckTitle)
+	if got := p.text("main"); !strings.Contains(got, "Aroha Ngata") || !strings.Contains(got, apiclient.AccountNumber) || !strings.Contains(got, "ANZ") {
+		p.t.Errorf("%s: the page does not show what was typed:\n%s", p.screen.name, got)
+	}
+	p.fits(s.URL)
+	p.picture("journey check")
+	p.click("[value=change]")
+	p.shows(sandbox.BankTitle)
+	if got := evaluate[string](p, "document.querySelector('"+accountField+"').value"); got != apiclient.AccountNumber {
+		p.t.Errorf("%s: the form to change has the number %q", p.screen.name, got)
+	}
+	p.click(onward)
+	if status := p.click(onward); status != 200 {
+		p.t.Errorf("%s: the confirmed details lead to a page with status %d", p.screen.name, status)
+	}
+}
+
+func TestBrowserTheScriptHelpsWithTheAccountNumber(t *testing.T) {
+	browser := startBrowser(t)
+	s := sandbox.New(t, memory.New())
+	form := s.ToBank(t, s.Create(t, "ORDER-1"))
+	for _, tt := range []struct{ name, typed, written, bank, mistake string }{
+		{"a whole number without separators", "123140017132350", "12-3140-0171323-50", "The bank is ASB.", ""},
+		{"a long suffix", "12 3140 0171323 050", "12-3140-0171323-050", "The bank is ASB.", ""},
+		{"dashes of a text processor", "12–3140–0171323–50", "12-3140-0171323-50", "The bank is ASB.", ""},
+		{"too short", "12-3140", "12-3140", "The bank is ASB.",
+			"The account number must be 15 or 16 digits, such as 01-0902-0068389-00."},
+		{"no such bank", "99-3140-0171323-50", "99-3140-0171323-50", "",
+			"The account number must begin with the number of a New Zealand bank."},
+		{"words", "my account", "my account", "", "The account number must be 15 or 16 digits, such as 01-0902-0068389-00."},
+		{"nothing", " ", " ", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newTab(t, browser, lightPhone, true)
+			p.open(form)
+			p.fill(accountField, tt.typed)
+			written := evaluate[string](p, "document.querySelector('"+accountField+"').value")
+			if bank := p.text(bankStatus); written != tt.written || bank != tt.bank || p.text("[role=alert]") != tt.mistake {
+				t.Errorf("typed %q, the form has %q, says %q and %q; want %q, %q and %q",
+					tt.typed, written, bank, p.text("[role=alert]"), tt.written, tt.bank, tt.mistake)
+			}
+			p.fits(s.URL)
+		})
+	}
+}
+
+// A payer without a mouse goes from the page to the end by Tab, Space and Enter.
+func TestBrowserTheKeyboardIsEnough(t *testing.T) {
+	browser := startBrowser(t)
+	s := sandbox.New(t, memory.New())
+	created := s.Create(t, "ORDER-1")
+	p := newTab(t, browser, desktop, true)
+	to := func(selector string) {
+		t.Helper()
+		for range 20 {
+			p.keys(kb.Tab)
+			if evaluate[bool](p, "document.activeElement.matches(\""+selector+"\")") {
+				if evaluate[string](p, "getComputedStyle(document.activeElement).outlineStyle") == "none" {
+					t.Errorf("the focus on %s cannot be seen", selector)
+				}
+				return
+			}
+		}
+		t.Fatalf("Tab does not lead to %s", selector)
+	}
+	p.open(created.String("direct_debit.setup_url"))
+	to("summary")
+	p.keys(kb.Enter)
+	if !evaluate[bool](p, "document.querySelector('details').open") {
+		t.Error("Enter does not unfold the dates")
+	}
+	to(onward)
+	p.leads("press Enter", chromedp.KeyEvent(kb.Enter))
+	to(holderField)
+	p.keys("Aroha Ngata")
+	to(accountField)
+	p.keys(apiclient.AccountNumber)
+	to(authorityBox)
+	p.keys(" ")
+	to(onward)
+	p.leads("press Enter", chromedp.KeyEvent(kb.Enter))
+	p.shows(sandbox.CheckTitle)
+	to(onward)
+	p.leads("press Enter", chromedp.KeyEvent(kb.Enter))
+	p.shows(sandbox.DoneTitle)
+}

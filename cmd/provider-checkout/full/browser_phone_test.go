@@ -1,0 +1,186 @@
+package full_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// On a phone the way on begins within 1.3 screens, on a plan of 52 weeks with a lender and a default fee; once the setup is done, on the first.
+func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
+	s := sandbox.New(t, memory.New(), withTerms...)
+	created := s.Create(t, "ORDER-1")
+	p := newTab(t, startBrowser(t), phone, true)
+	begins := func(what, selector string, screens float64) {
+		t.Helper()
+		top := evaluate[float64](p, `document.querySelector('`+selector+`').getBoundingClientRect().top + scrollY`)
+		if most := screens * float64(phone.height); top > most {
+			t.Errorf("on the %s the way on begins at %.0f pixels, want at most %.0f", what, top, most)
+		}
+		t.Logf("%s: the way on begins at %.0f pixels of %d", what, top, evaluate[int64](p, "document.documentElement.scrollHeight"))
+	}
+	p.open(setupURL(created))
+	begins("setup page", onward, 1.3)
+	p.click(onward)
+	begins("bank form", onward, 1.3)
+	p.fill(holderField, apiclient.AccountHolder)
+	p.fill(accountField, apiclient.AccountNumber)
+	p.press(authorityBox)
+	p.click(onward)
+	begins("page to check the details", onward, 1)
+	p.click(onward)
+	p.shows(sandbox.DoneTitle)
+	begins("page when done", "a.button", 0.5)
+	s.Confirm(t, created)
+	p.open(setupURL(created))
+	begins("page when confirmed", "a.button", 0.5)
+}
+
+// A press ends where it began: what the script says of the account number moves nothing in between.
+func TestBrowserAPressAfterAnEarlyMistakeIsNotLost(t *testing.T) {
+	browser := startBrowser(t)
+	s := sandbox.New(t, memory.New())
+	form := s.ToBank(t, s.Create(t, "ORDER-1"))
+	for _, on := range []screen{phone, desktop} {
+		for name, press := range map[string]func(p *tab, x, y float64){"mouse": (*tab).mouse, "finger": (*tab).finger} {
+			t.Run(fmt.Sprintf("%s, %s", on.name, name), func(t *testing.T) {
+				p := newTab(t, browser, on, true)
+				p.open(form)
+				p.fill(holderField, apiclient.AccountHolder)
+				p.must("type", chromedp.Do(p.ctx, chromedp.SendKeys(chromedp.CSS(accountField), "01-0902-006838")))
+				at := p.centre(authorityBox)
+				press(p, at[0], at[1])
+				if !evaluate[bool](p, "document.querySelector('"+authorityBox+"').checked") {
+					t.Error("the box is not ticked")
+				}
+				if got := await(func() string { return p.text("#account_number-error") }); !strings.Contains(got, "15 or 16 digits") {
+					t.Errorf("the form says of the number %q", got)
+				}
+
+				evaluate[int](p, "(e => (e.focus(), e.select(), 0))(document.querySelector('"+accountField+"'))")
+				p.keys(apiclient.AccountNumber) // the mistake goes away, and what is below it moves up
+				at = p.centre(onward)
+				press(p, at[0], at[1])
+				await(func() string {
+					if heading := p.text("h1"); heading != sandbox.BankTitle {
+						return heading
+					}
+					return ""
+				})
+				p.shows(sandbox.CheckTitle)
+			})
+		}
+	}
+}
+
+// centre returns the middle of an element, scrolled into view, in CSS pixels of the window.
+func (p *tab) centre(selector string) []float64 {
+	p.t.Helper()
+	return evaluate[[]float64](p, `(e => { e.scrollIntoView({block: "center", behavior: "instant"}); const box = e.getBoundingClientRect();
+		return [box.x + box.width / 2, box.y + box.height / 2]; })(document.querySelector('`+selector+`'))`)
+}
+
+// pressLasts is how long a press lasts.
+const pressLasts = 100 * time.Millisecond
+
+// mouse presses and releases the mouse's button at a point.
+func (p *tab) mouse(x, y float64) {
+	p.t.Helper()
+	for _, event := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
+		p.must("press the mouse", chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, input.DispatchMouseEvent,
+				input.DispatchMouseEventParams{Type: event, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1})
+			return err
+		})))
+		<-time.After(pressLasts)
+	}
+}
+
+// finger taps at a point.
+func (p *tab) finger(x, y float64) {
+	p.t.Helper()
+	for _, event := range []input.DispatchTouchEventParams{
+		{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: x, Y: y}}},
+		{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}},
+	} {
+		p.must("tap", chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, input.DispatchTouchEvent, event)
+			return err
+		})))
+		<-time.After(pressLasts)
+	}
+}
+
+// The next person at the same device finds no account number by going back, whether the browser has the pages in its
+// memory or asks for them again.
+func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {
+	browser := startBrowser(t)
+	for _, tt := range []struct {
+		name string
+		send func(p *tab)
+	}{
+		{"over the page to check", func(p *tab) {
+			p.click(onward)
+			p.shows(sandbox.CheckTitle)
+			p.click(onward)
+		}},
+		{"at once, as a script of a test does", func(p *tab) {
+			evaluate[int](p, "(setTimeout(() => document.forms[0].requestSubmit()), 0)")
+			await(func() string { return p.text(".success") })
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := sandbox.New(t, memory.New())
+			p := newTab(t, browser, lightPhone, true)
+			p.open(s.ToBank(t, s.Create(t, "ORDER-1")))
+			p.fill(holderField, apiclient.AccountHolder)
+			p.fill(accountField, apiclient.AccountNumber)
+			p.press(authorityBox)
+			tt.send(p)
+			p.shows(sandbox.DoneTitle)
+			evaluate[int](p, "(setTimeout(() => history.back()), 0)")
+			<-time.After(500 * time.Millisecond) // the page may lead on
+			const shown = `document.body.innerText + [...document.querySelectorAll("input")].map(input => input.value).join(" ")`
+			if got := evaluate[string](p, shown); strings.Contains(strings.ReplaceAll(got, "-", ""), "0068389") {
+				t.Errorf("the page %q shows the account number:\n%s", p.text("h1"), got)
+			}
+			p.shows(sandbox.DoneTitle)
+		})
+	}
+}
+
+// What is folded on the screen is on paper, without a script too.
+func TestBrowserAPrintHoldsWhatIsFolded(t *testing.T) {
+	browser := startBrowser(t)
+	s := sandbox.New(t, memory.New())
+	created := s.Create(t, "ORDER-1")
+	for _, script := range []bool{true, false} {
+		p := newTab(t, browser, darkPhone, script)
+		p.open(setupURL(created))
+		const folded = `[...document.querySelectorAll("details > :not(summary)")].filter(part => !part.checkVisibility()).length`
+		if n := evaluate[int](p, folded); n == 0 {
+			t.Fatal("nothing is folded on the screen")
+		}
+		p.must("print", chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+			return err
+		})))
+		if n := evaluate[int](p, folded); n != 0 {
+			t.Errorf("%d parts are still folded in print", n)
+		}
+		if paper := evaluate[string](p, "getComputedStyle(document.body).backgroundColor"); paper != "rgb(255, 255, 255)" {
+			t.Errorf("the paper is %s", paper)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package full_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// farBank is a processor whose pages are on an origin of their own: a form with one button, which completes the setup.
+type farBank struct {
+	ports.Processor
+	pages *httptest.Server
+	named bool // whether Info names its origin
+
+	mu     sync.Mutex
+	done   checkout.Observation
+	framed bool // the browser requested its page in a frame
+}
+
+// newFarBank starts the pages of a processor.
+func newFarBank(t *testing.T, named bool) *farBank {
+	b := &farBank{named: named, done: checkout.Observation{BillingRequest: checkout.BillingPending,
+		Mandate: checkout.MandateNone, Authorisation: checkout.CustomerInProgress}}
+	b.pages = httptest.NewServer(b)
+	t.Cleanup(b.pages.Close)
+	return b
+}
+
+// serve makes the service use the bank instead of the fake processor.
+func (b *farBank) serve(c *service.Config, _ *httpapi.Options) {
+	b.Processor, c.Processor = c.Processor, b
+}
+
+func (b *farBank) Info() ports.ProcessorInfo {
+	info := b.Processor.Info()
+	if b.named {
+		info.PageOrigins = []string{b.pages.URL}
+	}
+	return info
+}
+
+func (b *farBank) Begin(_ context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
+	return ports.BillingRequest{ID: "BRQ-" + start.Key,
+		URL: b.pages.URL + "/?back=" + url.QueryEscape(start.ReturnURL)}, nil
+}
+
+func (b *farBank) Observe(context.Context, ports.SetupQuery) (checkout.Observation, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.done, nil
+}
+
+// ServeHTTP shows the bank's page, and leads back once its button is pressed.
+func (b *farBank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r.Method == http.MethodPost {
+		b.done = checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
+			MandateID: "MD-1", Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
+			CompletedAt: time.Now()}
+		http.Redirect(w, r, r.URL.Query().Get("back"), http.StatusSeeOther)
+		return
+	}
+	b.framed = r.Header.Get("Sec-Fetch-Dest") == "iframe"
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprint(w, `<!doctype html><title>Bank</title><h1>A bank far away</h1><form method="post"><button id="agree">Agree</button></form>`)
+}
+
+func TestBrowserAPayerFinishesAtAProcessorOnAnotherOrigin(t *testing.T) {
+	bank := newFarBank(t, true)
+	s := sandbox.New(t, memory.New(), bank.serve)
+	p := newTab(t, startBrowser(t), lightPhone, true)
+	p.open(setupURL(s.Create(t, "ORDER-1")))
+	p.click(onward)
+	p.shows("A bank far away")
+	p.click(onward)
+	p.shows(sandbox.DoneTitle)
+	if got := p.text("main"); !strings.Contains(got, "01-0902-•••••89-00") {
+		t.Errorf("the page does not name the account:\n%s", got)
+	}
+}
+
+// A browser applies the policy of a form's page to the form's redirects too. If the processor does not name its origin,
+// the button does nothing. So the test above depends on that origin.
+func TestBrowserNoFormLeadsToAnOriginThatTheProcessorDoesNotName(t *testing.T) {
+	bank := newFarBank(t, false)
+	s := sandbox.New(t, memory.New(), bank.serve)
+	p := newTab(t, startBrowser(t), lightPhone, true)
+	p.open(setupURL(s.Create(t, "ORDER-1")))
+	p.press(onward)
+	fault := await(func() string {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Join(p.faults, " ")
+	})
+	if !strings.Contains(fault, "form-action") {
+		t.Errorf("the browser complains %q, want of form-action", fault)
+	}
+	p.shows(sandbox.OpenTitle)
+}
+
+func TestBrowserAPayerFinishesInAFrameAtAProcessorOnAnotherOrigin(t *testing.T) {
+	enrolment := strings.Replace(serveEnrolmentPage(t), "127.0.0.1", "localhost", 1) // another site than the service's
+	bank := newFarBank(t, true)
+	s := sandbox.New(t, memory.New(), bank.serve)
+	s.Configure(t, strings.Replace(sandbox.Providers, "https://enrol.kowhai.example\"]", enrolment+`"]`, 1))
+	created := s.Create(t, "ORDER-1")
+	p := newTab(t, startBrowser(t), desktop, true)
+	p.open(enrolment + "/#" + setupURL(created))
+	p.press("#frame")
+	frame := p.frame()
+	for _, button := range []string{onward, "#agree"} {
+		p.must("press "+button, chromedp.Do(frame, chromedp.Click(chromedp.CSS(button), chromedp.NodeVisible)))
+	}
+	if got, want := p.received(), s.URL+` {"source":"provider-checkout","type":"setup_changed"}`; got != want {
+		t.Errorf("the enrolment page receives %q, want %q", got, want)
+	}
+	bank.mu.Lock()
+	framed := bank.framed
+	bank.mu.Unlock()
+	if !framed {
+		t.Error("the bank's page was not shown in the frame")
+	}
+	if s.Get(t, "KOWHAI", created.CheckoutPath()).At("direct_debit.setup_complete") != true {
+		t.Error("the setup is not complete")
+	}
+}
+
+// frame returns the tab's only frame, which shows a page of another site.
+func (p *tab) frame() context.Context {
+	p.t.Helper()
+	var id target.ID
+	await(func() string {
+		targets, err := chromedp.Targets(p.ctx)
+		p.must("list the frames", err)
+		for _, t := range targets {
+			if t.Type == "iframe" {
+				id = t.TargetID
+			}
+		}
+		return string(id)
+	})
+	ctx, cancel := chromedp.NewContext(p.ctx, chromedp.WithTargetID(id))
+	p.t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,152 @@
+package full_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+const (
+	crashRounds  = 50
+	crashClients = 16
+)
+
+// crashRun is a store in a folder, whose servers are killed one after the other.
+type crashRun struct {
+	*workload.Workload
+	dir     string
+	longest time.Duration // that a server lives under load
+	hit     int           // kills that cut a request
+}
+
+// Servers on one store are killed, each at a random moment: during its start, under the load of 16
+// clients, or during its shutdown. Then a last one runs undisturbed until every enrolment is
+// confirmed and no event is pending, and the record is compared with every answer that a client got.
+//
+// A long run has as many enrolments, or more: the servers then live for seconds, and there are as many as that takes.
+func (b suite) survivesKills(t *testing.T) {
+	rounds, lives, longest := crashRounds, 0, 400*time.Millisecond
+	if testlevel.IsLong() {
+		lives, longest = testlevel.Runs(t, 0), 10*time.Second
+	}
+	dir := t.TempDir()
+	r := &crashRun{Workload: workload.New(t, b.Binary, "sqlite:"+filepath.Join(dir, "records.db")), dir: dir, longest: longest}
+	n := 0
+	for ; n < rounds || len(r.Enrolments.All) < lives; n++ {
+		r.round(t, n)
+	}
+	rounds = n
+	t.Logf("%d of %d kills cut a request that was under way; %d enrolments, %d of them incomplete",
+		r.hit, rounds, len(r.Enrolments.All), len(r.Enrolments.Open))
+	if r.hit < rounds*2/5 {
+		t.Errorf("void: only %d of %d kills cut a request that was under way", r.hit, rounds)
+	}
+
+	p := r.Serve(t, r.Store)
+	base, restarted := p.Listening(t), time.Now()
+	r.Finish(t, apiclient.New(base, r.Keys))
+	t.Logf("every enrolment was done %v after the restart", time.Since(restarted))
+	r.Settle(t)
+	t.Logf("no event was pending %v after the restart", time.Since(restarted))
+	p.Stop(t, syscall.SIGTERM)
+	checkIntact(t, filepath.Join(dir, "records.db"))
+	r.checkProven(t)
+	if lost := r.Check(t); lost == 0 {
+		t.Error("void: no kill came between a commit and its answer")
+	}
+	r.checkTakenUp(t, restarted)
+}
+
+// checkProven checks that no kill made honest agreements look forged: they are what the evidence log has, which is what its
+// newest checkpoint signed.
+func (r *crashRun) checkProven(t *testing.T) {
+	t.Helper()
+	checkpoint := filepath.Join(t.TempDir(), "checkpoint")
+	if err := os.WriteFile(checkpoint, []byte(r.Run(t, "evidence", "checkpoint", "--store", r.Store)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verified := strings.Count(r.Run(t, "agreements", "verify", "--all", "--checkpoint", checkpoint, "--store", r.Store), "ok    PPA-")
+	t.Logf("%d agreements were verified", verified)
+	if want := len(r.Enrolments.All); verified != want || want == 0 {
+		t.Errorf("%d agreements were verified, want those of %d enrolments", verified, want)
+	}
+}
+
+// round starts a server and kills it: in one of six rounds before it listens, in another one of six
+// while it shuts down, otherwise under load.
+func (r *crashRun) round(t *testing.T, n int) {
+	t.Helper()
+	p := r.Serve(t, r.Store)
+	if n%6 == 3 {
+		<-time.After(workload.Within(r.Rand, 0, 20*time.Millisecond))
+		p.Kill(t)
+		return
+	}
+	c := apiclient.New(p.Listening(t), r.Keys)
+	var clients sync.WaitGroup
+	for range crashClients {
+		rng := rand.New(rand.NewPCG(r.Rand.Uint64(), uint64(n)))
+		clients.Go(func() { r.client(t, c, rng) })
+	}
+	<-time.After(workload.Within(r.Rand, 50*time.Millisecond, r.longest))
+	if n%6 == 5 {
+		p.Signal(t, syscall.SIGTERM)
+		<-time.After(workload.Within(r.Rand, 0, 30*time.Millisecond))
+	}
+	p.Kill(t)
+	clients.Wait()
+	if c.Cut.Load() > 0 {
+		r.hit++
+	}
+	ownersAlone(t, r.dir)
+}
+
+// client works on enrolments, new ones and those that crashes left incomplete, until it is cut off.
+func (r *crashRun) client(t *testing.T, c *apiclient.Client, rng *rand.Rand) {
+	for {
+		e := r.Enrolments.Take(rng)
+		if err := e.Complete(context.Background(), c, rng); err != nil {
+			r.Enrolments.Leave(e)
+			if !apiclient.IsCut(err) {
+				t.Error(err)
+			}
+			return
+		}
+	}
+}
+
+// checkTakenUp checks that deliveries that a kill cut off were recovered in time.
+func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
+	t.Helper()
+	first := make(map[string]time.Duration) // delivery of each checkout's older events since
+	for _, h := range r.Receiver.Deliveries() {
+		made, err := time.Parse(time.RFC3339, h.JSON.Text("created_at"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := h.JSON.Text("data.checkout_id")
+		if _, known := first[id]; !known && made.Before(restarted) && h.At.After(restarted) {
+			first[id] = h.At.Sub(restarted)
+		}
+	}
+	var slowest time.Duration
+	for id, took := range first {
+		if slowest = max(slowest, took); took > 15*time.Second {
+			t.Errorf("the events of %s were recovered %v after the restart, want within 15 s", id, took)
+		}
+	}
+	t.Logf("the events of %d checkouts were recovered, the last %v after the restart", len(first), slowest)
+	if len(first) == 0 {
+		t.Error("void: no kill cut a delivery off")
+	}
+}

@@ -1,0 +1,200 @@
+package full_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+func (b suite) answersSoon(t *testing.T) {
+	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t))
+	b.Serve(t, store).Listening(t) // creates the store, and fills the system's page cache
+	began := time.Now()
+	base := b.Serve(t, store).Listening(t)
+	resp, err := http.Get(base + "/v1/environment")
+	took := time.Since(began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	t.Logf("the first answer came %v after the start", took)
+	// It takes about 20 ms, and longer on a machine that is busy with other tests.
+	if resp.StatusCode != http.StatusOK || took > 5*time.Second {
+		t.Errorf("the first answer was %d and came after %v", resp.StatusCode, took)
+	}
+}
+
+// storeFiles are the files of a store that is not open.
+const storeFiles = "records.db records.db.evidence records.db.secret"
+
+func (b suite) keepsItsFilesToTheirOwner(t *testing.T) {
+	dir := t.TempDir()
+	args := append([]string{"-c", `umask 0; exec "$0" "$@"`, string(b.Binary)}, proc.ServeArgs("sqlite:"+filepath.Join(dir, "records.db"))...)
+	cmd := exec.Command("/bin/sh", args...)
+	cmd.Env = []string{}
+	p := proc.Start(t, cmd)
+	p.Listening(t)
+	const whileOpen = "records.db records.db-shm records.db-wal records.db.evidence records.db.secret"
+	if got := ownersAlone(t, dir); got != whileOpen {
+		t.Errorf("a server has the files %s, want %s", got, whileOpen)
+	}
+	p.Stop(t, syscall.SIGTERM)
+	if got := ownersAlone(t, dir); got != storeFiles {
+		t.Errorf("a stopped server leaves %s, want %s", got, storeFiles)
+	}
+}
+
+// The first start creates the store and its secret. It is killed soon after it created one of the files, in
+// the middle of the next step.
+func (b suite) finishesAKilledFirstStart(t *testing.T) {
+	const kills = 45
+	rng, half := workload.NewRand(t), 0
+	for n := range kills {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "records.db")
+		store := "sqlite:" + path
+		p := b.Serve(t, store)
+		awaitFile(t, path+[]string{"", "-wal", ".secret", ".evidence"}[n%4])
+		<-time.After(workload.Within(rng, 0, 3*time.Millisecond))
+		p.Kill(t)
+		ownersAlone(t, dir)
+		if !strings.Contains(p.Log(), "listening") {
+			half++
+		}
+		p = b.Serve(t, store)
+		p.Listening(t)
+		p.Stop(t, syscall.SIGTERM)
+		if left := ownersAlone(t, dir); left != storeFiles {
+			t.Errorf("the next start leaves %s, want %s", left, storeFiles)
+		}
+		b.Run(t, "export", "--store", store)
+	}
+	t.Logf("%d of %d kills left a store half created", half, kills)
+	if half == 0 {
+		t.Error("void: no kill left a store half created")
+	}
+}
+
+// awaitFile waits until there is a file whose path begins with path.
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	for limit := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
+		if found, err := filepath.Glob(path + "*"); err != nil || len(found) > 0 {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("there is no %s after 20 s", path)
+		}
+	}
+}
+
+// Two requests are in progress when the server gets SIGTERM: the receiver of one answers late, that of
+// the other never. Both requests are answered. The event that was not accepted is not attempted again: it
+// stays pending for the next server, which recovers it as it does after a kill.
+func (b suite) drains(t *testing.T) {
+	h := sandbox.NewReceiver(t)
+	arrived, late, never := make(chan string, 8), make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	h.AnswerWith(func(got sandbox.Delivery) int {
+		arrived <- got.Provider
+		if got.Provider == "TUI" {
+			<-late
+		} else {
+			<-never
+		}
+		return http.StatusNoContent
+	})
+	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	keys := workload.Configure(t, b.Binary, store, h)
+	p := b.Serve(t, store)
+	c := apiclient.New(p.Listening(t), keys)
+
+	answers := make(chan string, 2)
+	for provider, body := range map[string]string{"TUI": sandbox.LegacyCreate, "KOWHAI": sandbox.CatalogueCreate} {
+		go func() {
+			r, err := c.Call(t.Context(), provider, http.MethodPost, "/v1/provider-checkouts", sandbox.Order(body, "DRAIN"))
+			answers <- fmt.Sprintf("%s %d %v", provider, r.Status, err)
+		}()
+	}
+	for range 2 {
+		<-arrived
+	}
+	stopped := time.Now()
+	p.Signal(t, syscall.SIGTERM)
+	p.Await(t, "draining")
+	close(late)
+	p.Wait(t)
+	took := time.Since(stopped)
+	t.Logf("the server stopped after %v", took)
+	if took > 15*time.Second {
+		t.Errorf("the server stopped after %v, want within 15 s", took)
+	}
+	got := []string{<-answers, <-answers}
+	if slices.Sort(got); !slices.Equal(got, []string{"KOWHAI 201 <nil>", "TUI 201 <nil>"}) {
+		t.Errorf("answers %q, want 201 twice", got)
+	}
+	for _, s := range workload.ReadRecords(t, b.Run(t, "export", "--store", store)) {
+		want := map[string]string{"TUI": "delivered 1", "KOWHAI": "pending 1"}[s.Text("provider_code")]
+		for _, e := range s.Related["event"] {
+			if got := fmt.Sprint(e.At("status"), " ", e.At("attempts")); got != want {
+				t.Errorf("the event of %s is %s, want %s:\n%s", s.Text("provider_code"), got, want, p.Log())
+			}
+		}
+	}
+}
+
+func (b suite) demonstrates(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip(err)
+	}
+	tmp := t.TempDir()
+	cmd := b.Command("demo", "--addr", "127.0.0.1:0")
+	cmd.Env = []string{"TMPDIR=" + tmp}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := proc.Start(t, cmd)
+	lines := bufio.NewScanner(out)
+	guide := proc.ReadUntil(lines, "# The events")
+	go io.Copy(io.Discard, out) // the events
+
+	shell := exec.Command("/bin/sh", "-eu")
+	shell.Stdin = strings.NewReader(guide)
+	said, err := shell.CombinedOutput()
+	if err != nil {
+		t.Errorf("sh: %v\n%s", err, said)
+	}
+	// The environment, two creates, a poll and a confirm.
+	if good, bad := strings.Count(string(said), `"success":true`), strings.Count(string(said), `"success":false`); good != 5 || bad != 0 {
+		t.Errorf("the curl lines had %d good answers and %d bad ones, want 5 and 0:\n%s", good, bad, said)
+	}
+	for _, want := range []string{`"setup_complete":true`, `"already_confirmed":false`} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("%s is missing in\n%s", want, said)
+		}
+	}
+	p.Stop(t, syscall.SIGINT)
+	if log := p.Log(); log != "" {
+		t.Errorf("stderr is %s, want nothing", log)
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {
+		t.Errorf("%v are left, %v; want nothing", left, err)
+	}
+}

@@ -1,0 +1,114 @@
+// Package full_test has the suites of the full level, in one binary: they run the program, or the whole service, while
+// processes are killed, stores and systems outside fail, receivers hang, and payers use a browser, and then compare all
+// answers and events with what is on record. At the quick level no test of it runs.
+package full_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+)
+
+// TestMain lets many suites run at the same time: they wait more than they compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !testlevel.IsFull() {
+		fmt.Println("not at the quick level: PROVIDER_CHECKOUT_TEST=full go test ./cmd/provider-checkout/full")
+		return
+	}
+	const suitesAtOnce = "8"
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set(suitesAtOnce)
+	}
+	code := m.Run()
+	if folder, err := folder(); err == nil {
+		_ = os.RemoveAll(folder)
+	}
+	os.Exit(code)
+}
+
+// folder is that of the program.
+var folder = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "provider-checkout-full-") })
+
+// program is the program, which is built once.
+var program = sync.OnceValues(func() (proc.Binary, error) {
+	path, err := folder()
+	if err != nil {
+		return "", err
+	}
+	return proc.BuildIn(path)
+})
+
+// built returns the program.
+func built(t *testing.T) proc.Binary {
+	t.Helper()
+	b, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// suite is the program, with tests of it as methods.
+type suite struct{ proc.Binary }
+
+func newSuite(t *testing.T) suite {
+	t.Helper()
+	return suite{built(t)}
+}
+
+const (
+	// patience is how long anything may take once all faults are over.
+	patience = 60 * time.Second
+	// calm is the pause between two looks at something that is awaited.
+	calm = 100 * time.Millisecond
+	// atOnce is how many rounds, or clients of one, there are at a time. They mostly wait for leases to end.
+	atOnce = 8
+	// attempts is how often something is tried that the machine's load may prevent.
+	attempts = 4
+)
+
+// side is how far a message has come when its process is struck.
+type side string
+
+const (
+	before side = "before" // it has not arrived, and never does
+	after  side = "after"  // it has taken effect, and the answer has not arrived
+	late   side = "late"   // it has not arrived, and does when another process does the same, or has done it
+)
+
+var errBusy = errors.New("the service is busy")
+
+// together calls do with each of all, a few at a time.
+func together[T any](all []T, atOnce int, do func(T)) {
+	var group sync.WaitGroup
+	running := make(chan struct{}, atOnce)
+	for _, one := range all {
+		running <- struct{}{}
+		group.Go(func() {
+			defer func() { <-running }()
+			do(one)
+		})
+	}
+	group.Wait()
+}
+
+// eventually waits until something is so, and returns how long that took.
+func eventually(t *testing.T, what string, is func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for !is() {
+		if time.Since(began) > patience {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	return time.Since(began)
+}

@@ -1,0 +1,288 @@
+package full_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+// payer is one enrolment: its provider's backend, and the payer's browser.
+type payer struct {
+	*pointWorld
+	enrolment *workload.Enrolment
+	backend   *apiclient.Client
+	browser   *http.Client
+	tries     int      // the payer needs; the mandates of all but the last are cancelled
+	pages     []string // at GoCardless, to which the browser was led; the latest is the one that is open
+	done      int      // tries that the payer has finished there
+	dead      int      // tries whose mandate was cancelled
+}
+
+func newPayer(w *pointWorld, tries int) *payer {
+	p := &payer{pointWorld: w, tries: tries, enrolment: w.Enrolments.Begin(), backend: apiclient.New(w.front.URL, w.Keys)}
+	p.browser = &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	p.backend.HTTP.Transport = p.browser.Transport
+	return p
+}
+
+// payerStep is a part of a payer's way. It may be taken again at any time: send sends the same request as before, and what
+// note makes of the answer contradicts no earlier one.
+type payerStep struct {
+	name string
+	send func(context.Context) (note func() error, err error)
+}
+
+// cancelStep is the step in which the mandate of the first try ends.
+const cancelStep = "cancel"
+
+// way is the whole of a payer's way.
+func (p *payer) way() []payerStep {
+	way := []payerStep{{"create", p.create}}
+	for try := 1; try <= p.tries; try++ {
+		suffix := ""
+		if try > 1 {
+			suffix = fmt.Sprint(" try ", try)
+		}
+		if try > 1 {
+			way = append(way, payerStep{cancelStep, happensHere(func() error { return p.cancel(try - 1) })}, payerStep{"poll before" + suffix, p.poll})
+		}
+		way = append(way, payerStep{"begin" + suffix, p.begin}, payerStep{"notify" + suffix, happensHere(func() error { return p.complete(try) })},
+			payerStep{"poll" + suffix, p.poll}, payerStep{"return" + suffix, p.comeBack})
+	}
+	return append(way, payerStep{"confirm", p.confirm})
+}
+
+// happensHere returns the sending of a step that sends the process nothing.
+func happensHere(happens func() error) func(context.Context) (func() error, error) {
+	return func(context.Context) (func() error, error) { return happens, nil }
+}
+
+var (
+	errNotYet = errors.New("the service has not seen yet what is so at GoCardless")
+)
+
+// triedAgain reports whether a step is to be taken again after this error.
+func triedAgain(err error) bool {
+	return apiclient.IsCut(err) || errors.Is(err, errBusy) || errors.Is(err, errNotYet)
+}
+
+// unlessBusy returns note, or what notes that an answer says nothing.
+func unlessBusy(r sandbox.Response, note func() error) func() error {
+	if r.Status == http.StatusServiceUnavailable {
+		return func() error { return errBusy }
+	}
+	return note
+}
+
+func (p *payer) create(ctx context.Context) (func() error, error) {
+	r, err := p.enrolment.SendCreate(ctx, p.backend)
+	return unlessBusy(r, func() error { return p.enrolment.NoteCreate(r) }), err
+}
+
+// begin sends the form of the setup page, which leads to GoCardless, or back if there is nothing to do there.
+func (p *payer) begin(ctx context.Context) (func() error, error) {
+	form := url.Values{"token": {p.enrolment.Created.String("direct_debit.token")}}
+	r, err := p.browse(ctx, http.MethodPost, p.front.URL+sandbox.SetupPagePath, form)
+	return unlessBusy(r, func() error {
+		page := r.Header.Get("Location")
+		switch {
+		case r.Status != http.StatusSeeOther:
+			return fmt.Errorf("begin answers %d to %q: %s", r.Status, page, r.Body)
+		case strings.HasPrefix(page, p.api):
+			p.pages = append(p.pages, page)
+		case p.done == p.dead: // the store was busy, and what it had before said that there is a mandate
+			return errNotYet
+		}
+		return nil
+	}), err
+}
+
+// complete has the payer finish a try at GoCardless, which notifies the service.
+func (p *payer) complete(try int) error {
+	if p.done >= try {
+		return nil
+	}
+	p.bank.SetWebhook(p.front.URL+gocardless.WebhookPath, bankSecret)
+	err := errors.New("begin has led to no page of GoCardless")
+	for _, page := range slices.Backward(p.pages) {
+		if _, err = p.bank.Complete(page, gocardlesstest.Payer{}); err == nil {
+			p.done = try
+			break
+		}
+	}
+	return err
+}
+
+// cancel has the payer's bank cancel the mandate of a try, which GoCardless notifies too.
+func (p *payer) cancel(try int) error {
+	if p.dead >= try {
+		return nil
+	}
+	request, err := p.latestRequest()
+	if err == nil {
+		p.bank.SetWebhook(p.front.URL+gocardless.WebhookPath, bankSecret)
+		err = p.bank.MoveMandate(request.Text("id"), "cancelled", "DISHONOUR-AG01")
+	}
+	if err == nil {
+		p.dead = try
+	}
+	return err
+}
+
+// poll asks for the checkout, which must say what is so.
+func (p *payer) poll(ctx context.Context) (func() error, error) {
+	r, err := p.backend.Call(ctx, p.enrolment.Provider, http.MethodGet, p.enrolment.Created.CheckoutPath(), "")
+	return unlessBusy(r, func() error {
+		switch {
+		case r.Status != http.StatusOK:
+			return fmt.Errorf("poll answers %d %s", r.Status, r.Body)
+		case r.At("direct_debit.setup_complete") != (p.done > p.dead):
+			return errNotYet
+		}
+		return nil
+	}), err
+}
+
+// comeBack opens the setup page, as GoCardless' page does at its end.
+func (p *payer) comeBack(ctx context.Context) (func() error, error) {
+	r, err := p.browse(ctx, http.MethodGet, p.enrolment.Created.String("direct_debit.setup_url"), nil)
+	return unlessBusy(r, func() error {
+		if r.Status != http.StatusOK {
+			return fmt.Errorf("the setup page answers %d %s", r.Status, r.Body)
+		}
+		return nil
+	}), err
+}
+
+func (p *payer) confirm(ctx context.Context) (func() error, error) {
+	created := p.enrolment.Created
+	r, err := p.backend.Call(ctx, p.enrolment.Provider, http.MethodPost, created.CheckoutPath()+"/confirm", created.ConfirmBody())
+	return unlessBusy(r, func() error { return p.enrolment.NoteConfirm(r) }), err
+}
+
+// browse sends a request of the browser, once, and follows no redirect.
+func (p *payer) browse(ctx context.Context, method, address string, form url.Values) (sandbox.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return sandbox.Response{}, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return apiclient.Send(p.browser.Do, req)
+}
+
+// lateAnswer is the answer to a request that is still under way.
+type lateAnswer chan sent
+
+// sent is what became of a request.
+type sent struct {
+	note func() error
+	err  error
+}
+
+func (s sent) settle() error {
+	if s.err != nil {
+		return s.err
+	}
+	return s.note()
+}
+
+// send sends the request of a step.
+func (p *payer) send(t *testing.T, s payerStep) lateAnswer {
+	answer := make(lateAnswer, 1)
+	go func() {
+		note, err := s.send(t.Context())
+		answer <- sent{note, err}
+	}()
+	return answer
+}
+
+// walk goes the whole way, and rests after each step until the process has finished what that led to. It ends early where
+// the gate strikes, and returns the request that was under way then.
+func (p *payer) walk(t *testing.T) (under lateAnswer) {
+	t.Helper()
+	for _, s := range p.way() {
+		p.gate.enter(s.name)
+		if strings.HasPrefix(s.name, "begin") { // of which GoCardless notifies what changes nothing, in one message or several
+			p.bank.SetWebhook("", "")
+		}
+		p.take(t, s, func(answer lateAnswer) (got sent, ok bool) {
+			select {
+			case got = <-answer:
+				return got, true
+			case <-p.gate.struck:
+				under = answer
+				return sent{}, false
+			}
+		})
+		if under == nil {
+			p.rest(t)
+		}
+		if p.gate.hasStruck() {
+			break
+		}
+	}
+	p.gate.enter("")
+	return under
+}
+
+// rest waits until all notifications have arrived and the process has finished what a step led to, or is struck.
+func (p *payer) rest(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	go func() {
+		select {
+		case <-p.gate.struck:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if err := p.bank.Flush(ctx); err != nil && !p.gate.hasStruck() {
+		t.Fatalf("the notifications do not arrive: %v", err)
+	}
+	p.gate.quiet(t, p.gate.struck)
+}
+
+// finish goes the whole way, each step as often as it must be. Before the step called at it calls halfway.
+func (p *payer) finish(t *testing.T, at string, halfway func()) {
+	t.Helper()
+	for _, s := range p.way() {
+		if s.name == at {
+			halfway()
+		}
+		p.take(t, s, func(answer lateAnswer) (sent, bool) { return <-answer, true })
+	}
+}
+
+// take takes a step until it succeeds, or await has no answer.
+func (p *payer) take(t *testing.T, s payerStep, await func(lateAnswer) (sent, bool)) {
+	t.Helper()
+	for limit := time.Now().Add(patience); ; <-time.After(calm) {
+		got, ok := await(p.send(t, s))
+		if !ok {
+			return
+		}
+		err := got.settle()
+		switch {
+		case err == nil:
+			return
+		case !triedAgain(err):
+			t.Fatalf("%s: %v", s.name, err)
+		case time.Now().After(limit):
+			t.Fatalf("%s: still %v after %v", s.name, err, patience)
+		}
+	}
+}

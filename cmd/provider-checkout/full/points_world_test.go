@@ -1,0 +1,127 @@
+package full_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+const (
+	bankToken  = "sandbox_token"
+	bankSecret = "sandbox_webhook_secret"
+)
+
+// pointWorld is everything outside of the processes of one store: PostgreSQL, if the store is there, GoCardless, the receiver of
+// events, and the way of requests to the processes.
+type pointWorld struct {
+	*workload.Workload
+	gate   *gate
+	bank   *gocardlesstest.Simulator
+	front  *pointFront
+	api    string // URL of GoCardless
+	struck string // the store, as the process names it that is to be struck
+	ops    string // URL at which the latest process answers its operator
+}
+
+// newWorld returns a world around a new store, whose gate strikes at a point.
+func (s *pointSuite) newWorld(t *testing.T, target point) *pointWorld {
+	t.Helper()
+	store := s.store(t)
+	w := &pointWorld{gate: newGate(target, s.aside), struck: store}
+	w.Workload = workload.New(t, s.Binary, store, func(next http.Handler) http.Handler {
+		return w.gate.around(func(r *http.Request) string { return "event: " + r.URL.Path }, next)
+	})
+	w.Verdicts.AcceptAll = true
+	if strings.HasPrefix(store, "postgres") {
+		w.struck = throughGate(t, w.gate, store)
+	}
+	w.bank = gocardlesstest.New(gocardlesstest.Options{Token: bankToken, WebhookSecret: bankSecret, RateLimit: -1, WebhookTimeout: time.Second})
+	bank := httptest.NewServer(w.gate.around(callName, w.bank))
+	w.api = bank.URL
+	w.front = newPointFront()
+	public := httptest.NewServer(w.gate.around(requestName, w.front))
+	w.front.URL = public.URL
+	t.Cleanup(func() { w.bank.Close(); bank.Close(); public.Close() })
+	return w
+}
+
+var idsInPaths = regexp.MustCompile(`(BRQ|MD)[0-9A-Z]+|[A-Z]+-[0-9]+-[a-z2-7]+`)
+
+// callName names a call of GoCardless' API.
+func callName(r *http.Request) string {
+	name := "GoCardless: " + r.Method + " " + idsInPaths.ReplaceAllString(r.URL.Path, "{id}")
+	if of := r.URL.Query().Get("resource_type"); of != "" {
+		name += " of " + of
+	}
+	return name
+}
+
+// requestName names a request to the process.
+func requestName(r *http.Request) string {
+	return "request: " + r.Method + " " + idsInPaths.ReplaceAllString(r.URL.Path, "{id}")
+}
+
+// pointFront leads requests to the latest process.
+type pointFront struct {
+	*httputil.ReverseProxy
+	URL string
+
+	mu   sync.Mutex
+	addr string
+}
+
+func newPointFront() *pointFront {
+	f := new(pointFront)
+	f.ReverseProxy = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			r.SetURL(&url.URL{Scheme: "http", Host: f.addr})
+			r.Out.Host = r.In.Host
+		},
+		Transport:    &http.Transport{DisableKeepAlives: true},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	return f
+}
+
+// start starts a process on the store, to which requests go from now on.
+func (w *pointWorld) start(t *testing.T, store string) *proc.Process {
+	t.Helper()
+	cmd := w.Command(append(proc.ServeArgs(store), "--ops-addr", "127.0.0.1:0", "--base-url", w.front.URL,
+		"--processor", "gocardless", "--gocardless-url", w.api)...)
+	cmd.Env = []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + bankToken, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + bankSecret}
+	p := proc.Start(t, cmd)
+	listening := p.Await(t, "listening")
+	w.front.mu.Lock()
+	defer w.front.mu.Unlock()
+	w.front.addr, w.ops = listening.Addr, "http://"+listening.OpsAddr
+	return p
+}
+
+// delivered waits until no event is pending.
+func (w *pointWorld) delivered(t *testing.T) {
+	t.Helper()
+	for limit := time.Now().Add(patience); ; <-time.After(calm) {
+		_, text, found := strings.Cut(sandbox.Fetch(t, w.ops+"/metrics").Body, "\nprovider_checkout_outbox_pending_events ")
+		var pending int
+		if _, err := fmt.Sscan(text, &pending); found && err == nil && pending == 0 {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("%d events are still pending", pending)
+		}
+	}
+}

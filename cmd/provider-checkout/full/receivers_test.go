@@ -1,0 +1,243 @@
+package full_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// slowReceiver is the receivers of both providers, on one host and port.
+type slowReceiver struct {
+	url string
+
+	mu      sync.Mutex
+	got     map[string]int           // requests by event id
+	takes   map[string]time.Duration // how long an answer takes, by provider
+	waiting int
+}
+
+func newSlowReceiver(t *testing.T) *slowReceiver {
+	r := &slowReceiver{got: map[string]int{}, takes: map[string]time.Duration{}}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.url = server.URL
+	return r
+}
+
+func (r *slowReceiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	_, _ = io.Copy(io.Discard, req.Body) // only then does the context end with the connection
+	r.mu.Lock()
+	r.got[req.Header.Get(events.HeaderEventID)]++
+	takes := r.takes[strings.TrimPrefix(req.URL.Path, "/")]
+	r.waiting++
+	r.mu.Unlock()
+	select {
+	case <-time.After(takes):
+	case <-req.Context().Done():
+	}
+	r.mu.Lock()
+	r.waiting--
+	r.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *slowReceiver) take(provider string, d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takes[provider] = d
+}
+
+// awaitWaiting waits until as many requests wait for their answers.
+func (r *slowReceiver) awaitWaiting(t *testing.T, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprint(n, " requests wait"), func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.waiting >= n
+	})
+}
+
+// slowWorld is a server with its store and its receiver.
+type slowWorld struct {
+	*slowReceiver
+	*apiclient.Client
+	binary proc.Binary
+	store  string
+	server *proc.Process
+}
+
+func newSlowWorld(t *testing.T, binary proc.Binary) *slowWorld {
+	t.Helper()
+	w := &slowWorld{slowReceiver: newSlowReceiver(t), binary: binary, store: "sqlite:" + filepath.Join(t.TempDir(), "records.db")}
+	binary.Run(t, "apply", "--store", w.store, "-f", proc.TempFile(t, strings.ReplaceAll(sandbox.Providers, "HOOKS", w.url)))
+	keys := map[string]string{}
+	for _, code := range []string{"KOWHAI", "TUI"} {
+		keys[code] = strings.TrimSpace(binary.Run(t, "keys", "issue", "--store", w.store, "--provider", code))
+	}
+	w.server = binary.Serve(t, w.store)
+	w.Client = apiclient.New(w.server.Listening(t), keys)
+	return w
+}
+
+// create opens a checkout, and returns how long that took.
+func (w *slowWorld) create(t *testing.T, provider, order string) time.Duration {
+	body := map[string]string{"KOWHAI": sandbox.CatalogueCreate, "TUI": sandbox.LegacyCreate}[provider]
+	start := time.Now()
+	r, err := w.Call(context.Background(), provider, http.MethodPost, "/v1/provider-checkouts", sandbox.Order(body, order))
+	if err != nil || r.Status != http.StatusCreated {
+		t.Errorf("create %s: status %d, %v %s", order, r.Status, err, r.Body)
+	}
+	return time.Since(start)
+}
+
+// crowd has a provider create many checkouts at once. done waits for the answers.
+func (w *slowWorld) crowd(t *testing.T, provider string, many int) (done func()) {
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() { w.create(t, provider, fmt.Sprint(provider, "-", i)) })
+	}
+	return all.Wait
+}
+
+// events returns the events on record of a provider.
+func (w *slowWorld) events(t *testing.T, provider string) (all []apiclient.Object) {
+	t.Helper()
+	for line := range strings.Lines(w.binary.Run(t, "export", "--store", w.store)) {
+		o, err := apiclient.ParseObject([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Text("kind") == "event" && o.Text("provider_code") == provider {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// checkAttempts checks that every attempt on record is a request that the receiver got.
+func (w *slowWorld) checkAttempts(t *testing.T, all []apiclient.Object) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range all {
+		if n, err := e.At("attempts").(json.Number).Int64(); err != nil || int(n) != w.got[e.Text("event_id")] {
+			t.Errorf("event %s is %s after %d attempts on record, and its receiver got %d", e.Text("event_id"), e.Text("status"), n,
+				w.got[e.Text("event_id")])
+		}
+	}
+}
+
+// TestReceivers runs a server against receivers of events that are slow or hang, over HTTP, and compares what is on
+// record with the requests that they received. Each test is run once, or as often as a long run says:
+//
+//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=10 go test -run TestReceivers -timeout 1h -v ./cmd/provider-checkout/full
+func TestReceivers(t *testing.T) {
+	t.Parallel()
+	binary := built(t)
+	t.Run("a burst to a slow receiver loses no event", func(t *testing.T) { burstToASlowReceiver(t, binary) })
+	t.Run("a hanging receiver delays no other on its host", func(t *testing.T) { hangingReceiver(t, binary) })
+}
+
+// checkNoneUnrecorded checks that no request was received that is not on record. An attempt at a receiver that hangs may end
+// before the receiver, on a busy machine, has read its request.
+func (w *slowWorld) checkNoneUnrecorded(t *testing.T, all []apiclient.Object) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range all {
+		if n, err := e.At("attempts").(json.Number).Int64(); err != nil || int(n) < w.got[e.Text("event_id")] {
+			t.Errorf("event %s is %s after %d attempts on record, and its receiver got %d", e.Text("event_id"), e.Text("status"), n,
+				w.got[e.Text("event_id")])
+		}
+	}
+}
+
+// A receiver that answers within its two seconds loses no event, however many come at once.
+func burstToASlowReceiver(t *testing.T, binary proc.Binary) {
+	for round := range testlevel.Runs(t, 1) {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			const many = 400
+			w := newSlowWorld(t, binary)
+			w.take("KOWHAI", time.Second)
+			start := time.Now()
+			w.crowd(t, "KOWHAI", many)()
+			answered := time.Since(start)
+			eventually(t, "every event is settled", func() bool {
+				return !strings.Contains(w.binary.Run(t, "events", "list", "--store", w.store, "--status", "pending"), "evt_")
+			})
+			t.Logf("%d creates were answered within %v, and their events settled within %v", many, answered, time.Since(start))
+			w.server.Stop(t, syscall.SIGTERM)
+			all := w.events(t, "KOWHAI")
+			w.checkAttempts(t, all)
+			delivered := 0
+			for _, e := range all {
+				if e.Text("status") == "delivered" {
+					delivered++
+				}
+			}
+			if delivered != many {
+				t.Errorf("%d of %d events were delivered", delivered, many)
+			}
+		})
+	}
+}
+
+// Two providers have their receivers on one host and port. One hangs, with hundreds of events; the creates of the other take
+// as long as before, and its events are delivered at the first attempt.
+func hangingReceiver(t *testing.T, binary proc.Binary) {
+	for round := range testlevel.Runs(t, 1) {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			const creates, hanging = 60, 300
+			w := newSlowWorld(t, binary)
+			median := func(name string) time.Duration {
+				var took []time.Duration
+				for i := range creates {
+					took = append(took, w.create(t, "TUI", fmt.Sprint(name, "-", i)))
+				}
+				slices.Sort(took)
+				return took[creates/2]
+			}
+			median("WARM")
+			quiet := median("QUIET")
+			w.take("KOWHAI", 10*time.Second)
+			done := w.crowd(t, "KOWHAI", hanging)
+			w.awaitWaiting(t, 40) // of the 64 at once; the others pause between attempts
+			loaded := median("LOADED")
+			t.Logf("the median create took %v, and %v (%.1f times as long) beside the hanging receiver", quiet, loaded,
+				loaded.Seconds()/quiet.Seconds())
+			// What a machine that others use adds is far below what a wait for a connection did: two seconds.
+			if limit := 3*quiet + 100*time.Millisecond; loaded > limit {
+				t.Errorf("the median create took %v beside the hanging receiver, want at most %v", loaded, limit)
+			}
+			done()
+			w.server.Stop(t, syscall.SIGTERM)
+			w.checkNoneUnrecorded(t, w.events(t, "KOWHAI"))
+			all := w.events(t, "TUI")
+			w.checkAttempts(t, all)
+			for _, e := range all {
+				if e.Text("status") != "delivered" || e.At("attempts") != json.Number("1") {
+					t.Errorf("event %s is %s after %v attempts, want it delivered at the first", e.Text("event_id"), e.Text("status"), e.At("attempts"))
+				}
+			}
+			if len(all) != 3*creates {
+				t.Errorf("%d events, want %d", len(all), 3*creates)
+			}
+		})
+	}
+}

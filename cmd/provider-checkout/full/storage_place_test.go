@@ -1,0 +1,188 @@
+package full_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+)
+
+// fileFault takes the store's file away, and returns what brings it back. refused reports whether a command that is then given
+// the store refuses it: it does where a file is missing, or is none that can have the log beside it.
+type fileFault func(t *testing.T, path string, round int) (back func(), refused bool)
+
+// moved moves the file away, with its log and without, and back.
+func (b suite) moved(t *testing.T) {
+	all := [][]string{{""}, {"-wal"}, {"-shm"}, {"", "-wal", "-shm"}}
+	b.away(t, 3, func(t *testing.T, path string, round int) (back func(), refused bool) {
+		suffixes := all[round%len(all)]
+		for _, s := range suffixes {
+			must(t, os.Rename(path+s, path+".away"+s))
+		}
+		return func() {
+			for _, s := range suffixes {
+				must(t, os.Rename(path+".away"+s, path+s))
+			}
+		}, suffixes[0] != "-shm"
+	})
+}
+
+// deleted deletes the file. Another name of it brings it back.
+func (b suite) deleted(t *testing.T) {
+	b.away(t, 1, func(t *testing.T, path string, _ int) (back func(), refused bool) {
+		must(t, os.Link(path, path+".kept"))
+		must(t, os.Remove(path))
+		return func() { must(t, os.Rename(path+".kept", path)) }, true
+	})
+}
+
+// replaced puts another file in the place of the file, as an operator may who has not stopped the server: a backup, one that
+// was opened before, or an empty file.
+func (b suite) replaced(t *testing.T) {
+	b.away(t, 3, func(t *testing.T, path string, round int) (back func(), refused bool) {
+		out := filepath.Join(t.TempDir(), "other.db")
+		switch round % 3 {
+		case 0:
+			b.Run(t, "backup", "--store", "sqlite:"+path, "--out", out)
+		case 1:
+			b.Run(t, "backup", "--store", "sqlite:"+path, "--out", out)
+			must(t, os.Link(path+".secret", out+".secret"))
+			b.Run(t, "keys", "list", "--store", "sqlite:"+out)
+		default:
+			must(t, os.WriteFile(out, nil, 0o600))
+		}
+		must(t, os.Link(path, path+".kept"))
+		must(t, os.Rename(out, path))
+		return func() { must(t, os.Rename(path+".kept", path)) }, round%3 != 1
+	})
+}
+
+// away takes the file away under load, round after round, and brings it back.
+func (b suite) away(t *testing.T, usual int, take fileFault) {
+	w := b.serveIn(t, t.TempDir())
+	w.ready(t, true)
+	w.begin(t, 20*time.Millisecond)
+	var slowest time.Duration
+	n := testlevel.Runs(t, usual)
+	for round := range n {
+		w.await(t, 20)
+		back, refused := take(t, w.path, round)
+		gone := time.Now()
+		w.refusing(t)
+		w.ready(t, false)
+		w.polls(t)
+		if refused {
+			w.commands(t)
+		}
+		<-time.After(held)
+		w.noneSince(t, gone, time.Now())
+		back()
+		slowest = max(slowest, w.ready(t, true))
+	}
+	w.await(t, 20)
+	w.end(t)
+	acknowledged, refused := w.count()
+	t.Logf("%d times: %d requests were acknowledged and %d refused; the server was ready %v after the file was back at the latest", n, acknowledged, refused, slowest)
+}
+
+// commands checks that commands refuse the store in one line, and touch nothing.
+func (w *storageWorld) commands(t *testing.T) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "backup.db")
+	for _, args := range [][]string{{"keys", "list"}, {"backup", "--out", out}} {
+		before := filesIn(t, filepath.Dir(w.path))
+		cmd := w.Command(append(args, "--store", "sqlite:"+w.path)...)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		stdout, err := cmd.Output()
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || len(stdout) > 0 || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%q: %v, %q on stdout and %q on stderr; want exit 1 and one line on stderr", args, err, stdout, stderr.String())
+		}
+		if after := filesIn(t, filepath.Dir(w.path)); !slices.Equal(after, before) {
+			t.Errorf("the folder has %q after %q, and had %q", after, args, before)
+		}
+	}
+}
+
+// filesIn returns the names of the files in a folder, but for those with which the server looks for room.
+func filesIn(t *testing.T, folder string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	must(t, err)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".room-") {
+			all = append(all, e.Name())
+		}
+	}
+	return all
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// onAFullDisk fills the disk under load, and frees it again.
+func (b suite) onAFullDisk(t *testing.T) {
+	n, acknowledged, refused, slowest := testlevel.Runs(t, 2), 0, 0, time.Duration(0)
+	for range n {
+		folder := t.TempDir()
+		if err := mount(folder, "6m"); err != nil {
+			t.Fatalf("no disk can be mounted: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := unmount(folder); err != nil {
+				t.Error(err)
+			}
+		})
+		a, r, took := b.fill(t, folder)
+		acknowledged, refused, slowest = acknowledged+a, refused+r, max(slowest, took)
+	}
+	t.Logf("%d times: %d requests were acknowledged and %d refused; the server was ready %v after the disk was freed at the latest", n, acknowledged, refused, slowest)
+}
+
+func (b suite) fill(t *testing.T, folder string) (acknowledged, refused int, took time.Duration) {
+	w := b.serveIn(t, folder)
+	w.ready(t, true)
+	ballast := filepath.Join(folder, "ballast")
+	fillUp(t, ballast, 100<<10) // too little for the next confirms, before any has failed
+	w.ready(t, false)
+	must(t, os.Truncate(ballast, 0))
+	fillUp(t, ballast, 512<<10)
+	w.ready(t, true)
+	w.begin(t, 300*time.Millisecond) // 6 MB must hold the log of the whole round, 20 KB a create
+	w.refusing(t)
+	w.ready(t, false)
+	w.polls(t)
+	<-time.After(held)
+	w.refusing(t)
+	w.ready(t, false)
+	must(t, os.Remove(ballast))
+	took = w.ready(t, true)
+	w.await(t, 10)
+	w.end(t)
+	acknowledged, refused = w.count()
+	return acknowledged, refused, took
+}
+
+// fillUp fills the disk of a file, but for some bytes.
+func fillUp(t *testing.T, path string, left int64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	must(t, err)
+	size := int64(0)
+	for err == nil {
+		var n int
+		n, err = f.Write(make([]byte, 4096))
+		size += int64(n)
+	}
+	must(t, errors.Join(f.Truncate(size-left), f.Close()))
+}

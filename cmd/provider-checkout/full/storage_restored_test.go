@@ -1,0 +1,201 @@
+package full_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+// keeper backs a store up and brings it back.
+type keeper interface {
+	// store is what --store names.
+	store() string
+	// backup prepares for a round while the store is served. point makes the point to which the store is restored.
+	backup(t *testing.T, round int) (point func(*testing.T))
+	// restore brings the store back to the latest point. Nobody has it open.
+	restore(t *testing.T)
+}
+
+func (b suite) restoredSQLite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "records.db")
+	b.restored(t, &sqliteFile{Binary: b.Binary, path: path})
+}
+
+func (b suite) restoredPostgreSQL(t *testing.T) {
+	b.restored(t, newPostgresServer(t))
+}
+
+// restored serves a store under load, kills the server, restores the store to an earlier moment, and lets life go on: again
+// and again.
+func (b suite) restored(t *testing.T, k keeper) {
+	w := workload.New(t, b.Binary, k.store())
+	w.Verdicts.AcceptAll = true
+	ledger, lost := workload.NewLedger(), 0
+	n := testlevel.Runs(t, 2)
+	for round := range n {
+		p := w.Serve(t, k.store())
+		c := apiclient.New(p.Listening(t), w.Keys)
+		stop := enrolling(t, w, c)
+		awaitDeliveries(t, w, 20)
+		point := k.backup(t, round)
+		awaitDeliveries(t, w, 20)
+		acknowledged := recordsOf(t, w)
+		point(t)
+		awaitDeliveries(t, w, 40)
+		p.Kill(t)
+		stop()
+		gone := recordsOf(t, w)
+		ledger.Record(gone)
+		k.restore(t)
+		on := recordsOf(t, w)
+		ledger.Record(on)
+		if missing := workload.Missing(on, acknowledged); len(missing) > 0 {
+			t.Errorf("%q were on record before the point to which the store was restored, and are not", missing)
+		}
+		lost += len(gone) - len(on)
+		t.Logf("restore %d: %d of %d checkouts were lost", round+1, len(gone)-len(on), len(gone))
+		w.Restored(on)
+	}
+	p := w.Serve(t, k.store())
+	w.Finish(t, apiclient.New(p.Listening(t), w.Keys))
+	w.Settle(t)
+	p.Stop(t, syscall.SIGTERM)
+	w.Check(t)
+	ledger.Record(recordsOf(t, w))
+	ledger.Deliveries(w)
+	for _, wrong := range ledger.Wrong[:min(5, len(ledger.Wrong))] {
+		t.Error(wrong)
+	}
+	if len(ledger.Wrong) > 5 {
+		t.Errorf("and %d more", len(ledger.Wrong)-5)
+	}
+	t.Logf("%d restores: %d enrolments, %d checkouts were lost, and %d orders had a second checkout or agreement", n, len(w.Enrolments.All), lost, ledger.Twice())
+	if lost < n || ledger.Twice() < n {
+		t.Errorf("void: %d checkouts were lost and %d orders were enrolled again in %d restores", lost, ledger.Twice(), n)
+	}
+}
+
+func recordsOf(t *testing.T, w *workload.Workload) []*workload.Record {
+	t.Helper()
+	return workload.ReadRecords(t, w.Run(t, "export", "--store", w.Store))
+}
+
+// enrolling has clients enrol students until the server is killed. stop waits for them.
+func enrolling(t *testing.T, w *workload.Workload, c *apiclient.Client) (stop func()) {
+	var load sync.WaitGroup
+	for range storageClients {
+		rng := rand.New(rand.NewPCG(w.Rand.Uint64(), 0))
+		load.Go(func() {
+			for {
+				e := w.Enrolments.Take(rng)
+				if err := e.Complete(context.Background(), c, rng); err != nil {
+					w.Enrolments.Leave(e)
+					if !apiclient.IsCut(err) {
+						t.Error(err)
+					}
+					return
+				}
+			}
+		})
+	}
+	return load.Wait
+}
+
+// awaitDeliveries waits until more events have arrived, so that life has gone on.
+func awaitDeliveries(t *testing.T, w *workload.Workload, more int) {
+	t.Helper()
+	want := len(w.Receiver.Deliveries()) + more
+	for limit := time.Now().Add(time.Minute); len(w.Receiver.Deliveries()) < want; <-time.After(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("the clients do not get on")
+		}
+	}
+}
+
+// sqliteFile is a store that backup and restore keep.
+type sqliteFile struct {
+	proc.Binary
+	path, latest string
+}
+
+func (s *sqliteFile) store() string { return "sqlite:" + s.path }
+
+func (s *sqliteFile) backup(t *testing.T, round int) (point func(*testing.T)) {
+	return func(t *testing.T) {
+		s.latest = filepath.Join(t.TempDir(), fmt.Sprintf("backup-%d.db", round))
+		s.Run(t, "backup", "--store", s.store(), "--out", s.latest)
+	}
+}
+
+func (s *sqliteFile) restore(t *testing.T) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Rename(s.path+suffix, s.path+suffix+".before"); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	s.Run(t, "restore", "--store", s.store(), "--in", s.latest)
+}
+
+// postgresServer is a server of its own, which is kept as cmd/provider-checkout/docs/postgres-backup.md says.
+type postgresServer struct {
+	*postgrestest.Server
+	url       string
+	variables []string
+	steps     []string // the commands of the page: archive, base backup, recovery
+	moment    string
+}
+
+func newPostgresServer(t *testing.T) *postgresServer {
+	page, err := os.ReadFile("../docs/postgres-backup.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &postgresServer{Server: postgrestest.New(t)}
+	for i, block := range strings.Split(string(page), "```") {
+		if script, ok := strings.CutPrefix(block, "sh\n"); ok && i%2 == 1 {
+			s.steps = append(s.steps, script)
+		}
+	}
+	if len(s.steps) != 3 {
+		t.Fatalf("the page has %d scripts, want those of the archive, the base backup and the recovery", len(s.steps))
+	}
+	s.url = s.URL(t)
+	archive := filepath.Join(s.Folder(), "archive")
+	s.variables = []string{"ARCHIVE=" + archive}
+	// What the test's server has on its command line, so that the page's commands start it as it was.
+	s.Shell(t, `mkdir "$ARCHIVE"
+		for name in port unix_socket_directories listen_addresses max_connections; do
+			value=$(psql -X -A -t -d "$SERVER" -c "SHOW $name"); psql -X -q -d "$SERVER" -c "ALTER SYSTEM SET $name = '$value'"
+		done`, s.variables...)
+	s.Shell(t, s.steps[0], s.variables...)
+	return s
+}
+
+func (s *postgresServer) store() string { return s.url }
+
+func (s *postgresServer) backup(t *testing.T, round int) (point func(*testing.T)) {
+	base := filepath.Join(s.Folder(), fmt.Sprintf("base-%d", round))
+	s.variables = append(s.variables[:1:1], "BACKUP="+base)
+	s.Shell(t, s.steps[1], s.variables...)
+	return func(t *testing.T) {
+		s.moment = strings.TrimSpace(s.Shell(t, `psql -X -A -t -d "$SERVER" -c "SELECT clock_timestamp()"`))
+	}
+}
+
+func (s *postgresServer) restore(t *testing.T) {
+	s.Shell(t, s.steps[2], append(s.variables, "MOMENT="+s.moment)...)
+	s.Shell(t, `rm -rf "$PGDATA.before" "$BACKUP"`, s.variables...)
+}

@@ -1,0 +1,113 @@
+package full_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+const badSignatures = 10_000
+
+// forgeries are notifications as a stranger would send them, whose signature is not GoCardless'.
+func forgeries(request string) (all []*http.Request) {
+	event := `{"id":"EV1","resource_type":"billing_requests","action":"cancelled","links":{"billing_request":"` + request + `"}}`
+	for _, body := range []string{"", "{", "\xff\x00", `{"events":[` + event + `]}`, `{"events":[` + strings.Repeat(event+",", 249) + event + `]}`,
+		strings.Repeat(`{"events":[`, 2_000), `{"events":[],"x":"` + strings.Repeat("x", 64<<10) + `"}`} {
+		for _, signature := range []string{"", "x", strings.Repeat("0", 64), gocardlesstest.Sign([]byte(body), "another secret"),
+			gocardlesstest.Sign([]byte(body+" "), sandbox.WebhookSecret)} {
+			r, err := http.NewRequest(http.MethodPost, gocardless.WebhookPath, strings.NewReader(body))
+			if err != nil {
+				panic(err)
+			}
+			r.Header.Set("Webhook-Signature", signature)
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// While strangers send thousands of notifications with bad signatures, GoCardless' own arrive, and providers and payers are
+// served as ever.
+func TestBadSignaturesHurtNoOne(t *testing.T) {
+	t.Parallel()
+	s := sandbox.NewOverGoCardless(t, memory.New())
+	victim := s.Ready(t, "VICTIM")
+	records := s.Records(t)
+	forged := forgeries(records[0].Checkout.Setup.BillingRequestID)
+
+	var strangers sync.WaitGroup
+	work := make(chan *http.Request)
+	for range 16 {
+		strangers.Go(func() {
+			for r := range work {
+				status, err := sendForged(s, r)
+				if err != nil || status != 498 {
+					t.Errorf("a stranger's notification is answered %d, %v; want 498", status, err)
+				}
+			}
+		})
+	}
+	strangers.Go(func() {
+		defer close(work)
+		for n := range badSignatures {
+			work <- forged[n%len(forged)]
+		}
+	})
+	served := 0
+	done := make(chan struct{})
+	go func() { strangers.Wait(); close(done) }()
+	for attacked := true; attacked; served++ {
+		select {
+		case <-done:
+			attacked = false
+		default:
+		}
+		created := s.Ready(t, fmt.Sprint("ORDER-", served))
+		if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.setup_complete") != true {
+			t.Fatalf("the payer's setup is not seen: %d %s", got.Status, got.Body)
+		}
+		if got := s.Confirm(t, created); got.Status != http.StatusOK {
+			t.Fatalf("confirm: %d %s", got.Status, got.Body)
+		}
+	}
+	t.Logf("%d payers went from the create to the confirm under %d bad signatures", served, badSignatures)
+	if served < 3 {
+		t.Errorf("void: %d payers were on their way meanwhile", served)
+	}
+	if got := s.Get(t, "KOWHAI", victim.CheckoutPath()); got.At("direct_debit.setup_complete") != true {
+		t.Errorf("a forged notification was believed: %s", got.Body)
+	}
+	for _, delivery := range s.Bank.Deliveries() {
+		if delivery.Status != http.StatusNoContent {
+			t.Errorf("a notification of GoCardless' is answered %d", delivery.Status)
+		}
+	}
+}
+
+// sendForged sends a copy of a request to the service.
+func sendForged(s *sandbox.Sandbox, r *http.Request) (status int, err error) {
+	body, err := r.GetBody()
+	if err != nil {
+		return 0, err
+	}
+	copied, err := http.NewRequest(r.Method, s.URL+r.URL.Path, body)
+	if err != nil {
+		return 0, err
+	}
+	copied.Header = r.Header
+	resp, err := http.DefaultClient.Do(copied)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, err
+}
