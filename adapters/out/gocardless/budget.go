@@ -31,6 +31,7 @@ var errBudget = fmt.Errorf("the request budget is used up: %w", ports.ErrBusy)
 // a burst does not take what the rest of the minute needs.
 type budget struct {
 	now     func() time.Time
+	pause   func(context.Context, time.Duration) (lasted bool)
 	rate    float64 // tokens a second
 	size    float64
 	mu      sync.Mutex
@@ -41,7 +42,7 @@ type budget struct {
 }
 
 func newBudget(perMinute int, now func() time.Time) *budget {
-	b := &budget{now: now, rate: float64(perMinute) / 60, size: max(float64(perMinute)/6, 1)}
+	b := &budget{now: now, pause: outbound.Pause, rate: float64(perMinute) / 60, size: max(float64(perMinute)/6, 1)}
 	b.tokens, b.at = b.size, now()
 	return b
 }
@@ -53,7 +54,7 @@ func (b *budget) take(ctx context.Context, p ports.Purpose) error {
 		if wait == 0 {
 			return nil
 		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !outbound.Pause(ctx, min(wait, nap)) {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !b.pause(ctx, min(wait, nap)) {
 			return errors.Join(errBudget, ctx.Err())
 		}
 	}

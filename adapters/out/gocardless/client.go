@@ -71,7 +71,7 @@ func send[T any](ctx context.Context, c *client, call call) (T, error) {
 		}
 		wait, again := c.retry(err, attempt)
 		if again {
-			if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !outbound.Pause(ctx, wait) {
+			if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !c.budget.pause(ctx, wait) {
 				again, err = false, errors.Join(err, ctx.Err())
 			}
 		}

@@ -45,6 +45,7 @@ func newBench(t *testing.T, change ...func(*gocardlesstest.Options, *gocardless.
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.PassPauses(sim.Advance)
 	return &bench{p, sim, client, t}
 }
 

@@ -36,12 +36,13 @@ type client struct {
 	limit     dailyLimit
 	retried   func(Retry)
 	now       func() time.Time
+	pause     func(context.Context, time.Duration) (lasted bool)
 	rand      io.Reader
 }
 
 func newClient(o Options) *client {
 	return &client{transport: o.Transport, session: newSession(o), slots: make(chan struct{}, maxCalls), retried: o.Retried,
-		now: o.Now, rand: o.Rand}
+		now: o.Now, pause: outbound.Pause, rand: o.Rand}
 }
 
 // call is one call of the API.

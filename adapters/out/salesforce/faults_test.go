@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -205,9 +206,7 @@ func TestALimitThatIsUsedUpIsBusy(t *testing.T) {
 
 // A call that hangs ends, however long its caller would wait.
 func TestACallThatHangsEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for a time-out")
-	}
+	testlevel.Full(t) // it waits for a time-out
 	t.Parallel()
 	b := newBench(t)
 	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultTimeout, Times: 1})

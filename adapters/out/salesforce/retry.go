@@ -43,7 +43,7 @@ func (c *client) repeatedly(ctx context.Context, do func() error) error {
 			return err
 		}
 		wait := outbound.Jitter(c.rand, firstPause<<(attempt-1))
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !outbound.Pause(ctx, wait) {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !c.pause(ctx, wait) {
 			return ended(ctx, err)
 		}
 		c.retried(kind)

@@ -48,6 +48,7 @@ func newBench(t testing.TB, change ...func(*salesforcetest.Options, *salesforce.
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.PassPauses(sim.Advance)
 	return &bench{c, sim, client}
 }
 
