@@ -88,7 +88,7 @@ func buildNext(t *testing.T) suite {
 	}
 	var overlay struct{ Replace map[string]string }
 	name := filepath.Join(folder, fmt.Sprintf("%04d_next.sql", len(have)+1))
-	overlay.Replace = map[string]string{name: proc.TempFile(t, "SELECT pg_sleep(0.2);\nALTER TABLE checkouts ADD COLUMN next text;\n")}
+	overlay.Replace = map[string]string{name: proc.TempFile(t, "SELECT pg_sleep(1);\nALTER TABLE checkouts ADD COLUMN next text;\n")}
 	text, err := json.Marshal(overlay)
 	if err != nil {
 		t.Fatal(err)
