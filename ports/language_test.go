@@ -51,6 +51,7 @@ var paraphrasing = strings.Fields(`
 	cmd/provider-checkout/internal/providers
 	cmd/provider-checkout/internal/site
 	ports
+	testdata/recipes/checkout
 `)
 
 func TestCommentsAndManualsNameThingsByNouns(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -119,7 +120,7 @@ func (d *runningDemo) stop(t *testing.T) []string {
 func TestDemoLinesWorkInAShell(t *testing.T) {
 	for _, tool := range []string{"sh", "curl", "sed", "head"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
+			testlevel.Missing(t, err)
 		}
 	}
 	left := inEmptyTemp(t)
@@ -150,7 +151,7 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 func TestDemoLinesWaitForThePayerAtGoCardless(t *testing.T) {
 	for _, tool := range []string{"sh", "curl", "sed", "head", "grep"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
+			testlevel.Missing(t, err)
 		}
 	}
 	inEmptyTemp(t)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 	"golang.org/x/text/unicode/norm"
 )
@@ -16,7 +17,7 @@ func poppler(t *testing.T, program string, document []byte, options ...string) s
 	t.Helper()
 	found, err := exec.LookPath(program)
 	if err != nil {
-		t.Skipf("there is no %s (poppler-utils) on this machine", program)
+		testlevel.Missing(t, err)
 	}
 	path := filepath.Join(t.TempDir(), "agreement.pdf")
 	if err := os.WriteFile(path, document, 0o600); err != nil {

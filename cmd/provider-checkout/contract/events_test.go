@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
 // The signing secrets of the sandbox's providers.
@@ -274,6 +276,7 @@ func TestContract6ARedirectIsAFailedAttemptAndNotFollowed(t *testing.T) {
 }
 
 func TestContract6AReceiverThatFailsChangesNoAnswer(t *testing.T) {
+	testlevel.Full(t) // it waits for the second and the third attempt
 	contract(t, func(t *testing.T, s *suite) {
 		s.Receiver.AnswerWith(func(delivery) int { return http.StatusInternalServerError })
 		created, confirmed := s.enrolled(t, "ORDER-1")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -141,6 +142,9 @@ func TestContract3WhileTheProcessorIsDownAPollAnswersFromTheRecord(t *testing.T)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "it hangs" { // for as long as the service waits
+				testlevel.Full(t)
+			}
 			contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
 				created := s.Ready(t, "ORDER-1")
 				fail(b)

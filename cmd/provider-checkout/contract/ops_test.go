@@ -11,6 +11,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -99,6 +100,7 @@ func TestMetricsMoveWithAWholeFlow(t *testing.T) {
 }
 
 func TestReadinessFollowsTheStore(t *testing.T) {
+	testlevel.Full(t) // it waits for a lock of SQLite
 	path := filepath.Join(t.TempDir(), "store.db")
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Environment: catalogue.Sandbox})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 )
@@ -53,6 +54,7 @@ func TestQuickstartPrintsWhatItShows(t *testing.T) {
 // newShell starts a shell and returns a function that has it run code and returns what that printed.
 func newShell(t *testing.T) func(code string) string {
 	t.Helper()
+	testlevel.Full(t)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(stop)
 	cmd := exec.CommandContext(ctx, "sh")

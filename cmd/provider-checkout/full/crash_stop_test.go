@@ -161,7 +161,7 @@ func (b suite) drains(t *testing.T) {
 
 func (b suite) demonstrates(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	tmp := t.TempDir()
 	cmd := b.Command("demo", "--addr", "127.0.0.1:0")
