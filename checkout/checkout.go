@@ -20,8 +20,8 @@ const (
 	SetupRequired Status = "direct_debit_setup_required"
 	Confirmed     Status = "confirmed"
 
-	// Reserved is the state of a checkout of which a CRM outside of the store has yet to make the records. For its
-	// provider and its payer it does not exist, but its order and its key are taken.
+	// Reserved is the state of a checkout until the CRM has made its records. For its provider and its payer it does not
+	// exist, but its order and its key are taken.
 	Reserved Status = "reserved"
 )
 
@@ -41,7 +41,6 @@ type Checkout struct {
 	Tokens         []Token // every setup token that may still be valid, oldest first; the last is the latest
 	Setup          Setup
 	Confirmation   Confirmation // zero until a confirm was decided
-	Step           Step         // what a CRM outside of the store has to do; always zero if the store is the CRM
 	ErasedAt       time.Time    // when the personal data was erased; zero while it is on record
 }
 
@@ -86,8 +85,9 @@ func (c Checkout) Schedule() []money.Charge {
 type Change struct {
 	Next      Checkout
 	Remove    bool                 // the checkout is removed instead, with nothing else
-	Events    []events.Event       // in the order of their delivery
-	Notices   []Notice             // that the payer is to be sent; one that is on record is not stored again
+	Events    []events.Event       // in the order of their delivery; each is stored as its job
+	Jobs      []Job                // the others; a job whose id is on record is not stored again
+	Moments   []Moment             // for the journal, in their order
 	Agreement *agreement.Agreement // nil unless the decision concluded one
 	Evidence  *evidence.Entry      // of the agreement; nil without one
 	Document  *agreement.Document  // nil unless the agreement was rendered

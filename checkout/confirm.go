@@ -17,6 +17,7 @@ const PaymentMethod = "service_payment_plan"
 // Confirm is the command to confirm a checkout (section 2.4).
 type Confirm struct {
 	RequestID  string // req_…; the events carry it
+	Actor      Actor
 	CheckoutID Optional[string]
 
 	ProviderCode Optional[string]
@@ -50,7 +51,6 @@ var (
 type Prepared struct {
 	Environment catalogue.Environment
 	Now         time.Time
-	Until       time.Time // with a CRM outside of the store, until when who decides has the step leased; else zero
 	Agreement   agreement.Agreement
 	Document    *agreement.Document // nil if it could not be rendered
 	Evidence    evidence.Entry      // of Agreement and Document
@@ -123,22 +123,14 @@ func sameToken(sent, latest string) bool {
 	return latest != "" && subtle.ConstantTimeCompare([]byte(sent), []byte(latest)) == 1
 }
 
-// conclude returns the checkout with its agreement: confirmed, with the events, where the store is the CRM, and otherwise
-// with the step that completes the enrolment. From here there is no way back.
+// conclude returns the checkout with its agreement, and the job to have the CRM complete the enrolment. From here there is
+// no way back.
 func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 	a, next := p.Agreement, stored
 	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First, AgreementNumber: a.Number}
-	next.Step = Step{Kind: StepComplete, Epoch: 1, Until: p.Until, Since: p.Now}
-	change := Change{Next: next}
-	if p.Until.IsZero() {
-		documentID := ""
-		if p.Document != nil {
-			documentID = p.Document.ID
-		}
-		change = next.completed(a, a.ID, documentID, p.Environment, a.AcceptedAt)
-	}
-	change.Agreement, change.Document, change.Evidence = &a, p.Document, &p.Evidence
-	return change
+	return Change{Next: next, Jobs: []Job{next.job(JobComplete, c.RequestID, 0, p.Now)},
+		Moments:   []Moment{{At: p.Now, Kind: MomentConfirmed, Actor: c.Actor, RequestID: c.RequestID, Detail: a.Number, Times: 1}},
+		Agreement: &a, Document: p.Document, Evidence: &p.Evidence}
 }
 
 // Agreed is what an agreement takes from outside.

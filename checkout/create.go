@@ -14,6 +14,7 @@ const PaymentType = "interest_free_payment_plan"
 // Create is the command to open a checkout (section 2.1).
 type Create struct {
 	RequestID      string // req_…; the event carries it
+	Actor          Actor
 	IdempotencyKey Optional[string]
 
 	ProviderCode Optional[string]
@@ -139,29 +140,9 @@ func (f Facts) excludedByMode(c Create) bool {
 // keyTaken reports whether the request's key is bound to another order.
 func (f Facts) keyTaken(c Create) bool { return f.ByKey != nil && f.ByKey.OrderID != c.OrderID.Value }
 
-// Opening is what a checkout takes from outside when it is opened.
-type Opening struct {
-	ID          string
-	Now         time.Time
-	Environment catalogue.Environment
-	Token       Token // the first
-}
-
-// Open returns the checkout that a create opens with its resolved intent, and checkout.created, where the store is the CRM.
-func (c Create) Open(intent Intent, o Opening) Change {
-	return c.reserved(intent, o.ID, o.Now).opened(recordIDs(o.Environment, c.ProviderCode.Value, c.OrderID.Value), o)
-}
-
-// Reserve returns the checkout that a create reserves with its resolved intent, for a CRM outside of the store. The step
-// to open it is leased until a time to who reserves it.
-func (c Create) Reserve(intent Intent, id string, now, until time.Time) Change {
-	next := c.reserved(intent, id, now)
-	next.Step = Step{Kind: StepOpen, Epoch: 1, Until: until, Since: now}
-	return Change{Next: next}
-}
-
-func (c Create) reserved(intent Intent, id string, now time.Time) Checkout {
-	return Checkout{
+// Reserve returns the reserved checkout of a create with its resolved intent, and the job to have the CRM open it.
+func (c Create) Reserve(intent Intent, id string, now time.Time) Change {
+	next := Checkout{
 		ID:             id,
 		ProviderCode:   c.ProviderCode.Value,
 		OrderID:        c.OrderID.Value,
@@ -174,6 +155,8 @@ func (c Create) reserved(intent Intent, id string, now time.Time) Checkout {
 		Intent:         intent,
 		Setup:          Setup{Observation: notBegun},
 	}
+	return Change{Next: next, Jobs: []Job{next.job(JobOpen, c.RequestID, 0, now)},
+		Moments: []Moment{{At: now, Kind: MomentCreated, Actor: c.Actor, RequestID: c.RequestID, Times: 1}}}
 }
 
 func (c Checkout) origin(requestID string, env catalogue.Environment, now time.Time) events.Origin {

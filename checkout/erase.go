@@ -28,13 +28,15 @@ type Erasure struct {
 	// known or guessed, can be checked against them any more.
 	Unsalted []string
 	Entry    evidence.Entry // of the operation
+	Moment   Moment         // for the journal of each checkout in Next
 
 	of []string // checkouts
 }
 
 // EraseAll returns the erasure of these checkouts, without its entry. The salts stay: until the retention ends, what was
 // agreed can be proven with the names that were erased.
-func EraseAll(list []Checkout, at time.Time) (e Erasure) {
+func EraseAll(list []Checkout, at time.Time, actor Actor) (e Erasure) {
+	e.Moment = Moment{At: at, Kind: MomentErased, Actor: actor, Times: 1}
 	for _, c := range list {
 		e.Next, e.of = append(e.Next, c.Erase(at)), append(e.of, c.ID)
 	}
@@ -44,6 +46,7 @@ func EraseAll(list []Checkout, at time.Time) (e Erasure) {
 // EndRetention returns the erasure of checkouts that are kept no longer, without its entry: of those that were not erased
 // before, and of the salts of all their agreements.
 func EndRetention(list []Checkout, at time.Time) (e Erasure) {
+	e.Moment = Moment{At: at, Kind: MomentErased, Actor: ActorService, Detail: "retention", Times: 1}
 	for _, c := range list {
 		e.of = append(e.of, c.ID)
 		if !c.Erased() {
@@ -98,7 +101,7 @@ func (c Checkout) Erase(at time.Time) Checkout {
 		c.Setup = Setup{Observation: notBegun}
 		return c
 	}
-	c.Setup.BillingRequestID, c.Setup.MandateID, c.Setup.LookAgain = "", "", time.Time{}
+	c.Setup.BillingRequestID, c.Setup.MandateID = "", ""
 	c.Setup.AccountHolder, c.Setup.AccountMask, c.Setup.Consent.From = "", "", ""
 	return c
 }
@@ -121,7 +124,7 @@ func (e *StillCollected) Error() string {
 // otherwise.
 func (c Checkout) Erasable(today money.Date, zone *time.Location) error {
 	switch {
-	case c.Step.Kind != StepNone:
+	case !c.Enrolled():
 		return ErrWaitsForCRM
 	case c.Status != Confirmed, c.Erased():
 		return nil
@@ -183,7 +186,7 @@ func (r Retention) Check() error {
 func (r Retention) Over(c Checkout, now time.Time, zone *time.Location) bool {
 	today := money.DateOf(now.In(zone))
 	switch {
-	case c.Erased() && c.Status != Confirmed, c.Step.Kind != StepNone, !c.Intent.Plan.Frequency.Valid():
+	case c.Erased() && c.Status != Confirmed, !c.Enrolled(), !c.Intent.Plan.Frequency.Valid():
 		return false
 	case c.Status == Confirmed:
 		last := c.lastCollection(zone)

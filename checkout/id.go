@@ -46,12 +46,12 @@ func hash(parts ...string) string {
 // KeptInStore reports whether the records of the checkout are in its store, which is the CRM then. A CRM outside of it gives
 // them other ids.
 func (c Checkout) KeptInStore() bool {
-	return c.Records == recordIDs(catalogue.Sandbox, c.ProviderCode, c.OrderID) ||
-		c.Records == recordIDs(catalogue.Production, c.ProviderCode, c.OrderID)
+	return c.Records == RecordIDs(catalogue.Sandbox, c.ProviderCode, c.OrderID) ||
+		c.Records == RecordIDs(catalogue.Production, c.ProviderCode, c.OrderID)
 }
 
-// recordIDs returns the ids of the CRM records that a checkout opens with.
-func recordIDs(env catalogue.Environment, provider, order string) Records {
+// RecordIDs returns the ids of the CRM records that a checkout opens with.
+func RecordIDs(env catalogue.Environment, provider, order string) Records {
 	return Records{
 		ContactID:     NaturalKey(env, provider, order, "contact"),
 		OpportunityID: NaturalKey(env, provider, order, "opportunity"),

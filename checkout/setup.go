@@ -2,6 +2,8 @@ package checkout
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -84,7 +86,6 @@ type Setup struct {
 	Try              int // billing requests begun so far
 	BillingRequestID string
 	Consent          agreement.Consent // of the payer who last went on from the setup page to the bank setup
-	LookAgain        time.Time         // when the processor is asked again even if no caller does; zero: not any more
 	Observation
 }
 
@@ -157,10 +158,10 @@ func (c Checkout) Begun(try int, billingRequestID string, consent agreement.Cons
 	if c.Setup.supersededBy(consent) {
 		c.Setup.Consent = consent
 	}
-	if c.Setup.LookAgain.IsZero() {
-		c.Setup.LookAgain = c.Setup.nextLook(consent.At)
-	}
-	return Change{Next: c}
+	look := c.job(JobLook, "", try, consent.At)
+	look.Due = consent.At.Add(firstLook)
+	return Change{Next: c, Jobs: []Job{look},
+		Moments: []Moment{{At: consent.At, Kind: MomentPressed, Actor: ActorPayer, Detail: "try " + strconv.Itoa(try), Times: 1}}}
 }
 
 // consentLife is the minimum age of a consent before the next one of the same payer to the same terms replaces it.
@@ -194,12 +195,33 @@ func (c Checkout) Observe(seen Observation, now time.Time) Change {
 		return Change{Next: c}
 	}
 	c.Setup.Observation = seen
-	c.Setup.LookAgain = c.Setup.nextLook(now)
 	change := Change{Next: c}
 	if seen.complete() && !known.complete() {
-		change.Notices = []Notice{c.notice(NoticeOfSetup, now)}
+		change.Jobs = []Job{c.notice(NoticeOfSetup, now)}
+	}
+	if m, ok := seen.moment(known, now); ok {
+		change.Moments = []Moment{m}
 	}
 	return change
+}
+
+// moment returns what the journal says of an observation that follows a known one, if that is worth a moment.
+func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool) {
+	mandate := strings.TrimSpace("mandate " + string(o.Mandate) + " " + o.MandateReason)
+	m = Moment{At: now, Actor: ActorProcessor, Detail: mandate, Times: 1}
+	switch {
+	case o.complete() && !known.complete():
+		m.Kind = MomentSetupDone
+	case o.BillingRequest == BillingCancelled && known.BillingRequest != BillingCancelled:
+		m.Kind, m.Detail = MomentSetupFailed, "billing request "+string(o.BillingRequest)
+	case o.Mandate == known.Mandate:
+		return Moment{}, false
+	case known.Mandate == MandateNone && o.Mandate.Dead():
+		m.Kind = MomentSetupFailed
+	default:
+		m.Kind = MomentMandateChanged
+	}
+	return m, true
 }
 
 // follows reports whether an observation may come after a known one: answers may arrive late. Where the processor says
@@ -223,23 +245,15 @@ const (
 	abandonedAfter = 30 * 24 * time.Hour
 )
 
-// Due reports whether the processor is to be asked about the setup without a caller.
-func (s Setup) Due(now time.Time) bool { return !s.LookAgain.IsZero() && !now.Before(s.LookAgain) }
-
-// Looked returns the checkout with its setup marked as being looked at now, so that no other process looks at it too.
-func (c Checkout) Looked(now time.Time) Change {
-	c.Setup.LookAgain = c.Setup.nextLook(now)
-	return Change{Next: c}
-}
-
-// nextLook returns when the processor is asked again even if no caller does: the zero time once its answer is final.
-func (s Setup) nextLook(now time.Time) time.Time {
+// NextLook returns how long the processor is not asked about a try of the setup unless a caller does; false once its answer
+// is final, another try has begun, or the personal data was erased.
+func (s Setup) NextLook(try int, now time.Time) (pause time.Duration, again bool) {
 	age := now.Sub(s.Consent.At)
 	switch {
-	case s.Mandate.Dead(), s.Mandate == MandateActive, s.BillingRequest == BillingCancelled:
-		return time.Time{}
+	case s.Try != try, s.BillingRequestID == "", s.Mandate.Dead(), s.Mandate == MandateActive, s.BillingRequest == BillingCancelled:
+		return 0, false
 	case s.BillingRequest != BillingFulfilled && age > abandonedAfter:
-		return time.Time{}
+		return 0, false
 	}
-	return now.Add(min(max(age/2, firstLook), seldomLook))
+	return min(max(age/2, firstLook), seldomLook), true
 }

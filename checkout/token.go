@@ -202,7 +202,7 @@ func (c Checkout) TokenFresh(r Keyring, now time.Time) bool {
 
 // Renew returns the checkout with a next token, unless it is confirmed, erased, or the latest is fresh.
 // Older tokens open the page until they expire.
-func (c Checkout) Renew(r Keyring, now time.Time, lifetime time.Duration) Change {
+func (c Checkout) Renew(r Keyring, now time.Time, lifetime time.Duration, actor Actor, requestID string) Change {
 	if c.Status == Confirmed || c.Erased() || c.TokenFresh(r, now) {
 		return Change{Next: c}
 	}
@@ -210,5 +210,5 @@ func (c Checkout) Renew(r Keyring, now time.Time, lifetime time.Duration) Change
 	valid := slices.DeleteFunc(slices.Clone(c.Tokens), func(t Token) bool { return !now.Before(t.Expires) })
 	valid = append(valid, next)
 	c.Tokens = valid[max(0, len(valid)-maxTokens):]
-	return Change{Next: c}
+	return Change{Next: c, Moments: []Moment{{At: now, Kind: MomentLinkRenewed, Actor: actor, RequestID: requestID, Times: 1}}}
 }

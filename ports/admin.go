@@ -16,7 +16,10 @@ type Admin interface {
 	Store
 	Configurer
 	Exporter
+	Privacy
 	Deliveries
+	EvidenceReader
+	Operations
 }
 
 // Configurer changes what the operator configured. With each change comes did, the entry of the evidence log that says who
@@ -66,8 +69,18 @@ type CheckoutRecord struct {
 	Checkout  checkout.Checkout
 	Agreement *agreement.Agreement // nil until confirmed
 	Document  *DocumentInfo        // nil unless rendered
-	Events    []EventRecord        // in the order in which they were stored
-	Notices   []NoticeRecord       // the same
+	Jobs      []JobRecord          // in the order in which they entered
+	Moments   []checkout.Moment    // in the order of their positions
+}
+
+// Events returns the record's events in the order in which they were stored.
+func (r CheckoutRecord) Events() (list []EventRecord) {
+	for _, j := range r.Jobs {
+		if j.Job.Kind == checkout.JobDeliver {
+			list = append(list, EventOf(j))
+		}
+	}
+	return list
 }
 
 // DocumentInfo describes a document without its bytes.
@@ -77,7 +90,7 @@ type DocumentInfo struct {
 	Size   int // bytes
 }
 
-// EventRecord is an event and what became of it.
+// EventRecord is an event with its status.
 type EventRecord struct {
 	Event    events.Event
 	Status   events.Status
@@ -85,31 +98,20 @@ type EventRecord struct {
 	Failure  Failure // the latest
 }
 
-// Deliveries reads what became of events, and records what was sent again at the operator's word.
+// EventOf returns the event of a job of kind checkout.JobDeliver.
+func EventOf(r JobRecord) EventRecord {
+	return EventRecord{Event: r.Job.Event(), Status: r.State.EventStatus(), Attempts: r.Attempts, Failure: r.Failure}
+}
+
+// Deliveries keeps what operators had sent again.
 type Deliveries interface {
-	// EventRecords returns the events that the filter admits, at most limit, those that were stored last first.
-	EventRecords(ctx context.Context, filter EventFilter, limit int) ([]EventRecord, error)
-
-	// EventRecord returns the event, or ErrNotFound.
-	EventRecord(ctx context.Context, id string) (EventRecord, error)
-
 	// Redeliveries returns the redeliveries of the event, in the order in which they were recorded.
 	Redeliveries(ctx context.Context, eventID string) ([]Redelivery, error)
 
-	// RecordRedelivery stores what a redelivery of the event came to. A failed event is delivered from then on if the
+	// RecordRedelivery stores the result of a redelivery of the event, with its moment. A failed event is delivered from then on if the
 	// receiver took it, and otherwise has its failure; of a delivered event nothing changes. The attempts on record stay.
 	// ErrNotFound if there is no such event, or it is neither failed nor delivered; nothing is stored then.
-	RecordRedelivery(ctx context.Context, e events.Event, r Redelivery) error
-}
-
-// EventFilter says which events are meant: those that are all that its fields say. An empty field says nothing.
-type EventFilter struct {
-	Status       events.Status
-	ProviderCode string
-	OrderID      string
-	CheckoutID   string
-	Since        time.Time // made, or failed latest, at this time or after it
-	OldestFirst  bool      // else the newest are first
+	RecordRedelivery(ctx context.Context, e events.Event, r Redelivery, m checkout.Moment) error
 }
 
 // Redelivery is one run of attempts to deliver an event again.
@@ -118,4 +120,18 @@ type Redelivery struct {
 	Delivered bool
 	Attempts  int
 	Failure   string // as Failure.Reason
+}
+
+// Operations stores operators' acts that change nothing else, and reads what an operator asks for.
+type Operations interface {
+	// RecordEvidence stores an entry that is not sealed. ErrDuplicate if its id is taken.
+	RecordEvidence(ctx context.Context, entry evidence.Entry) error
+
+	// HastenJob makes a pending job due now, with the moment in the journal of its checkout, if it has one, and the entry of the
+	// operation. Its lease, if it is leased, ends. ErrNotFound if there is no such job or it is not pending.
+	HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error
+
+	// Refusals returns the counts of a provider from a day on (YYYY-MM-DD), or of all providers for "", in the order of day,
+	// provider, code and fields.
+	Refusals(ctx context.Context, provider, since string) ([]checkout.Refusal, error)
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// CRM is a customer relationship management system outside of the store, which keeps the records of enrolments. Its calls
-// may go far away: callers bound them by ctx and make them outside any transaction.
+// CRM is the customer relationship management system that keeps the records of enrolments. One that is outside of the store may
+// be far away: callers bound its calls by ctx and make them outside any transaction. The embedded one (service.EmbeddedCRM)
+// answers within the store's commit: see CRMInfo.
 //
 // A record belongs to checkout.NaturalKey of the enrolment's environment, provider and order and of its kind: contact,
 // opportunity, dda, agreement or document. Both Open and Complete may be called at any time, again and by many processes
@@ -60,6 +61,9 @@ type CRM interface {
 type CRMInfo struct {
 	Name        string // as operators see it: "salesforce"
 	Environment catalogue.Environment
+	// WithinCommit says that Open and Complete are functions of their arguments: they do no I/O, ask no clock and never fail. They are
+	// called within the store's transaction, and its commit is theirs.
+	WithinCommit bool
 }
 
 // EnrolmentKey names one enrolment. The environment must be the CRM's.
@@ -69,7 +73,7 @@ type EnrolmentKey struct {
 	OrderID      string
 }
 
-// Enrolment is what a CRM gets of an enrolment that is opened.
+// Enrolment is the request to open an enrolment in the CRM.
 type Enrolment struct {
 	EnrolmentKey
 	CheckoutID string
@@ -78,7 +82,7 @@ type Enrolment struct {
 	Intent     checkout.Intent
 }
 
-// Completion is what a CRM gets of an enrolment that was confirmed.
+// Completion is the request to complete an enrolment in the CRM.
 type Completion struct {
 	EnrolmentKey
 	Records   checkout.Records    // that Open returned
@@ -87,13 +91,13 @@ type Completion struct {
 	Setup     checkout.Setup      // the direct debit; it has a mandate
 }
 
-// Completed are the ids of the records that a completed enrolment has beside those that it was opened with.
+// Completed holds the ids of the records that the CRM made of a completion.
 type Completed struct {
 	AgreementID string
 	DocumentID  string // "" if there is no document
 }
 
-// Agreed is what a CRM has on record of an agreement.
+// Agreed is the CRM's record of an agreement.
 type Agreed struct {
 	Number       string
 	AcceptedAt   time.Time // UTC, to the second or more exactly

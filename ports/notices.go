@@ -3,8 +3,6 @@ package ports
 import (
 	"context"
 	"time"
-
-	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // PayerNotifier notifies payers of what they have set up and agreed: by e-mail, say. It may be called concurrently.
@@ -46,62 +44,9 @@ type Attachment struct {
 	Bytes     []byte
 }
 
-// Receipt is the proof that a notice was taken over.
-type Receipt struct {
-	Reference string // under which the other system knows it: the Message-ID of an e-mail
-	Answer    string // what that said: "250 2.0.0 queued as 4F1A"
-}
-
 // NoticeRefusal is a definite no to a notice: sending it again is of no use.
 type NoticeRefusal struct {
 	Answer string // as of a Receipt
 }
 
 func (e *NoticeRefusal) Error() string { return "the notice is refused: " + e.Answer }
-
-// Notices leases notices to those who send them. They enter the store with a Change, due from when they were made, at epoch
-// 0. An attempt leases its notice first; the epoch is the fencing token, which rises with every lease.
-type Notices interface {
-	// DueNotices returns at most limit pending notices that are due at a time, those that have been due for longest first; of
-	// one time, in the order in which they were stored.
-	DueNotices(ctx context.Context, now time.Time, limit int) ([]DueNotice, error)
-
-	// LeaseNotice leases a pending notice to the caller until the given time, if its epoch still is the given one, and returns
-	// the new epoch. ErrNotFound if the epoch is another or the notice is no longer pending.
-	LeaseNotice(ctx context.Context, id string, epoch int64, until time.Time) (int64, error)
-
-	// SettleNotice records what the attempt of the holder of the lease with this epoch came to. ErrNotFound if the epoch is
-	// another or the notice is no longer pending; nothing changes then.
-	SettleNotice(ctx context.Context, id string, epoch int64, o NoticeOutcome) error
-
-	// NoticeBacklog returns how many notices are pending, leased or not, and when the oldest of them was made: the zero time if
-	// there is none.
-	NoticeBacklog(ctx context.Context) (pending int, oldest time.Time, err error)
-}
-
-// DueNotice is a notice that is to be sent.
-type DueNotice struct {
-	Notice   checkout.Notice
-	Attempts int // that were made
-	Epoch    int64
-}
-
-// NoticeOutcome is what an attempt to send a notice came to.
-type NoticeOutcome struct {
-	Status   checkout.NoticeStatus
-	Attempts int       // 1, or 0 where it was none; they add to those on record
-	Due      time.Time // of NoticePending: when it is attempted again
-	SentAt   time.Time // of NoticeSent, like Receipt
-	Receipt  Receipt
-	Failure  Failure // of the others; the zero value leaves the one on record
-}
-
-// NoticeRecord is a notice and what became of it.
-type NoticeRecord struct {
-	Notice   checkout.Notice
-	Status   checkout.NoticeStatus
-	Attempts int
-	SentAt   time.Time
-	Receipt  Receipt
-	Failure  Failure // of the latest attempt that failed
-}

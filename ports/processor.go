@@ -10,7 +10,7 @@ import (
 // Processor is the direct debit payment processor. Its calls may go far away: callers bound them by ctx and make
 // them outside any transaction. A payer's setup goes through Begin, the processor's own page, and then Observe: the
 // payer's return to ReturnURL is only a hint. A processor that sends notifications has its receiver call
-// Service.RefreshBillingRequest or Service.RefreshMandate, and repeats a notification for which that fails.
+// Service.Notified, and repeats a notification for which that fails.
 type Processor interface {
 	// Info describes the processor. It never changes.
 	Info() ProcessorInfo
@@ -72,8 +72,7 @@ type ProcessorInfo struct {
 	// PageOrigins are the origins, scheme://host[:port], of the pages that Begin sends payers to, where they are not the
 	// service's own: a browser leaves the setup page for no other.
 	PageOrigins []string
-	// Notifies is set by a processor that has every change refreshed (Service.RefreshBillingRequest and RefreshMandate)
-	// within a minute at most. Polls then answer from the record, and do not ask.
+	// Notifies is set by a processor that has every change notified (Service.Notified) within a minute at most. Polls then answer from the record, and do not ask.
 	Notifies bool
 }
 
