@@ -65,10 +65,10 @@ type Partition struct {
 // Lease is a job that is leased to the caller.
 type Lease struct {
 	Job      checkout.Job
-	Token    int64  // the fencing token
-	Attempts int    // made before, and recorded
-	Cursor   string // as the latest Outcome left it
-	Until    time.Time
+	Token    int64     // the fencing token
+	Attempts int       // made before, and recorded
+	Cursor   string    // as the latest Outcome left it
+	Until    time.Time // its end, by the caller's clock: JobQuery.Now and JobQuery.For
 }
 
 // Outcome is the result of an attempt at a job.

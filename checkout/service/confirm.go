@@ -28,12 +28,14 @@ type Confirmed struct {
 	Already  bool // it was confirmed before; nothing happened now
 }
 
-// Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, or
-// ten with a CRM outside of the store, and up to 35 more while its events are delivered. The refusals are
+// Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, and up to 35 more while its
+// events are delivered. The refusals are
 // PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT,
 // CHECKOUT_ERASED, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
 // Where the command has no RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
+	ctx = withSubject(ctx)
+	defer func() { s.noteRefusal(ctx, caller, cmd.RequestID, err) }()
 	defer recovered(&err)
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {
@@ -45,11 +47,8 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd che
 	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
 		return Confirmed{}, err
 	}
-	limit := s.requestLimit()
-	if s.cfg.CRM == nil {
-		limit += printAttempts * printTimeout
-	}
-	storing, cancel := detached(ctx, limit)
+	cmd.Actor = checkout.ProviderActor(caller.KeyID)
+	storing, cancel := detached(ctx, waitLimit+printAttempts*printTimeout)
 	defer cancel()
 	confirmed, done, err := s.confirm(storing, caller, provider, id, cmd)
 	s.countConfirm(len(done.change.Events) > 0, err)
@@ -81,10 +80,10 @@ func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue
 			concluded = a.Number
 		}
 		switch {
-		case err == nil && s.cfg.CRM != nil:
-			done, err = s.attemptStep(ctx, done.change.Next, leaseDuration)
+		case err == nil:
+			done, err = s.attemptHeld(ctx, done)
 		case errors.Is(err, checkout.ErrCompleting):
-			done, err = s.await(ctx, stored)
+			done, err = s.await(ctx, checkout.JobComplete, stored, provider)
 		}
 		switch {
 		case err == nil:
@@ -103,7 +102,7 @@ func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue
 }
 
 // conclude makes one attempt at a confirm: it reads the checkout, asks the processor about its setup, prepares the
-// agreement, decides for good, and stores the change. With a CRM outside of the store, that has yet to complete the
+// agreement, decides for good, and stores the change. A CRM that does not answer within the commit has yet to complete the
 // enrolment then.
 func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogue.Provider, id string,
 	cmd checkout.Confirm) (checkout.Checkout, advanced, error) {
@@ -114,7 +113,7 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 	if stored.Setup.BillingRequestID != "" {
 		seen, err := s.observeFor(ports.ForConfirm)(ctx, stored)
 		if err != nil { // whether the mandate is alive is not known
-			s.report(ctx, Failure{Operation: OperationObserve, Severity: Error, CheckoutID: id, Err: err})
+			s.report(ctx, Failure{Operation: OperationObserve, Severity: Error, About: aboutCheckout(stored), Err: err})
 			return stored, advanced{}, checkout.Busy()
 		}
 		if stored, err = s.storeObservation(ctx, stored, seen); err != nil {
@@ -133,14 +132,18 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 		return stored, advanced{}, err
 	}
 	latest := stored
-	change, err := s.update(ctx, id, enqueue(provider, s.now(), leaseDuration), func(c checkout.Checkout) (checkout.Change, error) {
+	change, err := s.update(ctx, id, s.enqueue(provider, holdLimit), func(c checkout.Checkout) (checkout.Change, error) {
 		latest = c
-		return cmd.Decide(c, s.cfg.Keyring.LatestText(c), prepared)
+		change, err := cmd.Decide(c, s.cfg.Keyring.LatestText(c), prepared)
+		if err != nil {
+			return change, err
+		}
+		return s.withinCommit(change)
 	})
 	if err != nil {
 		return latest, advanced{}, err
 	}
-	return latest, advanced{change, change.Agreement, provider}, nil
+	return latest, advanced{change: change, agreement: change.Agreement, provider: provider}, nil
 }
 
 // matching returns the caller's checkout if this confirm is for it. The error is checkout.ErrAlreadyConfirmed for a repeat,
@@ -166,9 +169,6 @@ func (s *Service) prepare(ctx context.Context, provider catalogue.Provider, stor
 		Agreement: cmd.Agreement(stored, checkout.Agreed{Environment: s.cfg.Environment, Provider: provider, Terms: s.cfg.Terms,
 			Number: number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(s.zone))}),
 	}
-	if s.cfg.CRM != nil {
-		prepared.Until = prepared.Now.Add(stepLease)
-	}
 	for attempt := 1; attempt <= printAttempts; attempt++ {
 		pdf, err := s.print(ctx, prepared.Agreement)
 		if err == nil {
@@ -182,7 +182,7 @@ func (s *Service) prepare(ctx context.Context, provider catalogue.Provider, stor
 		if errors.Is(err, ports.ErrBusy) {
 			return checkout.Prepared{}, s.fail(ctx, "render agreement "+number, err)
 		}
-		s.report(ctx, Failure{Operation: OperationPrint, Severity: Error, CheckoutID: stored.ID, Attempt: attempt,
+		s.report(ctx, Failure{Operation: OperationPrint, Severity: Error, About: aboutCheckout(stored), Attempt: attempt,
 			Err: fmt.Errorf("render agreement %s: %w", number, err)})
 	}
 	prepared.Evidence, err = s.evidence(prepared, cmd.RequestID)
@@ -201,11 +201,9 @@ func (s *Service) evidence(p checkout.Prepared, requestID string) (evidence.Entr
 // agreed returns what the agreement is concluded as: with a new number now; or, where the store was restored to an earlier
 // moment than the CRM outside of it, as the CRM has it on record.
 func (s *Service) agreed(ctx context.Context, stored checkout.Checkout, cmd checkout.Confirm) (ports.Agreed, error) {
-	if s.cfg.CRM != nil {
-		before, err := s.agreedInCRM(ctx, stored)
-		if err != nil || before != nil {
-			return *cmp.Or(before, &ports.Agreed{}), err
-		}
+	before, err := s.agreedInCRM(ctx, stored)
+	if err != nil || before != nil {
+		return *cmp.Or(before, &ports.Agreed{}), err
 	}
 	var entropy [8]byte
 	if _, err := io.ReadFull(s.cfg.Rand, entropy[:]); err != nil {

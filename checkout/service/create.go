@@ -33,6 +33,8 @@ type Opened struct {
 // that a CRM outside of the store does not take the enrolment for a reason that is not the caller's.
 // Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
+	ctx = withSubject(ctx)
+	defer func() { s.noteRefusal(ctx, caller, cmd.RequestID, err) }()
 	defer recovered(&err)
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {
@@ -45,11 +47,12 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
 		return Opened{}, err
 	}
-	storing, cancel := detached(ctx, s.requestLimit())
+	cmd.Actor = checkout.ProviderActor(caller.KeyID)
+	storing, cancel := detached(ctx, waitLimit)
 	defer cancel()
 	opened, committed, err := s.create(storing, provider, cmd)
-	s.countCreate(len(committed.Events) > 0, err)
-	s.announce(ctx, advanced{change: committed, provider: provider})
+	s.countCreate(len(committed.change.Events) > 0, err)
+	s.announce(ctx, committed)
 	if err != nil {
 		return Opened{}, err
 	}
@@ -58,24 +61,26 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 
 // create replays the order's checkout, or opens one. An order that this process has not seen recently is most likely
 // new, so the first attempt inserts its checkout without looking: the order is looked up only if it was seen recently,
-// or if the first attempt failed for any reason. The change is what opened the checkout, if this call committed it.
-func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (_ Opened, committed checkout.Change, _ error) {
+// or if the first attempt failed for any reason. What it returns beside the answer is the change that opened the checkout, if this
+// call committed it.
+func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (_ Opened, committed advanced, _ error) {
 	reserved := "" // the id of the checkout that this call has reserved
 	name := checkout.DefaultKey(provider.Code, cmd.OrderID.Value)
 	_, seen := s.recent.Get(name)
 	s.recent.Put(name, struct{}{})
 	for n := range attempts(ctx) {
 		look := seen || n > 0
-		opened, change, err := s.attempt(ctx, provider, cmd, look)
-		if change.Next.Status == checkout.Reserved {
-			reserved = change.Next.ID
-		} else if len(change.Events) > 0 {
-			committed = change
+		opened, done, err := s.attemptCreate(ctx, provider, cmd, look)
+		if done.inserted {
+			reserved = done.change.Next.ID
+		}
+		if len(done.change.Events) > 0 {
+			committed = done
 		}
 		refusal, refused := errors.AsType[*ports.CRMRefusal](err)
 		switch {
 		case errors.Is(err, ports.ErrDuplicate): // the order or the key was taken meanwhile
-		case errors.Is(err, errAwaiting): // what the CRM does decides
+		case errors.Is(err, errAwaiting): // the CRM's answer decides
 		case err == nil && opened.Checkout.ID == reserved: // by any process: no other call has answered that it is new
 			opened.Replay, opened.IdempotencyKey = false, ""
 			return opened, committed, nil
@@ -92,33 +97,31 @@ func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd c
 	return Opened{}, committed, checkout.Busy()
 }
 
-// attempt makes one attempt at a create: it reads what the create is decided by, decides it, and stores the outcome. It
+// attemptCreate makes one attempt at a create: it reads what the create is decided by, decides it, and stores the outcome. It
 // returns ports.ErrDuplicate if the order or the key was taken meanwhile, and errAwaiting if the CRM has still to make the
 // records.
-func (s *Service) attempt(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, look bool) (Opened, checkout.Change, error) {
+func (s *Service) attemptCreate(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, look bool) (Opened, advanced, error) {
 	facts, err := s.facts(ctx, provider, cmd, look)
 	if err != nil {
-		return Opened{}, checkout.Change{}, err
+		return Opened{}, advanced{}, err
 	}
 	decision, err := cmd.Decide(facts)
 	switch {
 	case err != nil:
-		return Opened{}, checkout.Change{}, err
-	case decision.Action == checkout.Open && s.cfg.CRM != nil:
-		return s.reserve(ctx, provider, cmd, decision.Intent, facts.Now)
+		return Opened{}, advanced{}, err
 	case decision.Action == checkout.Open:
 		return s.open(ctx, provider, cmd, decision.Intent, facts.Now)
 	case decision.Action == checkout.Wait && decision.Awaiting != facts.ByOrder: // another order has the key
-		return Opened{}, checkout.Change{}, errAwaiting
+		return Opened{}, advanced{}, errAwaiting
 	case decision.Action == checkout.Wait:
-		done, err := s.await(ctx, *facts.ByOrder)
+		done, err := s.await(ctx, checkout.JobOpen, *facts.ByOrder, provider)
 		if err == nil || errors.As(err, new(*ports.CRMRefusal)) {
 			err = errAwaiting // what it has come to decides next about this create
 		}
-		return Opened{}, done.change, err
+		return Opened{}, done, err
 	}
 	opened, err := s.replay(ctx, cmd, *facts.ByOrder, decision.Action == checkout.ReplayRenews, facts.Now)
-	return opened, checkout.Change{}, err
+	return opened, advanced{}, err
 }
 
 // facts reads what a create is decided by. What is on record is read only if look is true.
@@ -127,14 +130,17 @@ func (s *Service) facts(ctx context.Context, provider catalogue.Provider, cmd ch
 	var err error
 	if look {
 		key := cmd.Key()
-		if facts.ByOrder, err = found(s.cfg.Store.CheckoutByOrder(ctx, provider.Code, cmd.OrderID.Value)); err != nil {
+		if facts.ByOrder, err = found(s.cfg.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider.Code, OrderID: cmd.OrderID.Value})); err != nil {
 			return facts, s.fail(ctx, "look up the order", err)
 		}
 		if facts.ByOrder == nil || facts.ByOrder.IdempotencyKey != key {
-			if facts.ByKey, err = found(s.cfg.Store.CheckoutByKey(ctx, provider.Code, key)); err != nil {
+			if facts.ByKey, err = found(s.cfg.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider.Code, Key: key})); err != nil {
 				return facts, s.fail(ctx, "look up the idempotency key", err)
 			}
 		}
+	}
+	if facts.ByOrder != nil {
+		concerns(ctx, aboutCheckout(*facts.ByOrder))
 	}
 	facts.Now = s.now()
 	if cmd.NeedsCourse(facts) {
@@ -149,8 +155,8 @@ func (s *Service) facts(ctx context.Context, provider catalogue.Provider, cmd ch
 // replay answers with the checkout on record, with a next setup token if the latest is renewed.
 func (s *Service) replay(ctx context.Context, cmd checkout.Create, stored checkout.Checkout, renew bool, now time.Time) (Opened, error) {
 	if renew {
-		change, err := s.update(ctx, stored.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
-			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime), c.Available()
+		change, err := s.update(ctx, stored.ID, ports.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime, cmd.Actor, cmd.RequestID), c.Available()
 		})
 		if err != nil {
 			return Opened{}, err
@@ -163,45 +169,32 @@ func (s *Service) replay(ctx context.Context, cmd checkout.Create, stored checko
 	return s.answer(stored, cmd, true), nil
 }
 
-// open stores a new checkout. It returns ports.ErrDuplicate if the order or the key has one.
+// open stores a new checkout, and has the CRM make its records. It returns ports.ErrDuplicate if the order or the key has a
+// checkout. While the CRM does not answer nothing is reserved.
 func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, intent checkout.Intent,
-	now time.Time) (Opened, checkout.Change, error) {
-	id, err := s.newID(provider, now)
-	if err != nil {
-		return Opened{}, checkout.Change{}, err
-	}
-	change := cmd.Open(intent, checkout.Opening{
-		ID:          id,
-		Now:         now,
-		Environment: s.cfg.Environment,
-		Token:       s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime)),
-	})
-	if err := s.insert(ctx, change, enqueue(provider, now, leaseDuration)); err != nil {
-		return Opened{}, checkout.Change{}, err
-	}
-	return s.answer(change.Next, cmd, false), change, nil
-}
-
-// reserve stores a reserved checkout, and makes the first attempt to have the CRM make its records. While the CRM does not
-// answer nothing is reserved.
-func (s *Service) reserve(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, intent checkout.Intent,
-	now time.Time) (Opened, checkout.Change, error) {
+	now time.Time) (Opened, advanced, error) {
 	if s.crm.Open() {
-		return Opened{}, checkout.Change{}, checkout.Busy()
+		return Opened{}, advanced{}, checkout.Busy()
 	}
 	id, err := s.newID(provider, now)
 	if err != nil {
-		return Opened{}, checkout.Change{}, err
+		return Opened{}, advanced{}, err
 	}
-	reserved := cmd.Reserve(intent, id, now, now.Add(stepLease))
-	if err := s.insert(ctx, reserved, ports.Enqueue{}); err != nil {
-		return Opened{}, checkout.Change{}, err
-	}
-	done, err := s.attemptStep(ctx, reserved.Next, leaseDuration)
+	change, err := s.withinCommit(cmd.Reserve(intent, id, now))
 	if err != nil {
-		return Opened{}, reserved, err
+		return Opened{}, advanced{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}
-	return s.answer(done.change.Next, cmd, false), done.change, nil
+	stored := advanced{change: change, provider: provider, inserted: true}
+	if err := s.insert(ctx, change, s.enqueue(provider, holdLimit)); err != nil {
+		return Opened{}, advanced{}, err
+	}
+	concerns(ctx, aboutCheckout(change.Next))
+	done, err := s.attemptHeld(ctx, stored)
+	if err != nil {
+		return Opened{}, advanced{change: checkout.Change{Next: change.Next}, inserted: true}, err
+	}
+	done.inserted = true
+	return s.answer(done.change.Next, cmd, false), done, nil
 }
 
 func (s *Service) newID(provider catalogue.Provider, now time.Time) (string, error) {
@@ -215,7 +208,10 @@ func (s *Service) newID(provider catalogue.Provider, now time.Time) (string, err
 // insert stores a new checkout. It returns ports.ErrDuplicate if the order or the key has one.
 func (s *Service) insert(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
 	err := s.cfg.Store.InsertCheckout(ctx, change, q)
-	if err != nil && !errors.Is(err, ports.ErrDuplicate) {
+	switch {
+	case err == nil:
+		s.journal(ctx, aboutCheckout(change.Next), change.Moments)
+	case !errors.Is(err, ports.ErrDuplicate):
 		err = s.fail(ctx, "store checkout "+change.Next.ID, err)
 	}
 	return err

@@ -5,18 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
-	// leaseDuration is how long an event is leased.
-	leaseDuration = 10 * time.Second
 	// runLimit is more than a run of attempts takes: three of two seconds and the delays between them.
 	runLimit = 8 * time.Second
 	// deliverLimit is how long a request waits for its events, including earlier ones that others deliver.
@@ -25,25 +23,36 @@ const (
 	waitStep = 100 * time.Millisecond
 
 	// A provider's events have this many delivery runs at once, and others' none the less. A request waits for one no longer
-	// than slotLimit: recovery has time.
+	// than slotLimit: the scheduler has time.
 	slotsOfProvider = 64
 	slotLimit       = time.Second
 )
 
-// deliver sends the events of a change that a request committed, before the request is answered. Events that it
-// cannot finish stay in the outbox for recovery, and so do those of a provider whose slots are all taken: its receiver is
+var (
+	// errLost: another holder has the event, or it is settled.
+	errLost = errors.New("the event is leased to another")
+	// errStopping: a run was cut short because the service stops.
+	errStopping = errors.New("the service stops; the next process goes on")
+	// errNoSlot: all slots of the provider were taken for slotLimit, or the sender had no room.
+	errNoSlot = errors.New("the provider's events wait for each other")
+	// errUnanswered: a run of the scheduler was cut short because the receiver is left alone.
+	errUnanswered = errors.New("the receiver takes nothing")
+)
+
+// deliver sends the events of a change that a request committed and holds, before the request is answered. Events that it
+// cannot finish stay in the queue for the scheduler, and so do those of a provider whose slots are all taken: its receiver is
 // slow, or it has many events at once, and neither is a failure.
-func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, committed []events.Event) {
-	if s.countUnsent(provider, committed) {
+func (s *Service) deliver(ctx context.Context, done advanced) {
+	if s.countUnsent(done) {
 		return
 	}
 	ctx, cancel := detached(ctx, deliverLimit)
 	defer cancel()
-	d := deliverer{Service: s, checkoutID: committed[0].CheckoutID, leases: make(map[string]int64)}
-	for _, e := range committed {
-		d.leases[e.ID] = 1 // as ports.Enqueue says
+	d := deliverer{Service: s}
+	for _, e := range done.change.Events {
+		d.held = append(d.held, ports.Lease{Job: checkout.DeliveryOf(e), Token: 1, Until: s.now().Add(holdLimit)})
 	}
-	err := d.deliverLeased(ctx)
+	err := d.deliverHeld(ctx, done.inserted)
 	if err == nil {
 		return
 	}
@@ -51,140 +60,156 @@ func (s *Service) deliver(ctx context.Context, provider catalogue.Provider, comm
 	if errors.Is(err, errStopping) {
 		severity = Warning
 	}
-	s.report(ctx, Failure{Operation: OperationDeliver, Severity: severity, CheckoutID: d.checkoutID, Err: err})
+	s.report(ctx, Failure{Operation: OperationDeliver, Severity: severity, About: aboutCheckout(done.change.Next), Err: err})
 }
 
 // countUnsent counts the events of a provider that has no destination, and reports whether it has none.
-func (s *Service) countUnsent(provider catalogue.Provider, committed []events.Event) bool {
-	if provider.Destination.Configured() {
+func (s *Service) countUnsent(done advanced) bool {
+	if done.provider.Destination.Configured() {
 		return false
 	}
-	for range committed {
-		s.countSettled(events.NotConfigured)
+	for range done.change.Events {
+		s.countSettled(checkout.JobDropped)
 	}
 	return true
 }
 
-// deliverer delivers the pending events of one checkout, each when those before it are settled.
+// deliverLater is the handler of events that a request left behind.
+func (s *Service) deliverLater(ctx context.Context, l ports.Lease) error {
+	d := deliverer{Service: s, scheduled: true}
+	switch err := d.deliverOne(ctx, &l); {
+	case errors.Is(err, errLost), errors.Is(err, errNoSlot), errors.Is(err, errUnanswered), errors.Is(err, errStopping):
+		return nil
+	case err != nil:
+		return err
+	}
+	s.cfg.Count(OutcomeRecovery)
+	return nil
+}
+
+// deliverer delivers events of one checkout, each when those before it are settled.
 type deliverer struct {
 	*Service
-	checkoutID string
-	leases     map[string]int64 // event id to the epoch of our lease
-	// recovering is set for what a request left behind: it waits for a slot as long as it takes, and is cut short when the
+	held []ports.Lease // in the order of their delivery
+	// scheduled is set for what a request left behind: it waits for a slot as long as it takes, and is cut short when the
 	// receiver is to be left alone. A request makes its three attempts whatever the receiver did before.
-	recovering bool
+	scheduled bool
 }
 
-var (
-	// errLeased: another process, or another request, has the lease of the event.
-	errLeased = errors.New("the event is leased to another")
-	// errStopping: a run was cut short because the service stops.
-	errStopping = errors.New("the service stops; the next process goes on")
-	// errNoSlot: all slots of the provider were taken for slotLimit, or the sender had no room.
-	errNoSlot = errors.New("the provider's events wait for each other")
-	// errUnanswered: a run of recovery was cut short because the receiver is left alone.
-	errUnanswered = errors.New("the receiver takes nothing")
-)
-
-// deliverLeased delivers until no event of ours is pending. It waits for earlier events that others have leased, unless
-// the service is stopping: then their deliverer may have stopped too.
-func (d deliverer) deliverLeased(ctx context.Context) (err error) {
+// deliverHeld delivers the events that are held. Unless they are the checkout's first, it waits for earlier ones.
+func (d *deliverer) deliverHeld(ctx context.Context, first bool) (err error) {
 	defer recovered(&err)
-	for {
-		pending, err := d.pending(ctx)
-		if err != nil || !slices.ContainsFunc(pending, d.holds) {
-			return err
+	if !first {
+		err = d.awaitEarlier(ctx)
+	}
+	for len(d.held) > 0 && err == nil {
+		if err = d.deliverOne(ctx, &d.held[0]); errors.Is(err, errLost) {
+			err = nil // the scheduler of another process has it, or had: those behind it are not due before
 		}
-		err = d.deliverOne(ctx, pending[0])
-		if errors.Is(err, errLeased) {
-			if err = errStopping; !d.stopping.Load() {
-				err = pause(ctx, waitStep)
-			}
+		if err == nil {
+			d.held = d.held[1:]
+		}
+	}
+	if errors.Is(err, errNoSlot) || errors.Is(err, errStopping) {
+		released := d.release(ctx)
+		if errors.Is(err, errNoSlot) {
+			return released
+		}
+		return errors.Join(err, released)
+	}
+	return err
+}
+
+// awaitEarlier returns when no event of the checkout before those held is pending. Those that nobody has leased it delivers, and
+// waits for the others, unless the service is stopping: then their deliverer may have stopped too.
+func (d *deliverer) awaitEarlier(ctx context.Context) error {
+	ours, filter := d.held[0].Job, ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobPending, OldestFirst: true}
+	filter.CheckoutID = ours.CheckoutID
+	for {
+		pending, err := d.cfg.Store.Jobs(ctx, filter, 1)
+		switch {
+		case err != nil:
+			return fmt.Errorf("list the pending events: %w", err)
+		case len(pending) == 0 || pending[0].Job.ID == ours.ID:
+			return nil
+		}
+		leases, err := d.cfg.Store.Lease(ctx, ports.JobQuery{Now: d.now(), For: holdLimit, Kinds: filter.Kinds, ID: pending[0].Job.ID, Limit: 1})
+		if err != nil {
+			return fmt.Errorf("lease event %s: %w", pending[0].Job.ID, err)
 		}
 		switch {
-		case errors.Is(err, errNoSlot):
-			return d.release(ctx, pending)
-		case errors.Is(err, errStopping):
-			return errors.Join(err, d.release(ctx, pending))
-		case err != nil:
+		case len(leases) == 1:
+			err = d.deliverOne(ctx, &leases[0])
+		case d.stopping.Load():
+			err = errStopping
+		default:
+			err = sleep(ctx, waitStep)
+		}
+		if err != nil && !errors.Is(err, errLost) {
+			return err
+		}
+		if err := d.keepHeld(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-func (d deliverer) pending(ctx context.Context) ([]ports.PendingEvent, error) {
-	pending, err := d.cfg.Store.PendingEvents(ctx, d.checkoutID)
-	if err != nil {
-		return nil, fmt.Errorf("list the pending events: %w", err)
+// keepHeld extends the leases of the events held that are about to end, and drops those that are lost.
+func (d *deliverer) keepHeld(ctx context.Context) error {
+	kept := d.held[:0]
+	for _, l := range d.held {
+		switch err := d.ensure(ctx, &l); {
+		case errors.Is(err, errLost):
+		case err != nil:
+			return err
+		default:
+			kept = append(kept, l)
+		}
 	}
-	return pending, nil
+	if d.held = kept; len(kept) == 0 {
+		return errNoSlot // others deliver them
+	}
+	return nil
 }
 
-// release gives up the leases of our events, so that another process may take them over at once.
-func (d deliverer) release(ctx context.Context, pending []ports.PendingEvent) error {
+// release gives up the events held, so that another process may take them over at once.
+func (d *deliverer) release(ctx context.Context) error {
 	var failed error
-	for _, e := range pending {
-		epoch, ours := d.leases[e.Event.ID]
-		if !ours {
-			continue
-		}
-		_, err := d.cfg.Store.LeaseEvent(ctx, e.Event.ID, epoch, d.now())
-		if err != nil && !errors.Is(err, ports.ErrNotFound) {
-			failed = errors.Join(failed, fmt.Errorf("give up event %s: %w", e.Event.ID, err))
+	for _, l := range d.held {
+		if err := d.extend(context.WithoutCancel(ctx), l, 0); err != nil && !errors.Is(err, ports.ErrNotFound) {
+			failed = errors.Join(failed, fmt.Errorf("give up event %s: %w", l.Job.ID, err))
 		}
 	}
 	return failed
 }
 
-// deliverExpired delivers until no event is pending, the next one is leased to another, or the receiver is to be left alone.
-func (d deliverer) deliverExpired(ctx context.Context) (err error) {
-	defer recovered(&err)
-	for {
-		pending, err := d.pending(ctx)
-		if err != nil || len(pending) == 0 {
-			return err
-		}
-		switch err := d.deliverOne(ctx, pending[0]); {
-		case errors.Is(err, errLeased), errors.Is(err, errNoSlot), errors.Is(err, errUnanswered):
-			return nil
-		case err != nil:
-			return err
-		}
-		d.cfg.Count(OutcomeRecovery)
-	}
-}
-
-// deliverOne makes a run of attempts at one event and records what it came to.
-func (d deliverer) deliverOne(ctx context.Context, e ports.PendingEvent) error {
-	if !d.holds(e) && d.now().Before(e.Until) {
-		return errLeased
-	}
-	leave, err := d.slot(ctx, e.Event.ProviderCode)
+// deliverOne makes a run of attempts at one event and settles it.
+func (d *deliverer) deliverOne(ctx context.Context, l *ports.Lease) error {
+	leave, err := d.slot(ctx, l.Job.ProviderCode)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	epoch, until, err := d.lease(ctx, e)
-	if err != nil {
+	if err := d.ensure(ctx, l); err != nil {
 		return err
 	}
 	// A run ends with the lease, so that no two processes send at once.
-	running, cancel := context.WithTimeout(ctx, until.Sub(d.now()))
+	running, cancel := context.WithTimeout(ctx, l.Until.Sub(d.now()))
 	defer cancel()
-	outcome, cut, err := d.run(running, e)
+	outcome, cut, err := d.run(running, *l)
 	if err != nil {
 		return err
 	}
-	err = d.settle(ctx, e.Event, epoch, outcome)
-	if errors.Is(cut, errStopping) && !errors.Is(err, errLeased) {
+	err = d.settleEvent(ctx, *l, outcome)
+	if errors.Is(cut, errStopping) && !errors.Is(err, errLost) {
 		return errors.Join(cut, err)
 	}
 	return cmp.Or(err, cut)
 }
 
 // slot waits for a slot of the provider. leave must be called if err is nil.
-func (d deliverer) slot(ctx context.Context, provider string) (leave func(), err error) {
-	if d.recovering {
+func (d *deliverer) slot(ctx context.Context, provider string) (leave func(), err error) {
+	if d.scheduled {
 		return d.slots.lock(ctx, provider)
 	}
 	limited, cancel := context.WithTimeout(ctx, slotLimit)
@@ -196,88 +221,95 @@ func (d deliverer) slot(ctx context.Context, provider string) (leave func(), err
 	return leave, err
 }
 
-// holds reports whether we have the lease of the event.
-func (d deliverer) holds(e ports.PendingEvent) bool { return d.leases[e.Event.ID] == e.Epoch }
-
-// lease ensures that we have the lease for at least as long as a run takes, and returns its epoch and when it ends.
-func (d deliverer) lease(ctx context.Context, e ports.PendingEvent) (epoch int64, until time.Time, err error) {
+// ensure has the lease last for at least as long as a run takes.
+func (d *deliverer) ensure(ctx context.Context, l *ports.Lease) error {
 	now := d.now()
-	if d.holds(e) && e.Until.Sub(now) >= runLimit {
-		return e.Epoch, e.Until, nil
+	if l.Until.Sub(now) >= runLimit {
+		return nil
 	}
-	until = now.Add(leaseDuration)
-	epoch, err = d.cfg.Store.LeaseEvent(ctx, e.Event.ID, e.Epoch, until)
-	switch {
+	switch err := d.extend(ctx, *l, holdLimit); {
 	case errors.Is(err, ports.ErrNotFound):
-		return 0, until, errLeased
+		return errLost
 	case err != nil:
-		return 0, until, fmt.Errorf("lease event %s: %w", e.Event.ID, err)
+		return fmt.Errorf("extend the lease of event %s: %w", l.Job.ID, err)
 	}
-	d.leases[e.Event.ID] = epoch
-	return epoch, until, nil
+	l.Until = now.Add(holdLimit)
+	return nil
 }
 
-// settle records what a run came to. It does so too when the time for the run is over: attempts that were made are on record.
-func (d deliverer) settle(ctx context.Context, e events.Event, epoch int64, outcome ports.Settlement) error {
+// settleEvent records the outcome of a run, also when the time for the run is over: attempts that were made are on record.
+func (d *deliverer) settleEvent(ctx context.Context, l ports.Lease, outcome ports.Outcome) error {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = detached(ctx, settleLimit)
 		defer cancel()
 	}
-	delete(d.leases, e.ID) // it is settled, or the lease ends with this run
-	err := d.cfg.Store.SettleEvent(ctx, e.ID, epoch, outcome)
+	outcome.Moments = eventMoments(l.Job, outcome, d.now())
+	_, err := d.settle(ctx, l, outcome, ports.Enqueue{Now: d.now()}, nil)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
-		return errLeased // the holder of the lease settles it
+		return errLost // its holder settles it
 	case err != nil:
-		return fmt.Errorf("settle event %s: %w", e.ID, err)
+		return err
 	}
-	d.countSettled(outcome.Status)
-	if outcome.Status == events.Failed {
-		d.report(ctx, Failure{Operation: OperationGiveUp, Severity: Error, CheckoutID: d.checkoutID, EventID: e.ID,
-			Err: givenUp(e, outcome)})
+	d.countSettled(outcome.State)
+	if outcome.State == checkout.JobDead {
+		d.report(ctx, Failure{Operation: OperationGiveUp, Severity: Error, About: aboutJob(l.Job), EventID: l.Job.ID, Err: givenUp(l.Job, outcome)})
 	}
 	return nil
 }
 
-// givenUp says that an event is not sent any more, and why.
-func givenUp(e events.Event, outcome ports.Settlement) error {
-	if outcome.Attempts == 0 {
-		return fmt.Errorf("event %s is not sent: %s", e.Name, outcome.Failure.Reason)
+// eventMoments returns the moment of an event that was delivered or given up.
+func eventMoments(j checkout.Job, o ports.Outcome, now time.Time) []checkout.Moment {
+	m := checkout.Moment{At: now, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name + " " + j.ID, Times: 1}
+	switch o.State {
+	case checkout.JobDone:
+		m.Kind = checkout.MomentEventDelivered
+	case checkout.JobDead:
+		m.Kind, m.Detail = checkout.MomentEventFailed, m.Detail+": "+o.Failure.Reason
+	default:
+		return nil
 	}
-	return fmt.Errorf("event %s failed %d times", e.Name, outcome.Attempts)
+	return []checkout.Moment{m}
 }
 
-// run makes one run of attempts (section 6), and says with cut why it ended before the event was delivered or had failed.
-func (d deliverer) run(ctx context.Context, e ports.PendingEvent) (outcome ports.Settlement, cut, err error) {
-	provider, err := found(d.configured.provider(ctx, d.now(), e.Event.ProviderCode))
+// givenUp returns an error that says that an event is not sent any more, and why.
+func givenUp(j checkout.Job, outcome ports.Outcome) error {
+	if outcome.Attempts == 0 {
+		return fmt.Errorf("event %s is not sent: %s", j.Name, outcome.Failure.Reason)
+	}
+	return fmt.Errorf("event %s failed %d times", j.Name, outcome.Attempts)
+}
+
+// run makes one run of attempts (section 6). With cut it says why it ended before the event was delivered or had failed.
+func (d *deliverer) run(ctx context.Context, l ports.Lease) (outcome ports.Outcome, cut, err error) {
+	e := l.Job.Event()
+	provider, err := found(d.configured.provider(ctx, d.now(), e.ProviderCode))
 	switch {
 	case err != nil:
-		return outcome, nil, fmt.Errorf("read the destination of %s: %w", e.Event.ProviderCode, err)
+		return outcome, nil, fmt.Errorf("read the destination of %s: %w", e.ProviderCode, err)
 	case provider == nil, !provider.Destination.Configured():
-		d.receivers.Delete(e.Event.ProviderCode) // there is none to leave alone
-		return ports.Settlement{Status: events.NotConfigured}, nil, nil
+		d.receivers.forget(e.ProviderCode)
+		return ports.Outcome{State: checkout.JobDropped}, nil, nil
 	}
 	now := d.now()
 	secrets := provider.Destination.Secrets(now)
-	sent := events.NewDelivery(e.Event, secrets[0], now, secrets[1:]...)
-	receiver := d.receiver(provider.Code)
+	sent := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
 	cut = errNoSlot
 	outcome = delivery.Run{
-		Made: e.Attempts,
+		Made: l.Attempts,
 		Now:  d.now,
 		Send: func(ctx context.Context, n int) error {
 			err := d.send(ctx, provider.Destination, sent, n)
-			d.note(ctx, provider.Code, receiver, err)
+			d.note(ctx, provider.Code, err)
 			return err
 		},
 		Failed: func(n int, err error) bool {
-			d.report(ctx, Failure{Operation: OperationSend, Severity: Warning, CheckoutID: e.Event.CheckoutID, EventID: e.Event.ID,
-				Attempt: n, Err: err})
+			d.report(ctx, Failure{Operation: OperationSend, Severity: Warning, About: aboutJob(l.Job), EventID: e.ID, Attempt: n, Err: err})
 			switch {
 			case d.stopping.Load():
 				cut = errStopping
-			case d.recovering && receiver.Open():
+			case d.scheduled && d.receivers.breaker(provider.Code).Open():
 				cut = errUnanswered
 			default:
 				return true
@@ -286,7 +318,7 @@ func (d deliverer) run(ctx context.Context, e ports.PendingEvent) (outcome ports
 		},
 	}.Attempt(ctx)
 	switch {
-	case outcome.Status != events.Pending:
+	case outcome.State != checkout.JobPending:
 		cut = nil
 	case ctx.Err() != nil:
 		cut = ctx.Err()
@@ -295,7 +327,7 @@ func (d deliverer) run(ctx context.Context, e ports.PendingEvent) (outcome ports
 }
 
 // send makes one attempt. A sender that panics has failed.
-func (d deliverer) send(ctx context.Context, to catalogue.Destination, sent events.Delivery, attempt int) (err error) {
+func (d *deliverer) send(ctx context.Context, to catalogue.Destination, sent events.Delivery, attempt int) (err error) {
 	defer recovered(&err)
 	return d.cfg.Sender.Send(ctx, to, sent, attempt)
 }

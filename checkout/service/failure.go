@@ -14,21 +14,23 @@ import (
 type Operation string
 
 const (
-	OperationServe    Operation = "serve request"       // the caller was answered BUSY, or another attempt followed
-	OperationPrint    Operation = "render agreement"    // the confirm goes on; after two such it has no PDF
-	OperationObserve  Operation = "observe setup"       // the processor did not answer; the record does
-	OperationSweep    Operation = "look for due setups" // setups are looked at later
-	OperationSend     Operation = "send event"          // one attempt of several at a provider's receiver
-	OperationGiveUp   Operation = "give up event"       // every attempt failed: the event is not sent again
-	OperationDeliver  Operation = "deliver events"      // the events are delivered later, by recovery
-	OperationRecover  Operation = "recover events"      // they are delivered later
-	OperationReady    Operation = "check readiness"     // what was checked is not ready
-	OperationCRM      Operation = "call CRM"            // the step is attempted again, or the create was refused
-	OperationComplete Operation = "complete steps"      // what waits for the CRM is attempted later
-	OperationNotify   Operation = "notify payer"        // the notice is sent later, or was given up
-	OperationSeal     Operation = "seal evidence"       // what was agreed is on record, and is sealed later
-	OperationRetain   Operation = "erase old data"      // it is erased later
-	OperationHook     Operation = "call hook"           // a hook of the embedding program panicked
+	OperationServe    Operation = "serve request"    // the caller was answered BUSY, or another attempt followed
+	OperationPrint    Operation = "render agreement" // the confirm goes on; after two such it has no PDF
+	OperationObserve  Operation = "observe setup"    // the processor did not answer; the record does
+	OperationSend     Operation = "send event"       // one attempt of several at a provider's receiver
+	OperationGiveUp   Operation = "give up event"    // every attempt failed: the event is not sent again
+	OperationDeliver  Operation = "deliver events"   // the events are delivered later, by recovery
+	OperationRecover  Operation = "recover events"   // they are delivered later
+	OperationSchedule Operation = "schedule jobs"    // they are attempted later
+	OperationTask     Operation = "run task"         // it is run again later
+	OperationJournal  Operation = "write journal"    // a moment or a count is lost
+	OperationReady    Operation = "check readiness"  // what was checked is not ready
+	OperationCRM      Operation = "call CRM"         // the step is attempted again, or the create was refused
+	OperationComplete Operation = "complete steps"   // what waits for the CRM is attempted later
+	OperationNotify   Operation = "notify payer"     // the notice is sent later, or was given up
+	OperationSeal     Operation = "seal evidence"    // what was agreed is on record, and is sealed later
+	OperationRetain   Operation = "erase old data"   // it is erased later
+	OperationHook     Operation = "call hook"        // a hook of the embedding program panicked
 )
 
 // Severity says how much of an operator's attention a Failure needs.
@@ -41,19 +43,23 @@ const (
 
 // Failure is something that went wrong and that is not returned to a caller, or not in full.
 type Failure struct {
-	Operation  Operation
-	Severity   Severity
-	CheckoutID string // "" if the failure is of none, like EventID
-	EventID    string
-	Attempt    int // of OperationSend, OperationPrint, OperationCRM and OperationNotify, from 1; 0 otherwise
-	Err        error
+	Operation Operation
+	Severity  Severity
+	About            // the checkout; its fields are "" if the failure is of no checkout
+	EventID   string // "" if the failure is of no event
+	Attempt   int    // of OperationSend, OperationPrint, OperationCRM and OperationNotify, from 1; 0 otherwise
+	Err       error
 }
 
 // report calls Config.Report, unless the failure is a refusal: then it is BUSY, and fail has reported the cause.
 func (s *Service) report(ctx context.Context, f Failure) {
-	if _, refused := errors.AsType[*checkout.Error](f.Err); !refused {
-		s.cfg.Report(ctx, f)
+	if _, refused := errors.AsType[*checkout.Error](f.Err); refused {
+		return
 	}
+	if known := subjectOf(ctx); f.CheckoutID == "" || f.CheckoutID == known.CheckoutID {
+		f.About = known
+	}
+	s.cfg.Report(ctx, f)
 }
 
 // fail adds to an error what failed. If the cause is a lack of time, it is reported, and the error becomes the refusal
@@ -75,13 +81,13 @@ func recovered(err *error) {
 }
 
 // call calls a hook. A panic in it is reported and has no other effect.
-func (s *Service) call(ctx context.Context, checkoutID string, hook func()) {
+func (s *Service) call(ctx context.Context, hook func()) {
 	var err error
 	func() {
 		defer recovered(&err)
 		hook()
 	}()
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationHook, Severity: Error, CheckoutID: checkoutID, Err: err})
+		s.report(ctx, Failure{Operation: OperationHook, Severity: Error, Err: err})
 	}
 }

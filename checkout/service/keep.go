@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -13,12 +14,15 @@ const keepLimit = 5 * time.Second
 // keeper passes checkpoints to Hooks.Checkpoint. A disk that hangs, or a host that cannot be reached, holds up no sealing.
 type keeper struct {
 	*Service
+	mu      sync.Mutex
 	passed  []byte        // the latest that was passed
 	running chan struct{} // closed when the call that was not waited for returns; nil if there is none
 }
 
 // keep passes the newest checkpoint, unless it was passed, or the call before it still runs.
 func (k *keeper) keep(ctx context.Context, newest []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	hook := k.cfg.Hooks.Checkpoint
 	if hook == nil || len(newest) == 0 || bytes.Equal(newest, k.passed) || k.calling() {
 		return
@@ -31,7 +35,7 @@ func (k *keeper) keep(ctx context.Context, newest []byte) {
 		defer close(returned)
 		ctx, cancel := context.WithTimeout(ctx, keepLimit)
 		defer cancel()
-		k.call(ctx, "", func() { hook(ctx, newest) })
+		k.call(ctx, func() { hook(ctx, newest) })
 	}()
 	late := time.NewTimer(keepLimit)
 	defer late.Stop()

@@ -17,12 +17,7 @@ import (
 )
 
 const (
-	notifyEvery = time.Second
-	notifyBatch = 100 // notices at a time
-	notifiers   = 4
-
-	// noticeLease is how long a notice is leased: notifyLimit for the attempt, and the rest to store what came of it.
-	noticeLease = time.Minute
+	notifyEvery = time.Second // between two probes of a notifier that does not answer, at first
 	notifyLimit = 45 * time.Second
 	// notifyGrace is how long an attempt may go on when the service stops: one that is cut off may have been taken over, and then
 	// the payer gets two copies.
@@ -34,7 +29,7 @@ const (
 	maxAnswer = 300
 )
 
-// notifier sends the notices that are due. Every process with a Config.Notifier has one.
+// notifier is the handler of notices. Every process with a Config.Notifier has one.
 type notifier struct {
 	*Service
 	answers *breaker.Breaker // of Config.Notifier
@@ -44,78 +39,57 @@ func newNotifier(s *Service) *notifier {
 	return &notifier{s, breaker.New(notifyEvery, longestNotifyPause)}
 }
 
-// send attempts the notices that are due. While no notice can be sent, it tries one now and then.
-func (n *notifier) send(ctx context.Context) {
-	due, err := n.due(ctx)
-	if err != nil {
-		n.failed(ctx, Failure{Operation: OperationNotify, Severity: Error, Err: err})
-		return
-	}
-	probing := n.answers.Open()
-	if probing {
-		if len(due) == 0 || !n.answers.Probe(n.now()) {
-			return
-		}
-		due = due[:1]
-	}
-	ids, byID := make([]string, len(due)), make(map[string]ports.DueNotice, len(due))
-	for i, d := range due {
-		ids[i], byID[d.Notice.ID] = d.Notice.ID, d
-	}
-	inParallel(notifiers, ids, func(id string) {
-		if ctx.Err() != nil || !probing && n.answers.Open() {
-			return
-		}
-		d := byID[id]
-		if err := n.sendOne(ctx, d); err != nil {
-			n.failed(ctx, Failure{Operation: OperationNotify, Severity: Error, CheckoutID: d.Notice.CheckoutID, Err: err})
-		}
-	})
-}
-
-func (n *notifier) due(ctx context.Context) (due []ports.DueNotice, err error) {
-	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
+// attempt makes one attempt at a notice, and settles it. A failure to settle comes after the attempt: the notice is sent again
+// when the lease has ended, under the same id.
+func (n *notifier) attempt(ctx context.Context, l ports.Lease) error {
+	outcome := n.send(ctx, l)
+	outcome.Moments = noticeMoments(l.Job, outcome, n.now())
+	settling, cancel := detached(ctx, waitLimit)
 	defer cancel()
-	if due, err = n.cfg.Store.DueNotices(ctx, n.now(), notifyBatch); err != nil {
-		return nil, fmt.Errorf("list the due notices: %w", err)
-	}
-	return due, nil
-}
-
-// sendOne makes one attempt at a notice, and records what it came to.
-func (n *notifier) sendOne(ctx context.Context, d ports.DueNotice) (err error) {
-	defer recovered(&err)
-	epoch, err := n.cfg.Store.LeaseNotice(ctx, d.Notice.ID, d.Epoch, n.now().Add(noticeLease))
+	_, err := n.settle(settling, l, outcome, ports.Enqueue{Now: n.now()}, nil)
 	switch {
-	case errors.Is(err, ports.ErrNotFound): // another was quicker
+	case errors.Is(err, ports.ErrNotFound): // its holder settles it
 		return nil
 	case err != nil:
-		return fmt.Errorf("lease notice %s: %w", d.Notice.ID, err)
+		return err
 	}
-	// A failure to record comes after the attempt: the notice is sent again when the lease has ended, under the same id.
-	return n.settle(ctx, d.Notice, epoch, n.attempt(ctx, d))
+	n.countNotice(outcome.State)
+	return nil
 }
 
-// attempt makes the next attempt.
-func (n *notifier) attempt(ctx context.Context, d ports.DueNotice) ports.NoticeOutcome {
+// noticeMoments returns the moment of a notice that was sent or given up.
+func noticeMoments(j checkout.Job, o ports.Outcome, now time.Time) []checkout.Moment {
+	m := checkout.Moment{At: now, Actor: checkout.ActorService, Detail: j.Name, Times: 1}
+	switch o.State {
+	case checkout.JobDone:
+		m.Kind = checkout.MomentNoticeSent
+	case checkout.JobDead:
+		m.Kind = checkout.MomentNoticeFailed
+	default:
+		return nil
+	}
+	return []checkout.Moment{m}
+}
+
+// send makes the next attempt.
+func (n *notifier) send(ctx context.Context, l ports.Lease) ports.Outcome {
 	attempting, cancel := detached(ctx, notifyLimit)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(notifyGrace, cancel) })()
-	written, needed, err := n.write(attempting, d.Notice)
+	written, needed, err := n.write(attempting, l.Job)
 	switch {
 	case err != nil:
-		return n.failedAttempt(ctx, d, err)
+		return n.failedAttempt(ctx, l, err)
 	case !needed:
-		return ports.NoticeOutcome{Status: checkout.NoticeDropped}
+		return ports.Outcome{State: checkout.JobDropped}
 	}
 	receipt, err := n.hand(attempting, written)
 	n.noteAnswer(ctx, !errors.Is(err, ports.ErrBusy))
 	if err != nil {
-		return n.failedAttempt(ctx, d, err)
+		return n.failedAttempt(ctx, l, err)
 	}
 	receipt.Reference, receipt.Answer = bounded.Text(receipt.Reference, maxAnswer), bounded.Text(receipt.Answer, maxAnswer)
-	return ports.NoticeOutcome{Status: checkout.NoticeSent, Attempts: 1, SentAt: n.now(), Receipt: receipt}
+	return ports.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: receipt}
 }
 
 // hand passes a notice to the notifier. One that panics has failed.
@@ -135,56 +109,40 @@ func (n *notifier) noteAnswer(ctx context.Context, answered bool) {
 }
 
 // failedAttempt reports an attempt that failed, and returns whether and when the notice is attempted again.
-func (n *notifier) failedAttempt(ctx context.Context, d ports.DueNotice, err error) ports.NoticeOutcome {
-	now, number := n.now(), d.Attempts+1
-	outcome := ports.NoticeOutcome{Status: checkout.NoticePending, Attempts: 1,
-		Failure: ports.Failure{At: now, Reason: bounded.Text(err.Error(), maxAnswer)}}
+func (n *notifier) failedAttempt(ctx context.Context, l ports.Lease, err error) ports.Outcome {
+	number := l.Attempts + 1
+	outcome := ports.Outcome{State: checkout.JobPending, Attempts: 1, Failure: ports.Failure{At: n.now(), Reason: bounded.Text(err.Error(), maxAnswer)}}
 	severity := Warning
-	due, again := checkout.NextAttempt(number, now)
+	pause, again := checkout.NoticePause(number)
 	_, refused := errors.AsType[*ports.NoticeRefusal](err)
 	switch {
 	case errors.Is(err, ports.ErrBusy):
-		outcome.Attempts, outcome.Due = 0, now.Add(longestNotifyPause)
+		outcome.Attempts, outcome.Again = 0, longestNotifyPause
 	case refused, !again:
-		outcome.Status, severity = checkout.NoticeFailed, Error
+		outcome.State, severity = checkout.JobDead, Error
 		err = fmt.Errorf("it is given up: %w", err)
 	default:
-		outcome.Due = due
+		outcome.Again = pause
 	}
-	n.report(ctx, Failure{Operation: OperationNotify, Severity: severity, CheckoutID: d.Notice.CheckoutID, Attempt: number,
-		Err: fmt.Errorf("notice %s of the %s: %w", d.Notice.ID, d.Notice.Kind, err)})
+	n.report(ctx, Failure{Operation: OperationNotify, Severity: severity, About: aboutJob(l.Job), Attempt: number,
+		Err: fmt.Errorf("notice %s of the %s: %w", l.Job.ID, l.Job.Name, err)})
 	return outcome
 }
 
-// settle records what an attempt came to, also when the service stops.
-func (n *notifier) settle(ctx context.Context, notice checkout.Notice, epoch int64, outcome ports.NoticeOutcome) error {
-	ctx, cancel := detached(ctx, waitLimit)
-	defer cancel()
-	err := n.cfg.Store.SettleNotice(ctx, notice.ID, epoch, outcome)
-	switch {
-	case errors.Is(err, ports.ErrNotFound): // the holder of the lease settles it
-		return nil
-	case err != nil:
-		return fmt.Errorf("record that notice %s is %s: %w", notice.ID, outcome.Status, err)
-	}
-	n.countNotice(outcome.Status)
-	return nil
-}
-
 // write writes a notice from what is on record now, and reports whether it is needed.
-func (s *Service) write(ctx context.Context, n checkout.Notice) (written ports.PayerNotice, needed bool, err error) {
+func (s *Service) write(ctx context.Context, n checkout.Job) (written ports.PayerNotice, needed bool, err error) {
 	defer recovered(&err)
 	c, err := s.cfg.Store.Checkout(ctx, n.CheckoutID)
 	if err != nil {
 		return written, false, fmt.Errorf("read checkout %s: %w", n.CheckoutID, err)
 	}
-	if !n.Needed(c) {
+	if !c.NoticeNeeded(n) {
 		return written, false, nil
 	}
 	written = ports.PayerNotice{ID: n.ID, At: n.CreatedAt,
 		To: ports.Addressee{Name: c.Student.FirstName + " " + c.Student.LastName, Email: c.Student.Email}}
 	var l letter.Letter
-	if n.Kind == checkout.NoticeOfSetup {
+	if checkout.NoticeKind(n.Name) == checkout.NoticeOfSetup {
 		l, err = s.letterOfSetup(ctx, c, &written)
 	} else {
 		l, err = s.letterOfAgreement(ctx, c, &written)
@@ -194,7 +152,7 @@ func (s *Service) write(ctx context.Context, n checkout.Notice) (written ports.P
 }
 
 func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *ports.PayerNotice) (letter.Letter, error) {
-	provider, err := s.providerOf(ctx, c)
+	provider, err := s.providerOf(ctx, c.ProviderCode)
 	if err != nil {
 		return letter.Letter{}, err
 	}
@@ -226,21 +184,4 @@ func attachments(number string, document *agreement.Document) []ports.Attachment
 		return nil
 	}
 	return []ports.Attachment{{Name: number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
-}
-
-// Notices returns how many notices to payers wait to be sent, and for how long the oldest has, which is 0 if there is none. Without
-// Config.Notifier none does, whatever was stored while there was one.
-func (s *Service) Notices(ctx context.Context) (waiting int, age time.Duration, err error) {
-	defer recovered(&err)
-	if s.cfg.Notifier == nil {
-		return 0, 0, nil
-	}
-	waiting, oldest, err := s.cfg.Store.NoticeBacklog(ctx)
-	if err != nil {
-		return 0, 0, fmt.Errorf("count the notices: %w", err)
-	}
-	if waiting > 0 {
-		age = max(0, s.now().Sub(oldest))
-	}
-	return waiting, age, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 )
 
 // observationLife is how long an answer of the processor is believed.
@@ -52,4 +53,23 @@ func (o *observations) forget(billingRequest string) { o.latest.values.Delete(bi
 // put keeps an answer that was given to another kind of caller.
 func (o *observations) put(now time.Time, billingRequest string, seen checkout.Observation) {
 	o.latest.put(now, billingRequest, observed{seen: seen})
+}
+
+// notifiedAnswers keeps when each subject of notifications was asked about last, and whether its setup was settling.
+type notifiedAnswers struct {
+	asking  locks // by subject
+	answers *bounded.Map[string, notifiedAnswer]
+}
+
+type notifiedAnswer struct {
+	asked    time.Time
+	settling bool
+}
+
+// latest returns the answer about a subject that was asked after a time, or nil.
+func (n *notifiedAnswers) latest(subject string, after time.Time) *bool {
+	if a, ok := n.answers.Get(subject); ok && a.asked.After(after) {
+		return &a.settling
+	}
+	return nil
 }

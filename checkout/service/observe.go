@@ -37,7 +37,7 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 	}
 	fresh, err := s.refresh(ctx, stored, s.observeForPoll)
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: stored.ID, Err: err})
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(stored), Err: err})
 	}
 	return fresh
 }
@@ -55,7 +55,7 @@ func (s *Service) Refresh(ctx context.Context, checkoutID string) (checkout.Chec
 // with CHECKOUT_NOT_FOUND one that a later try has replaced, or that is not ours: such a notification needs no repeat.
 func (s *Service) RefreshBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
 	return s.refreshFound(ctx, func(ctx context.Context) (checkout.Checkout, error) {
-		return s.cfg.Store.CheckoutByBillingRequest(ctx, id)
+		return s.cfg.Store.FindCheckout(ctx, ports.Reference{BillingRequestID: id})
 	})
 }
 
@@ -63,7 +63,7 @@ func (s *Service) RefreshBillingRequest(ctx context.Context, id string) (checkou
 // CHECKOUT_NOT_FOUND a mandate that no observation has brought yet: the billing request's notification brings it.
 func (s *Service) RefreshMandate(ctx context.Context, id string) (checkout.Checkout, error) {
 	return s.refreshFound(ctx, func(ctx context.Context) (checkout.Checkout, error) {
-		return s.cfg.Store.CheckoutByMandate(ctx, id)
+		return s.cfg.Store.FindCheckout(ctx, ports.Reference{MandateID: id})
 	})
 }
 
@@ -79,6 +79,7 @@ func (s *Service) refreshFound(ctx context.Context,
 	case stored == nil, stored.Status == checkout.Reserved:
 		return checkout.Checkout{}, checkout.CheckoutNotFound()
 	}
+	concerns(ctx, aboutCheckout(*stored))
 	return s.refresh(ctx, *stored, s.observeFor(ports.ForNotification))
 }
 
@@ -121,7 +122,7 @@ func (s *Service) setback(ctx context.Context, c checkout.Checkout) checkout.Set
 	}
 	kept, err := s.askSetback(ctx, finder, c)
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: c.ID, Err: err})
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(c), Err: err})
 	}
 	return kept
 }
@@ -208,7 +209,7 @@ var errNothingNew = errors.New("nothing is new")
 
 // updateSetup stores what decide makes of a checkout's setup if that changes it, and calls the hook.
 func (s *Service) updateSetup(ctx context.Context, id string, decide func(checkout.Checkout) checkout.Change) (checkout.Checkout, error) {
-	change, err := s.update(ctx, id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+	change, err := s.update(ctx, id, ports.Enqueue{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
 		change := decide(c)
 		if change.Next.Setup == c.Setup {
 			return change, errNothingNew
@@ -219,7 +220,7 @@ func (s *Service) updateSetup(ctx context.Context, id string, decide func(checko
 	case errors.Is(err, errNothingNew):
 		err = nil
 	case err == nil && hook != nil:
-		s.call(ctx, id, func() { hook(ctx, change.Next) })
+		s.call(ctx, func() { hook(ctx, change.Next) })
 	}
 	return change.Next, err
 }

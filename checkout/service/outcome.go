@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // Outcome is something that an operator counts: see Config.Count.
@@ -90,26 +89,26 @@ func (s *Service) countStep(err error) {
 	}
 }
 
-func (s *Service) countSettled(status events.Status) {
-	switch status {
-	case events.Delivered:
+func (s *Service) countSettled(state checkout.JobState) {
+	switch state {
+	case checkout.JobDone:
 		s.cfg.Count(OutcomeDelivered)
-	case events.Failed:
+	case checkout.JobDead:
 		s.cfg.Count(OutcomeFailed)
-	case events.NotConfigured:
+	case checkout.JobDropped:
 		s.cfg.Count(OutcomeNotConfigured)
 	}
 }
 
-func (s *Service) countNotice(status checkout.NoticeStatus) {
-	switch status {
-	case checkout.NoticeSent:
+func (s *Service) countNotice(state checkout.JobState) {
+	switch state {
+	case checkout.JobDone:
 		s.cfg.Count(OutcomeNoticeSent)
-	case checkout.NoticePending:
+	case checkout.JobPending:
 		s.cfg.Count(OutcomeNoticePutOff)
-	case checkout.NoticeFailed:
+	case checkout.JobDead:
 		s.cfg.Count(OutcomeNoticeFailed)
-	case checkout.NoticeDropped:
+	case checkout.JobDropped:
 		s.cfg.Count(OutcomeNoticeDropped)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -56,7 +57,7 @@ func (s *Service) lookForDestinations(ctx context.Context) error {
 type Health struct {
 	Store     error // nil if it takes writes and its schema is current; the embedded CRM is part of it
 	Processor error // nil if it can be reached
-	CRM       error // nil if it can be reached, or the store is the CRM
+	CRM       error // nil if it can be reached
 }
 
 // Serving reports whether requests should be sent here. While only the CRM is away, everything but creates and first
@@ -71,9 +72,6 @@ func (h Health) OK() bool { return h.Store == nil && h.Processor == nil && h.CRM
 func (s *Service) Health(ctx context.Context) Health {
 	store := s.storeReady.begin(s.cfg.Now, s.check("the store", s.cfg.Store.Ready))
 	processor := s.processorReady.begin(s.cfg.Now, s.check("the processor", s.processorIsReady))
-	if s.cfg.CRM == nil {
-		return Health{Store: store.wait(ctx), Processor: processor.wait(ctx)}
-	}
 	crm := s.crmReady.begin(s.cfg.Now, s.check("the CRM", s.cfg.CRM.Ready))
 	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx), CRM: crm.wait(ctx)}
 }
@@ -113,18 +111,25 @@ func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue
 	return nil
 }
 
-// Backlog returns how many events are pending, including those being delivered, and the age of the oldest, which is 0
-// if there is none.
-func (s *Service) Backlog(ctx context.Context) (pending int, age time.Duration, err error) {
+// Backlog is how many jobs of one kind wait, those under way included, and the age of the oldest.
+type Backlog struct {
+	Waiting int
+	Age     time.Duration
+}
+
+// Backlogs returns the backlog of each kind of job that has any. Under checkout.JobSeal are the entries of the evidence log that
+// are not sealed, those included that never will be because no secret of the operator's attests them.
+func (s *Service) Backlogs(ctx context.Context) (all map[checkout.JobKind]Backlog, err error) {
 	defer recovered(&err)
-	pending, oldest, err := s.cfg.Store.Backlog(ctx)
+	counted, err := s.cfg.Store.Backlog(ctx)
 	if err != nil {
-		return 0, 0, fmt.Errorf("count the pending events: %w", err)
+		return nil, fmt.Errorf("count the jobs: %w", err)
 	}
-	if pending > 0 {
-		age = max(0, s.now().Sub(oldest))
+	all = make(map[checkout.JobKind]Backlog, len(counted))
+	for kind, b := range counted {
+		all[kind] = Backlog{b.Waiting, max(0, s.now().Sub(b.Oldest))}
 	}
-	return pending, age, nil
+	return all, nil
 }
 
 // check returns a check whose error names what is not ready, and which reports that error.

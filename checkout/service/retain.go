@@ -27,58 +27,59 @@ const (
 
 var errNothingToErase = errors.New("there is nothing to erase")
 
-// retainer erases what was kept for as long as Config.Retention says. Every process has one: what one has erased, another
-// leaves alone.
+// retainer erases what was kept for as long as Config.Retention says.
 type retainer struct {
 	*Service
-	from    int64         // where the next page begins
-	next    time.Time     // when it is looked at
 	pause   time.Duration // before everything is looked at again, because something failed; 0 if nothing has
 	failing bool          // something did in this look at everything
 }
 
-// look looks at the next page, if it is time to.
-func (r *retainer) look(ctx context.Context) {
-	now := r.now()
-	if now.Before(r.next) {
-		return
-	}
-	next, err := r.page(ctx, now)
-	switch {
-	case err != nil:
-		r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, Err: err})
-		r.next = now.Add(retainPause)
-	case next != 0:
-		r.from = next
-	case r.failing:
-		r.pause = min(max(2*r.pause, retainPause), retainAgain)
-		r.from, r.next, r.failing = 0, now.Add(r.pause), false
-	default:
-		r.from, r.next, r.pause = 0, now.Add(retainAgain), 0
+func newRetainer(s *Service) *retainer { return &retainer{Service: s} }
+
+// run is the task that looks at everything, a page at a time. Its cursor is that of the next page.
+func (r *retainer) run(ctx context.Context, cursor string) (next string, pause time.Duration, err error) {
+	for {
+		next, err := r.page(ctx, cursor, r.now())
+		switch {
+		case ctx.Err() != nil:
+			return cursor, retainPause, nil
+		case err != nil:
+			r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, Err: err})
+			return cursor, retainPause, nil
+		case next == "" && r.failing:
+			r.pause, r.failing = min(max(2*r.pause, retainPause), retainAgain), false
+			return "", r.pause, nil
+		case next == "":
+			r.pause = 0
+			return "", retainAgain, nil
+		}
+		if cursor = next; sleep(ctx, retainEvery) != nil {
+			return cursor, retainPause, nil
+		}
 	}
 }
 
 // leave reports why a checkout is left alone for now.
-func (r *retainer) leave(ctx context.Context, id string, err error) {
+func (r *retainer) leave(ctx context.Context, about About, err error) {
 	r.failing = true
-	r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, CheckoutID: id, Err: err})
+	r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, About: about, Err: err})
 }
 
 // page erases those of a page that were kept for long enough, and returns where the next one begins, 0 at the end. One that
 // fails is reported, and keeps no other.
-func (r *retainer) page(ctx context.Context, now time.Time) (next int64, err error) {
-	ids, next, err := r.old(ctx, now)
+func (r *retainer) page(ctx context.Context, cursor string, now time.Time) (next string, err error) {
+	ids, next, err := r.old(ctx, cursor, now)
 	if err != nil {
-		return 0, fmt.Errorf("look for what was kept for long enough: %w", err)
+		return "", fmt.Errorf("look for what was kept for long enough: %w", err)
 	}
 	var over []checkout.Checkout
 	for _, id := range ids {
 		if ctx.Err() != nil {
-			return 0, ctx.Err()
+			return "", ctx.Err()
 		}
 		switch c, err := r.over(ctx, id, now); {
 		case err != nil:
-			r.leave(ctx, id, err)
+			r.leave(ctx, About{CheckoutID: id}, err)
 		case c != nil:
 			over = append(over, *c)
 		}
@@ -90,11 +91,11 @@ func (r *retainer) page(ctx context.Context, now time.Time) (next int64, err err
 }
 
 // old returns the ids of a page of which something may be over.
-func (r *retainer) old(ctx context.Context, now time.Time) (ids []string, next int64, err error) {
+func (r *retainer) old(ctx context.Context, cursor string, now time.Time) (ids []string, next string, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	return r.cfg.Store.OldCheckouts(ctx, r.from, retainPage, r.before(r.cfg.Retention.AgreedYears, 0, now), r.before(0, r.cfg.Retention.AbandonedDays, now))
+	return r.cfg.Store.OldCheckouts(ctx, cursor, retainPage, r.before(r.cfg.Retention.AgreedYears, 0, now), r.before(0, r.cfg.Retention.AbandonedDays, now))
 }
 
 // over returns a checkout of which something was kept for long enough and is to be erased; nil if there is nothing. An agreement
@@ -128,7 +129,7 @@ func (r *retainer) eraseEach(ctx context.Context, batch []checkout.Checkout, now
 	rest := make([]checkout.Checkout, 0, len(batch))
 	for _, c := range batch {
 		if err := r.eraseSetups(ctx, c); err != nil {
-			r.leave(ctx, c.ID, err)
+			r.leave(ctx, aboutCheckout(c), err)
 			continue
 		}
 		rest = append(rest, c)
@@ -138,7 +139,7 @@ func (r *retainer) eraseEach(ctx context.Context, batch []checkout.Checkout, now
 	}
 	for _, c := range rest {
 		if err := r.erase(ctx, []checkout.Checkout{c}, now); err != nil {
-			r.leave(ctx, c.ID, err)
+			r.leave(ctx, aboutCheckout(c), err)
 		}
 	}
 }

@@ -12,13 +12,13 @@ const retryStep = 10 * time.Millisecond
 // attempts counts attempts until ctx ends, with a pause before each after the second.
 func attempts(ctx context.Context) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for n := 0; pause(ctx, max(0, time.Duration(n-1)*retryStep)) == nil && yield(n); n++ {
+		for n := 0; sleep(ctx, max(0, time.Duration(n-1)*retryStep)) == nil && yield(n); n++ {
 		}
 	}
 }
 
-// pause waits, or ends early with ctx.
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits, or ends early with ctx.
+func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}

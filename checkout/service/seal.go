@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -11,7 +12,7 @@ import (
 )
 
 const (
-	sealEvery = 5 * time.Second
+	sealEvery = holdLimit
 	sealBatch = 500
 	// maxRefused is how many entries that are refused, and stay for ever, are read again with every batch, so that those
 	// behind them are sealed.
@@ -32,9 +33,10 @@ var (
 	errForked        = errors.New("the evidence log does not go on from a checkpoint that is known: nothing more is sealed")
 )
 
-// sealer seals the evidence log. Every process with a key that signs has one; the store lets one at a time.
+// sealer seals the evidence log. Every process with a key that signs has one, and one at a time has the job.
 type sealer struct {
 	*Service
+	mu       sync.Mutex          // guards what follows
 	refused  string              // the first entry of the latest batch that was refused
 	refusals int                 // in the latest batch
 	changed  bool                // the log is not what was signed
@@ -53,20 +55,64 @@ func newSealer(s *Service) *sealer {
 	return &sealer{Service: s, known: known, keeper: keeper{Service: s}}
 }
 
+// run is the task that seals.
+func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Duration, err error) {
+	s.seal(ctx)
+	return "", sealEvery, nil
+}
+
+// keepNewest passes the newest checkpoint to Hooks.Checkpoint, whichever process has signed it, until ctx ends.
+func (s *sealer) keepNewest(ctx context.Context) {
+	tick := time.NewTicker(sealEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		s.keepOnce(ctx)
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *sealer) keepOnce(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := func() (err error) {
+		defer recovered(&err)
+		ctx, cancel := withTimeout(ctx)
+		defer cancel()
+		return s.follows(ctx)
+	}()
+	if err == nil {
+		s.keeper.keep(ctx, s.newest)
+	}
+	s.note(ctx, err)
+}
+
+// note counts and reports that the log cannot be sealed: once, while it is not what was signed.
+func (s *sealer) note(ctx context.Context, err error) {
+	changed := errors.Is(err, errChanged) || errors.Is(err, errForked)
+	switch {
+	case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil: // by another process if busy; or stopped
+	case s.changed && changed: // it was reported
+		s.cfg.Count(OutcomeNotSealed)
+	default:
+		s.cfg.Count(OutcomeNotSealed)
+		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
+	}
+	s.changed = changed
+}
+
 // seal seals what was recorded since the last time.
 func (s *sealer) seal(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for ctx.Err() == nil {
 		n, err := s.sealBatch(ctx)
-		s.keeper.keep(ctx, s.newest)
-		switch {
-		case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil: // sealed, by another process if busy; or stopped
-		case s.changed && (errors.Is(err, errChanged) || errors.Is(err, errForked)): // it was reported
-			s.cfg.Count(OutcomeNotSealed)
-		default:
-			s.cfg.Count(OutcomeNotSealed)
-			s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
+		if s.cfg.Hooks.Checkpoint != nil {
+			s.keeper.keep(ctx, s.newest)
 		}
-		s.changed = errors.Is(err, errChanged) || errors.Is(err, errForked)
+		s.note(ctx, err)
 		if err != nil || n < sealBatch {
 			return
 		}

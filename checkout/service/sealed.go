@@ -22,20 +22,6 @@ func (s *Service) Checkpoint(ctx context.Context) (signed []byte, err error) {
 // EvidenceKey returns the public half of the key that signs checkpoints, or "" if this service has none.
 func (s *Service) EvidenceKey() string { return s.cfg.Evidence.Public() }
 
-// EvidenceBacklog returns how many entries of the evidence log are not sealed, those included that never will be because no
-// secret of the operator's attests them; and how old the oldest is, 0 if there is none.
-func (s *Service) EvidenceBacklog(ctx context.Context) (unsealed int, age time.Duration, err error) {
-	defer recovered(&err)
-	unsealed, oldest, err := s.cfg.Store.EvidenceBacklog(ctx)
-	if err != nil {
-		return 0, 0, fmt.Errorf("count what is not sealed: %w", err)
-	}
-	if unsealed > 0 {
-		age = max(0, s.now().Sub(oldest))
-	}
-	return unsealed, age, nil
-}
-
 // CheckpointAge returns how old the newest checkpoint of the evidence log is. There is none if none was signed yet, or none of
 // the keys of this service signed it.
 func (s *Service) CheckpointAge(ctx context.Context) (age time.Duration, ok bool, err error) {

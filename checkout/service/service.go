@@ -7,9 +7,10 @@
 // adapters/in/httpapi serves the same over HTTP, with the payer's pages of adapters/in/hostedpages, and adapters/in/httpserver
 // serves the whole and drains it. [Service.Run] is the background work, which every process runs.
 //
-// The records of enrolments are the store's, unless Config.CRM names a CRM outside of it (adapters/out/salesforce). Then
-// Create and Confirm store what is to be done, have the CRM do it, and store what came of it. They wait for that up to ten
-// seconds, and are refused with BUSY after it; Run does what is left then, and what a crash cut off, and the same call sent
+// Config.CRM keeps the records of enrolments: the embedded one (EmbeddedCRM) within the store's commits, and any other
+// (adapters/out/salesforce) between two of them. Then
+// Create and Confirm store a job, have the CRM do it, and store its answer. A Create waits for that up to ten seconds and a Confirm up
+// to twenty, and they are refused with BUSY after it; Run does what is left then, and what a crash cut off, and the same call sent
 // again finds the outcome.
 //
 // The examples show each of these as a program that runs: the whole embedded over SQLite, a PostgreSQL pool and
@@ -77,12 +78,15 @@ type Config struct {
 
 	Store     ports.Store
 	Processor ports.Processor // of the same environment
-	CRM       ports.CRM       // outside of the store, of the same environment; nil where the store is the CRM
+	CRM       ports.CRM       // of the same environment: EmbeddedCRM, or one outside of the store
 	Printer   ports.Printer
 	Sender    ports.Sender
 	// Notifier notifies payers of the setup and of the agreement (adapters/out/smtp does by e-mail). Nil: they are sent nothing, and
 	// nothing is stored of it. Run sends the notices; those that wait when it is taken away are sent when there is one again.
 	Notifier ports.PayerNotifier
+
+	// Tasks are run by one process at a time, by Run.
+	Tasks []Task
 
 	// PollTimeout is how long a poll or the setup page waits for the processor before it answers from the record;
 	// 1 second if 0. ProcessorTimeout is how long everything else does: a confirm, the start of a setup, a refresh; 5
@@ -93,8 +97,10 @@ type Config struct {
 	Rand io.Reader
 	// Report is called with every failure that is not returned to a caller, or not in full, concurrently.
 	Report func(context.Context, Failure)
-	Hooks  Hooks         // optional
-	Count  func(Outcome) // called with every outcome, concurrently; it must not block. Optional
+	Hooks  Hooks // optional
+	// Noted is called with every moment of a checkout that this process has put on record, concurrently; it must not block. Optional.
+	Noted func(context.Context, Noted)
+	Count func(Outcome) // called with every outcome, concurrently; it must not block. Optional
 }
 
 // Hooks notify the program that embeds a service of what was committed. They are called by the process that made the
@@ -118,12 +124,17 @@ type Service struct {
 	polled     *observations                  // by polls
 	viewed     *observations                  // by setup pages
 	zone       *time.Location                 // of due dates and agreement numbers
+	notified   notifiedAnswers                // to notifications
 	recent     *bounded.Map[string, struct{}] // orders that a create named
 	confirming locks                          // at most one confirm of a checkout renders its agreement at a time
-	crm        breaker.Breaker                // of the CRM outside of the store
-	slots      locks                          // of each provider's delivery runs
+	crmInfo    ports.CRMInfo
+	crm        breaker.Breaker // of the CRM
+	slots      locks           // of each provider's delivery runs
 	receivers  *receivers
-	stopping   atomic.Bool // Run is ending
+	sealer     *sealer
+	notes      notebook
+	wake       chan struct{} // the scheduler looks for due jobs
+	stopping   atomic.Bool   // Run is ending
 
 	storeReady, processorReady, crmReady, configurationReady probe
 	destinations                                             atomic.Bool // a provider that may be used has one
@@ -144,9 +155,12 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service: %w", err)
 	}
-	return &Service{cfg: c, processor: c.Processor.Info(), configured: newConfigured(c.Store),
+	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(), configured: newConfigured(c.Store),
 		polled: newObservations(), viewed: newObservations(), receivers: newReceivers(), slots: locks{holders: slotsOfProvider},
-		recent: bounded.New[string, struct{}](recentOrders), zone: zone}, nil
+		notified: notifiedAnswers{answers: bounded.New[string, notifiedAnswer](manyNotified)}, wake: make(chan struct{}, 1),
+		recent: bounded.New[string, struct{}](recentOrders), zone: zone}
+	s.sealer = newSealer(s)
+	return s, nil
 }
 
 func setDefault(d *time.Duration, otherwise time.Duration) {
@@ -163,13 +177,13 @@ func (c Config) check() error {
 		return fmt.Errorf("fields PollTimeout and ProcessorTimeout: %s and %s must be from 0 to %s", c.PollTimeout, c.ProcessorTimeout, waitLimit)
 	case !c.Keyring.Valid():
 		return errors.New("field Keyring is missing")
-	case c.Store == nil, c.Processor == nil, c.Printer == nil, c.Sender == nil:
-		return errors.New("field Store, Processor, Printer or Sender is missing")
+	case c.Store == nil, c.Processor == nil, c.CRM == nil, c.Printer == nil, c.Sender == nil:
+		return errors.New("field Store, Processor, CRM, Printer or Sender is missing")
 	case c.Now == nil, c.Rand == nil, c.Report == nil:
 		return errors.New("field Now, Rand or Report is missing")
 	case len(c.KnownCheckpoint) > 0 && !c.Evidence.Signed(c.KnownCheckpoint):
 		return errors.New("field KnownCheckpoint: no key of Evidence has signed it")
-	case c.CRM != nil && c.CRM.Info().Environment != c.Environment:
+	case c.CRM.Info().Environment != c.Environment:
 		return fmt.Errorf("field CRM: it is of %s", c.CRM.Info().Environment)
 	}
 	if err := c.Terms.Check(); err != nil {
@@ -264,15 +278,6 @@ func (s *Service) requestID(given string) (string, error) {
 // withTimeout is the context of a call that only reads: it ends with the caller, or when waitLimit is over.
 func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, waitLimit)
-}
-
-// requestLimit is how long a request that changes something may take before what it waits for is left to the background
-// work: with a CRM outside of the store it must be stored then how far the call was.
-func (s *Service) requestLimit() time.Duration {
-	if s.cfg.CRM != nil {
-		return waitLimit - settleLimit
-	}
-	return waitLimit
 }
 
 // detached is the context of a call that changes something: it continues when the caller hangs up, so

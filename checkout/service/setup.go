@@ -43,12 +43,15 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	page, err = s.readPage(ctx, token)
+	if err == nil {
+		s.notePage(page)
+	}
 	if err != nil || page.Checkout.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled {
 		return page, err
 	}
 	answer := s.observeForPage(ctx, page.Checkout)
 	if answer.err != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: page.Checkout.ID,
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(page.Checkout),
 			Err: answer.err})
 		page.LastTry = page.LastTry.Unanswered()
 		return page, nil
@@ -56,12 +59,25 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	fresh := page.Checkout.Observe(answer.seen, s.now()).Next
 	if s.processor.Notifies {
 		if _, err := s.storeObservation(ctx, page.Checkout, answer.seen); err != nil {
-			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: fresh.ID,
+			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(fresh),
 				Err: fmt.Errorf("store the setup of %s: %w", fresh.ID, err)})
 		}
 	}
 	page.kept = answer.kept
 	return s.pageOf(page, fresh), nil
+}
+
+// notePage notes that the page was opened, once for each try: first when the payer opens it, then when the payer comes back from
+// the processor.
+func (s *Service) notePage(page SetupPage) {
+	c := page.Checkout
+	m := checkout.Moment{At: s.now(), Kind: checkout.MomentOpened, Actor: checkout.ActorPayer, Detail: string(page.State), Times: 1}
+	try := c.NextTry()
+	if c.Setup.BillingRequestID != "" {
+		m.Kind, try = checkout.MomentReturned, c.Setup.Try
+	}
+	m.Once = fmt.Sprintf("%s %d", m.Kind, try)
+	s.notes.page(c.ID, m)
 }
 
 // readPage returns the page that a setup token opens by what is on record.
@@ -84,6 +100,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	case p == nil:
 		p = &catalogue.Provider{Code: c.ProviderCode, Name: c.ProviderCode}
 	}
+	concerns(ctx, aboutCheckout(*c))
 	page := SetupPage{Token: token, Provider: *p, LenderTerms: s.cfg.Terms, epoch: epoch}
 	if number := c.Confirmation.AgreementNumber; c.Status == checkout.Confirmed {
 		agreed, err := found(s.cfg.Store.Agreement(ctx, number))
@@ -159,7 +176,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 	if page.State != checkout.PageNotEnabled { // the payer may have completed it at the bank and closed that page
 		fresh, err := s.refresh(ctx, page.Checkout, s.observeFor(ports.ForPayer))
 		if err != nil {
-			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, CheckoutID: page.Checkout.ID, Err: err})
+			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(page.Checkout), Err: err})
 		}
 		page = s.pageOf(page, fresh)
 	}

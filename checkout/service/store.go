@@ -3,33 +3,66 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// update stores what decide makes of a checkout, without notices where the payer is not notified, and returns the change. An error of decide is returned unchanged.
+// holdLimit is how long a request holds the jobs that it enqueues, and how long a lease lasts unless it is extended.
+const holdLimit = 10 * time.Second
+
+// update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
 func (s *Service) update(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
-	var change checkout.Change
-	var decided error
-	err := s.cfg.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
-		change, decided = decide(c)
-		if s.cfg.Notifier == nil {
-			change.Notices = nil
-		}
-		return change, decided
+	return s.stored(ctx, "update checkout "+id, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
+		return s.cfg.Store.UpdateCheckout(ctx, id, q, decide)
 	})
-	switch {
+}
+
+// settle settles a job with what decide makes of its checkout, and returns that change; decide may be nil. An error of decide is
+// returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
+func (s *Service) settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
+	change, err := s.stored(ctx, "settle job "+l.Job.ID, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
+		return s.cfg.Store.Settle(ctx, l, o, q, decide)
+	})
+	if err == nil {
+		s.journal(ctx, aboutJob(l.Job), o.Moments)
+	}
+	return change, err
+}
+
+// stored returns the change that decide made last, once store has stored it, and passes its moments on.
+func (s *Service) stored(ctx context.Context, doing string, decide func(checkout.Checkout) (checkout.Change, error),
+	store func(func(checkout.Checkout) (checkout.Change, error)) error) (change checkout.Change, err error) {
+	var decided error
+	var deciding func(checkout.Checkout) (checkout.Change, error)
+	if decide != nil {
+		deciding = func(c checkout.Checkout) (checkout.Change, error) {
+			change, decided = decide(c)
+			change.Jobs = s.wanted(change.Jobs)
+			return change, decided
+		}
+	}
+	switch err = store(deciding); {
 	case err == nil:
+		s.journal(ctx, aboutCheckout(change.Next), change.Moments)
 		return change, nil
 	case decided != nil && errors.Is(err, decided):
 		return change, decided
 	}
-	return change, s.fail(ctx, "update checkout "+id, err)
+	return change, s.fail(ctx, doing, err)
+}
+
+// wanted returns the jobs without the notices where payers are not notified.
+func (s *Service) wanted(jobs []checkout.Job) []checkout.Job {
+	if s.cfg.Notifier != nil {
+		return jobs
+	}
+	return slices.DeleteFunc(slices.Clone(jobs), func(j checkout.Job) bool { return j.Kind == checkout.JobNotify })
 }
 
 // owned returns the caller's checkout. Another provider's does not exist, and neither does one that is only reserved.
@@ -44,15 +77,13 @@ func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout
 	case stored == nil, stored.ProviderCode != caller.ProviderCode, stored.Status == checkout.Reserved:
 		return checkout.Checkout{}, checkout.CheckoutNotFound()
 	}
+	concerns(ctx, aboutCheckout(*stored))
 	return *stored, nil
 }
 
-// enqueue says how the events of a change of this provider's checkout enter the outbox: leased to the caller for a time.
-func enqueue(provider catalogue.Provider, now time.Time, lease time.Duration) ports.Enqueue {
-	if !provider.Destination.Configured() {
-		return ports.Enqueue{Status: events.NotConfigured}
-	}
-	return ports.Enqueue{Status: events.Pending, Until: now.Add(lease)}
+// enqueue says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
+func (s *Service) enqueue(provider catalogue.Provider, hold time.Duration) ports.Enqueue {
+	return ports.Enqueue{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
 }
 
 // pageURL returns the address of the setup page.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -22,16 +23,20 @@ const (
 	recordLimit = 10 * time.Second
 )
 
+var deliveries = []checkout.JobKind{checkout.JobDeliver}
+
 // Redeliverer sends events again at the operator's word, itself: whether a server runs or not, the operator sees the outcome.
 // A redelivery is a run of attempts with the event's id and body and with a fresh timestamp and signature. What it came to
 // is on record beside the service's own attempts: record is the only place that does so.
 type Redeliverer struct {
 	Store interface {
 		ports.Deliveries
+		ports.Queue
 		ports.Configuration
 	}
-	Sender func(catalogue.Environment) ports.Sender // for the providers of an environment
-	Now    func() time.Time
+	Operator string                                   // who has them sent
+	Sender   func(catalogue.Environment) ports.Sender // for the providers of an environment
+	Now      func() time.Time
 }
 
 // Result is what became of one event.
@@ -44,26 +49,30 @@ type Result struct {
 
 // One sends a failed or a delivered event again. ErrNotFound if there is no such event.
 func (r Redeliverer) One(ctx context.Context, id string) (Result, error) {
-	e, err := r.Store.EventRecord(ctx, id)
-	if err != nil {
+	list, err := r.Store.Jobs(ctx, ports.JobFilter{ID: id, Kinds: deliveries}, 1)
+	switch {
+	case err != nil:
 		return Result{}, err
+	case len(list) == 0:
+		return Result{}, fmt.Errorf("event %s: %w", id, ports.ErrNotFound)
 	}
-	return r.send(ctx, e, new(breaker.Breaker))
+	return r.send(ctx, ports.EventOf(list[0]), new(breaker.Breaker))
 }
 
 // Failed sends again every event that failed since a time, of one provider or of all where that is "", each checkout's in
 // their order, and calls each with every result, one at a time. Of a receiver that takes nothing the rest is left. It
 // sends the oldest MaxRedelivered at most, and reports with more whether there may be others.
 func (r Redeliverer) Failed(ctx context.Context, since time.Time, provider string, each func(Result)) (more bool, err error) {
-	list, err := r.Store.EventRecords(ctx,
-		ports.EventFilter{Status: events.Failed, ProviderCode: provider, Since: since, OldestFirst: true}, MaxRedelivered)
+	list, err := r.Store.Jobs(ctx,
+		ports.JobFilter{Kinds: deliveries, State: checkout.JobDead, ProviderCode: provider, Since: since, OldestFirst: true}, MaxRedelivered)
 	if err != nil {
 		return false, err
 	}
 	var order []string
 	ofCheckout := make(map[string][]ports.EventRecord)
 	receivers := make(map[string]*breaker.Breaker)
-	for _, e := range list {
+	for _, j := range list {
+		e := ports.EventOf(j)
 		id := e.Event.CheckoutID
 		if ofCheckout[id] == nil {
 			order = append(order, id)
@@ -138,9 +147,9 @@ func (r Redeliverer) run(ctx context.Context, e events.Event, p catalogue.Provid
 		Failed: func(int, error) bool { return true },
 		Now:    r.Now,
 	}.Attempt(ctx)
-	again := ports.Redelivery{At: now, Delivered: outcome.Status == events.Delivered, Attempts: outcome.Attempts,
+	again := ports.Redelivery{At: now, Delivered: outcome.State == checkout.JobDone, Attempts: outcome.Attempts,
 		Failure: outcome.Failure.Reason}
-	if outcome.Status == events.Pending && again.Failure == "" {
+	if outcome.State == checkout.JobPending && again.Failure == "" {
 		again.Failure = "it was cut short"
 	}
 	return again
@@ -150,5 +159,10 @@ func (r Redeliverer) run(ctx context.Context, e events.Event, p catalogue.Provid
 func (r Redeliverer) record(ctx context.Context, e events.Event, again ports.Redelivery) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
 	defer cancel()
-	return r.Store.RecordRedelivery(ctx, e, again)
+	m := checkout.Moment{At: again.At, Kind: checkout.MomentEventDelivered, Actor: checkout.OperatorActor(r.Operator),
+		Detail: string(e.Name) + " " + e.ID, Times: 1}
+	if !again.Delivered {
+		m.Kind, m.Detail = checkout.MomentEventFailed, m.Detail+": "+again.Failure
+	}
+	return r.Store.RecordRedelivery(ctx, e, again, m)
 }

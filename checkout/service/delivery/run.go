@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -28,37 +29,37 @@ type Run struct {
 // Attempt makes attempts at the contract's delays until one is taken or all are used up. The event stays pending if ctx ends
 // before that, Failed says so, or the sender had no room for the attempt. A destination that may not be sent to is a failure
 // at once: no request was made, so it is no attempt.
-func (r Run) Attempt(ctx context.Context) ports.Settlement {
-	var outcome ports.Settlement
-	ended := func(status events.Status) ports.Settlement {
-		outcome.Status = status
+func (r Run) Attempt(ctx context.Context) ports.Outcome {
+	var outcome ports.Outcome
+	ended := func(state checkout.JobState) ports.Outcome {
+		outcome.State = state
 		return outcome
 	}
 	for n := r.Made + 1; n <= events.MaxAttempts; n++ {
 		if n > r.Made+1 && !wait(ctx, events.Delay(n)) || ctx.Err() != nil {
-			return ended(events.Pending)
+			return ended(checkout.JobPending)
 		}
 		err := r.Send(ctx, n)
 		switch {
 		case errors.Is(err, ports.ErrBusy):
-			return ended(events.Pending)
+			return ended(checkout.JobPending)
 		case errors.Is(err, ports.ErrProhibited):
 			outcome.Failure = r.failure(err)
-			return ended(events.Failed)
+			return ended(checkout.JobDead)
 		}
 		outcome.Attempts++
 		if err == nil {
-			return ended(events.Delivered)
+			return ended(checkout.JobDone)
 		}
 		outcome.Failure = r.failure(err)
 		if ctx.Err() != nil {
-			return ended(events.Pending)
+			return ended(checkout.JobPending)
 		}
 		if !r.Failed(n, err) && n < events.MaxAttempts {
-			return ended(events.Pending)
+			return ended(checkout.JobPending)
 		}
 	}
-	return ended(events.Failed)
+	return ended(checkout.JobDead)
 }
 
 func (r Run) failure(err error) ports.Failure {

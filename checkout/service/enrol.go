@@ -1,0 +1,340 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// This file has the CRM open and complete enrolments. A CRM that answers within the commit does so in the commit that stores the
+// job; any other is called after it, first by the request and then by the scheduler of any process, and its answer settles
+// the job.
+
+const (
+	// crmLimit is how long a call of the CRM may take, so that its outcome is known before the lease ends.
+	crmLimit = holdLimit - settleLimit
+	// settleLimit is how long it may take to store the outcome of an attempt, also when the time of a request is over.
+	settleLimit = 2 * time.Second
+	// agreedLimit is how long a confirm asks for an agreement that is on record in the CRM.
+	agreedLimit = 4 * time.Second
+)
+
+// errAwaiting: the CRM has not done yet what the call waits for.
+var errAwaiting = errors.New("the CRM has not answered yet")
+
+// advanced is a change that the CRM has answered, with what its hook and its events need. The zero advanced is no change.
+type advanced struct {
+	change    checkout.Change
+	agreement *agreement.Agreement // of a checkout that was confirmed
+	provider  catalogue.Provider
+	inserted  bool // by this change: no other call knows of the checkout yet
+}
+
+// announce calls the hook and delivers the events of a checkout that was opened or confirmed, after its commit.
+func (s *Service) announce(ctx context.Context, done advanced) {
+	if len(done.change.Events) > 0 {
+		s.callHook(ctx, done)
+		s.deliver(ctx, done)
+	}
+}
+
+// callHook calls the hook of a checkout that was opened or confirmed.
+func (s *Service) callHook(ctx context.Context, done advanced) {
+	c := done.change.Next
+	switch created, confirmed := s.cfg.Hooks.Created, s.cfg.Hooks.Confirmed; {
+	case done.agreement == nil && created != nil:
+		s.call(ctx, func() { created(ctx, c) })
+	case done.agreement != nil && confirmed != nil:
+		s.call(ctx, func() { confirmed(ctx, c, *done.agreement) })
+	}
+}
+
+// decideAnswer decides what the CRM's answer makes of a checkout.
+type decideAnswer = func(checkout.Checkout) (checkout.Change, error)
+
+// withinCommit returns the change with the answer to its CRM job, if the CRM answers within the commit.
+func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) {
+	if !s.crmInfo.WithinCommit {
+		return change, nil
+	}
+	decide, err := s.ask(context.Background(), enrolment{change.Next, change.Agreement, change.Document})
+	if err != nil {
+		return checkout.Change{}, err
+	}
+	answer, err := decide(change.Next)
+	return change.Answered(answer), err
+}
+
+// attemptHeld makes the first attempt at the CRM job of a change that was committed, which the caller holds. A change without
+// such a job is answered already. The errors are those of attempt.
+func (s *Service) attemptHeld(ctx context.Context, done advanced) (advanced, error) {
+	for _, j := range done.change.Jobs {
+		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
+			held := ports.Lease{Job: j, Token: 1}
+			e := enrolment{done.change.Next, done.change.Agreement, done.change.Document}
+			return s.attempt(ctx, held, e, done.provider, holdLimit)
+		}
+	}
+	return done, nil
+}
+
+// await makes an attempt at the CRM job that a request waits for, if it is due. It returns errAwaiting if that is not done, and
+// BUSY if the CRM does not answer at all, or an administrator must do something first.
+func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored checkout.Checkout, provider catalogue.Provider) (advanced, error) {
+	if s.crm.Open() {
+		return advanced{}, checkout.Busy()
+	}
+	id := string(kind) + ":" + stored.ID
+	leases, err := s.cfg.Store.Lease(ctx, ports.JobQuery{Now: s.now(), For: holdLimit, Kinds: []checkout.JobKind{kind}, ID: id, Limit: 1})
+	if err != nil {
+		return advanced{}, fmt.Errorf("lease job %s: %w", id, err)
+	}
+	if len(leases) == 1 {
+		return s.attemptLeased(ctx, leases[0], provider, holdLimit)
+	}
+	jobs, err := s.cfg.Store.Jobs(ctx, ports.JobFilter{ID: id, State: checkout.JobPending}, 1)
+	switch {
+	case err != nil:
+		return advanced{}, fmt.Errorf("read job %s: %w", id, err)
+	case len(jobs) == 1 && jobs[0].Due.Sub(s.now()) > 2*ports.MaxLease: // it was refused, and waits for an administrator
+		return advanced{}, checkout.Busy()
+	}
+	return advanced{}, errAwaiting
+}
+
+// attemptLeased makes an attempt at a CRM job, with what is on record of its checkout.
+func (s *Service) attemptLeased(ctx context.Context, l ports.Lease, provider catalogue.Provider, hold time.Duration) (advanced, error) {
+	e, err := s.enrolmentOf(ctx, l.Job)
+	if err != nil {
+		return advanced{}, err
+	}
+	return s.attempt(ctx, l, e, provider, hold)
+}
+
+// attempt makes one attempt at a CRM job, and settles it. The events of the change that the answer leads to are held by the
+// caller for a time. It returns errAwaiting if the job is to be attempted again, BUSY if there is no use in waiting for that, and
+// a *ports.CRMRefusal if the CRM refused to open the enrolment: then the reservation is gone.
+func (s *Service) attempt(ctx context.Context, l ports.Lease, e enrolment, provider catalogue.Provider, hold time.Duration) (advanced, error) {
+	limit := crmLimit
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)-settleLimit)
+	}
+	calling, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	decide, err := s.ask(calling, e)
+	s.noteAnswer(ctx, err)
+	s.countStep(err)
+	settling, cancel := detached(ctx, settleLimit)
+	defer cancel()
+	if err != nil {
+		return advanced{}, s.settleFailure(settling, l, err)
+	}
+	done := advanced{provider: provider, agreement: e.agreement}
+	outcome := ports.Outcome{State: checkout.JobDone, Attempts: 1,
+		Moments: []checkout.Moment{{At: s.now(), Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
+	done.change, err = s.settle(settling, l, outcome, s.enqueue(provider, hold), decide)
+	if lost(err) {
+		return advanced{}, errAwaiting
+	}
+	return done, err
+}
+
+// lost reports whether an error says that another holder has the job, or that it is settled.
+func lost(err error) bool {
+	return errors.Is(err, checkout.ErrSettled) || errors.Is(err, ports.ErrNotFound)
+}
+
+// answered reports whether the CRM answered a call, if only to refuse it.
+func answered(err error) bool {
+	_, refused := errors.AsType[*ports.CRMRefusal](err)
+	return err == nil || refused
+}
+
+// enrolment is what the CRM is asked for: to open the enrolment of a checkout, or to complete it with the agreement and its
+// document.
+type enrolment struct {
+	checkout  checkout.Checkout
+	agreement *agreement.Agreement // nil to open it
+	document  *agreement.Document
+}
+
+// enrolmentOf reads what the call of a CRM job needs.
+func (s *Service) enrolmentOf(ctx context.Context, j checkout.Job) (e enrolment, err error) {
+	if e.checkout, err = s.cfg.Store.Checkout(ctx, j.CheckoutID); err != nil || j.Kind == checkout.JobOpen {
+		return e, err
+	}
+	number := e.checkout.Confirmation.AgreementNumber
+	agreed, err := s.cfg.Store.Agreement(ctx, number)
+	if err != nil {
+		return e, fmt.Errorf("read agreement %s: %w", number, err)
+	}
+	e.agreement = &agreed
+	if e.document, err = found(s.cfg.Store.Document(ctx, number)); err != nil {
+		return e, fmt.Errorf("read the document of agreement %s: %w", number, err)
+	}
+	return e, nil
+}
+
+// ask has the CRM open or complete an enrolment, and returns what its answer makes of the checkout. A CRM that panics has failed.
+func (s *Service) ask(ctx context.Context, e enrolment) (decide decideAnswer, err error) {
+	defer recovered(&err)
+	c, key := e.checkout, s.enrolmentKey(e.checkout)
+	if e.agreement == nil {
+		records, err := s.cfg.CRM.Open(ctx, ports.Enrolment{EnrolmentKey: key, CheckoutID: c.ID, Student: c.Student,
+			CourseCode: c.CourseCode, Intent: c.Intent})
+		if err != nil {
+			return nil, err
+		}
+		now := s.now()
+		opening := checkout.Opening{Now: now, Environment: s.cfg.Environment, Token: s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime))}
+		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Opened(records, opening) }, nil
+	}
+	completed, err := s.cfg.CRM.Complete(ctx, ports.Completion{EnrolmentKey: key, Records: c.Records, Agreement: *e.agreement,
+		Document: e.document, Setup: c.Setup})
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	return func(stored checkout.Checkout) (checkout.Change, error) {
+		return stored.Completed(*e.agreement, completed.AgreementID, completed.DocumentID, s.cfg.Environment, now)
+	}, nil
+}
+
+// noteAnswer has the breaker know how a call of the CRM ended, and reports when creates and confirms begin and cease to be
+// refused. A CRM that takes no more calls of one kind may take those of another: it says so itself, and need not be spared.
+func (s *Service) noteAnswer(ctx context.Context, err error) {
+	if errors.Is(err, ports.ErrBusy) {
+		return
+	}
+	switch changed := s.crm.Done(answered(err), s.now()); {
+	case changed && s.crm.Open():
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning,
+			Err: fmt.Errorf("the CRM does not answer: creates and first confirms are refused until it does: %w", err)})
+	case changed:
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, Err: errors.New("the CRM answers again")})
+	}
+}
+
+// settleFailure stores that an attempt failed, and reports it. A refusal to open releases the reservation.
+func (s *Service) settleFailure(ctx context.Context, l ports.Lease, failure error) error {
+	refusal, refused := errors.AsType[*ports.CRMRefusal](failure)
+	opening := l.Job.Kind == checkout.JobOpen
+	severity := Warning
+	if refused && !opening { // no caller can do anything about it
+		severity = Error
+	}
+	s.report(ctx, Failure{Operation: OperationCRM, Severity: severity, About: aboutJob(l.Job), Attempt: l.Attempts + 1,
+		Err: fmt.Errorf("%s in the CRM: %w", l.Job.Kind, failure)})
+	now := s.now()
+	outcome := ports.Outcome{State: checkout.JobPending, Attempts: 1, Again: checkout.CRMPause(l.Attempts+1, refused),
+		Failure: ports.Failure{At: now, Reason: bounded.Text(failure.Error(), maxFailure)}}
+	var decide decideAnswer
+	if refused && opening && (refusal.OtherIntent || !refusal.Made) {
+		outcome, decide = ports.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Checkout.Released
+	} else {
+		outcome.Moments = []checkout.Moment{crmWaits(l.Job, refused, now)}
+	}
+	_, err := s.settle(ctx, l, outcome, ports.Enqueue{Now: now}, decide)
+	switch {
+	case lost(err):
+		return errAwaiting
+	case err != nil:
+		return err
+	case refused && opening:
+		return refusal
+	case errors.Is(failure, ports.ErrBusy), refused: // there is no use in waiting for it
+		return checkout.Busy()
+	}
+	return errAwaiting
+}
+
+// crmWaits returns the moment of an attempt at a CRM job that failed: the first for a reason, and a count.
+func crmWaits(j checkout.Job, refused bool, now time.Time) checkout.Moment {
+	detail := string(j.Kind) + ": no answer"
+	if refused {
+		detail = string(j.Kind) + ": refused"
+	}
+	return checkout.Moment{At: now, Kind: checkout.MomentCRMWaits, Actor: checkout.ActorCRM, RequestID: j.RequestID, Detail: detail,
+		Once: "crm " + detail, Times: 1}
+}
+
+// maxFailure is how many bytes of a failure are stored.
+const maxFailure = 300
+
+func (s *Service) enrolmentKey(c checkout.Checkout) ports.EnrolmentKey {
+	return ports.EnrolmentKey{Environment: s.cfg.Environment, ProviderCode: c.ProviderCode, OrderID: c.OrderID}
+}
+
+// providerOf returns the provider of a checkout: only its code if the operator removed it.
+func (s *Service) providerOf(ctx context.Context, code string) (catalogue.Provider, error) {
+	p, err := found(s.configured.provider(ctx, s.now(), code))
+	switch {
+	case err != nil:
+		return catalogue.Provider{}, s.fail(ctx, "read provider "+code, err)
+	case p == nil:
+		return catalogue.Provider{Code: code}, nil
+	}
+	return *p, nil
+}
+
+// agreedInCRM returns what the CRM has on record of the agreement of a checkout that has none here, or nil.
+func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed *ports.Agreed, err error) {
+	if s.crm.Open() {
+		return nil, checkout.Busy()
+	}
+	ctx, cancel := context.WithTimeout(ctx, agreedLimit)
+	defer cancel()
+	func() {
+		defer recovered(&err)
+		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
+	}()
+	s.noteAnswer(ctx, err)
+	switch {
+	case err != nil: // whether there is an agreement is not known
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: aboutCheckout(c), Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
+		return nil, checkout.Busy()
+	case agreed != nil:
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: aboutCheckout(c), Err: fmt.Errorf("agreement %s of this "+
+			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
+			agreed.Number)})
+	}
+	return agreed, nil
+}
+
+// enrolLater is the handler of the CRM's jobs. The events of a change are left to the scheduler, so that a receiver that hangs
+// delays no enrolments. A failure of the CRM is reported by the attempt.
+func (s *Service) enrolLater(ctx context.Context, l ports.Lease) error {
+	provider, err := s.providerOf(ctx, l.Job.ProviderCode)
+	if err != nil {
+		return err
+	}
+	done, err := s.attemptLeased(ctx, l, provider, 0)
+	if _, refused := errors.AsType[*ports.CRMRefusal](err); refused || errors.Is(err, errAwaiting) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.countAdvanced(done)
+	s.countUnsent(done)
+	s.callHook(ctx, done)
+	return nil
+}
+
+// probeCRM finds out whether a CRM that has no job to do answers again.
+func (s *Service) probeCRM(ctx context.Context) {
+	err := func() (err error) {
+		defer recovered(&err)
+		ctx, cancel := context.WithTimeout(ctx, readyLimit)
+		defer cancel()
+		return s.cfg.CRM.Ready(ctx)
+	}()
+	s.noteAnswer(ctx, err)
+}

@@ -1,0 +1,125 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// noteLimit is how long a refused call waits until its moment is on record.
+const noteLimit = 2 * time.Second
+
+// maxNotes is how many moments and refusals are kept in memory until they are stored, at most: those beyond it are lost.
+const maxNotes = 10_000
+
+// Noted is a moment of a checkout, as Config.Noted gets it.
+type Noted struct {
+	About
+	Moment checkout.Moment
+}
+
+// journal passes moments that are on record to Config.Noted.
+func (s *Service) journal(ctx context.Context, about About, moments []checkout.Moment) {
+	if s.cfg.Noted == nil {
+		return
+	}
+	for _, m := range moments {
+		s.cfg.Noted(ctx, Noted{about, m})
+	}
+}
+
+// noteRefusal records a create or a confirm that was refused: in the journal of the checkout that it is about, before the caller is
+// answered, and otherwise in the counts of its provider. BUSY is no refusal.
+func (s *Service) noteRefusal(ctx context.Context, caller Caller, requestID string, err error) {
+	refusal, ok := errors.AsType[*checkout.Error](err)
+	if !ok || refusal.Code == checkout.CodeBusy {
+		return
+	}
+	about, now := subjectOf(ctx), s.now()
+	if about.CheckoutID == "" {
+		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: now.Format(time.DateOnly), Code: refusal.Code, Fields: refusal.Fields()})
+		return
+	}
+	m := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
+	ctx, cancel := detached(ctx, noteLimit)
+	defer cancel()
+	err = func() (err error) {
+		defer recovered(&err)
+		return s.cfg.Store.Note(ctx, []ports.Noted{{CheckoutID: about.CheckoutID, Moment: m}}, nil)
+	}()
+	if err != nil {
+		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, About: about, Err: fmt.Errorf("note a refusal: %w", err)})
+		return
+	}
+	s.journal(ctx, about, []checkout.Moment{m})
+}
+
+// Refused counts a create of the caller that was refused before it came to Create: its body could not be read.
+func (s *Service) Refused(caller Caller, err error) {
+	if refusal, ok := errors.AsType[*checkout.Error](err); ok {
+		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: s.now().Format(time.DateOnly), Code: refusal.Code, Fields: refusal.Fields()})
+	}
+}
+
+// notebook keeps what is noted off the path of requests until the scheduler stores it: pages that were opened, which may be lost,
+// and creates that were refused before there was a checkout.
+type notebook struct {
+	mu      sync.Mutex
+	noted   []ports.Noted
+	refused map[checkout.Refusal]int // by a refusal whose Times is 0
+}
+
+// page notes that a payer opened the setup page.
+func (n *notebook) page(checkoutID string, m checkout.Moment) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.noted) < maxNotes {
+		n.noted = append(n.noted, ports.Noted{CheckoutID: checkoutID, Moment: m})
+	}
+}
+
+// refusal counts a create that was refused before there was a checkout.
+func (n *notebook) refusal(r checkout.Refusal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.refused == nil {
+		n.refused = make(map[checkout.Refusal]int)
+	}
+	if _, counted := n.refused[r]; counted || len(n.refused) < maxNotes {
+		n.refused[r]++
+	}
+}
+
+// take returns what was noted and forgets it.
+func (n *notebook) take() (noted []ports.Noted, refused []checkout.Refusal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for r, times := range n.refused {
+		r.Times = times
+		refused = append(refused, r)
+	}
+	noted, n.noted, n.refused = n.noted, nil, nil
+	return noted, refused
+}
+
+// storeNotes stores what was noted. What cannot be stored is lost, and reported.
+func (s *Service) storeNotes(ctx context.Context) {
+	noted, refused := s.notes.take()
+	if len(noted) == 0 && len(refused) == 0 {
+		return
+	}
+	ctx, cancel := detached(ctx, noteLimit)
+	defer cancel()
+	err := func() (err error) {
+		defer recovered(&err)
+		return s.cfg.Store.Note(ctx, noted, refused)
+	}()
+	if err != nil {
+		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, Err: fmt.Errorf("note %d pages and %d refusals: %w", len(noted), len(refused), err)})
+	}
+}

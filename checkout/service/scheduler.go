@@ -1,0 +1,329 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	pollEvery    = time.Second
+	leaseBatch   = 500 // jobs at a time
+	perPartition = slotsOfProvider / 2
+	// extendEvery is how often a lease is extended while its attempt goes on.
+	extendEvery = holdLimit / 3
+)
+
+// Task is work of the embedding program that one process at a time does again and again: Config.Tasks.
+type Task struct {
+	Kind checkout.JobKind // JobReconcile, JobPull or JobStamp
+	// Run does the work, and returns the cursor of its next run and the pause before that, also with an error, which is reported.
+	// The cursor of the first run is "". A pause is at least ten seconds.
+	Run func(ctx context.Context, cursor string) (next string, pause time.Duration, err error)
+}
+
+// handler attempts the jobs of one kind.
+type handler struct {
+	// attempt makes one attempt at a leased job and settles it. It returns an error if it could not settle it: then the job is
+	// attempted again when its lease has ended.
+	attempt   func(context.Context, ports.Lease) error
+	operation Operation // of its failures
+	severity  Severity
+	slots     int // attempts at once in one partition
+	all       int // attempts at once in all; 0: no bound
+	// breaker keeps the jobs from being attempted while it is open; nil: no breaker.
+	breaker *breaker.Breaker
+	probe   func(context.Context) // while the breaker is open and there is no job to probe with; may be nil
+}
+
+// handlers returns the handler of each kind that this process attempts.
+func (s *Service) handlers() map[checkout.JobKind]handler {
+	crm := handler{attempt: s.enrolLater, operation: OperationComplete, severity: Error, slots: 8, all: 8, breaker: &s.crm, probe: s.probeCRM}
+	all := map[checkout.JobKind]handler{
+		checkout.JobDeliver:  {attempt: s.deliverLater, operation: OperationRecover, severity: Error, slots: perPartition},
+		checkout.JobOpen:     crm,
+		checkout.JobComplete: crm,
+		checkout.JobLook:     {attempt: s.look, operation: OperationObserve, severity: Warning, slots: 4, all: 4},
+		checkout.JobNotified: {attempt: s.handleNotification, operation: OperationObserve, severity: Warning, slots: 12, all: 12},
+	}
+	if s.cfg.Notifier != nil {
+		n := newNotifier(s)
+		all[checkout.JobNotify] = handler{attempt: n.attempt, operation: OperationNotify, severity: Error, slots: 4, all: 4, breaker: n.answers}
+	}
+	for _, t := range s.tasks() {
+		all[t.Kind] = handler{attempt: s.again(t), operation: OperationTask, severity: Error, slots: 1, all: 1}
+	}
+	return all
+}
+
+// tasks returns the work that one process at a time does again and again.
+func (s *Service) tasks() []Task {
+	all := slices.Clone(s.cfg.Tasks)
+	if s.cfg.Evidence.CanSign() {
+		all = append(all, Task{Kind: checkout.JobSeal, Run: s.sealer.run})
+	}
+	if s.cfg.Retention != (checkout.Retention{}) {
+		all = append(all, Task{Kind: checkout.JobRetain, Run: newRetainer(s).run})
+	}
+	return all
+}
+
+// again returns the attempt at a task, which is never done. A short pause is what is left of the lease, so that a quiet service
+// writes seldom.
+func (s *Service) again(t Task) func(context.Context, ports.Lease) error {
+	return func(ctx context.Context, l ports.Lease) error {
+		next, pause, failure := func() (next string, pause time.Duration, err error) {
+			defer recovered(&err)
+			return t.Run(ctx, l.Cursor)
+		}()
+		if failure != nil {
+			s.failed(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
+		}
+		if next == l.Cursor && pause <= holdLimit {
+			return nil
+		}
+		ctx, cancel := detached(ctx, settleLimit)
+		defer cancel()
+		_, err := s.settle(ctx, l, ports.Outcome{State: checkout.JobPending, Again: max(pause, holdLimit), Cursor: next}, ports.Enqueue{Now: s.now()}, nil)
+		if lost(err) {
+			return nil
+		}
+		return err
+	}
+}
+
+// scheduler leases the jobs that are due and has their handlers attempt them. Every process has one.
+type scheduler struct {
+	*Service
+	handlers map[checkout.JobKind]handler
+	attempts sync.WaitGroup
+	enqueued bool // the jobs of the tasks are in the queue
+
+	mu      sync.Mutex
+	running map[ports.Partition]int
+	ofKind  map[checkout.JobKind]int
+}
+
+// Run does the background work until ctx ends, and returns when the work in progress is done. Every process runs it. It attempts the
+// jobs that are due: those that a crash cut off, those that were put off, and the tasks of Config. Once ctx has ended, requests
+// in progress make no second attempt at a delivery, so that a server drains quickly; the next process takes over what they leave.
+func (s *Service) Run(ctx context.Context) {
+	sch := &scheduler{Service: s, handlers: s.handlers(), running: make(map[ports.Partition]int), ofKind: make(map[checkout.JobKind]int)}
+	var all sync.WaitGroup
+	all.Go(func() { // which a context's AfterFunc might not have done when Run returns
+		<-ctx.Done()
+		s.stopping.Store(true)
+	})
+	if s.cfg.Evidence.CanSign() && s.cfg.Hooks.Checkpoint != nil {
+		all.Go(func() { s.sealer.keepNewest(ctx) })
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		s.storeNotes(ctx)
+		sch.poll(ctx)
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		case <-s.wake:
+		}
+	}
+	all.Wait()
+	sch.attempts.Wait()
+	s.storeNotes(context.WithoutCancel(ctx))
+}
+
+// rouse has the scheduler look for due jobs now.
+func (s *Service) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// poll leases the jobs that are due, and starts to attempt them.
+func (sch *scheduler) poll(ctx context.Context) {
+	if err := sch.enqueueTasks(ctx); err != nil {
+		sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
+		return
+	}
+	q := sch.query()
+	if n, err := sch.lease(ctx, q); err != nil {
+		sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
+		return
+	} else if n == q.Limit { // there may be more
+		sch.rouse()
+	}
+	sch.probe(ctx)
+}
+
+// enqueueTasks puts the jobs of the tasks into the queue, once. Those that another process has put there stay.
+func (sch *scheduler) enqueueTasks(ctx context.Context) (err error) {
+	defer recovered(&err)
+	if sch.enqueued {
+		return nil
+	}
+	var jobs []checkout.Job
+	for _, t := range sch.tasks() {
+		jobs = append(jobs, checkout.Job{ID: string(t.Kind), Kind: t.Kind, CreatedAt: sch.now()})
+	}
+	if len(jobs) > 0 {
+		ctx, cancel := withTimeout(ctx)
+		defer cancel()
+		if _, err := sch.cfg.Store.Enqueue(ctx, jobs); err != nil {
+			return fmt.Errorf("enqueue the tasks: %w", err)
+		}
+	}
+	sch.enqueued = true
+	return nil
+}
+
+// query returns what may be leased now: no job of a kind or a partition whose slots are taken, or whose breaker is open.
+func (sch *scheduler) query() ports.JobQuery {
+	q := ports.JobQuery{Now: sch.now(), For: holdLimit, Limit: leaseBatch, PerPartition: perPartition}
+	sch.mu.Lock()
+	defer sch.mu.Unlock()
+	for kind, h := range sch.handlers {
+		if (h.all == 0 || sch.ofKind[kind] < h.all) && (h.breaker == nil || !h.breaker.Open()) {
+			q.Kinds = append(q.Kinds, kind)
+		}
+	}
+	slices.Sort(q.Kinds)
+	for p, n := range sch.running {
+		if n >= sch.handlers[p.Kind].slots {
+			q.Except = append(q.Except, p)
+		}
+	}
+	for _, provider := range sch.receivers.shut() {
+		q.Except = append(q.Except, ports.Partition{Kind: checkout.JobDeliver, ProviderCode: provider})
+	}
+	return q
+}
+
+// lease leases jobs, starts to attempt them, and returns how many.
+func (sch *scheduler) lease(ctx context.Context, q ports.JobQuery) (n int, err error) {
+	defer recovered(&err)
+	if len(q.Kinds) == 0 {
+		return 0, nil
+	}
+	leasing, cancel := withTimeout(ctx)
+	defer cancel()
+	leases, err := sch.cfg.Store.Lease(leasing, q)
+	if err != nil {
+		return 0, fmt.Errorf("lease jobs: %w", err)
+	}
+	for _, l := range leases {
+		sch.start(ctx, l)
+	}
+	return len(leases), nil
+}
+
+// start attempts a leased job in the background.
+func (sch *scheduler) start(ctx context.Context, l ports.Lease) {
+	p := ports.Partition{Kind: l.Job.Kind, ProviderCode: l.Job.ProviderCode}
+	sch.count(p, 1)
+	sch.attempts.Go(func() {
+		defer sch.rouse() // the next job of the checkout or of the partition may be due
+		defer sch.count(p, -1)
+		h := sch.handlers[p.Kind]
+		ctx, _ := WithSubject(ctx)
+		concerns(ctx, aboutJob(l.Job))
+		if err := sch.attempt(ctx, h, l); err != nil {
+			sch.failed(ctx, Failure{Operation: h.operation, Severity: h.severity, Err: err})
+		}
+	})
+}
+
+func (sch *scheduler) count(p ports.Partition, n int) {
+	sch.mu.Lock()
+	defer sch.mu.Unlock()
+	sch.ofKind[p.Kind] += n
+	if sch.running[p] += n; sch.running[p] == 0 {
+		delete(sch.running, p)
+	}
+}
+
+// attempt has a handler attempt a job, and keeps its lease meanwhile. If that is lost, the attempt is cancelled.
+func (sch *scheduler) attempt(ctx context.Context, h handler, l ports.Lease) (err error) {
+	defer recovered(&err)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	ended := make(chan struct{})
+	defer close(ended)
+	keeping.Go(func() {
+		tick := time.NewTicker(extendEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+			}
+			// An attempt may go on for a moment when the service stops, so that its lease does too.
+			if err := sch.extend(context.WithoutCancel(ctx), l, holdLimit); errors.Is(err, ports.ErrNotFound) {
+				cancel()
+				return
+			}
+		}
+	})
+	return h.attempt(ctx, l)
+}
+
+// extend has a lease last for a time from now on; 0 gives the job back.
+func (s *Service) extend(ctx context.Context, l ports.Lease, d time.Duration) (err error) {
+	defer recovered(&err)
+	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	return s.cfg.Store.Extend(ctx, l, s.now(), d)
+}
+
+// probe makes one attempt where a breaker is open, if it is time to find out whether there is an answer again.
+func (sch *scheduler) probe(ctx context.Context) {
+	now := sch.now()
+	asked := make(map[*breaker.Breaker]bool)
+	for _, kind := range slices.Sorted(maps.Keys(sch.handlers)) {
+		h := sch.handlers[kind]
+		if h.breaker == nil || asked[h.breaker] || !h.breaker.Probe(now) {
+			continue
+		}
+		asked[h.breaker] = true
+		q := ports.JobQuery{Now: now, For: holdLimit, Limit: 1}
+		for other, o := range sch.handlers {
+			if o.breaker == h.breaker {
+				q.Kinds = append(q.Kinds, other)
+			}
+		}
+		n, err := sch.lease(ctx, q)
+		if err != nil {
+			sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
+		} else if n == 0 && h.probe != nil {
+			h.probe(ctx)
+		}
+	}
+	for _, provider := range sch.receivers.shut() {
+		if !sch.receivers.breaker(provider).Probe(now) {
+			continue
+		}
+		q := ports.JobQuery{Now: now, For: holdLimit, Limit: 1, Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider}
+		if _, err := sch.lease(ctx, q); err != nil {
+			sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
+		}
+	}
+}
+
+// failed reports a failure of the background work, unless it is being stopped.
+func (s *Service) failed(ctx context.Context, f Failure) {
+	if ctx.Err() == nil {
+		s.report(ctx, f)
+	}
+}
