@@ -33,7 +33,7 @@ func BenchmarkOpen(b *testing.B) {
 	intent := intentOf(b, cmd)
 	b.ReportAllocs()
 	for b.Loop() {
-		cmd.Open(intent, o)
+		opened(cmd, intent, o)
 	}
 }
 

@@ -22,7 +22,7 @@ const latest = "TUI-1.1.kid.mac"
 func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 	t.Helper()
 	create := parseCreate(t, legacyBody)
-	c := create.Open(intentOf(t, create), opening(t)).Next
+	c := opened(create, intentOf(t, create), opening(t)).Next
 	c = c.Begun(1, "BR1", agreement.Consent{}).Next
 	c = c.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandatePendingSubmission, MandateID: "MD1", Authorisation: checkout.CustomerInProgress,
@@ -82,7 +82,7 @@ func TestConfirmChecksEveryField(t *testing.T) {
 func TestDecideConfirmLeavesNothingOut(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
-	change, err := cmd.Decide(stored, latest, done)
+	change, err := decided(cmd, stored, latest, done)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestWithoutAPDFThereIsNoAgreementGenerated(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
 	done.Document = nil
-	change, err := cmd.Decide(stored, latest, done)
+	change, err := decided(cmd, stored, latest, done)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,12 +169,12 @@ func TestWithoutAPDFThereIsNoAgreementGenerated(t *testing.T) {
 
 func TestARepeatIsRecognisedEvenWithALostToken(t *testing.T) {
 	stored, cmd := ready(t)
-	change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
+	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd.Token = checkout.Some("lost")
-	if _, err := cmd.Decide(change.Next, latest, prepared(stored, cmd)); !errors.Is(err, checkout.ErrAlreadyConfirmed) {
+	if _, err := decided(cmd, change.Next, latest, prepared(stored, cmd)); !errors.Is(err, checkout.ErrAlreadyConfirmed) {
 		t.Errorf("a repeat: %v, want ErrAlreadyConfirmed", err)
 	}
 	cmd.DDAID = checkout.Some("other")
@@ -191,17 +191,17 @@ func TestAnAgreementPreparedForAnotherAccountIsOutdated(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
 	stored.Setup.AccountMask = "12-3140-•••••11-00" // the payer set up another account meanwhile
-	if _, err := cmd.Decide(stored, latest, done); !errors.Is(err, checkout.ErrOutdated) {
+	if _, err := decided(cmd, stored, latest, done); !errors.Is(err, checkout.ErrOutdated) {
 		t.Errorf("Decide = %v, want ErrOutdated", err)
 	}
 }
 
 func TestADecisionLeavesTheStateAsItWas(t *testing.T) {
 	stored, cmd := ready(t)
-	if _, err := cmd.Decide(stored, latest, prepared(stored, cmd)); err != nil {
+	if _, err := decided(cmd, stored, latest, prepared(stored, cmd)); err != nil {
 		t.Fatal(err)
 	}
-	stored.Renew(keyring(t), noon.Add(8*24*time.Hour), time.Hour)
+	stored.Renew(keyring(t), noon.Add(8*24*time.Hour), time.Hour, "provider:key", "req_1")
 	stored.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateFailed}, noon)
 	if stored.Status != checkout.SetupRequired || len(stored.Tokens) != 1 || !stored.SetupComplete() {
 		t.Errorf("a decision changed the checkout: %+v", stored)

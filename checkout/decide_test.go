@@ -33,7 +33,7 @@ func refusalOf(err error) (code checkout.Code, named []string) {
 func TestDecideCreate(t *testing.T) {
 	cmd := parseCreate(t, legacyBody)
 	intent := intentOf(t, cmd)
-	stored := cmd.Open(intent, opening(t)).Next // its token expires after seven days
+	stored := opened(cmd, intent, opening(t)).Next // its token expires after seven days
 	confirmed := stored
 	confirmed.Status = checkout.Confirmed
 	other := stored // another order of the provider
@@ -48,7 +48,7 @@ func TestDecideCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enrolled := byCourse.Open(resolved, opening(t)).Next
+	enrolled := opened(byCourse, resolved, opening(t)).Next
 	otherCourse := byCourse
 	otherCourse.CourseCode = checkout.Some("OTHER")
 
@@ -226,7 +226,7 @@ func TestDecideConfirm(t *testing.T) {
 			stored, cmd := ready(t)
 			done := prepared(stored, cmd)
 			tt.given(&stored, &cmd)
-			change, err := cmd.Decide(stored, latest, done)
+			change, err := decided(cmd, stored, latest, done)
 			code, named := refusalOf(err)
 			switch {
 			case tt.err != nil && !errors.Is(err, tt.err):
@@ -262,7 +262,7 @@ func TestDecideConfirm(t *testing.T) {
 // Match answers what does not depend on the setup, so that a confirm need not wait for the processor to be refused.
 func TestMatch(t *testing.T) {
 	stored, cmd := ready(t)
-	done, err := cmd.Decide(stored, latest, prepared(stored, cmd))
+	done, err := decided(cmd, stored, latest, prepared(stored, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func TestMatch(t *testing.T) {
 // The row of the bank setup: the status stays, and a poll sees setup_complete.
 func TestDecideSetup(t *testing.T) {
 	create := parseCreate(t, legacyBody)
-	opened := create.Open(intentOf(t, create), opening(t)).Next
+	opened := opened(create, intentOf(t, create), opening(t)).Next
 	done := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
 		MandateID: "MD1", Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: noon}
 	without := func(change func(*checkout.Observation)) checkout.Observation { o := done; change(&o); return o }
@@ -346,7 +346,7 @@ func TestDecideSetup(t *testing.T) {
 // Where the processor works on what the payer finished, a second billing request would be a second mandate.
 func TestNothingIsBegunWhileTheProcessorWorks(t *testing.T) {
 	create := parseCreate(t, legacyBody)
-	begun := create.Open(intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
+	begun := opened(create, intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
 	for _, seen := range []checkout.Observation{
 		{BillingRequest: checkout.BillingReadyToFulfil},
 		{BillingRequest: checkout.BillingFulfilling},
@@ -369,7 +369,7 @@ func usable() catalogue.Provider {
 
 func TestPage(t *testing.T) {
 	create := parseCreate(t, legacyBody)
-	open := create.Open(intentOf(t, create), opening(t)).Next // its token expires after seven days
+	open := opened(create, intentOf(t, create), opening(t)).Next // its token expires after seven days
 	complete, _ := ready(t)
 	dead := complete.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
 	confirmed := dead
@@ -501,7 +501,7 @@ func TestTheScheduleFollowsTheAgreedDate(t *testing.T) {
 	if got := stored.Schedule()[0].Due; got != stored.Intent.Plan.First {
 		t.Errorf("before the confirm the first payment is due on %s, want %s", got, stored.Intent.Plan.First)
 	}
-	change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
+	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -518,7 +518,7 @@ func TestTheScheduleFollowsTheAgreedDate(t *testing.T) {
 func TestEventsOfAConfirmSayWhatWasConcluded(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
-	change, err := cmd.Decide(stored, latest, done)
+	change, err := decided(cmd, stored, latest, done)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -543,10 +543,10 @@ func TestModeOfACheckout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := legacy.Open(intentOf(t, legacy), opening(t)).Next.Mode(); got != catalogue.Legacy {
+	if got := opened(legacy, intentOf(t, legacy), opening(t)).Next.Mode(); got != catalogue.Legacy {
 		t.Errorf("opened without a course code: %q, want %q", got, catalogue.Legacy)
 	}
-	if got := weekly.Open(intent, opening(t)).Next.Mode(); got != catalogue.Authoritative {
+	if got := opened(weekly, intent, opening(t)).Next.Mode(); got != catalogue.Authoritative {
 		t.Errorf("opened with a course code: %q, want %q", got, catalogue.Authoritative)
 	}
 }

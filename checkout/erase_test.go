@@ -61,12 +61,11 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 	concluded := strings.Fields(`CourseCode Intent.CourseName Intent.Plan.Frequency Records.ContactID Records.OpportunityID Records.DDAID
 		Setup.Consent.Terms Setup.Observation.BillingRequest Setup.Observation.Mandate Setup.Observation.MandateReason
 		Setup.Observation.Authorisation Confirmation.RequestID Confirmation.AgreementID Confirmation.AgreementNumber Confirmation.DocumentID`)
-	step := strings.Fields("Step.Kind Step.Failure") // with a step nothing is erased
 	c.Status = checkout.Confirmed
-	if got, want := texts(reflect.ValueOf(c.Erase(noon))), slices.Concat(identity, []string{"confirmed"}, concluded, step); !slices.Equal(got, want) {
+	if got, want := texts(reflect.ValueOf(c.Erase(noon))), slices.Concat(identity, []string{"confirmed"}, concluded); !slices.Equal(got, want) {
 		t.Errorf("a confirmed checkout keeps\n%q\nwant\n%q", got, want)
 	}
-	c.Status, c.Confirmation, c.Step = checkout.SetupRequired, checkout.Confirmation{}, checkout.Step{}
+	c.Status, c.Confirmation = checkout.SetupRequired, checkout.Confirmation{}
 	want := slices.Concat(identity, []string{"direct_debit_setup_required"}, concluded[:6], []string{"pending", "Customer In Progress"})
 	if got := texts(reflect.ValueOf(c.Erase(noon))); !slices.Equal(got, want) {
 		t.Errorf("an open checkout keeps\n%q\nwant\n%q", got, want)
@@ -89,7 +88,7 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 func erasedBefore(t *testing.T) (open, confirmed checkout.Checkout, cmd checkout.Confirm) {
 	t.Helper()
 	c, cmd := ready(t)
-	change, err := cmd.Decide(c, latest, prepared(c, cmd))
+	change, err := decided(cmd, c, latest, prepared(c, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +138,7 @@ func TestNothingComesBackAfterAnErasure(t *testing.T) {
 		for name, next := range map[string]checkout.Checkout{
 			"begun":    c.Begun(c.NextTry(), "BR2", agreement.Consent{At: noon, From: "192.0.2.7"}).Next,
 			"observed": c.Observe(seen, noon).Next,
-			"renewed":  c.Renew(keyring(t), noon, day).Next,
+			"renewed":  c.Renew(keyring(t), noon, day, "provider:key", "req_1").Next,
 		} {
 			if !reflect.DeepEqual(next, c) {
 				t.Errorf("%s: %+v, want it as it was", name, next)
@@ -167,9 +166,9 @@ func TestWhatStillNeedsTheData(t *testing.T) {
 		t.Errorf("on the next day: %v", err)
 	}
 	waiting := confirmed
-	waiting.Step = checkout.Step{Kind: checkout.StepComplete}
+	waiting.Status = checkout.SetupRequired
 	if err := waiting.Erasable(last.AddDays(1), zone); !errors.Is(err, checkout.ErrWaitsForCRM) {
-		t.Errorf("with a step: %v, want %v", err, checkout.ErrWaitsForCRM)
+		t.Errorf("concluded: %v, want %v", err, checkout.ErrWaitsForCRM)
 	}
 	late := confirmed // for a plan in the past payments start after the notice, and keep their period
 	late.Intent.Plan.First, late.Confirmation.FirstPayment = money.Date{Year: 2001, Month: 1, Day: 1}, money.Date{Year: 2001, Month: 1, Day: 1}
@@ -183,7 +182,7 @@ func TestRetention(t *testing.T) {
 	confirmed.ErasedAt = time.Time{}
 	last := confirmed.Schedule()[len(confirmed.Schedule())-1].Due
 	create := parseCreate(t, legacyBody)
-	open := create.Open(intentOf(t, create), opening(t)).Next // at noon; its link opens for seven days
+	open := opened(create, intentOf(t, create), opening(t)).Next // at noon; its link opens for seven days
 	seven := func(d money.Date, days int) time.Time {
 		return time.Date(d.Year+7, d.Month, d.Day+days, 0, 0, 0, 0, zone)
 	}
@@ -203,7 +202,7 @@ func TestRetention(t *testing.T) {
 		{"a payer who came later", set(open, func(c *checkout.Checkout) { c.Setup.Consent.At = noon.Add(50 * day) }), both, noon.Add(140 * day), false},
 		{"a setup that was completed later", set(open, func(c *checkout.Checkout) { c.Setup.CompletedAt = noon.Add(50 * day) }), both, noon.Add(140 * day), false},
 		{"a link that was renewed", set(open, func(c *checkout.Checkout) { c.Tokens = []checkout.Token{{Epoch: 2, Expires: noon.Add(50 * day)}} }), both, noon.Add(140 * day), false},
-		{"waiting for the CRM", set(open, func(c *checkout.Checkout) { c.Step.Kind = checkout.StepOpen }), both, noon.AddDate(99, 0, 0), false},
+		{"waiting for the CRM", set(open, func(c *checkout.Checkout) { c.Status = checkout.Reserved }), both, noon.AddDate(99, 0, 0), false},
 		{"erased already", open.Erase(noon), both, noon.AddDate(99, 0, 0), false},
 		{"agreed, on the last day of the seventh year", confirmed, both, seven(last, 1).Add(-time.Millisecond), false},
 		{"agreed, on the next day", confirmed, both, seven(last, 1), true},

@@ -32,8 +32,11 @@ func ExampleCreate_Decide() {
 
 	decision, err := first.Decide(facts) // nothing is on record
 	fmt.Println(decision.Action == checkout.Open, err)
-	order := first.Open(decision.Intent, checkout.Opening{ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa", Now: now,
-		Environment: catalogue.Sandbox, Token: keyring.Issue(1, now.Add(7*24*time.Hour))}).Next
+	reserved := first.Reserve(decision.Intent, "TUI-1795132800000-aaaaaaaaaaaaaaaa", now).Next
+	opened, err := reserved.Opened(checkout.RecordIDs(catalogue.Sandbox, "TUI", "ORDER-1"), checkout.Opening{Now: now,
+		Environment: catalogue.Sandbox, Token: keyring.Issue(1, now.Add(7*24*time.Hour))})
+	fmt.Println(opened.Next.Status, len(opened.Events), err)
+	order := opened.Next
 
 	facts.ByOrder = &order
 	for _, cmd := range []checkout.Create{send(" Certificate in Wellbeing "), send("Certificate in Baking")} {
@@ -42,6 +45,7 @@ func ExampleCreate_Decide() {
 	}
 	// Output:
 	// true <nil>
+	// direct_debit_setup_required 1 <nil>
 	// true <nil>
 	// false this order already has a checkout with a different enrolment intent; nothing was changed: send the first intent again, or use a new provider_order_id: course.course_name is Certificate in Wellbeing on the existing checkout, not Certificate in Baking; an order cannot be changed
 }
@@ -62,12 +66,16 @@ func ExampleConfirm_Decide() {
 	prepared := checkout.Prepared{Agreement: agreement.Agreement{Number: "PPA-2027-000000001A5", DirectDebit: agreement.DirectDebit{
 		AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", AuthorisedAt: stored.Setup.CompletedAt}}}
 	change, err := cmd.Decide(stored, "the latest", prepared)
-	fmt.Println(change.Next.Status, len(change.Events), err)
+	fmt.Println(change.Jobs[0].Kind, err)
 
-	_, err = cmd.Decide(change.Next, "the latest", prepared)
+	answer, err := change.Next.Completed(*change.Agreement, "the CRM's id", "", catalogue.Sandbox, stored.Setup.CompletedAt)
+	fmt.Println(answer.Next.Status, len(answer.Events), err)
+
+	_, err = cmd.Decide(answer.Next, "the latest", prepared)
 	fmt.Println("a repeat:", errors.Is(err, checkout.ErrAlreadyConfirmed))
 	// Output:
 	// may be prepared: true
+	// complete <nil>
 	// confirmed 1 <nil>
 	// a repeat: true
 }

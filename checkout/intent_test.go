@@ -252,7 +252,7 @@ func TestAnOrderIsResolvedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored := weekly.Open(intent, opening(t)).Next
+	stored := opened(weekly, intent, opening(t)).Next
 	stored.Intent.Pricing.Price++ // what was stored differs from what any catalogue says today
 	stored.Intent.Pricing.Principal++
 

@@ -101,7 +101,9 @@ func (c Checkout) Enrolled() bool {
 }
 
 // concluded reports whether the checkout's agreement is on record.
-func (c Checkout) concluded() bool { return c.Confirmation.AgreementNumber != "" }
+func (c Checkout) concluded() bool {
+	return c.Status == Confirmed || c.Confirmation.AgreementNumber != ""
+}
 
 // Notification is a hint of the processor that something happened to a setup. What is so must be asked.
 type Notification struct {

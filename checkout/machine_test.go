@@ -21,8 +21,7 @@ type life struct {
 	events []events.Event
 	agreed int // agreements
 
-	outside bool            // the CRM is outside of the store
-	held    []checkout.Step // every lease of a step so far
+	outside bool // the CRM is outside of the store
 }
 
 // anyObservation generates what a processor might report, in time or late.
@@ -44,8 +43,8 @@ func anyObservation(t *rapid.T) checkout.Observation {
 func TestALifeKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		create := parseCreate(t, legacyBody)
-		opened := create.Open(intentOf(t, create), opening(t))
-		l := &life{Checkout: opened.Next, ring: keyring(t), now: noon, events: opened.Events}
+		open := opened(create, intentOf(t, create), opening(t))
+		l := &life{Checkout: open.Next, ring: keyring(t), now: noon, events: open.Events}
 		l.walk(t)
 	})
 }
@@ -79,16 +78,14 @@ func (l *life) walk(t *rapid.T) {
 			seen := anyObservation(t)
 			payer(t, func() checkout.Change { return l.Observe(seen, l.now) })
 		},
-		"look":    func(t *rapid.T) { payer(t, func() checkout.Change { return l.Looked(l.now) }) },
-		"renew":   func(t *rapid.T) { payer(t, func() checkout.Change { return l.Renew(l.ring, l.now, 7*day) }) },
+		"renew": func(t *rapid.T) {
+			payer(t, func() checkout.Change { return l.Renew(l.ring, l.now, 7*day, "provider:key", "req_1") })
+		},
 		"confirm": l.confirm,
 		"":        l.check,
 	}
 	if l.outside {
-		moves["moment"] = func(t *rapid.T) {
-			l.now = l.now.Add(time.Duration(rapid.Int64Range(0, int64(stepLease)).Draw(t, "moment")))
-		}
-		moves["lease"], moves["settle"], moves["hasten"] = l.lease, l.settle, l.hasten
+		moves["answer"] = l.answer
 	}
 	t.Repeat(moves)
 }
@@ -101,16 +98,17 @@ func (l *life) confirm(t *rapid.T) {
 	cmd.Token = checkout.Some(text)
 	done := prepared(l.Checkout, cmd)
 	done.Now = l.now
+	decide := decided
 	if l.outside {
-		done.Until = l.now.Add(stepLease)
+		decide = checkout.Confirm.Decide
 	}
-	change, err := cmd.Decide(l.Checkout, text, done)
+	change, err := decide(cmd, l.Checkout, text, done)
 	switch {
 	case l.Status == checkout.Confirmed:
 		if !errors.Is(err, checkout.ErrAlreadyConfirmed) {
 			t.Fatalf("a repeat = %v, want ErrAlreadyConfirmed", err)
 		}
-	case l.Step.Kind == checkout.StepComplete:
+	case l.Confirmation.AgreementNumber != "":
 		if !errors.Is(err, checkout.ErrCompleting) {
 			t.Fatalf("a confirm after one that was decided = %v, want ErrCompleting", err)
 		}
@@ -119,9 +117,6 @@ func (l *life) confirm(t *rapid.T) {
 	}
 	if err == nil {
 		l.keep(t, change)
-		if l.outside {
-			l.held = append(l.held, l.Step)
-		}
 	}
 }
 
@@ -129,12 +124,12 @@ func same(a, b checkout.Checkout) bool {
 	tokens := slices.Equal(a.Tokens, b.Tokens)
 	a.Tokens, b.Tokens = nil, nil
 	return tokens && a.ID == b.ID && a.Status == b.Status && a.Setup == b.Setup && a.Intent == b.Intent &&
-		a.Records == b.Records && a.Confirmation == b.Confirmation && a.Student == b.Student && a.Step == b.Step
+		a.Records == b.Records && a.Confirmation == b.Confirmation && a.Student == b.Student
 }
 
 // keep takes a change over, as a store would, if it may follow what was.
 func (l *life) keep(t *rapid.T, change checkout.Change) {
-	l.keepStep(t, change)
+	l.keepEnrolment(t, change)
 	was, next := l.Checkout, change.Next
 	switch {
 	case was.Status == checkout.Confirmed && (next.Status != checkout.Confirmed || next.Confirmation != was.Confirmation):
@@ -167,14 +162,14 @@ func (l *life) check(t *rapid.T) {
 		}
 		seen[e.ID] = true
 	}
-	decided := l.Status == checkout.Confirmed || l.Step.Kind == checkout.StepComplete
+	decided := l.Confirmation.AgreementNumber != ""
 	if want := map[bool]int{true: 1}[decided]; l.agreed != want {
 		t.Fatalf("%d agreements of a checkout that is %s", l.agreed, l.Status)
 	}
 	if l.SetupComplete() && !decided && (l.Setup.BillingRequestID == "" || l.Setup.Mandate.Dead()) {
 		t.Fatalf("complete with setup %+v", l.Setup)
 	}
-	if look := l.Setup.LookAgain; !look.IsZero() && l.Setup.BillingRequestID == "" {
-		t.Fatalf("a setup that was not begun is looked at on %s", look)
+	if _, again := l.Setup.NextLook(l.Setup.Try, l.now); again && l.Setup.BillingRequestID == "" {
+		t.Fatal("a setup that was not begun is looked at")
 	}
 }

@@ -21,27 +21,28 @@ func begun(t *testing.T) (checkout.Checkout, checkout.Observation) {
 
 func TestASetupIsNoticedWhenItIsFirstSeenComplete(t *testing.T) {
 	c, complete := begun(t)
-	if early := c.Observe(observed(checkout.BillingFulfilling, ""), noon); len(early.Notices) != 0 {
-		t.Errorf("a setup that is not complete yet: notices %+v", early.Notices)
+	if early := c.Observe(observed(checkout.BillingFulfilling, ""), noon); len(notices(early)) != 0 {
+		t.Errorf("a setup that is not complete yet: notices %+v", notices(early))
 	}
 	noMandate := complete
 	noMandate.Mandate = checkout.MandateFailed
-	if dead := c.Observe(noMandate, noon); len(dead.Notices) != 0 {
-		t.Errorf("a setup whose mandate is dead: notices %+v", dead.Notices)
+	if dead := c.Observe(noMandate, noon); len(notices(dead)) != 0 {
+		t.Errorf("a setup whose mandate is dead: notices %+v", notices(dead))
 	}
 	done := c.Observe(complete, noon)
-	if len(done.Notices) != 1 {
-		t.Fatalf("notices %+v, want one", done.Notices)
+	if len(notices(done)) != 1 {
+		t.Fatalf("notices %+v, want one", notices(done))
 	}
-	n := done.Notices[0]
-	if want := (checkout.Notice{ID: n.ID, Kind: checkout.NoticeOfSetup, CheckoutID: c.ID, Try: 1, CreatedAt: noon}); n != want || len(n.ID) != 36 {
+	n := notices(done)[0]
+	if want := (checkout.Job{ID: n.ID, Kind: checkout.JobNotify, ProviderCode: c.ProviderCode, OrderID: c.OrderID, CheckoutID: c.ID,
+		Name: string(checkout.NoticeOfSetup), Try: 1, CreatedAt: noon}); !reflect.DeepEqual(n, want) || len(n.ID) != 36 {
 		t.Errorf("notice %+v, want %+v", n, want)
 	}
 	active := complete
 	active.Mandate = checkout.MandateActive
 	for _, seen := range []checkout.Observation{complete, active} {
-		if again := done.Next.Observe(seen, noon.Add(time.Hour)); len(again.Notices) != 0 {
-			t.Errorf("seen complete before, now %s: notices %+v", seen.Mandate, again.Notices)
+		if again := done.Next.Observe(seen, noon.Add(time.Hour)); len(notices(again)) != 0 {
+			t.Errorf("seen complete before, now %s: notices %+v", seen.Mandate, notices(again))
 		}
 	}
 }
@@ -57,49 +58,47 @@ func TestANoticeIsOfOneSetup(t *testing.T) {
 	first := c.Observe(at(checkout.MandateActive, 0), noon)
 	dead := first.Next.Observe(at(checkout.MandateCancelled, 1), noon).Next
 	back := dead.Observe(at(checkout.MandateActive, 2), noon.Add(time.Hour))
-	if len(back.Notices) != 1 || back.Notices[0].ID != first.Notices[0].ID {
-		t.Errorf("reinstated: notices %+v, want that of %+v", back.Notices, first.Notices)
+	if len(notices(back)) != 1 || notices(back)[0].ID != notices(first)[0].ID {
+		t.Errorf("reinstated: notices %+v, want that of %+v", notices(back), notices(first))
 	}
 	second := dead.Begun(2, "BR2", agreement.Consent{}).Next.Observe(complete, noon)
-	if len(second.Notices) != 1 || second.Notices[0].ID == first.Notices[0].ID {
-		t.Errorf("the second try: notices %+v, want another than %+v", second.Notices, first.Notices)
+	if len(notices(second)) != 1 || notices(second)[0].ID == notices(first)[0].ID {
+		t.Errorf("the second try: notices %+v, want another than %+v", notices(second), notices(first))
 	}
 }
 
 func TestAnAgreementIsNoticedOnceTheEnrolmentIsConfirmed(t *testing.T) {
 	stored, cmd := ready(t)
-	inOne, err := cmd.Decide(stored, latest, prepared(stored, cmd))
-	if err != nil || len(inOne.Notices) != 1 || inOne.Notices[0].Kind != checkout.NoticeOfAgreement {
-		t.Fatalf("confirmed with notices %+v, %v; want that of the agreement", inOne.Notices, err)
+	inOne, err := decided(cmd, stored, latest, prepared(stored, cmd))
+	if err != nil || len(notices(inOne)) != 1 || notices(inOne)[0].Name != string(checkout.NoticeOfAgreement) {
+		t.Fatalf("confirmed with notices %+v, %v; want that of the agreement", notices(inOne), err)
 	}
-	outside := prepared(stored, cmd)
-	outside.Now, outside.Until = noon, noon.Add(stepLease)
-	decided, err := cmd.Decide(stored, latest, outside)
-	if err != nil || len(decided.Notices) != 0 {
-		t.Fatalf("decided with notices %+v, %v; want none while the CRM has to complete the enrolment", decided.Notices, err)
+	concluded, err := cmd.Decide(stored, latest, prepared(stored, cmd))
+	if err != nil || len(notices(concluded)) != 0 {
+		t.Fatalf("decided with notices %+v, %v; want no notice while the CRM has to complete the enrolment", notices(concluded), err)
 	}
-	done, err := decided.Next.Completed(decided.Next.Step, *decided.Agreement, "agr", "doc", catalogue.Sandbox, noon)
-	if err != nil || !reflect.DeepEqual(done.Notices[0].ID, inOne.Notices[0].ID) {
-		t.Errorf("completed with notices %+v, %v; want %+v", done.Notices, err, inOne.Notices)
+	done, err := concluded.Next.Completed(*concluded.Agreement, "agr", "doc", catalogue.Sandbox, noon)
+	if err != nil || !reflect.DeepEqual(notices(done)[0].ID, notices(inOne)[0].ID) {
+		t.Errorf("completed with notices %+v, %v; want %+v", notices(done), err, notices(inOne))
 	}
 }
 
 func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 	c, complete := begun(t)
 	done := c.Observe(complete, noon)
-	ofSetup := done.Notices[0]
+	ofSetup := notices(done)[0]
 	stored, cmd := ready(t)
-	change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
+	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
-	confirmed, ofAgreement := change.Next, change.Notices[0]
+	confirmed, ofAgreement := change.Next, notices(change)[0]
 	died := complete
 	died.Mandate = checkout.MandateCancelled
 	dead := done.Next.Observe(died, noon).Next
 	for _, tt := range []struct {
 		name   string
-		notice checkout.Notice
+		notice checkout.Job
 		state  checkout.Checkout
 		want   bool
 	}{
@@ -112,29 +111,39 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 		{"an agreement whose mandate died", ofAgreement, confirmed.Observe(died, noon).Next, true},
 		{"an agreement of which the personal data was erased", ofAgreement, confirmed.Erase(noon), false},
 	} {
-		if got := tt.notice.Needed(tt.state); got != tt.want {
+		if got := tt.state.NoticeNeeded(tt.notice); got != tt.want {
 			t.Errorf("%s: needed %t, want %t", tt.name, got, tt.want)
 		}
 	}
 }
 
 func TestANoticeIsAttemptedNineTimesInTwoDays(t *testing.T) {
-	now, attempts := noon, 1
+	took, attempts := time.Duration(0), 1
 	for {
-		next, more := checkout.NextAttempt(attempts, now)
+		pause, more := checkout.NoticePause(attempts)
 		if !more {
 			break
 		}
-		if pause := next.Sub(now); pause < time.Minute || pause > 24*time.Hour {
+		if pause < time.Minute || pause > 24*time.Hour {
 			t.Errorf("after attempt %d a pause of %s", attempts, pause)
 		}
-		now = next
+		took += pause
 		attempts++
 	}
-	if took := now.Sub(noon); attempts != 9 || took < 46*time.Hour || took > 48*time.Hour {
+	if attempts != 9 || took < 46*time.Hour || took > 48*time.Hour {
 		t.Errorf("%d attempts in %s, want 9 in two days", attempts, took)
 	}
-	if _, more := checkout.NextAttempt(0, noon); more {
+	if _, more := checkout.NoticePause(0); more {
 		t.Error("an attempt that was not made is followed by one")
 	}
+}
+
+// notices returns the jobs of a change that notify the payer.
+func notices(c checkout.Change) (list []checkout.Job) {
+	for _, j := range c.Jobs {
+		if j.Kind == checkout.JobNotify {
+			list = append(list, j)
+		}
+	}
+	return list
 }

@@ -63,7 +63,7 @@ func TestCodesAreTheWordsOfTheContract(t *testing.T) {
 func TestEveryRefusal(t *testing.T) {
 	stored, cmd := ready(t)
 	create := parseCreate(t, legacyBody)
-	unbegun := create.Open(intentOf(t, create), opening(t)).Next
+	unbegun := opened(create, intentOf(t, create), opening(t)).Next
 	off := usable()
 	off.Active = false
 	decide := func(_ any, err error) error { return err }

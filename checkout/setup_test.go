@@ -46,7 +46,7 @@ func TestObservationsMayComeLate(t *testing.T) {
 
 func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 	c, cmd := ready(t)
-	confirmed, err := cmd.Decide(c, latest, prepared(c, cmd))
+	confirmed, err := decided(cmd, c, latest, prepared(c, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 		t.Errorf("completing a dead setup that was not begun again: %+v", got)
 	}
 	create := parseCreate(t, legacyBody)
-	fresh := create.Open(intentOf(t, create), opening(t)).Next
+	fresh := opened(create, intentOf(t, create), opening(t)).Next
 	if got := fresh.Observe(other, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
 		t.Errorf("a setup that was not begun is completed: %+v", got.Setup)
 	}
@@ -182,23 +182,23 @@ func TestAnotherBillingRequestOfATryReplacesTheFormer(t *testing.T) {
 func begunAt(t *testing.T) checkout.Checkout {
 	t.Helper()
 	create := parseCreate(t, legacyBody)
-	return create.Open(intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
+	return opened(create, intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
 }
 
 func TestASetupIsLookedAtEverLessOften(t *testing.T) {
-	c := begunAt(t)
-	if c.Setup.LookAgain != noon.Add(time.Minute) {
-		t.Errorf("looked at after %s first, want a minute", c.Setup.LookAgain.Sub(noon))
+	create := parseCreate(t, legacyBody)
+	begun := opened(create, intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon})
+	if len(begun.Jobs) != 1 || begun.Jobs[0].Kind != checkout.JobLook || !begun.Jobs[0].Due.Equal(noon.Add(time.Minute)) || begun.Jobs[0].Try != 1 {
+		t.Fatalf("jobs %+v, want a look after a minute", begun.Jobs)
 	}
 	var pauses []time.Duration
-	for now := noon; !c.Setup.LookAgain.IsZero(); {
-		next := c.Setup.LookAgain
-		if c.Setup.Due(next.Add(-1)) || !c.Setup.Due(next) || !c.Setup.Due(next.Add(day)) {
-			t.Fatalf("due %v before, %v at and %v after %s", c.Setup.Due(next.Add(-1)), c.Setup.Due(next), c.Setup.Due(next.Add(day)), next)
+	for now := noon.Add(time.Minute); ; {
+		pause, again := begun.Next.Setup.NextLook(1, now)
+		if !again {
+			break
 		}
-		pauses = append(pauses, next.Sub(now))
-		now = next
-		c = c.Looked(now).Next
+		pauses = append(pauses, pause)
+		now = now.Add(pause)
 	}
 	for i, pause := range pauses {
 		if pause < time.Minute || pause > day || i > 0 && pause < pauses[i-1] {
@@ -207,9 +207,6 @@ func TestASetupIsLookedAtEverLessOften(t *testing.T) {
 	}
 	if n := len(pauses); n < 30 || n > 60 || pauses[n-1] != day {
 		t.Errorf("%d looks in thirty days, the last after %s; want from 30 to 60, and at the end one a day", n, pauses[n-1])
-	}
-	if c.Setup.Due(noon.Add(365 * day)) {
-		t.Error("an abandoned setup is due again")
 	}
 }
 
@@ -236,26 +233,32 @@ func TestWhenASetupIsLookedAtAgain(t *testing.T) {
 		{"the payer took thirty days", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30 * day), day},
 		{"the payer took longer", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30*day + 1), 0},
 	} {
-		got := begunAt(t).Observe(tt.seen, tt.now).Next.Setup.LookAgain
-		if want := tt.now.Add(tt.want); tt.want == 0 && !got.IsZero() || tt.want > 0 && !got.Equal(want) {
-			t.Errorf("%s: looked at again after %s, want %s", tt.name, got.Sub(tt.now), tt.want)
+		pause, again := begunAt(t).Observe(tt.seen, tt.now).Next.Setup.NextLook(1, tt.now)
+		if again != (tt.want > 0) || pause != tt.want {
+			t.Errorf("%s: looked at again after %s (%v), want %s", tt.name, pause, again, tt.want)
 		}
 	}
 }
 
-func TestWhatIsNotNewLeavesTheNextLookAsItWas(t *testing.T) {
+func TestALookIsOfOneTry(t *testing.T) {
 	c := begunAt(t)
 	if got := c.Observe(c.Setup.Observation, noon.Add(time.Hour)).Next; got.Setup != c.Setup {
 		t.Errorf("setup %+v, want %+v", got.Setup, c.Setup)
 	}
-	again := c.Begun(1, "BR1", agreement.Consent{At: noon.Add(time.Hour)}).Next
-	if again.Setup.LookAgain != c.Setup.LookAgain {
-		t.Errorf("a payer who goes on again moves the next look to %s, want %s", again.Setup.LookAgain, c.Setup.LookAgain)
+	again := c.Begun(1, "BR1", agreement.Consent{At: noon.Add(time.Hour)})
+	if first := c.Begun(1, "BR1", agreement.Consent{At: noon}); again.Jobs[0].ID != first.Jobs[0].ID {
+		t.Errorf("a payer who goes on again has the look %q, want %q", again.Jobs[0].ID, first.Jobs[0].ID)
 	}
 	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
-	second := dead.Begun(2, "BR2", agreement.Consent{At: noon.Add(time.Hour)}).Next
-	if want := noon.Add(time.Hour + time.Minute); second.Setup.LookAgain != want {
-		t.Errorf("a second try is looked at on %s, want %s", second.Setup.LookAgain, want)
+	second := dead.Begun(2, "BR2", agreement.Consent{At: noon.Add(time.Hour)})
+	if look := second.Jobs[0]; look.ID == again.Jobs[0].ID || !look.Due.Equal(noon.Add(time.Hour+time.Minute)) {
+		t.Errorf("a second try has the look %+v", look)
+	}
+	if _, again := second.Next.Setup.NextLook(1, noon.Add(2*time.Hour)); again {
+		t.Error("the first try is looked at though a second has begun")
+	}
+	if _, again := second.Next.Erase(noon).Setup.NextLook(2, noon.Add(2*time.Hour)); again {
+		t.Error("a setup of which the personal data was erased is looked at")
 	}
 }
 

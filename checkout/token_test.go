@@ -125,7 +125,7 @@ func TestATokenIsRenewedWhenTheOldestHasExpired(t *testing.T) {
 	if c.TokenFresh(ring, noon.Add(time.Minute)) {
 		t.Error("when the oldest has expired a new one is issued")
 	}
-	next := c.Renew(ring, noon.Add(time.Minute), time.Hour).Next
+	next := c.Renew(ring, noon.Add(time.Minute), time.Hour, "provider:key", "req_1").Next
 	if len(next.Tokens) != 64 || next.Tokens[0].Epoch != 2 || next.Latest().Epoch != 65 {
 		t.Errorf("%d tokens from epoch %d to %d, want 64 from 2 to 65", len(next.Tokens), next.Tokens[0].Epoch, next.Latest().Epoch)
 	}
@@ -174,28 +174,28 @@ func TestValidReportsWhetherAKeyringSigns(t *testing.T) {
 func TestAReplayKeepsTheTokenWhileADayRemains(t *testing.T) {
 	ring := keyring(t)
 	create := parseCreate(t, legacyBody)
-	c := create.Open(intentOf(t, create), opening(t)).Next // its token expires after seven days
-	if !c.TokenFresh(ring, noon.Add(6*day)) || len(c.Renew(ring, noon.Add(6*day), 7*day).Next.Tokens) != 1 {
+	c := opened(create, intentOf(t, create), opening(t)).Next // its token expires after seven days
+	if !c.TokenFresh(ring, noon.Add(6*day)) || len(c.Renew(ring, noon.Add(6*day), 7*day, "provider:key", "req_1").Next.Tokens) != 1 {
 		t.Error("with exactly a day left the token is kept")
 	}
 	later := noon.Add(6*day + time.Millisecond)
-	renewed := c.Renew(ring, later, 7*day).Next
+	renewed := c.Renew(ring, later, 7*day, "provider:key", "req_1").Next
 	if c.TokenFresh(ring, later) || renewed.Latest().Epoch != 2 || !renewed.Latest().Expires.Equal(later.Add(7*day)) {
 		t.Errorf("with less than a day left: %+v", renewed.Latest())
 	}
 	if renewed.TokenExpired(1, later) || !renewed.TokenExpired(1, noon.Add(7*day)) || renewed.TokenExpired(2, noon.Add(8*day)) {
 		t.Error("the older token opens until its own end, the newer one until its own")
 	}
-	if again := renewed.Renew(ring, noon.Add(30*day), 7*day).Next; len(again.Tokens) != 1 || !again.TokenExpired(1, noon.Add(30*day)) {
+	if again := renewed.Renew(ring, noon.Add(30*day), 7*day, "provider:key", "req_1").Next; len(again.Tokens) != 1 || !again.TokenExpired(1, noon.Add(30*day)) {
 		t.Errorf("expired tokens are forgotten, and stay expired: %+v", again.Tokens)
 	}
 }
 
 func TestALostSecretRenewsTheToken(t *testing.T) {
 	create := parseCreate(t, legacyBody)
-	c := create.Open(intentOf(t, create), opening(t)).Next
+	c := opened(create, intentOf(t, create), opening(t)).Next
 	other := keyring(t, strings.Repeat("x", 32))
-	renewed := c.Renew(other, noon, 7*day).Next
+	renewed := c.Renew(other, noon, 7*day, "provider:key", "req_1").Next
 	if _, ok := other.Text(c.ID, renewed.Latest()); !ok || renewed.Latest().Epoch != 2 {
 		t.Errorf("latest token %+v cannot be written by the secret in force", renewed.Latest())
 	}
@@ -206,25 +206,25 @@ func TestShortLivesDoNotPileUpTokens(t *testing.T) {
 	create := parseCreate(t, legacyBody)
 	short := opening(t)
 	short.Token.Expires = noon.Add(time.Hour)
-	c := create.Open(intentOf(t, create), short).Next
+	c := opened(create, intentOf(t, create), short).Next
 	for i := range 1000 {
-		c = c.Renew(ring, noon.Add(time.Duration(i)*time.Millisecond), time.Hour).Next
+		c = c.Renew(ring, noon.Add(time.Duration(i)*time.Millisecond), time.Hour, "provider:key", "req_1").Next
 	}
 	if len(c.Tokens) > 64 || c.Latest().Epoch != 64 || c.TokenExpired(2, noon.Add(time.Minute)) {
 		t.Errorf("%d tokens are kept, the latest of epoch %d; want every valid one, and no more than 64", len(c.Tokens), c.Latest().Epoch)
 	}
-	if c = c.Renew(ring, noon.Add(2*time.Hour), time.Hour).Next; c.Latest().Epoch != 65 {
+	if c = c.Renew(ring, noon.Add(2*time.Hour), time.Hour, "provider:key", "req_1").Next; c.Latest().Epoch != 65 {
 		t.Errorf("when they have expired the next one is of epoch %d", c.Latest().Epoch)
 	}
 }
 
 func TestAConfirmedCheckoutKeepsItsToken(t *testing.T) {
 	stored, cmd := ready(t)
-	change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
+	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := change.Next.Renew(keyring(t), noon.Add(30*day), 7*day).Next; got.Latest() != stored.Latest() {
+	if got := change.Next.Renew(keyring(t), noon.Add(30*day), 7*day, "provider:key", "req_1").Next; got.Latest() != stored.Latest() {
 		t.Errorf("renewed to %+v", got.Latest())
 	}
 }

@@ -311,7 +311,7 @@ func TestNaturalKeysAgreeWithVectors(t *testing.T) {
 
 func TestTheRecordsOfACheckoutHaveNaturalKeys(t *testing.T) {
 	c := parseCreate(t, legacyBody)
-	got := c.Open(intentOf(t, c), opening(t)).Next.Records
+	got := opened(c, intentOf(t, c), opening(t)).Next.Records
 	want := checkout.Records{
 		ContactID:     checkout.NaturalKey(catalogue.Sandbox, "TUI", "ORDER-1", "contact"),
 		OpportunityID: checkout.NaturalKey(catalogue.Sandbox, "TUI", "ORDER-1", "opportunity"),
