@@ -18,7 +18,8 @@ const MaxLease = 15 * time.Second
 // decides when a job is due and when a lease is over, and Now is ignored.
 type Queue interface {
 	// Enqueue stores jobs that no change brings, all of them or none, and returns those whose ids were not on record, in
-	// the order given. The others stay as they are. Of concurrent calls with the same id, one returns it.
+	// the order given. The others stay as they are. An id that comes twice counts once, the first time. Of concurrent calls
+	// with the same id, one returns it.
 	Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error)
 
 	// Lease leases due jobs to the caller, those that have been due for longest first. Every lease of a job raises its token,
@@ -47,10 +48,10 @@ type Queue interface {
 // JobQuery says which jobs are leased.
 type JobQuery struct {
 	Now          time.Time
-	For          time.Duration // the lease; at most MaxLease
-	Kinds        []checkout.JobKind
-	ID           string // this job only, if it is due; "" for any
-	ProviderCode string // jobs of this queue only; "" for every queue
+	For          time.Duration      // the lease; at most MaxLease
+	Kinds        []checkout.JobKind // jobs of these kinds; without any, no job
+	ID           string             // this job only, if it is due; "" for any
+	ProviderCode string             // jobs of this queue only; "" for every queue
 	Except       []Partition
 	Limit        int // of all
 	PerPartition int // of each partition, so that one hides no other; 0: no limit
@@ -64,11 +65,11 @@ type Partition struct {
 
 // Lease is a job that is leased to the caller.
 type Lease struct {
-	Job      checkout.Job
-	Token    int64     // the fencing token
-	Attempts int       // made before, and recorded
-	Cursor   string    // as the latest Outcome left it
-	Until    time.Time // its end, by the caller's clock: JobQuery.Now and JobQuery.For
+	Job      checkout.Job // as it entered, but without Due
+	Token    int64        // the fencing token
+	Attempts int          // made before, and recorded
+	Cursor   string       // as the latest Outcome left it
+	Until    time.Time    // its end, by the caller's clock: JobQuery.Now and JobQuery.For
 }
 
 // Outcome is the result of an attempt at a job.
@@ -114,7 +115,7 @@ type JobFilter struct {
 
 // JobRecord is a job and its state.
 type JobRecord struct {
-	Job       checkout.Job
+	Job       checkout.Job // as it entered, but without Due
 	State     checkout.JobState
 	Due       time.Time // of JobPending: the next attempt, or the end of the lease if that is later
 	Token     int64

@@ -31,9 +31,9 @@ type Store interface {
 // are stored.
 type Checkouts interface {
 	// InsertCheckout stores the change, or nothing. It returns ErrDuplicate if
-	// the provider already used the order id or the idempotency key, or if the checkout's or an event's id
-	// is taken. Every checkout has a key, and two of one provider never have the same, whether it came in a header
-	// or is the default (checkout.DefaultKey). Of concurrent inserts of which each would make another a duplicate, one
+	// the provider already used the order id or the idempotency key, if the checkout's or an event's id
+	// is taken, or if the checkout would have two events of one name. Every checkout has a key, and two of one provider never
+	// have the same, whether it came in a header or is the default (checkout.DefaultKey). Of concurrent inserts of which each would make another a duplicate, one
 	// succeeds.
 	InsertCheckout(ctx context.Context, change checkout.Change, enqueue Enqueue) error
 
@@ -49,8 +49,9 @@ type Checkouts interface {
 	// is, and a panic of decide reaches the caller; nothing is stored then. decide may run more than once, must not
 	// block and must not call the store. The identity of a checkout (id, provider, order, key) never changes.
 	// ErrNotFound if there is no such checkout; ErrDuplicate if the agreement's number, its evidence or an event is on
-	// record, or the checkout has an agreement or document already; another error for a document without an agreement. A change that
-	// removes the checkout, which has no agreement and no events, removes its jobs and its journal, and leaves its order, its key and its id free.
+	// record, the checkout would have two events of one name, or it has an agreement or document already; another error for
+	// a document without an agreement. A change that removes the checkout, which has no agreement and no events, removes its
+	// jobs and its journal, and leaves its order, its key and its id free.
 	UpdateCheckout(ctx context.Context, id string, enqueue Enqueue,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -45,21 +44,12 @@ func (s *Store) Checkout(ctx context.Context, id string) (c checkout.Checkout, e
 	return c, err
 }
 
-// CheckoutByOrder implements [ports.Checkouts].
-func (s *Store) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	return s.checkoutBy(ctx, s.orders, name{provider, order})
-}
-
-// CheckoutByKey implements [ports.Checkouts].
-func (s *Store) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	return s.checkoutBy(ctx, s.keyed, name{provider, key})
-}
-
-func (s *Store) checkoutBy(ctx context.Context, index map[name]string, n name) (c checkout.Checkout, err error) {
+// FindCheckout implements [ports.Checkouts].
+func (s *Store) FindCheckout(ctx context.Context, by ports.Reference) (c checkout.Checkout, err error) {
 	err = s.locked(ctx, func() error {
-		id, ok := index[n]
+		id, ok := s.find(by)
 		if !ok {
-			return fmt.Errorf("checkout of provider %s: %w", n.provider, ports.ErrNotFound)
+			return fmt.Errorf("checkout by a reference: %w", ports.ErrNotFound)
 		}
 		c = copyCheckout(s.rows[id].checkout)
 		return nil
@@ -67,102 +57,54 @@ func (s *Store) checkoutBy(ctx context.Context, index map[name]string, n name) (
 	return c, err
 }
 
-// CheckoutByBillingRequest implements [ports.Checkouts].
-func (s *Store) CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
-	return s.checkoutWith(ctx, func(c checkout.Checkout) bool { return id != "" && c.Setup.BillingRequestID == id })
+// find returns the id of the checkout that a reference names.
+func (s *Store) find(by ports.Reference) (id string, ok bool) {
+	switch {
+	case by.OrderID != "":
+		id, ok = s.orders[name{by.ProviderCode, by.OrderID}]
+	case by.Key != "":
+		id, ok = s.keyed[name{by.ProviderCode, by.Key}]
+	case by.BillingRequestID != "":
+		id, ok = s.idOf(func(c checkout.Setup) bool { return c.BillingRequestID == by.BillingRequestID })
+	case by.MandateID != "":
+		id, ok = s.idOf(func(c checkout.Setup) bool { return c.MandateID == by.MandateID })
+	}
+	return id, ok
 }
 
-// CheckoutByMandate implements [ports.Checkouts].
-func (s *Store) CheckoutByMandate(ctx context.Context, id string) (checkout.Checkout, error) {
-	return s.checkoutWith(ctx, func(c checkout.Checkout) bool { return id != "" && c.Setup.MandateID == id })
-}
-
-func (s *Store) checkoutWith(ctx context.Context, match func(checkout.Checkout) bool) (c checkout.Checkout, err error) {
-	err = s.locked(ctx, func() error {
-		for _, id := range s.created {
-			if match(s.rows[id].checkout) {
-				c = copyCheckout(s.rows[id].checkout)
-				return nil
-			}
-		}
-		return fmt.Errorf("checkout by its setup: %w", ports.ErrNotFound)
-	})
-	return c, err
-}
-
-// DueSetups implements [ports.Checkouts].
-func (s *Store) DueSetups(ctx context.Context, now time.Time, limit int) (ids []string, err error) {
-	err = s.locked(ctx, func() error {
-		for _, id := range s.created {
-			if s.rows[id].checkout.Setup.Due(stored(now)) {
-				ids = append(ids, id)
-			}
-		}
-		slices.SortStableFunc(ids, func(a, b string) int {
-			return s.rows[a].checkout.Setup.LookAgain.Compare(s.rows[b].checkout.Setup.LookAgain)
-		})
-		ids = ids[:min(len(ids), limit)]
-		return nil
-	})
-	return ids, err
-}
-
-// DueSteps implements [ports.Checkouts].
-func (s *Store) DueSteps(ctx context.Context, now time.Time, limit int) (ids []string, err error) {
-	err = s.locked(ctx, func() error {
-		for _, id := range s.created {
-			if s.rows[id].checkout.Step.Due(stored(now)) {
-				ids = append(ids, id)
-			}
-		}
-		slices.SortStableFunc(ids, func(a, b string) int {
-			return s.rows[a].checkout.Step.Until.Compare(s.rows[b].checkout.Step.Until)
-		})
-		ids = ids[:min(len(ids), limit)]
-		return nil
-	})
-	return ids, err
-}
-
-// StepBacklog implements [ports.Checkouts].
-func (s *Store) StepBacklog(ctx context.Context) (waiting int, oldest time.Time, err error) {
-	err = s.locked(ctx, func() error {
-		for _, r := range s.rows {
-			step := r.checkout.Step
-			if step.Kind == checkout.StepNone {
-				continue
-			}
-			waiting++
-			if oldest.IsZero() || step.Since.Before(oldest) {
-				oldest = step.Since
-			}
-		}
-		return nil
-	})
-	return waiting, oldest, err
+// idOf returns the id of the first checkout whose setup matches.
+func (s *Store) idOf(match func(checkout.Setup) bool) (id string, ok bool) {
+	i := slices.IndexFunc(s.created, func(id string) bool { return match(s.rows[id].checkout.Setup) })
+	if i < 0 {
+		return "", false
+	}
+	return s.created[i], true
 }
 
 // UpdateCheckout implements [ports.Checkouts].
 func (s *Store) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	return s.locked(ctx, func() error {
-		r, ok := s.rows[id]
-		if !ok {
-			return fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
-		}
-		change, err := decide(copyCheckout(r.checkout))
-		if err != nil {
-			return err
-		}
-		if change.Remove {
-			s.remove(r.checkout)
-			return nil
-		}
-		was, next := r.checkout, &change.Next
-		next.ID, next.ProviderCode = was.ID, was.ProviderCode
-		next.OrderID, next.IdempotencyKey = was.OrderID, was.IdempotencyKey
-		return s.store(id, change, q)
-	})
+	return s.locked(ctx, func() error { return s.update(id, q, decide) })
+}
+
+// update stores the change that decide makes of a checkout.
+func (s *Store) update(id string, q ports.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
+	r, ok := s.rows[id]
+	if !ok {
+		return fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
+	}
+	change, err := decide(copyCheckout(r.checkout))
+	if err != nil {
+		return err
+	}
+	if change.Remove {
+		s.remove(r.checkout)
+		return nil
+	}
+	was, next := r.checkout, &change.Next
+	next.ID, next.ProviderCode = was.ID, was.ProviderCode
+	next.OrderID, next.IdempotencyKey = was.OrderID, was.IdempotencyKey
+	return s.store(id, change, q)
 }
 
 func (s *Store) remove(c checkout.Checkout) {
@@ -170,11 +112,17 @@ func (s *Store) remove(c checkout.Checkout) {
 	delete(s.orders, name{c.ProviderCode, c.OrderID})
 	delete(s.keyed, name{c.ProviderCode, c.IdempotencyKey})
 	delete(s.rows, c.ID)
+	delete(s.journal, c.ID)
+	s.queue.remove(c.ID)
 }
 
 // store puts the change on record, or returns an error and changes nothing.
 func (s *Store) store(id string, change checkout.Change, q ports.Enqueue) error {
-	r := s.rows[id]
+	r, known := s.rows[id]
+	if !known {
+		s.serial++
+		r.serial = s.serial
+	}
 	r.checkout = copyCheckout(change.Next)
 	if change.Agreement != nil {
 		if r.agreement != nil || has(s.numbers, change.Agreement.Number) {
@@ -196,14 +144,15 @@ func (s *Store) store(id string, change checkout.Change, q ports.Enqueue) error 
 	if e := change.Evidence; e != nil && has(s.evidence.position, e.ID) {
 		return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)
 	}
-	if err := s.enqueue(change.Events, q); err != nil {
+	if err := s.queue.duplicates(change.Events); err != nil {
 		return err
 	}
+	s.queue.addChange(change, q)
 	if change.Evidence != nil {
 		s.evidence.record(*change.Evidence)
 	}
-	s.storeNotices(change.Notices)
 	s.rows[id] = r
+	s.append(id, change.Moments...)
 	if change.Agreement != nil {
 		s.numbers[change.Agreement.Number] = id
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // The copies share no memory with their originals, and are normalised as every store returns them: times in UTC to the
@@ -25,10 +24,8 @@ func copyCheckout(c checkout.Checkout) checkout.Checkout {
 	}
 	c.Setup.MandateSince = stored(c.Setup.MandateSince)
 	c.Setup.CompletedAt = stored(c.Setup.CompletedAt)
-	c.Setup.LookAgain = stored(c.Setup.LookAgain)
 	c.Setup.Consent.At = stored(c.Setup.Consent.At)
 	c.Confirmation.At = stored(c.Confirmation.At)
-	c.Step.Since, c.Step.Until = stored(c.Step.Since), stored(c.Step.Until)
 	c.ErasedAt = stored(c.ErasedAt)
 	return c
 }
@@ -47,10 +44,10 @@ func copyDocument(d agreement.Document) agreement.Document {
 	return d
 }
 
-func copyEvent(e events.Event) events.Event {
-	e.CreatedAt = stored(e.CreatedAt)
-	e.Body = copySlice(e.Body)
-	return e
+func copyJob(j checkout.Job) checkout.Job {
+	j.CreatedAt, j.Due = stored(j.CreatedAt), stored(j.Due)
+	j.Body = copySlice(j.Body)
+	return j
 }
 
 func copyEntry(e evidence.Entry) evidence.Entry {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -21,11 +20,6 @@ type evidenceLog struct {
 type sealed struct {
 	evidence.Entry
 	nodes []evidence.Hash
-}
-
-// RecordEvidence implements [ports.Evidence].
-func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
-	return s.locked(ctx, func() error { return s.evidence.add(&e) })
 }
 
 // add adds the entry, if there is one. ErrDuplicate if its id is taken.
@@ -129,18 +123,6 @@ func (s *Store) SealedEvidence(ctx context.Context, from int64, limit int) (entr
 func (s *Store) UnsealedEvidence(ctx context.Context, limit int) (entries []evidence.Entry, err error) {
 	err = s.locked(ctx, func() error { entries = s.evidence.oldest(limit); return nil })
 	return entries, err
-}
-
-// EvidenceBacklog implements [ports.Evidence].
-func (s *Store) EvidenceBacklog(ctx context.Context) (unsealed int, oldest time.Time, err error) {
-	err = s.locked(ctx, func() error {
-		unsealed = len(s.evidence.unsealed)
-		for _, e := range s.evidence.oldest(1) {
-			oldest = e.At
-		}
-		return nil
-	})
-	return unsealed, oldest, err
 }
 
 // EvidenceNodes implements [ports.Evidence].

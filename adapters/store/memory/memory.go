@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -19,34 +18,27 @@ var _ ports.Admin = (*Store)(nil)
 type Store struct {
 	mu      sync.Mutex // guards everything below
 	created []string   // ids of the checkouts in the order of their creation
+	serial  int64      // how many checkouts were ever created
 	rows    map[string]row
 	orders  map[name]string   // provider and order id → checkout id
 	keyed   map[name]string   // provider and idempotency key → checkout id
 	numbers map[string]string // agreement number → checkout id
 
-	queue    []string            // ids of the events in the order in which they were stored
-	eventsOf map[string][]string // the same, by checkout id
-	event    map[string]entry
-	again    map[string][]ports.Redelivery // by event id
-
-	noticesOf map[string][]string // ids in the order in which they were stored, by checkout id
-	notices   []string            // the same of all checkouts
-	notice    map[string]notice
+	queue    queue
+	journal  map[string][]checkout.Moment // by checkout id
+	refusals map[checkout.Refusal]int     // with Times 0 → how many there were
 
 	evidence evidenceLog
 
 	configurations []catalogue.Configuration // in the order of the codes
 	keys           []catalogue.Key           // in the order of their creation
 
-	notified map[string]ports.Notification
-	settled  map[string]time.Time // notification id → when it was settled first
-	tasks    map[string]task
-
 	sandbox map[string][]byte // what the fake processor keeps
 }
 
-// row is everything on record about one checkout but its events and notices. It is replaced, never changed.
+// row is everything on record about one checkout but its jobs and its journal. It is replaced, never changed.
 type row struct {
+	serial    int64 // 1 is the first checkout of the store
 	checkout  checkout.Checkout
 	agreement *agreement.Agreement
 	document  *agreement.Document
@@ -62,18 +54,11 @@ func New() *Store {
 		orders:  map[name]string{},
 		keyed:   map[name]string{},
 		numbers: map[string]string{},
-		event:   map[string]entry{},
-		again:   map[string][]ports.Redelivery{},
 
-		eventsOf: map[string][]string{},
-
-		noticesOf: map[string][]string{},
-		notice:    map[string]notice{},
-
+		queue:    newQueue(),
+		journal:  map[string][]checkout.Moment{},
+		refusals: map[checkout.Refusal]int{},
 		evidence: evidenceLog{position: map[string]int64{}},
-		notified: map[string]ports.Notification{},
-		settled:  map[string]time.Time{},
-		tasks:    map[string]task{},
 		sandbox:  map[string][]byte{},
 	}
 }
@@ -136,12 +121,10 @@ func (s *Store) snapshot(ctx context.Context) (m snapshot, err error) {
 		m.keys = slices.Clone(s.keys)
 		for _, id := range s.created {
 			d := s.rows[id].record()
-			for _, eventID := range s.eventsOf[id] {
-				d.Events = append(d.Events, s.event[eventID].record())
+			for _, j := range s.queue.of[id] {
+				d.Jobs = append(d.Jobs, j.record())
 			}
-			for _, noticeID := range s.noticesOf[id] {
-				d.Notices = append(d.Notices, s.notice[noticeID].NoticeRecord)
-			}
+			d.Moments = slices.Clone(s.journal[id])
 			m.records = append(m.records, d)
 		}
 		return nil

@@ -2,6 +2,8 @@ package memory
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,28 +39,42 @@ func lower(text string) string {
 	}, text)
 }
 
-// OldCheckouts implements [ports.Privacy].
-func (s *Store) OldCheckouts(ctx context.Context, from int64, limit int, confirmed, open time.Time) (ids []string, next int64, err error) {
+// OldCheckouts implements [ports.Retention]. The cursor is the serial number of the checkout that was looked at last.
+func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
 	err = s.locked(ctx, func() error {
-		for next = from; next < int64(len(s.created)) && next < from+int64(limit); next++ {
-			c := s.rows[s.created[next]].checkout
-			before := stored(open)
-			if c.Status == checkout.Confirmed {
-				before = stored(confirmed)
-			}
-			if c.CreatedAt.Before(before) && (!c.Erased() || c.Status == checkout.Confirmed && s.evidence.salted(c.Confirmation.AgreementNumber)) {
-				ids = append(ids, c.ID)
+		var after int64
+		if cursor != "" {
+			if after, err = strconv.ParseInt(cursor, 10, 64); err != nil {
+				return fmt.Errorf("cursor %q: %w", cursor, err)
 			}
 		}
-		if next == int64(len(s.created)) {
-			next = 0
+		rest := s.created
+		for len(rest) > 0 && s.rows[rest[0]].serial <= after {
+			rest = rest[1:]
+		}
+		page := rest[:min(len(rest), limit)]
+		for _, id := range page {
+			if s.old(s.rows[id].checkout, stored(confirmed), stored(open)) {
+				ids = append(ids, id)
+			}
+		}
+		if len(page) < len(rest) {
+			next = strconv.FormatInt(s.rows[page[len(page)-1]].serial, 10)
 		}
 		return nil
 	})
 	return ids, next, err
 }
 
-// EraseCheckouts implements [ports.Privacy].
+// old reports whether something of the checkout is to be erased, by the times before which it was created.
+func (s *Store) old(c checkout.Checkout, confirmed, open time.Time) bool {
+	if c.Status != checkout.Confirmed {
+		return !c.Erased() && c.CreatedAt.Before(open)
+	}
+	return c.CreatedAt.Before(confirmed) && (!c.Erased() || s.evidence.salted(c.Confirmation.AgreementNumber))
+}
+
+// EraseCheckouts implements [ports.Retention].
 func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
 	return s.locked(ctx, func() error {
 		var found []checkout.Checkout
@@ -76,6 +92,7 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 		}
 		for _, next := range erasure.Next {
 			s.erase(next)
+			s.append(next.ID, erasure.Moment)
 		}
 		for _, number := range erasure.Unsalted {
 			if e := s.evidence.entry(evidence.AgreementID(number)); e != nil {
@@ -100,10 +117,8 @@ func (s *Store) erase(next checkout.Checkout) {
 		r.document = &d
 	}
 	s.rows[next.ID] = r
-	for _, id := range s.noticesOf[next.ID] {
-		n := s.notice[id]
-		n.Receipt.Answer, n.Failure.Reason = "", ""
-		s.notice[id] = n
+	for _, j := range s.queue.of[next.ID] {
+		j.Receipt, j.Failure.Reason = ports.Receipt{}, ""
 	}
 }
 

@@ -1,0 +1,95 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// append appends moments to the journal of a checkout, if there is such a checkout.
+func (s *Store) append(checkoutID string, moments ...checkout.Moment) {
+	if !has(s.rows, checkoutID) {
+		return
+	}
+	list := s.journal[checkoutID]
+	for _, m := range moments {
+		m.At, m.Times = stored(m.At), max(m.Times, 1)
+		first := slices.IndexFunc(list, func(o checkout.Moment) bool { return m.Once != "" && o.Once == m.Once })
+		if first >= 0 {
+			list[first].Times += m.Times
+			continue
+		}
+		m.Position = len(list) + 1
+		list = append(list, m)
+	}
+	s.journal[checkoutID] = list
+}
+
+// Note implements [ports.Journal].
+func (s *Store) Note(ctx context.Context, noted []ports.Noted, refused []checkout.Refusal) error {
+	return s.locked(ctx, func() error {
+		for _, n := range noted {
+			s.append(n.CheckoutID, n.Moment)
+		}
+		for _, r := range refused {
+			counted := r
+			counted.Times = 0
+			s.refusals[counted] += r.Times
+		}
+		return nil
+	})
+}
+
+// Moments implements [ports.Journal].
+func (s *Store) Moments(ctx context.Context, checkoutID string) (list []checkout.Moment, err error) {
+	err = s.locked(ctx, func() error {
+		list = slices.Clone(s.journal[checkoutID])
+		return nil
+	})
+	return list, err
+}
+
+// Refusals implements [ports.Operations].
+func (s *Store) Refusals(ctx context.Context, provider, since string) (list []checkout.Refusal, err error) {
+	err = s.locked(ctx, func() error {
+		for r, times := range maps.All(s.refusals) {
+			if r.Day >= since && (provider == "" || provider == r.ProviderCode) {
+				r.Times = times
+				list = append(list, r)
+			}
+		}
+		slices.SortFunc(list, func(a, b checkout.Refusal) int {
+			return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.ProviderCode, b.ProviderCode),
+				cmp.Compare(a.Code, b.Code), cmp.Compare(a.Fields, b.Fields))
+		})
+		return nil
+	})
+	return list, err
+}
+
+// RecordEvidence implements [ports.Operations].
+func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
+	return s.locked(ctx, func() error { return s.evidence.add(&e) })
+}
+
+// HastenJob implements [ports.Operations].
+func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error {
+	return s.locked(ctx, func() error {
+		j, ok := s.queue.byID[id]
+		if !ok || j.State != checkout.JobPending {
+			return fmt.Errorf("job %s: %w", id, ports.ErrNotFound)
+		}
+		if err := s.evidence.add(&did); err != nil {
+			return err
+		}
+		j.release(m.At)
+		s.append(j.Job.CheckoutID, m)
+		return nil
+	})
+}

@@ -1,0 +1,357 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// queue is the jobs, each in every list that it belongs to.
+type queue struct {
+	all     []*job // in the order in which they entered
+	pending []*job // the same
+	byID    map[string]*job
+	of      map[string][]*job // by checkout id, in the order in which they entered
+
+	redeliveries map[string][]ports.Redelivery // by event id
+}
+
+// job is a job with its lease. Due of the record is the time of the next attempt.
+type job struct {
+	ports.JobRecord
+	cursor string
+	until  time.Time // the end of the lease; zero where it was given back
+}
+
+func newQueue() queue {
+	return queue{byID: map[string]*job{}, of: map[string][]*job{}, redeliveries: map[string][]ports.Redelivery{}}
+}
+
+// record returns a copy of what is on record.
+func (j *job) record() ports.JobRecord {
+	r := j.JobRecord
+	r.Job = copyJob(r.Job)
+	if r.State != checkout.JobPending {
+		r.Due = time.Time{}
+	} else if j.until.After(r.Due) {
+		r.Due = j.until
+	}
+	return r
+}
+
+// leased reports whether the job has a lease at a time. A lease that ends too far ahead was set by a wrong clock.
+func (j *job) leased(now time.Time) bool {
+	return j.until.After(now) && !j.until.After(now.Add(ports.MaxLease))
+}
+
+// since returns the time from which on the job has been due.
+func (j *job) since(now time.Time) time.Time {
+	if j.until.After(j.Due) && !j.until.After(now) {
+		return j.until
+	}
+	return j.Due
+}
+
+// due reports whether the job may be leased.
+func (q *queue) due(j *job, now time.Time) bool {
+	return j.State == checkout.JobPending && !j.Due.After(now) && !j.leased(now) && q.first(j)
+}
+
+// first reports whether no earlier job of the same kind and checkout is pending.
+func (q *queue) first(j *job) bool {
+	for _, o := range q.of[j.Job.CheckoutID] {
+		switch {
+		case j.Job.CheckoutID == "", o == j:
+			return true
+		case o.Job.Kind == j.Job.Kind && o.State == checkout.JobPending:
+			return false
+		}
+	}
+	return true
+}
+
+// duplicates returns ErrDuplicate if an event has an id that is taken, or a name that its checkout has had.
+func (q *queue) duplicates(evs []events.Event) error {
+	for i, e := range evs {
+		same := func(o events.Event) bool {
+			return o.ID == e.ID || o.CheckoutID == e.CheckoutID && o.Name == e.Name
+		}
+		named := slices.ContainsFunc(q.of[e.CheckoutID], func(j *job) bool {
+			return j.Job.Kind == checkout.JobDeliver && same(j.Job.Event())
+		})
+		if has(q.byID, e.ID) || named || slices.ContainsFunc(evs[:i], same) {
+			return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
+		}
+	}
+	return nil
+}
+
+// add adds a job, pending, and returns it; nil if its id is on record.
+func (q *queue) add(given checkout.Job) *job {
+	if has(q.byID, given.ID) {
+		return nil
+	}
+	j := &job{JobRecord: ports.JobRecord{Job: copyJob(given), State: checkout.JobPending, Due: stored(given.Due)}}
+	if given.Due.IsZero() {
+		j.Due = j.Job.CreatedAt
+	}
+	j.Job.Due = time.Time{}
+	q.byID[given.ID] = j
+	q.all, q.pending = append(q.all, j), append(q.pending, j)
+	q.of[given.CheckoutID] = append(q.of[given.CheckoutID], j)
+	return j
+}
+
+// addChange adds the events and the jobs of a change, none of whose events is on record.
+func (q *queue) addChange(c checkout.Change, enqueue ports.Enqueue) {
+	hold := func(j *job) {
+		if j != nil && enqueue.Hold > 0 {
+			j.Token, j.until = 1, stored(enqueue.Now.Add(enqueue.Hold))
+		}
+	}
+	for _, e := range c.Events {
+		j := q.add(checkout.DeliveryOf(e))
+		if enqueue.Unsent {
+			q.settle(j, checkout.JobDropped, enqueue.Now)
+			continue
+		}
+		hold(j)
+	}
+	for _, given := range c.Jobs {
+		j := q.add(given)
+		if given.Kind == checkout.JobOpen || given.Kind == checkout.JobComplete {
+			hold(j)
+		}
+	}
+}
+
+// settle gives a pending job its last state.
+func (q *queue) settle(j *job, state checkout.JobState, at time.Time) {
+	j.State, j.SettledAt = state, stored(at)
+	q.pending = slices.DeleteFunc(q.pending, func(o *job) bool { return o == j })
+}
+
+// remove removes the jobs of a checkout.
+func (q *queue) remove(checkoutID string) {
+	gone := func(j *job) bool { return j.Job.CheckoutID == checkoutID }
+	for _, j := range q.of[checkoutID] {
+		delete(q.byID, j.Job.ID)
+		delete(q.redeliveries, j.Job.ID)
+	}
+	delete(q.of, checkoutID)
+	q.all, q.pending = slices.DeleteFunc(q.all, gone), slices.DeleteFunc(q.pending, gone)
+}
+
+// held returns the job of a lease; ErrNotFound if the lease was lost, or the job is not pending.
+func (q *queue) held(l ports.Lease) (*job, error) {
+	j, ok := q.byID[l.Job.ID]
+	if !ok || j.Token != l.Token || j.State != checkout.JobPending {
+		return nil, fmt.Errorf("job %s with token %d: %w", l.Job.ID, l.Token, ports.ErrNotFound)
+	}
+	return j, nil
+}
+
+// Enqueue implements [ports.Queue].
+func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error) {
+	err = s.locked(ctx, func() error {
+		for _, given := range jobs {
+			if j := s.queue.add(given); j != nil {
+				fresh = append(fresh, copyJob(j.Job))
+			}
+		}
+		return nil
+	})
+	return fresh, err
+}
+
+// Lease implements [ports.Queue].
+func (s *Store) Lease(ctx context.Context, query ports.JobQuery) (leases []ports.Lease, err error) {
+	now := stored(query.Now)
+	err = s.locked(ctx, func() error {
+		var due []*job
+		for _, j := range s.queue.pending {
+			if asked(query, j.Job) && s.queue.due(j, now) {
+				due = append(due, j)
+			}
+		}
+		slices.SortStableFunc(due, func(a, b *job) int { return a.since(now).Compare(b.since(now)) })
+		of := map[ports.Partition]int{}
+		for _, j := range due {
+			p := ports.Partition{Kind: j.Job.Kind, ProviderCode: j.Job.ProviderCode}
+			if len(leases) == query.Limit {
+				break
+			}
+			if query.PerPartition > 0 && of[p] == query.PerPartition {
+				continue
+			}
+			of[p]++
+			j.Token++
+			j.until = stored(now.Add(query.For))
+			leases = append(leases, ports.Lease{Job: copyJob(j.Job), Token: j.Token, Attempts: j.Attempts, Cursor: j.cursor, Until: j.until})
+		}
+		return nil
+	})
+	return leases, err
+}
+
+// asked reports whether the query is for jobs like this one.
+func asked(q ports.JobQuery, j checkout.Job) bool {
+	return slices.Contains(q.Kinds, j.Kind) &&
+		(q.ID == "" || q.ID == j.ID) &&
+		(q.ProviderCode == "" || q.ProviderCode == j.ProviderCode) &&
+		!slices.Contains(q.Except, ports.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode})
+}
+
+// Extend implements [ports.Queue].
+func (s *Store) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+	return s.locked(ctx, func() error {
+		j, err := s.queue.held(l)
+		if err != nil {
+			return err
+		}
+		if j.until = stored(now.Add(d)); d == 0 {
+			j.release(now)
+		}
+		return nil
+	})
+}
+
+// release ends the lease of a job, which is due from a time on at the latest.
+func (j *job) release(now time.Time) {
+	j.until = time.Time{}
+	if now := stored(now); j.Due.After(now) {
+		j.Due = now
+	}
+}
+
+// Settle implements [ports.Queue].
+func (s *Store) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, enqueue ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	return s.locked(ctx, func() error {
+		j, err := s.queue.held(l)
+		if err != nil {
+			return err
+		}
+		if decide != nil {
+			if err := s.update(j.Job.CheckoutID, enqueue, decide); err != nil {
+				return err
+			}
+		}
+		if !has(s.queue.byID, j.Job.ID) {
+			return nil // the change removed the checkout
+		}
+		s.queue.record(j, o, enqueue.Now)
+		s.append(j.Job.CheckoutID, o.Moments...)
+		return nil
+	})
+}
+
+// record records the outcome of an attempt.
+func (q *queue) record(j *job, o ports.Outcome, now time.Time) {
+	j.Attempts += o.Attempts
+	j.fail(o.Failure)
+	j.until = time.Time{}
+	switch o.State {
+	case checkout.JobPending:
+		j.Due, j.cursor = stored(now.Add(o.Again)), o.Cursor
+		return
+	case checkout.JobDone:
+		j.Receipt = o.Receipt
+	}
+	q.settle(j, o.State, now)
+}
+
+// fail records the latest failure. The zero value leaves the failure on record.
+func (j *job) fail(f ports.Failure) {
+	if f != (ports.Failure{}) {
+		j.Failure = ports.Failure{At: stored(f.At), Reason: f.Reason}
+	}
+}
+
+// Jobs implements [ports.Queue].
+func (s *Store) Jobs(ctx context.Context, f ports.JobFilter, limit int) (list []ports.JobRecord, err error) {
+	err = s.locked(ctx, func() error {
+		for _, j := range s.queue.all {
+			if j.admitted(f) {
+				list = append(list, j.record())
+			}
+		}
+		slices.SortStableFunc(list, func(a, b ports.JobRecord) int { return a.Job.CreatedAt.Compare(b.Job.CreatedAt) })
+		if !f.OldestFirst {
+			slices.Reverse(list)
+		}
+		list = list[:min(len(list), limit)]
+		return nil
+	})
+	return list, err
+}
+
+// admitted reports whether the filter admits the job.
+func (j *job) admitted(f ports.JobFilter) bool {
+	since := stored(f.Since)
+	return (f.ID == "" || f.ID == j.Job.ID) &&
+		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, j.Job.Kind)) &&
+		(f.State == "" || f.State == j.State) &&
+		(f.ProviderCode == "" || f.ProviderCode == j.Job.ProviderCode) &&
+		(f.OrderID == "" || f.OrderID == j.Job.OrderID) &&
+		(f.CheckoutID == "" || f.CheckoutID == j.Job.CheckoutID) &&
+		(!j.Job.CreatedAt.Before(since) || !j.Failure.At.Before(since))
+}
+
+// Backlog implements [ports.Queue].
+func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]ports.Backlog, err error) {
+	all = map[checkout.JobKind]ports.Backlog{}
+	count := func(kind checkout.JobKind, at time.Time) {
+		b := all[kind]
+		if b.Waiting++; b.Waiting == 1 || at.Before(b.Oldest) {
+			b.Oldest = at
+		}
+		all[kind] = b
+	}
+	err = s.locked(ctx, func() error {
+		for _, j := range s.queue.pending {
+			if j.Job.Kind != checkout.JobSeal {
+				count(j.Job.Kind, j.Job.CreatedAt)
+			}
+		}
+		for _, e := range s.evidence.unsealed {
+			count(checkout.JobSeal, e.At)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Redeliveries implements [ports.Deliveries].
+func (s *Store) Redeliveries(ctx context.Context, eventID string) (list []ports.Redelivery, err error) {
+	err = s.locked(ctx, func() error {
+		list = slices.Clone(s.queue.redeliveries[eventID])
+		return nil
+	})
+	return list, err
+}
+
+// RecordRedelivery implements [ports.Deliveries].
+func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r ports.Redelivery, m checkout.Moment) error {
+	return s.locked(ctx, func() error {
+		j, ok := s.queue.byID[e.ID]
+		if !ok || j.State != checkout.JobDead && j.State != checkout.JobDone {
+			return fmt.Errorf("event %s: %w", e.ID, ports.ErrNotFound)
+		}
+		r.At = stored(r.At)
+		switch {
+		case r.Delivered:
+			j.State = checkout.JobDone
+		case j.State == checkout.JobDead:
+			j.fail(ports.Failure{At: r.At, Reason: r.Failure})
+		}
+		s.queue.redeliveries[e.ID] = append(s.queue.redeliveries[e.ID], r)
+		s.append(j.Job.CheckoutID, m)
+		return nil
+	})
+}
