@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/events"
@@ -118,12 +119,28 @@ type Notification struct {
 
 // Job returns the job that handles the notification.
 func (n Notification) Job() Job {
-	subject, try := n.BillingRequestID, 0
-	if subject == "" {
-		subject = n.MandateID
+	j := Job{ID: "notified:" + n.ID, Kind: JobNotified, Name: mandateSubject + n.MandateID, CreatedAt: n.Received}
+	if n.BillingRequestID != "" {
+		j.Name = billingRequestSubject + n.BillingRequestID
 	}
 	if n.Settles {
-		try = 1
+		j.Try = 1
 	}
-	return Job{ID: "notified:" + n.ID, Kind: JobNotified, Name: subject, Try: try, CreatedAt: n.Received}
+	return j
+}
+
+const (
+	billingRequestSubject = "billing request "
+	mandateSubject        = "mandate "
+)
+
+// Notification returns the notification that a job of kind JobNotified handles.
+func (j Job) Notification() Notification {
+	n := Notification{ID: strings.TrimPrefix(j.ID, "notified:"), Received: j.CreatedAt, Settles: j.Try > 0}
+	if id, ok := strings.CutPrefix(j.Name, billingRequestSubject); ok {
+		n.BillingRequestID = id
+	} else {
+		n.MandateID = strings.TrimPrefix(j.Name, mandateSubject)
+	}
+	return n
 }

@@ -59,11 +59,17 @@ func (s *Service) noteRefusal(ctx context.Context, caller Caller, requestID stri
 	s.journal(ctx, about, []checkout.Moment{m})
 }
 
-// Refused counts a create of the caller that was refused before it came to Create: its body could not be read.
-func (s *Service) Refused(caller Caller, err error) {
-	if refusal, ok := errors.AsType[*checkout.Error](err); ok {
-		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: s.now().Format(time.DateOnly), Code: refusal.Code, Fields: refusal.Fields()})
+// Refused records a call whose body could not be read: about the caller's checkout with this id, or a create for "".
+func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID string, err error) {
+	ctx = withSubject(ctx)
+	if id != "" {
+		read, cancel := withTimeout(ctx)
+		defer cancel()
+		if _, missing := s.owned(read, caller, id); missing != nil {
+			return
+		}
 	}
+	s.noteRefusal(ctx, caller, requestID, err)
 }
 
 // notebook keeps what is noted off the path of requests until the scheduler stores it: pages that were opened, which may be lost,

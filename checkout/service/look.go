@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -68,29 +69,29 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 	return nil
 }
 
-// handleNotification is the handler of JobNotified. Of several notifications about one subject the first to be handled answers
+// handleNotification is the handler of JobNotified. Of several notifications about one setup the first to be handled answers
 // those that came before it was asked.
 func (s *Service) handleNotification(ctx context.Context, l ports.Lease) error {
-	subject, settles := l.Job.Name, l.Job.Try > 0
-	unlock, err := s.notified.asking.lock(ctx, subject)
+	n := l.Job.Notification()
+	unlock, err := s.notified.asking.lock(ctx, l.Job.Name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	asking := s.now()
-	settling, err := s.notified.latest(subject, l.Job.CreatedAt), error(nil)
-	if settling == nil {
-		settling, err = s.refreshSubject(ctx, subject)
-		if err == nil {
-			s.notified.answers.Put(subject, notifiedAnswer{asking, *settling})
+	settling, asked := s.notified.since(l.Job.Name, n.Received)
+	if !asked {
+		at := s.now()
+		if settling, err = s.refreshNotified(ctx, n); err == nil {
+			s.notified.answers.Put(l.Job.Name, notifiedAnswer{at, settling})
 		}
 	}
 	outcome := ports.Outcome{State: checkout.JobDone, Attempts: 1}
 	switch {
 	case err != nil:
-		outcome = ports.Outcome{State: checkout.JobPending, Attempts: 1, Again: notifiedPause}
-	case *settling && settles && s.now().Sub(l.Job.CreatedAt) <= settlingFor:
-		outcome = ports.Outcome{State: checkout.JobPending, Attempts: 1, Again: settlingPause}
+		outcome.State, outcome.Again = checkout.JobPending, notifiedPause
+		outcome.Failure = ports.Failure{At: s.now(), Reason: bounded.Text(err.Error(), maxFailure)}
+	case settling && n.Settles && s.now().Sub(n.Received) <= settlingFor:
+		outcome.State, outcome.Again = checkout.JobPending, settlingPause
 	}
 	storing, cancel := detached(ctx, settleLimit)
 	defer cancel()
@@ -101,16 +102,19 @@ func (s *Service) handleNotification(ctx context.Context, l ports.Lease) error {
 	return errors.Join(err, stored)
 }
 
-// refreshSubject asks about the setup that a notification names, a billing request or a mandate, and reports whether it is settling. A
-// subject that is not ours, or that a later try has replaced, is not.
-func (s *Service) refreshSubject(ctx context.Context, subject string) (settling *bool, err error) {
-	c, err := s.RefreshBillingRequest(ctx, subject)
-	if refusedWith(err, checkout.CodeCheckoutNotFound) {
-		c, err = s.RefreshMandate(ctx, subject)
+// refreshNotified asks about the setup that a notification names, and reports whether it is settling. A setup that is not ours, or
+// that a later try has replaced, is not.
+func (s *Service) refreshNotified(ctx context.Context, n checkout.Notification) (settling bool, err error) {
+	refresh, id := s.RefreshMandate, n.MandateID
+	if n.BillingRequestID != "" {
+		refresh, id = s.RefreshBillingRequest, n.BillingRequestID
 	}
-	is := err == nil && c.Setup.BillingRequestID == subject && c.Setup.Settling()
-	if refusedWith(err, checkout.CodeCheckoutNotFound) {
-		err = nil
+	c, err := refresh(ctx, id)
+	switch {
+	case refusedWith(err, checkout.CodeCheckoutNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look at %s: %w", id, err)
 	}
-	return &is, err
+	return c.Setup.BillingRequestID == id && c.Setup.Settling(), nil
 }

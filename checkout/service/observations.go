@@ -55,7 +55,7 @@ func (o *observations) put(now time.Time, billingRequest string, seen checkout.O
 	o.latest.put(now, billingRequest, observed{seen: seen})
 }
 
-// notifiedAnswers keeps when each subject of notifications was asked about last, and whether its setup was settling.
+// notifiedAnswers keeps when the setup of each notification's subject was asked about last, and whether it was settling.
 type notifiedAnswers struct {
 	asking  locks // by subject
 	answers *bounded.Map[string, notifiedAnswer]
@@ -66,10 +66,8 @@ type notifiedAnswer struct {
 	settling bool
 }
 
-// latest returns the answer about a subject that was asked after a time, or nil.
-func (n *notifiedAnswers) latest(subject string, after time.Time) *bool {
-	if a, ok := n.answers.Get(subject); ok && a.asked.After(after) {
-		return &a.settling
-	}
-	return nil
+// since returns the answer about a subject that was asked after a time; false if there is none.
+func (n *notifiedAnswers) since(subject string, after time.Time) (settling, ok bool) {
+	a, ok := n.answers.Get(subject)
+	return a.settling, ok && a.asked.After(after)
 }

@@ -43,6 +43,7 @@ func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
 	}
 	cmd, err := toCreate(body, r.Header)
 	if err != nil {
+		a.app.Refused(r.Context(), caller, "", web.RequestID(r.Context()), err)
 		return answer{}, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())
@@ -75,6 +76,7 @@ func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {
 	}
 	cmd, err := toConfirm(body)
 	if err != nil {
+		a.app.Refused(r.Context(), caller, mux.Vars(r)["checkoutId"], web.RequestID(r.Context()), err)
 		return answer{}, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())

@@ -66,6 +66,7 @@ type application interface {
 	Create(ctx context.Context, caller service.Caller, cmd checkout.Create) (service.Opened, error)
 	Checkout(ctx context.Context, caller service.Caller, id string) (checkout.Checkout, error)
 	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
+	Refused(ctx context.Context, caller service.Caller, id, requestID string, err error)
 	Readiness(ctx context.Context) service.Readiness
 	Checkpoint(ctx context.Context) ([]byte, error)
 	EvidenceKey() string

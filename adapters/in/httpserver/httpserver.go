@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -136,10 +137,7 @@ func Report(log *slog.Logger) func(context.Context, service.Failure) {
 		if f.Severity == service.Warning {
 			level = slog.LevelWarn
 		}
-		attrs := []slog.Attr{slog.Any("error", f.Err)}
-		if f.CheckoutID != "" {
-			attrs = append(attrs, slog.String("checkout_id", f.CheckoutID))
-		}
+		attrs := append([]slog.Attr{slog.Any("error", f.Err)}, web.About(f.About)...)
 		if f.EventID != "" {
 			attrs = append(attrs, slog.String("event_id", f.EventID))
 		}
@@ -147,6 +145,20 @@ func Report(log *slog.Logger) func(context.Context, service.Failure) {
 			attrs = append(attrs, slog.Int("attempt", f.Attempt))
 		}
 		log.LogAttrs(ctx, level, string(f.Operation), attrs...)
+	}
+}
+
+// Noted returns a service.Config.Noted that logs the moments which no request's line tells of.
+func Noted(log *slog.Logger) func(context.Context, service.Noted) {
+	return func(ctx context.Context, n service.Noted) {
+		switch n.Moment.Kind {
+		case checkout.MomentCreated, checkout.MomentConfirmed, checkout.MomentRefused, checkout.MomentOpened, checkout.MomentReturned,
+			checkout.MomentPressed, checkout.MomentLinkRenewed, checkout.MomentEventDelivered, checkout.MomentOperated:
+			return
+		}
+		attrs := append(web.About(n.About), slog.String("moment", string(n.Moment.Kind)), slog.String("actor", string(n.Moment.Actor)),
+			slog.String("detail", n.Moment.Detail))
+		log.LogAttrs(ctx, slog.LevelInfo, "checkout changed", attrs...)
 	}
 }
 

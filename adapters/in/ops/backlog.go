@@ -7,14 +7,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // backlogLimit is the longest time that the store may take to count its outbox.
 const backlogLimit = time.Second
 
-// backlog collects the state of the outbox, of what waits for the CRM, of the notices to payers, and of the evidence log, whenever
-// metrics are collected. If the store
+// backlog collects the state of the queue and of the evidence log, whenever metrics are collected. If the store
 // cannot count it, backlog logs why and collects nothing, because an error could make a host's handler drop all other
 // metrics too.
 type backlog struct {
@@ -39,10 +39,14 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
 	defer cancel()
-	b.collect(ctx, to, "the outbox", b.service.Backlog, pendingEvents(), oldestAge())
-	b.collect(ctx, to, "the CRM's steps", b.service.Steps, waitingSteps(), oldestStepAge())
-	b.collect(ctx, to, "the notices", b.service.Notices, waitingNotices(), oldestNoticeAge())
-	b.collect(ctx, to, "the evidence log", b.service.EvidenceBacklog, unsealedEntries(), oldestUnsealedAge())
+	if all, err := b.service.Backlogs(ctx); err != nil {
+		b.log.ErrorContext(ctx, "collect metrics of the queue", "error", err)
+	} else {
+		gauges(to, pendingEvents(), oldestAge(), all[checkout.JobDeliver])
+		gauges(to, waitingSteps(), oldestStepAge(), all[checkout.JobOpen], all[checkout.JobComplete])
+		gauges(to, waitingNotices(), oldestNoticeAge(), all[checkout.JobNotify])
+		gauges(to, unsealedEntries(), oldestUnsealedAge(), all[checkout.JobSeal])
+	}
 	switch age, ok, err := b.service.CheckpointAge(ctx); {
 	case err != nil:
 		b.log.ErrorContext(ctx, "collect metrics of the newest checkpoint", "error", err)
@@ -51,15 +55,14 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func (b backlog) collect(ctx context.Context, to chan<- prometheus.Metric, what string,
-	count func(context.Context) (int, time.Duration, error), number, oldest *prometheus.Desc) {
-	n, age, err := count(ctx)
-	if err != nil {
-		b.log.ErrorContext(ctx, "collect metrics of "+what, "error", err)
-		return
+// gauges collects how many jobs of some kinds wait, and the age of the oldest.
+func gauges(to chan<- prometheus.Metric, number, oldest *prometheus.Desc, kinds ...service.Backlog) {
+	var sum service.Backlog
+	for _, b := range kinds {
+		sum.Waiting, sum.Age = sum.Waiting+b.Waiting, max(sum.Age, b.Age)
 	}
-	to <- prometheus.MustNewConstMetric(number, prometheus.GaugeValue, float64(n))
-	to <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, age.Seconds())
+	to <- prometheus.MustNewConstMetric(number, prometheus.GaugeValue, float64(sum.Waiting))
+	to <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, sum.Age.Seconds())
 }
 
 func pendingEvents() *prometheus.Desc {

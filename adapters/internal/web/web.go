@@ -18,6 +18,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // Options are the options that all handlers share. Now and Rand must be safe for concurrent use; if they
@@ -65,6 +68,8 @@ type requestInfo struct {
 	provider string
 	keyID    string
 	route    string
+	subject  *service.Subject
+	refused  *checkout.Error
 }
 
 type requestInfoKey struct{}
@@ -88,6 +93,20 @@ func SetProvider(ctx context.Context, code string) { infoOf(ctx).provider = code
 // goroutine that serves the request may call it.
 func SetKeyID(ctx context.Context, id string) { infoOf(ctx).keyID = id }
 
+// SetRefusal records the refusal with which the request is answered, for the access log: its code and the names of its fields. Only
+// the goroutine that serves the request may call it.
+func SetRefusal(ctx context.Context, refused *checkout.Error) { infoOf(ctx).refused = refused }
+
+// About returns the checkout that a line is about, as far as it is known.
+func About(a service.About) (attrs []slog.Attr) {
+	for _, named := range [][2]string{{"checkout_id", a.CheckoutID}, {"provider_order_id", a.OrderID}, {"provider_code", a.ProviderCode}} {
+		if named[1] != "" {
+			attrs = append(attrs, slog.String(named[0], named[1]))
+		}
+	}
+	return attrs
+}
+
 // Wrap gives every request an id, strips the base path, sets the headers that all answers have, observes the request
 // and logs one line for it: never a query, a body or a header. A panic is logged with its stack and answered by
 // failed, or by closing the connection if the answer had begun.
@@ -109,7 +128,9 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 			id:     "req_" + uuid.Must(uuid.NewRandomFromReader(o.Rand)).String(),
 			client: clientIP(r, o.TrustedProxies),
 		}
-		r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, info))
+		ctx := context.WithValue(r.Context(), requestInfoKey{}, info)
+		ctx, info.subject = service.WithSubject(ctx)
+		r = r.WithContext(ctx)
 		a := &answer{ResponseWriter: w}
 		o.setHeaders(w.Header(), r, info.id)
 		defer func() {
@@ -230,8 +251,14 @@ func logRequest(o Options, r *http.Request, info *requestInfo, a *answer, took t
 		slog.Int("status", a.sent()),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
 	}
-	if info.provider != "" {
-		line = append(line, slog.String("provider_code", info.provider))
+	about := info.subject.About()
+	about.ProviderCode = cmp.Or(info.provider, about.ProviderCode)
+	line = append(line, About(about)...)
+	if info.refused != nil {
+		line = append(line, slog.String("error_code", string(info.refused.Code)))
+		if fields := info.refused.Fields(); fields != "" {
+			line = append(line, slog.String("error_fields", fields))
+		}
 	}
 	if info.keyID != "" {
 		line = append(line, slog.String("key_id", info.keyID))

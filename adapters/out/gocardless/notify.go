@@ -1,6 +1,7 @@
 package gocardless
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -10,12 +11,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // WebhookPath is the path to which GoCardless sends its notifications, for httpapi.Options.Mount.
@@ -34,19 +35,16 @@ const (
 type ReceiverOptions struct {
 	Processor *Processor
 	Secrets   [][]byte // of the webhook endpoint; while it is rotated, the old one too
-	Records   ports.Notifications
-	// Refresh looks at the checkout with this billing request or mandate: Service.RefreshBillingRequest and
-	// Service.RefreshMandate.
-	RefreshBillingRequest, RefreshMandate func(ctx context.Context, id string) (checkout.Checkout, error)
-	Report                                func(ctx context.Context, err error) // called with what failed in the background
-	Now                                   func() time.Time
+	// Notified stores notifications, each of which is then handled once: Service.Notified.
+	Notified func(context.Context, []checkout.Notification) error
+	Report   func(ctx context.Context, err error) // called with every failure that the answer does not tell
+	Now      func() time.Time
 }
 
-// Receiver takes GoCardless' notifications and has the checkouts looked at that they are about. It is the handler of
-// WebhookPath; Run is its background work.
+// Receiver takes GoCardless' notifications. It is the handler of WebhookPath; Reconcile is a task that brings those that were
+// lost.
 type Receiver struct {
 	ReceiverOptions
-	fresh   chan []ports.Notification
 	reading chan struct{} // one for each body that is being read
 	warned  atomic.Int64  // when a bad signature was last reported, in milliseconds
 }
@@ -54,20 +52,18 @@ type Receiver struct {
 // NewReceiver returns a receiver.
 func NewReceiver(o ReceiverOptions) (*Receiver, error) {
 	switch {
-	case o.Processor == nil, o.Records == nil, o.RefreshBillingRequest == nil, o.RefreshMandate == nil, o.Report == nil, o.Now == nil:
+	case o.Processor == nil, o.Notified == nil, o.Report == nil, o.Now == nil:
 		return nil, errors.New("gocardless: a field of ReceiverOptions is missing")
 	}
 	if err := CheckWebhookSecrets(o.Secrets); err != nil {
 		return nil, fmt.Errorf("gocardless: %w", err)
 	}
-	return &Receiver{ReceiverOptions: o, fresh: make(chan []ports.Notification, maxWaiting),
-		reading: make(chan struct{}, maxReading)}, nil
+	return &Receiver{ReceiverOptions: o, reading: make(chan struct{}, maxReading)}, nil
 }
 
 const (
 	minSecret  = 16
-	maxReading = 32  // bodies at once: they bound the memory that strangers can take
-	maxWaiting = 256 // notifications in memory that wait to be handled; the sweep finds the others on record
+	maxReading = 32 // bodies at once: they bound the memory that strangers can take
 )
 
 // CheckWebhookSecrets returns nil if these can be the secrets of a receiver.
@@ -126,17 +122,10 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), keepTimeout)
 	defer cancel()
-	fresh, err := r.Records.KeepNotifications(ctx, given)
-	if err != nil {
+	if err := r.Notified(ctx, given); err != nil {
 		r.Report(ctx, fmt.Errorf("keep a notification of %d events: %w", len(given), err))
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
-	}
-	if len(fresh) > 0 {
-		select {
-		case r.fresh <- fresh:
-		default: // the sweep finds them
-		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -173,13 +162,19 @@ func (r *Receiver) signed(body, signature []byte) bool {
 	return valid
 }
 
-func (w notifiedWire) toDomain(received time.Time) ports.Notification {
-	n := ports.Notification{ID: w.ID, Received: received, Resource: outbound.Word(w.Resource), Action: outbound.Word(w.Action),
-		BillingRequestID: outbound.Word(w.Links.BillingRequest), MandateID: outbound.Word(w.Links.Mandate)}
-	if n.MandateID == "" {
-		n.MandateID = outbound.Word(w.Links.MandateRequestMandate)
+// toDomain returns the notification of an event; false for one that changes nothing here: of another resource, or of a step on
+// the payer's way.
+func (w notifiedWire) toDomain(received time.Time) (n checkout.Notification, ok bool) {
+	billingRequest, mandate := outbound.Word(w.Links.BillingRequest), outbound.Word(w.Links.Mandate)
+	n = checkout.Notification{ID: outbound.Word(w.ID), Received: received}
+	switch {
+	case w.Resource == "billing_requests" && slices.Contains([]string{"payer_details_confirmed", "fulfilled", "cancelled", "failed"}, w.Action),
+		w.Resource == "mandates" && billingRequest != "":
+		n.BillingRequestID, n.Settles = billingRequest, w.Action == "fulfilled"
+	case w.Resource == "mandates" && w.Action != "created": // which fulfilled brings
+		n.MandateID = cmp.Or(mandate, outbound.Word(w.Links.MandateRequestMandate))
 	}
-	return n
+	return n, n.BillingRequestID != "" || n.MandateID != ""
 }
 
 // leadsTo reports whether a mandate has the status after this event.
@@ -194,7 +189,7 @@ func (w notifiedWire) leadsTo(status checkout.MandateStatus) bool {
 }
 
 // parseNotification reads the events of a notification.
-func parseNotification(body []byte, received time.Time) ([]ports.Notification, error) {
+func parseNotification(body []byte, received time.Time) ([]checkout.Notification, error) {
 	var w notificationWire
 	if err := json.Unmarshal(body, &w); err != nil {
 		return nil, outbound.WithoutText(err)
@@ -205,13 +200,15 @@ func parseNotification(body []byte, received time.Time) ([]ports.Notification, e
 	return toNotifications(w.Events, received)
 }
 
-func toNotifications(events []notifiedWire, received time.Time) ([]ports.Notification, error) {
-	all := make([]ports.Notification, 0, len(events))
+func toNotifications(events []notifiedWire, received time.Time) ([]checkout.Notification, error) {
+	all := make([]checkout.Notification, 0, len(events))
 	for _, event := range events {
 		if outbound.Word(event.ID) == "" {
 			return nil, errors.New("an event has no id")
 		}
-		all = append(all, event.toDomain(received))
+		if n, ok := event.toDomain(received); ok {
+			all = append(all, n)
+		}
 	}
 	return all, nil
 }

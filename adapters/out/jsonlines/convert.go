@@ -292,21 +292,34 @@ func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) obj
 	}
 }
 
-func toWireNotice(n ports.NoticeRecord) noticeWire {
-	return noticeWire{
+func toWireNotice(r ports.JobRecord) noticeWire {
+	w := noticeWire{
 		Kind:       "notice",
-		NoticeID:   n.Notice.ID,
-		CheckoutID: n.Notice.CheckoutID,
-		Notice:     string(n.Notice.Kind),
-		CreatedAt:  formatTimestamp(n.Notice.CreatedAt),
-		Status:     string(n.Status),
-		Attempts:   n.Attempts,
-		SentAt:     formatTimestamp(n.SentAt),
-		MessageID:  n.Receipt.Reference,
-		Answer:     n.Receipt.Answer,
-		FailedAt:   formatTimestamp(n.Failure.At),
-		Failure:    n.Failure.Reason,
+		NoticeID:   r.Job.ID,
+		CheckoutID: r.Job.CheckoutID,
+		Notice:     r.Job.Name,
+		CreatedAt:  formatTimestamp(r.Job.CreatedAt),
+		Status:     noticeStatus(r.State),
+		Attempts:   r.Attempts,
+		MessageID:  r.Receipt.Reference,
+		Answer:     r.Receipt.Answer,
+		FailedAt:   formatTimestamp(r.Failure.At),
+		Failure:    r.Failure.Reason,
 	}
+	if r.State == checkout.JobDone {
+		w.SentAt = formatTimestamp(r.SettledAt)
+	}
+	return w
+}
+
+func noticeStatus(s checkout.JobState) string {
+	switch s {
+	case checkout.JobDone:
+		return "sent"
+	case checkout.JobDead:
+		return "failed"
+	}
+	return string(s)
 }
 
 func toWireEvent(e ports.EventRecord) eventWire {

@@ -68,11 +68,13 @@ func checkoutLines(r ports.CheckoutRecord) []any {
 	if r.Agreement != nil {
 		lines = append(lines, chargeLines(c, *r.Agreement)...)
 	}
-	for _, e := range r.Events {
+	for _, e := range r.Events() {
 		lines = append(lines, toWireEvent(e))
 	}
-	for _, n := range r.Notices {
-		lines = append(lines, toWireNotice(n))
+	for _, j := range r.Jobs {
+		if j.Job.Kind == checkout.JobNotify {
+			lines = append(lines, toWireNotice(j))
+		}
 	}
 	return lines
 }
