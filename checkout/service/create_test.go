@@ -47,8 +47,8 @@ func TestOfManyCreatesOfOneOrderOneOpens(t *testing.T) {
 			t.Fatalf("answers name %q and %q", ids[0], id)
 		}
 	}
-	if d := w.records(t)["ORDER-1"]; len(d.Events) != 1 || d.Events[0].Status != events.Delivered || len(w.receiver.names()) != 1 {
-		t.Errorf("events on record %+v, delivered %v; want checkout.created once", d.Events, w.receiver.names())
+	if d := w.records(t)["ORDER-1"]; len(d.Events()) != 1 || d.Events()[0].Status != events.Delivered || len(w.receiver.names()) != 1 {
+		t.Errorf("events on record %+v, delivered %v; want checkout.created once", d.Events(), w.receiver.names())
 	}
 }
 

@@ -38,7 +38,7 @@ func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
 				t.Errorf("attempt %d differs from the first", i+1)
 			}
 		}
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Failed || e.Attempts != 3 {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Failed || e.Attempts != 3 {
 			t.Errorf("on record %s after %d attempts, want failed after 3", e.Status, e.Attempts)
 		}
 	})
@@ -53,7 +53,7 @@ func TestARunStopsAtTheFirstAcceptance(t *testing.T) {
 		return nil
 	}
 	w.opened(t, "ORDER-1")
-	if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Delivered || e.Attempts != 2 || len(w.receiver.got) != 2 {
+	if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered || e.Attempts != 2 || len(w.receiver.got) != 2 {
 		t.Errorf("on record %s after %d attempts, %d made", e.Status, e.Attempts, len(w.receiver.got))
 	}
 }
@@ -73,7 +73,7 @@ func TestEachEventIsTriedThoughTheFormerFailed(t *testing.T) {
 			t.Fatal(err)
 		}
 		var statuses []events.Status
-		for _, e := range w.records(t)["ORDER-1"].Events {
+		for _, e := range w.records(t)["ORDER-1"].Events() {
 			statuses = append(statuses, e.Status)
 		}
 		if want := []events.Status{events.Delivered, events.Failed, events.Delivered}; !slices.Equal(statuses, want) {
@@ -91,7 +91,7 @@ func TestWithoutADestinationNothingIsSentNorLater(t *testing.T) {
 		w.opened(t, "ORDER-1")
 		w.configure(t, kowhai())
 		w.runFor(t, time.Minute)
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured || e.Attempts != 0 || len(w.receiver.got) != 0 {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.NotConfigured || e.Attempts != 0 || len(w.receiver.got) != 0 {
 			t.Errorf("on record %s, %d sent", e.Status, len(w.receiver.got))
 		}
 	})
@@ -154,7 +154,7 @@ func TestWhatACrashCutOffIsTakenUpWithinFifteenSeconds(t *testing.T) {
 			t.Error("the committing request has the lease of its events for ten seconds")
 		}
 		w.runFor(t, 6*time.Second)
-		if len(w.receiver.got) != 1 || w.records(t)["ORDER-1"].Events[0].Status != events.Delivered {
+		if len(w.receiver.got) != 1 || w.records(t)["ORDER-1"].Events()[0].Status != events.Delivered {
 			t.Errorf("%d delivered after fifteen seconds, want 1", len(w.receiver.got))
 		}
 	})
@@ -212,7 +212,7 @@ func TestADestinationThatWentAwayIsNotConfigured(t *testing.T) {
 		silent.Provider.Destination = catalogue.Destination{}
 		w.configure(t, silent)
 		w.runFor(t, 15*time.Second)
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.NotConfigured {
 			t.Errorf("on record %s", e.Status)
 		}
 	})
@@ -262,7 +262,7 @@ func TestAStoppingServiceMakesNoSecondAttempt(t *testing.T) {
 		w2 := w.again(t)
 		w2.receiver.answer = nil
 		w2.runFor(t, time.Second)
-		for _, e := range w2.records(t)["ORDER-1"].Events {
+		for _, e := range w2.records(t)["ORDER-1"].Events() {
 			if e.Status != events.Delivered {
 				t.Errorf("%s is %s after the next process ran for a second", e.Event.Name, e.Status)
 			}
@@ -297,7 +297,7 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 		next := w.again(t)
 		next.receiver.answer = nil
 		next.runFor(t, 100*time.Millisecond) // the leases were released: nothing waits for their end
-		for _, e := range w.records(t)["ORDER-1"].Events {
+		for _, e := range w.records(t)["ORDER-1"].Events() {
 			if e.Status != events.Delivered {
 				t.Errorf("the next process left %s %s", e.Event.Name, e.Status)
 			}
@@ -329,7 +329,7 @@ func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
 		w.clock.forward(time.Minute)
 		w.receiver.answer = func(events.Delivery, int) error { return errRefused }
 		w.runFor(t, 100*time.Millisecond) // the second attempt would come after 250 ms
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
 			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
 		}
 		if reported := w.reports.take(); len(reported) != 1 || reported[0].Operation != service.OperationSend {
@@ -337,7 +337,7 @@ func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
 		}
 		w.receiver.answer = nil
 		w.again(t).runFor(t, 15*time.Second)
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Delivered {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered {
 			t.Errorf("the next process left it %s", e.Status)
 		}
 	})
@@ -359,7 +359,7 @@ func TestAProcessWithoutTheLeaseSettlesNothing(t *testing.T) {
 			return nil
 		}
 		w.opened(t, "ORDER-1")
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.OutcomeDelivered] != 0 {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.OutcomeDelivered] != 0 {
 			t.Errorf("on record %s after %d attempts, counted %v; want it left to the other", e.Status, e.Attempts, n.all)
 		}
 		if reported := w.reports.take(); len(reported) > 0 {
@@ -429,7 +429,7 @@ func TestARenewedLeaseIsReleased(t *testing.T) {
 		next := w.again(t)
 		next.receiver.answer = nil
 		next.runFor(t, 100*time.Millisecond)
-		for _, e := range w.records(t)["ORDER-1"].Events {
+		for _, e := range w.records(t)["ORDER-1"].Events() {
 			if e.Status != events.Delivered {
 				t.Errorf("the next process left %s %s", e.Event.Name, e.Status)
 			}
@@ -443,12 +443,12 @@ func TestALeaseThatEndsBetweenAttempts(t *testing.T) {
 		w := newWorld(t)
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(9900 * time.Millisecond); return errRefused }
 		w.opened(t, "ORDER-1")
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
 			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
 		}
 		w.receiver.answer = nil
 		w.runFor(t, 2*time.Second)
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Delivered {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered {
 			t.Errorf("recovery left it %s", e.Status)
 		}
 	})
@@ -460,7 +460,7 @@ func TestAnEventOfAProviderThatWasRemovedIsNotConfigured(t *testing.T) {
 		w.crashed(t, "ORDER-1")
 		w.configure(t)
 		w.runFor(t, 15*time.Second)
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.NotConfigured || e.Attempts != 0 {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.NotConfigured || e.Attempts != 0 {
 			t.Errorf("on record %s after %d attempts, want not_configured after none", e.Status, e.Attempts)
 		}
 		if reported := w.reports.take(); len(reported) > 0 {
@@ -547,14 +547,14 @@ func TestARequestDoesNotWaitForEver(t *testing.T) {
 			!errors.Is(reported[0].Err, context.DeadlineExceeded) {
 			t.Errorf("reported %+v, want an error of the delivery", reported)
 		}
-		for _, e := range w.records(t)["ORDER-1"].Events {
+		for _, e := range w.records(t)["ORDER-1"].Events() {
 			if e.Status != events.Pending {
 				t.Errorf("%s is %s, want it pending", e.Event.Name, e.Status)
 			}
 		}
 		w.clock.forward(time.Hour)
 		w.runFor(t, time.Second)
-		for _, e := range w.records(t)["ORDER-1"].Events {
+		for _, e := range w.records(t)["ORDER-1"].Events() {
 			if e.Status != events.Delivered {
 				t.Errorf("%s is %s after its lease ended", e.Event.Name, e.Status)
 			}

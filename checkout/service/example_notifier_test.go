@@ -38,6 +38,7 @@ func Example_notifier() {
 		Keyring:     exampleKeyring(),
 		Store:       store,
 		Processor:   bank,
+		CRM:         service.EmbeddedCRM(catalogue.Sandbox),
 		Printer:     blankPages{},
 		Sender:      noEvents{},
 		Notifier:    mailAPI{sent: stop},

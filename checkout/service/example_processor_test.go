@@ -125,6 +125,7 @@ func serveWith(store *memory.Store, bank ports.Processor) (checkouts *service.Se
 		Keyring:     exampleKeyring(),
 		Store:       store,
 		Processor:   bank,
+		CRM:         service.EmbeddedCRM(catalogue.Sandbox),
 		Printer:     blankPages{},
 		Sender:      noEvents{},
 		Now:         time.Now,

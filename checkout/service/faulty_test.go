@@ -103,7 +103,7 @@ func (f *faulty) Checkout(ctx context.Context, id string) (checkout.Checkout, er
 }
 
 func (f *faulty) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	return tried(f, "CheckoutByOrder", func() (checkout.Checkout, error) { return f.Store.CheckoutByOrder(ctx, provider, order) })
+	return tried(f, "CheckoutByOrder", func() (checkout.Checkout, error) { return f.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider, OrderID: order}) })
 }
 
 func (f *faulty) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
@@ -372,7 +372,7 @@ func (op operation) withFault(t *testing.T, at, way string) {
 	w.runFor(t, 30*time.Second)
 	var got []events.Name
 	for order, r := range w.records(t) {
-		for _, e := range r.Events {
+		for _, e := range r.Events() {
 			if e.Status != events.Delivered {
 				t.Errorf("order %s: event %s is %s", order, e.Event.Name, e.Status)
 			}

@@ -45,7 +45,7 @@ func newWorld(t *testing.T, change ...func(*service.Config)) *world {
 		t.Fatal(err)
 	}
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: ring,
-		Store: w.store, Processor: w.processor, Printer: w.printer, Sender: w.receiver,
+		Store: w.store, Processor: w.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: w.printer, Sender: w.receiver,
 		Now: w.clock.now, Rand: rand.Reader, Report: w.reports.add}
 	for _, f := range change {
 		f(&c)

@@ -400,7 +400,7 @@ func TestAnAnswerForAPreviousSetupIsDropped(t *testing.T) {
 	if s := w.setup(t, "ORDER-1"); err != nil || s.BillingRequest != checkout.BillingPending || got.Setup != s {
 		t.Errorf("refreshed to %+v, %v; on record %+v; want the new try as it is", got.Setup, err, s)
 	}
-	if d := w.records(t)["ORDER-1"]; len(d.Events) != 1 || d.Events[0].Event.Name != events.CheckoutCreated {
-		t.Errorf("events %+v, want checkout.created alone", d.Events)
+	if d := w.records(t)["ORDER-1"]; len(d.Events()) != 1 || d.Events()[0].Event.Name != events.CheckoutCreated {
+		t.Errorf("events %+v, want checkout.created alone", d.Events())
 	}
 }

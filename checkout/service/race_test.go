@@ -101,8 +101,8 @@ func TestWhatChangesMeanwhileRefusesAConfirm(t *testing.T) {
 			w.meanwhile(func() { w.change(t, "ORDER-1", tt.change) })
 			_, err := w.confirm(t, cmd)
 			expect(t, err, tt.code)
-			if r := w.records(t)["ORDER-1"]; r.Agreement != nil || r.Document != nil || len(r.Events) != 1 || r.Checkout.Status != checkout.SetupRequired {
-				t.Errorf("on record %s with %d events and agreement %v", r.Checkout.Status, len(r.Events), r.Agreement)
+			if r := w.records(t)["ORDER-1"]; r.Agreement != nil || r.Document != nil || len(r.Events()) != 1 || r.Checkout.Status != checkout.SetupRequired {
+				t.Errorf("on record %s with %d events and agreement %v", r.Checkout.Status, len(r.Events()), r.Agreement)
 			}
 		})
 	}
@@ -330,7 +330,7 @@ func (s *hanging) CheckoutByOrder(ctx context.Context, provider, order string) (
 	if err := s.wait(ctx); err != nil {
 		return checkout.Checkout{}, err
 	}
-	return s.Store.CheckoutByOrder(ctx, provider, order)
+	return s.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider, OrderID: order})
 }
 
 // A source of randomness that fails is a failure, and nothing is stored.

@@ -42,7 +42,7 @@ func (w *world) statuses(t *testing.T) map[events.Status]int {
 	w.receiver.mu.Unlock()
 	all := map[events.Status]int{}
 	for order, r := range w.records(t) {
-		for _, e := range r.Events {
+		for _, e := range r.Events() {
 			all[e.Status]++
 			if e.Attempts != made[e.Event.ID] || e.Attempts > events.MaxAttempts {
 				t.Errorf("order %s: %d attempts on record, %d made", order, e.Attempts, made[e.Event.ID])
@@ -147,7 +147,7 @@ func TestAProhibitedDestinationIsSettledAtOnce(t *testing.T) {
 		if took := time.Since(start); took != 0 {
 			t.Errorf("the create took %s", took)
 		}
-		e := w.records(t)["ORDER-1"].Events[0]
+		e := w.records(t)["ORDER-1"].Events()[0]
 		if e.Status != events.Failed || e.Attempts != 0 || !strings.HasSuffix(e.Failure.Reason, "it is not https") || e.Failure.At.IsZero() {
 			t.Errorf("on record %+v, want it failed without an attempt, and why", e)
 		}
@@ -166,12 +166,12 @@ func TestASenderWithoutRoomMakesNoAttempt(t *testing.T) {
 		w := newWorld(t)
 		w.receiver.answers(func(events.Delivery, int) error { return ports.ErrBusy })
 		w.opened(t, "ORDER-1")
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Pending || e.Attempts != 0 || w.receiver.requests() != 1 {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 0 || w.receiver.requests() != 1 {
 			t.Errorf("on record %s after %d attempts, asked %d times; want it pending after none", e.Status, e.Attempts, w.receiver.requests())
 		}
 		w.receiver.answers(nil)
 		w.runFor(t, 2*time.Second) // its lease was given up
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Status != events.Delivered || e.Attempts != 1 {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered || e.Attempts != 1 {
 			t.Errorf("on record %s after %d attempts, want it delivered after one", e.Status, e.Attempts)
 		}
 		if reported := w.reports.take(); len(reported) > 0 {
@@ -197,7 +197,7 @@ func TestARunThatWasCutShortIsGoneOnWith(t *testing.T) {
 		if got := w.statuses(t); !slices.Equal(numbers, []int{1, 2, 3}) || got[events.Failed] != 1 {
 			t.Errorf("attempts %d, then %v; want 1, 2 and 3, then failed", numbers, got)
 		}
-		if e := w.records(t)["ORDER-1"].Events[0]; e.Failure.Reason != errRefused.Error() || e.Failure.At.IsZero() {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Failure.Reason != errRefused.Error() || e.Failure.At.IsZero() {
 			t.Errorf("on record %+v, want why it failed", e.Failure)
 		}
 	})
@@ -230,7 +230,7 @@ func TestADeadReceiversBacklogIsProbed(t *testing.T) {
 			t.Errorf("%d lines say that the receiver takes nothing, want one", warned)
 		}
 		w.opened(t, "NEW-1")
-		if e := w.records(t)["NEW-1"].Events[0]; e.Status != events.Failed || e.Attempts != 3 {
+		if e := w.records(t)["NEW-1"].Events()[0]; e.Status != events.Failed || e.Attempts != 3 {
 			t.Errorf("the new event is %s after %d attempts, want failed after 3", e.Status, e.Attempts)
 		}
 		w.receiver.answers(nil)

@@ -204,7 +204,7 @@ func TestTheEndOfTheRetentionTakesTheSalt(t *testing.T) {
 		}
 		asked := w.clock.now()
 		err := w.store.EraseCheckouts(t.Context(), []string{last.ID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
-			e := checkout.EraseAll(found, asked)
+			e := checkout.EraseAll(found, asked, "operator:test")
 			e.Entry = w.config.Keyring.Attest(unattested("asked for", asked))
 			return e, nil
 		})

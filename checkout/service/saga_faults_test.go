@@ -258,7 +258,7 @@ func (s sagaStore) Checkout(ctx context.Context, id string) (checkout.Checkout, 
 
 func (s sagaStore) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
 	return read(ctx, s, "CheckoutByOrder "+order, func(ctx context.Context) (checkout.Checkout, error) {
-		return s.Store.CheckoutByOrder(ctx, provider, order)
+		return s.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider, OrderID: order})
 	})
 }
 

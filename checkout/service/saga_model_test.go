@@ -350,7 +350,7 @@ func (m *model) judgeEvents(r ports.CheckoutRecord, unsent map[string][]byte) {
 		}
 	}
 	var got []events.Name
-	for _, e := range r.Events {
+	for _, e := range r.Events() {
 		var body struct{ Data map[string]string }
 		err := json.Unmarshal(e.Event.Body, &body)
 		d := body.Data

@@ -76,8 +76,8 @@ func TestAReservedCheckoutDoesNotExist(t *testing.T) {
 				token, _ := w.config.Keyring.Text(id, w.config.Keyring.Issue(1, time.Now().Add(time.Hour)))
 				_, err = w.SetupPage(t.Context(), token)
 				expect(t, err, checkout.CodeLinkUnknown)
-				if r.Checkout.Status != checkout.Reserved || len(r.Events) > 0 || len(w.receiver.names()) > 0 {
-					t.Errorf("on record is %+v with %d events", r.Checkout, len(r.Events))
+				if r.Checkout.Status != checkout.Reserved || len(r.Events()) > 0 || len(w.receiver.names()) > 0 {
+					t.Errorf("on record is %+v with %d events", r.Checkout, len(r.Events()))
 				}
 				return nil
 			}

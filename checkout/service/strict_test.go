@@ -123,7 +123,7 @@ func TestARequestWithoutAnIDGetsOne(t *testing.T) {
 	if _, err := w.confirm(t, cnf); err != nil {
 		t.Fatal(err)
 	}
-	events := w.records(t)["ORDER-1"].Events
+	events := w.records(t)["ORDER-1"].Events()
 	created, confirmed := events[0].Event.RequestID, events[1].Event.RequestID
 	if !strings.HasPrefix(created, "req_") || len(created) != len("req_")+36 || !strings.HasPrefix(confirmed, "req_") || created == confirmed {
 		t.Errorf("request ids %q and %q, want two of req_ and a UUID", created, confirmed)

@@ -173,7 +173,7 @@ func benchOf(t *testing.T, set setting) *bench {
 	}
 	b.service, err = service.New(service.Config{
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
-		Store: b.store, Processor: set.processor, Printer: printer{}, Sender: sender{},
+		Store: b.store, Processor: set.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: printer{}, Sender: sender{},
 		Terms: set.terms, Agency: set.agency, Retention: set.retention,
 		Now: clock, Rand: rand.Reader,
 		Report: func(_ context.Context, f service.Failure) {

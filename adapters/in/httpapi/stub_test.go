@@ -70,6 +70,8 @@ func (s *stub) Confirm(_ context.Context, c service.Caller, id string, cmd check
 	return s.confirm, s.err
 }
 
+func (s *stub) Refused(context.Context, service.Caller, string, string, error) {}
+
 func (s *stub) Readiness(context.Context) service.Readiness { return s.ready }
 
 // served reports whether a request reached the application's rules.

@@ -49,7 +49,7 @@ func Example() {
 	printer, err := pdf.New(2)
 	check(err)
 	checkouts, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
-		Store: store, Processor: bank, Printer: printer, Sender: webhook.New(webhook.Options{}),
+		Store: store, Processor: bank, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: printer, Sender: webhook.New(webhook.Options{}),
 		Now: time.Now, Rand: rand.Reader, Report: httpserver.Report(log), Count: metrics.Count})
 	check(err)
 	operator, err := ops.New(checkouts, ops.Options{Metrics: metrics, Gatherer: registry, Log: log})

@@ -115,9 +115,9 @@ func TestOutboxIsCountedWhenItIsAskedFor(t *testing.T) {
 func TestWhatWaitsForTheCRMIsCountedWhenItIsAskedFor(t *testing.T) {
 	o := &outside{}
 	handler, _, _ := newHandler(t, o)
-	reserved := checkout.Checkout{ID: "KOWHAI-1", ProviderCode: "KOWHAI", OrderID: "1", IdempotencyKey: "k", Status: checkout.Reserved,
-		Step: checkout.Step{Kind: checkout.StepOpen, Epoch: 1, Since: now.Add(-40 * time.Second), Until: now}}
-	if err := o.InsertCheckout(t.Context(), checkout.Change{Next: reserved}, ports.Enqueue{}); err != nil {
+	at := now.Add(-40 * time.Second)
+	change := checkout.Create{ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("1")}.Reserve(checkout.Intent{}, "KOWHAI-1", at)
+	if err := o.InsertCheckout(t.Context(), change, ports.Enqueue{Now: at}); err != nil {
 		t.Fatal(err)
 	}
 	samples := lines(t, handler)

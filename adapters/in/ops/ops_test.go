@@ -26,6 +26,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var now = time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC)
@@ -40,8 +41,12 @@ type outside struct {
 	backlogErr error
 }
 
-func (o *outside) Backlog(context.Context) (int, time.Time, error) {
-	return o.pending, o.oldest, o.backlogErr
+func (o *outside) Backlog(ctx context.Context) (map[checkout.JobKind]ports.Backlog, error) {
+	all, err := o.Store.Backlog(ctx)
+	if o.pending > 0 {
+		all[checkout.JobDeliver] = ports.Backlog{Waiting: o.pending, Oldest: o.oldest}
+	}
+	return all, errors.Join(err, o.backlogErr)
 }
 
 func (o *outside) Ready(context.Context) error { return o.storeErr }

@@ -9,54 +9,71 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const secret, oldSecret = "a webhook secret", "the webhook secret before"
 
-// receiving is a receiver, and the resources that it has had looked at.
+// receiving is a receiver, and the notifications that it has passed on, each once.
 type receiving struct {
 	*gocardless.Receiver
-	store *memory.Store
-
-	mu     sync.Mutex
-	looked []string
-	failed []error // reports
-	err    error   // of each look
-	seen   checkout.Checkout
+	notified []checkout.Notification
+	failed   []error // reports
+	err      error   // of storing notifications
+	cursor   string  // of Reconcile
 }
 
 func newReceiving(t *testing.T, b *bench) *receiving {
 	t.Helper()
-	r := &receiving{store: memory.New()}
-	look := func(_ context.Context, id string) (checkout.Checkout, error) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.err == nil {
-			r.looked = append(r.looked, id)
-		}
-		return r.seen, r.err
-	}
+	r := &receiving{}
 	receiver, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: b.Processor,
-		Secrets: [][]byte{[]byte(secret), []byte(oldSecret)}, Records: r.store, RefreshBillingRequest: look, RefreshMandate: look,
-		Report: func(_ context.Context, err error) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.failed = append(r.failed, err)
-		}, Now: b.sim.Now})
+		Secrets: [][]byte{[]byte(secret), []byte(oldSecret)},
+		Notified: func(_ context.Context, all []checkout.Notification) error {
+			if r.err != nil {
+				return r.err
+			}
+			for _, n := range all {
+				if !slices.ContainsFunc(r.notified, func(other checkout.Notification) bool { return other.ID == n.ID }) {
+					r.notified = append(r.notified, n)
+				}
+			}
+			return nil
+		},
+		Report: func(_ context.Context, err error) { r.failed = append(r.failed, err) }, Now: b.sim.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Receiver = receiver
 	return r
+}
+
+// reconcile runs the task from the cursor where it got to.
+func (r *receiving) reconcile(t *testing.T) error {
+	t.Helper()
+	next, pause, err := r.Reconcile(t.Context(), r.cursor)
+	if r.cursor = next; pause < 10*time.Second {
+		t.Errorf("a pause of %s is shorter than a task may have", pause)
+	}
+	return err
+}
+
+// about returns the billing requests and mandates that were notified, with ! behind one that must settle.
+func (r *receiving) about() string {
+	var about []string
+	for _, n := range r.notified {
+		name := n.BillingRequestID + n.MandateID
+		if n.Settles {
+			name += "!"
+		}
+		about = append(about, name)
+	}
+	slices.Sort(about)
+	return strings.Join(slices.Compact(about), " ")
 }
 
 func (r *receiving) post(body, signature string) int {
@@ -65,15 +82,6 @@ func (r *receiving) post(body, signature string) int {
 	req.Header.Set("Webhook-Signature", signature)
 	r.ServeHTTP(w, req)
 	return w.Code
-}
-
-func (r *receiving) kept(t *testing.T) int {
-	t.Helper()
-	all, err := r.store.PendingNotifications(t.Context(), time.Now().Add(1000*time.Hour), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(all)
 }
 
 func fulfilled(ids ...string) string {
@@ -103,8 +111,8 @@ func TestNotificationIsTakenWithASignatureOfOneOfTheSecretsOnly(t *testing.T) {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.status)
 		}
 	}
-	if got := r.kept(t); got != 1 {
-		t.Errorf("%d notifications are kept, want the one event that came twice", got)
+	if len(r.notified) != 1 {
+		t.Errorf("%d notifications are kept, want the one event that came twice", len(r.notified))
 	}
 	if len(r.failed) != 1 || !strings.Contains(r.failed[0].Error(), "compare the webhook secret") {
 		t.Errorf("reported %v, want the bad signatures once", r.failed)
@@ -133,88 +141,27 @@ func TestHostileNotificationsAreRefused(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, tt.status)
 		}
 	}
-	if got := r.kept(t); got != 1 {
-		t.Errorf("%d notifications are kept, want that of unknown kind alone", got)
+	if len(r.notified) != 0 {
+		t.Errorf("%d notifications are kept", len(r.notified))
 	}
 }
 
-// run has the receiver work in the background until the test ends.
-func (r *receiving) run(t *testing.T) {
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan struct{})
-	go func() { defer close(done); r.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-done })
-}
-
-func (r *receiving) looks() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Join(r.looked, " ")
-}
-
-func awaitLooks(t *testing.T, r *receiving, want string) {
-	t.Helper()
-	for end := time.Now().Add(5 * time.Second); r.looks() != want; <-time.After(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("looked at %q, want %q", r.looks(), want)
-		}
-	}
-}
-
-// Many events about one resource lead to one look, and a repeated event leads to no further look.
-func TestNotificationLeadsToOneLook(t *testing.T) {
+// A notification that cannot be stored is not acknowledged: GoCardless sends it again.
+func TestNotificationThatCannotBeStoredIsNotAcknowledged(t *testing.T) {
 	r := newReceiving(t, newBench(t))
-	body := fulfilled("EV1", "EV2", "EV3")
-	for range 3 {
-		if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent {
-			t.Fatalf("answered %d", got)
-		}
-	}
-	r.run(t)
-	awaitLooks(t, r, "BRQ1")
-	for end := time.Now().Add(5 * time.Second); r.kept(t) > 0 && time.Now().Before(end); {
-		<-time.After(5 * time.Millisecond)
-	}
-	if got := r.kept(t); got != 0 || r.looks() != "BRQ1" {
-		t.Errorf("%d notifications are pending after %q", got, r.looks())
-	}
-}
-
-// A look that fails leaves the notification pending, and a later reconciliation makes it good.
-func TestNotificationWhoseLookFailsIsMadeGood(t *testing.T) {
-	b := newBench(t)
-	r := newReceiving(t, b)
 	r.err = errors.New("the store is out")
 	body := fulfilled("EV1")
-	if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent {
-		t.Fatalf("answered %d", got)
+	if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusServiceUnavailable || len(r.failed) != 1 {
+		t.Errorf("answered %d, reported %v", got, r.failed)
 	}
-	r.run(t)
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); <-time.After(5 * time.Millisecond) {
-		r.mu.Lock()
-		failed := len(r.failed)
-		r.mu.Unlock()
-		if failed > 0 {
-			break
-		}
-	}
-	if got := r.kept(t); got != 1 {
-		t.Fatalf("%d notifications are pending, want 1", got)
-	}
-	r.mu.Lock()
 	r.err = nil
-	r.mu.Unlock()
-	b.sim.Advance(time.Minute)
-	if err := r.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := r.kept(t); got != 0 || r.looks() != "BRQ1" {
-		t.Errorf("%d notifications are pending after looks at %q", got, r.looks())
+	if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent || r.about() != "BRQ1!" {
+		t.Errorf("answered %d, notified of %q", got, r.about())
 	}
 }
 
 // Steps on the payer's way, and what is created with the setup, change nothing that is on record here.
-func TestNotificationThatChangesNothingIsKeptAndIgnored(t *testing.T) {
+func TestNotificationThatChangesNothingIsIgnored(t *testing.T) {
 	r := newReceiving(t, newBench(t))
 	var events []string
 	for n, e := range []string{
@@ -232,66 +179,7 @@ func TestNotificationThatChangesNothingIsKeptAndIgnored(t *testing.T) {
 	if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent {
 		t.Fatalf("answered %d", got)
 	}
-	r.run(t)
-	for end := time.Now().Add(5 * time.Second); r.kept(t) > 0 && time.Now().Before(end); {
-		<-time.After(5 * time.Millisecond)
-	}
-	looks := strings.Fields(r.looks())
-	slices.Sort(looks)
-	if got := strings.Join(looks, " "); got != "BRQ2 BRQ3 MD2" || r.kept(t) != 0 {
-		t.Errorf("looked at %q, %d pending; want BRQ2, BRQ3 and MD2 alone, and all settled", got, r.kept(t))
+	if got := r.about(); got != "BRQ2 BRQ3 MD2" {
+		t.Errorf("notified of %q; want BRQ2, BRQ3 and MD2 alone", got)
 	}
 }
-
-// A billing request that was fulfilled before it has a mandate is looked at until it has one, but not for ever.
-func TestNotificationStaysPendingWhileItsBillingRequestIsSettling(t *testing.T) {
-	settling := checkout.Setup{BillingRequestID: "BRQ1", Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilling}}
-	done := settling
-	done.BillingRequest, done.AccountHolder, done.AccountMask, done.CompletedAt = checkout.BillingFulfilled, "A", "••••8389", time.Now()
-	other := settling
-	other.BillingRequestID = "BRQ2" // the next try's
-	for _, tt := range []struct {
-		name    string
-		after   time.Duration
-		seen    checkout.Setup
-		pending int
-	}{
-		{"soon after", time.Minute, settling, 1},
-		{"when it has its mandate", time.Minute, done, 0},
-		{"when there is another try", time.Minute, other, 0},
-		{"hours after", 2 * time.Hour, settling, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			r := newReceiving(t, b)
-			body := fulfilled("EV1")
-			if got := r.post(body, gocardlesstest.Sign([]byte(body), secret)); got != http.StatusNoContent {
-				t.Fatalf("answered %d", got)
-			}
-			r.seen.Setup = tt.seen
-			b.sim.Advance(tt.after)
-			if err := r.Reconcile(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if got := r.kept(t); got != tt.pending || r.looks() != "BRQ1" {
-				t.Errorf("%d notifications are pending after looks at %q, want %d after one", got, r.looks(), tt.pending)
-			}
-		})
-	}
-}
-
-// A checkout that is not ours needs no look: the account may have other users.
-func TestNotificationAboutAnUnknownResourceIsSettled(t *testing.T) {
-	r := newReceiving(t, newBench(t))
-	r.err = checkout.CheckoutNotFound()
-	body := fulfilled("EV1")
-	r.post(body, gocardlesstest.Sign([]byte(body), secret))
-	r.run(t)
-	for end := time.Now().Add(5 * time.Second); r.kept(t) > 0; <-time.After(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the notification stays pending")
-		}
-	}
-}
-
-var _ ports.Notifications = (*memory.Store)(nil)

@@ -99,19 +99,18 @@ func confirmedOnRecord() ports.CheckoutRecord {
 	return ports.CheckoutRecord{
 		Checkout: c, Agreement: &a,
 		Document: &ports.DocumentInfo{ID: "doc_1", SHA256: [32]byte{0xab, 31: 0xcd}, Size: 20480},
-		Events: []ports.EventRecord{{
-			Event: events.Event{ID: "evt_1", Name: events.CheckoutConfirmed, CheckoutID: c.ID, ProviderCode: "KOWHAI",
-				OrderID: "ENROL-1", RequestID: "req_2", CreatedAt: c.Confirmation.At, Body: []byte(`{"event":"checkout.confirmed"}`)},
-			Status: events.Failed, Attempts: 3,
-		}},
-		Notices: []ports.NoticeRecord{{
-			Notice: checkout.Notice{ID: "ntc_1", Kind: checkout.NoticeOfSetup, CheckoutID: c.ID, Try: 1, CreatedAt: morning.Add(2 * time.Minute)},
-			Status: checkout.NoticeSent, Attempts: 2, SentAt: morning.Add(4 * time.Minute),
+		Jobs: []ports.JobRecord{{
+			Job: checkout.DeliveryOf(events.Event{ID: "evt_1", Name: events.CheckoutConfirmed, CheckoutID: c.ID, ProviderCode: "KOWHAI",
+				OrderID: "ENROL-1", RequestID: "req_2", CreatedAt: c.Confirmation.At, Body: []byte(`{"event":"checkout.confirmed"}`)}),
+			State: checkout.JobDead, Attempts: 3,
+		}, {
+			Job:   checkout.Job{ID: "ntc_1", Kind: checkout.JobNotify, Name: "setup", CheckoutID: c.ID, Try: 1, CreatedAt: morning.Add(2 * time.Minute)},
+			State: checkout.JobDone, Attempts: 2, SettledAt: morning.Add(4 * time.Minute),
 			Receipt: ports.Receipt{Reference: "<ntc_1@lender.example>", Answer: "250 2.0.0 Ok: queued as 4F1A"},
 			Failure: ports.Failure{At: morning.Add(3 * time.Minute), Reason: "451 4.7.1 try again"},
 		}, {
-			Notice: checkout.Notice{ID: "ntc_2", Kind: checkout.NoticeOfAgreement, CheckoutID: c.ID, Try: 1, CreatedAt: c.Confirmation.At},
-			Status: checkout.NoticePending,
+			Job:   checkout.Job{ID: "ntc_2", Kind: checkout.JobNotify, Name: "agreement", CheckoutID: c.ID, Try: 1, CreatedAt: c.Confirmation.At},
+			State: checkout.JobPending,
 		}},
 	}
 }

@@ -107,7 +107,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, outside
 	bank := fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: s.URL, Log: log, Now: s.Clock.Now})
 	s.Mounted = map[string]http.Handler{fakeprocessor.Prefix: bank}
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: s.URL, Keyring: keyring, Store: store,
-		Processor: bank, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
+		Processor: bank, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
 		Now: s.Clock.Now, Rand: rand.Reader,
 		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
