@@ -103,7 +103,9 @@ func (f *faulty) Checkout(ctx context.Context, id string) (checkout.Checkout, er
 }
 
 func (f *faulty) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	return tried(f, "CheckoutByOrder", func() (checkout.Checkout, error) { return f.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider, OrderID: order}) })
+	return tried(f, "CheckoutByOrder", func() (checkout.Checkout, error) {
+		return f.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider, OrderID: order})
+	})
 }
 
 func (f *faulty) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {

@@ -294,7 +294,7 @@ func TestANoticeThatIsNotNeededIsDropped(t *testing.T) {
 		},
 		"the personal data was erased": func(t *testing.T, w *world, id string) {
 			err := w.store.EraseCheckouts(t.Context(), []string{id}, func(found []checkout.Checkout) (checkout.Erasure, error) {
-				e := checkout.EraseAll(found, w.clock.now(, "operator:test"))
+				e := checkout.EraseAll(found, w.clock.now(), "operator:test")
 				e.Entry = evidence.Entry{ID: "operation/1", At: w.clock.now()}
 				return e, nil
 			})

@@ -32,14 +32,14 @@ func apply(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := providers.Unprintable(named, printer); err != nil {
+	if err := operate.Unprintable(named, printer); err != nil {
 		return fmt.Errorf("%s is refused: %w", c.file, err)
 	}
-	return c.configure(ctx, "apply", providers.Change{Named: named, Prune: c.prune})
+	return c.configure(ctx, "apply", operate.Change{Named: named, Prune: c.prune})
 }
 
-// configure makes the change that a command asks for, and prints its lines.
-func (c *call) configure(ctx context.Context, command string, change providers.Change) error {
+// configure makes the change that a command asks for, and prints what it changes.
+func (c *call) configure(ctx context.Context, command string, change operate.Change) error {
 	open := func() (records, error) { return c.openStore(ctx, "", observer{}) }
 	if change.DryRun { // which makes no store either
 		open = func() (records, error) { return c.openRecords(ctx) }
@@ -49,14 +49,11 @@ func (c *call) configure(ctx context.Context, command string, change providers.C
 		return err
 	}
 	defer db.Close()
-	trail, err := c.trail(db)
+	operator, err := c.acting(db)
 	if err != nil {
 		return err
 	}
-	change.Record = func(subject string, differences []string) (evidence.Entry, error) {
-		return trail.Did(command, subject, c.reason, differences...)
-	}
-	differences, err := change.Store(ctx, db)
+	differences, err := operator.Configure(ctx, command, change)
 	if err != nil {
 		return fmt.Errorf("store the providers: %w", err)
 	}

@@ -36,15 +36,23 @@ func commands() []cli.Command {
 			About: "Check that the CRM has every object and field that is needed",
 			More: "Signs in, and prints a line for everything that is missing. Exits 0 if nothing is, and 1 if anything is.\n\n" +
 				administratorHelp + "\n\n" + crmHelp},
-		{Name: "crm pending", Setup: command(listFlags, pendingSteps),
-			About: "List the checkouts that wait for the CRM",
-			More: "Prints a line for each: its id, what it waits for (open: the CRM is to make its records; complete: to store its\n" +
-				"agreement and complete the enrolment), since when, how often that was attempted, when it is due again, and why the\n" +
-				"latest attempt failed. The store alone is asked."},
-		{Name: "crm retry", Args: []string{"CHECKOUT-ID"}, Setup: command(changeFlags, retryStep),
-			About: "Have the CRM asked again for a checkout, now",
-			More: "For a completion that the CRM refused, once an administrator has mended what it names: it is attempted every ten\n" +
-				"minutes otherwise. A running server does it within seconds."},
+		{Name: "jobs list", Setup: command(jobsFlags, listJobs),
+			About: "List everything that is to be done later",
+			More: "Prints a line for each job that waits, the oldest first: an event that is to be delivered, a notice to a payer, an\n" +
+				"enrolment that the CRM is to open or to complete, a setup that is looked at again, a notification of the processor,\n" +
+				"and what the service itself does again and again; since when it waits, how often it was attempted, when it is due\n" +
+				"and why the latest attempt failed. The store alone is asked."},
+		{Name: "jobs show", Args: []string{"JOB-ID"}, Setup: command(listFlags, showJob),
+			About: "Print everything on record about a job"},
+		{Name: "jobs retry", Args: []string{"JOB-ID"}, Setup: command(changeFlags, retryJob),
+			About: "Have a job attempted again, now",
+			More: "For an enrolment that the CRM refused, once an administrator has mended what it names, or a notice that was put off.\n" +
+				"A running server attempts it within seconds."},
+		{Name: "show", Args: []string{"ID"}, Setup: command(listFlags, show),
+			About: "Print what happened to a checkout",
+			More: "ID is of a checkout, an order or an agreement. Prints its state, and then its journal, a line for each moment: when it was\n" +
+				"(UTC), what happened, who did it (provider:KEY-ID, payer, processor, crm, service, operator:NAME), and in which request.\n" +
+				"It has no personal data."},
 		{Name: "keys issue", Setup: command(issueFlags, issueKey),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},

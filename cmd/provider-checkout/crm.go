@@ -43,7 +43,7 @@ const (
 		"is not."
 )
 
-// outsideCRM returns the name of the CRM outside of the store, or "" where the store is the CRM.
+// outsideCRM returns the name of the CRM outside of the store, or "" for the embedded one.
 func (c *call) outsideCRM() string {
 	if c.crm == salesforceName {
 		return salesforceName
@@ -170,7 +170,7 @@ func pullProviders(ctx context.Context, c *call) error {
 	} else if len(named) == 0 {
 		fmt.Fprintln(c.Stderr, "the user sees no provider in the organisation")
 	}
-	return c.configure(ctx, "providers pull", providers.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
+	return c.configure(ctx, "providers pull", operate.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
 }
 
 // organisationTimeout bounds a server's wait for the organisation at its start.
@@ -187,70 +187,4 @@ func checkOrganisation(ctx context.Context, crm *salesforce.CRM, log *slog.Logge
 	}
 	log.Warn("the CRM cannot be asked whether it is for this environment", slog.Any("error", err))
 	return nil
-}
-
-// maxPending bounds the list of waiting checkouts.
-const maxPending = 10_000
-
-// pendingSteps prints a line for each checkout that waits for the CRM.
-func pendingSteps(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	ids, err := db.DueSteps(ctx, time.Now().AddDate(100, 0, 0), maxPending)
-	if err != nil {
-		return err
-	}
-	table := c.table("CHECKOUT\tPROVIDER\tORDER\tSTEP\tSINCE\tATTEMPTS\tDUE\tLATEST FAILURE")
-	for _, id := range ids {
-		waiting, err := db.Checkout(ctx, id)
-		switch s := waiting.Step; {
-		case errors.Is(err, ports.ErrNotFound): // released meanwhile
-		case err != nil:
-			return err
-		case s.Kind != checkout.StepNone:
-			err := table.row(toWireStep(waiting), id, waiting.ProviderCode, strconv.Quote(waiting.OrderID), string(s.Kind), formatTime(s.Since),
-				strconv.FormatInt(s.Epoch, 10), formatTime(s.Until), orDash(cli.OneLine(s.Failure)))
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return table.end()
-}
-
-// retryStep makes the step of a checkout due now.
-func retryStep(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	trail, err := c.trail(db)
-	if err != nil {
-		return err
-	}
-	id := c.Args[0]
-	err = db.UpdateCheckout(ctx, id, ports.Enqueue{}, func(waiting checkout.Checkout) (checkout.Change, error) {
-		change, err := waiting.Hasten(time.Now().UTC().Truncate(time.Millisecond))
-		if err != nil {
-			return change, err
-		}
-		did, err := trail.Did("crm retry", id, c.reason, fmt.Sprintf("~ %s: due %s → %s",
-			waiting.Step.Kind, formatTime(waiting.Step.Until), formatTime(change.Next.Step.Until)))
-		change.Evidence = &did
-		return change, err
-	})
-	switch {
-	case errors.Is(err, ports.ErrNotFound):
-		return fmt.Errorf("there is no checkout %q", id)
-	case errors.Is(err, checkout.ErrNotDue):
-		return fmt.Errorf("checkout %s does not wait for the CRM", id)
-	case err != nil:
-		return err
-	}
-	_, err = fmt.Fprintln(c.Stdout, "due now:", id)
-	return err
 }

@@ -23,14 +23,15 @@ func listEvents(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	list, err := db.EventRecords(ctx, c.eventFilter, c.limit+1)
+	list, err := db.Jobs(ctx, c.eventFilter, c.limit+1)
 	if err != nil {
 		return err
 	}
 	more := len(list) > c.limit
 	list = list[:min(len(list), c.limit)]
 	table := c.table("ID\tEVENT\tPROVIDER\tORDER\tSTATUS\tATTEMPTS\tCREATED\tFAILED\tREASON")
-	for _, e := range list {
+	for _, j := range list {
+		e := ports.EventOf(j)
 		err := table.row(toWireEvent(e), e.Event.ID, string(e.Event.Name), e.Event.ProviderCode, e.Event.OrderID, string(e.Status),
 			strconv.Itoa(e.Attempts), formatTime(e.Event.CreatedAt), formatTime(e.Failure.At), orDash(e.Failure.Reason))
 		if err != nil {
@@ -53,10 +54,13 @@ func showEvent(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	e, err := db.EventRecord(ctx, c.Args[0])
+	found, err := db.Jobs(ctx, ports.JobFilter{ID: c.Args[0], Kinds: deliveries}, 1)
 	if err != nil {
-		return unknownEvent(err)
+		return err
+	} else if len(found) == 0 {
+		return unknownEvent(ports.ErrNotFound)
 	}
+	e := ports.EventOf(found[0])
 	again, err := db.Redeliveries(ctx, e.Event.ID)
 	if err != nil {
 		return err
@@ -102,15 +106,7 @@ func outcome(r ports.Redelivery) string {
 	return fmt.Sprintf("failed after %s: %s", attempts, r.Failure)
 }
 
-// outcomeWord names the outcome of a redelivery.
-func outcomeWord(r ports.Redelivery) string {
-	if r.Delivered {
-		return "delivered"
-	}
-	return "failed"
-}
-
-// checkRedeliver checks that the arguments name one event, or the events that failed since a time.
+// checkRedeliver checks that one event is named or those that failed since a time are.
 func (s *settings) checkRedeliver(args []string) error {
 	if s.failed == (len(args) == 1) {
 		return cli.UsageError("name one event, or give --failed with --since TIME")
@@ -128,28 +124,22 @@ func redeliverEvents(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	trail, err := c.trail(db)
+	operator, err := c.acting(db)
 	if err != nil {
 		return err
 	}
-	r := delivery.Redeliverer{Store: db, Sender: c.redeliverySender(), Now: time.Now}
 	asked, delivered := 0, 0
-	var sent []string
 	var printed error
 	each := func(result delivery.Result) {
 		asked++
-		if result.Left == "" && result.Event.ID != "" {
-			sent = append(sent, fmt.Sprintf("event %s: %s", result.Event.ID, outcomeWord(result.Outcome)))
-		}
 		if result.Outcome.Delivered {
 			delivered++
 		}
 		printed = errors.Join(printed, c.printResult(result))
 	}
 	if c.failed {
-		more, err := r.Failed(ctx, c.eventFilter.Since, c.provider, each)
-		subject := "failed since " + formatTime(c.eventFilter.Since)
-		if err := errors.Join(err, c.recordDone(ctx, db, trail, "events redeliver", subject, sent)); err != nil {
+		more, err := operator.RedeliverFailed(ctx, c.eventFilter.Since, c.provider, c.redeliverySender(), each)
+		if err != nil {
 			return err
 		}
 		if asked == 0 {
@@ -158,15 +148,8 @@ func redeliverEvents(ctx context.Context, c *call) error {
 		if more {
 			fmt.Fprintf(c.Stderr, "these were the oldest %d: run it again for those after them, with --provider where another's fail again\n", delivery.MaxRedelivered)
 		}
-	} else {
-		result, err := r.One(ctx, c.Args[0])
-		if result.Event.ID == "" {
-			return unknownEvent(err)
-		}
-		each(result) // it may have been sent although that could not be recorded
-		if err := errors.Join(err, c.recordDone(ctx, db, trail, "events redeliver", result.Event.ID, sent)); err != nil {
-			return err
-		}
+	} else if err := operator.Redeliver(ctx, c.Args[0], c.redeliverySender(), each); err != nil {
+		return unknownEvent(err)
 	}
 	if delivered < asked {
 		return fmt.Errorf("%d of %d events were not delivered", asked-delivered, asked)

@@ -49,12 +49,19 @@ func exportStudent(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	student, err := c.findStudent(ctx, db)
+	operator, err := c.acting(db)
 	if err != nil {
 		return err
 	}
+	student, err := c.findStudent(ctx, operator)
+	if err != nil {
+		return err
+	}
+	if err := operator.Looked(ctx, "privacy export", student.Subject()); err != nil {
+		return err
+	}
 	out := bufio.NewWriter(c.Stdout)
-	if err := errors.Join(student.Export(out), out.Flush()); err != nil {
+	if err := errors.Join(writeStudent(out, student), out.Flush()); err != nil {
 		return err
 	}
 	numbers := student.Numbers()
@@ -77,9 +84,9 @@ func exportStudent(ctx context.Context, c *call) error {
 	return nil
 }
 
-// findStudent finds the student that the flags name, and names on stderr other spellings of the address.
-func (c *call) findStudent(ctx context.Context, db records) (privacy.Student, error) {
-	student, err := privacy.Find(ctx, db, c.privacy.email)
+// findStudent finds the student that the flags name, and says on stderr what else may be theirs.
+func (c *call) findStudent(ctx context.Context, operator operate.Operator) (operate.Student, error) {
+	student, err := operator.Find(ctx, c.privacy.email)
 	if err != nil {
 		return student, err
 	}
@@ -99,12 +106,16 @@ func eraseStudent(ctx context.Context, c *call) error {
 		return err
 	}
 	defer db.Close()
-	student, err := c.findStudent(ctx, db)
+	operator, err := c.acting(db)
+	if err != nil {
+		return err
+	}
+	student, err := c.findStudent(ctx, operator)
 	if err != nil {
 		return err
 	}
 	if len(student.Records) > 0 {
-		if err := c.erase(ctx, db, student); err != nil {
+		if err := c.erase(ctx, db, operator, student); err != nil {
 			return err
 		}
 	}
@@ -115,17 +126,13 @@ func eraseStudent(ctx context.Context, c *call) error {
 	return err
 }
 
-func (c *call) erase(ctx context.Context, db records, student privacy.Student) error {
+func (c *call) erase(ctx context.Context, db records, operator operate.Operator, student operate.Student) error {
 	zone, err := service.NewZealand()
 	if err != nil {
 		return err
 	}
-	trail, err := c.trail(db)
-	if err != nil {
-		return err
-	}
-	eraser := privacy.Eraser{Store: db, Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Trail: trail, Zone: zone, Force: c.privacy.force}
-	if err := eraser.Check(ctx, student, c.reason); err != nil {
+	erasing := operate.Erasing{Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Zone: zone, Force: c.privacy.force}
+	if err := operator.CheckErasure(ctx, student, erasing); err != nil {
 		return err
 	}
 	// Before it is done, because these ids are erased with the rest.
@@ -134,10 +141,21 @@ func (c *call) erase(ctx context.Context, db records, student privacy.Student) e
 			return err
 		}
 	}
-	if err := eraser.Erase(ctx, student, c.reason); err != nil {
+	if err := operator.Erase(ctx, student, erasing); err != nil {
 		return fmt.Errorf("erase the student: %w", err)
 	}
 	fmt.Fprintln(c.Stderr, "What the payment processor and a CRM outside of the store have must be erased there: stdout has their ids.\n"+
 		"Backups, replicas and archived logs of the database from before keep it until they are deleted.")
+	return nil
+}
+
+// writeStudent writes everything on record about a student as JSON Lines, as export does for all.
+func writeStudent(w io.Writer, s operate.Student) error {
+	visit := jsonlines.NewVisitor(w, nil)
+	for _, r := range s.Records {
+		if err := visit.Checkout(r); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -17,46 +17,47 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 )
 
-const trailHelp = "A command that changes what is on record has the evidence log say who did what, when and why: the name in\n" +
-	audit.OperatorVariable + ", or else the user of the operating system (of sudo: who called it), and --reason."
+// operatorVariable is the environment variable that names the operator who runs a command.
+const operatorVariable = "PROVIDER_CHECKOUT_OPERATOR"
 
-// trail returns the recorder of operations under the name of the operator.
-func (c *call) trail(db records) (audit.Trail, error) {
-	operator, err := c.operator()
+const trailHelp = "A command that changes what is on record has the evidence log say who did what, when and why: the name in\n" +
+	operatorVariable + ", or else the user of the operating system (of sudo: who called it), and --reason."
+
+// acting returns the operator who runs the command, on a store.
+func (c *call) acting(db records) (operate.Operator, error) {
+	name, err := operatorName(c.Env, user.Current)
 	if err != nil {
-		return audit.Trail{}, err
+		return operate.Operator{}, cli.UsageError(err.Error())
 	}
-	return audit.NewTrail(operator, db.Secrets())
+	return operatorOn(db, db.Secrets(), name, c.reason)
 }
 
-// operator returns the name of the operator who runs the command.
-func (c *call) operator() (string, error) {
-	name, err := audit.Operator(c.Env, user.Current)
+// operatorOn returns the operator of this name on a store with these secrets.
+func operatorOn(db ports.Admin, secrets [][]byte, name, reason string) (operate.Operator, error) {
+	keyring, err := checkout.NewKeyring(secrets...)
 	if err != nil {
-		return "", cli.UsageError(err.Error())
+		return operate.Operator{}, fmt.Errorf("derive the keys of evidence: %w", err)
+	}
+	return operate.Operator{Store: db, Keyring: keyring, By: name, Reason: reason, Now: time.Now, Rand: rand.Reader}, nil
+}
+
+// operatorName returns the name of the operator: in operatorVariable, or else of the user who called sudo, or else of the user of the
+// operating system. Nothing proves it; the operating system's own log shows who had the secret.
+func operatorName(env func(string) string, current func() (*user.User, error)) (string, error) {
+	name := cmp.Or(env(operatorVariable), env("SUDO_USER"))
+	if name == "" {
+		u, err := current()
+		if err != nil {
+			return "", fmt.Errorf("the operating system does not say who this is (set %s): %w", operatorVariable, err)
+		}
+		name = cmp.Or(u.Username, "uid "+u.Uid)
+	}
+	name = text.Normalize(name)
+	if err := operate.CheckName(name); err != nil {
+		return "", fmt.Errorf("the operator's name (%s) %w", operatorVariable, err)
 	}
 	return name, nil
 }
-
-// recordDone records in the evidence log an operation that changed nothing in the store, or changed it in many commits. The trail
-// was made before the operation, so that nothing is done by an operator without a name.
-func (c *call) recordDone(ctx context.Context, db records, trail audit.Trail, name, subject string, changes []string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit) // it was done, also if the command is interrupted
-	defer cancel()
-	for part := range slices.Chunk(changes, audit.MaxChanges) {
-		did, err := trail.Did(name, subject, c.reason, part...)
-		if err != nil {
-			return err
-		}
-		if err := db.RecordEvidence(ctx, did); err != nil {
-			return fmt.Errorf("it was done, and could not be recorded: %w", err)
-		}
-	}
-	return nil
-}
-
-// recordLimit bounds the time for the record of an operation.
-const recordLimit = 10 * time.Second
 
 // listEvidence prints the entries of the evidence log in their order, and holds them to the newest checkpoint.
 func listEvidence(ctx context.Context, c *call) error {

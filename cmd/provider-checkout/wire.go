@@ -72,16 +72,32 @@ type resultLine struct {
 	redeliveryLine
 }
 
-// stepLine is a checkout that waits for the CRM.
-type stepLine struct {
-	CheckoutID   string `json:"checkout_id"`
-	ProviderCode string `json:"provider_code"`
-	OrderID      string `json:"provider_order_id"`
-	Step         string `json:"step"`
-	Since        string `json:"since"`
-	Attempts     int64  `json:"attempts"`
-	DueAt        string `json:"due_at"`
+// jobLine is a job; of jobs list only the first five fields.
+type jobLine struct {
+	JobID        string `json:"job_id"`
+	Kind         string `json:"kind"`
+	DueAt        string `json:"due_at,omitempty"`
+	Attempts     int    `json:"attempts"`
 	Failure      string `json:"failure,omitempty"`
+	State        string `json:"state,omitempty"`
+	ProviderCode string `json:"provider_code,omitempty"`
+	OrderID      string `json:"provider_order_id,omitempty"`
+	CheckoutID   string `json:"checkout_id,omitempty"`
+	CreatedAt    string `json:"created_at,omitempty"`
+	FailedAt     string `json:"failed_at,omitempty"`
+	SettledAt    string `json:"settled_at,omitempty"`
+	Reference    string `json:"reference,omitempty"` // of a notice: its Message-ID
+	Answer       string `json:"answer,omitempty"`
+}
+
+// momentLine is a moment of a checkout's journal.
+type momentLine struct {
+	At        string `json:"at"`
+	Kind      string `json:"kind"`
+	Actor     string `json:"actor"`
+	RequestID string `json:"request_id,omitempty"`
+	Detail    string `json:"detail,omitempty"`
+	Times     int    `json:"times,omitempty"` // where it happened more than once
 }
 
 // verdictLine is a check of agreements verify; with --all also an agreement with its failed checks, or the checks that could not be made.
@@ -145,9 +161,21 @@ func toWireResult(r delivery.Result) resultLine {
 	return resultLine{r.Event.ID, string(r.Event.Name), r.Event.ProviderCode, r.Event.OrderID, r.Left, toWireRedelivery(r.Outcome)}
 }
 
-func toWireStep(c checkout.Checkout) stepLine {
-	s := c.Step
-	return stepLine{c.ID, c.ProviderCode, c.OrderID, string(s.Kind), wireTime(s.Since), s.Epoch, wireTime(s.Until), s.Failure}
+func toWireJob(r ports.JobRecord) jobLine {
+	return jobLine{
+		JobID: r.Job.ID, Kind: string(r.Job.Kind), DueAt: wireTime(r.Due), Attempts: r.Attempts, Failure: r.Failure.Reason,
+		State: string(r.State), ProviderCode: r.Job.ProviderCode, OrderID: r.Job.OrderID, CheckoutID: r.Job.CheckoutID,
+		CreatedAt: wireTime(r.Job.CreatedAt), FailedAt: wireTime(r.Failure.At), SettledAt: wireTime(r.SettledAt),
+		Reference: r.Receipt.Reference, Answer: r.Receipt.Answer,
+	}
+}
+
+func toWireMoment(m checkout.Moment) momentLine {
+	line := momentLine{At: wireTime(m.At), Kind: string(m.Kind), Actor: string(m.Actor), RequestID: m.RequestID, Detail: m.Detail}
+	if m.Times > 1 {
+		line.Times = m.Times
+	}
+	return line
 }
 
 func toWireVerdict(v evidencelog.Verdict) verdictLine {

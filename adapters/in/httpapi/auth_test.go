@@ -60,7 +60,7 @@ func TestTheLogOfACallNamesTheIDOfItsKeyAndNoMore(t *testing.T) {
 	text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1, 2, 3, 4, 5, 6})
 	parts := strings.Split(text, "_")
 	for _, tt := range []struct{ name, authorization, want string }{
-		{"a key that is not on record", "Bearer " + text, `"key_id":"` + key.ID + `","error_code":"INVALID_API_KEY","client":"192.0.2.1"`},
+		{"a key that is not on record", "Bearer " + text, `"error_code":"INVALID_API_KEY","key_id":"` + key.ID + `","client":"192.0.2.1"`},
 		{"a mistyped key", "Bearer " + text + "a", `403,"duration_ms":0,"error_code":"INVALID_API_KEY","client":"192.0.2.1"`},
 		{"a password", "Bearer hunter2hunter2", `403,"duration_ms":0,"error_code":"INVALID_API_KEY","client":"192.0.2.1"`},
 		{"no key", "", `401,"duration_ms":0,"error_code":"MISSING_API_KEY","client":"192.0.2.1"`},

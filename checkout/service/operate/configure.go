@@ -1,5 +1,4 @@
-// Package providers stores the configuration of providers: from a file, or from the CRM, once or again and again.
-package providers
+package operate
 
 import (
 	"cmp"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -23,18 +21,15 @@ type Change struct {
 	Prune            bool                      // providers that are not named are removed; else they stay
 	KeepDestinations bool                      // the destination of a provider's events stays as it is; a new provider has none
 	DryRun           bool                      // nothing is stored
-	// Record returns the evidence of the change, which is stored with it: the providers that it changes, and a line for
-	// everything that differs, as many as an entry of the evidence log may have, or a count of the others. It may be called more than once. It is not needed for a DryRun.
-	Record func(subject string, differences []string) (evidence.Entry, error)
 }
 
 // errNothingToStore ends a change without a write.
 var errNothingToStore = errors.New("nothing to store")
 
-// Store stores the change, all of it or nothing, and returns a line for everything that differs from what is on record.
-// Where nothing differs, nothing is written.
-func (c Change) Store(ctx context.Context, records ports.Configurer) (differences []string, err error) {
-	err = records.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+// Configure makes a change of the providers under the name of an operation, and returns what differs, a line each. Nothing is
+// stored if nothing does.
+func (o Operator) Configure(ctx context.Context, name string, c Change) (differences []string, err error) {
+	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		after, err := c.apply(before)
 		if err != nil {
 			return nil, nil, err
@@ -42,8 +37,8 @@ func (c Change) Store(ctx context.Context, records ports.Configurer) (difference
 		if differences = catalogue.Diff(before, after); c.DryRun || len(differences) == 0 {
 			return nil, nil, errNothingToStore
 		}
-		did, err := c.Record(subject(changed(before, after)), audit.Bounded(differences))
-		return after, &did, err
+		entry, err := o.entry(Operation{name, subject(changed(before, after)), bounded(differences)}, o.now())
+		return after, &entry, err
 	})
 	switch {
 	case errors.Is(err, errNothingToStore):

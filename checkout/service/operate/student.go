@@ -1,32 +1,20 @@
-// Package privacy exports and erases what is on record about one student, for the operator's commands. A student is an
-// e-mail address, to the byte as a create sent it: whether two spellings are one person, the operator decides.
-package privacy
+package operate
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
-	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
-
-// Store is where the records are.
-type Store interface {
-	ports.Privacy
-	ports.Agreements
-	ports.Evidence
-}
 
 // Student is what is on record under an e-mail address.
 type Student struct {
@@ -37,13 +25,13 @@ type Student struct {
 
 // Find returns what is on record under an address. Its error names every checkout that cannot be read, for it might be
 // theirs.
-func Find(ctx context.Context, store Store, email string) (Student, error) {
+func (o Operator) Find(ctx context.Context, email string) (Student, error) {
 	s := Student{Email: email}
 	if strings.TrimSpace(email) == "" {
 		return s, errors.New("the e-mail address is empty")
 	}
 	var unreadable []error
-	err := store.ExportStudent(ctx, email, ports.Visitor{
+	err := o.Store.ExportStudent(ctx, email, ports.Visitor{
 		Checkout: func(r ports.CheckoutRecord) error {
 			switch found := r.Checkout.Student.Email; {
 			case found == email:
@@ -74,32 +62,19 @@ func (s Student) Numbers() (numbers []string) {
 	return numbers
 }
 
-// Export writes everything on record about the student as JSON Lines.
-func (s Student) Export(w io.Writer) error {
-	visit := jsonlines.NewVisitor(w, nil)
-	for _, r := range s.Records {
-		if err := visit.Checkout(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Eraser erases students.
-type Eraser struct {
-	Store  Store
+// Erasing is the settings of an erasure.
+type Erasing struct {
 	Setups ports.SetupEraser // of the processor whose records are in the store
-	Trail  audit.Trail
-	Zone   *time.Location // of New Zealand
-	Force  bool           // also while payments are still to be collected
+	Zone   *time.Location    // of New Zealand
+	Force  bool              // also while payments are still to be collected
 }
 
-// Check returns why the student is not erased for this reason, each checkout with what is against it, or nil.
-func (e Eraser) Check(ctx context.Context, s Student, reason string) error {
-	if word := s.named(reason); word != "" {
+// CheckErasure returns why the student is not erased for the operator's reason, each checkout with what is against it, or nil.
+func (o Operator) CheckErasure(ctx context.Context, s Student, e Erasing) error {
+	if word := s.named(o.Reason); word != "" {
 		return fmt.Errorf("the reason stays on record for ever and must name no person; it has %q", word)
 	}
-	today := money.DateOf(e.Trail.Now().In(e.Zone))
+	today := money.DateOf(o.now().In(e.Zone))
 	var against []error
 	for _, r := range s.Records {
 		if err := e.erasable(r.Checkout, today); err != nil {
@@ -108,7 +83,7 @@ func (e Eraser) Check(ctx context.Context, s Student, reason string) error {
 		if r.Agreement == nil {
 			continue
 		}
-		switch _, _, err := e.Store.EvidenceEntry(ctx, evidence.AgreementID(r.Agreement.Number)); {
+		switch _, _, err := o.Store.EvidenceEntry(ctx, evidence.AgreementID(r.Agreement.Number)); {
 		case errors.Is(err, ports.ErrNotFound):
 			against = append(against, fmt.Errorf("agreement %s is not in the evidence log, and nothing would prove it", r.Agreement.Number))
 		case err != nil:
@@ -118,7 +93,7 @@ func (e Eraser) Check(ctx context.Context, s Student, reason string) error {
 	return errors.Join(against...)
 }
 
-func (e Eraser) erasable(c checkout.Checkout, today money.Date) error {
+func (e Erasing) erasable(c checkout.Checkout, today money.Date) error {
 	err := c.Erasable(today, e.Zone)
 	if _, collected := errors.AsType[*checkout.StillCollected](err); collected && e.Force {
 		return nil
@@ -149,8 +124,8 @@ func (s Student) named(reason string) string {
 // ErrChanged: what is on record changed since Find.
 var ErrChanged = errors.New("what is on record has changed meanwhile; nothing was erased: run the command again")
 
-// Erase erases the student, who was checked, and records that it was done.
-func (e Eraser) Erase(ctx context.Context, s Student, reason string) error {
+// Erase erases the student, who was checked.
+func (o Operator) Erase(ctx context.Context, s Student, e Erasing) error {
 	ids := make([]string, len(s.Records))
 	for i, r := range s.Records {
 		ids[i] = r.Checkout.ID
@@ -158,16 +133,15 @@ func (e Eraser) Erase(ctx context.Context, s Student, reason string) error {
 			return fmt.Errorf("erase the setups of %s: %w", ids[i], err)
 		}
 	}
-	now := e.Trail.Now().UTC().Truncate(time.Millisecond)
+	now := o.now() // what is on record and its record in the log say the same
 	today := money.DateOf(now.In(e.Zone))
-	erasure := checkout.EraseAll(checkoutsOf(s.Records), now)
-	trail := e.Trail
-	trail.Now = func() time.Time { return now } // what is on record and its record in the log say the same
-	entry, err := trail.Did("privacy erase", erasure.Subject(), reason, erasure.Changes()...)
+	actor := checkout.OperatorActor(o.By)
+	erasure := checkout.EraseAll(checkoutsOf(s.Records), now, actor)
+	entry, err := o.entry(Operation{"privacy erase", erasure.Subject(), erasure.Changes()}, now)
 	if err != nil {
 		return err
 	}
-	return e.Store.EraseCheckouts(ctx, ids, func(stored []checkout.Checkout) (checkout.Erasure, error) {
+	return o.Store.EraseCheckouts(ctx, ids, func(stored []checkout.Checkout) (checkout.Erasure, error) {
 		for _, c := range stored {
 			if c.Student.Email != s.Email || e.erasable(c, today) != nil || !s.has(c) {
 				return checkout.Erasure{}, ErrChanged
@@ -176,7 +150,7 @@ func (e Eraser) Erase(ctx context.Context, s Student, reason string) error {
 		if len(stored) != len(ids) {
 			return checkout.Erasure{}, ErrChanged
 		}
-		erasure := checkout.EraseAll(stored, now)
+		erasure := checkout.EraseAll(stored, now, actor)
 		erasure.Entry = entry
 		return erasure, nil
 	})

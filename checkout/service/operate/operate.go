@@ -1,0 +1,146 @@
+// Package operate executes what operators do to a store: they change providers and keys, have events sent again and jobs
+// attempted, and read and erase what is on record about a person. Each act is an Operation, which is checked, executed and
+// recorded in the evidence log in one commit; commands, and any other door for operators, have no other way.
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money/text"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Operation is an act of an operator, as the evidence log has it. No field holds a secret or personal data.
+type Operation struct {
+	Name    string // "keys issue"
+	Target  string // what it is done to: the id of a key, the codes of providers
+	Changes []string
+}
+
+// Operator acts on a store under a name. Every field but Role and Reason is required.
+type Operator struct {
+	Store   ports.Admin
+	Keyring checkout.Keyring // attests the records
+	By      string           // as CheckName accepts it
+	Role    string           // in which the operator acts; "" at the command line
+	Reason  string           // as ParseReason returns it
+	Now     func() time.Time
+	Rand    io.Reader
+}
+
+// CheckName returns why a text cannot name an operator, or nil.
+func CheckName(name string) error {
+	if fault := text.CheckName(name); fault != "" {
+		return errors.New(fault)
+	}
+	return nil
+}
+
+// maxReason is the length of the longest reason, in characters.
+const maxReason = 1000
+
+// ParseReason returns the reason that an operator gave.
+func ParseReason(given string) (string, error) {
+	reason := text.Normalize(given)
+	switch {
+	case !utf8.ValidString(reason):
+		return "", errors.New("must be valid UTF-8")
+	case utf8.RuneCountInString(reason) > maxReason:
+		return "", fmt.Errorf("must be at most %d characters", maxReason)
+	}
+	if fault := text.CheckReadable(reason); fault != "" {
+		return "", errors.New(fault)
+	}
+	return reason, nil
+}
+
+// MaxChanges is how many lines a record has at most.
+const MaxChanges = 500
+
+// bounded returns the first lines of a list, as many as a record has at most, and a last one that counts the others.
+func bounded(lines []string) []string {
+	if len(lines) <= MaxChanges {
+		return lines
+	}
+	left := len(lines) - (MaxChanges - 1)
+	return append(slices.Clone(lines[:MaxChanges-1]), fmt.Sprintf("and %d lines more, which are not recorded", left))
+}
+
+// recordLimit is how long it may take to record what was done, also when the operator does not wait.
+const recordLimit = 10 * time.Second
+
+// now is the present in the precision that stores keep.
+func (o Operator) now() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
+
+// entry returns the record of an operation, attested.
+func (o Operator) entry(op Operation, at time.Time) (evidence.Entry, error) {
+	id, err := uuid.NewRandomFromReader(o.Rand)
+	if err != nil {
+		return evidence.Entry{}, fmt.Errorf("generate the id of an operation: %w", err)
+	}
+	by := o.By
+	if o.Role != "" {
+		by += " (" + o.Role + ")"
+	}
+	return o.Keyring.Attest(evidence.OfOperation(id.String(), evidence.Operation{At: at, Operator: by, Name: op.Name,
+		Subject: op.Target, Reason: o.Reason, Changes: op.Changes})), nil
+}
+
+// Record records an operation that changed nothing in the store, or whose changes are recorded already: in as many records as its
+// changes need. It was done, so that it is recorded also if ctx has ended.
+func (o Operator) Record(ctx context.Context, op Operation) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
+	defer cancel()
+	for part := range slices.Chunk(op.Changes, MaxChanges) {
+		entry, err := o.entry(Operation{op.Name, op.Target, part}, o.now())
+		if err != nil {
+			return err
+		}
+		if err := o.Store.RecordEvidence(ctx, entry); err != nil {
+			return fmt.Errorf("it was done, and could not be recorded: %w", err)
+		}
+	}
+	return nil
+}
+
+// Looked records that the operator has read personal data.
+func (o Operator) Looked(ctx context.Context, name, target string) error {
+	entry, err := o.entry(Operation{Name: name, Target: target}, o.now())
+	if err != nil {
+		return err
+	}
+	if err := o.Store.RecordEvidence(ctx, entry); err != nil {
+		return fmt.Errorf("record that personal data is read: %w", err)
+	}
+	return nil
+}
+
+// Retry makes a pending job due now: a running server attempts it within seconds. ports.ErrNotFound if there is no pending job with
+// this id.
+func (o Operator) Retry(ctx context.Context, id string) error {
+	jobs, err := o.Store.Jobs(ctx, ports.JobFilter{ID: id, State: checkout.JobPending}, 1)
+	switch {
+	case err != nil:
+		return err
+	case len(jobs) == 0:
+		return fmt.Errorf("job %s: %w", id, ports.ErrNotFound)
+	}
+	now := o.now()
+	entry, err := o.entry(Operation{"jobs retry", id, []string{fmt.Sprintf("~ %s: due %s → %s", jobs[0].Job.Kind,
+		jobs[0].Due.UTC().Format(time.RFC3339), now.Format(time.RFC3339))}}, now)
+	if err != nil {
+		return err
+	}
+	m := checkout.Moment{At: now, Kind: checkout.MomentOperated, Actor: checkout.OperatorActor(o.By), Detail: "jobs retry " + id, Times: 1}
+	return o.Store.HastenJob(ctx, id, m, entry)
+}
