@@ -7,12 +7,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/progress"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -97,7 +98,7 @@ func restore(ctx context.Context, c *call) error {
 		return err
 	}
 	defer remove()
-	operator, err := c.operator()
+	operator, err := operatorName(c.Env, user.Current)
 	if err != nil {
 		return err
 	}
@@ -167,11 +168,11 @@ func evidenceAfterRestore(path string, head evidence.Head, keys evidence.Keys) (
 
 // recordRestore records in the evidence log of the store that it was made of a backup.
 func (c *call) recordRestore(ctx context.Context, db records, operator string, contents sqlite.Contents) error {
-	trail, err := audit.NewTrail(operator, db.Secrets())
+	acting, err := operatorOn(db, db.Secrets(), operator, c.reason)
 	if err != nil {
 		return err
 	}
-	return c.recordDone(ctx, db, trail, "restore", filepath.Base(inputName(c.file)), []string{"+ " + summary(contents)})
+	return acting.Record(ctx, operate.Operation{Name: "restore", Target: filepath.Base(inputName(c.file)), Changes: []string{"+ " + summary(contents)}})
 }
 
 // summary returns the counts of a backup's contents.

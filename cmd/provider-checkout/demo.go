@@ -4,9 +4,7 @@ import (
 	"context"
 	_ "embed"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 //go:embed demo.json
@@ -26,16 +24,13 @@ func demonstrate(ctx context.Context, c *call) error {
 	}
 	defer ln.Close()
 	return demo.Run(ctx, demo.Config{
-		Listener:   ln,
-		Site:       c.site(c.base(ln)),
-		Providers:  demoProviders,
-		Terms:      demoTerms,
-		Walk:       c.walk,
-		GoCardless: c.processor == gocardlessName,
-		Salesforce: c.crm == salesforceName,
-		IssueKey: func(ctx context.Context, store ports.Admin, trail audit.Trail, provider string) (string, error) {
-			return newKey(ctx, store, trail, "", provider, "")
-		},
+		Listener:     ln,
+		Site:         c.site(c.base(ln)),
+		Providers:    demoProviders,
+		Terms:        demoTerms,
+		Walk:         c.walk,
+		GoCardless:   c.processor == gocardlessName,
+		Salesforce:   c.crm == salesforceName,
 		AgreementPDF: readPDF,
 		Stdout:       c.Stdout,
 		Stderr:       c.Stderr,

@@ -106,8 +106,8 @@ func (c *call) keepCheckpoint(log *slog.Logger) func(context.Context, []byte) {
 	}
 }
 
-// stamper returns the task that has a checkpoint stamped each day, or nil without --timestamp-url.
-func (c *call) stamper(newest func(context.Context) ([]byte, error), log *slog.Logger) (*timestamp.Daily, error) {
+// stamper returns what has a checkpoint stamped each day, or nil where that is not asked for.
+func (c *call) stamper(newest func(context.Context) ([]byte, error)) (*timestamp.Daily, error) {
 	if (c.timestampURL == "") != (c.timestamps == "") {
 		return nil, cli.UsageError("--timestamp-url and --timestamps belong together")
 	}
@@ -118,8 +118,7 @@ func (c *call) stamper(newest func(context.Context) ([]byte, error), log *slog.L
 	if err != nil {
 		return nil, cli.UsageError("--timestamp-url: " + err.Error())
 	}
-	return &timestamp.Daily{Authority: authority, Folder: c.timestamps, Newest: newest, Now: time.Now,
-		Report: func(err error) { log.Error("stamp checkpoint", slog.Any("error", err)) }}, nil
+	return &timestamp.Daily{Authority: authority, Folder: c.timestamps, Newest: newest, Now: time.Now}, nil
 }
 
 // evidenceLog opens the store and its evidence log.

@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // The functions below read the values of flags. An error describes the values that are allowed.
@@ -42,10 +42,11 @@ func parseSince(text string) (time.Time, error) {
 	return t, nil
 }
 
-func parseEventStatus(text string) (events.Status, error) {
-	switch s := events.Status(text); s {
-	case events.Pending, events.Delivered, events.Failed, events.NotConfigured:
-		return s, nil
+func parseEventStatus(text string) (checkout.JobState, error) {
+	for _, s := range []checkout.JobState{checkout.JobPending, checkout.JobDone, checkout.JobDead, checkout.JobDropped} {
+		if text == string(s.EventStatus()) {
+			return s, nil
+		}
 	}
 	return "", errors.New("must be pending, delivered, failed or not_configured")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -66,7 +66,7 @@ type settings struct {
 	since      time.Time
 	json       bool
 
-	eventFilter ports.EventFilter
+	eventFilter ports.JobFilter
 	limit       int
 	failed      bool
 }
@@ -88,7 +88,7 @@ func storeFlag(fs *cli.Flags, s *settings) {
 
 // reasonFlag defines the flag for the reason of an operator's change.
 func reasonFlag(fs *cli.Flags, s *settings) {
-	cli.Var(fs, &s.reason, "reason", "", audit.ParseReason, "`TEXT` that the evidence log has as the reason; no secret, nobody's personal data")
+	cli.Var(fs, &s.reason, "reason", "", operate.ParseReason, "`TEXT` that the evidence log has as the reason; no secret, nobody's personal data")
 }
 
 // changeFlags defines the flags of a command that changes records.
@@ -114,6 +114,11 @@ func jsonFlag(fs *cli.Flags, s *settings) {
 func listFlags(fs *cli.Flags, s *settings) {
 	storeFlag(fs, s)
 	jsonFlag(fs, s)
+}
+
+func jobsFlags(fs *cli.Flags, s *settings) {
+	listFlags(fs, s)
+	fs.StringVar(&s.provider, "provider", "", "only those of the provider `CODE`")
 }
 
 func addrFlag(fs *cli.Flags, s *settings) {
@@ -278,7 +283,8 @@ func restoreFlags(fs *cli.Flags, s *settings) {
 func listEventsFlags(fs *cli.Flags, s *settings) {
 	listFlags(fs, s)
 	f := &s.eventFilter
-	cli.Var(fs, &f.Status, "status", "", parseEventStatus, "`STATUS`: pending, delivered, failed or not_configured")
+	f.Kinds = deliveries
+	cli.Var(fs, &f.State, "status", "", parseEventStatus, "`STATUS`: pending, delivered, failed or not_configured")
 	fs.StringVar(&f.ProviderCode, "provider", "", "provider `CODE`")
 	fs.StringVar(&f.OrderID, "order", "", "the provider's `ID` of the order")
 	fs.StringVar(&f.CheckoutID, "checkout", "", "`ID` of the checkout")

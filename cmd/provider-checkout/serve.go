@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -16,12 +15,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -81,8 +79,22 @@ func serve(ctx context.Context, c *call) error {
 		cfg.CRM = outside.crm
 		metrics.ObserveCRMLimit(outside.crm.Limit)
 	}
-	s, err := site.New(cfg)
+	if c.pullEvery > 0 {
+		pull, err := c.pullTask(outside.crm, db, log)
+		if err != nil {
+			return err
+		}
+		cfg.Tasks = append(cfg.Tasks, pull)
+	}
+	var s *site.Site
+	stamp, err := c.stamper(func(ctx context.Context) ([]byte, error) { return s.Service.Checkpoint(ctx) })
 	if err != nil {
+		return err
+	}
+	if stamp != nil {
+		cfg.Tasks = append(cfg.Tasks, service.Task{Kind: checkout.JobStamp, Run: stamp.Run})
+	}
+	if s, err = site.New(cfg); err != nil {
 		return err
 	}
 	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", base),
@@ -94,42 +106,25 @@ func serve(ctx context.Context, c *call) error {
 	if missing := c.terms.Terms.Lacks(); len(missing) > 0 {
 		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
 	}
-	var background []func(context.Context)
-	if c.pullEvery > 0 {
-		puller, err := c.puller(outside.crm, db, log)
+	return s.Serve(ctx, ln, private)
+}
+
+// pullTask returns the task that reads the providers from the CRM, and records what it changes.
+func (c *call) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (service.Task, error) {
+	operator, err := operatorOn(db, db.Secrets(), "providers pull", "")
+	return service.Task{Kind: checkout.JobPull, Run: func(ctx context.Context, _ string) (string, time.Duration, error) {
+		ctx, cancel := context.WithTimeout(ctx, crmTimeout)
+		defer cancel()
+		named, err := crm.Configurations(ctx)
 		if err != nil {
-			return err
+			return "", c.pullEvery, fmt.Errorf("read the CRM: %w", err)
 		}
-		background = append(background, puller.Run)
-	}
-	if stamper, err := c.stamper(s.Service.Checkpoint, log); err != nil {
-		return err
-	} else if stamper != nil {
-		background = append(background, stamper.Run)
-	}
-	return beside(ctx, background, func(ctx context.Context) error { return s.Serve(ctx, ln, private) })
-}
-
-// puller returns the task that pulls providers from the CRM, and records its changes.
-func (c *call) puller(crm *salesforce.CRM, db records, log *slog.Logger) (providers.Puller, error) {
-	trail, err := audit.NewTrail("providers pull", db.Secrets())
-	return providers.Puller{Read: crm.Configurations, Records: db, Every: c.pullEvery, Log: log, Now: time.Now,
-		Record: func(subject string, differences []string) (evidence.Entry, error) {
-			return trail.Did("serve --pull-providers", subject, "", differences...)
-		}}, err
-}
-
-// beside does work beside serving, and ends when both have ended: the work does when serving has.
-func beside(ctx context.Context, works []func(context.Context), serve func(context.Context) error) error {
-	ctx, stop := context.WithCancel(ctx)
-	var working sync.WaitGroup
-	for _, work := range works {
-		working.Go(func() { work(ctx) })
-	}
-	err := serve(ctx)
-	stop()
-	working.Wait()
-	return err
+		differences, err := operator.Configure(ctx, "serve --pull-providers", operate.Change{Named: named, KeepDestinations: true})
+		if len(differences) > 0 {
+			log.LogAttrs(ctx, slog.LevelInfo, "providers changed", slog.Any("changes", differences))
+		}
+		return "", c.pullEvery, err
+	}}, err
 }
 
 // site returns the configuration of a site with the base URL, without its store.
@@ -177,7 +172,7 @@ func (c *call) outside(metrics *ops.Metrics) (outside, error) {
 	processor, wrongProcessor := c.gocardless()
 	crm, wrongCRM := c.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
 	notifier, wrongMail := c.notifier()
-	_, wrongStamps := c.stamper(nil, nil)
+	_, wrongStamps := c.stamper(nil)
 	secrets, wrongSecrets := c.secrets()
 	keys, wrongKeys := c.givenEvidenceKeys()
 	reasons := []error{c.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys}

@@ -20,23 +20,12 @@ type Daily struct {
 	Folder    string
 	Newest    func(context.Context) ([]byte, error) // nothing yet: nil
 	Now       func() time.Time
-	Report    func(error)
 }
 
-// Run works until ctx ends. What fails is reported, and tried again ten minutes later.
-func (d Daily) Run(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		if err := d.Keep(ctx); err != nil && ctx.Err() == nil {
-			d.Report(err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+// Run is the task that keeps what is newest, once a day; one process at a time runs it (service.Task). After a failure it is run
+// again ten minutes later too.
+func (d Daily) Run(ctx context.Context, _ string) (cursor string, pause time.Duration, err error) {
+	return "", lookEvery, d.Keep(ctx)
 }
 
 // Keep keeps what is newest, unless that was done today.

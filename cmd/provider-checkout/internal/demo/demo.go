@@ -23,10 +23,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -45,8 +44,6 @@ type Config struct {
 	GoCardless, Salesforce bool
 	Walk                   bool // run the scenario and end, rather than print the guide and serve
 
-	// IssueKey stores a new key of a provider, on the record of the trail's operator, and returns its text.
-	IssueKey func(ctx context.Context, store ports.Admin, trail audit.Trail, provider string) (string, error)
 	// AgreementPDF returns the PDF of an agreement, and whether it was on record.
 	AgreementPDF func(ctx context.Context, store ports.Admin, number string) (data []byte, stored bool, err error)
 
@@ -165,19 +162,17 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 	web.returnTo(configurations)
 	web.receiver = newReceiver("http://"+web.listener.Addr().String(), configurations)
 	d.events = web.receiver.got
-	trail, err := audit.NewTrail("demo", d.cfg.Site.Secrets)
+	keyring, err := checkout.NewKeyring(d.cfg.Site.Secrets...)
 	if err != nil {
 		return err
 	}
-	change := providers.Change{Named: configurations, Record: func(subject string, differences []string) (evidence.Entry, error) {
-		return trail.Did("demo", subject, "", differences...)
-	}}
-	if _, err := change.Store(ctx, d.cfg.Site.Store); err != nil {
+	operator := operate.Operator{Store: d.cfg.Site.Store, Keyring: keyring, By: "demo", Now: time.Now, Rand: rand.Reader}
+	if _, err := operator.Configure(ctx, "demo", operate.Change{Named: configurations}); err != nil {
 		return fmt.Errorf("store the providers: %w", err)
 	}
 	d.Keys = map[string]string{}
 	for _, c := range configurations {
-		if d.Keys[c.Provider.Code], err = d.cfg.IssueKey(ctx, d.cfg.Site.Store, trail, c.Provider.Code); err != nil {
+		if d.Keys[c.Provider.Code], err = operator.IssueKey(ctx, c.Provider.Code, ""); err != nil {
 			return err
 		}
 	}

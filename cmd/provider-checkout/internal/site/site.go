@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,7 +34,6 @@ import (
 // Store is what a site keeps its records in.
 type Store interface {
 	ports.Admin
-	ports.Notifications
 	fakeprocessor.Records
 }
 
@@ -46,7 +44,8 @@ type Config struct {
 	Environment    catalogue.Environment
 	BaseURL        string
 	GoCardless     *GoCardless         // the processor; the fake one if nil
-	CRM            ports.CRM           // outside of the store; nil where the store is the CRM
+	CRM            ports.CRM           // outside of the store; nil: the embedded one
+	Tasks          []service.Task      // of the program, besides the processor's
 	Notifier       ports.PayerNotifier // of payers; nil: they are not notified
 	SetupLifetime  time.Duration
 	Terms          agreement.Terms
@@ -75,8 +74,6 @@ type Site struct {
 	Handler  http.Handler // of the public
 	Operator *ops.Handler
 	Log      *slog.Logger
-
-	background []func(context.Context)
 }
 
 // New assembles a site.
@@ -96,6 +93,16 @@ func New(c Config) (*Site, error) {
 	} else {
 		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: c.BaseURL, Authority: c.Terms.Authority, Log: c.Log, RateLimit: c.RateLimit})
 		processor, mounted[fakeprocessor.Prefix] = fake, fake
+	}
+	if c.CRM == nil {
+		c.CRM = service.EmbeddedCRM(c.Environment)
+	}
+	var receiver *gocardless.Receiver
+	if c.GoCardless != nil {
+		c.Tasks = append(c.Tasks, service.Task{Kind: checkout.JobReconcile,
+			Run: func(ctx context.Context, cursor string) (string, time.Duration, error) {
+				return receiver.Reconcile(ctx, cursor)
+			}})
 	}
 	svc, err := service.New(service.Config{
 		Environment:     c.Environment,
@@ -117,6 +124,8 @@ func New(c Config) (*Site, error) {
 		Now:             time.Now,
 		Rand:            rand.Reader,
 		Report:          httpserver.Report(c.Log),
+		Noted:           httpserver.Noted(c.Log),
+		Tasks:           c.Tasks,
 		Count:           c.Metrics.Count,
 	})
 	if err != nil {
@@ -126,14 +135,12 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{Service: svc, Operator: operator, Log: c.Log, background: []func(context.Context){svc.Run}}
+	s := &Site{Service: svc, Operator: operator, Log: c.Log}
 	if c.GoCardless != nil {
-		receiver, err := NewReceiver(svc, c.Store, *c.GoCardless, c.Log)
-		if err != nil {
+		if receiver, err = NewReceiver(svc, *c.GoCardless, c.Log); err != nil {
 			return nil, err
 		}
 		mounted[gocardless.WebhookPath] = receiver
-		s.background = append(s.background, receiver.Run)
 	}
 	s.Handler = Handler(svc, mounted, httpapi.Options{
 		Log:            c.Log,
@@ -145,13 +152,11 @@ func New(c Config) (*Site, error) {
 }
 
 // NewReceiver returns the receiver of GoCardless' notifications for a service.
-func NewReceiver(svc *service.Service, records ports.Notifications, g GoCardless, log *slog.Logger) (*gocardless.Receiver, error) {
+func NewReceiver(svc *service.Service, g GoCardless, log *slog.Logger) (*gocardless.Receiver, error) {
 	return gocardless.NewReceiver(gocardless.ReceiverOptions{
-		Processor:             g.Processor,
-		Secrets:               g.WebhookSecrets,
-		Records:               records,
-		RefreshBillingRequest: svc.RefreshBillingRequest,
-		RefreshMandate:        svc.RefreshMandate,
+		Processor: g.Processor,
+		Secrets:   g.WebhookSecrets,
+		Notified:  svc.Notified,
 		Report: func(ctx context.Context, err error) {
 			log.LogAttrs(ctx, slog.LevelWarn, "handle notifications", slog.Any("error", err))
 		},
@@ -170,15 +175,6 @@ func Handler(svc *service.Service, mounted map[string]http.Handler, o httpapi.Op
 // Serve answers on public, and to the operator on private unless that is nil. It does the background work until ctx
 // ends, and then drains.
 func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
-	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.run,
+	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Service.Run,
 		OperatorListener: private, Operator: s.Operator, OnDrain: s.Operator.Drain, Log: s.Log})
-}
-
-// run does the background work until ctx ends.
-func (s *Site) run(ctx context.Context) {
-	var all sync.WaitGroup
-	for _, work := range s.background {
-		all.Go(func() { work(ctx) })
-	}
-	all.Wait()
 }
