@@ -15,7 +15,8 @@ const MaxLease = 15 * time.Second
 // time has come, it is not leased, and no earlier job of its kind and its checkout is pending. What was settled stays on record.
 //
 // Times are those of the caller's clock (Now), except on a store that several machines share: there the clock of the store
-// decides when a job is due and when a lease is over, and Now is ignored.
+// decides when a job is due and when a lease is over, and Now is ignored; the time from CreatedAt to Due counts from the moment
+// at which the job enters.
 type Queue interface {
 	// Enqueue stores jobs that no change brings, all of them or none, and returns those whose ids were not on record, in
 	// the order given. The others stay as they are. An id that comes twice counts once, the first time. Of concurrent calls
@@ -47,8 +48,10 @@ type Queue interface {
 
 // JobQuery says which jobs are leased.
 type JobQuery struct {
-	Now          time.Time
-	For          time.Duration      // the lease; at most MaxLease
+	Now time.Time
+	// For is how long the leases last: less than MaxLease, by more than the calls of others may be under way, for those
+	// compare with the time at which they began.
+	For          time.Duration
 	Kinds        []checkout.JobKind // jobs of these kinds; without any, no job
 	ID           string             // this job only, if it is due; "" for any
 	ProviderCode string             // jobs of this queue only; "" for every queue

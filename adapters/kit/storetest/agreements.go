@@ -61,9 +61,7 @@ func agreementComesBack(t *testing.T, s ports.Admin) {
 
 		when = when.UTC().Truncate(time.Millisecond)
 		a.AcceptedAt, a.DirectDebit.AuthorisedAt, a.DirectDebit.Consent.At = when, when, when
-		got, err := s.Agreement(t.Context(), a.Number)
-		must(t, "Agreement", err)
-		same(t, "agreement", got, a)
+		gets(t, "agreement", a)(s.Agreement(t.Context(), a.Number))
 	}
 }
 
@@ -73,9 +71,7 @@ func onlyFigures(t *testing.T, s ports.Admin) {
 	a.Sandbox, a.Provider.Colour, a.Terms = false, "", agreement.Terms{}
 	a.DirectDebit.Consent, a.Notice = agreement.Consent{}, agreement.Notice{}
 	conclude(t, s, opened(1), a, nil)
-	got, err := s.Agreement(t.Context(), a.Number)
-	must(t, "Agreement", err)
-	same(t, "agreement", got, a)
+	gets(t, "agreement", a)(s.Agreement(t.Context(), a.Number))
 }
 
 func longSchedule(t *testing.T, s ports.Admin) {
@@ -98,9 +94,7 @@ func documentComesBack(t *testing.T, s ports.Admin) {
 	a := agreed(opened(1).Next, 1)
 	want := document(a, string(bytes.Repeat(every, 400))) // 100 KiB
 	conclude(t, s, opened(1), a, &want)
-	got, err := s.Document(t.Context(), a.Number)
-	must(t, "Document", err)
-	same(t, "document", got, want)
+	gets(t, "document", want)(s.Document(t.Context(), a.Number))
 	same(t, "described", export(t, s).Checkouts[0].Document,
 		&ports.DocumentInfo{ID: want.ID, SHA256: want.SHA256, Size: 102_400})
 }
@@ -109,8 +103,7 @@ func withoutDocument(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	a := agreed(opened(1).Next, 1)
 	conclude(t, s, opened(1), a, nil)
-	_, err := s.Document(t.Context(), a.Number)
-	refused(t, "Document", err, ports.ErrNotFound)
+	missing(t, "Document")(s.Document(t.Context(), a.Number))
 	d := export(t, s).Checkouts[0]
 	same(t, "agreement", d.Agreement, &a)
 	if d.Document != nil {
@@ -127,9 +120,7 @@ func documentFollows(t *testing.T, s ports.Admin) {
 		return checkout.Change{Next: c, Document: &want}, nil
 	}
 	must(t, "UpdateCheckout", s.UpdateCheckout(t.Context(), a.CheckoutID, pending(), follow))
-	got, err := s.Document(t.Context(), a.Number)
-	must(t, "Document", err)
-	same(t, "document", got, want)
+	gets(t, "document", want)(s.Document(t.Context(), a.Number))
 	refused(t, "a second document", s.UpdateCheckout(t.Context(), a.CheckoutID, pending(), follow), ports.ErrDuplicate)
 }
 
@@ -150,10 +141,8 @@ func unknownAgreements(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	a := confirm(t, s, opened(1).Next.ID, 1).Agreement
 	for _, number := range []string{"", "PPA-2026-000002", "ppa-2026-000001", a.ID} {
-		_, err := s.Agreement(t.Context(), number)
-		refused(t, "Agreement "+number, err, ports.ErrNotFound)
-		_, err = s.Document(t.Context(), number)
-		refused(t, "Document "+number, err, ports.ErrNotFound)
+		missing(t, "Agreement "+number)(s.Agreement(t.Context(), number))
+		missing(t, "Document "+number)(s.Document(t.Context(), number))
 	}
 }
 
@@ -166,8 +155,7 @@ func oneAgreement(t *testing.T, s ports.Admin) {
 			return checkout.Change{Next: completed(c), Agreement: &second}, nil
 		})
 		refused(t, "a second agreement", err, ports.ErrDuplicate)
-		_, err = s.Agreement(t.Context(), second.Number)
-		refused(t, "Agreement", err, ports.ErrNotFound)
+		missing(t, "Agreement")(s.Agreement(t.Context(), second.Number))
 	})
 }
 
@@ -200,11 +188,9 @@ func agreementsShareNothing(t *testing.T, s ports.Admin) {
 	changed.Agreement.Terms.Blocks[0].Text = "X"
 	for range 2 {
 		a, err := s.Agreement(t.Context(), want.Agreement.Number)
-		must(t, "Agreement", err)
-		same(t, "agreement", a, *want.Agreement)
+		gets(t, "agreement", *want.Agreement)(a, err)
 		d, err := s.Document(t.Context(), want.Agreement.Number)
-		must(t, "Document", err)
-		same(t, "document", d, *want.Document)
+		gets(t, "document", *want.Document)(d, err)
 		a.Schedule[0].Amount, d.Bytes[0] = 0, 'X'
 		a.Terms.Blocks[0].Text = "X"
 	}

@@ -16,7 +16,7 @@ import (
 // many is how many calls race for one thing.
 const many = 24
 
-// Checkouts tests a store against ports.Checkouts, except for what [Updates], [Idempotency] and [Setups] test.
+// Checkouts tests a store against ports.Checkouts, except for what [Updates] and [Idempotency] test.
 func Checkouts(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a checkout comes back as it was stored, by id, order and key", checkoutComesBack},
@@ -30,6 +30,9 @@ func Checkouts(t *testing.T, open Open) {
 		{"a checkout id is taken once", idTaken},
 		{"orders and keys belong to their provider", otherProvider},
 		{"of many concurrent inserts of one order one succeeds", concurrentOrder},
+		{"a checkout is found by its billing request and by its mandate", foundBySetup},
+		{"a checkout is found by its latest billing request and mandate alone", foundByLatestSetup},
+		{"a checkout without a billing request or mandate is not found by one", notFoundBySetup},
 		{"values share no memory with the store", sharedMemory},
 		{"a context that has ended is an error, and nothing is stored", endedContext},
 	})
@@ -40,15 +43,9 @@ func checkoutComesBack(t *testing.T, s ports.Admin) {
 	second.Next = completed(second.Next)
 	insert(t, s, first, second)
 	for _, want := range []checkout.Checkout{first.Next, second.Next} {
-		got, err := s.Checkout(t.Context(), want.ID)
-		must(t, "Checkout", err)
-		same(t, "Checkout", got, want)
-		got, err = s.CheckoutByOrder(t.Context(), want.ProviderCode, want.OrderID)
-		must(t, "CheckoutByOrder", err)
-		same(t, "CheckoutByOrder", got, want)
-		got, err = s.CheckoutByKey(t.Context(), want.ProviderCode, want.IdempotencyKey)
-		must(t, "CheckoutByKey", err)
-		same(t, "CheckoutByKey", got, want)
+		gets(t, "Checkout", want)(s.Checkout(t.Context(), want.ID))
+		same(t, "checkout of the order", find(t, s, byOrder(want.ProviderCode, want.OrderID)), want)
+		same(t, "checkout of the key", find(t, s, byKey(want.ProviderCode, want.IdempotencyKey)), want)
 	}
 }
 
@@ -64,15 +61,8 @@ func textComesBack(t *testing.T, s ports.Admin) {
 		n.Setup.Mandate = checkout.MandateStatus(text) // any word of the processor is kept
 		c.Events[0].OrderID, c.Events[0].RequestID, c.Events[0].Body = text, text, []byte(text)
 		insert(t, s, c)
-		got, err := s.CheckoutByOrder(t.Context(), n.ProviderCode, text)
-		must(t, "CheckoutByOrder", err)
-		same(t, "checkout", got, *n)
-		evs, err := s.PendingEvents(t.Context(), n.ID)
-		must(t, "PendingEvents", err)
-		if len(evs) != 1 {
-			t.Fatalf("PendingEvents: got %d events, want 1", len(evs))
-		}
-		same(t, "event", evs[0].Event, c.Events[0])
+		same(t, "checkout", find(t, s, byOrder(n.ProviderCode, text)), *n)
+		same(t, "event", jobOf(t, s, c.Events[0].ID).Job.Event(), c.Events[0])
 	}
 }
 
@@ -84,12 +74,8 @@ func lookalikes(t *testing.T, s ports.Admin) {
 	}
 	for i, text := range oddTexts() {
 		want := opened(i).Next.ID
-		got, err := s.CheckoutByOrder(t.Context(), "KOWHAI", text)
-		must(t, "CheckoutByOrder", err)
-		same(t, "checkout of the order", got.ID, want)
-		got, err = s.CheckoutByKey(t.Context(), "KOWHAI", text)
-		must(t, "CheckoutByKey", err)
-		same(t, "checkout of the key", got.ID, want)
+		same(t, "checkout of the order", find(t, s, byOrder("KOWHAI", text)).ID, want)
+		same(t, "checkout of the key", find(t, s, byKey("KOWHAI", text)).ID, want)
 	}
 }
 
@@ -105,12 +91,7 @@ func bigNumbers(t *testing.T, s ports.Admin) {
 }
 
 func timesComeBack(t *testing.T, s ports.Admin) {
-	zone := time.FixedZone("NZDT", 13*60*60)
-	for i, when := range []time.Time{
-		time.Date(2027, time.January, 1, 0, 30, 0, 123_456_789, zone),
-		time.Date(1969, time.July, 20, 20, 17, 40, 999_999, time.UTC),
-		time.Date(9999, time.December, 31, 23, 59, 59, 999_999_999, time.UTC),
-	} {
+	for i, when := range oddTimes() {
 		c := opened(i)
 		c.Next = completed(c.Next)
 		setTimes(&c.Next, when)
@@ -118,36 +99,30 @@ func timesComeBack(t *testing.T, s ports.Admin) {
 		want := c.Next
 		want.Tokens = slices.Clone(want.Tokens)
 		setTimes(&want, when.UTC().Truncate(time.Millisecond))
-		got, err := s.Checkout(t.Context(), c.Next.ID)
-		must(t, "Checkout", err)
-		same(t, "checkout", got, want)
+		gets(t, "Checkout", want)(s.Checkout(t.Context(), c.Next.ID))
 	}
 }
 
 // setTimes sets every time of a completed checkout.
 func setTimes(c *checkout.Checkout, when time.Time) {
 	c.CreatedAt, c.Tokens[1].Expires, c.Confirmation.At = when, when, when
-	c.Setup.MandateSince, c.Setup.CompletedAt, c.Setup.LookAgain, c.Setup.Consent.At = when, when, when, when
+	c.Setup.MandateSince, c.Setup.CompletedAt, c.Setup.Consent.At = when, when, when
 }
 
 func zeroTimes(t *testing.T, s ports.Admin) {
 	c := checkout.Change{Next: checkout.Checkout{ID: "bare", ProviderCode: "KOWHAI", OrderID: "bare", IdempotencyKey: "key"}}
 	c.Next.Status = checkout.SetupRequired
 	insert(t, s, c)
-	got, err := s.Checkout(t.Context(), "bare")
-	must(t, "Checkout", err)
-	same(t, "checkout", got, c.Next)
+	gets(t, "Checkout", c.Next)(s.Checkout(t.Context(), "bare"))
 }
 
 func unknownCheckouts(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
-	_, err := s.Checkout(t.Context(), "KOWHAI-1-x")
-	refused(t, "Checkout", err, ports.ErrNotFound)
-	_, err = s.CheckoutByOrder(t.Context(), "KOWHAI", "order")
-	refused(t, "CheckoutByOrder", err, ports.ErrNotFound)
+	missing(t, "Checkout")(s.Checkout(t.Context(), "KOWHAI-1-x"))
+	missing(t, "FindCheckout by order")(s.FindCheckout(t.Context(), byOrder("KOWHAI", "order")))
+	missing(t, "FindCheckout by nothing")(s.FindCheckout(t.Context(), byOrder("KOWHAI", "")))
 	for _, key := range []string{"key-2", "KEY-1", "", "KOWHAI:", "KOWHAI:order", "KOWHAI"} {
-		_, err = s.CheckoutByKey(t.Context(), "KOWHAI", key)
-		refused(t, "CheckoutByKey "+key, err, ports.ErrNotFound)
+		missing(t, "FindCheckout by key "+key)(s.FindCheckout(t.Context(), byKey("KOWHAI", key)))
 	}
 }
 
@@ -174,15 +149,10 @@ func otherProvider(t *testing.T, s ports.Admin) {
 	b.Next.ProviderCode, b.Next.OrderID, b.Next.IdempotencyKey = "RIMU", a.Next.OrderID, a.Next.IdempotencyKey
 	insert(t, s, a, b)
 	for provider, id := range map[string]string{"KOWHAI": a.Next.ID, "RIMU": b.Next.ID} {
-		got, err := s.CheckoutByOrder(t.Context(), provider, a.Next.OrderID)
-		must(t, "CheckoutByOrder", err)
-		same(t, provider+"'s checkout of the order", got.ID, id)
-		got, err = s.CheckoutByKey(t.Context(), provider, a.Next.IdempotencyKey)
-		must(t, "CheckoutByKey", err)
-		same(t, provider+"'s checkout of the key", got.ID, id)
+		same(t, provider+"'s checkout of the order", find(t, s, byOrder(provider, a.Next.OrderID)).ID, id)
+		same(t, provider+"'s checkout of the key", find(t, s, byKey(provider, a.Next.IdempotencyKey)).ID, id)
 	}
-	_, err := s.CheckoutByOrder(t.Context(), "TOTARA", a.Next.OrderID)
-	refused(t, "CheckoutByOrder of a third provider", err, ports.ErrNotFound)
+	missing(t, "FindCheckout of a third provider")(s.FindCheckout(t.Context(), byOrder("TOTARA", a.Next.OrderID)))
 }
 
 func concurrentOrder(t *testing.T, s ports.Admin) {
@@ -198,10 +168,73 @@ func concurrentOrder(t *testing.T, s ports.Admin) {
 func onlyOneOnRecord(t *testing.T, s ports.Admin, id string) {
 	t.Helper()
 	all := export(t, s).Checkouts
-	if len(all) != 1 || all[0].Checkout.ID != id || len(all[0].Events) != 1 {
-		t.Errorf("on record: got %+v, want the winner %s alone, with one event", all, id)
+	if len(all) != 1 || all[0].Checkout.ID != id || len(all[0].Jobs) != 1 || len(all[0].Moments) != 1 {
+		t.Errorf("on record: got %+v, want the winner %s alone, with one event and one moment", all, id)
 	}
-	same(t, "checkouts with events", expired(t, s, at(30), many), []string{id})
+	list := leasedJobs(t, s, nil)
+	if len(list) != 1 || list[0].CheckoutID != id {
+		t.Errorf("leased: got %+v, want the event of the winner %s", list, id)
+	}
+}
+
+// begun returns what a create stores, with a setup that was begun.
+func begun(n int, billingRequest, mandate string) checkout.Change {
+	c := opened(n)
+	c.Next.Setup.Try, c.Next.Setup.BillingRequestID, c.Next.Setup.MandateID = 1, billingRequest, mandate
+	return c
+}
+
+func foundBySetup(t *testing.T, s ports.Admin) {
+	for i, text := range oddTexts() {
+		insert(t, s, begun(i, "BRQ"+text, "MD"+text))
+	}
+	for i, text := range oddTexts() {
+		want := begun(i, "BRQ"+text, "MD"+text).Next
+		same(t, "checkout of the billing request", find(t, s, ports.Reference{BillingRequestID: "BRQ" + text}), want)
+		same(t, "checkout of the mandate", find(t, s, ports.Reference{MandateID: "MD" + text}), want)
+	}
+}
+
+// bySetup looks a checkout up by both ids, and returns the ids of what was found: "" for nothing.
+func bySetup(t *testing.T, s ports.Admin, billingRequest, mandate string) (found [2]string) {
+	t.Helper()
+	for i, by := range []ports.Reference{{BillingRequestID: billingRequest}, {MandateID: mandate}} {
+		c, err := s.FindCheckout(t.Context(), by)
+		if found[i] = c.ID; err != nil {
+			refused(t, "FindCheckout", err, ports.ErrNotFound)
+		}
+	}
+	return found
+}
+
+func foundByLatestSetup(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	id := opened(1).Next.ID
+	set := func(billingRequest, mandate string) {
+		t.Helper()
+		update(t, s, id, func(checkout.Checkout) checkout.Change {
+			return checkout.Change{Next: begun(1, billingRequest, mandate).Next}
+		})
+	}
+	set("BRQ1", "")
+	same(t, "found once the setup is begun", bySetup(t, s, "BRQ1", "MD1"), [2]string{id, ""})
+	set("BRQ1", "MD1")
+	same(t, "found once there is a mandate", bySetup(t, s, "BRQ1", "MD1"), [2]string{id, id})
+	set("BRQ2", "")
+	same(t, "found by the former setup", bySetup(t, s, "BRQ1", "MD1"), [2]string{})
+	set("BRQ2", "MD2")
+	same(t, "found by the next setup", bySetup(t, s, "BRQ2", "MD2"), [2]string{id, id})
+	confirm(t, s, opened(2).Next.ID, 2)
+	c := completed(opened(2).Next)
+	same(t, "found when it is confirmed", bySetup(t, s, c.Setup.BillingRequestID, c.Setup.MandateID), [2]string{c.ID, c.ID})
+}
+
+func notFoundBySetup(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), begun(2, "BRQ2", "MD2"))
+	for _, id := range []string{"", "BRQ", "brq2", "MD", "md2"} {
+		same(t, "found by "+id, bySetup(t, s, id, id), [2]string{})
+	}
+	same(t, "found by the id of the other kind", bySetup(t, s, "MD2", "BRQ2"), [2]string{})
 }
 
 func sharedMemory(t *testing.T, s ports.Admin) {
@@ -213,10 +246,9 @@ func sharedMemory(t *testing.T, s ports.Admin) {
 		must(t, "Checkout", err)
 		same(t, "checkout", got, want.Next)
 		got.Tokens[0].KID = "changed"
-		evs, err := s.PendingEvents(t.Context(), want.Next.ID)
-		must(t, "PendingEvents", err)
-		same(t, "body", evs[0].Event.Body, want.Events[0].Body)
-		evs[0].Event.Body[0] = 'X'
+		body := jobOf(t, s, want.Events[0].ID).Job.Body
+		same(t, "body", body, want.Events[0].Body)
+		body[0] = 'X'
 		err = s.UpdateCheckout(t.Context(), want.Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			c.Tokens[0].KID = "changed"
 			return checkout.Change{}, errors.New("no")
@@ -239,8 +271,8 @@ func endedContext(t *testing.T, s ports.Admin) {
 			return confirmed(c, 1), nil
 		})
 		refused(t, "UpdateCheckout", err, context.Canceled)
-		_, err = s.LeaseEvent(ended, opened(1).Events[0].ID, 1, at(20))
-		refused(t, "LeaseEvent", err, context.Canceled)
+		_, err = s.FindCheckout(ended, byOrder("KOWHAI", opened(1).Next.OrderID))
+		refused(t, "FindCheckout", err, context.Canceled)
 		refused(t, "AddKey", s.AddKey(ended, key(1), nil), context.Canceled)
 		refused(t, "Export", s.Export(ended, new(record).collect()), context.Canceled)
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -22,7 +21,6 @@ func Evidence(t *testing.T, open Open) {
 		{"an empty log has no entries and no checkpoint", emptyLog},
 		{"the oldest unsealed entries are sealed first", oldestSealedFirst},
 		{"what is not sealed comes the oldest first, and not once it is sealed", unsealedOldestFirst},
-		{"the backlog is what is not sealed, and has the time of the oldest", evidenceBacklog},
 		{"what is sealed comes back in order, with its place, its nodes and the head", sealedComesBack},
 		{"a refusal to seal is returned as it is, and seals nothing", sealingRefused},
 		{"an entry is sealed once", sealedOnce},
@@ -52,24 +50,6 @@ func sealAll(t *testing.T, s ports.Admin, limit int) (was evidence.Head, sealed 
 		return sealing(h, entries), nil
 	}))
 	return was, sealed
-}
-
-func evidenceBacklog(t *testing.T, s ports.Admin) {
-	backlog := func(unsealed int, oldest time.Time) {
-		t.Helper()
-		gotUnsealed, gotOldest, err := s.EvidenceBacklog(t.Context())
-		must(t, "EvidenceBacklog", err)
-		if gotUnsealed != unsealed || !gotOldest.Equal(oldest) {
-			t.Errorf("%d entries wait, the oldest since %v; want %d since %v", gotUnsealed, gotOldest, unsealed, oldest)
-		}
-	}
-	backlog(0, time.Time{})
-	recordEvidence(t, s, entryAt(5, "operation/5"), entryAt(3, "operation/3"), entryAt(4, "operation/4"))
-	backlog(3, at(3))
-	sealAll(t, s, 1)
-	backlog(2, at(4))
-	sealAll(t, s, 2)
-	backlog(0, time.Time{})
 }
 
 func sealing(h evidence.Head, entries []evidence.Entry) evidence.Sealing {
@@ -111,8 +91,7 @@ func evidenceOfAgreement(t *testing.T, s ports.Admin) {
 	recordEvidence(t, s, entryAt(1, e.ID))
 	err := s.UpdateCheckout(t.Context(), change.Next.ID, pending(), func(checkout.Checkout) (checkout.Change, error) { return change, nil })
 	refused(t, "UpdateCheckout with evidence whose id is taken", err, ports.ErrDuplicate)
-	_, err = s.Agreement(t.Context(), change.Agreement.Number)
-	refused(t, "Agreement", err, ports.ErrNotFound)
+	missing(t, "Agreement")(s.Agreement(t.Context(), change.Agreement.Number))
 
 	e.ID += "-2"
 	update(t, s, change.Next.ID, func(checkout.Checkout) checkout.Change { return change })
@@ -134,9 +113,7 @@ func concurrentEntries(t *testing.T, s ports.Admin) {
 }
 
 func emptyLog(t *testing.T, s ports.Admin) {
-	head, err := s.EvidenceHead(t.Context())
-	must(t, "EvidenceHead", err)
-	same(t, "head", head, evidence.Head{})
+	gets(t, "head", evidence.Head{})(s.EvidenceHead(t.Context()))
 	entries, err := s.SealedEvidence(t.Context(), 0, 10)
 	must(t, "SealedEvidence", err)
 	nodes, err := s.EvidenceNodes(t.Context(), []int64{0, 7})
@@ -167,9 +144,7 @@ func unsealedOldestFirst(t *testing.T, s ports.Admin) {
 	checkEntry(t, s, entryAt(1, "a"), evidence.Unsealed)
 	same(t, "all", unsealed(t, s), []string{"a", "b", "c", "d"})
 	sealAll(t, s, 3)
-	rest, err := s.UnsealedEvidence(t.Context(), 2)
-	must(t, "UnsealedEvidence", err)
-	same(t, "the rest", rest, []evidence.Entry{entryAt(4, "d")})
+	gets(t, "the rest", []evidence.Entry{entryAt(4, "d")})(s.UnsealedEvidence(t.Context(), 2))
 }
 
 func entryIDs(entries []evidence.Entry) (list []string) {
@@ -195,12 +170,8 @@ func sealedComesBack(t *testing.T, s ports.Admin) {
 		checkEntry(t, s, e, int64(i))
 	}
 	want.Checkpoint = fmt.Appendf(nil, "checkpoint\n%d\n\n— Kōwhai\n", 3)
-	head, err := s.EvidenceHead(t.Context())
-	must(t, "EvidenceHead", err)
-	same(t, "head", head, want)
-	got, err := s.EvidenceNodes(t.Context(), []int64{2, 0, 1, 0, 3})
-	must(t, "EvidenceNodes", err)
-	same(t, "nodes", got, [][]evidence.Hash{nodes[2], nodes[0], nodes[1], nodes[0], nil})
+	gets(t, "head", want)(s.EvidenceHead(t.Context()))
+	gets(t, "nodes", [][]evidence.Hash{nodes[2], nodes[0], nodes[1], nodes[0], nil})(s.EvidenceNodes(t.Context(), []int64{2, 0, 1, 0, 3}))
 	from, err := s.SealedEvidence(t.Context(), 1, 1)
 	must(t, "SealedEvidence", err)
 	same(t, "entries from 1", from, entries[1:2])
@@ -249,7 +220,7 @@ func concurrentSealers(t *testing.T, s ports.Admin) {
 	for i := range n {
 		recordEvidence(t, s, entryAt(i, fmt.Sprintf("operation/%02d", i)))
 	}
-	for _, err := range concurrently(8, func(int) error {
+	allSucceed(t, "SealEvidence", 8, func(int) error {
 		for {
 			left := 0
 			err := s.SealEvidence(t.Context(), 3, func(h evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
@@ -260,9 +231,7 @@ func concurrentSealers(t *testing.T, s ports.Admin) {
 				return err
 			}
 		}
-	}) {
-		must(t, "SealEvidence", err)
-	}
+	})
 	all, err := s.SealedEvidence(t.Context(), 0, n+1)
 	must(t, "SealedEvidence", err)
 	same(t, "sealed", len(all), n)

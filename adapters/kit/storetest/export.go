@@ -33,31 +33,31 @@ func exportAll(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(2), key(1))
 	insert(t, s, opened(3), opened(1), opened(2))
 	done := confirm(t, s, opened(1).Next.ID, 1)
-	created := opened(1).Events[0]
-	must(t, "SettleEvent", s.SettleEvent(t.Context(), created.ID, 1, ports.Settlement{Status: events.Delivered, Attempts: 2}))
-
+	created := checkout.DeliveryOf(opened(1).Events[0])
+	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDone, Attempts: 2})
 	open := func(n int) ports.CheckoutRecord {
-		return ports.CheckoutRecord{
-			Checkout: opened(n).Next,
-			Events:   []ports.EventRecord{{Event: opened(n).Events[0], Status: events.Pending}},
-		}
+		return ports.CheckoutRecord{Checkout: opened(n).Next, Moments: journal(opened(n).Moments...),
+			Jobs: []ports.JobRecord{waiting(checkout.DeliveryOf(opened(n).Events[0]))}}
 	}
-	same(t, "record", export(t, s), record{
+	got := export(t, s)
+	for i, r := range got.Checkouts {
+		got.Checkouts[i] = timeless(r)
+	}
+	same(t, "record", got, record{
 		Configurations: []catalogue.Configuration{configuration("KOWHAI"), legacy("RIMU")},
 		Keys:           []catalogue.Key{key(2), key(1)},
 		Checkouts: []ports.CheckoutRecord{open(3), {
 			Checkout:  done.Next,
 			Agreement: done.Agreement,
-			Document: &ports.DocumentInfo{
-				ID: done.Document.ID, SHA256: done.Document.SHA256, Size: len(done.Document.Bytes),
+			Document:  &ports.DocumentInfo{ID: done.Document.ID, SHA256: done.Document.SHA256, Size: len(done.Document.Bytes)},
+			Jobs: []ports.JobRecord{
+				{Job: created, State: checkout.JobDone, Token: 1, Attempts: 2},
+				waiting(checkout.DeliveryOf(done.Events[0])), waiting(checkout.DeliveryOf(done.Events[1])), waiting(done.Jobs[0]),
 			},
-			Events: []ports.EventRecord{
-				{Event: created, Status: events.Delivered, Attempts: 2},
-				{Event: done.Events[0], Status: events.Pending},
-				{Event: done.Events[1], Status: events.Pending},
-			},
+			Moments: journal(opened(1).Moments[0], done.Moments[0]),
 		}, open(2)},
 	})
+	same(t, "an event", got.Checkouts[1].Events()[0], ports.EventRecord{Event: opened(1).Events[0], Status: events.Delivered, Attempts: 2})
 }
 
 func exportSnapshot(t *testing.T, s ports.Admin) {
@@ -77,7 +77,8 @@ func exportSnapshot(t *testing.T, s ports.Admin) {
 			must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9), nil))
 			insert(t, s, opened(2))
 			confirm(t, s, opened(1).Next.ID, 1)
-			must(t, "SettleEvent", s.SettleEvent(t.Context(), opened(1).Events[0].ID, 1, ports.Settlement{Status: events.Failed, Attempts: 3}))
+			note(t, s, 1, moment(checkout.MomentOpened, 3))
+			settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDead, Attempts: 3})
 		})
 		return keep(c)
 	}
@@ -108,7 +109,7 @@ func exportConcurrent(t *testing.T, s ports.Admin) {
 			}
 			for j, d := range r.Checkouts {
 				same(t, "checkout", d.Checkout.ID, opened(j).Next.ID)
-				same(t, "events of one change", len(d.Events), 2)
+				same(t, "events of one change", len(d.Events()), 2)
 			}
 		}
 		return nil

@@ -21,8 +21,11 @@ func at(minute int) time.Time {
 	return time.Date(2026, time.November, 20, 4, minute, 6, 789_000_000, time.UTC)
 }
 
-// pending is how events are enqueued if a case does not depend on it.
-func pending() ports.Enqueue { return ports.Enqueue{Status: events.Pending, Until: at(10)} }
+// now returns the time.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// pending returns how jobs enter if a case does not depend on it: due at once.
+func pending() ports.Enqueue { return ports.Enqueue{Now: now()} }
 
 // oddTexts are texts that a careless store changes or takes for each other.
 func oddTexts() []string {
@@ -67,7 +70,44 @@ func opened(n int) checkout.Change {
 			BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress,
 		}},
 	}
-	return checkout.Change{Next: c, Events: []events.Event{event(c, events.CheckoutCreated)}}
+	return checkout.Change{Next: c, Events: []events.Event{event(c, events.CheckoutCreated)},
+		Moments: []checkout.Moment{moment(checkout.MomentCreated, n)}}
+}
+
+// reserved returns what a create stores that reserves checkout number n, for the CRM to open.
+func reserved(n int) checkout.Change {
+	c := opened(n).Next
+	c.Status, c.Records, c.Tokens = checkout.Reserved, checkout.Records{}, nil
+	return checkout.Change{Next: c, Jobs: []checkout.Job{job(c, checkout.JobOpen, 0)},
+		Moments: []checkout.Moment{moment(checkout.MomentCreated, n)}}
+}
+
+// job returns a job about the checkout, with every field of it filled but Due.
+func job(c checkout.Checkout, kind checkout.JobKind, n int) checkout.Job {
+	return checkout.Job{
+		ID: fmt.Sprintf("%s:%s:%d", kind, c.ID, n), Kind: kind, ProviderCode: c.ProviderCode, OrderID: c.OrderID, CheckoutID: c.ID,
+		RequestID: c.RequestID, Name: fmt.Sprint("name-", n), Body: []byte("\x00\xff Kōwhai\n"), Try: n, CreatedAt: at(2),
+	}
+}
+
+// work returns a job of the service itself.
+func work(n int) checkout.Job {
+	return checkout.Job{ID: fmt.Sprintf("notified:%04d", n), Kind: checkout.JobNotified, Name: fmt.Sprintf("BRQ%d", n), CreatedAt: now()}
+}
+
+// workFrom returns count jobs of the service itself, from number first on.
+func workFrom(first, count int) []checkout.Job {
+	all := make([]checkout.Job, count)
+	for i := range all {
+		all[i] = work(first + i)
+	}
+	return all
+}
+
+// moment returns a moment of a minute.
+func moment(kind checkout.MomentKind, minute int) checkout.Moment {
+	return checkout.Moment{At: at(minute), Kind: kind, Actor: checkout.ProviderActor("id1"), RequestID: fmt.Sprint("req_", minute),
+		Detail: "detail", Times: 1}
 }
 
 // completed returns the checkout with the payer's bank setup done.
@@ -77,7 +117,6 @@ func completed(c checkout.Checkout) checkout.Checkout {
 		Try:              2,
 		BillingRequestID: "BRQ-" + c.OrderID,
 		Consent:          consent(),
-		LookAgain:        at(7),
 		Observation: checkout.Observation{
 			BillingRequest: checkout.BillingFulfilled,
 			Mandate:        checkout.MandatePendingSubmission,
@@ -97,7 +136,7 @@ func consent() agreement.Consent {
 	return agreement.Consent{At: at(4), From: "2001:db8::7", Terms: "2026-11-21/2/0123456789abcdef", NoticeDays: 2}
 }
 
-// confirmed returns what a confirm stores: the state, the agreement, the document and two events.
+// confirmed returns what a confirm stores: the state, the agreement, the document, two events, a notice and a moment.
 func confirmed(c checkout.Checkout, sequence int64) checkout.Change {
 	a := agreed(c, sequence)
 	d := document(a, "%PDF-1.3\n"+a.Number)
@@ -109,6 +148,8 @@ func confirmed(c checkout.Checkout, sequence int64) checkout.Change {
 	return checkout.Change{
 		Next:      c,
 		Events:    []events.Event{event(c, events.CheckoutConfirmed), event(c, events.AgreementGenerated)},
+		Jobs:      []checkout.Job{job(c, checkout.JobNotify, 2)},
+		Moments:   []checkout.Moment{moment(checkout.MomentConfirmed, 6)},
 		Agreement: &a,
 		Document:  &d,
 	}
@@ -240,6 +281,29 @@ func insert(t *testing.T, s ports.Admin, changes ...checkout.Change) {
 	}
 }
 
+// find returns the checkout that a reference names.
+func find(t *testing.T, s ports.Admin, by ports.Reference) checkout.Checkout {
+	t.Helper()
+	c, err := s.FindCheckout(t.Context(), by)
+	must(t, "FindCheckout", err)
+	return c
+}
+
+func byOrder(provider, order string) ports.Reference {
+	return ports.Reference{ProviderCode: provider, OrderID: order}
+}
+
+func byKey(provider, key string) ports.Reference {
+	return ports.Reference{ProviderCode: provider, Key: key}
+}
+
+func ids(changes ...checkout.Change) (all []string) {
+	for _, c := range changes {
+		all = append(all, c.Next.ID)
+	}
+	return all
+}
+
 // update stores what f returns for the checkout.
 func update(t *testing.T, s ports.Admin, id string, f func(checkout.Checkout) checkout.Change) {
 	t.Helper()
@@ -308,6 +372,34 @@ func export(t *testing.T, s ports.Admin) record {
 	var r record
 	must(t, "Export", s.Export(t.Context(), r.collect()))
 	return r
+}
+
+// exported returns the one checkout on record of this number. Times of the store's clock are left out.
+func exported(t *testing.T, s ports.Admin, n int) ports.CheckoutRecord {
+	t.Helper()
+	for _, r := range export(t, s).Checkouts {
+		if r.Checkout.ID == opened(n).Next.ID {
+			return timeless(r)
+		}
+	}
+	t.Fatalf("checkout %d is not on record", n)
+	return ports.CheckoutRecord{}
+}
+
+// timeless returns the record without the times that the clock of a store may have given.
+func timeless(r ports.CheckoutRecord) ports.CheckoutRecord {
+	for i := range r.Jobs {
+		r.Jobs[i].Due, r.Jobs[i].SettledAt = time.Time{}, time.Time{}
+	}
+	return r
+}
+
+// journal returns the moments as they are in a journal.
+func journal(moments ...checkout.Moment) []checkout.Moment {
+	for i := range moments {
+		moments[i].Position = i + 1
+	}
+	return moments
 }
 
 // unchanged reports if f changed anything on record.

@@ -28,9 +28,7 @@ func keyComesBack(t *testing.T, s ports.Admin) {
 	want.CreatedAt = time.Date(2026, time.November, 20, 17, 4, 5, 6_999_999, time.FixedZone("NZDT", 13*60*60))
 	addKeys(t, s, key(2), want)
 	want.CreatedAt = want.CreatedAt.UTC().Truncate(time.Millisecond)
-	got, err := s.Key(t.Context(), want.Hash)
-	must(t, "Key", err)
-	same(t, "key", got, want)
+	gets(t, "key", want)(s.Key(t.Context(), want.Hash))
 }
 
 func allKeys(t *testing.T, s ports.Admin) []catalogue.Key {
@@ -49,8 +47,7 @@ func keysInOrder(t *testing.T, s ports.Admin) {
 
 func unknownKey(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1))
-	_, err := s.Key(t.Context(), key(2).Hash)
-	refused(t, "Key", err, ports.ErrNotFound)
+	missing(t, "Key")(s.Key(t.Context(), key(2).Hash))
 	refused(t, "RevokeKey", s.RevokeKey(t.Context(), "id2", at(9), nil), ports.ErrNotFound)
 	same(t, "keys", allKeys(t, s), []catalogue.Key{key(1)})
 }
@@ -69,9 +66,7 @@ func keyRevoked(t *testing.T, s ports.Admin) {
 	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9), nil))
 	want := key(1)
 	want.RevokedAt = at(9)
-	got, err := s.Key(t.Context(), want.Hash)
-	must(t, "Key", err)
-	same(t, "key", got, want)
+	gets(t, "key", want)(s.Key(t.Context(), want.Hash))
 	same(t, "keys", allKeys(t, s), []catalogue.Key{want, key(2)})
 }
 
@@ -95,8 +90,6 @@ func concurrentKeys(t *testing.T, s ports.Admin) {
 }
 
 func manyKeys(t *testing.T, s ports.Admin) {
-	for _, err := range concurrently(many, func(i int) error { return s.AddKey(t.Context(), key(i), nil) }) {
-		must(t, "AddKey", err)
-	}
+	allSucceed(t, "AddKey", many, func(i int) error { return s.AddKey(t.Context(), key(i), nil) })
 	same(t, "keys", len(allKeys(t, s)), many)
 }

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // OpenedStore is a store that outlives its process, once it is opened.
 type OpenedStore interface {
 	ports.Admin
-	ports.Notifications
 	Secrets() [][]byte // the operator's, or the store's own
 	Close() error
 }
@@ -44,10 +44,10 @@ func Opening(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"what one process stored, another reads at once", readAfterWrite},
 		{"of inserts in two processes that make each other duplicates one succeeds", insertsOfTwoProcesses},
 		{"no update of two processes is lost", updatesOfTwoProcesses},
-		{"an event is leased to one of two processes", leasesOfTwoProcesses},
-		{"a notification that one process keeps or settles, another knows at once", notifiedAcross},
-		{"of two processes that keep the same notifications one gets each", notificationsOfTwoProcesses},
-		{"a task is leased to one of two processes, and fences the other off", taskOfTwoProcesses},
+		{"a job is leased to one of two processes, and fences the other off", leasesOfTwoProcesses},
+		{"a job that one process enters, leases or settles, another knows at once", jobsAcross},
+		{"of two processes that enter the same jobs one gets each", jobsOfTwoProcesses},
+		{"moments and refusals of two processes are all on record", journalOfTwoProcesses},
 	} {
 		t.Run(promise.name, func(t *testing.T) { promise.check(t, newPlace(t)) })
 	}
@@ -95,22 +95,25 @@ func opensAgain(t *testing.T, place Place) {
 	must(t, "open", err)
 	configure(t, first, configuration("KOWHAI"), legacy("RIMU"))
 	addKeys(t, first, key(1))
-	insert(t, first, opened(1), opened(2), withSetup(3, "BRQ3", "MD3", at(20)))
+	insert(t, first, opened(1), opened(2))
 	confirm(t, first, opened(1).Next.ID, 1)
-	keepAll(t, first, numbered(1, 3)...)
-	settle(t, first, at(30), notification(2).ID)
-	leaseTask(t, first, "task", at(0), at(10))
-	saveTask(t, first, "task", ports.Task{Epoch: 1, Cursor: "so far"}, at(20))
-	want := export(t, first)
+	enqueue(t, first, workFrom(1, 3)...)
+	settle(t, first, lease(t, first, work(2).ID), ports.Outcome{State: checkout.JobDone})
+	settle(t, first, lease(t, first, work(3).ID), ports.Outcome{State: checkout.JobPending, Cursor: "so far"})
+	held := lease(t, first, work(1).ID)
+	refuse(t, first, refusal("KOWHAI", 20, "X", "", 1))
+	want, list := export(t, first), jobs(t, first, ports.JobFilter{})
 	must(t, "Close", first.Close())
 	again := place.open(t, "")
 	same(t, "record", export(t, again), want)
-	same(t, "pending events", len(pendingEvents(t, again, opened(1))), 3)
-	same(t, "due setups", due(t, again, at(20), many), ids(opened(1), opened(3)))
-	same(t, "fresh notifications", keepAll(t, again, numbered(1, 4)...), numbered(4, 1))
-	same(t, "pending notifications", notificationIDs(unsettled(t, again, at(59), many)), []string{"EV0001", "EV0003", "EV0004"})
-	isLeased(t, again, "task", at(19))
-	same(t, "task", leaseTask(t, again, "task", at(20), at(30)), ports.Task{Epoch: 2, Cursor: "so far"})
+	same(t, "jobs", jobs(t, again, ports.JobFilter{}), list)
+	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)})(again.Refusals(t.Context(), "", ""))
+	notDue(t, again, "a job that is leased", held.Job.ID)
+	settle(t, again, held, ports.Outcome{State: checkout.JobDone})
+	l := lease(t, again, work(3).ID)
+	same(t, "cursor", l.Cursor, "so far")
+	same(t, "token", l.Token, int64(2))
+	same(t, "fresh jobs", jobIDs(enqueue(t, again, workFrom(1, 4)...)), []string{work(4).ID})
 }
 
 func openConcurrently(t *testing.T, place Place) {

@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Operations tests a store against what ports.Configurer and ports.Checkouts promise about the evidence of a change that
-// an operator makes.
+// Operations tests a store against what ports promises about the acts of operators and their evidence.
 func Operations(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"every change is stored with its evidence", changesRecorded},
@@ -22,6 +23,12 @@ func Operations(t *testing.T, open Open) {
 		{"the revocation of a revoked key records nothing", revokedAgain},
 		{"of many concurrent revocations of one key one is recorded", concurrentRevocations},
 		{"many concurrent replacements are each recorded once", concurrentRecords},
+		{"a job that is hastened is due at once, whoever has it leased or when it was due", hastened},
+		{"a job that is settled or does not exist is not hastened, and nothing is recorded", hastenedNever},
+		{"a redelivery that the receiver took makes a failed event delivered", redelivered},
+		{"a redelivery in vain leaves a failed event failed, with its failure", redeliveredInVain},
+		{"a redelivery of a delivered event changes nothing of it", redeliveredAgain},
+		{"an event that is pending, has no destination or does not exist has no redelivery", redeliveredNever},
 	})
 }
 
@@ -60,6 +67,9 @@ func operatorChanges(t *testing.T) []operatorChange {
 				c.Setup.Try++
 				return checkout.Change{Next: c, Evidence: did}, nil
 			})
+		}},
+		{"HastenJob", func(s ports.Admin, did *evidence.Entry) error {
+			return s.HastenJob(t.Context(), opened(1).Events[0].ID, moment(checkout.MomentOperated, 9), *did)
 		}},
 	}
 }
@@ -122,9 +132,7 @@ func revokedAgain(t *testing.T, s ports.Admin) {
 
 func concurrentRevocations(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1))
-	for _, err := range concurrently(many, func(i int) error { return s.RevokeKey(t.Context(), key(1).ID, at(i), operation(i)) }) {
-		must(t, "RevokeKey", err)
-	}
+	allSucceed(t, "RevokeKey", many, func(i int) error { return s.RevokeKey(t.Context(), key(1).ID, at(i), operation(i)) })
 	recorded := unsealed(t, s)
 	same(t, "revocations on record", len(recorded), 1)
 	for i := range many {
@@ -137,12 +145,113 @@ func concurrentRevocations(t *testing.T, s ports.Admin) {
 // A decide that runs again makes an entry of its own each time.
 func concurrentRecords(t *testing.T, s ports.Admin) {
 	var runs atomic.Int32
-	for _, err := range concurrently(many, func(i int) error {
+	allSucceed(t, "ReplaceProviders", many, func(i int) error {
 		return s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 			return append(all, legacy(fmt.Sprintf("P%d", i))), operation(int(runs.Add(1))), nil
 		})
-	}) {
-		must(t, "ReplaceProviders", err)
-	}
+	})
 	same(t, "replacements on record", len(unsealed(t, s)), many)
+}
+
+func hasten(t *testing.T, s ports.Admin, id string) {
+	t.Helper()
+	did := entryAt(1, "operation/"+id)
+	must(t, "HastenJob", s.HastenJob(t.Context(), id, moment(checkout.MomentOperated, 9), did))
+	checkEntry(t, s, did, evidence.Unsealed)
+}
+
+func hastened(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	enqueue(t, s, dueIn(1, time.Hour))
+	before, other := exported(t, s, 1), exported(t, s, 2)
+	event := opened(1).Events[0].ID
+	l := lease(t, s, event)
+	hasten(t, s, event)
+	before.Jobs[0].Token, before.Moments = 1, journal(before.Moments[0], moment(checkout.MomentOperated, 9))
+	same(t, "record", exported(t, s, 1), before)
+	settle(t, s, l, ports.Outcome{State: checkout.JobPending, Again: time.Hour}) // its holder goes on
+	must(t, "HastenJob", s.HastenJob(t.Context(), event, moment(checkout.MomentOperated, 9), *operation(1)))
+	same(t, "token of the next holder", lease(t, s, event).Token, int64(2))
+	refused(t, "Settle of the one before", s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, pending(), nil), ports.ErrNotFound)
+
+	hasten(t, s, work(1).ID) // which has no journal
+	lease(t, s, work(1).ID)
+	same(t, "the other", exported(t, s, 2), other)
+}
+
+func hastenedNever(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	for n, state := range []checkout.JobState{checkout.JobDone, checkout.JobDead} {
+		settleEvent(t, s, opened(n+1), ports.Outcome{State: state})
+	}
+	unchanged(t, s, func() {
+		for _, id := range []string{opened(1).Events[0].ID, opened(2).Events[0].ID, "none"} {
+			refused(t, "HastenJob", s.HastenJob(t.Context(), id, moment(checkout.MomentOperated, 9), *operation(1)), ports.ErrNotFound)
+		}
+	})
+	same(t, "recorded", len(unsealed(t, s)), 0)
+}
+
+// failed returns the outcome of attempts that are used up.
+func failed() ports.Outcome {
+	return ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: at(5), Reason: "answered 500"}}
+}
+
+// redeliver records a redelivery of the first event of checkout 1, and reports if that has another record then, or another
+// number of moments than one for each redelivery.
+func redeliver(t *testing.T, s ports.Admin, want ports.JobRecord, all ...ports.Redelivery) {
+	t.Helper()
+	m := moment(checkout.MomentEventDelivered, 30)
+	must(t, "RecordRedelivery", s.RecordRedelivery(t.Context(), opened(1).Events[0], all[len(all)-1], m))
+	same(t, "on record", jobOf(t, s, want.Job.ID), want)
+	gets(t, "Redeliveries", all)(s.Redeliveries(t.Context(), want.Job.ID))
+	list := moments(t, s, opened(1).Next.ID)
+	m.Position = len(all) + 1
+	same(t, "the last moment", list[len(list)-1], m)
+}
+
+func redelivered(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	settleEvent(t, s, opened(1), failed())
+	settleEvent(t, s, opened(2), failed())
+	want, other := jobOf(t, s, opened(1).Events[0].ID), exported(t, s, 2)
+	want.State = checkout.JobDone
+	redeliver(t, s, want, ports.Redelivery{At: at(30), Delivered: true, Attempts: 2, Failure: "answered 503"})
+	same(t, "the other", exported(t, s, 2), other)
+	gets(t, "Redeliveries of the other", []ports.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), opened(2).Events[0].ID)))
+}
+
+func redeliveredInVain(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	settleEvent(t, s, opened(1), failed())
+	want := jobOf(t, s, opened(1).Events[0].ID)
+	first := ports.Redelivery{At: at(30), Attempts: 3, Failure: "answered 503"}
+	second := ports.Redelivery{At: at(31), Failure: "destination is not https"}
+	want.Failure = ports.Failure{At: at(30), Reason: first.Failure}
+	redeliver(t, s, want, first)
+	want.Failure = ports.Failure{At: at(31), Reason: second.Failure}
+	redeliver(t, s, want, first, second)
+}
+
+func redeliveredAgain(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDone, Attempts: 1})
+	want := jobOf(t, s, opened(1).Events[0].ID)
+	first := ports.Redelivery{At: at(30), Attempts: 3, Failure: "answered 503"}
+	redeliver(t, s, want, first)
+	redeliver(t, s, want, first, ports.Redelivery{At: at(31), Delivered: true, Attempts: 1})
+}
+
+func redeliveredNever(t *testing.T, s ports.Admin) {
+	silent, unknown := opened(2), opened(1).Events[0]
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), silent, ports.Enqueue{Now: now(), Unsent: true}))
+	insert(t, s, opened(1))
+	unknown.ID = "evt_none"
+	unchanged(t, s, func() {
+		for _, e := range []events.Event{opened(1).Events[0], silent.Events[0], unknown, opened(3).Events[0]} {
+			err := s.RecordRedelivery(t.Context(), e, ports.Redelivery{At: at(30), Delivered: true, Attempts: 1}, moment(checkout.MomentEventDelivered, 30))
+			refused(t, "RecordRedelivery of "+e.ID, err, ports.ErrNotFound)
+			gets(t, "Redeliveries", []ports.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), e.ID)))
+		}
+	})
 }

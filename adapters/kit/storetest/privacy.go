@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Privacy tests a store against ports.Privacy.
+// Privacy tests a store against ports.Retention and ports.Privacy.
 func Privacy(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a student's checkouts are found by the address in any case of A to Z, and no other's", studentFound},
@@ -24,7 +24,8 @@ func Privacy(t *testing.T, open Open) {
 		{"the end of a retention takes the salts of agreements from the evidence log, sealed or not, and nothing else", saltsEnd},
 		{"ids that do not exist are left out, and an open checkout is erased", erasureOfWhatExists},
 		{"of many concurrent erasures of one checkout each sees what the others did", concurrentErasures},
-		{"an erased checkout is found by no id of its setup, and is never due", erasedIsNotDue},
+		{"an erasure takes receipts and the reasons of failures from the jobs, and adds its moment", erasedJobs},
+		{"an erased checkout is found by no id of its setup", erasedIsNotFound},
 		{"old checkouts come in the order of their creation, a page at a time, without those of which nothing is left", oldCheckouts},
 		{"a scrub changes nothing on record, and may be repeated", scrubChangesNothing},
 	})
@@ -67,7 +68,7 @@ func studentFound(t *testing.T, s ports.Admin) {
 	must(t, "ExportStudent", s.ExportStudent(t.Context(), "ana@x.example", r.collect()))
 	all := export(t, s).Checkouts
 	same(t, "the record of a confirmed checkout", r.Checkouts[2], all[5])
-	if got := r.Checkouts[2]; got.Agreement == nil || got.Agreement.Number != done.Agreement.Number || got.Document == nil || len(got.Events) != 3 {
+	if got := r.Checkouts[2]; got.Agreement == nil || got.Agreement.Number != done.Agreement.Number || got.Document == nil || len(got.Events()) != 3 {
 		t.Errorf("it has %+v; want an agreement, a document and three events", got)
 	}
 	stop := errors.New("stop")
@@ -81,7 +82,7 @@ func studentFound(t *testing.T, s ports.Admin) {
 // erasing returns a decision that erases every checkout, with an entry of this id.
 func erasing(id string) func([]checkout.Checkout) (checkout.Erasure, error) {
 	return func(found []checkout.Checkout) (checkout.Erasure, error) {
-		e := checkout.Erasure{Entry: entryAt(30, id)}
+		e := checkout.Erasure{Entry: entryAt(30, id), Moment: moment(checkout.MomentErased, 30)}
 		for _, c := range found {
 			e.Next = append(e.Next, c.Erase(at(30)))
 		}
@@ -109,6 +110,7 @@ func erasureEmpties(t *testing.T, s ports.Admin) {
 	info := *want.Document
 	info.Size = 0
 	want.Agreement, want.Document = &a, &info
+	want.Moments = journal(append(want.Moments, moment(checkout.MomentErased, 30))...)
 	same(t, "the checkout", after[0], want)
 	same(t, "the others", after[1:], before[1:])
 	for _, c := range []string{fmt.Sprintf("%+v", after[0].Checkout), fmt.Sprintf("%+v", *after[0].Agreement)} {
@@ -129,7 +131,7 @@ func erasureEmpties(t *testing.T, s ports.Admin) {
 		t.Error("another agreement's document has lost its bytes")
 	}
 	checkEntry(t, s, entryAt(30, "operation/1"), evidence.Unsealed)
-	same(t, "its events", len(after[0].Events), 3)
+	same(t, "its events", len(after[0].Events()), 3)
 }
 
 func erasureRecorded(t *testing.T, s ports.Admin) {
@@ -182,9 +184,7 @@ func erasureOfWhatExists(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	id := opened(2).Next.ID
 	erase(t, s, "operation/1", "KOWHAI-1-none", id)
-	got, err := s.Checkout(t.Context(), id)
-	must(t, "Checkout", err)
-	same(t, "the erased checkout", got, opened(2).Next.Erase(at(30)))
+	gets(t, "the erased checkout", opened(2).Next.Erase(at(30)))(s.Checkout(t.Context(), id))
 	erase(t, s, "operation/2")
 	same(t, "students", foundStudents(t, s, opened(1).Next.Student.Email), []string{opened(1).Next.ID})
 }
@@ -203,21 +203,36 @@ func concurrentErasures(t *testing.T, s ports.Admin) {
 	oneWins(t, "EraseCheckouts", errs, done)
 }
 
-func erasedIsNotDue(t *testing.T, s ports.Admin) {
+func erasedJobs(t *testing.T, s ports.Admin) {
+	failed := ports.Outcome{State: checkout.JobPending, Attempts: 1, Failure: ports.Failure{At: at(6), Reason: "451 for Aroha"}}
+	sent := ports.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: ports.Receipt{Reference: "<1@x.example>", Answer: "250 for Aroha"}}
+	for n := range 2 {
+		insert(t, s, opened(n))
+		notice := job(opened(n).Next, checkout.JobNotify, 1)
+		addJobs(t, s, n, notice)
+		for _, o := range []ports.Outcome{failed, sent} {
+			settle(t, s, lease(t, s, notice.ID), o)
+		}
+		settleEvent(t, s, opened(n), failed)
+	}
+	want, other := exported(t, s, 0), exported(t, s, 1)
+	erase(t, s, "operation/1", want.Checkout.ID)
+	want.Checkout = want.Checkout.Erase(at(30))
+	for i := range want.Jobs {
+		want.Jobs[i].Receipt, want.Jobs[i].Failure.Reason = ports.Receipt{}, ""
+	}
+	want.Moments = journal(want.Moments[0], moment(checkout.MomentErased, 30))
+	same(t, "erased", exported(t, s, 0), want)
+	same(t, "the other", exported(t, s, 1), other)
+}
+
+func erasedIsNotFound(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	id := opened(1).Next.ID
 	done := confirm(t, s, id, 1).Next
 	erase(t, s, "operation/1", id)
-	_, err := s.CheckoutByBillingRequest(t.Context(), done.Setup.BillingRequestID)
-	refused(t, "CheckoutByBillingRequest", err, ports.ErrNotFound)
-	_, err = s.CheckoutByMandate(t.Context(), done.Setup.MandateID)
-	refused(t, "CheckoutByMandate", err, ports.ErrNotFound)
-	due, err := s.DueSetups(t.Context(), at(59).AddDate(1, 0, 0), 10)
-	must(t, "DueSetups", err)
-	same(t, "due setups", len(due), 0)
-	byOrder, err := s.CheckoutByOrder(t.Context(), done.ProviderCode, done.OrderID)
-	must(t, "CheckoutByOrder", err)
-	same(t, "the checkout of the order", byOrder.ID, id)
+	same(t, "found", bySetup(t, s, done.Setup.BillingRequestID, done.Setup.MandateID), [2]string{})
+	same(t, "the checkout of the order", find(t, s, byOrder(done.ProviderCode, done.OrderID)).ID, id)
 }
 
 func oldCheckouts(t *testing.T, s ports.Admin) {
@@ -245,15 +260,15 @@ func oldCheckouts(t *testing.T, s ports.Admin) {
 			{time.Time{}, time.Time{}, nil},
 		} {
 			var got []string
-			from, calls := int64(0), 0
+			cursor, calls := "", 0
 			for {
-				page, next, err := s.OldCheckouts(t.Context(), from, limit, tt.confirmed, tt.open)
+				page, next, err := s.OldCheckouts(t.Context(), cursor, limit, tt.confirmed, tt.open)
 				must(t, "OldCheckouts", err)
 				if len(page) > limit || calls > len(ids) {
 					t.Fatalf("call %d with limit %d: %d ids", calls, limit, len(page))
 				}
 				got, calls = append(got, page...), calls+1
-				if from = next; next == 0 {
+				if cursor = next; next == "" {
 					break
 				}
 			}

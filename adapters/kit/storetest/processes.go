@@ -7,7 +7,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -25,23 +24,15 @@ func readAfterWrite(t *testing.T, place Place) {
 		must(t, "Key", err)
 
 		insert(t, writer, opened(n))
-		got, err := reader.CheckoutByOrder(t.Context(), "KOWHAI", opened(n).Next.OrderID)
-		must(t, "CheckoutByOrder", err)
-		same(t, "checkout", got, opened(n).Next)
-		got, err = reader.CheckoutByKey(t.Context(), "KOWHAI", opened(n).Next.IdempotencyKey)
-		must(t, "CheckoutByKey", err)
-		same(t, "checkout", got, opened(n).Next)
+		same(t, "checkout of the order", find(t, reader, byOrder("KOWHAI", opened(n).Next.OrderID)), opened(n).Next)
+		same(t, "checkout of the key", find(t, reader, byKey("KOWHAI", opened(n).Next.IdempotencyKey)), opened(n).Next)
 
 		want := confirm(t, writer, opened(n).Next.ID, int64(n))
-		got, err = reader.CheckoutByMandate(t.Context(), want.Next.Setup.MandateID)
-		must(t, "CheckoutByMandate", err)
-		same(t, "confirmed checkout", got, want.Next)
-		d, err := reader.Document(t.Context(), want.Agreement.Number)
-		must(t, "Document", err)
-		same(t, "document", d, *want.Document)
-
-		must(t, "SettleEvent", writer.SettleEvent(t.Context(), want.Events[0].ID, 1, ports.Settlement{Status: events.Delivered, Attempts: 1}))
-		same(t, "pending events", len(pendingEvents(t, reader, opened(n))), 2)
+		same(t, "checkout of the mandate", find(t, reader, ports.Reference{MandateID: want.Next.Setup.MandateID}), want.Next)
+		gets(t, "document", *want.Document)(reader.Document(t.Context(), want.Agreement.Number))
+		same(t, "moments", len(moments(t, reader, want.Next.ID)), 2)
+		note(t, writer, n, moment(checkout.MomentOpened, 9))
+		same(t, "moments", len(moments(t, reader, want.Next.ID)), 3)
 		writer, reader = reader, writer
 	}
 }
@@ -75,14 +66,12 @@ func insertsOfTwoProcesses(t *testing.T, place Place) {
 func updatesOfTwoProcesses(t *testing.T, place Place) {
 	stores := []ports.Admin{place.open(t, ""), place.open(t, "")}
 	insert(t, stores[0], opened(1))
-	for _, err := range concurrently(many, func(i int) error {
+	allSucceed(t, "UpdateCheckout", many, func(i int) error {
 		return stores[i%2].UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			c.Setup.Try++
 			return checkout.Change{Next: c}, nil
 		})
-	}) {
-		must(t, "UpdateCheckout", err)
-	}
+	})
 	got, err := stores[0].Checkout(t.Context(), opened(1).Next.ID)
 	must(t, "Checkout", err)
 	same(t, "updates on record", got.Setup.Try, many)
@@ -90,63 +79,71 @@ func updatesOfTwoProcesses(t *testing.T, place Place) {
 
 func leasesOfTwoProcesses(t *testing.T, place Place) {
 	stores := []ports.Admin{place.open(t, ""), place.open(t, "")}
-	insert(t, stores[0], opened(1))
-	for epoch := int64(1); epoch <= 5; epoch++ {
-		errs := concurrently(6, func(i int) error {
-			_, err := stores[i%2].LeaseEvent(t.Context(), opened(1).Events[0].ID, epoch, at(20))
+	enqueue(t, stores[0], work(1))
+	for round := int64(1); round <= 5; round++ {
+		const calls = 6
+		got := make([][]ports.Lease, calls)
+		allSucceed(t, "Lease", calls, func(i int) (err error) {
+			got[i], err = stores[i%2].Lease(t.Context(), ports.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 1})
 			return err
 		})
-		oneWins(t, "LeaseEvent", errs, ports.ErrNotFound)
+		all := slices.Concat(got...)
+		if len(all) != 1 || all[0].Token != 2*round-1 {
+			t.Fatalf("%d calls got the leases %+v, want one with token %d", calls, all, 2*round-1)
+		}
+		winner := slices.IndexFunc(got, func(l []ports.Lease) bool { return len(l) > 0 }) % 2
+		settle(t, stores[winner], all[0], ports.Outcome{State: checkout.JobPending, Cursor: fmt.Sprint(round)})
+		next := lease(t, stores[1-winner], work(1).ID)
+		same(t, "the other's cursor", next.Cursor, fmt.Sprint(round))
+		err := stores[winner].Settle(t.Context(), all[0], ports.Outcome{State: checkout.JobDone}, pending(), nil)
+		refused(t, "Settle of the one that is fenced off", err, ports.ErrNotFound)
+		giveBack(t, stores[1-winner], next)
 	}
-	same(t, "epoch", pendingEvents(t, stores[1], opened(1))[0].Epoch, int64(6))
 }
 
-func notifiedAcross(t *testing.T, place Place) {
+func jobsAcross(t *testing.T, place Place) {
 	writer, reader := place.open(t, ""), place.open(t, "")
 	for n := range 10 {
-		keepAll(t, writer, notification(n))
-		same(t, "fresh", keepAll(t, reader, notification(n)), []ports.Notification{})
-		same(t, "pending", unsettled(t, reader, at(59), many), numbered(n, 1))
-		settle(t, writer, at(30), notification(n).ID)
-		same(t, "pending when it is settled", unsettled(t, reader, at(59), many), []ports.Notification{})
+		enqueue(t, writer, work(n))
+		same(t, "fresh", len(enqueue(t, reader, work(n))), 0)
+		giveBack(t, reader, lease(t, reader, work(n).ID))
+		l := lease(t, writer, work(n).ID)
+		notDue(t, reader, "a job that the other has leased", work(n).ID)
+		settle(t, writer, l, ports.Outcome{State: checkout.JobDone})
+		same(t, "state", jobOf(t, reader, work(n).ID).State, checkout.JobDone)
 		writer, reader = reader, writer
 	}
 }
 
-func notificationsOfTwoProcesses(t *testing.T, place Place) {
-	stores := []ports.Notifications{place.open(t, ""), place.open(t, "")}
+func jobsOfTwoProcesses(t *testing.T, place Place) {
+	stores := []ports.Admin{place.open(t, ""), place.open(t, "")}
 	const rounds, racers, size = 5, 4, 50
 	for round := range rounds {
-		returned := make([][]ports.Notification, racers)
-		for _, err := range concurrently(racers, func(i int) (err error) {
-			given := numbered(round*size, size)
+		returned := make([][]checkout.Job, racers)
+		allSucceed(t, "Enqueue", racers, func(i int) (err error) {
+			given := workFrom(round*size, size)
 			if i%2 == 1 {
 				slices.Reverse(given)
 			}
-			returned[i], err = stores[i/2].KeepNotifications(t.Context(), given)
+			returned[i], err = stores[i/2].Enqueue(t.Context(), given)
 			return err
-		}) {
-			must(t, "KeepNotifications", err)
-		}
-		ids := notificationIDs(slices.Concat(returned...))
+		})
+		ids := jobIDs(slices.Concat(returned...))
 		slices.Sort(ids)
-		same(t, "returned by one of the calls", ids, notificationIDs(numbered(round*size, size)))
+		same(t, "returned by one of the calls", ids, jobIDs(workFrom(round*size, size)))
 	}
 }
 
-func taskOfTwoProcesses(t *testing.T, place Place) {
-	stores := []ports.Notifications{place.open(t, ""), place.open(t, "")}
-	for round := 1; round <= 5; round++ {
-		errs := concurrently(6, func(i int) error {
-			_, err := stores[i%2].LeaseTask(t.Context(), "task", at(round), at(round+1))
-			return err
-		})
-		winner := oneWins(t, "LeaseTask", errs, ports.ErrBusy) % 2
-		task := ports.Task{Epoch: int64(2*round - 1), Cursor: fmt.Sprint(round)}
-		saveTask(t, stores[winner], "task", task, at(round+1))
-		next := leaseTask(t, stores[1-winner], "task", at(round+1), at(round+1))
-		same(t, "the other's task", next, ports.Task{Epoch: task.Epoch + 1, Cursor: task.Cursor})
-		err := stores[winner].SaveTask(t.Context(), "task", task, at(59))
-		refused(t, "SaveTask of the one that is fenced off", err, ports.ErrNotFound)
+func journalOfTwoProcesses(t *testing.T, place Place) {
+	stores := []ports.Admin{place.open(t, ""), place.open(t, "")}
+	insert(t, stores[0], opened(1))
+	allSucceed(t, "Note", many, func(i int) error {
+		return stores[i%2].Note(t.Context(), []ports.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, i)}},
+			[]checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)})
+	})
+	for i, m := range moments(t, stores[0], opened(1).Next.ID) {
+		same(t, "position", m.Position, i+1)
 	}
+	same(t, "moments", len(moments(t, stores[1], opened(1).Next.ID)), 1+many)
+	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "X", "", many)})(stores[1].Refusals(t.Context(), "", ""))
 }

@@ -33,9 +33,7 @@ func readyChangesNothing(t *testing.T, s ports.Admin) {
 }
 
 func readyTogether(t *testing.T, s ports.Admin) {
-	for _, err := range concurrently(many, func(int) error { return s.Ready(t.Context()) }) {
-		must(t, "Ready", err)
-	}
+	allSucceed(t, "Ready", many, func(int) error { return s.Ready(t.Context()) })
 }
 
 func readyEnds(t *testing.T, s ports.Admin) {

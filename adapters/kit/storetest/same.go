@@ -1,11 +1,15 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -17,49 +21,39 @@ import (
 )
 
 // Same makes the same random calls on both stores, and reports the first difference between their answers or between
-// what they have on record.
+// what they have on record. Times of the stores' clocks are not compared.
 func Same(t *testing.T, open, other Open) {
 	rapid.Check(t, func(r *rapid.T) {
-		p := pair{t.Context(), open(t), other(t)}
+		p := pair{t.Context(), open(t), other(t), map[string]ports.Lease{}}
 		r.Repeat(map[string]func(*rapid.T){
 			"insert":   p.insert,
 			"update":   p.update,
+			"enqueue":  p.enqueue,
 			"lease":    p.lease,
+			"extend":   p.extend,
 			"settle":   p.settle,
+			"hasten":   p.hasten,
 			"resend":   p.redeliver,
-			"attempt":  p.leaseNotice,
-			"sent":     p.settleNotice,
+			"note":     p.note,
+			"erase":    p.erase,
 			"replace":  p.replace,
 			"add key":  p.addKey,
 			"revoke":   p.revoke,
 			"look up":  p.lookUp,
-			"schedule": p.schedule,
+			"list":     p.list,
 			"read all": p.export,
 		})
 		p.export(r)
 	})
 }
 
-// SameNotifications makes the same random calls of ports.Notifications on both stores, as [Same] does.
-func SameNotifications[A, B ports.Notifications](t *testing.T, open func(t *testing.T) A, other func(t *testing.T) B) {
-	rapid.Check(t, func(r *rapid.T) {
-		p := notifiedPair{t.Context(), open(t), other(t)}
-		r.Repeat(map[string]func(*rapid.T){
-			"keep":    p.keep,
-			"settle":  p.settle,
-			"pending": p.pending,
-			"lease":   p.lease,
-			"save":    p.save,
-		})
-	})
-}
-
 // pair is two stores that should not differ. There are so few ids, orders and keys that calls meet the records of
 // others.
 type pair struct {
-	ctx context.Context
-	a   ports.Admin
-	b   ports.Admin
+	ctx  context.Context
+	a    ports.Admin
+	b    ports.Admin
+	held map[string]ports.Lease // the latest lease of each job
 }
 
 var errNo = errors.New("no")
@@ -67,14 +61,8 @@ var errNo = errors.New("no")
 // both compares what a call returns on the two stores.
 func (p pair) both(r *rapid.T, call string, f func(ports.Admin) (any, error)) {
 	r.Helper()
-	compare(r, call, p.a, p.b, f)
-}
-
-// compare compares what a call returns on two stores.
-func compare[S any](r *rapid.T, call string, a, b S, f func(S) (any, error)) {
-	r.Helper()
-	got, err := f(a)
-	want, wantErr := f(b)
+	got, err := f(p.a)
+	want, wantErr := f(p.b)
 	if kind(err) != kind(wantErr) || !reflect.DeepEqual(got, want) {
 		r.Fatalf("%s:\none   %+v, %v\nother %+v, %v", call, got, err, want, wantErr)
 	}
@@ -100,6 +88,10 @@ func kind(err error) string {
 
 func few(r *rapid.T, what string) int { return rapid.IntRange(1, 5).Draw(r, what) }
 
+func one[T any](r *rapid.T, what string, of ...T) T { return rapid.SampledFrom(of).Draw(r, what) }
+
+func maybe(r *rapid.T, what string) bool { return rapid.Bool().Draw(r, what) }
+
 // anyEvidence returns the evidence of one of few operations, or nil.
 func anyEvidence(r *rapid.T) *evidence.Entry {
 	if n := rapid.IntRange(0, 5).Draw(r, "operation"); n > 0 {
@@ -109,128 +101,220 @@ func anyEvidence(r *rapid.T) *evidence.Entry {
 }
 
 func anyEnqueue(r *rapid.T) ports.Enqueue {
-	return ports.Enqueue{
-		Status: rapid.SampledFrom([]events.Status{events.Pending, events.NotConfigured}).Draw(r, "status"),
-		Until:  at(few(r, "until")),
+	return ports.Enqueue{Now: now(), Hold: one(r, "hold", 0, leaseFor), Unsent: maybe(r, "unsent")}
+}
+
+func anyCheckout(r *rapid.T) checkout.Checkout { return opened(few(r, "checkout")).Next }
+
+func anyMoment(r *rapid.T) checkout.Moment {
+	m := moment(one(r, "kind of moment", checkout.MomentOpened, checkout.MomentRefused), few(r, "minute"))
+	m.Once, m.Times = one(r, "once", "", "refused X", "refused Y"), rapid.IntRange(0, 2).Draw(r, "times")
+	return m
+}
+
+func anyMoments(r *rapid.T) []checkout.Moment {
+	return rapid.SliceOfN(rapid.Custom(anyMoment), 0, 3).Draw(r, "moments")
+}
+
+// anyJob returns a job of the checkout that is due at once, or in an hour.
+func anyJob(r *rapid.T, c checkout.Checkout) checkout.Job {
+	j := job(c, one(r, "kind of job", checkout.JobNotify, checkout.JobLook, checkout.JobOpen, checkout.JobComplete), few(r, "job"))
+	if maybe(r, "later") {
+		j.CreatedAt = now()
+		j.Due = j.CreatedAt.Add(time.Hour)
 	}
+	return j
 }
 
-func anyEvent(r *rapid.T) string {
-	name := rapid.SampledFrom([]events.Name{events.CheckoutCreated, events.CheckoutConfirmed}).Draw(r, "event")
-	return event(opened(few(r, "checkout")).Next, name).ID
+// anyJobID returns the id of a job that may be on record.
+func anyJobID(r *rapid.T) string {
+	c := anyCheckout(r)
+	return one(r, "job id", event(c, events.CheckoutCreated).ID, event(c, events.CheckoutConfirmed).ID, anyJob(r, c).ID, work(few(r, "work")).ID)
 }
 
-func anyProvider(r *rapid.T) string {
-	return rapid.SampledFrom([]string{"KOWHAI", "RIMU"}).Draw(r, "provider")
-}
+func anyProvider(r *rapid.T) string { return one(r, "provider", "KOWHAI", "RIMU") }
 
 // anyKey is a header, or the default of any order.
 func anyKey(r *rapid.T) string {
-	return rapid.OneOf(
-		rapid.SampledFrom([]string{"key-1", "key-2"}),
-		rapid.Custom(func(r *rapid.T) string {
-			return checkout.DefaultKey(anyProvider(r), fmt.Sprint("order-", few(r, "order")))
-		}),
-	).Draw(r, "key")
+	return one(r, "key", "key-1", "key-2", checkout.DefaultKey(anyProvider(r), fmt.Sprint("order-", few(r, "order"))))
 }
 
 func (p pair) insert(r *rapid.T) {
 	c, enqueue := opened(few(r, "checkout")), anyEnqueue(r)
+	if maybe(r, "reserved") {
+		c = reserved(few(r, "checkout"))
+	}
 	c.Next.ProviderCode, c.Next.OrderID = anyProvider(r), fmt.Sprint("order-", few(r, "order"))
+	for i := range c.Events {
+		c.Events[i].ProviderCode, c.Events[i].OrderID = c.Next.ProviderCode, c.Next.OrderID
+	}
+	for i := range c.Jobs {
+		c.Jobs[i].ProviderCode, c.Jobs[i].OrderID = c.Next.ProviderCode, c.Next.OrderID
+	}
 	c.Next.IdempotencyKey = checkout.DefaultKey(c.Next.ProviderCode, c.Next.OrderID)
-	if rapid.Bool().Draw(r, "header") {
+	if maybe(r, "header") {
 		c.Next.IdempotencyKey = anyKey(r)
 	}
 	p.does(r, "InsertCheckout", func(s ports.Admin) error { return s.InsertCheckout(p.ctx, c, enqueue) })
 }
 
-func (p pair) update(r *rapid.T) {
-	id, sequence, enqueue := opened(few(r, "checkout")).Next.ID, int64(few(r, "sequence")), anyEnqueue(r)
-	what := rapid.SampledFrom([]string{"complete", "look", "confirm", "agree", "render", "notice", "refuse"}).Draw(r, "what")
-	later, made := at(few(r, "look again")), few(r, "made")
-	decide := func(c checkout.Checkout) (checkout.Change, error) {
+// anyDecision returns a decision, and a word for it.
+func anyDecision(r *rapid.T) (what string, decide func(checkout.Checkout) (checkout.Change, error)) {
+	sequence, moments := int64(few(r, "sequence")), anyMoments(r)
+	what = one(r, "what", "complete", "open", "confirm", "agree", "render", "enqueue", "remove", "refuse")
+	added := anyJob(r, checkout.Checkout{})
+	return what, func(c checkout.Checkout) (checkout.Change, error) {
+		what := what
 		done := confirmed(completed(c), sequence)
+		done.Moments = moments
+		if c.Status == checkout.Reserved && slices.Contains([]string{"confirm", "agree", "render"}, what) {
+			what = "refuse"
+		}
 		switch what {
 		case "complete":
-			return checkout.Change{Next: completed(c)}, nil
-		case "look":
-			c.Setup.LookAgain = later
-			return checkout.Change{Next: c}, nil
+			return checkout.Change{Next: completed(c), Moments: moments}, nil
+		case "open":
+			c.Status = checkout.SetupRequired
+			return checkout.Change{Next: c, Events: []events.Event{event(c, events.CheckoutCreated)}}, nil
 		case "agree":
 			return checkout.Change{Next: c, Agreement: done.Agreement}, nil
 		case "render":
 			return checkout.Change{Next: c, Document: done.Document}, nil
-		case "notice":
-			return checkout.Change{Next: c, Notices: []checkout.Notice{notice(checkout.Change{Next: c}, checkout.NoticeOfSetup, made)}}, nil
+		case "enqueue":
+			j := job(c, added.Kind, added.Try)
+			j.CreatedAt, j.Due = added.CreatedAt, added.Due
+			return checkout.Change{Next: c, Jobs: []checkout.Job{j}}, nil
+		case "remove":
+			if c.Status != checkout.Reserved {
+				return checkout.Change{}, errNo
+			}
+			return removing(c), nil
 		case "refuse":
 			return done, errNo
 		}
 		return done, nil
 	}
-	p.does(r, "UpdateCheckout to "+what, func(s ports.Admin) error {
-		return s.UpdateCheckout(p.ctx, id, enqueue, decide)
+}
+
+func (p pair) update(r *rapid.T) {
+	id, enqueue := anyCheckout(r).ID, anyEnqueue(r)
+	what, decide := anyDecision(r)
+	p.does(r, "UpdateCheckout to "+what, func(s ports.Admin) error { return s.UpdateCheckout(p.ctx, id, enqueue, decide) })
+}
+
+func (p pair) enqueue(r *rapid.T) {
+	given := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) checkout.Job { return work(few(r, "work")) }), 0, 5).Draw(r, "jobs")
+	p.both(r, "Enqueue", func(s ports.Admin) (any, error) {
+		fresh, err := s.Enqueue(p.ctx, given)
+		return jobIDs(fresh), err
 	})
 }
 
+// lease leases every job that a query admits, or one job.
 func (p pair) lease(r *rapid.T) {
-	id, epoch, until := anyEvent(r), int64(few(r, "epoch")), at(few(r, "until"))
-	p.both(r, "LeaseEvent", func(s ports.Admin) (any, error) { return s.LeaseEvent(p.ctx, id, epoch, until) })
+	q := ports.JobQuery{Now: now(), For: leaseFor, Limit: many,
+		Kinds: one(r, "kinds", checkout.JobKinds(), []checkout.JobKind{checkout.JobDeliver}, []checkout.JobKind{checkout.JobNotify, checkout.JobNotified})}
+	if maybe(r, "by id") {
+		q.ID, q.Kinds = anyJobID(r), checkout.JobKinds()
+	}
+	if maybe(r, "of a provider") {
+		q.ProviderCode = anyProvider(r)
+	}
+	if maybe(r, "but for a partition") {
+		q.Except = []ports.Partition{{Kind: checkout.JobDeliver, ProviderCode: anyProvider(r)}}
+	}
+	p.both(r, "Lease", func(s ports.Admin) (any, error) {
+		list, err := s.Lease(p.ctx, q)
+		slices.SortFunc(list, func(a, b ports.Lease) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
+		for i := range list {
+			list[i].Until = time.Time{}
+			p.held[list[i].Job.ID] = list[i]
+		}
+		return slices.Concat(list), err
+	})
+}
+
+// anyLease returns a lease that was had, maybe with another token.
+func (p pair) anyLease(r *rapid.T) ports.Lease {
+	l := ports.Lease{Job: work(1), Token: 1}
+	if ids := slices.Sorted(maps.Keys(p.held)); len(ids) > 0 {
+		l = p.held[one(r, "lease", ids...)]
+	}
+	l.Token += one(r, "off", 0, 0, 0, 1, -1, int64(0))
+	return l
+}
+
+func (p pair) extend(r *rapid.T) {
+	l, d := p.anyLease(r), one(r, "extension", 0, leaseFor, time.Hour)
+	p.does(r, "Extend", func(s ports.Admin) error { return s.Extend(p.ctx, l, now(), d) })
 }
 
 func (p pair) settle(r *rapid.T) {
-	id, epoch := anyEvent(r), int64(few(r, "epoch"))
-	outcome := ports.Settlement{Attempts: few(r, "attempts"),
-		Status: rapid.SampledFrom([]events.Status{events.Failed, events.Delivered, events.Pending}).Draw(r, "status")}
-	if rapid.Bool().Draw(r, "failed") {
-		outcome.Failure = ports.Failure{At: at(few(r, "when")), Reason: fmt.Sprint("answered ", 500+few(r, "reason"))}
+	l, enqueue := p.anyLease(r), anyEnqueue(r)
+	o := ports.Outcome{State: one(r, "state", checkout.JobDone, checkout.JobDead, checkout.JobDropped, checkout.JobPending, checkout.JobPending),
+		Attempts: rapid.IntRange(0, 2).Draw(r, "attempts"), Moments: anyMoments(r)}
+	switch o.State {
+	case checkout.JobDone:
+		o.Receipt = one(r, "receipt", ports.Receipt{}, ports.Receipt{Reference: "<1@x.example>", Answer: "250 queued"})
+	case checkout.JobPending:
+		o.Cursor, o.Again = one(r, "cursor", "", "so far"), one(r, "again", 0, time.Hour)
 	}
-	p.does(r, "SettleEvent", func(s ports.Admin) error { return s.SettleEvent(p.ctx, id, epoch, outcome) })
-}
-
-func anyNotice(r *rapid.T) string {
-	return notice(opened(few(r, "checkout")), checkout.NoticeOfSetup, 0).ID
-}
-
-func (p pair) leaseNotice(r *rapid.T) {
-	id, epoch, until := anyNotice(r), int64(few(r, "epoch")-1), at(few(r, "until"))
-	p.both(r, "LeaseNotice", func(s ports.Admin) (any, error) { return s.LeaseNotice(p.ctx, id, epoch, until) })
-}
-
-func (p pair) settleNotice(r *rapid.T) {
-	id, epoch := anyNotice(r), int64(few(r, "epoch")-1)
-	o := ports.NoticeOutcome{Attempts: rapid.IntRange(0, 1).Draw(r, "attempts"),
-		Status: rapid.SampledFrom([]checkout.NoticeStatus{checkout.NoticeSent, checkout.NoticeFailed, checkout.NoticePending}).Draw(r, "status")}
-	switch o.Status {
-	case checkout.NoticeSent:
-		o.SentAt, o.Receipt = at(few(r, "sent")), ports.Receipt{Reference: "<1@x.example>", Answer: "250 queued"}
-	default:
-		o.Due, o.Failure = at(few(r, "due")), ports.Failure{At: at(few(r, "when")), Reason: "451"}
+	if maybe(r, "failed") {
+		o.Failure = ports.Failure{At: at(few(r, "when")), Reason: fmt.Sprint("answered ", 500+few(r, "reason"))}
 	}
-	p.does(r, "SettleNotice", func(s ports.Admin) error { return s.SettleNotice(p.ctx, id, epoch, o) })
+	what, decide := anyDecision(r)
+	if l.Job.CheckoutID == "" || maybe(r, "alone") {
+		what, decide = "nothing", nil
+	}
+	p.does(r, "Settle with a change to "+what, func(s ports.Admin) error { return s.Settle(p.ctx, l, o, enqueue, decide) })
+}
+
+func (p pair) hasten(r *rapid.T) {
+	id, m, did := anyJobID(r), anyMoment(r), operation(few(r, "operation"))
+	p.does(r, "HastenJob", func(s ports.Admin) error { return s.HastenJob(p.ctx, id, m, *did) })
 }
 
 func (p pair) redeliver(r *rapid.T) {
-	e := event(opened(few(r, "checkout")).Next, events.CheckoutCreated)
-	again := ports.Redelivery{At: at(few(r, "at")), Delivered: rapid.Bool().Draw(r, "taken"), Attempts: few(r, "attempts"), Failure: "answered 500"}
-	p.does(r, "RecordRedelivery", func(s ports.Admin) error { return s.RecordRedelivery(p.ctx, e, again) })
-	p.both(r, "Redeliveries", func(s ports.Admin) (any, error) { return s.Redeliveries(p.ctx, e.ID) })
-	p.both(r, "EventRecord", func(s ports.Admin) (any, error) { return s.EventRecord(p.ctx, e.ID) })
-	filter := ports.EventFilter{Status: rapid.SampledFrom([]events.Status{"", events.Failed, events.Delivered}).Draw(r, "listed"),
-		OldestFirst: rapid.Bool().Draw(r, "the oldest first")}
-	if rapid.Bool().Draw(r, "of a time") {
-		filter.Since = at(few(r, "since"))
+	e, m := event(anyCheckout(r), events.CheckoutCreated), anyMoment(r)
+	again := ports.Redelivery{At: at(few(r, "at")), Delivered: maybe(r, "taken"), Attempts: few(r, "attempts"), Failure: "answered 500"}
+	p.does(r, "RecordRedelivery", func(s ports.Admin) error { return s.RecordRedelivery(p.ctx, e, again, m) })
+	p.both(r, "Redeliveries", func(s ports.Admin) (any, error) { return nilIfEmpty(s.Redeliveries(p.ctx, e.ID)) })
+}
+
+func (p pair) note(r *rapid.T) {
+	var noted []ports.Noted
+	for _, m := range anyMoments(r) {
+		noted = append(noted, ports.Noted{CheckoutID: anyCheckout(r).ID, Moment: m})
 	}
-	if rapid.Bool().Draw(r, "of an order") {
-		filter.OrderID = fmt.Sprint("order-", few(r, "order"))
-	}
+	refused := []checkout.Refusal{refusal(anyProvider(r), 20, checkout.Code(one(r, "code", "A", "B")), one(r, "fields", "", "email"), few(r, "times"))}
+	p.does(r, "Note", func(s ports.Admin) error { return s.Note(p.ctx, noted, refused) })
+	p.both(r, "Refusals", func(s ports.Admin) (any, error) { return s.Refusals(p.ctx, "", "") })
+}
+
+func (p pair) erase(r *rapid.T) {
+	ids, decide := ids(opened(few(r, "checkout")), opened(few(r, "checkout"))), erasing(operation(few(r, "operation")).ID)
+	p.does(r, "EraseCheckouts", func(s ports.Admin) error {
+		return s.EraseCheckouts(p.ctx, ids, func(found []checkout.Checkout) (checkout.Erasure, error) {
+			if len(found) == 0 || slices.ContainsFunc(found, func(c checkout.Checkout) bool { return c.Erased() || !c.Enrolled() }) {
+				return checkout.Erasure{}, errNo
+			}
+			return decide(found)
+		})
+	})
 	limit := few(r, "limit")
-	p.both(r, "EventRecords", func(s ports.Admin) (any, error) { return s.EventRecords(p.ctx, filter, limit) })
+	p.both(r, "OldCheckouts", func(s ports.Admin) (any, error) {
+		first, cursor, err := s.OldCheckouts(p.ctx, "", limit, at(59), at(59))
+		if err != nil || cursor == "" {
+			return slices.Concat(first), err
+		}
+		second, cursor, err := s.OldCheckouts(p.ctx, cursor, limit, at(59), at(59))
+		return fmt.Sprint(first, second, cursor == ""), err
+	})
 }
 
 func (p pair) replace(r *rapid.T) {
-	add := rapid.SampledFrom([]string{"KOWHAI", "RIMU", "A"}).Draw(r, "provider")
-	what := rapid.SampledFrom([]string{"add", "legacy", "clear", "refuse"}).Draw(r, "what")
-	did := anyEvidence(r)
+	add, did := one(r, "provider", "KOWHAI", "RIMU", "A"), anyEvidence(r)
+	what := one(r, "what", "add", "legacy", "clear", "refuse")
 	p.does(r, "ReplaceProviders", func(s ports.Admin) error {
 		return s.ReplaceProviders(p.ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 			switch what {
@@ -247,9 +331,8 @@ func (p pair) replace(r *rapid.T) {
 }
 
 func (p pair) addKey(r *rapid.T) {
-	k := key(few(r, "id"))
+	k, did := key(few(r, "id")), anyEvidence(r)
 	k.Hash = key(few(r, "hash")).Hash
-	did := anyEvidence(r)
 	p.does(r, "AddKey", func(s ports.Admin) error { return s.AddKey(p.ctx, k, did) })
 }
 
@@ -259,38 +342,42 @@ func (p pair) revoke(r *rapid.T) {
 }
 
 func (p pair) lookUp(r *rapid.T) {
-	n, provider, idempotencyKey := few(r, "number"), anyProvider(r), anyKey(r)
+	n, provider := few(r, "number"), anyProvider(r)
 	c, k := opened(n).Next, key(n)
 	a, setup := agreed(c, int64(n)), completed(c).Setup
 	p.both(r, "Checkout", func(s ports.Admin) (any, error) { return s.Checkout(p.ctx, c.ID) })
-	p.both(r, "CheckoutByOrder", func(s ports.Admin) (any, error) { return s.CheckoutByOrder(p.ctx, provider, c.OrderID) })
-	p.both(r, "CheckoutByKey", func(s ports.Admin) (any, error) { return s.CheckoutByKey(p.ctx, provider, idempotencyKey) })
-	p.both(r, "CheckoutByBillingRequest", func(s ports.Admin) (any, error) {
-		return s.CheckoutByBillingRequest(p.ctx, setup.BillingRequestID)
-	})
-	p.both(r, "CheckoutByMandate", func(s ports.Admin) (any, error) { return s.CheckoutByMandate(p.ctx, setup.MandateID) })
+	by := one(r, "reference", byOrder(provider, c.OrderID), byKey(provider, anyKey(r)), ports.Reference{},
+		ports.Reference{BillingRequestID: setup.BillingRequestID}, ports.Reference{MandateID: setup.MandateID})
+	p.both(r, "FindCheckout", func(s ports.Admin) (any, error) { return s.FindCheckout(p.ctx, by) })
 	p.both(r, "Agreement", func(s ports.Admin) (any, error) { return s.Agreement(p.ctx, a.Number) })
 	p.both(r, "Document", func(s ports.Admin) (any, error) { return s.Document(p.ctx, a.Number) })
+	p.both(r, "Moments", func(s ports.Admin) (any, error) { return nilIfEmpty(s.Moments(p.ctx, c.ID)) })
 	p.both(r, "Key", func(s ports.Admin) (any, error) { return s.Key(p.ctx, k.Hash) })
 	p.both(r, "UnsealedEvidence", func(s ports.Admin) (any, error) { return s.UnsealedEvidence(p.ctx, many) })
 	p.both(r, "Provider", func(s ports.Admin) (any, error) { return s.Provider(p.ctx, "KOWHAI") })
 	p.both(r, "Course", func(s ports.Admin) (any, error) { return s.Course(p.ctx, provider, "NZDIP") })
 }
 
-// schedule reads what is to be done next.
-func (p pair) schedule(r *rapid.T) {
-	id, now, limit := opened(few(r, "checkout")).Next.ID, at(few(r, "now")), few(r, "limit")
-	p.both(r, "PendingEvents", func(s ports.Admin) (any, error) { return s.PendingEvents(p.ctx, id) })
-	p.both(r, "ExpiredLeases", func(s ports.Admin) (any, error) { return s.ExpiredLeases(p.ctx, now, limit) })
-	p.both(r, "DueSetups", func(s ports.Admin) (any, error) { return s.DueSetups(p.ctx, now, limit) })
-	p.both(r, "DueNotices", func(s ports.Admin) (any, error) { return s.DueNotices(p.ctx, now, limit) })
-	p.both(r, "NoticeBacklog", func(s ports.Admin) (any, error) {
-		pending, oldest, err := s.NoticeBacklog(p.ctx)
-		return fmt.Sprint(pending, oldest), err
+// list reads what is to be done, and what was.
+func (p pair) list(r *rapid.T) {
+	f := ports.JobFilter{State: one(r, "state", "", checkout.JobPending, checkout.JobDead, checkout.JobDone), OldestFirst: maybe(r, "the oldest first")}
+	if maybe(r, "of kinds") {
+		f.Kinds = []checkout.JobKind{checkout.JobDeliver, checkout.JobNotified}
+	}
+	if maybe(r, "of a time") {
+		f.Since = at(few(r, "since"))
+	}
+	if maybe(r, "of an order") {
+		f.OrderID = fmt.Sprint("order-", few(r, "order"))
+	}
+	p.both(r, "Jobs", func(s ports.Admin) (any, error) {
+		list, err := s.Jobs(p.ctx, f, 1<<20)
+		slices.SortFunc(list, func(a, b ports.JobRecord) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
+		return timeless(ports.CheckoutRecord{Jobs: slices.Concat(list)}), err
 	})
 	p.both(r, "Backlog", func(s ports.Admin) (any, error) {
-		pending, oldest, err := s.Backlog(p.ctx)
-		return fmt.Sprint(pending, oldest), err
+		all, err := s.Backlog(p.ctx)
+		return maps.Collect(maps.All(all)), err
 	})
 }
 
@@ -298,60 +385,9 @@ func (p pair) export(r *rapid.T) {
 	p.both(r, "Export", func(s ports.Admin) (any, error) {
 		var all record
 		err := s.Export(p.ctx, all.collect())
+		for i, c := range all.Checkouts {
+			all.Checkouts[i] = timeless(c)
+		}
 		return all, err
 	})
-}
-
-// notifiedPair is two stores that should not differ in what they know of notifications and tasks.
-type notifiedPair struct {
-	ctx context.Context
-	a   ports.Notifications
-	b   ports.Notifications
-}
-
-func (p notifiedPair) both(r *rapid.T, call string, f func(ports.Notifications) (any, error)) {
-	r.Helper()
-	compare(r, call, p.a, p.b, f)
-}
-
-// anyNotifications are up to five, of which some may have one id.
-func anyNotifications(r *rapid.T) []ports.Notification {
-	return rapid.SliceOfN(rapid.Custom(func(r *rapid.T) ports.Notification {
-		return notified(notification(rapid.IntRange(1, 9).Draw(r, "id")), at(few(r, "received")))
-	}), 0, 5).Draw(r, "notifications")
-}
-
-func (p notifiedPair) keep(r *rapid.T) {
-	given := anyNotifications(r)
-	p.both(r, "KeepNotifications", func(s ports.Notifications) (any, error) {
-		fresh, err := s.KeepNotifications(p.ctx, given)
-		return notificationIDs(fresh), err
-	})
-}
-
-func (p notifiedPair) settle(r *rapid.T) {
-	ids, when := notificationIDs(anyNotifications(r)), at(few(r, "settled"))
-	p.both(r, "SettleNotifications", func(s ports.Notifications) (any, error) {
-		return nil, s.SettleNotifications(p.ctx, ids, when)
-	})
-}
-
-func (p notifiedPair) pending(r *rapid.T) {
-	before, limit := at(few(r, "before")), few(r, "limit")
-	p.both(r, "PendingNotifications", func(s ports.Notifications) (any, error) {
-		return s.PendingNotifications(p.ctx, before, limit)
-	})
-}
-
-func anyTask(r *rapid.T) string { return rapid.SampledFrom([]string{"one", "two"}).Draw(r, "task") }
-
-func (p notifiedPair) lease(r *rapid.T) {
-	name, now, until := anyTask(r), at(few(r, "now")), at(few(r, "until"))
-	p.both(r, "LeaseTask", func(s ports.Notifications) (any, error) { return s.LeaseTask(p.ctx, name, now, until) })
-}
-
-func (p notifiedPair) save(r *rapid.T) {
-	name, until := anyTask(r), at(few(r, "until"))
-	task := ports.Task{Epoch: int64(few(r, "epoch")), Cursor: fmt.Sprint(few(r, "cursor"))}
-	p.both(r, "SaveTask", func(s ports.Notifications) (any, error) { return nil, s.SaveTask(p.ctx, name, task, until) })
 }

@@ -67,16 +67,14 @@ func sandboxStays(t *testing.T, s SandboxStore) {
 
 func sandboxConcurrent(t *testing.T, s SandboxStore) {
 	seen := make([]string, many)
-	for _, err := range concurrently(many, func(i int) error {
+	allSucceed(t, "KeepSandboxRecord", many, func(i int) error {
 		if err := s.KeepSandboxRecord(t.Context(), "name", fmt.Append(nil, i)); err != nil {
 			return err
 		}
 		data, err := s.SandboxRecord(t.Context(), "name")
 		seen[i] = string(data)
 		return err
-	}) {
-		must(t, "KeepSandboxRecord", err)
-	}
+	})
 	for _, got := range seen {
 		same(t, "the record, seen by each", got, seen[0])
 	}

@@ -1,6 +1,7 @@
 // Package storetest tests every store against what package ports promises: [Store] runs the whole suite, whose case
-// names are those promises, and [Notifications] that of another port. A failure that only one store shows is added here,
-// not to that store. [Opening] is for a store that outlives its process. [Same] compares two stores by random calls.
+// names are those promises. A failure that only one store shows is added here, not to that store. [CallersClock] or
+// [OwnClock] is the suite of a store's clock, [Opening] that of a store that outlives its process, and [Same] compares two
+// stores by random calls.
 package storetest
 
 import (
@@ -20,15 +21,14 @@ func Store(t *testing.T, open Open) {
 	t.Run("checkouts", func(t *testing.T) { Checkouts(t, open) })
 	t.Run("updates", func(t *testing.T) { Updates(t, open) })
 	t.Run("idempotency", func(t *testing.T) { Idempotency(t, open) })
-	t.Run("setups", func(t *testing.T) { Setups(t, open) })
-	t.Run("steps", func(t *testing.T) { Steps(t, open) })
 	t.Run("agreements", func(t *testing.T) { Agreements(t, open) })
+	t.Run("jobs", func(t *testing.T) { Jobs(t, open) })
+	t.Run("leases", func(t *testing.T) { Leases(t, open) })
+	t.Run("settlements", func(t *testing.T) { Settlements(t, open) })
+	t.Run("journal", func(t *testing.T) { Journal(t, open) })
 	t.Run("evidence", func(t *testing.T) { Evidence(t, open) })
 	t.Run("privacy", func(t *testing.T) { Privacy(t, open) })
 	t.Run("operations", func(t *testing.T) { Operations(t, open) })
-	t.Run("outbox", func(t *testing.T) { Outbox(t, open) })
-	t.Run("deliveries", func(t *testing.T) { Deliveries(t, open) })
-	t.Run("notices", func(t *testing.T) { Notices(t, open) })
 	t.Run("providers", func(t *testing.T) { Providers(t, open) })
 	t.Run("keys", func(t *testing.T) { Keys(t, open) })
 	t.Run("export", func(t *testing.T) { Export(t, open) })
@@ -52,6 +52,25 @@ func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+	}
+}
+
+// gets returns a check of a call's results: the value is want, and there is no error.
+func gets(t *testing.T, call string, want any) func(got any, err error) {
+	t.Helper()
+	return func(got any, err error) {
+		t.Helper()
+		must(t, call, err)
+		same(t, call, got, want)
+	}
+}
+
+// missing returns a check of a call's results: the error is ports.ErrNotFound.
+func missing(t *testing.T, call string) func(_ any, err error) {
+	t.Helper()
+	return func(_ any, err error) {
+		t.Helper()
+		refused(t, call, err, ports.ErrNotFound)
 	}
 }
 
@@ -85,6 +104,14 @@ func concurrently(n int, f func(i int) error) []error {
 	close(start)
 	wg.Wait()
 	return errs
+}
+
+// allSucceed calls f n times at once, and ends the test if a call returned an error.
+func allSucceed(t *testing.T, call string, n int, f func(i int) error) {
+	t.Helper()
+	for _, err := range concurrently(n, f) {
+		must(t, call, err)
+	}
 }
 
 // oneWins reports if not exactly one of the calls succeeded, or another failed with an error other than want. It

@@ -23,7 +23,7 @@ func Updates(t *testing.T, open Open) {
 		{"a panic of decide reaches the caller, and nothing is stored", updatePanic},
 		{"a change that cannot be stored whole is not stored at all", updateWhole},
 		{"no concurrent update is lost", concurrentUpdates},
-		{"events of concurrent updates are pending in the order of the updates", concurrentEvents},
+		{"events of concurrent updates enter in the order of the updates", concurrentEvents},
 		{"of many concurrent confirms one succeeds", concurrentConfirms},
 	})
 }
@@ -31,25 +31,17 @@ func Updates(t *testing.T, open Open) {
 func updateStoresAll(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	want := confirm(t, s, opened(1).Next.ID, 7)
-	got, err := s.Checkout(t.Context(), want.Next.ID)
-	must(t, "Checkout", err)
-	same(t, "checkout", got, want.Next)
-	a, err := s.Agreement(t.Context(), want.Agreement.Number)
-	must(t, "Agreement", err)
-	same(t, "agreement", a, *want.Agreement)
-	d, err := s.Document(t.Context(), want.Agreement.Number)
-	must(t, "Document", err)
-	same(t, "document", d, *want.Document)
-	evs, err := s.PendingEvents(t.Context(), want.Next.ID)
-	must(t, "PendingEvents", err)
-	var names []events.Name
-	for _, e := range evs {
-		names = append(names, e.Event.Name)
+	gets(t, "Checkout", want.Next)(s.Checkout(t.Context(), want.Next.ID))
+	gets(t, "Agreement", *want.Agreement)(s.Agreement(t.Context(), want.Agreement.Number))
+	gets(t, "Document", *want.Document)(s.Document(t.Context(), want.Agreement.Number))
+	var names []string
+	r := exported(t, s, 1)
+	for _, j := range r.Jobs {
+		names = append(names, j.Job.Name)
 	}
-	same(t, "events", names, []events.Name{events.CheckoutCreated, events.CheckoutConfirmed, events.AgreementGenerated})
-	other, err := s.Checkout(t.Context(), opened(2).Next.ID)
-	must(t, "Checkout", err)
-	same(t, "the other checkout", other, opened(2).Next)
+	same(t, "jobs", names, []string{"checkout.created", "checkout.confirmed", "agreement.generated", want.Jobs[0].Name})
+	same(t, "moments", r.Moments, journal(opened(1).Moments[0], want.Moments[0]))
+	gets(t, "the other checkout", opened(2).Next)(s.Checkout(t.Context(), opened(2).Next.ID))
 }
 
 func updateStoresFields(t *testing.T, s ports.Admin) {
@@ -60,15 +52,11 @@ func updateStoresFields(t *testing.T, s ports.Admin) {
 	want.Tokens = slices.Repeat(want.Tokens, 5)
 	update(t, s, was.ID, func(checkout.Checkout) checkout.Change { return checkout.Change{Next: want} })
 	want.ID, want.ProviderCode, want.OrderID, want.IdempotencyKey = was.ID, was.ProviderCode, was.OrderID, was.IdempotencyKey
-	got, err := s.Checkout(t.Context(), was.ID)
-	must(t, "Checkout", err)
-	same(t, "checkout", got, want)
+	gets(t, "Checkout", want)(s.Checkout(t.Context(), was.ID))
 
 	want.Tokens, want.Setup = nil, checkout.Setup{}
 	update(t, s, was.ID, func(checkout.Checkout) checkout.Change { return checkout.Change{Next: want} })
-	got, err = s.Checkout(t.Context(), was.ID)
-	must(t, "Checkout", err)
-	same(t, "checkout without tokens and setup", got, want)
+	gets(t, "checkout without tokens and setup", want)(s.Checkout(t.Context(), was.ID))
 }
 
 func updateKeepsIdentity(t *testing.T, s ports.Admin) {
@@ -146,14 +134,12 @@ func updateWhole(t *testing.T, s ports.Admin) {
 func concurrentUpdates(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	id := opened(1).Next.ID
-	for _, err := range concurrently(many, func(int) error {
+	allSucceed(t, "UpdateCheckout", many, func(int) error {
 		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			c.Setup.Try++
 			return checkout.Change{Next: c}, nil
 		})
-	}) {
-		must(t, "UpdateCheckout", err)
-	}
+	})
 	got, err := s.Checkout(t.Context(), id)
 	must(t, "Checkout", err)
 	same(t, "updates on record", got.Setup.Try, many)
@@ -162,17 +148,15 @@ func concurrentUpdates(t *testing.T, s ports.Admin) {
 func concurrentEvents(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	id := opened(1).Next.ID
-	for _, err := range concurrently(many, func(int) error {
+	allSucceed(t, "UpdateCheckout", many, func(int) error {
 		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			c.Setup.Try++
 			name := events.Name(fmt.Sprintf("update.%02d", c.Setup.Try))
 			return checkout.Change{Next: c, Events: []events.Event{event(c, name)}}, nil
 		})
-	}) {
-		must(t, "UpdateCheckout", err)
-	}
-	for i, q := range pendingEvents(t, s, opened(1))[1:] {
-		same(t, "event", q.Event.Name, events.Name(fmt.Sprintf("update.%02d", i+1)))
+	})
+	for i, j := range exported(t, s, 1).Jobs[1:] {
+		same(t, "event", j.Job.Name, fmt.Sprintf("update.%02d", i+1))
 	}
 }
 
@@ -191,7 +175,7 @@ func concurrentConfirms(t *testing.T, s ports.Admin) {
 	winner := oneWins(t, "UpdateCheckout", errs, already)
 	all := export(t, s).Checkouts
 	same(t, "checkouts", len(all), 1)
-	same(t, "events", len(all[0].Events), 3)
+	same(t, "events", len(all[0].Events()), 3)
 	want := confirmed(completed(opened(1).Next), int64(winner+1))
 	same(t, "agreement", all[0].Agreement, want.Agreement)
 	same(t, "checkout", all[0].Checkout, want.Next)

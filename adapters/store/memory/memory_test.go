@@ -8,13 +8,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-func TestStore(t *testing.T) {
-	storetest.Store(t, func(*testing.T) ports.Admin { return memory.New() })
-}
+func open(*testing.T) ports.Admin { return memory.New() }
 
-func TestNotifications(t *testing.T) {
-	storetest.Notifications(t, func(*testing.T) *memory.Store { return memory.New() })
-}
+func TestStore(t *testing.T) { storetest.Store(t, open) }
+
+func TestClock(t *testing.T) { storetest.CallersClock(t, open) }
+
+func TestSame(t *testing.T) { storetest.Same(t, open, open) }
 
 func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, func(*testing.T) *memory.Store { return memory.New() })

@@ -1,0 +1,514 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Jobs tests a store against what ports.Queue promises about the jobs on record: how they enter, and how they are read.
+func Jobs(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"a job comes back as it entered, its body byte for byte", jobComesBack},
+		{"text comes back byte for byte, and ids that look alike are different jobs", jobText},
+		{"times come back in UTC to the millisecond", jobTimes},
+		{"the events and jobs of a change enter in their order, with it or not at all", jobsOfChange},
+		{"events without a destination enter as dropped, and the other jobs do not", eventsDropped},
+		{"a job that is on record enters no second time, whatever became of it", jobOnce},
+		{"an id that comes twice in one call counts once, and fresh jobs are returned in the order given", jobTwice},
+		{"no jobs at all are none", noJobs},
+		{"of many concurrent calls with the same ids in other orders one returns each", jobsEnterConcurrently},
+		{"of many concurrent changes with one job it enters once", jobOfConcurrentChanges},
+		{"a reader sees all jobs of a call or none", jobsEnterAtOnce},
+		{"of a call that is interrupted all jobs enter or none", jobsEnterInPart},
+		{"jobs come the newest or the oldest first, up to the limit", jobsInOrder},
+		{"jobs are all that the filter says", jobsFiltered},
+		{"jobs since a time are those that were created or failed latest at it or after it", jobsSince},
+		{"the backlog counts pending jobs by kind, leased or not, with the creation of the oldest", backlogOfJobs},
+		{"the backlog of seals is the entries that are not sealed", backlogOfSeals},
+		{"jobs share no memory with the store", jobsShareNothing},
+		{"a context that has ended is an error, and nothing changes", jobsEnded},
+	})
+}
+
+func enqueue(t *testing.T, s ports.Admin, jobs ...checkout.Job) []checkout.Job {
+	t.Helper()
+	fresh, err := s.Enqueue(t.Context(), jobs)
+	must(t, "Enqueue", err)
+	return fresh
+}
+
+// addJobs stores jobs with a change of checkout number n.
+func addJobs(t *testing.T, s ports.Admin, n int, jobs ...checkout.Job) {
+	t.Helper()
+	update(t, s, opened(n).Next.ID, func(c checkout.Checkout) checkout.Change { return checkout.Change{Next: c, Jobs: jobs} })
+}
+
+// jobs returns the jobs that a filter admits, without times of the store's clock.
+func jobs(t *testing.T, s ports.Admin, f ports.JobFilter) []ports.JobRecord {
+	t.Helper()
+	list, err := s.Jobs(t.Context(), f, 1<<20)
+	must(t, "Jobs", err)
+	return timeless(ports.CheckoutRecord{Jobs: list}).Jobs
+}
+
+// jobOf returns the record of a job, without times of the store's clock.
+func jobOf(t *testing.T, s ports.Admin, id string) ports.JobRecord {
+	t.Helper()
+	list := jobs(t, s, ports.JobFilter{ID: id})
+	if len(list) != 1 {
+		t.Fatalf("%d jobs have the id %s, want 1", len(list), id)
+	}
+	return list[0]
+}
+
+func jobIDs(list []checkout.Job) (ids []string) {
+	for _, j := range list {
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+func recordIDs(list []ports.JobRecord) (ids []string) {
+	for _, r := range list {
+		ids = append(ids, r.Job.ID)
+	}
+	return ids
+}
+
+// waiting returns the record of a job that was never leased.
+func waiting(j checkout.Job) ports.JobRecord {
+	return ports.JobRecord{Job: j, State: checkout.JobPending}
+}
+
+func jobComesBack(t *testing.T, s ports.Admin) {
+	c := opened(1)
+	full, bare := job(c.Next, checkout.JobNotify, 3), checkout.Job{ID: "stamp", Kind: checkout.JobStamp, CreatedAt: at(3)}
+	c.Jobs = []checkout.Job{full}
+	insert(t, s, c)
+	same(t, "fresh", enqueue(t, s, bare), []checkout.Job{bare})
+	for _, j := range []checkout.Job{full, bare, checkout.DeliveryOf(c.Events[0])} {
+		same(t, "on record", jobOf(t, s, j.ID), waiting(j))
+		same(t, "leased", lease(t, s, j.ID).Job, j)
+	}
+	same(t, "the event of a job", jobOf(t, s, c.Events[0].ID).Job.Event(), c.Events[0])
+}
+
+func jobText(t *testing.T, s ports.Admin) {
+	var all []checkout.Job
+	for _, text := range oddTexts() {
+		all = append(all, checkout.Job{ID: text, Kind: checkout.JobNotified, RequestID: text, Name: text, Body: []byte(text), CreatedAt: at(1)})
+	}
+	same(t, "fresh", enqueue(t, s, all...), all)
+	same(t, "fresh again", len(enqueue(t, s, all...)), 0)
+	for _, j := range all {
+		same(t, "leased", lease(t, s, j.ID).Job, j)
+	}
+	c := opened(1)
+	c.Events[0].Body = []byte("{\"a\" : 1e2,\r\n \"ā\":\"\\u0000\", \"a\u0304\": \"\u2028\"}\n\n")
+	insert(t, s, c)
+	same(t, "body", jobOf(t, s, c.Events[0].ID).Job.Body, c.Events[0].Body)
+}
+
+// oddTimes are times that a careless store changes.
+func oddTimes() []time.Time {
+	return []time.Time{
+		time.Date(2027, time.January, 1, 0, 30, 0, 123_456_789, time.FixedZone("NZDT", 13*60*60)),
+		time.Date(1969, time.July, 20, 20, 17, 40, 999_999, time.UTC),
+		time.Date(9999, time.December, 31, 23, 59, 59, 999_999_999, time.UTC),
+	}
+}
+
+func jobTimes(t *testing.T, s ports.Admin) {
+	for i, when := range oddTimes() {
+		j := work(i)
+		j.CreatedAt = when
+		enqueue(t, s, j)
+		same(t, "created", jobOf(t, s, j.ID).Job.CreatedAt, when.UTC().Truncate(time.Millisecond))
+	}
+	// Times of the store's clock: a machine's clocks differ by less than a minute.
+	later := work(10)
+	later.Due = now().Add(time.Hour)
+	enqueue(t, s, later, work(11))
+	holdsFor := func(what string, got time.Time, want time.Duration) {
+		t.Helper()
+		if d := got.Sub(now()) - want; d.Abs() > time.Minute {
+			t.Errorf("%s: %v, want about %v from now on", what, got, want)
+		}
+	}
+	due := func(id string) time.Time {
+		list, err := s.Jobs(t.Context(), ports.JobFilter{ID: id}, 1)
+		must(t, "Jobs", err)
+		return list[0].Due
+	}
+	holdsFor("the first attempt", due(later.ID), time.Hour)
+	l := lease(t, s, work(11).ID)
+	holdsFor("the end of a lease", l.Until, leaseFor)
+	holdsFor("the next attempt of a leased job", due(l.Job.ID), leaseFor)
+	settle(t, s, l, ports.Outcome{State: checkout.JobPending, Again: 2 * time.Hour})
+	holdsFor("the next attempt", due(l.Job.ID), 2*time.Hour)
+	hasten(t, s, l.Job.ID)
+	settle(t, s, lease(t, s, l.Job.ID), ports.Outcome{State: checkout.JobDone})
+	list, err := s.Jobs(t.Context(), ports.JobFilter{ID: l.Job.ID}, 1)
+	must(t, "Jobs", err)
+	holdsFor("settled", list[0].SettledAt, 0)
+	same(t, "the next attempt of a settled job", list[0].Due, time.Time{})
+	same(t, "a pending job was settled", list[0].SettledAt.IsZero(), false)
+}
+
+func jobsOfChange(t *testing.T, s ports.Admin) {
+	c := opened(1)
+	c.Events = append(c.Events, event(c.Next, "zzz"), event(c.Next, "aaa"), event(c.Next, "mmm"))
+	c.Jobs = []checkout.Job{job(c.Next, checkout.JobNotify, 9), job(c.Next, checkout.JobLook, 3), job(c.Next, checkout.JobNotify, 1)}
+	insert(t, s, c, opened(2))
+	unchanged(t, s, func() {
+		refusal := errors.New("no")
+		for _, tt := range []struct {
+			change checkout.Change
+			err    error
+		}{
+			{checkout.Change{Next: c.Next, Jobs: []checkout.Job{job(c.Next, checkout.JobNotify, 5)}}, refusal},
+			{checkout.Change{Next: c.Next, Jobs: []checkout.Job{job(c.Next, checkout.JobNotify, 5)}, Events: c.Events[:1]}, nil},
+		} {
+			err := s.UpdateCheckout(t.Context(), c.Next.ID, pending(), func(checkout.Checkout) (checkout.Change, error) { return tt.change, tt.err })
+			if want := tt.err; want == nil {
+				refused(t, "UpdateCheckout with an event on record", err, ports.ErrDuplicate)
+			} else {
+				refused(t, "UpdateCheckout", err, want)
+			}
+		}
+	})
+	done := confirm(t, s, c.Next.ID, 1)
+	var want []ports.JobRecord
+	for _, change := range []checkout.Change{c, done} {
+		for _, e := range change.Events {
+			want = append(want, waiting(checkout.DeliveryOf(e)))
+		}
+		for _, j := range change.Jobs {
+			want = append(want, waiting(j))
+		}
+	}
+	r := exported(t, s, 1)
+	same(t, "jobs", r.Jobs, want)
+	var list []events.Event
+	for _, e := range r.Events() {
+		list = append(list, e.Event)
+	}
+	same(t, "events", list, append(c.Events, done.Events...))
+	same(t, "jobs of the other checkout", len(exported(t, s, 2).Jobs), 1)
+}
+
+func eventsDropped(t *testing.T, s ports.Admin) {
+	c := opened(1)
+	c.Jobs = []checkout.Job{job(c.Next, checkout.JobNotify, 1)}
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, ports.Enqueue{Now: now(), Unsent: true, Hold: leaseFor}))
+	same(t, "state", jobOf(t, s, c.Events[0].ID).State, checkout.JobDropped)
+	same(t, "leased", jobIDs(leasedJobs(t, s, nil)), jobIDs(c.Jobs))
+	err := s.Settle(t.Context(), ports.Lease{Job: checkout.DeliveryOf(c.Events[0]), Token: 1}, ports.Outcome{State: checkout.JobDone}, pending(), nil)
+	refused(t, "Settle of an event that is dropped", err, ports.ErrNotFound)
+}
+
+func jobOnce(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	for i, state := range []checkout.JobState{checkout.JobPending, checkout.JobDone, checkout.JobDead, checkout.JobDropped} {
+		mine, own := job(opened(1).Next, checkout.JobLook, i), work(i)
+		record := func() []ports.JobRecord { return []ports.JobRecord{jobOf(t, s, mine.ID), jobOf(t, s, own.ID)} }
+		addJobs(t, s, 1, mine)
+		enqueue(t, s, own)
+		settle(t, s, lease(t, s, own.ID), ports.Outcome{State: state, Again: time.Hour, Attempts: 1})
+		want := record()
+		mine.Name, own.Name, mine.CreatedAt = "other", "other", at(9)
+		addJobs(t, s, 1, mine)
+		same(t, "fresh", len(enqueue(t, s, own)), 0)
+		same(t, "on record", record(), want)
+	}
+	same(t, "leased of the service's own", len(leasedJobs(t, s, func(q *ports.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobNotified} })), 0)
+}
+
+func jobTwice(t *testing.T, s ports.Admin) {
+	enqueue(t, s, work(4), work(6))
+	second := work(7)
+	second.Name = "other"
+	given := []checkout.Job{work(7), work(4), work(9), second, work(1), work(6), work(8), work(9), work(2)}
+	same(t, "fresh", jobIDs(enqueue(t, s, given...)), jobIDs([]checkout.Job{work(7), work(9), work(1), work(8), work(2)}))
+	same(t, "the first of an id", jobOf(t, s, work(7).ID).Job.Name, work(7).Name)
+	same(t, "on record", len(jobs(t, s, ports.JobFilter{})), 7)
+}
+
+func noJobs(t *testing.T, s ports.Admin) {
+	for range 2 {
+		same(t, "fresh", len(enqueue(t, s)), 0)
+		same(t, "leased", len(leasedJobs(t, s, func(q *ports.JobQuery) { q.Limit = 0 })), 0)
+		enqueue(t, s, work(1))
+	}
+	gets(t, "Jobs, none wanted", []ports.JobRecord(nil))(nilIfEmpty(s.Jobs(t.Context(), ports.JobFilter{}, 0)))
+}
+
+func nilIfEmpty[T any](list []T, err error) ([]T, error) {
+	if len(list) == 0 {
+		return nil, err
+	}
+	return list, err
+}
+
+func jobsEnterConcurrently(t *testing.T, s ports.Admin) {
+	const calls, size = 8, 100
+	returned := make([][]checkout.Job, calls)
+	allSucceed(t, "Enqueue", calls, func(i int) (err error) {
+		given := workFrom(0, size)
+		given = append(given[i*size/calls:], given[:i*size/calls]...)
+		if i%2 == 1 {
+			slices.Reverse(given)
+		}
+		returned[i], err = s.Enqueue(t.Context(), given)
+		return err
+	})
+	ids := jobIDs(slices.Concat(returned...))
+	slices.Sort(ids)
+	same(t, "returned by one of the calls", ids, jobIDs(workFrom(0, size)))
+	same(t, "on record", len(jobs(t, s, ports.JobFilter{})), size)
+}
+
+func jobOfConcurrentChanges(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	allSucceed(t, "UpdateCheckout", 8, func(int) error {
+		return s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+			return checkout.Change{Next: c, Jobs: []checkout.Job{job(c, checkout.JobNotify, 1)}}, nil
+		})
+	})
+	same(t, "notices", len(jobs(t, s, ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotify}})), 1)
+}
+
+func jobsEnterAtOnce(t *testing.T, s ports.Admin) {
+	const batches, size = 6, 250
+	var entered sync.WaitGroup
+	done := make(chan struct{})
+	entered.Go(func() {
+		defer close(done)
+		for i := range batches {
+			if _, err := s.Enqueue(t.Context(), workFrom(i*size, size)); err != nil {
+				t.Errorf("Enqueue: %v", err)
+			}
+		}
+	})
+	defer entered.Wait()
+	for {
+		if n := len(jobs(t, s, ports.JobFilter{})); n%size != 0 {
+			t.Errorf("a reader sees %d jobs, want a multiple of %d", n, size)
+		}
+		select {
+		case <-done:
+			same(t, "on record", len(jobs(t, s, ports.JobFilter{})), batches*size)
+			return
+		default:
+		}
+	}
+}
+
+func jobsEnterInPart(t *testing.T, s ports.Admin) {
+	const calls, size = 20, 250
+	for i := range calls {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
+		_, err := s.Enqueue(ctx, workFrom(i*size, size))
+		cancel()
+		fresh := len(enqueue(t, s, workFrom(i*size, size)...))
+		if fresh != 0 && (fresh != size || err == nil) {
+			t.Errorf("a call that returned %v entered %d of %d jobs", err, size-fresh, size)
+		}
+	}
+	same(t, "on record", len(jobs(t, s, ports.JobFilter{})), calls*size)
+}
+
+func jobsInOrder(t *testing.T, s ports.Admin) {
+	same(t, "of an empty store", len(jobs(t, s, ports.JobFilter{})), 0)
+	for _, n := range []int{3, 1, 2} { // ids do not sort in the order of their creation
+		c := opened(n)
+		c.Events[0].CreatedAt = at(10 - n)
+		insert(t, s, c)
+	}
+	update(t, s, opened(3).Next.ID, func(c checkout.Checkout) checkout.Change {
+		var of []events.Event // two of one time
+		for _, name := range []events.Name{"zzz", "aaa"} {
+			e := event(c, name)
+			e.CreatedAt = at(20)
+			of = append(of, e)
+		}
+		return checkout.Change{Next: c, Events: of}
+	})
+	want := []string{opened(3).Events[0].ID, opened(2).Events[0].ID, opened(1).Events[0].ID,
+		event(opened(3).Next, "zzz").ID, event(opened(3).Next, "aaa").ID}
+	for _, oldest := range []bool{true, false} {
+		for limit := range len(want) + 2 {
+			list, err := s.Jobs(t.Context(), ports.JobFilter{OldestFirst: oldest}, limit)
+			must(t, "Jobs", err)
+			same(t, fmt.Sprintf("at most %d, the oldest first: %v", limit, oldest), slices.Concat(recordIDs(list)), slices.Concat(want[:min(limit, len(want))]))
+		}
+		slices.Reverse(want)
+	}
+}
+
+func jobsFiltered(t *testing.T, s ports.Admin) {
+	rimu := otherProviders(4)
+	insert(t, s, opened(1), opened(2), opened(3), rimu)
+	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: at(5), Reason: "answered 500"}})
+	settleEvent(t, s, opened(2), ports.Outcome{State: checkout.JobDone, Attempts: 1})
+	settleEvent(t, s, rimu, ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: at(6), Reason: "answered 500"}})
+	addJobs(t, s, 3, job(opened(3).Next, checkout.JobNotify, 1))
+	enqueue(t, s, work(1))
+	kinds := func(kinds ...checkout.JobKind) []checkout.JobKind { return kinds }
+	events := func(changes ...checkout.Change) (ids []string) {
+		for _, c := range changes {
+			ids = append(ids, c.Events[0].ID)
+		}
+		return ids
+	}
+	notice := job(opened(3).Next, checkout.JobNotify, 1).ID
+	for _, tt := range []struct {
+		name   string
+		filter ports.JobFilter
+		want   []string
+	}{
+		{"by id", ports.JobFilter{ID: work(1).ID}, []string{work(1).ID}},
+		{"by an id that does not exist", ports.JobFilter{ID: "none"}, nil},
+		{"dead", ports.JobFilter{State: checkout.JobDead}, events(rimu, opened(1))},
+		{"done", ports.JobFilter{State: checkout.JobDone}, events(opened(2))},
+		{"pending events", ports.JobFilter{State: checkout.JobPending, Kinds: kinds(checkout.JobDeliver)}, events(opened(3))},
+		{"of one kind", ports.JobFilter{Kinds: kinds(checkout.JobNotify)}, []string{notice}},
+		{"of two kinds", ports.JobFilter{Kinds: kinds(checkout.JobNotify, checkout.JobNotified)}, []string{notice, work(1).ID}},
+		{"of a provider", ports.JobFilter{ProviderCode: "RIMU"}, events(rimu)},
+		{"of an order", ports.JobFilter{OrderID: opened(2).Next.OrderID}, events(opened(2))},
+		{"of a checkout", ports.JobFilter{CheckoutID: opened(3).Next.ID}, append(events(opened(3)), notice)},
+		{"dead of a provider since", ports.JobFilter{State: checkout.JobDead, ProviderCode: "KOWHAI", Since: at(5)}, events(opened(1))},
+		{"an order of another provider", ports.JobFilter{ProviderCode: "RIMU", OrderID: opened(2).Next.OrderID}, nil},
+		{"an order that does not exist", ports.JobFilter{OrderID: "none"}, nil},
+	} {
+		got := recordIDs(jobs(t, s, tt.filter))
+		slices.Sort(got)
+		slices.Sort(tt.want)
+		same(t, tt.name, got, tt.want)
+	}
+}
+
+// otherProviders returns checkout number n, of the provider RIMU.
+func otherProviders(n int) checkout.Change {
+	c := opened(n)
+	c.Next.ProviderCode, c.Events[0].ProviderCode = "RIMU", "RIMU"
+	return c
+}
+
+func jobsSince(t *testing.T, s ports.Admin) {
+	late := opened(2)
+	late.Events[0].CreatedAt = at(20)
+	insert(t, s, opened(1), late) // the first was made at(1)
+	since := func(what string, when time.Time, want ...string) {
+		t.Helper()
+		same(t, what, recordIDs(jobs(t, s, ports.JobFilter{Since: when})), want)
+	}
+	first, second := opened(1).Events[0].ID, late.Events[0].ID
+	since("the creation of the first", at(1), second, first)
+	since("a millisecond later", at(1).Add(time.Millisecond), second)
+	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: at(30), Reason: "answered 500"}})
+	since("its failure", at(30), first)
+	since("a millisecond after its failure", at(30).Add(time.Millisecond))
+}
+
+func backlogOfJobs(t *testing.T, s ports.Admin) {
+	backlog := func(what string, want map[checkout.JobKind]ports.Backlog) {
+		t.Helper()
+		got, err := s.Backlog(t.Context())
+		must(t, "Backlog", err)
+		if len(got)+len(want) > 0 {
+			same(t, what, got, want)
+		}
+	}
+	backlog("nothing stored", nil)
+	aged := func(n, minute int) checkout.Change {
+		c := opened(n)
+		c.Events[0].CreatedAt = at(minute)
+		return c
+	}
+	insert(t, s, aged(1, 5), aged(2, 3), aged(3, 4)) // the oldest is not the first that was stored
+	addJobs(t, s, 1, job(opened(1).Next, checkout.JobNotify, 1))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), aged(4, 1), ports.Enqueue{Now: now(), Unsent: true}))
+	notices := ports.Backlog{Waiting: 1, Oldest: at(2)}
+	backlog("all pending", map[checkout.JobKind]ports.Backlog{checkout.JobDeliver: {Waiting: 3, Oldest: at(3)}, checkout.JobNotify: notices})
+	oldest := lease(t, s, opened(2).Events[0].ID)
+	backlog("the oldest leased", map[checkout.JobKind]ports.Backlog{checkout.JobDeliver: {Waiting: 3, Oldest: at(3)}, checkout.JobNotify: notices})
+	settle(t, s, oldest, ports.Outcome{State: checkout.JobDone, Attempts: 1})
+	backlog("the oldest delivered", map[checkout.JobKind]ports.Backlog{checkout.JobDeliver: {Waiting: 2, Oldest: at(4)}, checkout.JobNotify: notices})
+	for _, n := range []int{1, 3} {
+		settleEvent(t, s, opened(n), ports.Outcome{State: checkout.JobDead, Attempts: 3})
+	}
+	backlog("all events settled", map[checkout.JobKind]ports.Backlog{checkout.JobNotify: notices})
+	settle(t, s, lease(t, s, job(opened(1).Next, checkout.JobNotify, 1).ID), ports.Outcome{State: checkout.JobDropped})
+	backlog("all settled", nil)
+}
+
+func backlogOfSeals(t *testing.T, s ports.Admin) {
+	backlog := func(want ports.Backlog) {
+		t.Helper()
+		got, err := s.Backlog(t.Context())
+		must(t, "Backlog", err)
+		same(t, "entries that are not sealed", got[checkout.JobSeal], want)
+		same(t, "kinds", len(got), min(1, want.Waiting))
+	}
+	backlog(ports.Backlog{})
+	enqueue(t, s, checkout.Job{ID: "seal", Kind: checkout.JobSeal, CreatedAt: at(1)}) // its own job is no work that waits
+	recordEvidence(t, s, entryAt(5, "operation/5"), entryAt(3, "operation/3"), entryAt(4, "operation/4"))
+	backlog(ports.Backlog{Waiting: 3, Oldest: at(3)})
+	sealAll(t, s, 1)
+	backlog(ports.Backlog{Waiting: 2, Oldest: at(4)})
+	sealAll(t, s, 2)
+	backlog(ports.Backlog{})
+}
+
+func jobsShareNothing(t *testing.T, s ports.Admin) {
+	body := func() []byte { return []byte("body") }
+	given := []checkout.Job{work(1), work(2)}
+	given[0].Body = body()
+	fresh := enqueue(t, s, given...)
+	given[0].Body[0] = 'X'
+	same(t, "fresh", fresh[0].Body, body())
+	fresh[0].Body[0] = 'X'
+	for range 2 {
+		r := jobOf(t, s, work(1).ID)
+		same(t, "on record", r.Job.Body, body())
+		r.Job.Body[0] = 'X'
+		l := lease(t, s, work(1).ID)
+		same(t, "leased", l.Job.Body, body())
+		l.Job.Body[0] = 'X'
+		giveBack(t, s, l)
+	}
+}
+
+func jobsEnded(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	enqueue(t, s, work(1))
+	l := lease(t, s, work(1).ID)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	before := jobs(t, s, ports.JobFilter{})
+	unchanged(t, s, func() {
+		_, err := s.Enqueue(ended, workFrom(1, 2))
+		refused(t, "Enqueue", err, context.Canceled)
+		_, err = s.Lease(ended, ports.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
+		refused(t, "Lease", err, context.Canceled)
+		refused(t, "Extend", s.Extend(ended, l, now(), 0), context.Canceled)
+		refused(t, "Settle", s.Settle(ended, l, ports.Outcome{State: checkout.JobDone}, pending(), nil), context.Canceled)
+		_, err = s.Jobs(ended, ports.JobFilter{}, many)
+		refused(t, "Jobs", err, context.Canceled)
+		_, err = s.Backlog(ended)
+		refused(t, "Backlog", err, context.Canceled)
+		refused(t, "HastenJob", s.HastenJob(ended, work(1).ID, moment(checkout.MomentOperated, 1), *operation(1)), context.Canceled)
+		refused(t, "Note", s.Note(ended, []ports.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, 1)}}, nil), context.Canceled)
+	})
+	same(t, "jobs", jobs(t, s, ports.JobFilter{}), before)
+}

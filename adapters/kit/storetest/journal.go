@@ -1,0 +1,224 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Journal tests a store against ports.Journal.
+func Journal(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"moments come in the order in which they were appended, counted from 1, those of each checkout", momentsInOrder},
+		{"a moment comes back as it was appended, text byte for byte and times in UTC to the millisecond", momentComesBack},
+		{"the moments of a change are appended with it or not at all", momentsOfChange},
+		{"a moment that is appended once counts how often it came again", momentsOnce},
+		{"moments may be noted of several checkouts, and that of a checkout that does not exist is left out", momentsNoted},
+		{"of many concurrent moments each has a position of its own, and each that came again is counted", concurrentMoments},
+		{"a note is stored with its refusals, all of it or nothing", noteWhole},
+		{"refusals are counted by day, provider, code and fields, and come in that order", refusalsCounted},
+		{"refusals come from a day on, those of a provider or all", refusalsOf},
+		{"no concurrent refusal is lost", concurrentRefusals},
+		{"moments share no memory with the store", momentsShareNothing},
+	})
+}
+
+func moments(t *testing.T, s ports.Admin, checkoutID string) []checkout.Moment {
+	t.Helper()
+	list, err := s.Moments(t.Context(), checkoutID)
+	must(t, "Moments", err)
+	return list
+}
+
+// note notes moments of checkout number n.
+func note(t *testing.T, s ports.Admin, n int, list ...checkout.Moment) {
+	t.Helper()
+	var noted []ports.Noted
+	for _, m := range list {
+		noted = append(noted, ports.Noted{CheckoutID: opened(n).Next.ID, Moment: m})
+	}
+	must(t, "Note", s.Note(t.Context(), noted, nil))
+}
+
+func momentsInOrder(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	created := moment(checkout.MomentCreated, 1)
+	late, early := moment(checkout.MomentOpened, 9), moment(checkout.MomentPressed, 3)
+	late.Position = 7 // which the store gives
+	note(t, s, 1, late, early)
+	confirm(t, s, opened(1).Next.ID, 1)
+	want := journal(created, late, early, moment(checkout.MomentConfirmed, 6))
+	same(t, "moments", moments(t, s, opened(1).Next.ID), want)
+	same(t, "exported", exported(t, s, 1).Moments, want)
+	same(t, "moments of the other", moments(t, s, opened(2).Next.ID), journal(moment(checkout.MomentCreated, 2)))
+	same(t, "moments of a checkout that does not exist", len(moments(t, s, "KOWHAI-1-x")), 0)
+}
+
+func momentComesBack(t *testing.T, s ports.Admin) {
+	insert(t, s, checkout.Change{Next: opened(1).Next})
+	var want []checkout.Moment
+	for i, text := range oddTexts() {
+		m := checkout.Moment{At: oddTimes()[i%len(oddTimes())], Kind: checkout.MomentKind(text), Actor: checkout.Actor(text), RequestID: text,
+			Detail: text, Once: text, Times: 1}
+		note(t, s, 1, m)
+		m.At = m.At.UTC().Truncate(time.Millisecond)
+		want = append(want, m)
+	}
+	bare := checkout.Moment{At: at(1), Kind: checkout.MomentOpened, Actor: checkout.ActorPayer}
+	note(t, s, 1, bare)
+	bare.Times = 1
+	same(t, "moments", moments(t, s, opened(1).Next.ID), journal(append(want, bare)...))
+}
+
+func momentsOfChange(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	c := opened(3)
+	c.Next.OrderID = opened(1).Next.OrderID
+	unchanged(t, s, func() {
+		refused(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, pending()), ports.ErrDuplicate)
+		err := s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(was checkout.Checkout) (checkout.Change, error) {
+			return checkout.Change{Next: was, Moments: []checkout.Moment{moment(checkout.MomentPressed, 1)}}, errNo
+		})
+		refused(t, "UpdateCheckout", err, errNo)
+		err = s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(was checkout.Checkout) (checkout.Change, error) {
+			return checkout.Change{Next: was, Events: opened(1).Events, Moments: []checkout.Moment{moment(checkout.MomentPressed, 1)}}, nil
+		})
+		refused(t, "UpdateCheckout with an event on record", err, ports.ErrDuplicate)
+	})
+	same(t, "moments", len(moments(t, s, c.Next.ID)), 0)
+}
+
+func momentsOnce(t *testing.T, s ports.Admin) {
+	insert(t, s, checkout.Change{Next: opened(1).Next}, checkout.Change{Next: opened(2).Next})
+	once := func(text string, minute int) checkout.Moment {
+		m := moment(checkout.MomentRefused, minute)
+		m.Once = text
+		return m
+	}
+	first := once("refused X", 1)
+	note(t, s, 1, first, once("refused x", 2), once("refused X", 3), moment(checkout.MomentOpened, 4), moment(checkout.MomentOpened, 4))
+	note(t, s, 2, once("refused X", 5))
+	again := once("refused X", 6)
+	again.Times = 3
+	note(t, s, 1, again)
+	update(t, s, opened(1).Next.ID, func(c checkout.Checkout) checkout.Change {
+		return checkout.Change{Next: c, Moments: []checkout.Moment{once("refused X", 7), once("new", 8)}}
+	})
+	addJobs(t, s, 1, job(opened(1).Next, checkout.JobNotify, 1))
+	settle(t, s, lease(t, s, job(opened(1).Next, checkout.JobNotify, 1).ID), ports.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{once("refused X", 9)}})
+	first.Times = 7
+	same(t, "moments", moments(t, s, opened(1).Next.ID),
+		journal(first, once("refused x", 2), moment(checkout.MomentOpened, 4), moment(checkout.MomentOpened, 4), once("new", 8)))
+	same(t, "moments of the other", moments(t, s, opened(2).Next.ID), journal(once("refused X", 5)))
+}
+
+func momentsNoted(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	var noted []ports.Noted
+	for i, id := range []string{opened(2).Next.ID, "KOWHAI-1-x", opened(1).Next.ID, opened(2).Next.ID} {
+		noted = append(noted, ports.Noted{CheckoutID: id, Moment: moment(checkout.MomentOpened, i)})
+	}
+	must(t, "Note", s.Note(t.Context(), noted, nil))
+	must(t, "Note of nothing", s.Note(t.Context(), nil, nil))
+	same(t, "moments of 1", moments(t, s, opened(1).Next.ID), journal(opened(1).Moments[0], noted[2].Moment))
+	same(t, "moments of 2", moments(t, s, opened(2).Next.ID), journal(opened(2).Moments[0], noted[0].Moment, noted[3].Moment))
+	insert(t, s, opened(3))
+	same(t, "moments of a checkout that came later", len(moments(t, s, opened(3).Next.ID)), 1)
+}
+
+func concurrentMoments(t *testing.T, s ports.Admin) {
+	insert(t, s, checkout.Change{Next: opened(1).Next}, checkout.Change{Next: opened(2).Next})
+	allSucceed(t, "Note", many, func(i int) error {
+		again := moment(checkout.MomentRefused, i)
+		again.Once = "refused"
+		of := []string{opened(1).Next.ID, opened(2).Next.ID} // in either order
+		return s.Note(t.Context(), []ports.Noted{{CheckoutID: of[i%2], Moment: again}, {CheckoutID: of[1-i%2], Moment: moment(checkout.MomentOpened, i)},
+			{CheckoutID: of[0], Moment: again}}, nil)
+	})
+	for n, times := range map[int]int{1: many + many/2, 2: many / 2} {
+		list := moments(t, s, opened(n).Next.ID)
+		same(t, "moments", len(list), 1+many/2)
+		for i, m := range list {
+			same(t, "position", m.Position, i+1)
+			if m.Once != "" {
+				same(t, "times", m.Times, times)
+			}
+		}
+	}
+}
+
+// day returns a day: 20 is today.
+func day(n int) string { return now().AddDate(0, 0, n-20).Format(time.DateOnly) }
+
+// refusal returns refusals of a day.
+func refusal(provider string, n int, code checkout.Code, fields string, times int) checkout.Refusal {
+	return checkout.Refusal{ProviderCode: provider, Day: day(n), Code: code, Fields: fields, Times: times}
+}
+
+func refuse(t *testing.T, s ports.Admin, list ...checkout.Refusal) {
+	t.Helper()
+	must(t, "Note", s.Note(t.Context(), nil, list))
+}
+
+func noteWhole(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	noted := []ports.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, 2)}}
+	refused(t, "Note", s.Note(ended, noted, []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}), context.Canceled)
+	same(t, "moments", len(moments(t, s, opened(1).Next.ID)), 1)
+	gets(t, "Refusals", []checkout.Refusal(nil))(nilIfEmpty(s.Refusals(t.Context(), "", "")))
+	must(t, "Note", s.Note(t.Context(), noted, []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}))
+	same(t, "moments", len(moments(t, s, opened(1).Next.ID)), 2)
+	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)})(s.Refusals(t.Context(), "", ""))
+}
+
+func refusalsCounted(t *testing.T, s ports.Admin) {
+	refuse(t, s, refusal("RIMU", 20, "B", "", 1), refusal("KOWHAI", 20, "B", "student.email", 2), refusal("KOWHAI", 20, "A", "a b", 1),
+		refusal("KOWHAI", 20, "B", "student.email", 3))
+	refuse(t, s, refusal("KOWHAI", 20, "B", "", 1), refusal("RIMU", 19, "B", "", 5), refusal("RIMU", 20, "B", "", 1), refusal("Rimu", 20, "B", "", 1))
+	gets(t, "Refusals", []checkout.Refusal{
+		refusal("RIMU", 19, "B", "", 5), refusal("KOWHAI", 20, "A", "a b", 1), refusal("KOWHAI", 20, "B", "", 1),
+		refusal("KOWHAI", 20, "B", "student.email", 5), refusal("RIMU", 20, "B", "", 2), refusal("Rimu", 20, "B", "", 1),
+	})(s.Refusals(t.Context(), "", ""))
+}
+
+func refusalsOf(t *testing.T, s ports.Admin) {
+	for n := 18; n <= 20; n++ {
+		refuse(t, s, refusal("KOWHAI", n, "A", "", n), refusal("RIMU", n, "A", "", n))
+	}
+	for _, tt := range []struct {
+		provider, since string
+		want            []checkout.Refusal
+	}{
+		{"RIMU", day(19), []checkout.Refusal{refusal("RIMU", 19, "A", "", 19), refusal("RIMU", 20, "A", "", 20)}},
+		{"", day(20), []checkout.Refusal{refusal("KOWHAI", 20, "A", "", 20), refusal("RIMU", 20, "A", "", 20)}},
+		{"", day(21), nil},
+		{"TOTARA", "", nil},
+	} {
+		gets(t, "Refusals of "+tt.provider+" since "+tt.since, tt.want)(nilIfEmpty(s.Refusals(t.Context(), tt.provider, tt.since)))
+	}
+}
+
+func concurrentRefusals(t *testing.T, s ports.Admin) {
+	allSucceed(t, "Note", many, func(i int) error {
+		list := []checkout.Refusal{refusal("KOWHAI", 20, "A", "", 1), refusal("RIMU", 20, "A", "", 2)}
+		if i%2 == 1 {
+			list[0], list[1] = list[1], list[0]
+		}
+		return s.Note(t.Context(), nil, list)
+	})
+	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "A", "", many), refusal("RIMU", 20, "A", "", 2*many)})(s.Refusals(t.Context(), "", ""))
+}
+
+func momentsShareNothing(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	for range 2 {
+		list := moments(t, s, opened(1).Next.ID)
+		same(t, "moments", list, journal(opened(1).Moments...))
+		list[0].Detail = "changed"
+	}
+}

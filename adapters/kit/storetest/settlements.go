@@ -1,0 +1,333 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Settlements tests a store against ports.Queue.Settle.
+func Settlements(t *testing.T, open Open) {
+	run(t, open, []promise{
+		{"a job that is done, dead or dropped keeps its outcome, and is never leased again", settledKeeps},
+		{"a job that is put off is given back, and keeps its attempts and its failure", settledPending},
+		{"an outcome without a failure leaves the failure on record", settledFailure},
+		{"the next holder gets the cursor and the attempts on record", settledCursor},
+		{"what other systems said comes back byte for byte, and times in UTC to the millisecond", settledText},
+		{"an outcome is stored with the change of the checkout, all of it", settledWithChange},
+		{"a change that cannot be stored settles nothing", settledNothing},
+		{"a panic of decide reaches the caller, and settles nothing", settledPanic},
+		{"an outcome without a change leaves the checkout as it is, with the moments in its journal", settledAlone},
+		{"what a change enqueues may be leased to the settler", settledHold},
+		{"a holder that is fenced off settles nothing, and decides nothing", settledFenced},
+		{"of many concurrent settlements one succeeds", concurrentSettlements},
+		{"no concurrent settlement or update of a checkout is lost", concurrentDecisions},
+		{"a checkout that is removed leaves its order, its key and its id free, and no jobs and no journal", removed},
+		{"a checkout that is removed leaves all others alone", removedAlone},
+	})
+}
+
+func settle(t *testing.T, s ports.Admin, l ports.Lease, o ports.Outcome) {
+	t.Helper()
+	must(t, "Settle "+l.Job.ID, s.Settle(t.Context(), l, o, pending(), nil))
+}
+
+// settleEvent leases and settles the first event of a checkout.
+func settleEvent(t *testing.T, s ports.Admin, c checkout.Change, o ports.Outcome) {
+	t.Helper()
+	settle(t, s, lease(t, s, c.Events[0].ID), o)
+}
+
+// deciding returns a decision for a change of the checkout.
+func deciding(f func(checkout.Checkout) checkout.Change) func(checkout.Checkout) (checkout.Change, error) {
+	return func(c checkout.Checkout) (checkout.Change, error) { return f(c), nil }
+}
+
+func settledKeeps(t *testing.T, s ports.Admin) {
+	failure := ports.Failure{At: at(3), Reason: "answered 500"}
+	for n, o := range []ports.Outcome{
+		{State: checkout.JobDone, Attempts: 1},
+		{State: checkout.JobDone, Attempts: 2, Receipt: ports.Receipt{Reference: "<ntc_1@lender.example>", Answer: "250 2.0.0 queued as 4F1A"}},
+		{State: checkout.JobDone, Attempts: 3, Failure: failure},
+		{State: checkout.JobDead, Attempts: 3, Failure: failure},
+		{State: checkout.JobDropped},
+	} {
+		insert(t, s, opened(n))
+		l := lease(t, s, opened(n).Events[0].ID)
+		settle(t, s, l, o)
+		want := ports.JobRecord{Job: l.Job, State: o.State, Token: 1, Attempts: o.Attempts, Receipt: o.Receipt, Failure: o.Failure}
+		same(t, "on record", jobOf(t, s, l.Job.ID), want)
+		for _, state := range []checkout.JobState{checkout.JobPending, checkout.JobDone} {
+			refused(t, "Settle again", s.Settle(t.Context(), l, ports.Outcome{State: state, Attempts: 1}, pending(), nil), ports.ErrNotFound)
+		}
+		notDue(t, s, "a settled job", l.Job.ID)
+		same(t, "exported", exported(t, s, n).Jobs, []ports.JobRecord{want})
+	}
+}
+
+func settledPending(t *testing.T, s ports.Admin) {
+	enqueue(t, s, work(1))
+	failure := ports.Failure{At: at(6), Reason: "451 4.7.1 try “later”"}
+	put := ports.Outcome{State: checkout.JobPending, Attempts: 1, Failure: failure}
+	settle(t, s, lease(t, s, work(1).ID), put)
+	l := lease(t, s, work(1).ID)
+	same(t, "due at once, with the next token", l.Token, int64(2))
+	put.Again = briefly
+	settle(t, s, l, put)
+	notDue(t, s, "a job that is put off", l.Job.ID)
+	same(t, "on record", jobOf(t, s, l.Job.ID), ports.JobRecord{Job: l.Job, State: checkout.JobPending, Token: 2, Attempts: 2, Failure: failure})
+	time.Sleep(briefly + 10*time.Millisecond)
+	put.Again = time.Hour
+	settle(t, s, lease(t, s, work(1).ID), put)
+	notDue(t, s, "a job that is put off for an hour", l.Job.ID)
+}
+
+func settledFailure(t *testing.T, s ports.Admin) {
+	enqueue(t, s, work(1))
+	first, second := ports.Failure{At: at(6), Reason: "421"}, ports.Failure{At: at(7), Reason: "451"}
+	for _, tt := range []struct{ given, want ports.Failure }{{first, first}, {ports.Failure{}, first}, {second, second}} {
+		settle(t, s, lease(t, s, work(1).ID), ports.Outcome{State: checkout.JobPending, Attempts: 1, Failure: tt.given})
+		same(t, "failure", jobOf(t, s, work(1).ID).Failure, tt.want)
+	}
+	settle(t, s, lease(t, s, work(1).ID), ports.Outcome{State: checkout.JobDone, Attempts: 1})
+	r := jobOf(t, s, work(1).ID)
+	same(t, "failure of a job that is done", r.Failure, second)
+	same(t, "attempts", r.Attempts, 4)
+}
+
+func settledCursor(t *testing.T, s ports.Admin) {
+	enqueue(t, s, work(1))
+	for i, cursor := range append(oddTexts(), "") {
+		l := lease(t, s, work(1).ID)
+		same(t, "attempts", l.Attempts, 2*i)
+		if i > 0 {
+			same(t, "cursor", l.Cursor, oddTexts()[i-1])
+		}
+		if i%2 == 0 { // a holder that settles nothing leaves the cursor
+			giveBack(t, s, l)
+			l = lease(t, s, work(1).ID)
+		}
+		settle(t, s, l, ports.Outcome{State: checkout.JobPending, Attempts: 2, Cursor: cursor})
+	}
+	same(t, "cursor that is taken back", lease(t, s, work(1).ID).Cursor, "")
+}
+
+func settledText(t *testing.T, s ports.Admin) {
+	for i, text := range oddTexts() {
+		when := oddTimes()[i%len(oddTimes())]
+		enqueue(t, s, work(i))
+		settle(t, s, lease(t, s, work(i).ID), ports.Outcome{State: checkout.JobDone, Failure: ports.Failure{At: when, Reason: text},
+			Receipt: ports.Receipt{Reference: text, Answer: text}})
+		r := jobOf(t, s, work(i).ID)
+		same(t, "failure", r.Failure, ports.Failure{At: when.UTC().Truncate(time.Millisecond), Reason: text})
+		same(t, "receipt", r.Receipt, ports.Receipt{Reference: text, Answer: text})
+	}
+}
+
+func settledWithChange(t *testing.T, s ports.Admin) {
+	insert(t, s, reserved(1), opened(2))
+	l := lease(t, s, reserved(1).Jobs[0].ID)
+	o := ports.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{moment(checkout.MomentCRMDone, 9)}}
+	done := opened(1)
+	done.Jobs = []checkout.Job{job(done.Next, checkout.JobNotify, 1)}
+	done.Moments = []checkout.Moment{moment(checkout.MomentLinkRenewed, 8)}
+	must(t, "Settle", s.Settle(t.Context(), l, o, pending(), deciding(func(c checkout.Checkout) checkout.Change {
+		same(t, "what decide gets", c, reserved(1).Next)
+		return done
+	})))
+	same(t, "record", exported(t, s, 1), ports.CheckoutRecord{
+		Checkout: done.Next,
+		Jobs: []ports.JobRecord{
+			{Job: l.Job, State: checkout.JobDone, Token: 1, Attempts: 1},
+			waiting(checkout.DeliveryOf(done.Events[0])), waiting(done.Jobs[0]),
+		},
+		Moments: journal(reserved(1).Moments[0], done.Moments[0], o.Moments[0]),
+	})
+	var agreed checkout.Change
+	addJobs(t, s, 1, job(done.Next, checkout.JobComplete, 1))
+	must(t, "Settle", s.Settle(t.Context(), lease(t, s, job(done.Next, checkout.JobComplete, 1).ID), ports.Outcome{State: checkout.JobDone}, pending(),
+		deciding(func(c checkout.Checkout) checkout.Change {
+			agreed = confirmed(completed(c), 1)
+			e := entryAt(6, "agreement/1")
+			agreed.Evidence = &e
+			return agreed
+		})))
+	gets(t, "Agreement", *agreed.Agreement)(s.Agreement(t.Context(), agreed.Agreement.Number))
+	gets(t, "Document", *agreed.Document)(s.Document(t.Context(), agreed.Agreement.Number))
+	checkEntry(t, s, *agreed.Evidence, -1)
+}
+
+func settledNothing(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(2))
+	confirm(t, s, opened(1).Next.ID, 1)
+	l := lease(t, s, opened(2).Events[0].ID)
+	refusal := checkout.InvalidAPIKey()
+	unchanged(t, s, func() {
+		o := ports.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{moment(checkout.MomentEventDelivered, 1)}}
+		err := s.Settle(t.Context(), l, o, pending(), func(c checkout.Checkout) (checkout.Change, error) { return confirmed(c, 2), refusal })
+		if err != error(refusal) {
+			t.Errorf("Settle: got error %#v, want the very error of decide", err)
+		}
+		for name, change := range map[string]func(*checkout.Change){
+			"an event on record":         func(c *checkout.Change) { c.Events[1].ID = opened(1).Events[0].ID },
+			"agreement number on record": func(c *checkout.Change) { c.Agreement.Number = "PPA-2026-000001" },
+		} {
+			err := s.Settle(t.Context(), l, o, pending(), deciding(func(c checkout.Checkout) checkout.Change {
+				next := confirmed(completed(c), 2)
+				change(&next)
+				return next
+			}))
+			refused(t, name, err, ports.ErrDuplicate)
+		}
+	})
+	settle(t, s, l, ports.Outcome{State: checkout.JobDone})
+}
+
+func settledPanic(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	l := lease(t, s, opened(1).Events[0].ID)
+	unchanged(t, s, func() {
+		panics(t, "decide", func() {
+			_ = s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, pending(), func(checkout.Checkout) (checkout.Change, error) { panic("decide") })
+		})
+	})
+	settle(t, s, l, ports.Outcome{State: checkout.JobDone})
+}
+
+func settledAlone(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	before := exported(t, s, 1)
+	o := ports.Outcome{State: checkout.JobPending, Moments: []checkout.Moment{moment(checkout.MomentEventFailed, 3), moment(checkout.MomentEventFailed, 4)}}
+	settleEvent(t, s, opened(1), o)
+	before.Jobs[0].Token = 1
+	before.Moments = journal(before.Moments[0], o.Moments[0], o.Moments[1])
+	same(t, "record", exported(t, s, 1), before)
+
+	enqueue(t, s, work(1))
+	settle(t, s, lease(t, s, work(1).ID), o) // a job without a checkout has no journal
+	same(t, "record", exported(t, s, 1), before)
+}
+
+func settledHold(t *testing.T, s ports.Admin) {
+	insert(t, s, reserved(1))
+	l := lease(t, s, reserved(1).Jobs[0].ID)
+	done := opened(1)
+	done.Jobs = []checkout.Job{job(done.Next, checkout.JobNotify, 1)}
+	must(t, "Settle", s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, ports.Enqueue{Now: now(), Hold: leaseFor},
+		deciding(func(checkout.Checkout) checkout.Change { return done })))
+	same(t, "leased", jobIDs(leasedJobs(t, s, nil)), jobIDs(done.Jobs))
+	settle(t, s, ports.Lease{Job: checkout.DeliveryOf(done.Events[0]), Token: 1}, ports.Outcome{State: checkout.JobDone})
+}
+
+func settledFenced(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	giveBack(t, s, lease(t, s, opened(1).Events[0].ID))
+	l := lease(t, s, opened(1).Events[0].ID)
+	unknown := l
+	unknown.Job.ID, unknown.Token = "none", 1
+	decide := func(c checkout.Checkout) (checkout.Change, error) {
+		t.Error("decide is called for a job that is not the caller's")
+		return checkout.Change{Next: c}, nil
+	}
+	unchanged(t, s, func() {
+		for _, lost := range []ports.Lease{{Job: l.Job, Token: 1}, {Job: l.Job}, {Job: l.Job, Token: 3}, unknown} {
+			for _, state := range []checkout.JobState{checkout.JobPending, checkout.JobDone, checkout.JobDead} {
+				o := ports.Outcome{State: state, Attempts: 3, Moments: []checkout.Moment{moment(checkout.MomentEventFailed, 3)}}
+				refused(t, "Settle", s.Settle(t.Context(), lost, o, pending(), nil), ports.ErrNotFound)
+				refused(t, "Settle with a change", s.Settle(t.Context(), lost, o, pending(), decide), ports.ErrNotFound)
+			}
+		}
+	})
+	settle(t, s, l, ports.Outcome{State: checkout.JobDone, Attempts: 1})
+	refused(t, "Settle with a change when it is settled", s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, pending(), decide), ports.ErrNotFound)
+}
+
+func concurrentSettlements(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	l := lease(t, s, opened(1).Events[0].ID)
+	errs := concurrently(many, func(i int) error {
+		decide := deciding(func(c checkout.Checkout) checkout.Change {
+			c.Setup.Try++
+			return checkout.Change{Next: c}
+		})
+		if i%2 == 0 {
+			decide = nil
+		}
+		return s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDead, Attempts: i + 1}, pending(), decide)
+	})
+	winner := oneWins(t, "Settle", errs, ports.ErrNotFound)
+	r := exported(t, s, 1)
+	same(t, "attempts", r.Jobs[0].Attempts, winner+1)
+	same(t, "changes", r.Checkout.Setup.Try, winner%2)
+}
+
+func concurrentDecisions(t *testing.T, s ports.Admin) {
+	c := opened(1)
+	for i := range many - 1 {
+		c.Events = append(c.Events, event(c.Next, events.Name(fmt.Sprint("event.", i))))
+	}
+	hold(t, s, c, leaseFor)
+	decide := deciding(func(c checkout.Checkout) checkout.Change {
+		c.Setup.Try++
+		return checkout.Change{Next: c, Moments: []checkout.Moment{moment(checkout.MomentPressed, 5)}}
+	})
+	allSucceed(t, "Settle or UpdateCheckout", 2*many, func(i int) error {
+		if i < many {
+			return s.Settle(t.Context(), ports.Lease{Job: checkout.DeliveryOf(c.Events[i]), Token: 1}, ports.Outcome{State: checkout.JobDone}, pending(), decide)
+		}
+		return s.UpdateCheckout(t.Context(), c.Next.ID, pending(), decide)
+	})
+	r := exported(t, s, 1)
+	same(t, "decisions on record", r.Checkout.Setup.Try, 2*many)
+	same(t, "moments", len(r.Moments), 1+2*many)
+	for i, m := range r.Moments {
+		same(t, "position", m.Position, i+1)
+	}
+	same(t, "pending", len(jobs(t, s, ports.JobFilter{State: checkout.JobPending})), 0)
+}
+
+func removing(c checkout.Checkout) checkout.Change { return checkout.Change{Next: c, Remove: true} }
+
+func removed(t *testing.T, s ports.Admin) {
+	byHeader, byDefault := reserved(1), reserved(2)
+	byDefault.Next.IdempotencyKey = checkout.DefaultKey(byDefault.Next.ProviderCode, byDefault.Next.OrderID)
+	for _, change := range []checkout.Change{byHeader, byDefault} {
+		c := change.Next
+		for round := range 2 {
+			insert(t, s, change)
+			addJobs(t, s, int(c.RequestID[4]-'0'), job(c, checkout.JobNotify, 1))
+			refused(t, "a second reservation", s.InsertCheckout(t.Context(), change, pending()), ports.ErrDuplicate)
+			if round == 0 {
+				update(t, s, c.ID, removing)
+			} else { // by the settlement of one of its jobs
+				o := ports.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{moment(checkout.MomentCRMDone, 1)}}
+				must(t, "Settle", s.Settle(t.Context(), lease(t, s, change.Jobs[0].ID), o, pending(), deciding(removing)))
+			}
+			missing(t, "Checkout")(s.Checkout(t.Context(), c.ID))
+			missing(t, "FindCheckout by order")(s.FindCheckout(t.Context(), byOrder(c.ProviderCode, c.OrderID)))
+			missing(t, "FindCheckout by key")(s.FindCheckout(t.Context(), byKey(c.ProviderCode, c.IdempotencyKey)))
+			refused(t, "UpdateCheckout", s.UpdateCheckout(t.Context(), c.ID, pending(), func(checkout.Checkout) (checkout.Change, error) {
+				return checkout.Change{}, errors.New("decide is called for a checkout that was removed")
+			}), ports.ErrNotFound)
+			same(t, "jobs", len(jobs(t, s, ports.JobFilter{})), 0)
+			same(t, "leased", len(leases(t, s, nil)), 0)
+			same(t, "moments", len(moments(t, s, c.ID)), 0)
+			settled := s.Settle(t.Context(), ports.Lease{Job: change.Jobs[0], Token: 1}, ports.Outcome{State: checkout.JobDone}, pending(), nil)
+			refused(t, "Settle", settled, ports.ErrNotFound)
+		}
+	}
+	same(t, "record", len(export(t, s).Checkouts), 0)
+}
+
+func removedAlone(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1), opened(3))
+	unchanged(t, s, func() {
+		insert(t, s, reserved(2))
+		update(t, s, opened(2).Next.ID, removing)
+	})
+}
