@@ -158,8 +158,8 @@ func TestContract3ACreateMakesAContactAnEnrolmentAndADraftAuthority(t *testing.T
 		if c.Status != checkout.SetupRequired || all[0].Agreement != nil || all[0].Document != nil {
 			t.Errorf("a create leaves status %s, agreement %v, document %v", c.Status, all[0].Agreement, all[0].Document)
 		}
-		if len(all[0].Events) != 1 || len(s.Receiver.Deliveries()) != 1 || s.Receiver.Deliveries()[0].JSON.Text("event") != "checkout.created" {
-			t.Errorf("%d events on record, delivered %v; want checkout.created", len(all[0].Events), s.Receiver.Deliveries())
+		if len(all[0].Events()) != 1 || len(s.Receiver.Deliveries()) != 1 || s.Receiver.Deliveries()[0].JSON.Text("event") != "checkout.created" {
+			t.Errorf("%d events on record, delivered %v; want checkout.created", len(all[0].Events()), s.Receiver.Deliveries())
 		}
 	})
 }

@@ -100,7 +100,7 @@ func (s *suite) delivered(t *testing.T) string {
 		names = append(names, h.JSON.Text("event"))
 	}
 	for _, d := range s.Records(t) {
-		for _, e := range d.Events {
+		for _, e := range d.Events() {
 			if e.Status != events.Delivered || e.Attempts != 1 {
 				t.Errorf("%s of %s is on record as %s after %d attempts", e.Event.Name, d.Checkout.OrderID, e.Status, e.Attempts)
 			}

@@ -54,7 +54,7 @@ func (s *suite) outcomes(t *testing.T, id string) (all []string) {
 		if d.Checkout.OrderID != id {
 			continue
 		}
-		for _, e := range d.Events {
+		for _, e := range d.Events() {
 			all = append(all, fmt.Sprintf("%s %s %d", e.Event.Name, e.Status, e.Attempts))
 		}
 	}
@@ -107,8 +107,8 @@ func TestContract6TheEnvelopeAndTheDataHoldExactlyTheirFields(t *testing.T) {
 				t.Errorf("event %d is %s\nwant %v", i, got[i].Body, wants)
 			}
 			id, at := got[i].JSON.Text("event_id"), got[i].JSON.Text("created_at")
-			if !regexp.MustCompile(`^evt_[!-~]+$`).MatchString(id) || id != record.Events[i].Event.ID {
-				t.Errorf("event_id %q, on record %q", id, record.Events[i].Event.ID)
+			if !regexp.MustCompile(`^evt_[!-~]+$`).MatchString(id) || id != record.Events()[i].Event.ID {
+				t.Errorf("event_id %q, on record %q", id, record.Events()[i].Event.ID)
 			}
 			when, err := time.Parse(time.RFC3339Nano, at)
 			if !regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`).MatchString(at) || err != nil ||

@@ -78,20 +78,12 @@ func (f *faulty) Checkout(ctx context.Context, id string) (checkout.Checkout, er
 	return unless(f, "Checkout", func() (checkout.Checkout, error) { return f.Store.Checkout(ctx, id) })
 }
 
-func (f *faulty) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	return unless(f, "CheckoutByOrder", func() (checkout.Checkout, error) {
-		return f.Store.CheckoutByOrder(ctx, provider, order)
-	})
+func (f *faulty) FindCheckout(ctx context.Context, by ports.Reference) (checkout.Checkout, error) {
+	return unless(f, "FindCheckout", func() (checkout.Checkout, error) { return f.Store.FindCheckout(ctx, by) })
 }
 
-func (f *faulty) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	return unless(f, "CheckoutByKey", func() (checkout.Checkout, error) {
-		return f.Store.CheckoutByKey(ctx, provider, key)
-	})
-}
-
-func (f *faulty) PendingEvents(ctx context.Context, id string) ([]ports.PendingEvent, error) {
-	return unless(f, "PendingEvents", func() ([]ports.PendingEvent, error) { return f.Store.PendingEvents(ctx, id) })
+func (f *faulty) Jobs(ctx context.Context, filter ports.JobFilter, limit int) ([]ports.JobRecord, error) {
+	return unless(f, "Jobs", func() ([]ports.JobRecord, error) { return f.Store.Jobs(ctx, filter, limit) })
 }
 
 func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
@@ -109,11 +101,12 @@ func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	return f.Store.UpdateCheckout(ctx, id, q, decide)
 }
 
-func (f *faulty) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
-	if err := f.fault("SettleEvent"); err != nil {
+func (f *faulty) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	if err := f.fault("Settle"); err != nil {
 		return err
 	}
-	return f.Store.SettleEvent(ctx, id, epoch, outcome)
+	return f.Store.Settle(ctx, l, o, q, decide)
 }
 
 // inside is the text of an internal failure, which no answer may contain.
@@ -122,7 +115,7 @@ const inside = "open /var/lib/secret.db as operator:hunter2"
 // needs has, for each call of a provider, the calls of the store that it depends on.
 var needs = map[string][]string{
 	"create":  {"Key", "Provider", "Course", "InsertCheckout"}, // an order that is new is not looked up
-	"replay":  {"Key", "Provider", "CheckoutByOrder", "CheckoutByKey"},
+	"replay":  {"Key", "Provider", "FindCheckout"},
 	"get":     {"Key", "Provider", "Checkout"},
 	"confirm": {"Key", "Provider", "Checkout", "UpdateCheckout"},
 }
@@ -216,7 +209,7 @@ func TestContract7AFailureIsOnTheLogUnderTheAnswersRequestID(t *testing.T) {
 }
 
 func TestContract6WhatADeliveryMeetsDoesNotChangeTheAnswer(t *testing.T) {
-	for _, need := range []string{"PendingEvents", "SettleEvent"} {
+	for _, need := range []string{"Jobs", "Settle"} {
 		t.Run(need+" fails", func(t *testing.T) {
 			contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
 				created := s.Ready(t, "ORDER-1")
@@ -230,7 +223,7 @@ func TestContract6WhatADeliveryMeetsDoesNotChangeTheAnswer(t *testing.T) {
 				if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("agreement.pdf_generated") != true {
 					t.Errorf("confirm answers %d %s", got.Status, got.Body)
 				}
-				if events := s.record(t, "ORDER-1").Events; len(events) != 3 {
+				if events := s.record(t, "ORDER-1").Events(); len(events) != 3 {
 					t.Errorf("%d events are on record, want 3", len(events))
 				}
 			})

@@ -13,7 +13,10 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -26,39 +29,65 @@ type crashing struct {
 
 var errCrashed = errors.New("the process has died")
 
-func (c *crashing) PendingEvents(ctx context.Context, id string) ([]ports.PendingEvent, error) {
+func (c *crashing) Jobs(ctx context.Context, f ports.JobFilter, limit int) ([]ports.JobRecord, error) {
 	if c.beforeSend.Load() {
 		return nil, errCrashed
 	}
-	return c.Store.PendingEvents(ctx, id)
+	return c.Store.Jobs(ctx, f, limit)
 }
 
-func (c *crashing) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
-	if c.afterSend.Load() {
+func (c *crashing) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	if c.beforeSend.Load() || c.afterSend.Load() {
 		return errCrashed
 	}
-	return c.Store.SettleEvent(ctx, id, epoch, outcome)
+	return c.Store.Settle(ctx, l, o, q, decide)
+}
+
+func (c *crashing) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+	if c.beforeSend.Load() {
+		return errCrashed
+	}
+	return c.Store.Extend(ctx, l, now, d)
+}
+
+// silent is a sender that sends nothing once its process has died.
+type silent struct {
+	ports.Sender
+	died *atomic.Bool
+}
+
+func (s silent) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
+	if s.died.Load() {
+		return ports.ErrBusy
+	}
+	return s.Sender.Send(ctx, to, d, attempt)
 }
 
 // crashes makes the sandbox use a crashing store.
-func crashes(c *service.Config, _ *httpapi.Options) { c.Store = &crashing{Store: c.Store} }
+func crashes(c *service.Config, _ *httpapi.Options) {
+	store := &crashing{Store: c.Store}
+	c.Store, c.Sender = store, silent{c.Sender, &store.beforeSend}
+}
 
 // watched is a store that reports what a recovery does with it.
 type watched struct {
 	ports.Store
-	found   chan []ports.ExpiredLease // checkouts with abandoned events, after each poll
-	settled chan string               // event ids
+	found   chan []ports.Lease // events that a request left behind, after each poll
+	settled chan string        // event ids
 }
 
-func (w watched) ExpiredLeases(ctx context.Context, now time.Time, perProvider int) ([]ports.ExpiredLease, error) {
-	found, err := w.Store.ExpiredLeases(ctx, now, perProvider)
+func (w watched) Lease(ctx context.Context, q ports.JobQuery) ([]ports.Lease, error) {
+	q.Kinds = []checkout.JobKind{checkout.JobDeliver}
+	found, err := w.Store.Lease(ctx, q)
 	w.found <- found
 	return found, err
 }
 
-func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
-	err := w.Store.SettleEvent(ctx, id, epoch, outcome)
-	w.settled <- id
+func (w watched) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	err := w.Store.Settle(ctx, l, o, q, decide)
+	w.settled <- l.Job.ID
 	return err
 }
 
@@ -66,9 +95,12 @@ func (w watched) SettleEvent(ctx context.Context, id string, epoch int64, outcom
 // delivery of n of them. If n is 0, no checkout must be found.
 func (s *suite) restart(t *testing.T, n int) {
 	t.Helper()
-	store := watched{s.Store, make(chan []ports.ExpiredLease, 100), make(chan string, 100)}
+	store := watched{s.Store, make(chan []ports.Lease, 1000), make(chan string, 100)}
 	c := s.Config
 	c.Store = store
+	if sender, died := c.Sender.(silent); died {
+		c.Sender = sender.Sender
+	}
 	svc, err := service.New(c)
 	if err != nil {
 		t.Fatal(err)

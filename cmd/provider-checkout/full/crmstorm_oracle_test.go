@@ -295,7 +295,7 @@ func (c *comparison) history(r ports.CheckoutRecord, o *orgRecords) {
 func (c *comparison) events(r ports.CheckoutRecord, arrived *eventDigests) {
 	on := r.Checkout
 	var names []events.Name
-	for _, e := range r.Events {
+	for _, e := range r.Events() {
 		names = append(names, e.Event.Name)
 		c.equal("status of "+string(e.Event.Name), e.Status, events.Delivered)
 		var envelope struct {

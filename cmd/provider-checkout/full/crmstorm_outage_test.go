@@ -243,8 +243,8 @@ func (o *outageWorld) hidden(t *testing.T) {
 			continue
 		}
 		got, err := o.client.Call(t.Context(), r.Checkout.ProviderCode, http.MethodGet, "/v1/provider-checkouts/"+r.Checkout.ID, "")
-		if err != nil || got.Status != http.StatusNotFound || len(r.Events) > 0 {
-			t.Errorf("%s, which is reserved, is answered %d %v and has %d events", name, got.Status, err, len(r.Events))
+		if err != nil || got.Status != http.StatusNotFound || len(r.Events()) > 0 {
+			t.Errorf("%s, which is reserved, is answered %d %v and has %d events", name, got.Status, err, len(r.Events()))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -36,16 +37,16 @@ func (s *Sandbox) simulate(t testing.TB, c *service.Config) {
 	s.processor, c.Processor = processor, processor
 }
 
-// receive has the service take the simulator's notifications until the test ends.
-func (s *Sandbox) receive(t testing.TB, svc *service.Service, records ports.Notifications) {
+// receive has the service take the simulator's notifications, and work in the background, until the test ends.
+func (s *Sandbox) receive(t testing.TB, svc *service.Service) {
 	t.Helper()
-	receiver, err := site.NewReceiver(svc, records, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.Log)
+	receiver, err := site.NewReceiver(svc, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan struct{})
-	go func() { defer close(done); receiver.Run(ctx) }()
+	go func() { defer close(done); svc.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
 	delete(s.Mounted, fakeprocessor.Prefix)
 	s.Mounted[gocardless.WebhookPath] = receiver
@@ -63,7 +64,7 @@ func (s *Sandbox) Settle(t testing.TB) {
 		t.Fatal(err)
 	}
 	for {
-		pending, err := s.Store.PendingNotifications(ctx, s.Clock.Now().Add(time.Hour), 1)
+		pending, err := s.Store.Jobs(ctx, ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotified}, State: checkout.JobPending}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, outside
 		t.Fatal(err)
 	}
 	if outside.GoCardless {
-		s.receive(t, svc, store)
+		s.receive(t, svc)
 	}
 	server.Config.Handler = site.Handler(svc, s.Mounted, o)
 	server.Start()
