@@ -9,10 +9,9 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
 
 // askTimeout bounds a command's wait for the processor.

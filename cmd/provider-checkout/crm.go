@@ -9,15 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
-	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/providers"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Names of CRMs.

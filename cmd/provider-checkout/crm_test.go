@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -327,37 +328,59 @@ func TestServePullsProviders(t *testing.T) {
 	}
 }
 
-// reserved stores a checkout that waits for the CRM, and returns its id.
-func (o operator) reserved(t *testing.T, due time.Time) string {
+// reserved stores a checkout that waits for the CRM, whose latest attempt failed, and returns its id.
+func (o operator) reserved(t *testing.T, pause time.Duration) string {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	c := checkout.Checkout{ID: "KOWHAI-1-abcdefghij234567", ProviderCode: "KOWHAI", OrderID: "ORDER-1", IdempotencyKey: "k",
-		Status: checkout.Reserved, Step: checkout.Step{Kind: checkout.StepOpen, Epoch: 3, Until: due,
-			Since: time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC), Failure: "Salesforce answered 503\nand no more"}}
-	if err := db.InsertCheckout(t.Context(), checkout.Change{Next: c}, ports.Enqueue{}); err != nil {
+	const id = "KOWHAI-1-abcdefghij234567"
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	change := checkout.Create{ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("ORDER-1"), IdempotencyKey: checkout.Some("k")}.
+		Reserve(checkout.Intent{}, id, now)
+	if err := db.InsertCheckout(t.Context(), change, ports.Enqueue{Now: now, Hold: time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	return c.ID
+	failed := ports.Outcome{State: checkout.JobPending, Attempts: 3, Again: pause,
+		Failure: ports.Failure{At: now, Reason: "Salesforce answered 503\nand no more"}}
+	if err := db.Settle(t.Context(), ports.Lease{Job: change.Jobs[0], Token: 1}, failed, ports.Enqueue{Now: now}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
-func TestWhatWaitsForTheCRMIsListedAndHastened(t *testing.T) {
+func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 	o := newOperator(t)
-	due := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
-	id := o.reserved(t, due)
-	const header = "CHECKOUT                   PROVIDER  ORDER      STEP  SINCE                     ATTEMPTS  DUE                       LATEST FAILURE\n"
-	out, _ := o.does(t, "crm", "pending")
-	if want := header + id + "  KOWHAI    \"ORDER-1\"  open  2026-11-20T04:05:06.000Z  3         2099-01-01T00:00:00.000Z  Salesforce answered 503; and no more\n"; out != want {
-		t.Errorf("crm pending prints\n%swant\n%s", out, want)
+	id := o.reserved(t, 1000*time.Hour)
+	job := "open:" + id
+	out, _ := o.does(t, "jobs", "list")
+	if !strings.Contains(out, job) || !strings.Contains(out, "ORDER-1") || !strings.Contains(out, "Salesforce answered 503 and no more") {
+		t.Errorf("jobs list prints\n%s", out)
 	}
-	if out := o.as(t, "Aroha", "crm", "retry", id, "--reason", "the field is there now"); out != "due now: "+id+"\n" {
-		t.Errorf("crm retry prints %q", out)
+	if out, _ := o.does(t, "jobs", "list", "--provider", "TUI"); strings.Contains(out, job) {
+		t.Errorf("jobs list of another provider prints\n%s", out)
 	}
-	if did := o.lines(t); len(did) != 1 || did[0].Operator != "Aroha" || did[0].Operation != "crm retry" || did[0].Subject != id ||
-		did[0].Reason != "the field is there now" || len(did[0].Changes) != 1 || !strings.HasPrefix(did[0].Changes[0], "~ open: due 2099-01-01T00:00:00.000Z → 20") {
+	out, _ = o.does(t, "jobs", "list", "--json")
+	var line struct {
+		JobID    string `json:"job_id"`
+		Kind     string `json:"kind"`
+		DueAt    string `json:"due_at"`
+		Attempts int    `json:"attempts"`
+		Failure  string `json:"failure"`
+	}
+	if err := json.Unmarshal([]byte(out), &line); err != nil || line.JobID != job || line.Kind != "open" || line.Attempts != 3 || line.DueAt == "" || line.Failure == "" {
+		t.Errorf("jobs list --json prints %s, %v", out, err)
+	}
+	if out, _ := o.does(t, "jobs", "show", job); !strings.Contains(out, id) || !strings.Contains(out, "pending") {
+		t.Errorf("jobs show prints\n%s", out)
+	}
+	if out, _ := o.does(t, "jobs", "retry", job, "--reason", "the field is there now"); out != "due now: "+job+"\n" {
+		t.Errorf("jobs retry prints %q", out)
+	}
+	did := o.lines(t)
+	if len(did) != 1 || did[0].Operation != "jobs retry" || did[0].Subject != job || did[0].Reason != "the field is there now" || len(did[0].Changes) != 1 {
 		t.Errorf("on record is %+v", did)
 	}
 	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
@@ -365,22 +388,35 @@ func TestWhatWaitsForTheCRMIsListedAndHastened(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if ids, err := db.DueSteps(t.Context(), time.Now(), 10); err != nil || len(ids) != 1 || ids[0] != id {
-		t.Errorf("due now are %q, %v", ids, err)
+	leases, err := db.Lease(t.Context(), ports.JobQuery{Now: time.Now().Add(time.Second), For: time.Second, Kinds: []checkout.JobKind{checkout.JobOpen}, Limit: 10})
+	if err != nil || len(leases) != 1 || leases[0].Job.ID != job {
+		t.Errorf("due now are %+v, %v", leases, err)
 	}
-	o.fails(t, `there is no checkout "KOWHAI-2-x"`, "crm", "retry", "KOWHAI-2-x")
+	if out, _ := o.does(t, "show", "ORDER-1"); !strings.Contains(out, "waits for the CRM to open it") || !strings.Contains(out, "created") || !strings.Contains(out, "operated") {
+		t.Errorf("show prints\n%s", out)
+	}
+	o.fails(t, "no such job waits", "jobs", "retry", "open:KOWHAI-2-x")
+	o.fails(t, "there is no such job", "jobs", "show", "open:KOWHAI-2-x")
+	o.fails(t, "no checkout has this id", "show", "ORDER-9")
 }
 
-func TestACheckoutThatDoesNotWaitIsNotHastened(t *testing.T) {
+func TestAJobThatIsDoneIsNotHastened(t *testing.T) {
 	o := newOperator(t)
-	o.confirmedOver(t)
-	exported, _ := o.does(t, "export")
-	id := regexp.MustCompile(`"checkout_id":"([^"]+)"`).FindStringSubmatch(exported)[1]
-	o.fails(t, "does not wait for the CRM", "crm", "retry", id)
-	if out, _ := o.does(t, "crm", "pending"); strings.Count(out, "\n") != 1 {
-		t.Errorf("crm pending prints\n%s", out)
+	number := o.confirmedOver(t)
+	var event string
+	for line := range strings.Lines(first(o.does(t, "events", "list", "--json"))) {
+		event = regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(line)[1]
+	}
+	o.fails(t, "no such job waits", "jobs", "retry", event)
+	out, _ := o.does(t, "show", number)
+	for _, want := range []string{"state", "confirmed", "created", "pressed", "setup_done", "confirmed", number} {
+		if !strings.Contains(out, want) {
+			t.Errorf("show lacks %q:\n%s", want, out)
+		}
 	}
 }
+
+func first(out, _ string) string { return out }
 
 // What the CRM has named is named so in the export, and the record is verified all the same.
 func TestAnAgreementInACRMIsExportedUnderItsIDsAndVerified(t *testing.T) {
@@ -401,7 +437,7 @@ func TestAnAgreementInACRMIsExportedUnderItsIDsAndVerified(t *testing.T) {
 
 func TestAReservedCheckoutIsExportedWithoutRecords(t *testing.T) {
 	o := newOperator(t)
-	o.reserved(t, time.Now())
+	o.reserved(t, 0)
 	exported, _ := o.does(t, "export")
 	if !strings.Contains(exported, `"status":"reserved"`) || strings.Contains(exported, `"kind":"contact"`) || strings.Contains(exported, `"kind":"dda"`) {
 		t.Errorf("exported is\n%s", exported)
@@ -421,7 +457,7 @@ func TestAStoreIsServedWithItsCRMAlone(t *testing.T) {
 		t.Fatalf("status %d:\n%s", code, logged)
 	}
 	o.fails(t, "its records are in the salesforce CRM", "serve", "--addr", "127.0.0.1:0")
-	o.does(t, "crm", "pending") // a command may open it
+	o.does(t, "jobs", "list") // a command may open it
 }
 
 func TestServeRefusesAnOrganisationOfAnotherEnvironment(t *testing.T) {

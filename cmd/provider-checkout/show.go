@@ -8,7 +8,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -53,7 +52,7 @@ func named(ctx context.Context, db records, id string) (list []checkout.Checkout
 	if err := add(db.Checkout(ctx, id)); err != nil || len(list) > 0 {
 		return list, err
 	}
-	if agreement.CheckNumber(id) == nil {
+	if strings.HasPrefix(id, "PPA-") {
 		a, err := db.Agreement(ctx, id)
 		if err == nil {
 			return list, add(db.Checkout(ctx, a.CheckoutID))

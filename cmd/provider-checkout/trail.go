@@ -1,20 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os/user"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+	"github.com/provider-checkout/provider-checkout/money/text"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // operatorVariable is the environment variable that names the operator who runs a command.

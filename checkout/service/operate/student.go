@@ -62,6 +62,14 @@ func (s Student) Numbers() (numbers []string) {
 	return numbers
 }
 
+// Subject names the student's checkouts, for the evidence log: the one, or how many.
+func (s Student) Subject() string {
+	if len(s.Records) == 1 {
+		return s.Records[0].Checkout.ID
+	}
+	return fmt.Sprintf("%d checkouts", len(s.Records))
+}
+
 // Erasing is the settings of an erasure.
 type Erasing struct {
 	Setups ports.SetupEraser // of the processor whose records are in the store
