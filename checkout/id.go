@@ -58,3 +58,22 @@ func RecordIDs(env catalogue.Environment, provider, order string) Records {
 		DDAID:         NaturalKey(env, provider, order, "dda"),
 	}
 }
+
+// ProviderOf returns the code of the provider of the checkout with this id: what stands before the last two hyphens. It is ""
+// for a text that is no checkout id. A store finds everything of a checkout by both.
+func ProviderOf(checkoutID string) string {
+	rest, _, found := cutLast(checkoutID)
+	provider, _, ok := cutLast(rest)
+	if !found || !ok {
+		return ""
+	}
+	return provider
+}
+
+func cutLast(text string) (before, after string, found bool) {
+	i := strings.LastIndexByte(text, '-')
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+1:], true
+}

@@ -54,6 +54,7 @@ type JobQuery struct {
 	For          time.Duration
 	Kinds        []checkout.JobKind // jobs of these kinds; without any, no job
 	ID           string             // this job only, if it is due; "" for any
+	CheckoutID   string             // jobs of this checkout only, which is quick; "" for any
 	ProviderCode string             // jobs of this queue only; "" for every queue
 	Except       []Partition
 	Limit        int // of all

@@ -203,6 +203,7 @@ func (s *Store) Lease(ctx context.Context, query ports.JobQuery) (leases []ports
 func asked(q ports.JobQuery, j checkout.Job) bool {
 	return slices.Contains(q.Kinds, j.Kind) &&
 		(q.ID == "" || q.ID == j.ID) &&
+		(q.CheckoutID == "" || q.CheckoutID == j.CheckoutID) &&
 		(q.ProviderCode == "" || q.ProviderCode == j.ProviderCode) &&
 		!slices.Contains(q.Except, ports.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode})
 }

@@ -6,15 +6,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 var (
-	insertAgreement = `INSERT INTO @.agreements (` + column.Agreement.Names() + `)
-		VALUES (` + column.Agreement.Numbers(1) + `)`
-	agreements       = `SELECT ` + column.Agreement.Names() + ` FROM @.agreements`
+	insertAgreement = `INSERT INTO @.agreements (` + sqlstore.Agreement.Names() + `)
+		VALUES (` + sqlstore.Agreement.Numbers(1) + `)`
+	agreements       = `SELECT ` + sqlstore.Agreement.Names() + ` FROM @.agreements`
 	selectAgreement  = agreements + ` WHERE number = $1`
 	selectAgreements = agreements + ` WHERE checkout_id = ANY ($1)`
 )
@@ -28,7 +28,7 @@ const (
 
 // Agreement implements [ports.Agreements].
 func (db *DB) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
-	a, err := one(ctx, db, scanColumns(column.Agreement), selectAgreement, number)
+	a, err := one(ctx, db, scanColumns(sqlstore.Agreement), selectAgreement, number)
 	if err != nil {
 		return a, fmt.Errorf("read agreement %s: %w", number, err)
 	}
@@ -45,14 +45,14 @@ func (db *DB) Document(ctx context.Context, number string) (agreement.Document, 
 }
 
 func scanDocument(r pgx.CollectableRow) (d agreement.Document, err error) {
-	err = r.Scan(&d.ID, (*column.SHA256)(&d.SHA256), &d.Bytes)
+	err = r.Scan(&d.ID, (*sqlstore.SHA256)(&d.SHA256), &d.Bytes)
 	return d, err
 }
 
 // queueAgreement adds what stores the change's agreement, document and evidence, if there are any.
 func (b *batch) queueAgreement(change checkout.Change) {
 	if a := change.Agreement; a != nil {
-		b.queue(insertAgreement, column.Agreement.Values(a)...)
+		b.queue(insertAgreement, sqlstore.Agreement.Values(a)...)
 	}
 	if d := change.Document; d != nil {
 		b.queue(insertDocument, change.Next.ID, d.ID, d.SHA256[:], d.Bytes)

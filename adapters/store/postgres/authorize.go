@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -95,12 +95,12 @@ func scanWebhookSecret(r pgx.CollectableRow) (s webhookSecret, err error) {
 // queueReencryption adds what encrypts every webhook secret under the first of the operator's secrets.
 func (db *DB) queueReencryption(ctx context.Context, t *attempt, b *batch) error {
 	return errors.Join(
-		db.queueSecrets(ctx, t, b, column.CurrentSecret, selectWebhookSecrets, updateWebhookSecret),
-		db.queueSecrets(ctx, t, b, column.PreviousSecret, selectPreviousSecrets, updatePreviousSecret))
+		db.queueSecrets(ctx, t, b, sqlstore.CurrentSecret, selectWebhookSecrets, updateWebhookSecret),
+		db.queueSecrets(ctx, t, b, sqlstore.PreviousSecret, selectPreviousSecrets, updatePreviousSecret))
 }
 
 // queueSecrets adds what encrypts the secrets of a column, which the statements read and write.
-func (db *DB) queueSecrets(ctx context.Context, t *attempt, b *batch, of column.WebhookSecret, read, write string) error {
+func (db *DB) queueSecrets(ctx context.Context, t *attempt, b *batch, of sqlstore.WebhookSecret, read, write string) error {
 	list, err := rows(ctx, t, scanWebhookSecret, read)
 	if err != nil {
 		return err

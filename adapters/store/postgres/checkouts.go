@@ -10,19 +10,19 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
 	// A replay that inserts its order again is no error, and leaves no dead row.
-	insertCheckout = `INSERT INTO @.checkouts (` + column.Checkout.Names() + `)
-		VALUES (` + column.Checkout.Numbers(1) + `)
+	insertCheckout = `INSERT INTO @.checkouts (` + sqlstore.Checkout.Names() + `)
+		VALUES (` + sqlstore.Checkout.Numbers(1) + `)
 		ON CONFLICT (provider_code, provider_order_id) DO NOTHING`
 	updateCheckout = `UPDATE @.checkouts SET (` + changing.Names() + `) = (` + changing.Numbers(2) + `) WHERE id = $1`
 
-	checkouts      = `SELECT ` + column.Checkout.Names() + ` FROM @.checkouts`
+	checkouts      = `SELECT ` + sqlstore.Checkout.Names() + ` FROM @.checkouts`
 	selectCheckout = checkouts + ` WHERE id = $1`
 	lockCheckout   = selectCheckout + ` FOR UPDATE`
 	selectByOrder  = checkouts + ` WHERE provider_code = $1 AND provider_order_id = $2`
@@ -31,8 +31,8 @@ var (
 	selectByBillingRequest = checkouts + ` WHERE billing_request_id = $1 AND billing_request_id <> '' ORDER BY seq LIMIT 1`
 	selectByMandate        = checkouts + ` WHERE mandate_id = $1 AND mandate_id <> '' ORDER BY seq LIMIT 1`
 
-	changing     = slices.Concat(column.State, column.Lookups)
-	scanCheckout = scanColumns(column.Checkout)
+	changing     = slices.Concat(sqlstore.State, sqlstore.Lookups)
+	scanCheckout = scanColumns(sqlstore.Checkout)
 )
 
 const (
@@ -50,7 +50,7 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueu
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		var taken error
 		b := t.batch()
-		b.queue(insertCheckout, column.Checkout.Values(&c)...).Exec(func(stored pgconn.CommandTag) error {
+		b.queue(insertCheckout, sqlstore.Checkout.Values(&c)...).Exec(func(stored pgconn.CommandTag) error {
 			if stored.RowsAffected() == 0 {
 				taken = fmt.Errorf("%w: the order is taken", ports.ErrDuplicate)
 			}
@@ -58,7 +58,7 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueu
 		})
 		b.queueAgreement(change)
 		for i, e := range change.Events {
-			b.queue(insertEvent, column.Event.Values(&e, c.ID, string(enqueue.Status), column.Millis(enqueue.Until), i+1)...)
+			b.queue(insertEvent, sqlstore.Event.Values(&e, c.ID, string(enqueue.Status), sqlstore.Millis(enqueue.Until), i+1)...)
 		}
 		err := t.commit(ctx, b)
 		if t.outcomeUnknown && (taken != nil || is(err, uniqueViolation)) {
@@ -176,7 +176,7 @@ func (db *DB) DueSteps(ctx context.Context, now time.Time, limit int) ([]string,
 // StepBacklog implements [ports.Checkouts].
 func (db *DB) StepBacklog(ctx context.Context) (waiting int, oldest time.Time, err error) {
 	_, err = one(ctx, db, func(r pgx.CollectableRow) (struct{}, error) {
-		return struct{}{}, r.Scan(&waiting, (*column.Time)(&oldest))
+		return struct{}{}, r.Scan(&waiting, (*sqlstore.Time)(&oldest))
 	}, selectStepBacklog)
 	if err != nil {
 		return 0, time.Time{}, fmt.Errorf("count steps: %w", err)
@@ -192,7 +192,7 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 	var change checkout.Change // of the latest attempt
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		var c checkout.Checkout
-		err := t.begin(ctx, func(r pgx.Row) error { return r.Scan(column.Checkout.Destinations(&c)...) }, lockCheckout, id)
+		err := t.begin(ctx, func(r pgx.Row) error { return r.Scan(sqlstore.Checkout.Destinations(&c)...) }, lockCheckout, id)
 		if err != nil {
 			return fmt.Errorf("lock: %w", err)
 		}
@@ -215,7 +215,7 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 		b.queue(updateCheckout, changing.Values(&change.Next, id)...)
 		b.queueAgreement(change)
 		for _, e := range change.Events {
-			b.queue(appendEvent, column.Event.Values(&e, id, string(enqueue.Status), column.Millis(enqueue.Until))...)
+			b.queue(appendEvent, sqlstore.Event.Values(&e, id, string(enqueue.Status), sqlstore.Millis(enqueue.Until))...)
 		}
 		b.queueNotices(change.Notices)
 		return t.commit(ctx, b)
@@ -233,8 +233,8 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 // attempt wanted: its agreement is on record, or else the checkout is just as it wanted.
 func (t *attempt) updated(ctx context.Context, c checkout.Checkout, wanted checkout.Change) (bool, error) {
 	if wanted.Agreement == nil {
-		return slices.Equal(column.Checkout.Values(&c), column.Checkout.Values(&wanted.Next)), nil
+		return slices.Equal(sqlstore.Checkout.Values(&c), sqlstore.Checkout.Values(&wanted.Next)), nil
 	}
-	list, err := rows(ctx, t, scanColumns(column.Agreement), selectAgreement, wanted.Agreement.Number)
+	list, err := rows(ctx, t, scanColumns(sqlstore.Agreement), selectAgreement, wanted.Agreement.Number)
 	return err == nil && len(list) == 1 && list[0].CheckoutID == c.ID, err
 }

@@ -7,20 +7,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
-	insertEvidence = `INSERT INTO @.evidence (` + column.Entry.Names() + `) VALUES (` + column.Entry.Numbers(1) + `)`
-	selectEvidence = `SELECT ` + column.Entry.Names() + `, position FROM @.evidence WHERE id = $1`
-	selectEntry    = `SELECT ` + column.Entry.Names() + ` FROM @.evidence WHERE id = $1`
-	selectUnsealed = `SELECT ` + column.Entry.Names() + ` FROM @.evidence WHERE position IS NULL ORDER BY recorded_ms, id LIMIT $1`
-	selectSealed   = `SELECT ` + column.Entry.Names() + ` FROM @.evidence WHERE position >= $1 ORDER BY position LIMIT $2`
-	selectHead     = `SELECT ` + column.Head.Names() + ` FROM @.evidence_head`
+	insertEvidence = `INSERT INTO @.evidence (` + sqlstore.Entry.Names() + `) VALUES (` + sqlstore.Entry.Numbers(1) + `)`
+	selectEvidence = `SELECT ` + sqlstore.Entry.Names() + `, position FROM @.evidence WHERE id = $1`
+	selectEntry    = `SELECT ` + sqlstore.Entry.Names() + ` FROM @.evidence WHERE id = $1`
+	selectUnsealed = `SELECT ` + sqlstore.Entry.Names() + ` FROM @.evidence WHERE position IS NULL ORDER BY recorded_ms, id LIMIT $1`
+	selectSealed   = `SELECT ` + sqlstore.Entry.Names() + ` FROM @.evidence WHERE position >= $1 ORDER BY position LIMIT $2`
+	selectHead     = `SELECT ` + sqlstore.Head.Names() + ` FROM @.evidence_head`
 	lockHead       = selectHead + ` FOR UPDATE`
-	updateHead     = `UPDATE @.evidence_head SET (` + column.Head.Names() + `) = (` + column.Head.Numbers(1) + `)`
+	updateHead     = `UPDATE @.evidence_head SET (` + sqlstore.Head.Names() + `) = (` + sqlstore.Head.Numbers(1) + `)`
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 // queueEvidence adds what stores the entry, if there is one.
 func (b *batch) queueEvidence(e *evidence.Entry) {
 	if e != nil {
-		b.queue(insertEvidence, column.Entry.Values(e)...)
+		b.queue(insertEvidence, sqlstore.Entry.Values(e)...)
 	}
 }
 
@@ -41,9 +41,9 @@ func (b *batch) queueEvidence(e *evidence.Entry) {
 // by its content.
 func (db *DB) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		_, err := t.exec(ctx, insertEvidence, column.Entry.Values(&e)...)
+		_, err := t.exec(ctx, insertEvidence, sqlstore.Entry.Values(&e)...)
 		if t.outcomeUnknown && is(err, uniqueViolation) {
-			found, readErr := rows(ctx, t, scanColumns(column.Entry), selectEntry, e.ID)
+			found, readErr := rows(ctx, t, scanColumns(sqlstore.Entry), selectEntry, e.ID)
 			if readErr != nil || len(found) == 1 && string(found[0].Attested()) == string(e.Attested()) {
 				return readErr
 			}
@@ -62,11 +62,11 @@ func (db *DB) SealEvidence(ctx context.Context, limit int,
 	var refusal error
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		var head evidence.Head
-		err := t.begin(ctx, func(r pgx.Row) error { return r.Scan(column.Head.Destinations(&head)...) }, lockHead)
+		err := t.begin(ctx, func(r pgx.Row) error { return r.Scan(sqlstore.Head.Destinations(&head)...) }, lockHead)
 		if err != nil {
 			return fmt.Errorf("lock the head: %w", err)
 		}
-		entries, err := rows(ctx, t, scanColumns(column.Entry), selectUnsealed, limit)
+		entries, err := rows(ctx, t, scanColumns(sqlstore.Entry), selectUnsealed, limit)
 		if err != nil {
 			return err
 		}
@@ -83,9 +83,9 @@ func (db *DB) SealEvidence(ctx context.Context, limit int,
 			if !waiting[p.ID] {
 				return fmt.Errorf("%s does not wait: %w", p.ID, ports.ErrNotFound)
 			}
-			b.queue(placeEvidence, column.PlaceValues(p)...)
+			b.queue(placeEvidence, sqlstore.PlaceValues(p)...)
 		}
-		b.queue(updateHead, column.Head.Values(&sealing.Head)...)
+		b.queue(updateHead, sqlstore.Head.Values(&sealing.Head)...)
 		return t.commit(ctx, b)
 	})
 	switch {
@@ -99,7 +99,7 @@ func (db *DB) SealEvidence(ctx context.Context, limit int,
 
 // EvidenceHead implements [ports.Evidence].
 func (db *DB) EvidenceHead(ctx context.Context) (evidence.Head, error) {
-	head, err := one(ctx, db, scanColumns(column.Head), selectHead)
+	head, err := one(ctx, db, scanColumns(sqlstore.Head), selectHead)
 	if err != nil {
 		return head, fmt.Errorf("read the head of the evidence log: %w", err)
 	}
@@ -115,7 +115,7 @@ type placed struct {
 // EvidenceEntry implements [ports.Evidence].
 func (db *DB) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
 	found, err := one(ctx, db, func(r pgx.CollectableRow) (p placed, err error) {
-		err = r.Scan(append(column.Entry.Destinations(&p.Entry), &p.position)...)
+		err = r.Scan(append(sqlstore.Entry.Destinations(&p.Entry), &p.position)...)
 		return p, err
 	}, selectEvidence, id)
 	switch {
@@ -129,7 +129,7 @@ func (db *DB) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int
 
 // SealedEvidence implements [ports.Evidence].
 func (db *DB) SealedEvidence(ctx context.Context, from int64, limit int) ([]evidence.Entry, error) {
-	entries, err := all(ctx, db, scanColumns(column.Entry), selectSealed, from, limit)
+	entries, err := all(ctx, db, scanColumns(sqlstore.Entry), selectSealed, from, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read sealed evidence from %d: %w", from, err)
 	}
@@ -138,7 +138,7 @@ func (db *DB) SealedEvidence(ctx context.Context, from int64, limit int) ([]evid
 
 // UnsealedEvidence implements [ports.Evidence].
 func (db *DB) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
-	entries, err := all(ctx, db, scanColumns(column.Entry), selectUnsealed, limit)
+	entries, err := all(ctx, db, scanColumns(sqlstore.Entry), selectUnsealed, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read unsealed evidence: %w", err)
 	}
@@ -163,7 +163,7 @@ type completes struct {
 // EvidenceNodes implements [ports.Evidence].
 func (db *DB) EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error) {
 	list, err := all(ctx, db, func(r pgx.CollectableRow) (c completes, err error) {
-		err = r.Scan(&c.position, (*column.Hashes)(&c.nodes))
+		err = r.Scan(&c.position, (*sqlstore.Hashes)(&c.nodes))
 		return c, err
 	}, selectNodes, positions)
 	if err != nil {

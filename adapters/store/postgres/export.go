@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -35,7 +35,7 @@ func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
 		if err := each(configurations, visit.Configuration); err != nil {
 			return err
 		}
-		keys, err := rows(ctx, s, scanColumns(column.Key), selectAPIKeys)
+		keys, err := rows(ctx, s, scanColumns(sqlstore.Key), selectAPIKeys)
 		if err != nil {
 			return fmt.Errorf("export API keys: %w", mapError(err))
 		}
@@ -137,15 +137,15 @@ func (s snapshot) records(ctx context.Context, ids []string) ([]ports.CheckoutRe
 	if err != nil {
 		return nil, fmt.Errorf("checkouts: %w", err)
 	}
-	events, err := rows(ctx, s, scanColumns(column.EventRecord), selectEvents, ids)
+	events, err := rows(ctx, s, scanColumns(sqlstore.EventRecord), selectEvents, ids)
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	notices, err := rows(ctx, s, scanColumns(column.NoticeRecord), selectNotices, ids)
+	notices, err := rows(ctx, s, scanColumns(sqlstore.NoticeRecord), selectNotices, ids)
 	if err != nil {
 		return nil, fmt.Errorf("notices: %w", err)
 	}
-	agreements, err := rows(ctx, s, scanColumns(column.Agreement), selectAgreements, ids)
+	agreements, err := rows(ctx, s, scanColumns(sqlstore.Agreement), selectAgreements, ids)
 	if err != nil {
 		return nil, fmt.Errorf("agreements: %w", err)
 	}
@@ -189,6 +189,6 @@ type documentInfo struct {
 }
 
 func scanDocumentInfo(r pgx.CollectableRow) (d documentInfo, err error) {
-	err = r.Scan(&d.checkoutID, &d.info.ID, (*column.SHA256)(&d.info.SHA256), &d.info.Size)
+	err = r.Scan(&d.checkoutID, &d.info.ID, (*sqlstore.SHA256)(&d.info.SHA256), &d.info.Size)
 	return d, err
 }

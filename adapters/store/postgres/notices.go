@@ -7,17 +7,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
-	insertNotice = `INSERT INTO @.notices (due_ms, ` + column.Notice.Names() + `)
-		VALUES ($1, ` + column.Notice.Numbers(2) + `) ON CONFLICT (id) DO NOTHING`
-	selectNotices = `SELECT ` + column.NoticeRecord.Names() + ` FROM @.notices
+	insertNotice = `INSERT INTO @.notices (due_ms, ` + sqlstore.Notice.Names() + `)
+		VALUES ($1, ` + sqlstore.Notice.Numbers(2) + `) ON CONFLICT (id) DO NOTHING`
+	selectNotices = `SELECT ` + sqlstore.NoticeRecord.Names() + ` FROM @.notices
 		WHERE checkout_id = ANY ($1) ORDER BY checkout_id, seq`
-	selectDueNotices = `SELECT ` + column.DueNotice.Names() + ` FROM @.notices
+	selectDueNotices = `SELECT ` + sqlstore.DueNotice.Names() + ` FROM @.notices
 		WHERE status = 'pending' AND due_ms <= $1 ORDER BY due_ms, seq LIMIT $2`
 )
 
@@ -35,13 +35,13 @@ const (
 // queueNotices adds what stores the notices that are not on record.
 func (b *batch) queueNotices(notices []checkout.Notice) {
 	for _, n := range notices {
-		b.queue(insertNotice, column.Notice.Values(&n, column.Millis(n.CreatedAt))...)
+		b.queue(insertNotice, sqlstore.Notice.Values(&n, sqlstore.Millis(n.CreatedAt))...)
 	}
 }
 
 // DueNotices implements [ports.Notices].
 func (db *DB) DueNotices(ctx context.Context, now time.Time, limit int) ([]ports.DueNotice, error) {
-	due, err := all(ctx, db, scanColumns(column.DueNotice), selectDueNotices, now.UnixMilli(), limit)
+	due, err := all(ctx, db, scanColumns(sqlstore.DueNotice), selectDueNotices, now.UnixMilli(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("read due notices: %w", err)
 	}
@@ -52,7 +52,7 @@ func (db *DB) DueNotices(ctx context.Context, now time.Time, limit int) ([]ports
 // epoch, it cannot know who has the lease: it returns ErrNotFound, and the notice waits until that lease ends.
 func (db *DB) LeaseNotice(ctx context.Context, id string, epoch int64, until time.Time) (int64, error) {
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		n, err := t.exec(ctx, leaseNotice, id, epoch, column.Millis(until))
+		n, err := t.exec(ctx, leaseNotice, id, epoch, sqlstore.Millis(until))
 		if err == nil && n == 0 {
 			err = ports.ErrNotFound
 		}
@@ -67,7 +67,7 @@ func (db *DB) LeaseNotice(ctx context.Context, id string, epoch int64, until tim
 // SettleNotice implements [ports.Notices]. If the outcome of its commit is not known and a further attempt finds the notice
 // settled, that commit settled it, because only the holder of the lease does.
 func (db *DB) SettleNotice(ctx context.Context, id string, epoch int64, o ports.NoticeOutcome) error {
-	args := append([]any{id, epoch}, column.NoticeOutcomeValues(o)...)
+	args := append([]any{id, epoch}, sqlstore.NoticeOutcomeValues(o)...)
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		n, err := t.exec(ctx, settleNotice, args...)
 		if err != nil || n == 1 {

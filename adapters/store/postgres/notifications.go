@@ -11,25 +11,25 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var _ ports.Notifications = (*DB)(nil)
 
 var (
-	insertNotification = `INSERT INTO @.notifications (` + column.Notification.Names() + `)
-		VALUES (` + column.Notification.Numbers(1) + `) ON CONFLICT DO NOTHING`
-	selectNotifications = `SELECT ` + column.Notification.Names() + ` FROM @.notifications WHERE id = ANY ($1)`
+	insertNotification = `INSERT INTO @.notifications (` + sqlstore.Notification.Names() + `)
+		VALUES (` + sqlstore.Notification.Numbers(1) + `) ON CONFLICT DO NOTHING`
+	selectNotifications = `SELECT ` + sqlstore.Notification.Names() + ` FROM @.notifications WHERE id = ANY ($1)`
 	// A notification without a time was received before any time.
-	selectUnsettled = `SELECT ` + column.Notification.Names() + ` FROM @.notifications
+	selectUnsettled = `SELECT ` + sqlstore.Notification.Names() + ` FROM @.notifications
 		WHERE settled_ms IS NULL AND (received_ms < $1 OR received_ms IS NULL)
 		ORDER BY received_ms NULLS FIRST, id LIMIT $2`
 
 	leaseTask = `INSERT INTO @.tasks AS task (name, epoch, cursor, leased_until_ms) VALUES ($1, 1, '', $2)
 		ON CONFLICT (name) DO UPDATE SET epoch = task.epoch + 1, leased_until_ms = excluded.leased_until_ms
 		WHERE task.leased_until_ms <= $3 OR task.leased_until_ms IS NULL
-		RETURNING ` + column.Task.Names()
+		RETURNING ` + sqlstore.Task.Names()
 )
 
 const (
@@ -74,7 +74,7 @@ func (t *attempt) keepNotifications(ctx context.Context, given []ports.Notificat
 	inserted := make(map[string]bool, len(given))
 	b := t.batch()
 	for _, n := range slices.SortedFunc(slices.Values(given), byID) {
-		b.queue(insertNotification, column.Notification.Values(&n)...).Exec(func(tag pgconn.CommandTag) error {
+		b.queue(insertNotification, sqlstore.Notification.Values(&n)...).Exec(func(tag pgconn.CommandTag) error {
 			inserted[n.ID] = tag.RowsAffected() == 1
 			return nil
 		})
@@ -89,7 +89,7 @@ func (t *attempt) keepNotifications(ctx context.Context, given []ports.Notificat
 	}
 	for _, n := range given {
 		if inserted[n.ID] {
-			n.Received = column.Stored(n.Received)
+			n.Received = sqlstore.Stored(n.Received)
 			fresh = append(fresh, n)
 		}
 	}
@@ -101,16 +101,16 @@ func byID(a, b ports.Notification) int { return strings.Compare(a.ID, b.ID) }
 // addKeptBefore adds the notifications that an earlier attempt stored: they are on record just as they are given, with
 // the very millisecond in which this process received them.
 func (t *attempt) addKeptBefore(ctx context.Context, inserted map[string]bool, given []ports.Notification) error {
-	onRecord, err := rows(ctx, t, scanColumns(column.Notification), selectNotifications, ids(given))
+	onRecord, err := rows(ctx, t, scanColumns(sqlstore.Notification), selectNotifications, ids(given))
 	if err != nil {
 		return err
 	}
 	kept := make(map[string][]any, len(onRecord))
 	for _, n := range onRecord {
-		kept[n.ID] = column.Notification.Values(&n)
+		kept[n.ID] = sqlstore.Notification.Values(&n)
 	}
 	for _, n := range given {
-		inserted[n.ID] = inserted[n.ID] || slices.Equal(column.Notification.Values(&n), kept[n.ID])
+		inserted[n.ID] = inserted[n.ID] || slices.Equal(sqlstore.Notification.Values(&n), kept[n.ID])
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func ids(all []ports.Notification) []string {
 
 // PendingNotifications implements [ports.Notifications].
 func (db *DB) PendingNotifications(ctx context.Context, before time.Time, limit int) ([]ports.Notification, error) {
-	pending, err := all(ctx, db, scanColumns(column.Notification), selectUnsettled, before.UnixMilli(), limit)
+	pending, err := all(ctx, db, scanColumns(sqlstore.Notification), selectUnsettled, before.UnixMilli(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("read pending notifications: %w", err)
 	}
@@ -154,8 +154,8 @@ func (db *DB) LeaseTask(ctx context.Context, name string, now, until time.Time) 
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		task = ports.Task{} // of an attempt whose commit may have failed
 		b := t.batch()
-		b.queue(leaseTask, name, column.Millis(until), now.UnixMilli()).QueryRow(func(r pgx.Row) error {
-			err := r.Scan(column.Task.Destinations(&task)...)
+		b.queue(leaseTask, name, sqlstore.Millis(until), now.UnixMilli()).QueryRow(func(r pgx.Row) error {
+			err := r.Scan(sqlstore.Task.Destinations(&task)...)
 			if errors.Is(err, pgx.ErrNoRows) {
 				return nil
 			}
@@ -176,7 +176,7 @@ func (db *DB) LeaseTask(ctx context.Context, name string, now, until time.Time) 
 // epoch, it returns ErrNotFound: whether the cursor was saved before that lease or not, its holder goes on from there.
 func (db *DB) SaveTask(ctx context.Context, name string, task ports.Task, until time.Time) error {
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		n, err := t.exec(ctx, saveTask, name, task.Epoch, task.Cursor, column.Millis(until))
+		n, err := t.exec(ctx, saveTask, name, task.Epoch, task.Cursor, sqlstore.Millis(until))
 		if err == nil && n == 0 {
 			err = ports.ErrNotFound
 		}

@@ -7,24 +7,24 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
 	// insertEvent inserts nothing if insertCheckout, in the same transaction, did not insert the checkout ($1).
-	insertEvent = `INSERT INTO @.events (status, leased_until_ms, position, ` + column.Event.Names() + `)
-		SELECT $2::text, $3::bigint, $4::bigint, ` + column.Event.TypedNumbers(5) + `
+	insertEvent = `INSERT INTO @.events (status, leased_until_ms, position, ` + sqlstore.Event.Names() + `)
+		SELECT $2::text, $3::bigint, $4::bigint, ` + sqlstore.Event.TypedNumbers(5) + `
 		WHERE EXISTS (SELECT 1 FROM @.checkouts WHERE id = $1)`
 	// appendEvent takes the next position. The checkout ($1) is locked, and a statement of its own sees what others stored
 	// before that.
-	appendEvent = `INSERT INTO @.events (status, leased_until_ms, position, ` + column.Event.Names() + `)
-		VALUES ($2, $3, (SELECT coalesce(max(position), 0) + 1 FROM @.events WHERE checkout_id = $1), ` + column.Event.Numbers(4) + `)`
+	appendEvent = `INSERT INTO @.events (status, leased_until_ms, position, ` + sqlstore.Event.Names() + `)
+		VALUES ($2, $3, (SELECT coalesce(max(position), 0) + 1 FROM @.events WHERE checkout_id = $1), ` + sqlstore.Event.Numbers(4) + `)`
 
-	selectPending = `SELECT ` + column.PendingEvent.Names() + ` FROM @.events
+	selectPending = `SELECT ` + sqlstore.PendingEvent.Names() + ` FROM @.events
 		WHERE checkout_id = $1 AND status = 'pending' ORDER BY position`
-	selectEvents = `SELECT ` + column.EventRecord.Names() + ` FROM @.events
+	selectEvents = `SELECT ` + sqlstore.EventRecord.Names() + ` FROM @.events
 		WHERE checkout_id = ANY ($1) ORDER BY checkout_id, position`
 )
 
@@ -56,7 +56,7 @@ func scanExpired(r pgx.CollectableRow) (e ports.ExpiredLease, err error) {
 
 // PendingEvents implements [ports.Outbox].
 func (db *DB) PendingEvents(ctx context.Context, checkoutID string) ([]ports.PendingEvent, error) {
-	pending, err := all(ctx, db, scanColumns(column.PendingEvent), selectPending, checkoutID)
+	pending, err := all(ctx, db, scanColumns(sqlstore.PendingEvent), selectPending, checkoutID)
 	if err != nil {
 		return nil, fmt.Errorf("read pending events of %s: %w", checkoutID, err)
 	}
@@ -67,7 +67,7 @@ func (db *DB) PendingEvents(ctx context.Context, checkoutID string) ([]ports.Pen
 // epoch, it cannot know who has the lease: it returns ErrNotFound, and the event waits until that lease ends.
 func (db *DB) LeaseEvent(ctx context.Context, eventID string, epoch int64, until time.Time) (int64, error) {
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		n, err := t.exec(ctx, leaseEvent, eventID, epoch, column.Millis(until))
+		n, err := t.exec(ctx, leaseEvent, eventID, epoch, sqlstore.Millis(until))
 		if err == nil && n == 0 {
 			err = ports.ErrNotFound
 		}
@@ -83,7 +83,7 @@ func (db *DB) LeaseEvent(ctx context.Context, eventID string, epoch int64, until
 // settled, that commit settled it, because only the holder of the lease settles an event. Where a run was cut short and a
 // further attempt finds the next epoch, it cannot know whether that is another's lease: it returns ErrNotFound.
 func (db *DB) SettleEvent(ctx context.Context, eventID string, epoch int64, s ports.Settlement) error {
-	args := []any{eventID, epoch, s.Attempts, s.Failure.Reason, column.Millis(s.Failure.At)}
+	args := []any{eventID, epoch, s.Attempts, s.Failure.Reason, sqlstore.Millis(s.Failure.At)}
 	statement := releaseEvent
 	if s.Status != events.Pending {
 		statement, args = settleEvent, append(args, string(s.Status))
@@ -123,7 +123,7 @@ type backlog struct {
 }
 
 func scanBacklog(r pgx.CollectableRow) (b backlog, err error) {
-	err = r.Scan(&b.pending, (*column.Time)(&b.oldest))
+	err = r.Scan(&b.pending, (*sqlstore.Time)(&b.oldest))
 	return b, err
 }
 

@@ -7,13 +7,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-var updatePersonal = `UPDATE @.agreements SET (` + column.Personal.Names() + `) = (` + column.Personal.Numbers(2) + `) WHERE number = $1`
+var updatePersonal = `UPDATE @.agreements SET (` + sqlstore.Personal.Names() + `) = (` + sqlstore.Personal.Numbers(2) + `) WHERE number = $1`
 
 const (
 	// In collation C only the letters A to Z have another case.
@@ -36,14 +36,14 @@ func (db *DB) ExportStudent(ctx context.Context, email string, visit ports.Visit
 
 // OldCheckouts implements [ports.Privacy].
 func (db *DB) OldCheckouts(ctx context.Context, from int64, limit int, confirmed, open time.Time) (ids []string, next int64, err error) {
-	page, err := all(ctx, db, func(r pgx.CollectableRow) (o column.Old, err error) {
+	page, err := all(ctx, db, func(r pgx.CollectableRow) (o sqlstore.Old, err error) {
 		err = r.Scan(&o.Seq, &o.ID, &o.Wanted)
 		return o, err
 	}, selectOld, confirmed.UnixMilli(), open.UnixMilli(), from, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read old checkouts: %w", err)
 	}
-	ids, next = column.Wanted(page, limit)
+	ids, next = sqlstore.Wanted(page, limit)
 	return ids, next, nil
 }
 
@@ -58,7 +58,7 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 			return fmt.Errorf("lock: %w", err)
 		}
 		if t.outcomeUnknown {
-			stored, err := rows(ctx, t, scanColumns(column.Entry), selectEntry, erasure.Entry.ID)
+			stored, err := rows(ctx, t, scanColumns(sqlstore.Entry), selectEntry, erasure.Entry.ID)
 			if err != nil || len(stored) == 1 {
 				return err
 			}
@@ -67,7 +67,7 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 		if err != nil {
 			return err
 		}
-		agreements, err := rows(ctx, t, scanColumns(column.Agreement), selectAgreements, ids)
+		agreements, err := rows(ctx, t, scanColumns(sqlstore.Agreement), selectAgreements, ids)
 		if err != nil {
 			return fmt.Errorf("read agreements: %w", err)
 		}
@@ -75,7 +75,7 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 			return nil // nothing was written, and the transaction is rolled back
 		}
 		b := t.batch()
-		b.queue(insertEvidence, column.Entry.Values(&erasure.Entry)...)
+		b.queue(insertEvidence, sqlstore.Entry.Values(&erasure.Entry)...)
 		erased := make(map[string]bool, len(erasure.Next))
 		for _, next := range erasure.Next {
 			b.queue(updateCheckout, changing.Values(&next, next.ID)...)
@@ -85,7 +85,7 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 		for _, a := range agreements {
 			if erased[a.CheckoutID] {
 				a = a.Erased()
-				b.queue(updatePersonal, column.Personal.Values(&a, a.Number)...)
+				b.queue(updatePersonal, sqlstore.Personal.Values(&a, a.Number)...)
 				b.queue(eraseDocument, a.Number)
 			}
 		}

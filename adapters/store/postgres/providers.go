@@ -6,20 +6,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
-	insertProvider = `INSERT INTO @.providers (` + column.Provider.Names() + `)
-		VALUES (` + column.Provider.Numbers(1) + `)`
-	providers       = `SELECT ` + column.Provider.Names() + ` FROM @.providers`
+	insertProvider = `INSERT INTO @.providers (` + sqlstore.Provider.Names() + `)
+		VALUES (` + sqlstore.Provider.Numbers(1) + `)`
+	providers       = `SELECT ` + sqlstore.Provider.Names() + ` FROM @.providers`
 	selectProvider  = providers + ` WHERE code = $1`
 	selectProviders = providers + ` ORDER BY code`
 
-	courses = `SELECT ` + column.Course.Names() + ` FROM @.courses AS c
+	courses = `SELECT ` + sqlstore.Course.Names() + ` FROM @.courses AS c
 		LEFT JOIN @.plan_options AS o ON o.provider_code = c.provider_code AND o.course_code = c.code`
 	selectCourse  = courses + ` WHERE c.provider_code = $1 AND c.code = $2 ORDER BY o.position`
 	selectCourses = courses + ` ORDER BY c.provider_code, c.position, o.position`
@@ -52,7 +52,7 @@ func (db *DB) Providers(ctx context.Context) ([]catalogue.Provider, error) {
 }
 
 func (db *DB) scanProvider(r pgx.CollectableRow) (catalogue.Provider, error) {
-	p, err := scanColumns(column.Provider)(r)
+	p, err := scanColumns(sqlstore.Provider)(r)
 	if err != nil {
 		return catalogue.Provider{}, err
 	}
@@ -61,14 +61,14 @@ func (db *DB) scanProvider(r pgx.CollectableRow) (catalogue.Provider, error) {
 
 // Course implements [ports.Configuration].
 func (db *DB) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
-	list, err := all(ctx, db, scanColumns(column.Course), selectCourse, provider, code)
+	list, err := all(ctx, db, scanColumns(sqlstore.Course), selectCourse, provider, code)
 	if err == nil && len(list) == 0 {
 		err = ports.ErrNotFound
 	}
 	if err != nil {
 		return catalogue.Course{}, fmt.Errorf("read course of provider %s: %w", provider, err)
 	}
-	return column.Courses(list)[provider][0], nil
+	return sqlstore.Courses(list)[provider][0], nil
 }
 
 // configurations returns every configuration in the order of the codes.
@@ -77,11 +77,11 @@ func (db *DB) configurations(ctx context.Context, src source) ([]catalogue.Confi
 	if err != nil {
 		return nil, fmt.Errorf("read providers: %w", err)
 	}
-	list, err := rows(ctx, src, scanColumns(column.Course), selectCourses)
+	list, err := rows(ctx, src, scanColumns(sqlstore.Course), selectCourses)
 	if err != nil {
 		return nil, fmt.Errorf("read courses: %w", err)
 	}
-	courses := column.Courses(list)
+	courses := sqlstore.Courses(list)
 	var all []catalogue.Configuration
 	for _, p := range providers {
 		all = append(all, catalogue.Configuration{Provider: p, Courses: courses[p.Code]})
@@ -132,12 +132,12 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 }
 
 func (db *DB) queueConfiguration(b *batch, conf catalogue.Configuration) error {
-	row, err := column.NewProviderRow(conf.Provider, db.encrypter)
+	row, err := sqlstore.NewProviderRow(conf.Provider, db.encrypter)
 	if err != nil {
 		return err
 	}
 	provider := conf.Provider.Code
-	b.queue(insertProvider, column.Provider.Values(&row)...)
+	b.queue(insertProvider, sqlstore.Provider.Values(&row)...)
 	for i, c := range conf.Courses {
 		b.queue(insertCourse, provider, c.Code, i, c.Name, int64(c.Price), int64(c.Upfront), c.Active, string(c.Environment))
 		for j, o := range c.Options {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -50,7 +50,7 @@ func one[T any](ctx context.Context, db *DB, scan pgx.RowToFunc[T], query string
 }
 
 // scanColumns returns a function that scans a row of the columns.
-func scanColumns[T any](columns column.Columns[T]) pgx.RowToFunc[T] {
+func scanColumns[T any](columns sqlstore.Columns[T]) pgx.RowToFunc[T] {
 	return func(r pgx.CollectableRow) (v T, err error) {
 		err = r.Scan(columns.Destinations(&v)...)
 		return v, err

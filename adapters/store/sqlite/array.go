@@ -7,11 +7,11 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // readArray reads a row that SQLite returned as one JSON array of its columns.
-func readArray[T any](text []byte, columns column.Columns[T], v *T) error {
+func readArray[T any](text []byte, columns sqlstore.Columns[T], v *T) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	if err := readDelimiter(d, '['); err != nil {
 		return err

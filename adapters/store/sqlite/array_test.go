@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // pair has a column of each kind that a checkout has.
@@ -17,11 +17,11 @@ type pair struct {
 }
 
 func TestReadArray(t *testing.T) {
-	columns := column.Columns[pair]{
+	columns := sqlstore.Columns[pair]{
 		{Name: "text", Field: func(p *pair) any { return &p.text }},
 		{Name: "cents", Field: func(p *pair) any { return &p.cents }},
 		{Name: "count", Field: func(p *pair) any { return &p.count }},
-		{Name: "at_ms", Field: func(p *pair) any { return (*column.Time)(&p.at) }},
+		{Name: "at_ms", Field: func(p *pair) any { return (*sqlstore.Time)(&p.at) }},
 	}
 	for _, tt := range []struct {
 		array string

@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // secretSuffix is what the name of the store's own secret has after that of the store.
 const secretSuffix = ".secret"
 
-func scanStamp(r row) (s secrets.Stamp, err error) {
+func scanStamp(r sqlstore.Row) (s secrets.Stamp, err error) {
 	err = r.Scan((*string)(&s.Environment), &s.CRM, &s.Fingerprint)
 	return s, err
 }
@@ -56,7 +56,7 @@ type webhookSecret struct {
 	ciphertext []byte
 }
 
-func scanWebhookSecret(r row) (s webhookSecret, err error) {
+func scanWebhookSecret(r sqlstore.Row) (s webhookSecret, err error) {
 	err = r.Scan(&s.provider, &s.ciphertext)
 	return s, err
 }
@@ -64,16 +64,16 @@ func scanWebhookSecret(r row) (s webhookSecret, err error) {
 // reencrypt encrypts every webhook secret under the first of the operator's secrets.
 func (db *DB) reencrypt(ctx context.Context, tx *tx) error {
 	return errors.Join(
-		db.reencryptSecrets(ctx, tx, column.CurrentSecret,
+		db.reencryptSecrets(ctx, tx, sqlstore.CurrentSecret,
 			`SELECT code, webhook_secret FROM providers WHERE webhook_secret IS NOT NULL`,
 			`UPDATE providers SET webhook_secret = ? WHERE code = ?`),
-		db.reencryptSecrets(ctx, tx, column.PreviousSecret,
+		db.reencryptSecrets(ctx, tx, sqlstore.PreviousSecret,
 			`SELECT code, previous_webhook_secret FROM providers WHERE previous_webhook_secret IS NOT NULL`,
 			`UPDATE providers SET previous_webhook_secret = ? WHERE code = ?`))
 }
 
 // reencryptSecrets encrypts the secrets of a column, which the statements read and write.
-func (db *DB) reencryptSecrets(ctx context.Context, tx *tx, of column.WebhookSecret, read, write string) error {
+func (db *DB) reencryptSecrets(ctx context.Context, tx *tx, of sqlstore.WebhookSecret, read, write string) error {
 	list, err := all(ctx, tx, scanWebhookSecret, read)
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // Contents is what a backup holds.
@@ -135,10 +135,10 @@ func readContents(ctx context.Context, on interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (c Contents, err error) {
 	err = on.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM provider_checkout_schema), (SELECT count(*) FROM checkouts),
-		(SELECT count(*) FROM agreements), (SELECT count(*) FROM documents), (SELECT count(*) FROM events),
-		(SELECT count(*) FROM events WHERE status = 'pending'), (SELECT count(*) FROM api_keys WHERE revoked_ms IS NULL),
-		(SELECT created_ms FROM events ORDER BY seq DESC LIMIT 1)`).
-		Scan(&c.Schema, &c.Checkouts, &c.Agreements, &c.Documents, &c.Events, &c.Pending, &c.Keys, (*column.Time)(&c.Latest))
+		(SELECT count(*) FROM agreements), (SELECT count(*) FROM documents), (SELECT count(*) FROM jobs WHERE kind = 'deliver'),
+		(SELECT count(*) FROM jobs WHERE kind = 'deliver' AND state = 'pending'), (SELECT count(*) FROM api_keys WHERE revoked_ms IS NULL),
+		(SELECT max(created_ms) FROM jobs WHERE kind = 'deliver')`).
+		Scan(&c.Schema, &c.Checkouts, &c.Agreements, &c.Documents, &c.Events, &c.Pending, &c.Keys, (*sqlstore.Time)(&c.Latest))
 	switch {
 	case is(err, sqlite3.SQLITE_CORRUPT):
 		return c, ErrDamaged

@@ -2,54 +2,47 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
 	// The parameters have no numbers, for which the driver would look up each one's name.
-	insertCheckout = `INSERT INTO checkouts (` + column.Checkout.Names() + `) VALUES (` + column.Checkout.Marks() + `)`
-	updateCheckout = `UPDATE checkouts SET (` + column.State.Names() + `) = (` + column.State.Marks() + `) WHERE id = ?`
+	insertCheckout = `INSERT INTO checkouts (` + sqlstore.Checkout.Names() + `) VALUES (` + sqlstore.Checkout.Marks() + `)`
+	updateCheckout = `UPDATE checkouts SET (` + sqlstore.State.Names() + `) = (` + sqlstore.State.Marks() + `) WHERE provider_code = ? AND id = ?`
 	// SQLite writes the index entries of every column that an UPDATE names, changed or not: a page for each index.
-	updateLookups = `UPDATE checkouts SET (` + column.Lookups.Names() + `) = (` + column.Lookups.Marks() + `) WHERE id = ?`
+	updateLookups = `UPDATE checkouts SET (` + sqlstore.Lookups.Names() + `) = (` + sqlstore.Lookups.Marks() + `) WHERE provider_code = ? AND id = ?`
 
-	// A checkout is read as one JSON array: to read each column as a value of its own takes twice as long.
-	jsonCheckout           = `json_array(` + column.Checkout.Names() + `)`
-	checkouts              = `SELECT ` + jsonCheckout + ` FROM checkouts`
-	selectCheckout         = checkouts + ` WHERE id = ?`
-	selectByOrder          = checkouts + ` WHERE provider_code = ? AND provider_order_id = ?`
-	selectByKey            = checkouts + ` WHERE provider_code = ? AND idempotency_key = ?`
-	selectByBillingRequest = checkouts + ` WHERE billing_request_id = ? AND billing_request_id <> '' ORDER BY seq LIMIT 1`
-	selectByMandate        = checkouts + ` WHERE mandate_id = ? AND mandate_id <> '' ORDER BY seq LIMIT 1`
+	insertAgreement = `INSERT INTO agreements (` + sqlstore.Agreement.Names() + `) VALUES (` + sqlstore.Agreement.Marks() + `)`
 )
 
-const (
-	deleteCheckout = `DELETE FROM checkouts WHERE id = ?`
-	selectDueSteps = `SELECT id FROM checkouts WHERE step_due_ms <= ? ORDER BY step_due_ms, seq LIMIT ?`
-	// The index of what is due has nothing but checkouts with a step.
-	selectStepBacklog = `SELECT count(*), min(step_since_ms) FROM checkouts WHERE step_due_ms IS NOT NULL`
-)
+const insertDocument = `INSERT INTO documents (provider_code, agreement_number, id, sha256, bytes)
+	SELECT provider_code, number, ?, ?, ? FROM agreements WHERE provider_code = ? AND checkout_id = ?`
 
-const selectDue = `SELECT id FROM checkouts WHERE look_again_ms <= ? ORDER BY look_again_ms, seq LIMIT ?`
-
-func scanCheckout(r row) (c checkout.Checkout, err error) {
-	var array sql.RawBytes
-	if err := r.Scan(&array); err != nil {
-		return c, err
-	}
-	return c, readArray(array, column.Checkout, &c)
+// removeCheckout removes a checkout and what belongs to it.
+var removeCheckout = []string{
+	`DELETE FROM redeliveries WHERE provider_code = ?1 AND event_id IN (SELECT id FROM jobs WHERE provider_code = ?1 AND checkout_id = ?2)`,
+	`DELETE FROM jobs WHERE provider_code = ? AND checkout_id = ?`,
+	`DELETE FROM moments WHERE provider_code = ? AND checkout_id = ?`,
+	`DELETE FROM checkouts WHERE provider_code = ? AND id = ?`,
 }
 
 // InsertCheckout implements [ports.Checkouts].
 func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		if _, err := tx.exec(ctx, insertCheckout, column.Checkout.Values(&change.Next)...); err != nil {
+		_, err := tx.exec(ctx, insertCheckout, sqlstore.Checkout.Values(&change.Next)...)
+		if isCode(err, sqlite3.SQLITE_CONSTRAINT_TRIGGER) {
+			return fmt.Errorf("%w: %w", ports.ErrDuplicate, err)
+		}
+		if err != nil {
 			return err
 		}
 		return tx.storeRest(ctx, change, enqueue)
@@ -62,141 +55,95 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueu
 
 // Checkout implements [ports.Checkouts].
 func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
-	c, err := one(ctx, &db.readers, scanCheckout, selectCheckout, id)
-	if err != nil {
-		return c, fmt.Errorf("read checkout %s: %w", id, err)
-	}
-	return c, nil
+	return dialect.Checkout(ctx, db.readers, id)
 }
 
-// CheckoutByOrder implements [ports.Checkouts].
-func (db *DB) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	c, err := one(ctx, &db.readers, scanCheckout, selectByOrder, provider, order)
-	if err != nil {
-		return c, fmt.Errorf("read checkout of %s by order: %w", provider, err)
-	}
-	return c, nil
-}
-
-// CheckoutByKey implements [ports.Checkouts].
-func (db *DB) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	c, err := one(ctx, &db.readers, scanCheckout, selectByKey, provider, key)
-	if err != nil {
-		return c, fmt.Errorf("read checkout of %s by idempotency key: %w", provider, err)
-	}
-	return c, nil
-}
-
-// CheckoutByBillingRequest implements [ports.Checkouts].
-func (db *DB) CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
-	c, err := one(ctx, &db.readers, scanCheckout, selectByBillingRequest, id)
-	if err != nil {
-		return c, fmt.Errorf("read checkout by billing request %s: %w", id, err)
-	}
-	return c, nil
-}
-
-// CheckoutByMandate implements [ports.Checkouts].
-func (db *DB) CheckoutByMandate(ctx context.Context, id string) (checkout.Checkout, error) {
-	c, err := one(ctx, &db.readers, scanCheckout, selectByMandate, id)
-	if err != nil {
-		return c, fmt.Errorf("read checkout by mandate %s: %w", id, err)
-	}
-	return c, nil
-}
-
-// DueSetups implements [ports.Checkouts].
-func (db *DB) DueSetups(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	ids, err := all(ctx, &db.readers, scanValue[string], selectDue, now.UnixMilli(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("read due setups: %w", err)
-	}
-	return ids, nil
-}
-
-// DueSteps implements [ports.Checkouts].
-func (db *DB) DueSteps(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	ids, err := all(ctx, &db.readers, scanValue[string], selectDueSteps, now.UnixMilli(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("read due steps: %w", err)
-	}
-	return ids, nil
-}
-
-// StepBacklog implements [ports.Checkouts].
-func (db *DB) StepBacklog(ctx context.Context) (waiting int, oldest time.Time, err error) {
-	_, err = one(ctx, &db.readers, func(r row) (struct{}, error) {
-		return struct{}{}, r.Scan(&waiting, (*column.Time)(&oldest))
-	}, selectStepBacklog)
-	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("count steps: %w", err)
-	}
-	return waiting, oldest, nil
+// FindCheckout implements [ports.Checkouts].
+func (db *DB) FindCheckout(ctx context.Context, by ports.Reference) (checkout.Checkout, error) {
+	return dialect.FindCheckout(ctx, db.readers, by)
 }
 
 // UpdateCheckout implements [ports.Checkouts].
 func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		c, err := one(ctx, tx, scanCheckout, selectCheckout, id)
-		if err != nil {
-			return fmt.Errorf("read checkout %s: %w", id, err)
-		}
-		change, err := decide(c)
-		if err != nil {
-			return err
-		}
-		if change.Remove {
-			return tx.remove(ctx, id)
-		}
-		change.Next.ID = id
-		if err := tx.update(ctx, c, change.Next); err != nil {
-			return fmt.Errorf("update checkout %s: %w", id, err)
-		}
-		if err := tx.storeRest(ctx, change, enqueue); err != nil {
-			return fmt.Errorf("update checkout %s: %w", id, err)
-		}
-		return nil
+		_, err := tx.update(ctx, id, enqueue, decide)
+		return err
 	})
 }
 
-func (tx *tx) remove(ctx context.Context, id string) error {
-	if err := tx.execOne(ctx, deleteCheckout, id); err != nil {
-		return fmt.Errorf("remove checkout %s: %w", id, err)
+// update stores the change that decide makes of a checkout. It reports whether the change removed the checkout.
+func (tx *tx) update(ctx context.Context, id string, enqueue ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) (removed bool, err error) {
+	c, err := dialect.Checkout(ctx, tx, id)
+	if err != nil {
+		return false, err
+	}
+	change, err := decide(c)
+	if err != nil {
+		return false, err
+	}
+	next := &change.Next
+	next.ID, next.ProviderCode, next.OrderID, next.IdempotencyKey = c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey
+	if change.Remove {
+		err = tx.remove(ctx, c)
+	} else if err = tx.store(ctx, c, *next); err == nil {
+		err = tx.storeRest(ctx, change, enqueue)
+	}
+	if err != nil {
+		return false, fmt.Errorf("update checkout %s: %w", id, err)
+	}
+	return change.Remove, nil
+}
+
+func (tx *tx) remove(ctx context.Context, c checkout.Checkout) error {
+	for _, statement := range removeCheckout {
+		if _, err := tx.exec(ctx, statement, c.ProviderCode, c.ID); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// update stores the next state of a checkout.
-func (tx *tx) update(ctx context.Context, c, next checkout.Checkout) error {
-	if _, err := tx.exec(ctx, updateCheckout, append(column.State.Values(&next), next.ID)...); err != nil {
+// store stores the next state of a checkout.
+func (tx *tx) store(ctx context.Context, c, next checkout.Checkout) error {
+	if _, err := tx.exec(ctx, updateCheckout, append(sqlstore.State.Values(&next), next.ProviderCode, next.ID)...); err != nil {
 		return err
 	}
-	lookups := column.Lookups.Values(&next)
-	if slices.Equal(lookups, column.Lookups.Values(&c)) {
+	lookups := sqlstore.Lookups.Values(&next)
+	if slices.Equal(lookups, sqlstore.Lookups.Values(&c)) {
 		return nil
 	}
-	_, err := tx.exec(ctx, updateLookups, append(lookups, next.ID)...)
+	_, err := tx.exec(ctx, updateLookups, append(lookups, next.ProviderCode, next.ID)...)
 	return err
 }
 
 // storeRest stores what a change holds beside the checkout.
 func (tx *tx) storeRest(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
 	if change.Agreement != nil {
-		if err := tx.storeAgreement(ctx, *change.Agreement); err != nil {
-			return err
+		if _, err := tx.exec(ctx, insertAgreement, sqlstore.Agreement.Values(change.Agreement)...); err != nil {
+			return fmt.Errorf("insert agreement %s: %w", change.Agreement.Number, err)
 		}
 	}
 	if change.Document != nil {
-		if err := tx.storeDocument(ctx, change.Next.ID, *change.Document); err != nil {
-			return err
+		if err := tx.storeDocument(ctx, change.Next, *change.Document); err != nil {
+			return fmt.Errorf("insert document %s: %w", change.Document.ID, err)
 		}
 	}
 	if err := tx.storeEvidenceIf(ctx, change.Evidence); err != nil {
 		return err
 	}
-	if err := tx.storeNotices(ctx, change.Notices); err != nil {
+	if err := tx.enter(ctx, change, enqueue); err != nil {
 		return err
 	}
-	return tx.storeEvents(ctx, change.Events, enqueue)
+	return tx.note(ctx, change.Next.ProviderCode, change.Next.ID, change.Moments)
+}
+
+// storeDocument stores the document of the checkout's agreement.
+func (tx *tx) storeDocument(ctx context.Context, c checkout.Checkout, d agreement.Document) error {
+	err := tx.execOne(ctx, insertDocument, d.ID, d.SHA256[:], d.Bytes, c.ProviderCode, c.ID)
+	if errors.Is(err, ports.ErrNotFound) {
+		return errors.New("the checkout has no agreement")
+	}
+	return err
 }

@@ -68,15 +68,15 @@ func openDB(p place, mode string, pragmas ...string) (*sql.DB, error) {
 // a context: see retryBusy. The log is checkpointed every 16 MB, so that a page that many commits change is copied into
 // the file once. If a long read made the log grow, it is truncated to 32 MB. What is deleted is overwritten: it may be a
 // person's.
-func openWriter(ctx context.Context, p place) (pool, error) {
+func openWriter(ctx context.Context, p place) (*sql.DB, error) {
 	db, err := openDB(p, "rw",
 		"busy_timeout(100)", "wal_autocheckpoint(4000)", "journal_size_limit(33554432)",
 		"synchronous(FULL)", "secure_delete(ON)", "foreign_keys(ON)", "trusted_schema(OFF)")
 	if err != nil {
-		return pool{}, err
+		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	return pool{db: db}, retryBusy(ctx, func() error { return setUp(ctx, db, p.files[0].path) })
+	return db, retryBusy(ctx, func() error { return setUp(ctx, db, p.files[0].path) })
 }
 
 // setUp checks the file and turns write-ahead logging on. Only a store's file is changed: the mode is kept in the file.
@@ -99,15 +99,15 @@ func setUp(ctx context.Context, db *sql.DB, path string) error {
 
 // openReaders opens the pool that reads. Each connection caches a megabyte of pages: with a quarter of that, reads are 5 %
 // slower on a store of a few megabytes.
-func openReaders(ctx context.Context, p place) (pool, error) {
+func openReaders(ctx context.Context, p place) (*pool, error) {
 	db, err := openDB(p, "ro", "busy_timeout(2000)", "cache_size(-1024)", "query_only(ON)", "trusted_schema(OFF)")
 	if err != nil {
-		return pool{}, err
+		return nil, err
 	}
 	n := max(4, 4*runtime.GOMAXPROCS(0))
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
-	return pool{db: db}, checkPragmas(ctx, db, map[string]string{
+	return newPool(db), checkPragmas(ctx, db, map[string]string{
 		"journal_mode": "wal", "busy_timeout": "2000", "cache_size": "-1024", "query_only": "1", "trusted_schema": "0",
 	})
 }

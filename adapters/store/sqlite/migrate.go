@@ -8,6 +8,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 //go:embed migrations/*.sql
@@ -23,7 +24,7 @@ const (
 )
 
 // ranMigrations returns the checksums of the migrations that the store has run, in their order.
-func ranMigrations(ctx context.Context, src source) ([]string, error) {
+func ranMigrations(ctx context.Context, src sqlstore.Source) ([]string, error) {
 	if tables, err := one(ctx, src, scanValue[int], countTables); err != nil || tables == 0 {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (w *writer) migrate(ctx context.Context, own []migration.Migration) error {
 }
 
 func (tx *tx) run(ctx context.Context, m migration.Migration) error {
-	if _, err := tx.exec(ctx, m.Script); err != nil {
+	if err := tx.script(ctx, m.Script); err != nil {
 		return err
 	}
 	_, err := tx.exec(ctx, insertMigration, m.Number, m.Checksum)

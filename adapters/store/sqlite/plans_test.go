@@ -22,7 +22,7 @@ func TestNoStatementReadsEveryCheckout(t *testing.T) {
 		if statement == begin || statement == commit || statement == rollback {
 			continue
 		}
-		plan, err := all(t.Context(), &db.readers, scanPlan, `EXPLAIN QUERY PLAN `+statement, make([]any, strings.Count(statement, "?"))...)
+		plan, err := all(t.Context(), db.readers, scanPlan, `EXPLAIN QUERY PLAN `+statement, make([]any, strings.Count(statement, "?"))...)
 		if err != nil {
 			t.Errorf("explain %s: %v", statement, err)
 		}

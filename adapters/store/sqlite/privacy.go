@@ -8,58 +8,31 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-var (
-	selectStudent  = `SELECT id, ` + jsonCheckout + ` FROM checkouts WHERE lower(email) = lower(?) AND email <> '' ORDER BY seq`
-	updatePersonal = `UPDATE agreements SET (` + column.Personal.Names() + `) = (` + column.Personal.Marks() + `) WHERE number = ?`
-)
+var updatePersonal = `UPDATE agreements SET (` + sqlstore.Personal.Names() + `) = (` + sqlstore.Personal.Marks() + `) WHERE provider_code = ? AND number = ?`
 
 const (
-	// The entry of an agreement is looked up for those that are erased only.
-	selectOld = `SELECT seq, id, coalesce(created_ms < iif(status = 'confirmed', ?, ?), FALSE) AND (erased_ms IS NULL OR
-			status = 'confirmed' AND EXISTS (SELECT 1 FROM evidence AS e WHERE e.id = '` + evidence.AgreementPrefix + `' || agreement_number AND length(e.salt) > 0))
-		FROM checkouts WHERE seq > ? ORDER BY seq LIMIT ?`
+	eraseJobs     = `UPDATE jobs SET reference = '', answer = '', failure = '' WHERE provider_code = ? AND checkout_id = ?`
 	eraseSalt     = `UPDATE evidence SET salt = NULL WHERE id = ?`
-	eraseDocument = `UPDATE documents SET bytes = x'' WHERE agreement_number = ?`
+	eraseDocument = `UPDATE documents SET bytes = x'' WHERE provider_code = ? AND agreement_number = ?`
 )
-
-// ExportStudent implements [ports.Privacy].
-func (db *DB) ExportStudent(ctx context.Context, email string, visit ports.Visitor) error {
-	return db.inSnapshot(ctx, func(s snapshot) error {
-		return each(ctx, s, scanExported, func(e exported) error { return s.visit(ctx, e, visit) }, selectStudent, email)
-	})
-}
-
-func scanOld(r row) (o column.Old, err error) {
-	err = r.Scan(&o.Seq, &o.ID, &o.Wanted)
-	return o, err
-}
-
-// OldCheckouts implements [ports.Privacy].
-func (db *DB) OldCheckouts(ctx context.Context, from int64, limit int, confirmed, open time.Time) (ids []string, next int64, err error) {
-	page, err := all(ctx, &db.readers, scanOld, selectOld, confirmed.UnixMilli(), open.UnixMilli(), from, limit)
-	if err != nil {
-		return nil, 0, fmt.Errorf("read old checkouts: %w", err)
-	}
-	ids, next = column.Wanted(page, limit)
-	return ids, next, nil
-}
 
 // EraseCheckouts implements [ports.Privacy].
 func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		var found []checkout.Checkout
 		for _, id := range ids {
-			list, err := all(ctx, tx, scanCheckout, selectCheckout, id)
-			if err != nil {
-				return fmt.Errorf("read checkout %s: %w", id, err)
+			switch c, err := dialect.Checkout(ctx, tx, id); {
+			case err == nil:
+				found = append(found, c)
+			case !errors.Is(err, ports.ErrNotFound):
+				return err
 			}
-			found = append(found, list...)
 		}
 		erasure, err := decide(found)
 		if err != nil {
@@ -69,7 +42,7 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 			return err
 		}
 		for _, next := range erasure.Next {
-			if err := tx.erase(ctx, next); err != nil {
+			if err := tx.erase(ctx, next, erasure.Moment); err != nil {
 				return fmt.Errorf("erase checkout %s: %w", next.ID, err)
 			}
 		}
@@ -83,19 +56,22 @@ func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]ch
 }
 
 // erase stores a checkout that was erased, with what belongs to it.
-func (tx *tx) erase(ctx context.Context, next checkout.Checkout) error {
+func (tx *tx) erase(ctx context.Context, next checkout.Checkout, m checkout.Moment) error {
 	for _, columns := range []struct {
 		update string
 		values []any
-	}{{updateCheckout, column.State.Values(&next)}, {updateLookups, column.Lookups.Values(&next)}} {
-		if err := tx.execOne(ctx, columns.update, append(columns.values, next.ID)...); err != nil {
+	}{{updateCheckout, sqlstore.State.Values(&next)}, {updateLookups, sqlstore.Lookups.Values(&next)}} {
+		if err := tx.execOne(ctx, columns.update, append(columns.values, next.ProviderCode, next.ID)...); err != nil {
 			return err
 		}
 	}
-	if _, err := tx.exec(ctx, eraseNotices, next.ID); err != nil {
-		return fmt.Errorf("erase its notices: %w", err)
+	if _, err := tx.exec(ctx, eraseJobs, next.ProviderCode, next.ID); err != nil {
+		return fmt.Errorf("erase its jobs: %w", err)
 	}
-	a, err := one(ctx, tx, scanColumns(column.Agreement), selectAgreementOfCheckout, next.ID)
+	if err := tx.note(ctx, next.ProviderCode, next.ID, []checkout.Moment{m}); err != nil {
+		return err
+	}
+	a, err := one(ctx, tx, sqlstore.Scan(sqlstore.Agreement), sqlstore.SelectAgreementOf, next.ProviderCode, next.ID)
 	if errors.Is(err, ports.ErrNotFound) {
 		return nil
 	}
@@ -103,10 +79,10 @@ func (tx *tx) erase(ctx context.Context, next checkout.Checkout) error {
 		return fmt.Errorf("read its agreement: %w", err)
 	}
 	a = a.Erased()
-	if err := tx.execOne(ctx, updatePersonal, append(column.Personal.Values(&a), a.Number)...); err != nil {
+	if err := tx.execOne(ctx, updatePersonal, append(sqlstore.Personal.Values(&a), next.ProviderCode, a.Number)...); err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, eraseDocument, a.Number)
+	_, err = tx.exec(ctx, eraseDocument, next.ProviderCode, a.Number)
 	return err
 }
 

@@ -46,7 +46,7 @@ func checkVersion(ctx context.Context, copied *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	ran, err := ranMigrations(ctx, &pool{db: copied})
+	ran, err := ranMigrations(ctx, newPool(copied))
 	if err != nil {
 		return err
 	}

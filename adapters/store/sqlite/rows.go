@@ -4,74 +4,59 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// source is where rows are read: the readers, a write transaction, or a snapshot.
-type source interface {
-	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+// dialect is how a checkout is read: as one JSON array, for to read each column as a value of its own takes twice as long.
+var dialect = sqlstore.Dialect{
+	Columns:   `json_array(` + sqlstore.Checkout.Names() + `)`,
+	Scan:      scanCheckout,
+	SameEmail: `lower(email) = lower(?)`, // of the letters A to Z only
+	// The index has headers only.
+	ByKey: `provider_code = ?1 AND id IN (
+		SELECT id FROM checkouts WHERE provider_code = ?1 AND idempotency_key = ?2 AND idempotency_key <> provider_code || ':' || provider_order_id
+		UNION ALL SELECT id FROM checkouts
+		WHERE provider_code = ?1 AND provider_order_id = substr(?2, length(?1) + 2) AND idempotency_key = ?2)`,
 }
 
-// row is a row of a result.
-type row interface{ Scan(into ...any) error }
+func scanCheckout(r sqlstore.Row) (c checkout.Checkout, err error) {
+	var array sql.RawBytes
+	if err := r.Scan(&array); err != nil {
+		return c, err
+	}
+	return c, readArray(array, sqlstore.Checkout, &c)
+}
 
-// rowError is the error of a row that was read but has a value that cannot be understood.
-type rowError struct{ error }
-
-func (e rowError) Unwrap() error { return e.error }
-
-// each calls visit with what scan returns for each row.
-func each[T any](ctx context.Context, src source, scan func(row) (T, error), visit func(T) error,
-	query string, args ...any) error {
-	rows, err := src.query(ctx, query, args...)
+// collect passes the rows of a query to collect.
+func collect(rows *sql.Rows, err error, collect func(sqlstore.Rows) error) error {
 	if err != nil {
 		return mapError(err)
 	}
 	defer rows.Close()
-	for rows.Next() {
-		v, err := scan(rows)
-		if ctx.Err() != nil { // which closes the rows, so that a scan fails
-			return ctx.Err()
-		}
-		if err != nil {
-			return rowError{err}
-		}
-		if err := visit(v); err != nil {
-			return err
-		}
-	}
-	return mapError(rows.Err())
+	return mapError(collect(rows))
 }
 
-// all returns what scan returns for each row.
-func all[T any](ctx context.Context, src source, scan func(row) (T, error), query string, args ...any) (list []T, err error) {
-	err = each(ctx, src, scan, func(v T) error { list = append(list, v); return nil }, query, args...)
-	return list, err
+// Read implements [sqlstore.Source] by the connections that read.
+func (p *pool) Read(ctx context.Context, query string, args []any, f func(sqlstore.Rows) error) error {
+	rows, err := p.query(ctx, query, args...)
+	return collect(rows, err, f)
 }
 
-// one returns what scan returns for the only row, or ErrNotFound.
-func one[T any](ctx context.Context, src source, scan func(row) (T, error), query string, args ...any) (v T, err error) {
-	list, err := all(ctx, src, scan, query, args...)
-	if err == nil && len(list) == 0 {
-		err = ports.ErrNotFound
-	}
-	if err != nil {
-		return v, err
-	}
-	return list[0], nil
+// Read implements [sqlstore.Source] in a transaction.
+func (t *tx) Read(ctx context.Context, query string, args []any, f func(sqlstore.Rows) error) error {
+	rows, err := t.query(ctx, query, args...)
+	t.noteFailure(err)
+	return collect(rows, err, f)
 }
 
-// scanColumns returns a function that scans a row of the columns.
-func scanColumns[T any](columns column.Columns[T]) func(row) (T, error) {
-	return func(r row) (v T, err error) {
-		err = r.Scan(columns.Destinations(&v)...)
-		return v, err
-	}
+// one, all and scanValue are short for the functions of package sqlstore.
+func one[T any](ctx context.Context, src sqlstore.Source, scan func(sqlstore.Row) (T, error), query string, args ...any) (T, error) {
+	return sqlstore.One(ctx, src, scan, query, args...)
 }
 
-// scanValue scans a row of one value.
-func scanValue[T any](r row) (v T, err error) {
-	err = r.Scan(&v)
-	return v, err
+func scanValue[T any](r sqlstore.Row) (T, error) { return sqlstore.ScanValue[T](r) }
+
+func all[T any](ctx context.Context, src sqlstore.Source, scan func(sqlstore.Row) (T, error), query string, args ...any) ([]T, error) {
+	return sqlstore.All(ctx, src, scan, query, args...)
 }

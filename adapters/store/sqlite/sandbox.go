@@ -8,7 +8,6 @@ import (
 const (
 	insertSandboxRecord = `INSERT INTO sandbox_records (name, data) VALUES (?, ?) ON CONFLICT DO NOTHING`
 	dropSandboxRecords  = `DELETE FROM sandbox_records WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1`
-	selectSandboxRecord = `SELECT data FROM sandbox_records WHERE name = ?`
 )
 
 // KeepSandboxRecord stores what the fake processor keeps under a name, unless there is something already: that stays.
@@ -21,15 +20,6 @@ func (db *DB) KeepSandboxRecord(ctx context.Context, name string, data []byte) e
 		return fmt.Errorf("store sandbox record %s: %w", name, err)
 	}
 	return nil
-}
-
-// SandboxRecord returns what is stored under the name, or ports.ErrNotFound.
-func (db *DB) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
-	data, err := one(ctx, &db.readers, scanValue[[]byte], selectSandboxRecord, name)
-	if err != nil {
-		return nil, fmt.Errorf("read sandbox record %s: %w", name, err)
-	}
-	return data, nil
 }
 
 // DropSandboxRecords removes what is stored under the names with this prefix.

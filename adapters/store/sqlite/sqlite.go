@@ -24,6 +24,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -54,10 +55,11 @@ type Options struct {
 
 // DB is a ports.Admin in one SQLite file.
 type DB struct {
-	path      string
-	schema    int // the version that this program knows
-	writer    writer
-	readers   pool
+	path    string
+	schema  int // the version that this program knows
+	writer  writer
+	readers *pool
+	reads
 	secrets   [][]byte
 	encrypter *secrets.Encrypter
 }
@@ -110,7 +112,8 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if db.readers, err = openReaders(ctx, db.writer.place); err != nil {
 		return err
 	}
-	return db.readers.prepare(ctx, hotReads())
+	db.reads = sqlstore.NewReads(db.readers, db.encrypter)
+	return nil
 }
 
 // makePrivate keeps others from opening the files of the store, which somebody may have made before Open could.
@@ -136,46 +139,20 @@ func (db *DB) Close() error {
 	return errors.Join(db.readers.close(), db.writer.close()) // the last connection checkpoints the log
 }
 
-// hotWrites and hotReads are the statements of every create, replay, poll and confirm, and those that run for each of
-// many notifications. They are prepared once.
-func hotWrites() []string {
-	return []string{begin, commit, rollback, insertCheckout, updateCheckout, updateLookups, selectCheckout, insertEvent,
-		insertAgreement, insertDocument, leaseEvent, settleEvent, insertNotification, settleNotification}
-}
+// reads are the methods of the store that only read.
+type reads = sqlstore.Reads
 
-func hotReads() []string {
-	return []string{selectCheckout, selectByOrder, selectByKey, selectPending, selectProvider, selectCourse, selectAPIKey}
-}
-
-// pool is connections with the statements that are prepared on them.
+// pool is connections that read, with their statements.
 type pool struct {
-	db       *sql.DB
-	prepared map[string]*sql.Stmt // by their text
+	db *sql.DB
+	statements
 }
 
-func (p *pool) prepare(ctx context.Context, statements []string) (err error) {
-	p.prepared, err = prepare(ctx, p.db, statements)
-	return err
-}
-
-// prepare prepares statements on a database or on one connection.
-func prepare(ctx context.Context, on interface {
-	PrepareContext(context.Context, string) (*sql.Stmt, error)
-}, statements []string) (map[string]*sql.Stmt, error) {
-	prepared := make(map[string]*sql.Stmt, len(statements))
-	for _, text := range statements {
-		stmt, err := on.PrepareContext(ctx, text)
-		if err != nil {
-			return nil, fmt.Errorf("prepare %s: %w", text, err)
-		}
-		prepared[text] = stmt
-	}
-	return prepared, nil
-}
+func newPool(db *sql.DB) *pool { return &pool{db: db, statements: statements{on: db}} }
 
 func (p *pool) close() error {
-	if p.db == nil {
+	if p == nil {
 		return nil
 	}
-	return p.db.Close()
+	return errors.Join(p.statements.close(), p.db.Close())
 }

@@ -78,13 +78,18 @@ func isStorageFailure(err error) bool {
 		is(err, sqlite3.SQLITE_CANTOPEN)
 }
 
-// exec runs a statement that writes. It uses the prepared statement if there is one.
-func (t *tx) exec(ctx context.Context, query string, args ...any) (r sql.Result, err error) {
-	if stmt, ok := t.prepared[query]; ok {
-		r, err = stmt.ExecContext(ctx, args...)
-	} else {
-		r, err = t.conn.ExecContext(ctx, query, args...)
-	}
+// exec runs a statement that writes.
+func (t *tx) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.wrote(t.statements.exec(ctx, query, args...))
+}
+
+// script runs several statements.
+func (t *tx) script(ctx context.Context, text string) error {
+	_, err := t.wrote(t.conn.ExecContext(ctx, text))
+	return err
+}
+
+func (t *tx) wrote(r sql.Result, err error) (sql.Result, error) {
 	t.changed = t.changed || err == nil
 	t.noteFailure(err)
 	return r, mapError(err)
@@ -112,22 +117,4 @@ func (t *tx) execOne(ctx context.Context, query string, args ...any) error {
 		return ports.ErrNotFound
 	}
 	return err
-}
-
-// query runs a statement that reads.
-func (t *tx) query(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
-	if stmt, ok := t.prepared[query]; ok {
-		rows, err = stmt.QueryContext(ctx, args...)
-	} else {
-		rows, err = t.conn.QueryContext(ctx, query, args...)
-	}
-	t.noteFailure(err)
-	return rows, err
-}
-
-func (p *pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if stmt, ok := p.prepared[query]; ok {
-		return stmt.QueryContext(ctx, args...)
-	}
-	return p.db.QueryContext(ctx, query, args...)
 }

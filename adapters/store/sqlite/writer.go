@@ -19,8 +19,10 @@ const maxBatch = 256
 // and the next transaction commits them together: a group commit. Each write has an outcome of its own, which it gets
 // after its transaction is on the disk.
 type writer struct {
-	pool
-	conn     *sql.Conn
+	db   *sql.DB
+	conn *sql.Conn
+	statements
+	works    bool // work was started
 	queue    chan *write
 	closing  chan struct{} // closed by close
 	gone     chan struct{} // closed when work has returned
@@ -52,12 +54,13 @@ func (w *writer) open(ctx context.Context, path string, own []migration.Migratio
 	if w.place, err = placeOf(path); err != nil {
 		return err
 	}
-	if w.pool, err = openWriter(ctx, w.place); err != nil {
+	if w.db, err = openWriter(ctx, w.place); err != nil {
 		return err
 	}
 	if w.conn, err = w.db.Conn(ctx); err != nil {
 		return err
 	}
+	w.on = w.conn
 	w.queue = make(chan *write, maxBatch)
 	w.closing, w.gone = make(chan struct{}), make(chan struct{})
 	if err := w.migrate(ctx, own); err != nil {
@@ -66,9 +69,7 @@ func (w *writer) open(ctx context.Context, path string, own []migration.Migratio
 	if w.place, err = w.place.withLog(); err != nil {
 		return err
 	}
-	if w.prepared, err = prepare(ctx, w.conn, hotWrites()); err != nil {
-		return err
-	}
+	w.works = true
 	go w.work()
 	return nil
 }
@@ -81,23 +82,23 @@ func (w *writer) close() (err error) {
 
 func (w *writer) shutDown() error {
 	var errs []error
-	if w.prepared != nil { // work was started
+	if w.works {
 		close(w.closing)
 		<-w.gone
 	}
 	// SQLite leaves the log of a file that was moved where it is, beside what may stand in the file's place.
-	if w.prepared != nil && w.place.check() != nil {
+	if w.works && w.place.check() != nil {
 		_, err := w.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
 		errs = append(errs, mapError(err))
 	}
-	// SQLite checkpoints the log when the last connection closes, unless a statement is left open.
-	for _, stmt := range w.prepared {
-		errs = append(errs, stmt.Close())
-	}
+	errs = append(errs, w.statements.close())
 	if w.conn != nil {
 		errs = append(errs, w.conn.Close())
 	}
-	return errors.Join(append(errs, w.pool.close())...)
+	if w.db != nil {
+		errs = append(errs, w.db.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // do calls run in a transaction. If it returns nil, what run wrote is on the disk, and otherwise nothing of it is, except
@@ -273,12 +274,7 @@ func (w *writer) rollback() {
 
 // control runs one of the statements that control a transaction.
 func (w *writer) control(ctx context.Context, statement string) error {
-	var err error
-	if stmt, ok := w.prepared[statement]; ok {
-		_, err = stmt.ExecContext(ctx)
-	} else {
-		_, err = w.conn.ExecContext(ctx, statement)
-	}
+	_, err := w.exec(ctx, statement)
 	w.noteStorage(err)
 	return err
 }

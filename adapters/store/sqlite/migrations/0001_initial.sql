@@ -1,5 +1,5 @@
 -- Times are milliseconds since 1970-01-01 UTC, dates are YYYY-MM-DD New Zealand dates, amounts
--- are whole cents of New Zealand dollars. seq is the order of making.
+-- are whole cents of New Zealand dollars. The rows of a provider have its code first in their keys.
 
 PRAGMA application_id = 0x50436b31; -- "PCk1", the mark of a store
 
@@ -65,19 +65,17 @@ CREATE TABLE plan_options (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE api_keys (
-	seq           INTEGER PRIMARY KEY,
-	id            TEXT NOT NULL UNIQUE,
+	id            TEXT NOT NULL PRIMARY KEY,
 	provider_code TEXT NOT NULL, -- the key outlives the provider's configuration
 	environment   TEXT NOT NULL,
 	hash          BLOB NOT NULL UNIQUE, -- SHA-256 of the key's text
 	created_ms    INTEGER,
 	revoked_ms    INTEGER -- NULL while the key lives
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE checkouts (
-	seq                     INTEGER PRIMARY KEY,
-	id                      TEXT NOT NULL UNIQUE,
 	provider_code           TEXT NOT NULL,
+	id                      TEXT NOT NULL, -- <provider_code>-<milliseconds>-<suffix>: a provider's are in the order of their creation
 	provider_order_id       TEXT NOT NULL,
 	idempotency_key         TEXT NOT NULL, -- the header of the request that made it, or else <provider_code>:<provider_order_id>
 	request_id              TEXT NOT NULL,
@@ -112,36 +110,43 @@ CREATE TABLE checkouts (
 	account_mask            TEXT NOT NULL, -- the number with its middle digits masked: all that is kept
 	consent                 TEXT NOT NULL, -- JSON: when the payer accepted the direct debit terms, from where, and which; '' if not
 	setup_completed_ms      INTEGER,
-	look_again_ms           INTEGER, -- when the processor is asked again about the setup, even if no caller asks; NULL: not any more
 	confirmed_ms            INTEGER, -- when the declarations were accepted; NULL until then
 	confirmed_by_request_id TEXT NOT NULL,
 	agreed_first_date       TEXT NOT NULL,
 	agreement_id            TEXT NOT NULL,
 	agreement_number        TEXT NOT NULL,
 	document_id             TEXT NOT NULL,
-	step                    TEXT NOT NULL, -- JSON: what a CRM outside of the store has still to do: kind, epoch of the lease, latest failure; '' if nothing
-	step_since_ms           INTEGER, -- when it began
-	step_due_ms             INTEGER, -- when its lease ends and it is due
 	erased_ms               INTEGER, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
-	UNIQUE (provider_code, provider_order_id),
-	UNIQUE (provider_code, idempotency_key)
+	PRIMARY KEY (provider_code, id),
+	UNIQUE (provider_code, provider_order_id)
 ) STRICT;
 
--- Partial, so that a create writes to none of them.
+-- Partial, so that a create without a header writes to none of them.
+CREATE UNIQUE INDEX checkouts_idempotency_key ON checkouts (provider_code, idempotency_key)
+	WHERE idempotency_key <> provider_code || ':' || provider_order_id;
 CREATE INDEX checkouts_billing_request ON checkouts (billing_request_id) WHERE billing_request_id <> '';
 CREATE INDEX checkouts_mandate ON checkouts (mandate_id) WHERE mandate_id <> '';
-CREATE INDEX checkouts_look_again ON checkouts (look_again_ms) WHERE look_again_ms IS NOT NULL;
-CREATE INDEX checkouts_step_due ON checkouts (step_due_ms) WHERE step_due_ms IS NOT NULL;
+
+-- A key is taken once, whether it is a header or the default of an order. The indexes find two headers and two orders that are
+-- alike; this finds a header that is the default key of an order, and the other way round.
+CREATE TRIGGER checkouts_key_taken BEFORE INSERT ON checkouts
+WHEN EXISTS (SELECT 1 FROM checkouts AS c WHERE c.provider_code = NEW.provider_code
+		AND c.idempotency_key = NEW.idempotency_key AND c.idempotency_key <> c.provider_code || ':' || c.provider_order_id)
+	OR EXISTS (SELECT 1 FROM checkouts AS c WHERE c.provider_code = NEW.provider_code
+		AND c.provider_order_id = substr(NEW.idempotency_key, length(NEW.provider_code) + 2) AND c.idempotency_key = NEW.idempotency_key)
+BEGIN
+	SELECT RAISE(ABORT, 'the idempotency key is taken');
+END;
 
 -- Agreements as they were accepted: frozen, whatever becomes of the rest.
 CREATE TABLE agreements (
-	number                 TEXT NOT NULL PRIMARY KEY,
+	provider_code          TEXT NOT NULL,
+	number                 TEXT NOT NULL,
 	id                     TEXT NOT NULL,
 	version                TEXT NOT NULL, -- of the wording
-	checkout_id            TEXT NOT NULL UNIQUE REFERENCES checkouts (id),
+	checkout_id            TEXT NOT NULL,
 	provider_order_id      TEXT NOT NULL,
 	accepted_ms            INTEGER,
-	provider_code          TEXT NOT NULL,
 	provider_name          TEXT NOT NULL,
 	support_email          TEXT NOT NULL,
 	first_name             TEXT NOT NULL,
@@ -162,8 +167,13 @@ CREATE TABLE agreements (
 	account_holder         TEXT NOT NULL,
 	account_mask           TEXT NOT NULL,
 	authorised_ms          INTEGER,
-	details                TEXT NOT NULL -- JSON: the provider's colour, the lender, the operator's terms, the consent, the notice; '' if nothing
+	details                TEXT NOT NULL, -- JSON: the provider's colour, the lender, the operator's terms, the consent, the notice; '' if nothing
+	PRIMARY KEY (provider_code, number),
+	UNIQUE (provider_code, checkout_id),
+	FOREIGN KEY (provider_code, checkout_id) REFERENCES checkouts (provider_code, id)
 ) STRICT;
+
+CREATE INDEX agreements_number ON agreements (number);
 
 -- The charge schedules, one row a charge. A plan is written in one row, for a confirm must be
 -- quick, and read here in as many as it has.
@@ -177,96 +187,90 @@ CREATE VIEW charges AS
 	FROM agreements, json_each(agreements.schedule) AS charge;
 
 CREATE TABLE documents (
-	agreement_number TEXT NOT NULL PRIMARY KEY REFERENCES agreements (number),
+	provider_code    TEXT NOT NULL,
+	agreement_number TEXT NOT NULL,
 	id               TEXT NOT NULL,
 	sha256           BLOB NOT NULL,
-	bytes            BLOB NOT NULL
+	bytes            BLOB NOT NULL,
+	PRIMARY KEY (provider_code, agreement_number),
+	FOREIGN KEY (provider_code, agreement_number) REFERENCES agreements (provider_code, number)
 ) STRICT;
 
--- Every event there was, and the outbox of those that are pending.
-CREATE TABLE events (
-	seq               INTEGER PRIMARY KEY,
-	id                TEXT NOT NULL, -- follows from checkout and name
-	checkout_id       TEXT NOT NULL REFERENCES checkouts (id),
-	name              TEXT NOT NULL,
+-- Everything that is or was to be done later, once, by one process: events to deliver, notices to send, calls of the CRM, looks at
+-- setups, notifications of the processor, and the service's own work, whose provider and checkout are ''.
+CREATE TABLE jobs (
+	position          INTEGER PRIMARY KEY, -- the order in which the jobs entered
 	provider_code     TEXT NOT NULL,
+	checkout_id       TEXT NOT NULL,
+	id                TEXT NOT NULL,
+	kind              TEXT NOT NULL,
 	provider_order_id TEXT NOT NULL,
-	request_id        TEXT NOT NULL,
-	created_ms        INTEGER,
-	body              TEXT NOT NULL, -- as it is signed and sent
-	status            TEXT NOT NULL, -- pending, delivered, failed or not_configured
-	attempts          INTEGER NOT NULL DEFAULT 0,
-	epoch             INTEGER NOT NULL DEFAULT 1, -- rises with every lease
-	leased_until_ms   INTEGER,
-	failure           TEXT NOT NULL DEFAULT '', -- of the latest attempt that failed; '' if none did
+	request_id        TEXT NOT NULL, -- of the request that it follows from; '' if there was none
+	name              TEXT NOT NULL, -- of the event, kind of the notice, subject of the notification
+	setup_try         INTEGER NOT NULL, -- of the setup that it is about
+	created_ms        INTEGER NOT NULL,
+	state             TEXT NOT NULL, -- pending, done, dead or dropped
+	due_ms            INTEGER NOT NULL, -- when the next attempt may be made
+	leased_until_ms   INTEGER, -- NULL while it is not leased
+	token             INTEGER NOT NULL, -- rises with every lease
+	attempts          INTEGER NOT NULL,
+	cursor            TEXT NOT NULL, -- how far the work is
+	settled_ms        INTEGER,
+	reference         TEXT NOT NULL, -- under which another system has taken it over: the Message-ID
+	answer            TEXT NOT NULL, -- of that system
+	failure           TEXT NOT NULL, -- of the latest attempt that failed; '' if none did
 	failed_ms         INTEGER,
-	UNIQUE (checkout_id, name)
+	body              TEXT NOT NULL, -- of an event, as it is signed and sent
+	UNIQUE (provider_code, checkout_id, id)
 ) STRICT;
-
--- Ids are random to look at: an index of all of them would cost every create a page of its own. Few events are pending at
--- any time, so that this index finds what is due too.
-CREATE UNIQUE INDEX events_pending_id ON events (id) WHERE status = 'pending';
-CREATE INDEX events_failed ON events (seq) WHERE status = 'failed';
-
--- What the operator had sent again, and what came of it.
-CREATE TABLE redeliveries (
-	seq       INTEGER PRIMARY KEY,
-	event_id  TEXT NOT NULL,
-	sent_ms   INTEGER NOT NULL,
-	delivered INTEGER NOT NULL, -- 1: the receiver took it
-	attempts  INTEGER NOT NULL,
-	failure   TEXT NOT NULL -- of the latest attempt that failed; '' if none did
-) STRICT;
-CREATE INDEX redeliveries_event ON redeliveries (event_id);
-
--- What payers are to be sent, and what became of it. Address and words are read from the checkout when it is sent.
-CREATE TABLE notices (
-	seq         INTEGER PRIMARY KEY,
-	id          TEXT NOT NULL UNIQUE, -- follows from checkout, kind and try
-	kind        TEXT NOT NULL, -- setup or agreement
-	checkout_id TEXT NOT NULL REFERENCES checkouts (id),
-	setup_try   INTEGER NOT NULL, -- of the setup that it is about
-	created_ms  INTEGER,
-	status      TEXT NOT NULL DEFAULT 'pending', -- pending, sent, failed or dropped
-	attempts    INTEGER NOT NULL DEFAULT 0,
-	epoch       INTEGER NOT NULL DEFAULT 0, -- rises with every lease
-	due_ms      INTEGER, -- while it is pending: its lease, or the pause before the next attempt, ends
-	sent_ms     INTEGER,
-	reference   TEXT NOT NULL DEFAULT '', -- the Message-ID
-	answer      TEXT NOT NULL DEFAULT '', -- of the system that took it over
-	failure     TEXT NOT NULL DEFAULT '', -- of the latest attempt that failed
-	failed_ms   INTEGER
-) STRICT;
-CREATE INDEX notices_checkout ON notices (checkout_id);
--- Partial, so that it is as small as what is still to be sent.
-CREATE INDEX notices_due ON notices (due_ms) WHERE status = 'pending';
-
--- Every notification of the processor that was acknowledged. It is a hint: what is so is asked of the processor.
-CREATE TABLE notifications (
-	id                 TEXT NOT NULL PRIMARY KEY, -- the processor's
-	received_ms        INTEGER, -- when it came first
-	resource           TEXT NOT NULL, -- the processor's word for what it is about
-	action             TEXT NOT NULL, -- the processor's word for what happened
-	billing_request_id TEXT NOT NULL, -- that it is about; '' if none
-	mandate_id         TEXT NOT NULL, -- that it is about; '' if none
-	settled_ms         INTEGER -- when it was dealt with; NULL until then
-) STRICT, WITHOUT ROWID;
 
 -- Partial, so that it is as small as what is still to be done.
-CREATE INDEX notifications_pending ON notifications (received_ms, id) WHERE settled_ms IS NULL;
+CREATE INDEX jobs_pending ON jobs (kind, provider_code, leased_until_ms, due_ms) WHERE state = 'pending';
+CREATE INDEX jobs_dead ON jobs (created_ms) WHERE state = 'dead';
+CREATE INDEX jobs_created ON jobs (created_ms);
 
--- Work that one process does at a time.
-CREATE TABLE tasks (
-	name            TEXT NOT NULL PRIMARY KEY,
-	epoch           INTEGER NOT NULL, -- the fencing token: rises by one with every lease, from 1 on
-	cursor          TEXT NOT NULL, -- how far the work is; '' until a holder says so
-	leased_until_ms INTEGER -- NULL: not leased
+-- What operators had sent again, and the results.
+CREATE TABLE redeliveries (
+	provider_code TEXT NOT NULL,
+	event_id      TEXT NOT NULL,
+	position      INTEGER NOT NULL, -- within the event, from 1 on
+	sent_ms       INTEGER NOT NULL,
+	delivered     INTEGER NOT NULL, -- 1: the receiver took it
+	attempts      INTEGER NOT NULL,
+	failure       TEXT NOT NULL, -- of the latest attempt that failed; '' if none did
+	PRIMARY KEY (provider_code, event_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX redeliveries_event ON redeliveries (event_id);
+
+-- The journal: what happened to each checkout, without personal data. A row is never changed but for its count.
+CREATE TABLE moments (
+	provider_code TEXT NOT NULL,
+	checkout_id   TEXT NOT NULL,
+	position      INTEGER NOT NULL, -- within the checkout, from 1 on
+	at_ms         INTEGER NOT NULL,
+	kind          TEXT NOT NULL,
+	actor         TEXT NOT NULL,
+	request_id    TEXT NOT NULL, -- '' if there was no request
+	detail        TEXT NOT NULL,
+	once          TEXT NOT NULL, -- for which it is appended once and then counted; '' if each is appended
+	times         INTEGER NOT NULL,
+	PRIMARY KEY (provider_code, checkout_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX moments_once ON moments (provider_code, checkout_id, once) WHERE once <> '';
+
+-- Creates that were refused before there was a checkout, for 30 days.
+CREATE TABLE refusals (
+	provider_code TEXT NOT NULL,
+	day           TEXT NOT NULL, -- UTC
+	code          TEXT NOT NULL,
+	fields        TEXT NOT NULL, -- names, separated by spaces
+	times         INTEGER NOT NULL,
+	PRIMARY KEY (provider_code, day, code, fields)
 ) STRICT, WITHOUT ROWID;
 
 -- The evidence log: what was agreed and what operators did. An entry is never changed; position and nodes are set once.
 CREATE TABLE evidence (
-	seq         INTEGER PRIMARY KEY,
-	id          TEXT NOT NULL UNIQUE, -- agreement/<number> or operation/<id>
+	id          TEXT NOT NULL PRIMARY KEY, -- agreement/<number> or operation/<id>
 	recorded_ms INTEGER,
 	leaf        TEXT NOT NULL, -- JSON, without personal data: what the tree holds
 	salt        BLOB, -- of the commitments in it
@@ -276,7 +280,7 @@ CREATE TABLE evidence (
 ) STRICT;
 CREATE UNIQUE INDEX evidence_position ON evidence (position) WHERE position IS NOT NULL;
 -- Partial, so that it is as small as what is still to be sealed.
-CREATE INDEX evidence_unsealed ON evidence (recorded_ms) WHERE position IS NULL;
+CREATE INDEX evidence_unsealed ON evidence (recorded_ms, id) WHERE position IS NULL;
 
 -- Where the log ends.
 CREATE TABLE evidence_head (

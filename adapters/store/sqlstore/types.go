@@ -1,4 +1,4 @@
-package column
+package sqlstore
 
 import (
 	"crypto/sha256"
@@ -41,6 +41,22 @@ func (t *Time) Scan(v any) error {
 	default:
 		return fmt.Errorf("%T is not a time", v)
 	}
+	return nil
+}
+
+// Instant is a time in a column of milliseconds since 1970-01-01 UTC that is never NULL, because rows are ordered by it. The
+// zero time is the number of its milliseconds.
+type Instant time.Time
+
+func (t *Instant) value() any { return (*time.Time)(t).UnixMilli() }
+
+// Scan implements [database/sql.Scanner]. The time is in UTC.
+func (t *Instant) Scan(v any) error {
+	ms, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("%T is not a time", v)
+	}
+	*t = Instant(time.UnixMilli(ms).UTC())
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package column
+package sqlstore
 
 import (
 	"slices"
@@ -7,14 +7,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Identity is the columns of a checkout that never change.
 var Identity = Columns[checkout.Checkout]{
-	{Name: "id", Field: func(c *checkout.Checkout) any { return &c.ID }},
 	{Name: "provider_code", Field: func(c *checkout.Checkout) any { return &c.ProviderCode }},
+	{Name: "id", Field: func(c *checkout.Checkout) any { return &c.ID }},
 	{Name: "provider_order_id", Field: func(c *checkout.Checkout) any { return &c.OrderID }},
 	{Name: "idempotency_key", Field: func(c *checkout.Checkout) any { return &c.IdempotencyKey }},
 }
@@ -63,8 +62,6 @@ var State = Columns[checkout.Checkout]{
 	{Name: "agreement_number", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementNumber }},
 	{Name: "document_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.DocumentID }},
 
-	{Name: "step", Field: func(c *checkout.Checkout) any { return (*Step)(&c.Step) }},
-	{Name: "step_since_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Step.Since) }},
 	{Name: "erased_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.ErasedAt) }},
 }
 
@@ -72,8 +69,6 @@ var State = Columns[checkout.Checkout]{
 var Lookups = Columns[checkout.Checkout]{
 	{Name: "billing_request_id", Field: func(c *checkout.Checkout) any { return &c.Setup.BillingRequestID }},
 	{Name: "mandate_id", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateID }},
-	{Name: "look_again_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.LookAgain) }},
-	{Name: "step_due_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Step.Until) }},
 }
 
 // Checkout is all columns of a checkout.
@@ -81,6 +76,7 @@ var Checkout = slices.Concat(Identity, State, Lookups)
 
 // Agreement is the columns of an agreement.
 var Agreement = Columns[agreement.Agreement]{
+	{Name: "provider_code", Field: func(a *agreement.Agreement) any { return &a.Provider.Code }},
 	{Name: "number", Field: func(a *agreement.Agreement) any { return &a.Number }},
 	{Name: "id", Field: func(a *agreement.Agreement) any { return &a.ID }},
 	{Name: "version", Field: func(a *agreement.Agreement) any { return &a.Version }},
@@ -88,7 +84,6 @@ var Agreement = Columns[agreement.Agreement]{
 	{Name: "provider_order_id", Field: func(a *agreement.Agreement) any { return &a.OrderID }},
 	{Name: "accepted_ms", Field: func(a *agreement.Agreement) any { return (*Time)(&a.AcceptedAt) }},
 
-	{Name: "provider_code", Field: func(a *agreement.Agreement) any { return &a.Provider.Code }},
 	{Name: "provider_name", Field: func(a *agreement.Agreement) any { return &a.Provider.Name }},
 	{Name: "support_email", Field: func(a *agreement.Agreement) any { return &a.Provider.SupportEmail }},
 	{Name: "first_name", Field: func(a *agreement.Agreement) any { return &a.Student.FirstName }},
@@ -117,16 +112,61 @@ var Agreement = Columns[agreement.Agreement]{
 // Personal is the columns of an agreement that hold personal data.
 var Personal = Agreement.named("first_name", "last_name", "email", "account_holder", "account_mask", "details")
 
-// Event is the columns of an event that the event itself contains.
-var Event = Columns[events.Event]{
-	{Name: "id", Field: func(e *events.Event) any { return &e.ID }},
-	{Name: "checkout_id", Field: func(e *events.Event) any { return &e.CheckoutID }},
-	{Name: "name", Field: func(e *events.Event) any { return (*string)(&e.Name) }},
-	{Name: "provider_code", Field: func(e *events.Event) any { return &e.ProviderCode }},
-	{Name: "provider_order_id", Field: func(e *events.Event) any { return &e.OrderID }},
-	{Name: "request_id", Field: func(e *events.Event) any { return &e.RequestID }},
-	{Name: "created_ms", Field: func(e *events.Event) any { return (*Time)(&e.CreatedAt) }},
-	{Name: "body", Field: func(e *events.Event) any { return (*Text)(&e.Body) }},
+// Job is the columns of a job that never change.
+var Job = Columns[checkout.Job]{
+	{Name: "provider_code", Field: func(j *checkout.Job) any { return &j.ProviderCode }},
+	{Name: "checkout_id", Field: func(j *checkout.Job) any { return &j.CheckoutID }},
+	{Name: "id", Field: func(j *checkout.Job) any { return &j.ID }},
+	{Name: "kind", Field: func(j *checkout.Job) any { return (*string)(&j.Kind) }},
+	{Name: "provider_order_id", Field: func(j *checkout.Job) any { return &j.OrderID }},
+	{Name: "request_id", Field: func(j *checkout.Job) any { return &j.RequestID }},
+	{Name: "name", Field: func(j *checkout.Job) any { return &j.Name }},
+	{Name: "setup_try", Field: func(j *checkout.Job) any { return &j.Try }},
+	{Name: "created_ms", Field: func(j *checkout.Job) any { return (*Instant)(&j.CreatedAt) }},
+	{Name: "body", Field: func(j *checkout.Job) any { return (*Text)(&j.Body) }},
+}
+
+// Lease is the columns of a job that say when it is due, and who has leased it.
+var Lease = Columns[JobRow]{
+	{Name: "due_ms", Field: func(r *JobRow) any { return (*Instant)(&r.Due) }},
+	{Name: "leased_until_ms", Field: func(r *JobRow) any { return (*Time)(&r.Until) }},
+	{Name: "token", Field: func(r *JobRow) any { return &r.Token }},
+}
+
+// Outcome is the columns of a job that hold the outcome of its attempts.
+var Outcome = Columns[JobRow]{
+	{Name: "state", Field: func(r *JobRow) any { return (*string)(&r.State) }},
+	{Name: "attempts", Field: func(r *JobRow) any { return &r.Attempts }},
+	{Name: "cursor", Field: func(r *JobRow) any { return &r.Cursor }},
+	{Name: "settled_ms", Field: func(r *JobRow) any { return (*Time)(&r.SettledAt) }},
+	{Name: "reference", Field: func(r *JobRow) any { return &r.Receipt.Reference }},
+	{Name: "answer", Field: func(r *JobRow) any { return &r.Receipt.Answer }},
+	{Name: "failure", Field: func(r *JobRow) any { return &r.Failure.Reason }},
+	{Name: "failed_ms", Field: func(r *JobRow) any { return (*Time)(&r.Failure.At) }},
+}
+
+// JobRecord is all columns of a job but its position.
+var JobRecord = slices.Concat(of(Job, func(r *JobRow) *checkout.Job { return &r.Job }), Lease, Outcome)
+
+// Moment is the columns of a moment. Beside them a store has the provider and the id of the checkout.
+var Moment = Columns[checkout.Moment]{
+	{Name: "position", Field: func(m *checkout.Moment) any { return &m.Position }},
+	{Name: "at_ms", Field: func(m *checkout.Moment) any { return (*Instant)(&m.At) }},
+	{Name: "kind", Field: func(m *checkout.Moment) any { return (*string)(&m.Kind) }},
+	{Name: "actor", Field: func(m *checkout.Moment) any { return (*string)(&m.Actor) }},
+	{Name: "request_id", Field: func(m *checkout.Moment) any { return &m.RequestID }},
+	{Name: "detail", Field: func(m *checkout.Moment) any { return &m.Detail }},
+	{Name: "once", Field: func(m *checkout.Moment) any { return &m.Once }},
+	{Name: "times", Field: func(m *checkout.Moment) any { return &m.Times }},
+}
+
+// Refusal is the columns of a count of refusals.
+var Refusal = Columns[checkout.Refusal]{
+	{Name: "provider_code", Field: func(r *checkout.Refusal) any { return &r.ProviderCode }},
+	{Name: "day", Field: func(r *checkout.Refusal) any { return &r.Day }},
+	{Name: "code", Field: func(r *checkout.Refusal) any { return (*string)(&r.Code) }},
+	{Name: "fields", Field: func(r *checkout.Refusal) any { return &r.Fields }},
+	{Name: "times", Field: func(r *checkout.Refusal) any { return &r.Times }},
 }
 
 // Entry is the columns of an entry of the evidence log that the entry itself contains. Beside them a store has its place.
@@ -145,73 +185,12 @@ var Head = Columns[evidence.Head]{
 	{Name: "checkpoint", Field: func(h *evidence.Head) any { return (*Text)(&h.Checkpoint) }},
 }
 
-// EventRecord is the columns of an event with what became of it.
-var EventRecord = append(of(Event, func(r *ports.EventRecord) *events.Event { return &r.Event }), Columns[ports.EventRecord]{
-	{Name: "status", Field: func(r *ports.EventRecord) any { return (*string)(&r.Status) }},
-	{Name: "attempts", Field: func(r *ports.EventRecord) any { return &r.Attempts }},
-	{Name: "failure", Field: func(r *ports.EventRecord) any { return &r.Failure.Reason }},
-	{Name: "failed_ms", Field: func(r *ports.EventRecord) any { return (*Time)(&r.Failure.At) }},
-}...)
-
-// PendingEvent is the columns of an event that is to be delivered.
-var PendingEvent = append(of(Event, func(e *ports.PendingEvent) *events.Event { return &e.Event }), Columns[ports.PendingEvent]{
-	{Name: "attempts", Field: func(e *ports.PendingEvent) any { return &e.Attempts }},
-	{Name: "epoch", Field: func(e *ports.PendingEvent) any { return &e.Epoch }},
-	{Name: "leased_until_ms", Field: func(e *ports.PendingEvent) any { return (*Time)(&e.Until) }},
-}...)
-
-// Redelivery is the columns of a redelivery. Beside them a store has the event's id.
+// Redelivery is the columns of a redelivery. Beside them a store has the provider, the event's id and the position.
 var Redelivery = Columns[ports.Redelivery]{
 	{Name: "sent_ms", Field: func(r *ports.Redelivery) any { return (*Time)(&r.At) }},
 	{Name: "delivered", Field: func(r *ports.Redelivery) any { return &r.Delivered }},
 	{Name: "attempts", Field: func(r *ports.Redelivery) any { return &r.Attempts }},
 	{Name: "failure", Field: func(r *ports.Redelivery) any { return &r.Failure }},
-}
-
-// Notice is the columns of a notice as it was made. Beside them a store has what [NoticeRecord] has, and when it is due.
-var Notice = Columns[checkout.Notice]{
-	{Name: "id", Field: func(n *checkout.Notice) any { return &n.ID }},
-	{Name: "kind", Field: func(n *checkout.Notice) any { return (*string)(&n.Kind) }},
-	{Name: "checkout_id", Field: func(n *checkout.Notice) any { return &n.CheckoutID }},
-	{Name: "setup_try", Field: func(n *checkout.Notice) any { return &n.Try }},
-	{Name: "created_ms", Field: func(n *checkout.Notice) any { return (*Time)(&n.CreatedAt) }},
-}
-
-// DueNotice is the columns of a notice that is to be sent.
-var DueNotice = append(of(Notice, func(d *ports.DueNotice) *checkout.Notice { return &d.Notice }),
-	Column[ports.DueNotice]{Name: "attempts", Field: func(d *ports.DueNotice) any { return &d.Attempts }},
-	Column[ports.DueNotice]{Name: "epoch", Field: func(d *ports.DueNotice) any { return &d.Epoch }})
-
-// NoticeRecord is the columns of a notice with what became of it.
-var NoticeRecord = append(of(Notice, func(r *ports.NoticeRecord) *checkout.Notice { return &r.Notice }), Columns[ports.NoticeRecord]{
-	{Name: "status", Field: func(r *ports.NoticeRecord) any { return (*string)(&r.Status) }},
-	{Name: "attempts", Field: func(r *ports.NoticeRecord) any { return &r.Attempts }},
-	{Name: "sent_ms", Field: func(r *ports.NoticeRecord) any { return (*Time)(&r.SentAt) }},
-	{Name: "reference", Field: func(r *ports.NoticeRecord) any { return &r.Receipt.Reference }},
-	{Name: "answer", Field: func(r *ports.NoticeRecord) any { return &r.Receipt.Answer }},
-	{Name: "failure", Field: func(r *ports.NoticeRecord) any { return &r.Failure.Reason }},
-	{Name: "failed_ms", Field: func(r *ports.NoticeRecord) any { return (*Time)(&r.Failure.At) }},
-}...)
-
-// NoticeOutcomeValues returns the values of the columns status, attempts, due_ms, sent_ms, reference, answer, failure and failed_ms.
-func NoticeOutcomeValues(o ports.NoticeOutcome) []any {
-	return []any{string(o.Status), o.Attempts, Millis(o.Due), Millis(o.SentAt), o.Receipt.Reference, o.Receipt.Answer, o.Failure.Reason, Millis(o.Failure.At)}
-}
-
-// Notification is the columns of a notification. Beside them a store has when it was settled.
-var Notification = Columns[ports.Notification]{
-	{Name: "id", Field: func(n *ports.Notification) any { return &n.ID }},
-	{Name: "received_ms", Field: func(n *ports.Notification) any { return (*Time)(&n.Received) }},
-	{Name: "resource", Field: func(n *ports.Notification) any { return &n.Resource }},
-	{Name: "action", Field: func(n *ports.Notification) any { return &n.Action }},
-	{Name: "billing_request_id", Field: func(n *ports.Notification) any { return &n.BillingRequestID }},
-	{Name: "mandate_id", Field: func(n *ports.Notification) any { return &n.MandateID }},
-}
-
-// Task is the columns of a task that its holder knows. Beside them a store has its name and its lease.
-var Task = Columns[ports.Task]{
-	{Name: "epoch", Field: func(t *ports.Task) any { return &t.Epoch }},
-	{Name: "cursor", Field: func(t *ports.Task) any { return &t.Cursor }},
 }
 
 // Key is the columns of an API key.

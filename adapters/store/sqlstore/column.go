@@ -1,10 +1,11 @@
-// Package column says, once for both SQL stores, which columns the tables have and how each value is written and read:
-// [Checkout], [Agreement], [Event] and [Provider] are the tables. A statement takes its names, its arguments and its
-// destinations from them, in one order.
+// Package sqlstore is what the two SQL stores share: which columns the tables have and how each value is written and read
+// ([Checkout], [Agreement], [JobRecord], [Moment] and others), the statements that read, and the methods of package ports that
+// only read ([Reads]). How a store writes is its own.
 //
-// The types of this package, such as [Time], wrap a value of the domain that a column holds in another form. They
-// are destinations, as [database/sql.Scanner], for every driver.
-package column
+// A statement takes its names, its arguments and its destinations from the columns, in one order. The types of this package,
+// such as [Time], wrap a value of the domain that a column holds in another form. They are destinations, as
+// [database/sql.Scanner], for every driver.
+package sqlstore
 
 import (
 	"database/sql"
@@ -82,7 +83,7 @@ func (c Columns[T]) TypedNumbers(first int) string {
 // sqlType returns PostgreSQL's type of the column with this field.
 func sqlType(field any) string {
 	switch field.(type) {
-	case *int64, *int, *Time:
+	case *int64, *int, *Time, *Instant:
 		return "bigint"
 	case *bool:
 		return "boolean"

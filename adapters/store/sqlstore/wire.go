@@ -1,4 +1,4 @@
-package column
+package sqlstore
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -58,32 +57,6 @@ func (c *Consent) Scan(v any) error {
 		return fmt.Errorf("consent: %w", err)
 	}
 	*c = Consent(w.toDomain())
-	return nil
-}
-
-type stepWire struct {
-	Kind    string `json:"kind"`
-	Epoch   int64  `json:"epoch"`
-	Failure string `json:"failure,omitempty"`
-}
-
-// Step is what a CRM has to do for a checkout, in a column of text as JSON, without its times. Nothing is "".
-type Step checkout.Step
-
-func (s *Step) value() any {
-	if s.Kind == checkout.StepNone {
-		return ""
-	}
-	return jsonText(stepWire{string(s.Kind), s.Epoch, s.Failure})
-}
-
-// Scan implements [database/sql.Scanner].
-func (s *Step) Scan(v any) error {
-	var w stepWire
-	if err := unmarshalText(v, &w); err != nil {
-		return fmt.Errorf("step: %w", err)
-	}
-	s.Kind, s.Epoch, s.Failure = checkout.StepKind(w.Kind), w.Epoch, w.Failure
 	return nil
 }
 

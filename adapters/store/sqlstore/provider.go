@@ -1,4 +1,4 @@
-package column
+package sqlstore
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package column_test
+package sqlstore_test
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/column"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -19,7 +19,7 @@ import (
 )
 
 // copied returns v as it is read back after its columns are written and read the way a driver does.
-func copied[T any](r rapid.TB, columns column.Columns[T], v T) (back T) {
+func copied[T any](r rapid.TB, columns sqlstore.Columns[T], v T) (back T) {
 	r.Helper()
 	values := columns.Values(&v)
 	for i, into := range columns.Destinations(&back) {
@@ -73,28 +73,28 @@ func fill(v reflect.Value) {
 }
 
 func TestEveryFieldHasAColumn(t *testing.T) {
-	t.Run("checkout", func(t *testing.T) { everyFieldHasAColumn(t, column.Checkout) })
-	t.Run("agreement", func(t *testing.T) { everyFieldHasAColumn(t, column.Agreement) })
-	t.Run("event", func(t *testing.T) { everyFieldHasAColumn(t, column.Event) })
-	t.Run("notice", func(t *testing.T) { everyFieldHasAColumn(t, column.NoticeRecord) })
-	t.Run("due notice", func(t *testing.T) { everyFieldHasAColumn(t, column.DueNotice) })
-	t.Run("notification", func(t *testing.T) { everyFieldHasAColumn(t, column.Notification) })
-	t.Run("task", func(t *testing.T) { everyFieldHasAColumn(t, column.Task) })
-	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, column.Key) })
+	t.Run("checkout", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Checkout) })
+	t.Run("agreement", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Agreement) })
+	t.Run("event", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Event) })
+	t.Run("notice", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.NoticeRecord) })
+	t.Run("due notice", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.DueNotice) })
+	t.Run("notification", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Notification) })
+	t.Run("task", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Task) })
+	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Key) })
 	t.Run("provider", func(t *testing.T) {
 		want := filled[catalogue.Provider]()
-		row, err := column.NewProviderRow(want, prefixing{})
+		row, err := sqlstore.NewProviderRow(want, prefixing{})
 		if err != nil {
 			t.Fatalf("NewProviderRow: %v", err)
 		}
-		got, err := copied(t, column.Provider, row).Provider(prefixing{})
+		got, err := copied(t, sqlstore.Provider, row).Provider(prefixing{})
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("written and read:\n got %+v, %v\nwant %+v", got, err, want)
 		}
 	})
 }
 
-func everyFieldHasAColumn[T any](t *testing.T, columns column.Columns[T]) {
+func everyFieldHasAColumn[T any](t *testing.T, columns sqlstore.Columns[T]) {
 	want := filled[T]()
 	if got := copied(t, columns, want); !reflect.DeepEqual(got, want) {
 		t.Errorf("written and read:\n got %+v\nwant %+v", got, want)
@@ -121,7 +121,7 @@ func (prefixing) Decrypt(ciphertext []byte, data string) ([]byte, error) {
 }
 
 func TestStatementsListColumnsInOneOrder(t *testing.T) {
-	columns := column.Identity
+	columns := sqlstore.Identity
 	for got, want := range map[string]string{
 		columns.Names():    "id, provider_code, provider_order_id, idempotency_key",
 		columns.Numbers(5): "$5, $6, $7, $8",
@@ -140,8 +140,8 @@ func TestRoundTrips(t *testing.T) {
 		})
 		day := rapid.Custom(func(r *rapid.T) money.Date { return money.DateOf(moment.Filter(inFourDigits).Draw(r, "day")) })
 		received := moment.Draw(r, "received").Add(time.Duration(rapid.IntRange(0, 999_999).Draw(r, "ns"))).In(time.FixedZone("NZDT", 13*60*60))
-		if got := copied(r, column.Notification, ports.Notification{Received: received}); got.Received != column.Stored(received) {
-			r.Fatalf("%v comes back as %v, not as Stored returns it: %v", received, got.Received, column.Stored(received))
+		if got := copied(r, sqlstore.Notification, ports.Notification{Received: received}); got.Received != sqlstore.Stored(received) {
+			r.Fatalf("%v comes back as %v, not as Stored returns it: %v", received, got.Received, sqlstore.Stored(received))
 		}
 		c := checkout.Checkout{CreatedAt: moment.Draw(r, "created")}
 		c.Intent.Plan.First = day.Draw(r, "first payment")
@@ -150,7 +150,7 @@ func TestRoundTrips(t *testing.T) {
 		})).Draw(r, "tokens")...)
 		c.Setup.Consent = agreement.Consent{At: moment.Draw(r, "at"), From: rapid.String().Draw(r, "from"),
 			Terms: rapid.String().Draw(r, "terms"), NoticeDays: rapid.Int().Draw(r, "notice")}
-		if got := copied(r, column.Checkout, c); !reflect.DeepEqual(got, c) {
+		if got := copied(r, sqlstore.Checkout, c); !reflect.DeepEqual(got, c) {
 			r.Fatalf("checkout, written and read:\n got %+v\nwant %+v", got, c)
 		}
 		var a agreement.Agreement
@@ -158,7 +158,7 @@ func TestRoundTrips(t *testing.T) {
 			return money.Charge{Sequence: rapid.Int().Draw(r, "sequence"), Type: money.Instalment, Due: day.Draw(r, "due"),
 				Amount: money.Cents(rapid.Int64().Draw(r, "amount"))}
 		})).Draw(r, "charges")...)
-		if got := copied(r, column.Agreement, a); !reflect.DeepEqual(got, a) {
+		if got := copied(r, sqlstore.Agreement, a); !reflect.DeepEqual(got, a) {
 			r.Fatalf("agreement, written and read:\n got %+v\nwant %+v", got, a)
 		}
 	})
@@ -167,16 +167,16 @@ func TestRoundTrips(t *testing.T) {
 func inFourDigits(t time.Time) bool { return t.Year() > 0 && t.Year() < 10_000 }
 
 func TestAbsentTimesAreNullAndAbsentDatesEmpty(t *testing.T) {
-	values := column.Checkout.Values(new(checkout.Checkout))
-	for i, field := range column.Checkout.Destinations(new(checkout.Checkout)) {
+	values := sqlstore.Checkout.Values(new(checkout.Checkout))
+	for i, field := range sqlstore.Checkout.Destinations(new(checkout.Checkout)) {
 		switch field.(type) {
-		case *column.Time:
+		case *sqlstore.Time:
 			if values[i] != nil {
-				t.Errorf("no time in %s is written as %v, want NULL", column.Checkout[i].Name, values[i])
+				t.Errorf("no time in %s is written as %v, want NULL", sqlstore.Checkout[i].Name, values[i])
 			}
-		case *column.Date:
+		case *sqlstore.Date:
 			if values[i] != "" {
-				t.Errorf("no date in %s is written as %v, want empty text", column.Checkout[i].Name, values[i])
+				t.Errorf("no date in %s is written as %v, want empty text", sqlstore.Checkout[i].Name, values[i])
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func TestAbsentTimesAreNullAndAbsentDatesEmpty(t *testing.T) {
 func TestHash(t *testing.T) {
 	want := sha256.Sum256([]byte("x"))
 	var got [32]byte
-	if err := (*column.SHA256)(&got).Scan(want[:]); err != nil || got != want {
+	if err := (*sqlstore.SHA256)(&got).Scan(want[:]); err != nil || got != want {
 		t.Errorf("read %x, %v; want %x", got, err, want)
 	}
 }
@@ -197,24 +197,24 @@ func TestMalformedValuesAreErrors(t *testing.T) {
 		written any
 		says    string
 	}{
-		{"a time in words", new(column.Time), "now", "not a time"},
-		{"a date in words", new(column.Date), "tomorrow", "not a date"},
-		{"a day that does not exist", new(column.Date), "2027-02-30", "not a date"},
-		{"NULL as a date", new(column.Date), nil, "not a date"},
-		{"a short hash", new(column.SHA256), []byte("x"), "not a SHA-256"},
-		{"a number as a body", new(column.Text), int64(1), "not text"},
-		{"a number as tokens", new(column.Tokens), int64(1), "not setup tokens"},
-		{"a token without an epoch", new(column.Tokens), "x:1:k", "epoch"},
-		{"a token without an expiry", new(column.Tokens), "1:x:k", "expiry"},
-		{"a token with a malformed key", new(column.Tokens), "1:1:%", "key"},
-		{"a schedule that is not JSON", new(column.Schedule), "x", "schedule"},
-		{"a charge whose amount is text", new(column.Schedule), `[[1,"instalment","2027-01-01","1"]]`, "charge"},
-		{"a charge with a malformed date", new(column.Schedule), `[[1,"instalment","x",1]]`, "charge"},
-		{"a consent that is not JSON", new(column.Consent), `{"at_ms":`, "consent"},
-		{"a step that is not JSON", new(column.Step), `{"kind":`, "step"},
-		{"NULL as a consent", new(column.Consent), nil, "consent"},
-		{"details that are not JSON", new(column.Details), "x", "details"},
-		{"a notice with a malformed date", new(column.Details), `{"notice":{"days":2,"not_before":"2027-02-30"}}`, "notice"},
+		{"a time in words", new(sqlstore.Time), "now", "not a time"},
+		{"a date in words", new(sqlstore.Date), "tomorrow", "not a date"},
+		{"a day that does not exist", new(sqlstore.Date), "2027-02-30", "not a date"},
+		{"NULL as a date", new(sqlstore.Date), nil, "not a date"},
+		{"a short hash", new(sqlstore.SHA256), []byte("x"), "not a SHA-256"},
+		{"a number as a body", new(sqlstore.Text), int64(1), "not text"},
+		{"a number as tokens", new(sqlstore.Tokens), int64(1), "not setup tokens"},
+		{"a token without an epoch", new(sqlstore.Tokens), "x:1:k", "epoch"},
+		{"a token without an expiry", new(sqlstore.Tokens), "1:x:k", "expiry"},
+		{"a token with a malformed key", new(sqlstore.Tokens), "1:1:%", "key"},
+		{"a schedule that is not JSON", new(sqlstore.Schedule), "x", "schedule"},
+		{"a charge whose amount is text", new(sqlstore.Schedule), `[[1,"instalment","2027-01-01","1"]]`, "charge"},
+		{"a charge with a malformed date", new(sqlstore.Schedule), `[[1,"instalment","x",1]]`, "charge"},
+		{"a consent that is not JSON", new(sqlstore.Consent), `{"at_ms":`, "consent"},
+		{"a step that is not JSON", new(sqlstore.Step), `{"kind":`, "step"},
+		{"NULL as a consent", new(sqlstore.Consent), nil, "consent"},
+		{"details that are not JSON", new(sqlstore.Details), "x", "details"},
+		{"a notice with a malformed date", new(sqlstore.Details), `{"notice":{"days":2,"not_before":"2027-02-30"}}`, "notice"},
 	} {
 		if err := tt.into.Scan(tt.written); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: got error %v, want one that says %q", tt.name, err, tt.says)
@@ -223,18 +223,18 @@ func TestMalformedValuesAreErrors(t *testing.T) {
 }
 
 func TestCoursesJoinTheirOptions(t *testing.T) {
-	rows := make([]column.CourseRow, 4)
+	rows := make([]sqlstore.CourseRow, 4)
 	for i, r := range [][]any{
 		{"A", "1", true, "Weekly"}, {"A", "1", true, "Monthly"}, {"A", "2", false, ""}, {"B", "2", true, "Weekly"},
 	} {
-		into := column.Course.Destinations(&rows[i])
+		into := sqlstore.Course.Destinations(&rows[i])
 		*into[0].(*string), *into[1].(*string), *into[7].(*bool), *into[8].(*string) = r[0].(string), r[1].(string), r[2].(bool), r[3].(string)
 	}
 	want := map[string][]catalogue.Course{
 		"A": {{Code: "1", Options: []catalogue.Option{{Frequency: money.Weekly}, {Frequency: money.Monthly}}}, {Code: "2"}},
 		"B": {{Code: "2", Options: []catalogue.Option{{Frequency: money.Weekly}}}},
 	}
-	if got := column.Courses(rows); !reflect.DeepEqual(got, want) {
+	if got := sqlstore.Courses(rows); !reflect.DeepEqual(got, want) {
 		t.Errorf("Courses:\n got %+v\nwant %+v", got, want)
 	}
 }

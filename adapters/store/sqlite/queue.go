@@ -1,0 +1,312 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+var (
+	insertEvent = `INSERT INTO jobs (` + sqlstore.JobRecord.Names() + `) VALUES (` + sqlstore.JobRecord.Marks() + `)`
+	insertJob   = insertEvent + ` ON CONFLICT (provider_code, checkout_id, id) DO NOTHING`
+	settleJob   = `UPDATE jobs SET (due_ms, leased_until_ms, ` + sqlstore.Outcome.Names() + `) = (?, NULL, ` + sqlstore.Outcome.Marks() + `)` + ofJob
+
+	insertRedelivery = `INSERT INTO redeliveries (provider_code, event_id, position, ` + sqlstore.Redelivery.Names() + `)
+		VALUES (?, ?, (SELECT count(*) + 1 FROM redeliveries WHERE provider_code = ? AND event_id = ?), ` + sqlstore.Redelivery.Marks() + `)`
+)
+
+const (
+	ofJob          = ` WHERE provider_code = ? AND checkout_id = ? AND id = ?`
+	selectEventOf  = `SELECT id FROM jobs WHERE provider_code = ? AND checkout_id = ? AND kind = 'deliver' AND name = ?`
+	leaseJob       = `UPDATE jobs SET leased_until_ms = ?, token = token + 1` + ofJob
+	extendJob      = `UPDATE jobs SET leased_until_ms = ?` + ofJob + ` AND token = ? AND state = 'pending'`
+	releaseJob     = `UPDATE jobs SET leased_until_ms = NULL, due_ms = min(due_ms, ?)` + ofJob + ` AND state = 'pending'`
+	selectPending  = `SELECT provider_code, checkout_id, id FROM jobs WHERE id = ? AND state = 'pending'`
+	redeliverEvent = `UPDATE jobs SET state = ?, failure = ?, failed_ms = ?` + ofJob
+)
+
+// enter enters the jobs of a change into the queue.
+func (tx *tx) enter(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+	if err := sqlstore.CheckEvents(change.Events); err != nil {
+		return err
+	}
+	for _, job := range sqlstore.EnterAll(change, q) {
+		if _, err := tx.enterOne(ctx, job, q.Now); err != nil {
+			return fmt.Errorf("enqueue job %s: %w", job.Row.Job.ID, err)
+		}
+	}
+	return nil
+}
+
+// enterOne reports whether it stored the job: its id was not on record.
+func (tx *tx) enterOne(ctx context.Context, e sqlstore.Entering, now time.Time) (stored bool, err error) {
+	row := e.Row
+	row.Due = row.Job.CreatedAt.Add(e.After)
+	if e.Hold > 0 {
+		row.Token, row.Until = 1, now.Add(e.Hold)
+	}
+	if !e.Event {
+		err := tx.execOne(ctx, insertJob, sqlstore.JobRecord.Values(&row)...)
+		if errors.Is(err, ports.ErrNotFound) { // nothing was written
+			return false, nil
+		}
+		return err == nil, err
+	}
+	named, err := all(ctx, tx, scanValue[string], selectEventOf, row.Job.ProviderCode, row.Job.CheckoutID, row.Job.Name)
+	if err == nil && len(named) > 0 {
+		err = fmt.Errorf("the checkout has an event of this name: %w", ports.ErrDuplicate)
+	}
+	if err == nil {
+		_, err = tx.exec(ctx, insertEvent, sqlstore.JobRecord.Values(&row)...)
+	}
+	return err == nil, err
+}
+
+// Enqueue implements [ports.Queue].
+func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	err = db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+		fresh = nil
+		for _, j := range jobs {
+			stored, err := tx.enterOne(ctx, sqlstore.Enter(j), time.Time{})
+			if err != nil {
+				return fmt.Errorf("enqueue job %s: %w", j.ID, err)
+			}
+			if stored {
+				fresh = append(fresh, sqlstore.EnteredJob(j))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return fresh, nil
+}
+
+// isDue is the condition that a job may be leased, but for its kind. Its parameters are four times the time, of which the last is
+// later by the longest lease. The first three are in the order of the index, for each of the three ways not to be leased.
+const (
+	isFirst = `(j.checkout_id = '' OR NOT EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
+		AND e.kind = j.kind AND e.state = 'pending' AND e.position < j.position))`
+	notLeased   = `j.state = 'pending' AND j.leased_until_ms IS NULL AND j.due_ms <= ? AND ` + isFirst
+	leaseEnded  = `j.state = 'pending' AND j.leased_until_ms <= ? AND j.due_ms <= ? AND ` + isFirst
+	leaseBroken = `j.state = 'pending' AND j.leased_until_ms > ? AND j.due_ms <= ? AND ` + isFirst
+)
+
+// dueQuery returns the statement that finds the jobs that a query may have.
+//
+// It looks at the first jobs of each partition alone, so that a long backlog of one costs nothing: the index of what is pending
+// begins with the partition, and each of its three ranges is in the order in which its jobs are due.
+func dueQuery(q ports.JobQuery) (statement string, args []any) {
+	now := q.Now.UnixMilli()
+	broken := now + ports.MaxLease.Milliseconds()
+	var text strings.Builder
+	say := func(words string, values ...any) {
+		text.WriteString(words)
+		args = append(args, values...)
+	}
+	if q.ID != "" || q.CheckoutID != "" {
+		say(`SELECT `+sqlstore.DueColumns+` FROM jobs AS j WHERE j.state = 'pending'`, now)
+		if q.ID != "" {
+			say(` AND j.id = ?`, q.ID)
+		}
+		if q.CheckoutID != "" {
+			say(` AND j.provider_code = ? AND j.checkout_id = ?`, checkout.ProviderOf(q.CheckoutID), q.CheckoutID)
+		}
+		say(` AND (j.leased_until_ms IS NULL OR j.leased_until_ms <= ? OR j.leased_until_ms > ?) AND j.due_ms <= ? AND `+isFirst, now, broken, now)
+		for i, kind := range q.Kinds {
+			say(map[bool]string{true: ` AND j.kind IN (?`, false: `, ?`}[i == 0], string(kind))
+		}
+		say(`)`)
+		if q.ProviderCode != "" {
+			say(` AND j.provider_code = ?`, q.ProviderCode)
+		}
+		return text.String(), args
+	}
+	say(`WITH RECURSIVE kinds (kind) AS (VALUES `)
+	for i, kind := range q.Kinds {
+		say(map[bool]string{true: `(?)`, false: `, (?)`}[i == 0], string(kind))
+	}
+	if q.ProviderCode != "" {
+		say(`), partitions (of_kind, of_provider) AS (SELECT kind, ? FROM kinds)`, q.ProviderCode)
+	} else {
+		say(`), partitions (of_kind, of_provider) AS (
+			SELECT kind, (SELECT min(provider_code) FROM jobs WHERE state = 'pending' AND jobs.kind = kinds.kind) FROM kinds
+			UNION ALL
+			SELECT of_kind, (SELECT min(provider_code) FROM jobs
+				WHERE state = 'pending' AND jobs.kind = partitions.of_kind AND provider_code > partitions.of_provider)
+			FROM partitions WHERE of_provider IS NOT NULL)`)
+	}
+	limit := q.Limit
+	if q.PerPartition > 0 {
+		limit = min(limit, q.PerPartition)
+	}
+	const inPartition = ` SELECT position FROM jobs AS j WHERE j.kind = partitions.of_kind AND j.provider_code = partitions.of_provider AND `
+	say(` SELECT `+sqlstore.DueColumns+` FROM partitions JOIN jobs ON jobs.position IN (
+		SELECT position FROM (`+inPartition+notLeased+` ORDER BY j.due_ms LIMIT ?)`, now, now, limit)
+	say(` UNION ALL SELECT position FROM (`+inPartition+leaseEnded+` ORDER BY j.leased_until_ms LIMIT ?)`, now, now, limit)
+	say(` UNION ALL SELECT position FROM (`+inPartition+leaseBroken+` ORDER BY j.due_ms LIMIT ?)`, broken, now, limit)
+	say(`) WHERE partitions.of_provider IS NOT NULL`)
+	for i, p := range q.Except {
+		say(map[bool]string{true: ` AND (partitions.of_kind, partitions.of_provider) NOT IN (VALUES (?, ?)`, false: `, (?, ?)`}[i == 0],
+			string(p.Kind), p.ProviderCode)
+	}
+	if len(q.Except) > 0 {
+		say(`)`)
+	}
+	return text.String(), args
+}
+
+// Lease implements [ports.Queue]. What is due is found by a connection that reads: where nothing is, nothing is written.
+func (db *DB) Lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease, err error) {
+	if len(q.Kinds) == 0 {
+		return nil, nil
+	}
+	statement, args := dueQuery(q)
+	due, err := all(ctx, db.readers, sqlstore.ScanDue, statement, args...)
+	if err == nil && len(due) > 0 {
+		due = sqlstore.Fair(q, due)
+		err = db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+			leases = nil
+			for _, j := range due {
+				l, err := tx.lease(ctx, q, j)
+				if err != nil {
+					return err
+				}
+				leases = append(leases, l...)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lease jobs: %w", err)
+	}
+	return leases, nil
+}
+
+// lease leases one job, if it is still due.
+func (tx *tx) lease(ctx context.Context, q ports.JobQuery, j sqlstore.DueJob) ([]ports.Lease, error) {
+	one := ports.JobQuery{Now: q.Now, Kinds: []checkout.JobKind{j.Kind}, ID: j.ID, CheckoutID: j.CheckoutID, ProviderCode: j.ProviderCode}
+	statement, args := dueQuery(one)
+	due, err := all(ctx, tx, sqlstore.ScanDue, statement, args...)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	until := q.Now.Add(q.For)
+	key := []any{j.ProviderCode, j.CheckoutID, j.ID}
+	if err := tx.execOne(ctx, leaseJob, append([]any{until.UnixMilli()}, key...)...); err != nil {
+		return nil, err
+	}
+	row, err := all(ctx, tx, sqlstore.ScanJob, sqlstore.SelectJob, key...)
+	if err != nil {
+		return nil, err
+	}
+	return []ports.Lease{row[0].Leased(until)}, nil
+}
+
+// Extend implements [ports.Queue].
+func (db *DB) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+	statement, at := extendJob, now.Add(d)
+	if d == 0 {
+		statement = releaseJob + ` AND token = ?`
+	} else {
+		statement = extendJob
+	}
+	args := append([]any{at.UnixMilli()}, sqlstore.JobKey(l.Job)...)
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error { return tx.execOne(ctx, statement, append(args, l.Token)...) })
+	if err != nil {
+		return fmt.Errorf("extend the lease of job %s with token %d: %w", l.Job.ID, l.Token, err)
+	}
+	return nil
+}
+
+// Settle implements [ports.Queue].
+func (db *DB) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, enqueue ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+		row, err := one(ctx, tx, sqlstore.ScanJob, sqlstore.SelectJob, sqlstore.JobKey(l.Job)...)
+		if err == nil && (row.State != checkout.JobPending || row.Token != l.Token) {
+			err = ports.ErrNotFound
+		}
+		if err != nil {
+			return fmt.Errorf("settle job %s with token %d: %w", l.Job.ID, l.Token, err)
+		}
+		if decide != nil {
+			if removed, err := tx.update(ctx, l.Job.CheckoutID, enqueue, decide); err != nil || removed {
+				return err
+			}
+		}
+		row = row.Settled(o, enqueue.Now)
+		args := append([]any{row.Due.UnixMilli()}, sqlstore.Outcome.Values(&row)...)
+		if _, err := tx.exec(ctx, settleJob, append(args, sqlstore.JobKey(l.Job)...)...); err != nil {
+			return fmt.Errorf("settle job %s: %w", l.Job.ID, err)
+		}
+		if l.Job.CheckoutID == "" {
+			return nil
+		}
+		return tx.note(ctx, l.Job.ProviderCode, l.Job.CheckoutID, o.Moments)
+	})
+}
+
+func scanJobKey(r sqlstore.Row) (j checkout.Job, err error) {
+	err = r.Scan(&j.ProviderCode, &j.CheckoutID, &j.ID)
+	return j, err
+}
+
+// HastenJob implements [ports.Operations].
+func (db *DB) HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+		j, err := one(ctx, tx, scanJobKey, selectPending, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.storeEvidence(ctx, did); err != nil {
+			return err
+		}
+		if err := tx.execOne(ctx, releaseJob, append([]any{m.At.UnixMilli()}, sqlstore.JobKey(j)...)...); err != nil || j.CheckoutID == "" {
+			return err
+		}
+		return tx.note(ctx, j.ProviderCode, j.CheckoutID, []checkout.Moment{m})
+	})
+	if err != nil {
+		return fmt.Errorf("hasten job %s: %w", id, err)
+	}
+	return nil
+}
+
+// RecordRedelivery implements [ports.Deliveries].
+func (db *DB) RecordRedelivery(ctx context.Context, e events.Event, r ports.Redelivery, m checkout.Moment) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+		key := sqlstore.JobKey(checkout.DeliveryOf(e))
+		row, err := one(ctx, tx, sqlstore.ScanJob, sqlstore.SelectJob, key...)
+		if err != nil {
+			return err
+		}
+		if row, err = row.Redelivered(r); err != nil {
+			return err
+		}
+		args := []any{string(row.State), row.Failure.Reason, sqlstore.Millis(row.Failure.At)}
+		if _, err := tx.exec(ctx, redeliverEvent, append(args, key...)...); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, insertRedelivery, sqlstore.Redelivery.Values(&r, e.ProviderCode, e.ID, e.ProviderCode, e.ID)...); err != nil {
+			return err
+		}
+		return tx.note(ctx, e.ProviderCode, e.CheckoutID, []checkout.Moment{m})
+	})
+	if err != nil {
+		return fmt.Errorf("record a redelivery of %s: %w", e.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// JobRow is a job in the form of its row. Its Due is when the next attempt may be made, whatever its lease.
+type JobRow struct {
+	ports.JobRecord
+	Until  time.Time // the end of the lease; zero if it is not leased
+	Cursor string
+}
+
+// Record returns the job as it is on record.
+func (r JobRow) Record() ports.JobRecord {
+	switch {
+	case r.State != checkout.JobPending:
+		r.Due = time.Time{}
+	case r.Until.After(r.Due):
+		r.Due = r.Until
+	}
+	return r.JobRecord
+}
+
+// Settled returns the job after an attempt of its holder at a time.
+func (r JobRow) Settled(o ports.Outcome, now time.Time) JobRow {
+	r.Attempts += o.Attempts
+	r.Until = time.Time{}
+	if o.Failure != (ports.Failure{}) {
+		r.Failure = o.Failure
+	}
+	r.State = o.State
+	switch o.State {
+	case checkout.JobPending:
+		r.Due, r.Cursor = now.Add(o.Again), o.Cursor
+		return r
+	case checkout.JobDone:
+		r.Receipt = o.Receipt
+	}
+	r.SettledAt = now
+	return r
+}
+
+// Redelivered returns the job of an event that was sent again. ErrNotFound unless it is failed or delivered.
+func (r JobRow) Redelivered(again ports.Redelivery) (JobRow, error) {
+	switch {
+	case r.Job.Kind != checkout.JobDeliver || r.State != checkout.JobDead && r.State != checkout.JobDone:
+		return r, ports.ErrNotFound
+	case again.Delivered:
+		r.State = checkout.JobDone
+	case r.State == checkout.JobDead:
+		r.Failure = ports.Failure{At: again.At, Reason: again.Failure}
+	}
+	return r, nil
+}
+
+// Leased returns the lease of a job that was leased with its next token.
+func (r JobRow) Leased(until time.Time) ports.Lease {
+	return ports.Lease{Job: r.Job, Token: r.Token, Attempts: r.Attempts, Cursor: r.Cursor, Until: Stored(until)}
+}
+
+// Entering is a job that enters the queue.
+type Entering struct {
+	Row   JobRow        // with State, and with SettledAt if it is settled; its Due follows from After
+	Event bool          // an id or a name that is on record is an error; of another job nothing is stored then
+	Hold  time.Duration // the first lease; 0: none
+	After time.Duration // before the first attempt
+}
+
+// Enter returns how a job enters that no change brings.
+func Enter(j checkout.Job) Entering {
+	e := Entering{Row: JobRow{JobRecord: ports.JobRecord{Job: j, State: checkout.JobPending}}}
+	if !j.Due.IsZero() {
+		e.After = j.Due.Sub(j.CreatedAt)
+	}
+	e.Row.Job.Due = time.Time{}
+	return e
+}
+
+// EnterAll returns how the jobs of a change enter, its events first.
+func EnterAll(change checkout.Change, q ports.Enqueue) (list []Entering) {
+	for _, e := range change.Events {
+		job := Enter(checkout.DeliveryOf(e))
+		job.Event, job.Hold = true, q.Hold
+		if q.Unsent {
+			job.Row.State, job.Row.SettledAt, job.Hold = checkout.JobDropped, q.Now, 0
+		}
+		list = append(list, job)
+	}
+	for _, j := range change.Jobs {
+		job := Enter(j)
+		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
+			job.Hold = q.Hold
+		}
+		list = append(list, job)
+	}
+	return list
+}
+
+// CheckEvents returns ErrDuplicate if two events of a change have one id or one name.
+func CheckEvents(list []events.Event) error {
+	for i, e := range list {
+		if slices.ContainsFunc(list[:i], func(o events.Event) bool { return o.ID == e.ID || o.Name == e.Name }) {
+			return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
+		}
+	}
+	return nil
+}
+
+// EnteredJob returns the job as it is stored.
+func EnteredJob(j checkout.Job) checkout.Job {
+	j.CreatedAt, j.Due = Stored(j.CreatedAt), time.Time{}
+	j.Body = append([]byte(nil), j.Body...)
+	return j
+}
+
+var jobs = `SELECT ` + JobRecord.Names() + ` FROM @.jobs`
+
+// SelectJob reads a job by its provider, checkout and id.
+var SelectJob = jobs + ` WHERE provider_code = ? AND checkout_id = ? AND id = ?`
+
+// JobKey returns the values by which a job is found.
+func JobKey(j checkout.Job) []any { return []any{j.ProviderCode, j.CheckoutID, j.ID} }
+
+// ScanJob scans a row of JobRecord.
+func ScanJob(r Row) (JobRow, error) { return Scan(JobRecord)(r) }
+
+const selectBacklog = `SELECT kind, count(*), min(created_ms) FROM @.jobs
+		WHERE state = 'pending' AND kind <> 'seal' GROUP BY kind
+	UNION ALL SELECT 'seal', count(*), coalesce(min(recorded_ms), 0) FROM @.evidence WHERE position IS NULL`
+
+type backlog struct {
+	kind checkout.JobKind
+	ports.Backlog
+}
+
+// Backlog implements [ports.Queue].
+func (r Reads) Backlog(ctx context.Context) (map[checkout.JobKind]ports.Backlog, error) {
+	list, err := All(ctx, r.src, func(r Row) (b backlog, err error) {
+		err = r.Scan((*string)(&b.kind), &b.Waiting, (*Instant)(&b.Oldest))
+		return b, err
+	}, selectBacklog)
+	if err != nil {
+		return nil, fmt.Errorf("count the jobs: %w", err)
+	}
+	all := map[checkout.JobKind]ports.Backlog{}
+	for _, b := range list {
+		if b.Waiting > 0 {
+			all[b.kind] = b.Backlog
+		}
+	}
+	return all, nil
+}
+
+// where is the conditions of a query, with their arguments.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+func (w *where) add(condition string, args ...any) {
+	w.conditions, w.args = append(w.conditions, condition), append(w.args, args...)
+}
+
+func (w *where) addIf(given bool, condition string, args ...any) {
+	if given {
+		w.add(condition, args...)
+	}
+}
+
+func (w *where) String() string {
+	if len(w.conditions) == 0 {
+		return ""
+	}
+	return ` WHERE ` + strings.Join(w.conditions, ` AND `)
+}
+
+// marks returns n parameters.
+func marks(n int) string { return strings.Repeat(`, ?`, n)[2:] }
+
+// kindIn adds that a job is of one of the kinds.
+func (w *where) kindIn(kinds []checkout.JobKind) {
+	values := make([]any, len(kinds))
+	for i, kind := range kinds {
+		values[i] = string(kind)
+	}
+	w.add(`kind IN (`+marks(len(kinds))+`)`, values...)
+}
+
+// Jobs implements [ports.Queue].
+func (r Reads) Jobs(ctx context.Context, f ports.JobFilter, limit int) ([]ports.JobRecord, error) {
+	var w where
+	switch f.State {
+	case "":
+	case checkout.JobPending, checkout.JobDead: // an index of these states is used only where the statement names them
+		w.add(`state = '` + string(f.State) + `'`)
+	default:
+		w.add(`state = ?`, string(f.State))
+	}
+	if len(f.Kinds) > 0 {
+		w.kindIn(f.Kinds)
+	}
+	w.addIf(f.ProviderCode != "", `provider_code = ?`, f.ProviderCode)
+	w.addIf(f.CheckoutID != "", `provider_code = ? AND checkout_id = ?`, checkout.ProviderOf(f.CheckoutID), f.CheckoutID)
+	w.addIf(f.ID != "", `id = ?`, f.ID)
+	w.addIf(f.OrderID != "", `provider_order_id = ?`, f.OrderID)
+	w.addIf(f.OrderID != "" && f.ProviderCode != "",
+		`checkout_id IN (SELECT c.id FROM @.checkouts AS c WHERE c.provider_code = ? AND c.provider_order_id = ?)`, f.ProviderCode, f.OrderID)
+	w.addIf(!f.Since.IsZero(), `(created_ms >= ? OR failed_ms >= ?)`, f.Since.UnixMilli(), f.Since.UnixMilli())
+	order := ` ORDER BY created_ms DESC, position DESC LIMIT ?`
+	if f.OldestFirst {
+		order = ` ORDER BY created_ms, position LIMIT ?`
+	}
+	list, err := All(ctx, r.src, ScanJob, jobs+w.String()+order, append(w.args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("read jobs: %w", err)
+	}
+	return records(list), nil
+}
+
+func records(rows []JobRow) (list []ports.JobRecord) {
+	for _, row := range rows {
+		list = append(list, row.Record())
+	}
+	return list
+}
+
+// DueJob is a job that may be leased.
+type DueJob struct {
+	ProviderCode, CheckoutID, ID string
+	Kind                         checkout.JobKind
+	Since                        int64 // when it became due, in milliseconds
+	Position                     int64
+}
+
+// DueColumns are the columns of a job that is due. A lease that is over ended when the job became due again.
+const DueColumns = `provider_code, checkout_id, id, kind,
+	CASE WHEN leased_until_ms > due_ms AND leased_until_ms <= ? THEN leased_until_ms ELSE due_ms END AS since_ms, position`
+
+// ScanDue scans a row of DueColumns.
+func ScanDue(r Row) (j DueJob, err error) {
+	err = r.Scan(&j.ProviderCode, &j.CheckoutID, &j.ID, (*string)(&j.Kind), &j.Since, &j.Position)
+	return j, err
+}
+
+// Fair returns the jobs that a query may have: those that have been due for longest first, and of each partition no more than
+// it says.
+func Fair(q ports.JobQuery, due []DueJob) (list []DueJob) {
+	slices.SortStableFunc(due, func(a, b DueJob) int { return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Position, b.Position)) })
+	of := map[ports.Partition]int{}
+	for _, j := range due {
+		p := ports.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode}
+		switch {
+		case len(list) == q.Limit:
+			return list
+		case q.PerPartition > 0 && of[p] == q.PerPartition:
+			continue
+		}
+		of[p]++
+		list = append(list, j)
+	}
+	return list
+}
