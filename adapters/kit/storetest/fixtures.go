@@ -324,10 +324,14 @@ func confirm(t *testing.T, s ports.Admin, id string, sequence int64) checkout.Ch
 
 func configure(t *testing.T, s ports.Admin, all ...catalogue.Configuration) {
 	t.Helper()
-	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(),
-		func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-			return all, nil, nil
-		}))
+	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), by(all, nil, nil)))
+}
+
+// by returns a decision of this result, whatever it gets.
+func by(all []catalogue.Configuration, did *evidence.Entry, err error) func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	return func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return all, did, err
+	}
 }
 
 func addKeys(t *testing.T, s ports.Admin, keys ...catalogue.Key) {

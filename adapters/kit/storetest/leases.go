@@ -216,6 +216,20 @@ func leasesOfPartitions(t *testing.T, s ports.Admin) {
 		{Kind: checkout.JobNotify, ProviderCode: "KOWHAI"}:  1,
 	})
 	same(t, "the next of each", len(leases(t, s, func(q *ports.JobQuery) { q.PerPartition = 2 })), 1)
+
+	for n := range 4 { // the first three of one partition
+		c := opened(10 + n)
+		if n == 3 {
+			c = otherProviders(10 + n)
+		}
+		insert(t, s, c)
+	}
+	var providers []string
+	for _, j := range leasedJobs(t, s, func(q *ports.JobQuery) { q.PerPartition, q.Limit = 1, 2 }) {
+		providers = append(providers, j.ProviderCode)
+	}
+	slices.Sort(providers)
+	same(t, "leased within a limit of all", providers, []string{"KOWHAI", "RIMU"})
 }
 
 func leasesOfCheckout(t *testing.T, s ports.Admin) {

@@ -110,13 +110,9 @@ func takenEvidence(t *testing.T, s ports.Admin) {
 func refusedChange(t *testing.T, s ports.Admin) {
 	changeable(t, s)
 	refusal := errors.New("no")
-	refused(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-		return nil, operation(1), refusal
-	}), refusal)
-	refused(t, "ReplaceProviders by a provider twice", s.ReplaceProviders(t.Context(),
-		func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-			return []catalogue.Configuration{legacy("RIMU"), legacy("RIMU")}, operation(2), nil
-		}), ports.ErrDuplicate)
+	refused(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), by(nil, operation(1), refusal)), refusal)
+	twice := []catalogue.Configuration{legacy("RIMU"), legacy("RIMU")}
+	refused(t, "ReplaceProviders by a provider twice", s.ReplaceProviders(t.Context(), by(twice, operation(2), nil)), ports.ErrDuplicate)
 	refused(t, "AddKey", s.AddKey(t.Context(), key(1), operation(3)), ports.ErrDuplicate)
 	refused(t, "RevokeKey", s.RevokeKey(t.Context(), key(2).ID, at(9), operation(4)), ports.ErrNotFound)
 	same(t, "unsealed", len(unsealed(t, s)), 0)

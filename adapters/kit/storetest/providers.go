@@ -131,10 +131,7 @@ func replaceError(t *testing.T, s ports.Admin) {
 	configure(t, s, configuration("KOWHAI"))
 	want := errors.New("no")
 	unchanged(t, s, func() {
-		err := s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-			return nil, nil, want
-		})
-		if err != want {
+		if err := s.ReplaceProviders(t.Context(), by(nil, nil, want)); err != want {
 			t.Errorf("ReplaceProviders: got error %v, want the very error of decide", err)
 		}
 	})
@@ -159,10 +156,7 @@ func configuredTwice(t *testing.T, s ports.Admin) {
 			"a provider twice": {legacy("A"), configuration("RIMU"), legacy("RIMU")},
 			"a course twice":   {legacy("A"), twice},
 		} {
-			err := s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-				return all, nil, nil
-			})
-			refused(t, what, err, ports.ErrDuplicate)
+			refused(t, what, s.ReplaceProviders(t.Context(), by(all, nil, nil)), ports.ErrDuplicate)
 		}
 	})
 }
