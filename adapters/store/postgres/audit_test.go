@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
-	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -43,16 +42,4 @@ func TestChargesAreReadBySQL(t *testing.T) {
 	if err := rows.Err(); err != nil || n != len(a.Schedule) {
 		t.Errorf("read %d charges, %v; want %d", n, err, len(a.Schedule))
 	}
-}
-
-// An auditor reads when a notification was settled.
-func TestFirstTimeOfSettlementStays(t *testing.T) {
-	url := postgrestest.URL(t)
-	auditor := connect(t, url)
-	storetest.SettledTimes(t, open(t, url, postgres.Options{}), func(id string) (ms int64) {
-		if err := auditor.QueryRow(t.Context(), `SELECT settled_ms FROM notifications WHERE id = $1`, id).Scan(&ms); err != nil {
-			t.Errorf("read settled_ms of %s: %v", id, err)
-		}
-		return ms
-	})
 }

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -16,7 +15,7 @@ func TestChargesAreReadBySQL(t *testing.T) {
 	path := file(t)
 	db := open(t, path, sqlite.Options{})
 	c := checkout.Checkout{ID: "KOWHAI-1-a", ProviderCode: "KOWHAI", OrderID: "order-1", IdempotencyKey: "key-1"}
-	a := agreement.Agreement{Number: "PPA-2026-000001", CheckoutID: c.ID, Schedule: []money.Charge{
+	a := agreement.Agreement{Number: "PPA-2026-000001", CheckoutID: c.ID, Provider: agreement.Party{Code: c.ProviderCode}, Schedule: []money.Charge{
 		{Sequence: 1, Type: money.InitialPayment, Due: money.Date{Year: 2027, Month: 2, Day: 1}, Amount: 200_00},
 		{Sequence: 2, Type: money.FinalInstalment, Due: money.Date{Year: 2027, Month: 2, Day: 8}, Amount: 1<<53 + 1},
 	}}
@@ -45,17 +44,4 @@ func TestChargesAreReadBySQL(t *testing.T) {
 	if err := rows.Err(); err != nil || n != len(a.Schedule) {
 		t.Errorf("read %d charges, %v; want %d", n, err, len(a.Schedule))
 	}
-}
-
-// An auditor reads when a notification was settled.
-func TestFirstTimeOfSettlementStays(t *testing.T) {
-	path := file(t)
-	db := open(t, path, sqlite.Options{})
-	auditor := shell(t, path)
-	storetest.SettledTimes(t, db, func(id string) (ms int64) {
-		if err := auditor.QueryRow(`SELECT settled_ms FROM notifications WHERE id = ?`, id).Scan(&ms); err != nil {
-			t.Errorf("read settled_ms of %s: %v", id, err)
-		}
-		return ms
-	})
 }

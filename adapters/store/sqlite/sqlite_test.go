@@ -22,14 +22,8 @@ func TestSameAsMemory(t *testing.T) {
 		func(*testing.T) ports.Admin { return memory.New() })
 }
 
-func TestNotifications(t *testing.T) {
-	storetest.Notifications(t, func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) })
-}
-
-func TestNotificationsSameAsMemory(t *testing.T) {
-	storetest.SameNotifications(t,
-		func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) },
-		func(*testing.T) *memory.Store { return memory.New() })
+func TestClock(t *testing.T) {
+	storetest.CallersClock(t, func(t *testing.T) ports.Admin { return open(t, file(t), sqlite.Options{}) })
 }
 
 func TestSandboxRecords(t *testing.T) {

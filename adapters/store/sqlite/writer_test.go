@@ -70,7 +70,7 @@ func note(text string) func(context.Context, *tx) error {
 // notes closes the store and returns what is in it.
 func (h *held) notes(t *testing.T) []string {
 	t.Helper()
-	list, err := all(t.Context(), &h.readers, scanValue[string], `SELECT text FROM notes ORDER BY rowid`)
+	list, err := all(t.Context(), h.readers, scanValue[string], `SELECT text FROM notes ORDER BY rowid`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // copied returns v as it is read back after its columns are written and read the way a driver does.
@@ -75,11 +74,8 @@ func fill(v reflect.Value) {
 func TestEveryFieldHasAColumn(t *testing.T) {
 	t.Run("checkout", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Checkout) })
 	t.Run("agreement", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Agreement) })
-	t.Run("event", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Event) })
-	t.Run("notice", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.NoticeRecord) })
-	t.Run("due notice", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.DueNotice) })
-	t.Run("notification", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Notification) })
-	t.Run("task", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Task) })
+	t.Run("moment", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Moment) })
+	t.Run("refusal", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Refusal) })
 	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Key) })
 	t.Run("provider", func(t *testing.T) {
 		want := filled[catalogue.Provider]()
@@ -123,7 +119,7 @@ func (prefixing) Decrypt(ciphertext []byte, data string) ([]byte, error) {
 func TestStatementsListColumnsInOneOrder(t *testing.T) {
 	columns := sqlstore.Identity
 	for got, want := range map[string]string{
-		columns.Names():    "id, provider_code, provider_order_id, idempotency_key",
+		columns.Names():    "provider_code, id, provider_order_id, idempotency_key",
 		columns.Numbers(5): "$5, $6, $7, $8",
 		columns.Marks():    "?, ?, ?, ?",
 	} {
@@ -139,9 +135,9 @@ func TestRoundTrips(t *testing.T) {
 			return time.UnixMilli(rapid.Int64Range(-1e14, 1e14).Draw(r, "ms")).UTC()
 		})
 		day := rapid.Custom(func(r *rapid.T) money.Date { return money.DateOf(moment.Filter(inFourDigits).Draw(r, "day")) })
-		received := moment.Draw(r, "received").Add(time.Duration(rapid.IntRange(0, 999_999).Draw(r, "ns"))).In(time.FixedZone("NZDT", 13*60*60))
-		if got := copied(r, sqlstore.Notification, ports.Notification{Received: received}); got.Received != sqlstore.Stored(received) {
-			r.Fatalf("%v comes back as %v, not as Stored returns it: %v", received, got.Received, sqlstore.Stored(received))
+		created := moment.Draw(r, "created").Add(time.Duration(rapid.IntRange(0, 999_999).Draw(r, "ns"))).In(time.FixedZone("NZDT", 13*60*60))
+		if got := copied(r, sqlstore.Job, checkout.Job{CreatedAt: created}); got.CreatedAt != sqlstore.Stored(created) {
+			r.Fatalf("%v comes back as %v, not as Stored returns it: %v", created, got.CreatedAt, sqlstore.Stored(created))
 		}
 		c := checkout.Checkout{CreatedAt: moment.Draw(r, "created")}
 		c.Intent.Plan.First = day.Draw(r, "first payment")
@@ -211,7 +207,7 @@ func TestMalformedValuesAreErrors(t *testing.T) {
 		{"a charge whose amount is text", new(sqlstore.Schedule), `[[1,"instalment","2027-01-01","1"]]`, "charge"},
 		{"a charge with a malformed date", new(sqlstore.Schedule), `[[1,"instalment","x",1]]`, "charge"},
 		{"a consent that is not JSON", new(sqlstore.Consent), `{"at_ms":`, "consent"},
-		{"a step that is not JSON", new(sqlstore.Step), `{"kind":`, "step"},
+		{"NULL as an instant", new(sqlstore.Instant), nil, "not a time"},
 		{"NULL as a consent", new(sqlstore.Consent), nil, "consent"},
 		{"details that are not JSON", new(sqlstore.Details), "x", "details"},
 		{"a notice with a malformed date", new(sqlstore.Details), `{"notice":{"days":2,"not_before":"2027-02-30"}}`, "notice"},
