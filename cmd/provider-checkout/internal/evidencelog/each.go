@@ -64,7 +64,7 @@ func (l Log) eachSealed(ctx context.Context, from int64, visit func(e evidence.E
 }
 
 // allUnsealed returns every entry that is not sealed, the oldest first.
-func allUnsealed(ctx context.Context, store ports.Evidence) ([]evidence.Entry, error) {
+func allUnsealed(ctx context.Context, store ports.EvidenceReader) ([]evidence.Entry, error) {
 	for limit := waitingAtFirst; ; limit *= 10 {
 		entries, err := store.UnsealedEvidence(ctx, limit)
 		if err != nil || len(entries) < limit {

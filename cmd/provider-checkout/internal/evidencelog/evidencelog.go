@@ -18,7 +18,10 @@ import (
 
 // Log is the evidence log of a store.
 type Log struct {
-	Store ports.Evidence
+	Store interface {
+		ports.Evidence
+		ports.EvidenceReader
+	}
 	Keys  evidence.Keys // that signed its checkpoints; none if they are not known
 	// Attests reports whether a process with the operator's secret recorded an entry: see checkout.Keyring.Attests.
 	Attests func(evidence.Entry) bool
