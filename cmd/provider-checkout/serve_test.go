@@ -4,15 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
@@ -94,21 +91,6 @@ func TestServeAnswersAndDrains(t *testing.T) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("log line %q is not JSON", line)
 		}
-	}
-}
-
-// What works beside a server has ended when the server has, so that the store can be closed.
-func TestWorkBesideTheServerEndsWithIt(t *testing.T) {
-	failed := errors.New("the listener is gone")
-	var ended atomic.Int32
-	work := func(ctx context.Context) {
-		<-ctx.Done()
-		time.Sleep(10 * time.Millisecond)
-		ended.Add(1)
-	}
-	err := beside(t.Context(), []func(context.Context){work, work}, func(context.Context) error { return failed })
-	if !errors.Is(err, failed) || ended.Load() != 2 {
-		t.Errorf("beside = %v, and %d of 2 works have ended", err, ended.Load())
 	}
 }
 

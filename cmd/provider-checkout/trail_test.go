@@ -14,7 +14,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
@@ -34,7 +34,7 @@ func (o operator) open(t *testing.T) *sqlite.DB {
 // as runs a command that must succeed in an operator's name.
 func (o operator) as(t *testing.T, name string, args ...string) (stdout string) {
 	t.Helper()
-	got := try(t, []string{audit.OperatorVariable + "=" + name}, "", append(args, "--store", "sqlite:"+o.path)...)
+	got := try(t, []string{operatorVariable + "=" + name}, "", append(args, "--store", "sqlite:"+o.path)...)
 	if got.code != cli.ExitDone {
 		t.Fatalf("%q = %+v", args, got)
 	}
@@ -108,11 +108,11 @@ func TestTheRecordOfALargeChangeIsBounded(t *testing.T) {
 	out, _ := o.does(t, "apply", "-f", proc.TempFile(t, `{"providers": [`+strings.Join(providers, ",")+`]}`))
 	printed := strings.Count(out, "\n")
 	lines := o.lines(t)
-	if len(lines) != 1 || len(lines[0].Changes) != audit.MaxChanges {
-		t.Fatalf("%d entries, the first with %d lines; want one with %d", len(lines), len(lines[0].Changes), audit.MaxChanges)
+	if len(lines) != 1 || len(lines[0].Changes) != operate.MaxChanges {
+		t.Fatalf("%d entries, the first with %d lines; want one with %d", len(lines), len(lines[0].Changes), operate.MaxChanges)
 	}
-	if want := fmt.Sprintf("and %d lines more, which are not recorded", printed-audit.MaxChanges+1); lines[0].Changes[audit.MaxChanges-1] != want {
-		t.Errorf("the last line is %q, want %q", lines[0].Changes[audit.MaxChanges-1], want)
+	if want := fmt.Sprintf("and %d lines more, which are not recorded", printed-operate.MaxChanges+1); lines[0].Changes[operate.MaxChanges-1] != want {
+		t.Errorf("the last line is %q, want %q", lines[0].Changes[operate.MaxChanges-1], want)
 	}
 	if got := lines[0].Subject; !strings.HasPrefix(got, "P00 P01 ") || !strings.HasSuffix(got, " P19 and 10 more") {
 		t.Errorf("the subject is %q", got)
@@ -199,8 +199,8 @@ func TestOperatorWithoutAReadableNameChangesNothing(t *testing.T) {
 	o := newOperator(t)
 	o.does(t, "apply", "-f", "demo.json")
 	for _, args := range [][]string{{"keys", "issue", "--provider", "TUI"}, {"apply", "-f", "demo.json", "--prune"}} {
-		got := try(t, []string{audit.OperatorVariable + "=a\nb"}, "", append(args, "--store", "sqlite:"+o.path)...)
-		if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, audit.OperatorVariable) {
+		got := try(t, []string{operatorVariable + "=a\nb"}, "", append(args, "--store", "sqlite:"+o.path)...)
+		if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, operatorVariable) {
 			t.Errorf("%q = %+v, want a usage error that names the variable", args, got)
 		}
 	}

@@ -106,7 +106,7 @@ func TestADaysCheckpointIsStampedOnce(t *testing.T) {
 	folder, now := t.TempDir(), time.Date(2026, time.December, 1, 23, 59, 0, 0, time.UTC)
 	newest := []byte(nil)
 	d := timestamp.Daily{Authority: client(t, a.URL), Folder: folder, Now: func() time.Time { return now },
-		Newest: func(context.Context) ([]byte, error) { return newest, nil }, Report: func(err error) { t.Error(err) }}
+		Newest: func(context.Context) ([]byte, error) { return newest, nil }}
 	keep := func(wantAsked int) {
 		t.Helper()
 		if err := d.Keep(t.Context()); err != nil || a.asked != wantAsked {

@@ -20,7 +20,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -140,7 +139,7 @@ func insertMany(b *testing.B, db ports.Checkouts, ring checkout.Keyring, first, 
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				made := opening(ring, benchOrder(uint64(first)+uint64(i)), now)
 				change(&made.Next)
-				if err := db.InsertCheckout(ctx, made, ports.Enqueue{Status: events.NotConfigured}); err != nil {
+				if err := db.InsertCheckout(ctx, made, ports.Enqueue{Now: now, Unsent: true}); err != nil {
 					b.Error(err)
 					return
 				}
@@ -164,8 +163,13 @@ func opening(ring checkout.Keyring, order string, now time.Time) checkout.Change
 	if err != nil {
 		panic(err) // cannot be: the command is the same but for its order
 	}
-	return cmd.Open(decision.Intent, checkout.Opening{ID: checkout.NewID("TUI", now, entropy), Now: now,
-		Environment: catalogue.Sandbox, Token: ring.Issue(1, now.Add(7*24*time.Hour))})
+	reserved := cmd.Reserve(decision.Intent, checkout.NewID("TUI", now, entropy), now)
+	opened, err := reserved.Next.Opened(checkout.RecordIDs(catalogue.Sandbox, "TUI", order),
+		checkout.Opening{Now: now, Environment: catalogue.Sandbox, Token: ring.Issue(1, now.Add(7*24*time.Hour))})
+	if err != nil {
+		panic(err) // cannot be: it is reserved
+	}
+	return reserved.Answered(opened)
 }
 
 // billingRequestOf returns the id of a billing request as the fake processor makes them.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -181,15 +182,15 @@ func (g *grown) serveIdle(b *testing.B) *child {
 func (g *grown) recovery(b *testing.B) {
 	db := openStore(b, g.spec)
 	defer db.Close()
-	g.exec(b, `UPDATE events SET status = 'pending', leased_until_ms = 1
-		WHERE seq IN (SELECT seq FROM events ORDER BY seq LIMIT 100)`)
+	g.exec(b, `UPDATE jobs SET state = 'pending', leased_until_ms = 1
+		WHERE id IN (SELECT id FROM jobs WHERE kind = 'deliver' ORDER BY id LIMIT 100)`)
 	ctx := context.WithoutCancel(b.Context())
 	for b.Loop() {
-		found, err := db.ExpiredLeases(ctx, time.Now(), 1000)
+		found, err := db.Lease(ctx, ports.JobQuery{Now: time.Now(), Kinds: []checkout.JobKind{checkout.JobDeliver}, Limit: 1000})
 		if err != nil || len(found) != 100 {
-			b.Fatalf("%d abandoned checkouts, %v; want 100", len(found), err)
+			b.Fatalf("%d events that a crash left, %v; want 100", len(found), err)
 		}
-		if _, _, err := db.Backlog(ctx); err != nil {
+		if _, err := db.Backlog(ctx); err != nil {
 			b.Fatal(err)
 		}
 	}

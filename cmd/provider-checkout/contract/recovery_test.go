@@ -110,7 +110,7 @@ func (s *suite) restart(t *testing.T, n int) {
 	var run sync.WaitGroup
 	run.Go(func() { svc.Run(ctx) })
 	if found := <-store.found; n == 0 && len(found) > 0 {
-		t.Errorf("recovery found the events of %q, want none", found)
+		t.Errorf("recovery found the events %v, want none", found)
 	}
 	for i := range n {
 		select {

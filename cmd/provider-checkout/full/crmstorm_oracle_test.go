@@ -202,7 +202,9 @@ func (c *comparison) equal(what string, got, want any) {
 func (c *comparison) answers(e *enrolment, r ports.CheckoutRecord) {
 	on := r.Checkout
 	c.equal("status", on.Status, checkout.Confirmed)
-	c.equal("step", on.Step.Kind, checkout.StepNone)
+	for _, j := range r.Jobs {
+		c.equal("state of job "+j.Job.ID, j.State, checkout.JobDone)
+	}
 	c.equal("ids", [4]string{on.ID, on.Records.ContactID, on.Records.OpportunityID, on.Records.DDAID}, e.ids)
 	c.equal("agreement", [2]string{on.Confirmation.AgreementID, on.Confirmation.AgreementNumber}, e.agreement)
 	c.equal("student", on.Student, checkout.Student{FirstName: e.first, LastName: e.last, Email: e.email})

@@ -88,8 +88,8 @@ func TestOutage(t *testing.T) {
 		t.Errorf("void: %d records were written while the organisation was away", got-written)
 	}
 	o.hidden(t)
-	waiting, _, err := w.service.Steps(t.Context())
-	if err != nil || waiting < outageBurst {
+	backlogs, err := w.service.Backlogs(t.Context())
+	if waiting := backlogs[checkout.JobOpen].Waiting + backlogs[checkout.JobComplete].Waiting; err != nil || waiting < burst {
 		t.Errorf("void: %d checkouts wait for the organisation, %v", waiting, err)
 	}
 
@@ -222,9 +222,10 @@ func (o *outageWorld) workedOff(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
 	for {
-		waiting, age, err := o.service.Steps(t.Context())
-		took := time.Since(began)
-		if err != nil || took > patience {
+		backlogs, err := o.service.Backlogs(t.Context())
+		open, complete := backlogs[checkout.JobOpen], backlogs[checkout.JobComplete]
+		waiting, age, took := open.Waiting+complete.Waiting, max(open.Age, complete.Age), time.Since(began)
+		if err != nil || took > recovered {
 			t.Errorf("%d checkouts wait for the organisation %v after its return, the oldest for %v, %v", waiting, took, age, err)
 			return took
 		}

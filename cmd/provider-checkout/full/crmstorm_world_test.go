@@ -118,11 +118,11 @@ func (w *stormWorld) settled(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
 	for {
-		waiting, _, err := w.service.Steps(t.Context())
-		pending, _, alsoWrong := w.service.Backlog(t.Context())
+		backlogs, err := w.service.Backlogs(t.Context())
+		waiting, pending := backlogs[checkout.JobOpen].Waiting+backlogs[checkout.JobComplete].Waiting, backlogs[checkout.JobDeliver].Waiting
 		switch took := time.Since(began); {
-		case err != nil || alsoWrong != nil:
-			t.Fatal(err, alsoWrong)
+		case err != nil:
+			t.Fatal(err)
 		case waiting == 0 && pending == 0:
 			return took
 		case took > patience:
