@@ -75,7 +75,7 @@ const refusalsPer = time.Hour
 // appended, and the others are counted.
 func RefusedMoment(refusal *Error, actor Actor, requestID string, at time.Time) Moment {
 	detail := refusal.Reason()
-	return Moment{At: at, Kind: MomentRefused, Actor: actor, RequestID: requestID, Detail: detail,
+	return Moment{At: at, Kind: MomentRefused, Actor: actor, RequestID: requestID, Detail: detail, Times: 1,
 		Once: "refused " + detail + " " + at.UTC().Truncate(refusalsPer).Format("2006-01-02T15")}
 }
 

@@ -65,11 +65,12 @@ func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Dur
 func (s *sealer) keepNewest(ctx context.Context) {
 	tick := time.NewTicker(sealEvery)
 	defer tick.Stop()
-	for ctx.Err() == nil {
-		s.keepOnce(ctx)
+	for {
 		select {
 		case <-ctx.Done():
+			return
 		case <-tick.C:
+			s.keepOnce(ctx)
 		}
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -55,14 +57,19 @@ func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 	return s.Post(t, created.Provider(), created.CheckoutPath()+apiclient.ConfirmSuffix, created.ConfirmBody())
 }
 
-// Records returns everything on record about checkouts, in the order in which they were created.
+// Records returns everything on record about checkouts, in the order in which they were created, but for the moments of
+// refused calls: a refusal changes nothing else.
 func (s *Sandbox) Records(t testing.TB) (all []ports.CheckoutRecord) {
 	t.Helper()
 	err := s.Store.Export(context.WithoutCancel(t.Context()), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout:      func(r ports.CheckoutRecord) error { all = append(all, r); return nil },
-		Unreadable:    func(id string, err error) error { return fmt.Errorf("checkout %s: %w", id, err) },
+		Checkout: func(r ports.CheckoutRecord) error {
+			r.Moments = slices.DeleteFunc(r.Moments, func(m checkout.Moment) bool { return m.Kind == checkout.MomentRefused })
+			all = append(all, r)
+			return nil
+		},
+		Unreadable: func(id string, err error) error { return fmt.Errorf("checkout %s: %w", id, err) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -117,7 +117,10 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, outside
 	for _, change := range changes {
 		change(&c, &o)
 	}
-	if outside.Salesforce && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
+	if c.CRM.Info().WithinCommit {
+		c.CRM = service.EmbeddedCRM(c.Environment)
+	}
+	if OverSalesforce() && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
 		c.CRM = s.simulateCRM(t)
 	}
 	s.Config, s.Options = c, o
