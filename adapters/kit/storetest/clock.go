@@ -45,15 +45,13 @@ func leaseAt(t *testing.T, s ports.Admin, id string, when time.Time, d time.Dura
 	return token
 }
 
-const millisecond = time.Millisecond
-
 // nzdt is the zone of callers that do not use UTC.
 var nzdt = time.FixedZone("NZDT", 13*60*60)
 
 func dueToTheMillisecond(t *testing.T, s ports.Admin) {
 	j := checkout.Job{ID: "pull", Kind: checkout.JobPull, CreatedAt: at(1), Due: at(20).Add(999 * time.Microsecond).In(nzdt)}
 	enqueue(t, s, j)
-	same(t, "a millisecond before", leaseAt(t, s, j.ID, at(20).Add(-millisecond), leaseFor), int64(0))
+	same(t, "a millisecond before", leaseAt(t, s, j.ID, at(20).Add(-time.Millisecond), leaseFor), int64(0))
 	same(t, "within that millisecond", leaseAt(t, s, j.ID, at(20).Add(-time.Nanosecond).In(nzdt), leaseFor), int64(0))
 	same(t, "at its time", leaseAt(t, s, j.ID, at(20).In(nzdt), leaseFor), int64(1))
 
@@ -66,10 +64,10 @@ func overToTheMillisecond(t *testing.T, s ports.Admin) {
 	enqueue(t, s, checkout.Job{ID: "pull", Kind: checkout.JobPull, CreatedAt: at(1)})
 	same(t, "first", leaseAt(t, s, "pull", at(20), leaseFor), int64(1))
 	end := at(20).Add(leaseFor)
-	same(t, "a millisecond before the end", leaseAt(t, s, "pull", end.Add(-millisecond), leaseFor), int64(0))
+	same(t, "a millisecond before the end", leaseAt(t, s, "pull", end.Add(-time.Millisecond), leaseFor), int64(0))
 	same(t, "within that millisecond", leaseAt(t, s, "pull", end.Add(-time.Nanosecond).In(nzdt), leaseFor), int64(0))
 	same(t, "at the end", leaseAt(t, s, "pull", end.Add(999*time.Microsecond).In(nzdt), leaseFor), int64(2))
-	same(t, "a millisecond before the next end", leaseAt(t, s, "pull", end.Add(leaseFor-millisecond), leaseFor), int64(0))
+	same(t, "a millisecond before the next end", leaseAt(t, s, "pull", end.Add(leaseFor-time.Millisecond), leaseFor), int64(0))
 	same(t, "at the next end", leaseAt(t, s, "pull", end.Add(leaseFor), leaseFor), int64(3))
 }
 
@@ -78,7 +76,7 @@ func tooLongToTheMillisecond(t *testing.T, s ports.Admin) {
 	same(t, "by a clock that is ahead", leaseAt(t, s, "pull", at(30), leaseFor), int64(1))
 	end := at(30).Add(leaseFor)
 	same(t, "when it ends as far ahead as a lease may", leaseAt(t, s, "pull", end.Add(-ports.MaxLease), leaseFor), int64(0))
-	same(t, "when it ends further ahead", leaseAt(t, s, "pull", end.Add(-ports.MaxLease-millisecond), leaseFor), int64(2))
+	same(t, "when it ends further ahead", leaseAt(t, s, "pull", end.Add(-ports.MaxLease-time.Millisecond), leaseFor), int64(2))
 }
 
 func timesOfCaller(t *testing.T, s ports.Admin) {
@@ -98,7 +96,7 @@ func timesOfCaller(t *testing.T, s ports.Admin) {
 	put := ports.Outcome{State: checkout.JobPending, Again: time.Hour}
 	must(t, "Settle", s.Settle(t.Context(), l, put, ports.Enqueue{Now: at(21).In(nzdt)}, nil))
 	same(t, "put off until", record(id).Due, at(21).Add(time.Hour))
-	same(t, "too early", leaseAt(t, s, id, at(21).Add(time.Hour-millisecond), leaseFor), int64(0))
+	same(t, "too early", leaseAt(t, s, id, at(21).Add(time.Hour-time.Millisecond), leaseFor), int64(0))
 	same(t, "in time", leaseAt(t, s, id, at(21).Add(time.Hour), leaseFor), int64(2))
 	l.Token = 2
 	must(t, "Settle", s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, ports.Enqueue{Now: at(59)}, nil))
@@ -122,7 +120,7 @@ func entersInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	lease(t, s, soon.ID)
 	lease(t, s, c.Events[0].ID)
 	notDue(t, s, "a job of the next minute", look.ID)
-	time.Sleep(briefly + 10*millisecond)
+	time.Sleep(briefly + 10*time.Millisecond)
 	lease(t, s, later.ID)
 }
 
@@ -137,7 +135,7 @@ func lastsInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	same(t, "leased by a right clock", len(leases(t, s, nil)), 0)
 	same(t, "leased by a wrong clock", len(leases(t, s, wrong)), 0)
 	must(t, "Extend", s.Extend(t.Context(), l[0], now().Add(off), briefly))
-	time.Sleep(briefly + 10*millisecond)
+	time.Sleep(briefly + 10*time.Millisecond)
 	same(t, "token of the next", lease(t, s, work(1).ID).Token, int64(2))
 }
 
@@ -151,7 +149,7 @@ func pausesInTime(t *testing.T, s ports.Admin, off time.Duration) {
 			notDue(t, s, "a job that is put off", work(1).ID)
 		}
 		if again < time.Minute {
-			time.Sleep(again + 10*millisecond)
+			time.Sleep(again + 10*time.Millisecond)
 		}
 	}
 	same(t, "leased by a wrong clock", len(leases(t, s, func(q *ports.JobQuery) { q.Now = now().Add(2 * off) })), 0)

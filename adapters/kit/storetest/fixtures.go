@@ -60,12 +60,8 @@ func opened(n int) checkout.Change {
 				First:       money.Date{Year: 2027, Month: time.February, Day: 1},
 			},
 		},
-		Records: checkout.Records{
-			ContactID:     fmt.Sprintf("con_%d", n),
-			OpportunityID: fmt.Sprintf("opp_%d", n),
-			DDAID:         fmt.Sprintf("dda_%d", n),
-		},
-		Tokens: []checkout.Token{{Epoch: 1, KID: "k1", Expires: at(50)}},
+		Records: checkout.Records{ContactID: fmt.Sprint("con_", n), OpportunityID: fmt.Sprint("opp_", n), DDAID: fmt.Sprint("dda_", n)},
+		Tokens:  []checkout.Token{{Epoch: 1, KID: "k1", Expires: at(50)}},
 		Setup: checkout.Setup{Observation: checkout.Observation{
 			BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress,
 		}},
@@ -194,9 +190,7 @@ func schedule(n int) []money.Charge {
 	day := time.Date(2027, time.February, 8, 0, 0, 0, 0, time.UTC)
 	charges := make([]money.Charge, n)
 	for i := range charges {
-		charges[i] = money.Charge{
-			Sequence: i + 1, Type: money.Instalment, Due: money.DateOf(day.AddDate(0, 0, 7*i)), Amount: 53_65,
-		}
+		charges[i] = money.Charge{Sequence: i + 1, Type: money.Instalment, Due: money.DateOf(day.AddDate(0, 0, 7*i)), Amount: 53_65}
 	}
 	charges[0].Type, charges[0].Amount = money.InitialPayment, 200_00
 	charges[n-1].Type, charges[n-1].Amount = money.FinalInstalment, 53_85
@@ -208,16 +202,9 @@ func document(a agreement.Agreement, text string) agreement.Document {
 }
 
 func event(c checkout.Checkout, name events.Name) events.Event {
-	return events.Event{
-		ID:           "evt_" + c.ID + "_" + string(name),
-		Name:         name,
-		CheckoutID:   c.ID,
-		ProviderCode: c.ProviderCode,
-		OrderID:      c.OrderID,
-		RequestID:    c.RequestID,
-		CreatedAt:    at(1),
-		Body:         []byte(`{"event":"` + string(name) + `", "student" : "Ānaru O’Neill\u0000\n"}` + "\n"),
-	}
+	return events.Event{ID: "evt_" + c.ID + "_" + string(name), Name: name, CheckoutID: c.ID, ProviderCode: c.ProviderCode,
+		OrderID: c.OrderID, RequestID: c.RequestID, CreatedAt: at(1),
+		Body: []byte(`{"event":"` + string(name) + `", "student" : "Ānaru O’Neill\u0000\n"}` + "\n")}
 }
 
 // configuration returns a provider with every field filled, and two courses.
@@ -259,19 +246,12 @@ func configuration(code string) catalogue.Configuration {
 
 // legacy returns a provider without a catalogue, as bare as one can be.
 func legacy(code string) catalogue.Configuration {
-	return catalogue.Configuration{Provider: catalogue.Provider{
-		Code: code, Name: code, Environment: catalogue.Production, Mode: catalogue.Legacy,
-	}}
+	return catalogue.Configuration{Provider: catalogue.Provider{Code: code, Name: code, Environment: catalogue.Production, Mode: catalogue.Legacy}}
 }
 
 func key(n int) catalogue.Key {
-	return catalogue.Key{
-		ID:          fmt.Sprintf("id%d", n),
-		Provider:    "KOWHAI",
-		Environment: catalogue.Sandbox,
-		Hash:        sha256.Sum256(fmt.Append(nil, "key ", n)),
-		CreatedAt:   at(n),
-	}
+	return catalogue.Key{ID: fmt.Sprint("id", n), Provider: "KOWHAI", Environment: catalogue.Sandbox,
+		Hash: sha256.Sum256(fmt.Append(nil, "key ", n)), CreatedAt: at(n)}
 }
 
 func insert(t *testing.T, s ports.Admin, changes ...checkout.Change) {
@@ -302,6 +282,15 @@ func ids(changes ...checkout.Change) (all []string) {
 		all = append(all, c.Next.ID)
 	}
 	return all
+}
+
+// change stores a change of checkout number n, but for Next.
+func change(t *testing.T, s ports.Admin, n int, c checkout.Change) {
+	t.Helper()
+	update(t, s, opened(n).Next.ID, func(was checkout.Checkout) checkout.Change {
+		c.Next = was
+		return c
+	})
 }
 
 // update stores what f returns for the checkout.
@@ -352,22 +341,10 @@ type record struct {
 // collect returns a visitor that fills r.
 func (r *record) collect() ports.Visitor {
 	return ports.Visitor{
-		Configuration: func(c catalogue.Configuration) error {
-			r.Configurations = append(r.Configurations, c)
-			return nil
-		},
-		Key: func(k catalogue.Key) error {
-			r.Keys = append(r.Keys, k)
-			return nil
-		},
-		Checkout: func(c ports.CheckoutRecord) error {
-			r.Checkouts = append(r.Checkouts, c)
-			return nil
-		},
-		Unreadable: func(checkoutID string, err error) error {
-			r.Unreadable = append(r.Unreadable, checkoutID+": "+err.Error())
-			return nil
-		},
+		Configuration: func(c catalogue.Configuration) error { r.Configurations = append(r.Configurations, c); return nil },
+		Key:           func(k catalogue.Key) error { r.Keys = append(r.Keys, k); return nil },
+		Checkout:      func(c ports.CheckoutRecord) error { r.Checkouts = append(r.Checkouts, c); return nil },
+		Unreadable:    func(id string, err error) error { r.Unreadable = append(r.Unreadable, id+": "+err.Error()); return nil },
 	}
 }
 

@@ -2,8 +2,8 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -20,11 +20,10 @@ func Jobs(t *testing.T, open Open) {
 		{"a job comes back as it entered, its body byte for byte", jobComesBack},
 		{"text comes back byte for byte, and ids that look alike are different jobs", jobText},
 		{"times come back in UTC to the millisecond", jobTimes},
-		{"the events and jobs of a change enter in their order, with it or not at all", jobsOfChange},
+		{"the events of a change enter in their order, and then its jobs", jobsOfChange},
 		{"events without a destination enter as dropped, and the other jobs do not", eventsDropped},
 		{"a job that is on record enters no second time, whatever became of it", jobOnce},
 		{"an id that comes twice in one call counts once, and fresh jobs are returned in the order given", jobTwice},
-		{"no jobs at all are none", noJobs},
 		{"of many concurrent calls with the same ids in other orders one returns each", jobsEnterConcurrently},
 		{"of many concurrent changes with one job it enters once", jobOfConcurrentChanges},
 		{"a reader sees all jobs of a call or none", jobsEnterAtOnce},
@@ -32,8 +31,7 @@ func Jobs(t *testing.T, open Open) {
 		{"jobs come the newest or the oldest first, up to the limit", jobsInOrder},
 		{"jobs are all that the filter says", jobsFiltered},
 		{"jobs since a time are those that were created or failed latest at it or after it", jobsSince},
-		{"the backlog counts pending jobs by kind, leased or not, with the creation of the oldest", backlogOfJobs},
-		{"the backlog of seals is the entries that are not sealed", backlogOfSeals},
+		{"the backlog counts pending jobs by kind, leased or not, and entries that are not sealed, with the time of the oldest", backlog},
 		{"jobs share no memory with the store", jobsShareNothing},
 		{"a context that has ended is an error, and nothing changes", jobsEnded},
 	})
@@ -49,7 +47,7 @@ func enqueue(t *testing.T, s ports.Admin, jobs ...checkout.Job) []checkout.Job {
 // addJobs stores jobs with a change of checkout number n.
 func addJobs(t *testing.T, s ports.Admin, n int, jobs ...checkout.Job) {
 	t.Helper()
-	update(t, s, opened(n).Next.ID, func(c checkout.Checkout) checkout.Change { return checkout.Change{Next: c, Jobs: jobs} })
+	change(t, s, n, checkout.Change{Jobs: jobs})
 }
 
 // jobs returns the jobs that a filter admits, without times of the store's clock.
@@ -82,6 +80,14 @@ func recordIDs(list []ports.JobRecord) (ids []string) {
 		ids = append(ids, r.Job.ID)
 	}
 	return ids
+}
+
+// entering returns the jobs of a change, its events first.
+func entering(c checkout.Change) (all []checkout.Job) {
+	for _, e := range c.Events {
+		all = append(all, checkout.DeliveryOf(e))
+	}
+	return append(all, c.Jobs...)
 }
 
 // waiting returns the record of a job that was never leased.
@@ -169,40 +175,14 @@ func jobsOfChange(t *testing.T, s ports.Admin) {
 	c.Events = append(c.Events, event(c.Next, "zzz"), event(c.Next, "aaa"), event(c.Next, "mmm"))
 	c.Jobs = []checkout.Job{job(c.Next, checkout.JobNotify, 9), job(c.Next, checkout.JobLook, 3), job(c.Next, checkout.JobNotify, 1)}
 	insert(t, s, c, opened(2))
-	unchanged(t, s, func() {
-		refusal := errors.New("no")
-		for _, tt := range []struct {
-			change checkout.Change
-			err    error
-		}{
-			{checkout.Change{Next: c.Next, Jobs: []checkout.Job{job(c.Next, checkout.JobNotify, 5)}}, refusal},
-			{checkout.Change{Next: c.Next, Jobs: []checkout.Job{job(c.Next, checkout.JobNotify, 5)}, Events: c.Events[:1]}, nil},
-		} {
-			err := s.UpdateCheckout(t.Context(), c.Next.ID, pending(), func(checkout.Checkout) (checkout.Change, error) { return tt.change, tt.err })
-			if want := tt.err; want == nil {
-				refused(t, "UpdateCheckout with an event on record", err, ports.ErrDuplicate)
-			} else {
-				refused(t, "UpdateCheckout", err, want)
-			}
-		}
-	})
 	done := confirm(t, s, c.Next.ID, 1)
 	var want []ports.JobRecord
 	for _, change := range []checkout.Change{c, done} {
-		for _, e := range change.Events {
-			want = append(want, waiting(checkout.DeliveryOf(e)))
-		}
-		for _, j := range change.Jobs {
+		for _, j := range entering(change) {
 			want = append(want, waiting(j))
 		}
 	}
-	r := exported(t, s, 1)
-	same(t, "jobs", r.Jobs, want)
-	var list []events.Event
-	for _, e := range r.Events() {
-		list = append(list, e.Event)
-	}
-	same(t, "events", list, append(c.Events, done.Events...))
+	same(t, "jobs", exported(t, s, 1).Jobs, want)
 	same(t, "jobs of the other checkout", len(exported(t, s, 2).Jobs), 1)
 }
 
@@ -240,16 +220,8 @@ func jobTwice(t *testing.T, s ports.Admin) {
 	given := []checkout.Job{work(7), work(4), work(9), second, work(1), work(6), work(8), work(9), work(2)}
 	same(t, "fresh", jobIDs(enqueue(t, s, given...)), jobIDs([]checkout.Job{work(7), work(9), work(1), work(8), work(2)}))
 	same(t, "the first of an id", jobOf(t, s, work(7).ID).Job.Name, work(7).Name)
+	same(t, "fresh of none", len(enqueue(t, s)), 0)
 	same(t, "on record", len(jobs(t, s, ports.JobFilter{})), 7)
-}
-
-func noJobs(t *testing.T, s ports.Admin) {
-	for range 2 {
-		same(t, "fresh", len(enqueue(t, s)), 0)
-		same(t, "leased", len(leasedJobs(t, s, func(q *ports.JobQuery) { q.Limit = 0 })), 0)
-		enqueue(t, s, work(1))
-	}
-	gets(t, "Jobs, none wanted", []ports.JobRecord(nil))(nilIfEmpty(s.Jobs(t.Context(), ports.JobFilter{}, 0)))
 }
 
 func nilIfEmpty[T any](list []T, err error) ([]T, error) {
@@ -271,9 +243,7 @@ func jobsEnterConcurrently(t *testing.T, s ports.Admin) {
 		returned[i], err = s.Enqueue(t.Context(), given)
 		return err
 	})
-	ids := jobIDs(slices.Concat(returned...))
-	slices.Sort(ids)
-	same(t, "returned by one of the calls", ids, jobIDs(workFrom(0, size)))
+	sameSet(t, "returned by one of the calls", jobIDs(slices.Concat(returned...)), jobIDs(workFrom(0, size))...)
 	same(t, "on record", len(jobs(t, s, ports.JobFilter{})), size)
 }
 
@@ -334,17 +304,11 @@ func jobsInOrder(t *testing.T, s ports.Admin) {
 		c.Events[0].CreatedAt = at(10 - n)
 		insert(t, s, c)
 	}
-	update(t, s, opened(3).Next.ID, func(c checkout.Checkout) checkout.Change {
-		var of []events.Event // two of one time
-		for _, name := range []events.Name{"zzz", "aaa"} {
-			e := event(c, name)
-			e.CreatedAt = at(20)
-			of = append(of, e)
-		}
-		return checkout.Change{Next: c, Events: of}
-	})
+	two := []events.Event{event(opened(3).Next, "zzz"), event(opened(3).Next, "aaa")}
+	two[0].CreatedAt, two[1].CreatedAt = at(20), at(20)
+	change(t, s, 3, checkout.Change{Events: two})
 	want := []string{opened(3).Events[0].ID, opened(2).Events[0].ID, opened(1).Events[0].ID,
-		event(opened(3).Next, "zzz").ID, event(opened(3).Next, "aaa").ID}
+		two[0].ID, two[1].ID}
 	for _, oldest := range []bool{true, false} {
 		for limit := range len(want) + 2 {
 			list, err := s.Jobs(t.Context(), ports.JobFilter{OldestFirst: oldest}, limit)
@@ -358,18 +322,13 @@ func jobsInOrder(t *testing.T, s ports.Admin) {
 func jobsFiltered(t *testing.T, s ports.Admin) {
 	rimu := otherProviders(4)
 	insert(t, s, opened(1), opened(2), opened(3), rimu)
-	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: at(5), Reason: "answered 500"}})
+	settleEvent(t, s, opened(1), failed())
 	settleEvent(t, s, opened(2), ports.Outcome{State: checkout.JobDone, Attempts: 1})
-	settleEvent(t, s, rimu, ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: at(6), Reason: "answered 500"}})
+	settleEvent(t, s, rimu, failed())
 	addJobs(t, s, 3, job(opened(3).Next, checkout.JobNotify, 1))
 	enqueue(t, s, work(1))
 	kinds := func(kinds ...checkout.JobKind) []checkout.JobKind { return kinds }
-	events := func(changes ...checkout.Change) (ids []string) {
-		for _, c := range changes {
-			ids = append(ids, c.Events[0].ID)
-		}
-		return ids
-	}
+	e1, e2, e3, e4 := opened(1).Events[0].ID, opened(2).Events[0].ID, opened(3).Events[0].ID, rimu.Events[0].ID
 	notice := job(opened(3).Next, checkout.JobNotify, 1).ID
 	for _, tt := range []struct {
 		name   string
@@ -378,22 +337,19 @@ func jobsFiltered(t *testing.T, s ports.Admin) {
 	}{
 		{"by id", ports.JobFilter{ID: work(1).ID}, []string{work(1).ID}},
 		{"by an id that does not exist", ports.JobFilter{ID: "none"}, nil},
-		{"dead", ports.JobFilter{State: checkout.JobDead}, events(rimu, opened(1))},
-		{"done", ports.JobFilter{State: checkout.JobDone}, events(opened(2))},
-		{"pending events", ports.JobFilter{State: checkout.JobPending, Kinds: kinds(checkout.JobDeliver)}, events(opened(3))},
+		{"dead", ports.JobFilter{State: checkout.JobDead}, []string{e1, e4}},
+		{"done", ports.JobFilter{State: checkout.JobDone}, []string{e2}},
+		{"pending events", ports.JobFilter{State: checkout.JobPending, Kinds: kinds(checkout.JobDeliver)}, []string{e3}},
 		{"of one kind", ports.JobFilter{Kinds: kinds(checkout.JobNotify)}, []string{notice}},
 		{"of two kinds", ports.JobFilter{Kinds: kinds(checkout.JobNotify, checkout.JobNotified)}, []string{notice, work(1).ID}},
-		{"of a provider", ports.JobFilter{ProviderCode: "RIMU"}, events(rimu)},
-		{"of an order", ports.JobFilter{OrderID: opened(2).Next.OrderID}, events(opened(2))},
-		{"of a checkout", ports.JobFilter{CheckoutID: opened(3).Next.ID}, append(events(opened(3)), notice)},
-		{"dead of a provider since", ports.JobFilter{State: checkout.JobDead, ProviderCode: "KOWHAI", Since: at(5)}, events(opened(1))},
+		{"of a provider", ports.JobFilter{ProviderCode: "RIMU"}, []string{e4}},
+		{"of an order", ports.JobFilter{OrderID: opened(2).Next.OrderID}, []string{e2}},
+		{"of a checkout", ports.JobFilter{CheckoutID: opened(3).Next.ID}, []string{e3, notice}},
+		{"dead of a provider since", ports.JobFilter{State: checkout.JobDead, ProviderCode: "KOWHAI", Since: at(5)}, []string{e1}},
 		{"an order of another provider", ports.JobFilter{ProviderCode: "RIMU", OrderID: opened(2).Next.OrderID}, nil},
 		{"an order that does not exist", ports.JobFilter{OrderID: "none"}, nil},
 	} {
-		got := recordIDs(jobs(t, s, tt.filter))
-		slices.Sort(got)
-		slices.Sort(tt.want)
-		same(t, tt.name, got, tt.want)
+		sameSet(t, tt.name, recordIDs(jobs(t, s, tt.filter)), tt.want...)
 	}
 }
 
@@ -415,59 +371,50 @@ func jobsSince(t *testing.T, s ports.Admin) {
 	first, second := opened(1).Events[0].ID, late.Events[0].ID
 	since("the creation of the first", at(1), second, first)
 	since("a millisecond later", at(1).Add(time.Millisecond), second)
-	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: at(30), Reason: "answered 500"}})
+	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDead, Failure: ports.Failure{At: at(30), Reason: "answered 500"}})
 	since("its failure", at(30), first)
 	since("a millisecond after its failure", at(30).Add(time.Millisecond))
 }
 
-func backlogOfJobs(t *testing.T, s ports.Admin) {
-	backlog := func(what string, want map[checkout.JobKind]ports.Backlog) {
+func backlog(t *testing.T, s ports.Admin) {
+	type byKind = map[checkout.JobKind]ports.Backlog
+	is := func(what string, want byKind) {
 		t.Helper()
 		got, err := s.Backlog(t.Context())
 		must(t, "Backlog", err)
-		if len(got)+len(want) > 0 {
-			same(t, what, got, want)
-		}
+		same(t, what, maps.Collect(maps.All(got)), maps.Collect(maps.All(want)))
 	}
-	backlog("nothing stored", nil)
+	is("nothing stored", nil)
 	aged := func(n, minute int) checkout.Change {
 		c := opened(n)
 		c.Events[0].CreatedAt = at(minute)
 		return c
 	}
 	insert(t, s, aged(1, 5), aged(2, 3), aged(3, 4)) // the oldest is not the first that was stored
-	addJobs(t, s, 1, job(opened(1).Next, checkout.JobNotify, 1))
+	notice := job(opened(1).Next, checkout.JobNotify, 1)
+	addJobs(t, s, 1, notice)
 	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), aged(4, 1), ports.Enqueue{Now: now(), Unsent: true}))
-	notices := ports.Backlog{Waiting: 1, Oldest: at(2)}
-	backlog("all pending", map[checkout.JobKind]ports.Backlog{checkout.JobDeliver: {Waiting: 3, Oldest: at(3)}, checkout.JobNotify: notices})
+	all := byKind{checkout.JobDeliver: {Waiting: 3, Oldest: at(3)}, checkout.JobNotify: {Waiting: 1, Oldest: at(2)}}
+	is("all pending", all)
 	oldest := lease(t, s, opened(2).Events[0].ID)
-	backlog("the oldest leased", map[checkout.JobKind]ports.Backlog{checkout.JobDeliver: {Waiting: 3, Oldest: at(3)}, checkout.JobNotify: notices})
+	is("the oldest leased", all)
 	settle(t, s, oldest, ports.Outcome{State: checkout.JobDone, Attempts: 1})
-	backlog("the oldest delivered", map[checkout.JobKind]ports.Backlog{checkout.JobDeliver: {Waiting: 2, Oldest: at(4)}, checkout.JobNotify: notices})
+	all[checkout.JobDeliver] = ports.Backlog{Waiting: 2, Oldest: at(4)}
+	is("the oldest delivered", all)
+	settle(t, s, lease(t, s, notice.ID), ports.Outcome{State: checkout.JobDropped})
 	for _, n := range []int{1, 3} {
-		settleEvent(t, s, opened(n), ports.Outcome{State: checkout.JobDead, Attempts: 3})
+		settleEvent(t, s, opened(n), failed())
 	}
-	backlog("all events settled", map[checkout.JobKind]ports.Backlog{checkout.JobNotify: notices})
-	settle(t, s, lease(t, s, job(opened(1).Next, checkout.JobNotify, 1).ID), ports.Outcome{State: checkout.JobDropped})
-	backlog("all settled", nil)
-}
+	is("all settled", nil)
 
-func backlogOfSeals(t *testing.T, s ports.Admin) {
-	backlog := func(want ports.Backlog) {
-		t.Helper()
-		got, err := s.Backlog(t.Context())
-		must(t, "Backlog", err)
-		same(t, "entries that are not sealed", got[checkout.JobSeal], want)
-		same(t, "kinds", len(got), min(1, want.Waiting))
-	}
-	backlog(ports.Backlog{})
 	enqueue(t, s, checkout.Job{ID: "seal", Kind: checkout.JobSeal, CreatedAt: at(1)}) // its own job is no work that waits
+	is("nothing to be sealed", nil)
 	recordEvidence(t, s, entryAt(5, "operation/5"), entryAt(3, "operation/3"), entryAt(4, "operation/4"))
-	backlog(ports.Backlog{Waiting: 3, Oldest: at(3)})
+	is("entries", byKind{checkout.JobSeal: {Waiting: 3, Oldest: at(3)}})
 	sealAll(t, s, 1)
-	backlog(ports.Backlog{Waiting: 2, Oldest: at(4)})
+	is("entries when one is sealed", byKind{checkout.JobSeal: {Waiting: 2, Oldest: at(4)}})
 	sealAll(t, s, 2)
-	backlog(ports.Backlog{})
+	is("entries when all are sealed", nil)
 }
 
 func jobsShareNothing(t *testing.T, s ports.Admin) {
@@ -497,18 +444,21 @@ func jobsEnded(t *testing.T, s ports.Admin) {
 	end()
 	before := jobs(t, s, ports.JobFilter{})
 	unchanged(t, s, func() {
-		_, err := s.Enqueue(ended, workFrom(1, 2))
-		refused(t, "Enqueue", err, context.Canceled)
-		_, err = s.Lease(ended, ports.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
-		refused(t, "Lease", err, context.Canceled)
-		refused(t, "Extend", s.Extend(ended, l, now(), 0), context.Canceled)
-		refused(t, "Settle", s.Settle(ended, l, ports.Outcome{State: checkout.JobDone}, pending(), nil), context.Canceled)
-		_, err = s.Jobs(ended, ports.JobFilter{}, many)
-		refused(t, "Jobs", err, context.Canceled)
-		_, err = s.Backlog(ended)
-		refused(t, "Backlog", err, context.Canceled)
-		refused(t, "HastenJob", s.HastenJob(ended, work(1).ID, moment(checkout.MomentOperated, 1), *operation(1)), context.Canceled)
-		refused(t, "Note", s.Note(ended, []ports.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, 1)}}, nil), context.Canceled)
+		_, entered := s.Enqueue(ended, workFrom(1, 2))
+		_, leased := s.Lease(ended, ports.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
+		_, listed := s.Jobs(ended, ports.JobFilter{}, many)
+		_, counted := s.Backlog(ended)
+		for call, err := range map[string]error{
+			"Enqueue": entered, "Lease": leased, "Jobs": listed, "Backlog": counted,
+			"Extend":    s.Extend(ended, l, now(), 0),
+			"Settle":    s.Settle(ended, l, ports.Outcome{State: checkout.JobDone}, pending(), nil),
+			"HastenJob": s.HastenJob(ended, work(1).ID, moment(checkout.MomentOperated, 1), *operation(1)),
+			"Note": s.Note(ended, []ports.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, 1)}},
+				[]checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}),
+		} {
+			refused(t, call, err, context.Canceled)
+		}
 	})
 	same(t, "jobs", jobs(t, s, ports.JobFilter{}), before)
+	counts(t, "Refusals", 0)(s.Refusals(t.Context(), "", ""))
 }

@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"context"
+	"cmp"
 	"testing"
 	"time"
 
@@ -16,9 +16,8 @@ func Journal(t *testing.T, open Open) {
 		{"a moment comes back as it was appended, text byte for byte and times in UTC to the millisecond", momentComesBack},
 		{"the moments of a change are appended with it or not at all", momentsOfChange},
 		{"a moment that is appended once counts how often it came again", momentsOnce},
-		{"moments may be noted of several checkouts, and that of a checkout that does not exist is left out", momentsNoted},
+		{"a note is of several checkouts, without those that do not exist", momentsNoted},
 		{"of many concurrent moments each has a position of its own, and each that came again is counted", concurrentMoments},
-		{"a note is stored with its refusals, all of it or nothing", noteWhole},
 		{"refusals are counted by day, provider, code and fields, and come in that order", refusalsCounted},
 		{"refusals come from a day on, those of a provider or all", refusalsOf},
 		{"no concurrent refusal is lost", concurrentRefusals},
@@ -79,14 +78,12 @@ func momentsOfChange(t *testing.T, s ports.Admin) {
 	c.Next.OrderID = opened(1).Next.OrderID
 	unchanged(t, s, func() {
 		refused(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, pending()), ports.ErrDuplicate)
-		err := s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(was checkout.Checkout) (checkout.Change, error) {
-			return checkout.Change{Next: was, Moments: []checkout.Moment{moment(checkout.MomentPressed, 1)}}, errNo
-		})
-		refused(t, "UpdateCheckout", err, errNo)
-		err = s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(was checkout.Checkout) (checkout.Change, error) {
-			return checkout.Change{Next: was, Events: opened(1).Events, Moments: []checkout.Moment{moment(checkout.MomentPressed, 1)}}, nil
-		})
-		refused(t, "UpdateCheckout with an event on record", err, ports.ErrDuplicate)
+		for _, refusal := range []error{errNo, nil} {
+			err := s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(was checkout.Checkout) (checkout.Change, error) {
+				return checkout.Change{Next: was, Events: opened(1).Events, Moments: []checkout.Moment{moment(checkout.MomentPressed, 1)}}, refusal
+			})
+			refused(t, "UpdateCheckout with an event on record", err, cmp.Or(refusal, ports.ErrDuplicate))
+		}
 	})
 	same(t, "moments", len(moments(t, s, c.Next.ID)), 0)
 }
@@ -104,10 +101,8 @@ func momentsOnce(t *testing.T, s ports.Admin) {
 	again := once("refused X", 6)
 	again.Times = 3
 	note(t, s, 1, again)
-	update(t, s, opened(1).Next.ID, func(c checkout.Checkout) checkout.Change {
-		return checkout.Change{Next: c, Moments: []checkout.Moment{once("refused X", 7), once("new", 8)}}
-	})
-	addJobs(t, s, 1, job(opened(1).Next, checkout.JobNotify, 1))
+	change(t, s, 1, checkout.Change{Moments: []checkout.Moment{once("refused X", 7), once("new", 8)},
+		Jobs: []checkout.Job{job(opened(1).Next, checkout.JobNotify, 1)}})
 	settle(t, s, lease(t, s, job(opened(1).Next, checkout.JobNotify, 1).ID), ports.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{once("refused X", 9)}})
 	first.Times = 7
 	same(t, "moments", moments(t, s, opened(1).Next.ID),
@@ -121,8 +116,9 @@ func momentsNoted(t *testing.T, s ports.Admin) {
 	for i, id := range []string{opened(2).Next.ID, opened(3).Next.ID, opened(1).Next.ID, opened(2).Next.ID} {
 		noted = append(noted, ports.Noted{CheckoutID: id, Moment: moment(checkout.MomentOpened, i)})
 	}
-	must(t, "Note", s.Note(t.Context(), noted, nil))
+	must(t, "Note", s.Note(t.Context(), noted, []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}))
 	must(t, "Note of nothing", s.Note(t.Context(), nil, nil))
+	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)})(s.Refusals(t.Context(), "", ""))
 	same(t, "moments of 1", moments(t, s, opened(1).Next.ID), journal(opened(1).Moments[0], noted[2].Moment))
 	same(t, "moments of 2", moments(t, s, opened(2).Next.ID), journal(opened(2).Moments[0], noted[0].Moment, noted[3].Moment))
 	insert(t, s, opened(3))
@@ -161,19 +157,6 @@ func refusal(provider string, n int, code checkout.Code, fields string, times in
 func refuse(t *testing.T, s ports.Admin, list ...checkout.Refusal) {
 	t.Helper()
 	must(t, "Note", s.Note(t.Context(), nil, list))
-}
-
-func noteWhole(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	ended, end := context.WithCancel(t.Context())
-	end()
-	noted := []ports.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, 2)}}
-	refused(t, "Note", s.Note(ended, noted, []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}), context.Canceled)
-	same(t, "moments", len(moments(t, s, opened(1).Next.ID)), 1)
-	gets(t, "Refusals", []checkout.Refusal(nil))(nilIfEmpty(s.Refusals(t.Context(), "", "")))
-	must(t, "Note", s.Note(t.Context(), noted, []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}))
-	same(t, "moments", len(moments(t, s, opened(1).Next.ID)), 2)
-	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)})(s.Refusals(t.Context(), "", ""))
 }
 
 func refusalsCounted(t *testing.T, s ports.Admin) {

@@ -85,9 +85,7 @@ const anotherSecretSays = "encrypted under another secret"
 // decrypts reports unless the store has the configuration, webhook secret included.
 func decrypts(t *testing.T, s ports.Admin) {
 	t.Helper()
-	p, err := s.Provider(t.Context(), "KOWHAI")
-	must(t, "Provider", err)
-	same(t, "provider", p, configuration("KOWHAI").Provider)
+	gets(t, "provider", configuration("KOWHAI").Provider)(s.Provider(t.Context(), "KOWHAI"))
 }
 
 func opensAgain(t *testing.T, place Place) {

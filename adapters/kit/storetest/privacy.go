@@ -269,7 +269,7 @@ func oldCheckoutsMoved(t *testing.T, s ports.Admin) {
 		must(t, "OldCheckouts", err)
 		same(t, "page", page, []string{id})
 		if cursor = next; i == 0 {
-			update(t, s, id, removing)
+			change(t, s, 1, checkout.Change{Remove: true})
 		}
 	}
 }

@@ -15,13 +15,10 @@ func readAfterWrite(t *testing.T, place Place) {
 	writer, reader := place.open(t, ""), place.open(t, "")
 	for n := range 10 {
 		configure(t, writer, legacy(fmt.Sprint("P", n)))
-		all, err := reader.Providers(t.Context())
-		must(t, "Providers", err)
-		same(t, "providers", all, []catalogue.Provider{legacy(fmt.Sprint("P", n)).Provider})
+		gets(t, "providers", []catalogue.Provider{legacy(fmt.Sprint("P", n)).Provider})(reader.Providers(t.Context()))
 
 		addKeys(t, writer, key(n))
-		_, err = reader.Key(t.Context(), key(n).Hash)
-		must(t, "Key", err)
+		gets(t, "Key", key(n))(reader.Key(t.Context(), key(n).Hash))
 
 		insert(t, writer, opened(n))
 		same(t, "checkout of the order", find(t, reader, byOrder("KOWHAI", opened(n).Next.OrderID)), opened(n).Next)
@@ -128,9 +125,7 @@ func jobsOfTwoProcesses(t *testing.T, place Place) {
 			returned[i], err = stores[i/2].Enqueue(t.Context(), given)
 			return err
 		})
-		ids := jobIDs(slices.Concat(returned...))
-		slices.Sort(ids)
-		same(t, "returned by one of the calls", ids, jobIDs(workFrom(round*size, size)))
+		sameSet(t, "returned by one of the calls", jobIDs(slices.Concat(returned...)), jobIDs(workFrom(round*size, size))...)
 	}
 }
 

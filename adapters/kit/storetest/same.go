@@ -188,7 +188,7 @@ func anyDecision(r *rapid.T) (what string, decide func(checkout.Checkout) (check
 			if c.Status != checkout.Reserved {
 				return checkout.Change{}, errNo
 			}
-			return removing(c), nil
+			return checkout.Change{Next: c, Remove: true}, nil
 		case "refuse":
 			return done, errNo
 		}

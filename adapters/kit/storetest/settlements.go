@@ -15,13 +15,11 @@ import (
 func Settlements(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a job that is done, dead or dropped keeps its outcome, and is never leased again", settledKeeps},
-		{"a job that is put off is given back, and keeps its attempts and its failure", settledPending},
-		{"an outcome without a failure leaves the failure on record", settledFailure},
+		{"a job that is put off is given back, and keeps its attempts and its latest failure", settledPending},
 		{"the next holder gets the cursor and the attempts on record", settledCursor},
 		{"what other systems said comes back byte for byte, and times in UTC to the millisecond", settledText},
 		{"an outcome is stored with the change of the checkout, all of it", settledWithChange},
-		{"a change that cannot be stored settles nothing", settledNothing},
-		{"a panic of decide reaches the caller, and settles nothing", settledPanic},
+		{"a change that cannot be stored settles nothing, nor does an error or a panic of decide", settledNothing},
 		{"an outcome without a change leaves the checkout as it is, with the moments in its journal", settledAlone},
 		{"what a change enqueues may be leased to the settler", settledHold},
 		{"a holder that is fenced off settles nothing, and decides nothing", settledFenced},
@@ -72,32 +70,23 @@ func settledKeeps(t *testing.T, s ports.Admin) {
 
 func settledPending(t *testing.T, s ports.Admin) {
 	enqueue(t, s, work(1))
-	failure := ports.Failure{At: at(6), Reason: "451 4.7.1 try “later”"}
-	put := ports.Outcome{State: checkout.JobPending, Attempts: 1, Failure: failure}
-	settle(t, s, lease(t, s, work(1).ID), put)
-	l := lease(t, s, work(1).ID)
-	same(t, "due at once, with the next token", l.Token, int64(2))
-	put.Again = briefly
-	settle(t, s, l, put)
-	notDue(t, s, "a job that is put off", l.Job.ID)
-	same(t, "on record", jobOf(t, s, l.Job.ID), ports.JobRecord{Job: l.Job, State: checkout.JobPending, Token: 2, Attempts: 2, Failure: failure})
-	time.Sleep(briefly + 10*time.Millisecond)
-	put.Again = time.Hour
-	settle(t, s, lease(t, s, work(1).ID), put)
-	notDue(t, s, "a job that is put off for an hour", l.Job.ID)
-}
-
-func settledFailure(t *testing.T, s ports.Admin) {
-	enqueue(t, s, work(1))
-	first, second := ports.Failure{At: at(6), Reason: "421"}, ports.Failure{At: at(7), Reason: "451"}
-	for _, tt := range []struct{ given, want ports.Failure }{{first, first}, {ports.Failure{}, first}, {second, second}} {
-		settle(t, s, lease(t, s, work(1).ID), ports.Outcome{State: checkout.JobPending, Attempts: 1, Failure: tt.given})
-		same(t, "failure", jobOf(t, s, work(1).ID).Failure, tt.want)
+	first, second := ports.Failure{At: at(6), Reason: "451 4.7.1 try “later”"}, ports.Failure{At: at(7), Reason: "421"}
+	for i, tt := range []struct{ given, want ports.Failure }{{first, first}, {ports.Failure{}, first}, {second, second}} {
+		l := lease(t, s, work(1).ID)
+		settle(t, s, l, ports.Outcome{State: checkout.JobPending, Attempts: 2, Failure: tt.given})
+		same(t, "on record", jobOf(t, s, work(1).ID),
+			ports.JobRecord{Job: l.Job, State: checkout.JobPending, Token: int64(i + 1), Attempts: 2 * (i + 1), Failure: tt.want})
 	}
+	for _, again := range []time.Duration{briefly, time.Hour} {
+		settle(t, s, lease(t, s, work(1).ID), ports.Outcome{State: checkout.JobPending, Again: again})
+		notDue(t, s, "a job that is put off", work(1).ID)
+		time.Sleep(briefly + 10*time.Millisecond)
+	}
+	hasten(t, s, work(1).ID)
 	settle(t, s, lease(t, s, work(1).ID), ports.Outcome{State: checkout.JobDone, Attempts: 1})
 	r := jobOf(t, s, work(1).ID)
 	same(t, "failure of a job that is done", r.Failure, second)
-	same(t, "attempts", r.Attempts, 4)
+	same(t, "attempts", r.Attempts, 7)
 }
 
 func settledCursor(t *testing.T, s ports.Admin) {
@@ -184,16 +173,8 @@ func settledNothing(t *testing.T, s ports.Admin) {
 			}))
 			refused(t, name, err, ports.ErrDuplicate)
 		}
-	})
-	settle(t, s, l, ports.Outcome{State: checkout.JobDone})
-}
-
-func settledPanic(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	l := lease(t, s, opened(1).Events[0].ID)
-	unchanged(t, s, func() {
 		panics(t, "decide", func() {
-			_ = s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, pending(), func(checkout.Checkout) (checkout.Change, error) { panic("decide") })
+			_ = s.Settle(t.Context(), l, o, pending(), func(checkout.Checkout) (checkout.Change, error) { panic("decide") })
 		})
 	})
 	settle(t, s, l, ports.Outcome{State: checkout.JobDone})
@@ -291,22 +272,22 @@ func concurrentDecisions(t *testing.T, s ports.Admin) {
 	same(t, "pending", len(jobs(t, s, ports.JobFilter{State: checkout.JobPending})), 0)
 }
 
-func removing(c checkout.Checkout) checkout.Change { return checkout.Change{Next: c, Remove: true} }
-
 func removed(t *testing.T, s ports.Admin) {
 	byHeader, byDefault := reserved(1), reserved(2)
 	byDefault.Next.IdempotencyKey = checkout.DefaultKey(byDefault.Next.ProviderCode, byDefault.Next.OrderID)
-	for _, change := range []checkout.Change{byHeader, byDefault} {
-		c := change.Next
+	for i, reservation := range []checkout.Change{byHeader, byDefault} {
+		c, n := reservation.Next, i+1
 		for round := range 2 {
-			insert(t, s, change)
-			addJobs(t, s, int(c.RequestID[4]-'0'), job(c, checkout.JobNotify, 1))
-			refused(t, "a second reservation", s.InsertCheckout(t.Context(), change, pending()), ports.ErrDuplicate)
+			insert(t, s, reservation)
+			addJobs(t, s, n, job(c, checkout.JobNotify, 1))
+			refused(t, "a second reservation", s.InsertCheckout(t.Context(), reservation, pending()), ports.ErrDuplicate)
 			if round == 0 {
-				update(t, s, c.ID, removing)
+				change(t, s, n, checkout.Change{Remove: true})
 			} else { // by the settlement of one of its jobs
 				o := ports.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{moment(checkout.MomentCRMDone, 1)}}
-				must(t, "Settle", s.Settle(t.Context(), lease(t, s, change.Jobs[0].ID), o, pending(), deciding(removing)))
+				must(t, "Settle", s.Settle(t.Context(), lease(t, s, reservation.Jobs[0].ID), o, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+					return checkout.Change{Next: c, Remove: true}, nil
+				}))
 			}
 			missing(t, "Checkout")(s.Checkout(t.Context(), c.ID))
 			missing(t, "FindCheckout by order")(s.FindCheckout(t.Context(), byOrder(c.ProviderCode, c.OrderID)))
@@ -317,7 +298,7 @@ func removed(t *testing.T, s ports.Admin) {
 			same(t, "jobs", len(jobs(t, s, ports.JobFilter{})), 0)
 			same(t, "leased", len(leases(t, s, nil)), 0)
 			same(t, "moments", len(moments(t, s, c.ID)), 0)
-			settled := s.Settle(t.Context(), ports.Lease{Job: change.Jobs[0], Token: 1}, ports.Outcome{State: checkout.JobDone}, pending(), nil)
+			settled := s.Settle(t.Context(), ports.Lease{Job: reservation.Jobs[0], Token: 1}, ports.Outcome{State: checkout.JobDone}, pending(), nil)
 			refused(t, "Settle", settled, ports.ErrNotFound)
 		}
 	}
@@ -328,6 +309,6 @@ func removedAlone(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(3))
 	unchanged(t, s, func() {
 		insert(t, s, reserved(2))
-		update(t, s, opened(2).Next.ID, removing)
+		change(t, s, 2, checkout.Change{Remove: true})
 	})
 }

@@ -7,6 +7,7 @@ package storetest
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -74,6 +75,12 @@ func missing(t *testing.T, call string) func(_ any, err error) {
 	}
 }
 
+// sameSet reports a difference between two lists in any order.
+func sameSet(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	same(t, what, slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)))
+}
+
 // must ends the test if the named call returned an error.
 func must(t *testing.T, call string, err error) {
 	t.Helper()
@@ -87,6 +94,16 @@ func refused(t *testing.T, call string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: got error %v, want %v", call, err, want)
+	}
+}
+
+// counts returns a check of a call's results: a list of n, and no error.
+func counts(t *testing.T, call string, n int) func(list any, err error) {
+	t.Helper()
+	return func(list any, err error) {
+		t.Helper()
+		must(t, call, err)
+		same(t, call+": number", reflect.ValueOf(list).Len(), n)
 	}
 }
 
