@@ -184,6 +184,8 @@ func leasesAsked(t *testing.T, s ports.Admin) {
 		{"of a kind", func(q *ports.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobDeliver} }, []string{kowhais, rimus}},
 		{"by id", func(q *ports.JobQuery) { q.ID = rimus }, []string{rimus}},
 		{"by id, of another kind", func(q *ports.JobQuery) { q.ID, q.Kinds = rimus, []checkout.JobKind{checkout.JobNotify} }, nil},
+		{"of a checkout", func(q *ports.JobQuery) { q.CheckoutID = opened(1).Next.ID }, []string{kowhais, notice.ID}},
+		{"by id, of another checkout", func(q *ports.JobQuery) { q.ID, q.CheckoutID = rimus, opened(1).Next.ID }, nil},
 		{"of a provider", func(q *ports.JobQuery) { q.ProviderCode = "KOWHAI" }, []string{kowhais, notice.ID}},
 		{"but for a partition", except(ports.Partition{Kind: checkout.JobDeliver, ProviderCode: "KOWHAI"}), []string{rimus, notice.ID, own}},
 		{"but for three partitions", except(ports.Partition{Kind: checkout.JobNotified}, ports.Partition{Kind: checkout.JobDeliver},
