@@ -45,7 +45,7 @@ func agreementComesBack(t *testing.T, s ports.Admin) {
 		a := agreed(c.Next, int64(i))
 		a.ID, a.Number = text, "PPA-"+text
 		a.Version, a.OrderID = text, text
-		a.Provider = agreement.Party{Code: text, Name: text, SupportEmail: text, Colour: text}
+		a.Provider = agreement.Party{Code: c.Next.ProviderCode, Name: text, SupportEmail: text, Colour: text}
 		a.Terms = agreement.Terms{Lender: agreement.Lender{Name: text, Address: text, Registration: text},
 			Blocks: []agreement.Block{{Title: text, Text: text}, {Title: text + text, Text: text}}}
 		a.Student = agreement.Student{FirstName: text, LastName: text, Email: text}

@@ -100,10 +100,10 @@ func setTimes(c *checkout.Checkout, when time.Time) {
 }
 
 func zeroTimes(t *testing.T, s ports.Admin) {
-	c := checkout.Change{Next: checkout.Checkout{ID: "bare", ProviderCode: "KOWHAI", OrderID: "bare", IdempotencyKey: "key"}}
+	c := checkout.Change{Next: checkout.Checkout{ID: "KOWHAI-0-bare", ProviderCode: "KOWHAI", OrderID: "bare", IdempotencyKey: "key"}}
 	c.Next.Status = checkout.SetupRequired
 	insert(t, s, c)
-	gets(t, "Checkout", c.Next)(s.Checkout(t.Context(), "bare"))
+	gets(t, "Checkout", c.Next)(s.Checkout(t.Context(), c.Next.ID))
 }
 
 func unknownCheckouts(t *testing.T, s ports.Admin) {
@@ -126,8 +126,8 @@ func insertTaken(t *testing.T, s ports.Admin) {
 }
 
 func otherProvider(t *testing.T, s ports.Admin) {
-	a, b := opened(1), opened(2)
-	b.Next.ProviderCode, b.Next.OrderID, b.Next.IdempotencyKey = "RIMU", a.Next.OrderID, a.Next.IdempotencyKey
+	a, b := opened(1), otherProviders(2)
+	b.Next.OrderID, b.Next.IdempotencyKey = a.Next.OrderID, a.Next.IdempotencyKey
 	insert(t, s, a, b)
 	for provider, id := range map[string]string{"KOWHAI": a.Next.ID, "RIMU": b.Next.ID} {
 		same(t, provider+"'s checkout of the order", find(t, s, byOrder(provider, a.Next.OrderID)).ID, id)

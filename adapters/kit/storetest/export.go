@@ -31,7 +31,7 @@ func exportEmpty(t *testing.T, s ports.Admin) {
 func exportAll(t *testing.T, s ports.Admin) {
 	configure(t, s, legacy("RIMU"), configuration("KOWHAI"))
 	addKeys(t, s, key(2), key(1))
-	insert(t, s, opened(3), opened(1), opened(2))
+	insert(t, s, opened(2), opened(1), opened(3))
 	done := confirm(t, s, opened(1).Next.ID, 1)
 	created := checkout.DeliveryOf(opened(1).Events[0])
 	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDone, Attempts: 2})
@@ -45,8 +45,8 @@ func exportAll(t *testing.T, s ports.Admin) {
 	}
 	same(t, "record", got, record{
 		Configurations: []catalogue.Configuration{configuration("KOWHAI"), legacy("RIMU")},
-		Keys:           []catalogue.Key{key(2), key(1)},
-		Checkouts: []ports.CheckoutRecord{open(3), {
+		Keys:           []catalogue.Key{key(1), key(2)},
+		Checkouts: []ports.CheckoutRecord{{
 			Checkout:  done.Next,
 			Agreement: done.Agreement,
 			Document:  &ports.DocumentInfo{ID: done.Document.ID, SHA256: done.Document.SHA256, Size: len(done.Document.Bytes)},
@@ -55,9 +55,9 @@ func exportAll(t *testing.T, s ports.Admin) {
 				waiting(checkout.DeliveryOf(done.Events[0])), waiting(checkout.DeliveryOf(done.Events[1])), waiting(done.Jobs[0]),
 			},
 			Moments: journal(opened(1).Moments[0], done.Moments[0]),
-		}, open(2)},
+		}, open(2), open(3)},
 	})
-	same(t, "an event", got.Checkouts[1].Events()[0], ports.EventRecord{Event: opened(1).Events[0], Status: events.Delivered, Attempts: 2})
+	same(t, "an event", got.Checkouts[0].Events()[0], ports.EventRecord{Event: opened(1).Events[0], Status: events.Delivered, Attempts: 2})
 }
 
 func exportSnapshot(t *testing.T, s ports.Admin) {

@@ -70,6 +70,19 @@ func opened(n int) checkout.Change {
 		Moments: []checkout.Moment{moment(checkout.MomentCreated, n)}}
 }
 
+// ofProvider returns what a create stores as a create of another provider stores it.
+func ofProvider(provider string, change checkout.Change) checkout.Change {
+	c := &change.Next
+	c.ProviderCode, c.ID = provider, provider+strings.TrimPrefix(c.ID, c.ProviderCode)
+	for i, e := range change.Events {
+		change.Events[i] = event(*c, e.Name)
+	}
+	for i, j := range change.Jobs {
+		change.Jobs[i] = job(*c, j.Kind, j.Try)
+	}
+	return change
+}
+
 // reserved returns what a create stores that reserves checkout number n, for the CRM to open.
 func reserved(n int) checkout.Change {
 	c := opened(n).Next

@@ -354,11 +354,7 @@ func jobsFiltered(t *testing.T, s ports.Admin) {
 }
 
 // otherProviders returns checkout number n, of the provider RIMU.
-func otherProviders(n int) checkout.Change {
-	c := opened(n)
-	c.Next.ProviderCode, c.Events[0].ProviderCode = "RIMU", "RIMU"
-	return c
-}
+func otherProviders(n int) checkout.Change { return ofProvider("RIMU", opened(n)) }
 
 func jobsSince(t *testing.T, s ports.Admin) {
 	late := opened(2)

@@ -104,7 +104,9 @@ func anyEnqueue(r *rapid.T) ports.Enqueue {
 	return ports.Enqueue{Now: now(), Hold: one(r, "hold", 0, leaseFor), Unsent: maybe(r, "unsent")}
 }
 
-func anyCheckout(r *rapid.T) checkout.Checkout { return opened(few(r, "checkout")).Next }
+func anyCheckout(r *rapid.T) checkout.Checkout {
+	return ofProvider(anyProvider(r), opened(few(r, "checkout"))).Next
+}
 
 func anyMoment(r *rapid.T) checkout.Moment {
 	m := moment(one(r, "kind of moment", checkout.MomentOpened, checkout.MomentRefused), few(r, "minute"))
@@ -144,13 +146,8 @@ func (p pair) insert(r *rapid.T) {
 	if maybe(r, "reserved") {
 		c = reserved(few(r, "checkout"))
 	}
-	c.Next.ProviderCode, c.Next.OrderID = anyProvider(r), fmt.Sprint("order-", few(r, "order"))
-	for i := range c.Events {
-		c.Events[i].ProviderCode, c.Events[i].OrderID = c.Next.ProviderCode, c.Next.OrderID
-	}
-	for i := range c.Jobs {
-		c.Jobs[i].ProviderCode, c.Jobs[i].OrderID = c.Next.ProviderCode, c.Next.OrderID
-	}
+	c.Next.OrderID = fmt.Sprint("order-", few(r, "order"))
+	c = ofProvider(anyProvider(r), c)
 	c.Next.IdempotencyKey = checkout.DefaultKey(c.Next.ProviderCode, c.Next.OrderID)
 	if maybe(r, "header") {
 		c.Next.IdempotencyKey = anyKey(r)
@@ -343,7 +340,7 @@ func (p pair) revoke(r *rapid.T) {
 
 func (p pair) lookUp(r *rapid.T) {
 	n, provider := few(r, "number"), anyProvider(r)
-	c, k := opened(n).Next, key(n)
+	c, k := ofProvider(provider, opened(n)).Next, key(n)
 	a, setup := agreed(c, int64(n)), completed(c).Setup
 	p.both(r, "Checkout", func(s ports.Admin) (any, error) { return s.Checkout(p.ctx, c.ID) })
 	by := one(r, "reference", byOrder(provider, c.OrderID), byKey(provider, anyKey(r)), ports.Reference{},

@@ -163,7 +163,7 @@ func settledNothing(t *testing.T, s ports.Admin) {
 			t.Errorf("Settle: got error %#v, want the very error of decide", err)
 		}
 		for name, change := range map[string]func(*checkout.Change){
-			"an event on record":         func(c *checkout.Change) { c.Events[1].ID = opened(1).Events[0].ID },
+			"an event on record":         func(c *checkout.Change) { c.Events[1].ID = opened(2).Events[0].ID },
 			"agreement number on record": func(c *checkout.Change) { c.Agreement.Number = "PPA-2026-000001" },
 		} {
 			err := s.Settle(t.Context(), l, o, pending(), deciding(func(c checkout.Checkout) checkout.Change {

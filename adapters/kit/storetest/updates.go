@@ -106,7 +106,7 @@ func updateWhole(t *testing.T, s ports.Admin) {
 	unchanged(t, s, func() {
 		for name, change := range map[string]func(*checkout.Change){
 			"event name on record":       func(c *checkout.Change) { c.Events[1].Name = events.CheckoutCreated },
-			"event id on record":         func(c *checkout.Change) { c.Events[1].ID = opened(1).Events[0].ID },
+			"event id on record":         func(c *checkout.Change) { c.Events[1].ID = opened(2).Events[0].ID },
 			"two events of one name":     func(c *checkout.Change) { c.Events[1].Name = c.Events[0].Name },
 			"agreement number on record": func(c *checkout.Change) { c.Agreement.Number = "PPA-2026-000001" },
 		} {

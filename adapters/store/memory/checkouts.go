@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,7 +26,10 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, q po
 		if err := s.store(c.ID, change, q); err != nil {
 			return err
 		}
-		s.created = append(s.created, c.ID)
+		at, _ := slices.BinarySearchFunc(s.created, c, func(id string, c checkout.Checkout) int {
+			return cmp.Or(s.rows[id].checkout.CreatedAt.Compare(stored(c.CreatedAt)), cmp.Compare(id, c.ID))
+		})
+		s.created = slices.Insert(s.created, at, c.ID)
 		s.orders[order], s.keyed[key] = c.ID, c.ID
 		return nil
 	})
@@ -118,11 +122,7 @@ func (s *Store) remove(c checkout.Checkout) {
 
 // store puts the change on record, or returns an error and changes nothing.
 func (s *Store) store(id string, change checkout.Change, q ports.Enqueue) error {
-	r, known := s.rows[id]
-	if !known {
-		s.serial++
-		r.serial = s.serial
-	}
+	r := s.rows[id]
 	r.checkout = copyCheckout(change.Next)
 	if change.Agreement != nil {
 		if r.agreement != nil || has(s.numbers, change.Agreement.Number) {

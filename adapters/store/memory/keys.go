@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,6 +46,7 @@ func (s *Store) AddKey(ctx context.Context, key catalogue.Key, did *evidence.Ent
 			return err
 		}
 		s.keys = append(s.keys, copyKey(key))
+		slices.SortFunc(s.keys, func(a, b catalogue.Key) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
 		return nil
 	})
 }

@@ -18,7 +18,6 @@ var _ ports.Admin = (*Store)(nil)
 type Store struct {
 	mu      sync.Mutex // guards everything below
 	created []string   // ids of the checkouts in the order of their creation
-	serial  int64      // how many checkouts were ever created
 	rows    map[string]row
 	orders  map[name]string   // provider and order id → checkout id
 	keyed   map[name]string   // provider and idempotency key → checkout id
@@ -38,7 +37,6 @@ type Store struct {
 
 // row is everything on record about one checkout but its jobs and its journal. It is replaced, never changed.
 type row struct {
-	serial    int64 // 1 is the first checkout of the store
 	checkout  checkout.Checkout
 	agreement *agreement.Agreement
 	document  *agreement.Document

@@ -2,8 +2,8 @@ package memory
 
 import (
 	"context"
-	"fmt"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,18 +39,14 @@ func lower(text string) string {
 	}, text)
 }
 
-// OldCheckouts implements [ports.Retention]. The cursor is the serial number of the checkout that was looked at last.
+// OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
 func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
 	err = s.locked(ctx, func() error {
-		var after int64
-		if cursor != "" {
-			if after, err = strconv.ParseInt(cursor, 10, 64); err != nil {
-				return fmt.Errorf("cursor %q: %w", cursor, err)
-			}
-		}
-		rest := s.created
-		for len(rest) > 0 && s.rows[rest[0]].serial <= after {
-			rest = rest[1:]
+		rest := slices.Sorted(maps.Keys(s.rows))
+		if at, found := slices.BinarySearch(rest, cursor); found {
+			rest = rest[at+1:]
+		} else {
+			rest = rest[at:]
 		}
 		page := rest[:min(len(rest), limit)]
 		for _, id := range page {
@@ -59,7 +55,7 @@ func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, conf
 			}
 		}
 		if len(page) < len(rest) {
-			next = strconv.FormatInt(s.rows[page[len(page)-1]].serial, 10)
+			next = page[len(page)-1]
 		}
 		return nil
 	})

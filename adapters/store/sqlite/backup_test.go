@@ -128,7 +128,7 @@ func TestBackupThatFailsLeavesNoFile(t *testing.T) {
 	if err := os.Rename(backedUp(t, path), orphaned); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, shell(t, orphaned), `INSERT INTO documents VALUES ('PPA-1', 'd', x'00', x'00')`)
+	execute(t, shell(t, orphaned), `INSERT INTO documents VALUES ('KOWHAI', 'PPA-1', 'd', x'00', x'00')`)
 	for _, tt := range []struct {
 		name string
 		ctx  context.Context

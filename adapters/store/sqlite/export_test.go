@@ -1,9 +1,15 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // Reader returns the connections that read.
@@ -20,4 +26,47 @@ func (o Options) Next(script string) Options {
 	}
 	o.migrations = append(own, migration.New(len(own)+1, script))
 	return o
+}
+
+// Plans returns the plan of each statement that the store has run and keeps.
+func Plans(ctx context.Context, db *DB) (map[string][]string, error) {
+	plans := map[string][]string{}
+	for _, s := range []*statements{&db.readers.statements, &db.writer.statements} {
+		s.mu.RLock()
+		texts := slices.Collect(maps.Keys(s.prepared))
+		s.mu.RUnlock()
+		for _, text := range texts {
+			if text == begin || text == commit || text == rollback {
+				continue
+			}
+			rows, err := db.readers.db.QueryContext(ctx, `EXPLAIN QUERY PLAN `+unqualified(text), make([]any, parameters(text))...)
+			if err == nil {
+				err = collect(rows, nil, func(rows sqlstore.Rows) error {
+					for rows.Next() {
+						var step string
+						if err := rows.Scan(new(int), new(int), new(int), &step); err != nil {
+							return err
+						}
+						plans[text] = append(plans[text], step)
+					}
+					return rows.Err()
+				})
+			}
+			if err != nil {
+				return nil, fmt.Errorf("explain %s: %w", text, err)
+			}
+		}
+	}
+	return plans, nil
+}
+
+// parameters returns how many parameters a statement has: each question mark, or the highest number behind one.
+func parameters(statement string) (n int) {
+	if !strings.Contains(statement, "?1") {
+		return strings.Count(statement, "?")
+	}
+	for strings.Contains(statement, fmt.Sprint("?", n+1)) {
+		n++
+	}
+	return n
 }

@@ -2,7 +2,10 @@ package sqlite_test
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
@@ -12,8 +15,31 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+// On a store of a million checkouts a statement that reads them all would take seconds.
 func TestStore(t *testing.T) {
-	storetest.Store(t, func(t *testing.T) ports.Admin { return open(t, file(t), sqlite.Options{}) })
+	plans := map[string][]string{}
+	storetest.Store(t, func(t *testing.T) ports.Admin {
+		db := open(t, file(t), sqlite.Options{})
+		t.Cleanup(func() {
+			more, err := sqlite.Plans(context.WithoutCancel(t.Context()), db)
+			if err != nil {
+				t.Error(err)
+			}
+			maps.Copy(plans, more)
+		})
+		return db
+	})
+	for statement, plan := range plans {
+		for _, step := range plan {
+			table, found := strings.CutPrefix(step, "SCAN ")
+			if found && slices.Contains([]string{"checkouts", "jobs", "j", "agreements", "documents", "moments", "redeliveries", "evidence"}, table) {
+				t.Errorf("%s: %s", step, statement)
+			}
+		}
+	}
+	if len(plans) < 50 {
+		t.Errorf("only %d statements were explained", len(plans))
+	}
 }
 
 func TestSameAsMemory(t *testing.T) {

@@ -87,7 +87,7 @@ func sqlType(field any) string {
 		return "bigint"
 	case *bool:
 		return "boolean"
-	case *[]byte, *SHA256:
+	case *[]byte, *Bytes, *SHA256:
 		return "bytea"
 	}
 	return "text"

@@ -34,9 +34,6 @@ func All[T any](ctx context.Context, src Source, scan func(Row) (T, error), quer
 		list = nil
 		for rows.Next() {
 			v, err := scan(rows)
-			if ctx.Err() != nil { // which closes the rows, so that a scan fails
-				return ctx.Err()
-			}
 			if err != nil {
 				return Unreadable{err}
 			}
@@ -44,10 +41,13 @@ func All[T any](ctx context.Context, src Source, scan func(Row) (T, error), quer
 		}
 		return rows.Err()
 	})
-	if err != nil {
-		return nil, err
+	switch {
+	case err == nil:
+		return list, nil
+	case ctx.Err() != nil: // which closes rows and statements, whose errors then say something else
+		return nil, ctx.Err()
 	}
-	return list, nil
+	return nil, err
 }
 
 // One returns what scan returns for the first row, or ErrNotFound.

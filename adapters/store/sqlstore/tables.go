@@ -123,7 +123,7 @@ var Job = Columns[checkout.Job]{
 	{Name: "name", Field: func(j *checkout.Job) any { return &j.Name }},
 	{Name: "setup_try", Field: func(j *checkout.Job) any { return &j.Try }},
 	{Name: "created_ms", Field: func(j *checkout.Job) any { return (*Instant)(&j.CreatedAt) }},
-	{Name: "body", Field: func(j *checkout.Job) any { return (*Text)(&j.Body) }},
+	{Name: "body", Field: func(j *checkout.Job) any { return (*Bytes)(&j.Body) }},
 }
 
 // Lease is the columns of a job that say when it is due, and who has leased it.

@@ -157,6 +157,26 @@ func (b *Text) Scan(v any) error {
 	return nil
 }
 
+// Bytes is bytes in a column of bytes. No bytes are NULL, and nil.
+type Bytes []byte
+
+func (b *Bytes) value() any {
+	if len(*b) == 0 {
+		return nil
+	}
+	return []byte(*b)
+}
+
+// Scan implements [database/sql.Scanner].
+func (b *Bytes) Scan(v any) error {
+	bytes, ok := v.([]byte)
+	if v != nil && !ok {
+		return fmt.Errorf("%T is not bytes", v)
+	}
+	*b = append(Bytes(nil), bytes...)
+	return nil
+}
+
 // Tokens is setup tokens in a column of text: epoch:expires_ms:key_id, separated by spaces.
 type Tokens []checkout.Token
 

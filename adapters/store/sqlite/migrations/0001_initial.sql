@@ -220,13 +220,13 @@ CREATE TABLE jobs (
 	answer            TEXT NOT NULL, -- of that system
 	failure           TEXT NOT NULL, -- of the latest attempt that failed; '' if none did
 	failed_ms         INTEGER,
-	body              TEXT NOT NULL, -- of an event, as it is signed and sent
+	body              BLOB, -- of an event, as it is signed and sent
 	UNIQUE (provider_code, checkout_id, id)
 ) STRICT;
 
 -- Partial, so that it is as small as what is still to be done.
 CREATE INDEX jobs_pending ON jobs (kind, provider_code, leased_until_ms, due_ms) WHERE state = 'pending';
-CREATE INDEX jobs_dead ON jobs (created_ms) WHERE state = 'dead';
+CREATE INDEX jobs_dead ON jobs (provider_code, created_ms) WHERE state = 'dead';
 CREATE INDEX jobs_created ON jobs (created_ms);
 
 -- What operators had sent again, and the results.
