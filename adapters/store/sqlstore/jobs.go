@@ -255,7 +255,9 @@ func ScanDue(r Row) (j DueJob, err error) {
 // Fair returns the jobs that a query may have: those that have been due for longest first, and of each partition no more than
 // it says.
 func Fair(q ports.JobQuery, due []DueJob) (list []DueJob) {
-	slices.SortStableFunc(due, func(a, b DueJob) int { return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Position, b.Position)) })
+	slices.SortStableFunc(due, func(a, b DueJob) int {
+		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Position, b.Position))
+	})
 	of := map[ports.Partition]int{}
 	for _, j := range due {
 		p := ports.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode}
