@@ -44,8 +44,9 @@ type handler struct {
 	probe   func(context.Context) // while the breaker is open and there is no job to probe with; may be nil
 }
 
-// handlers returns the handler of each kind that this process attempts.
-func (s *Service) handlers() map[checkout.JobKind]handler {
+// table returns the handler of each kind that this process attempts.
+func (sch *scheduler) table() map[checkout.JobKind]handler {
+	s := sch.Service
 	crm := handler{attempt: s.enrolLater, operation: OperationComplete, severity: Error, slots: 8, all: 8, breaker: &s.crm, probe: s.probeCRM}
 	all := map[checkout.JobKind]handler{
 		checkout.JobDeliver:  {attempt: s.deliverLater, operation: OperationRecover, severity: Error, slots: perPartition},
@@ -59,7 +60,7 @@ func (s *Service) handlers() map[checkout.JobKind]handler {
 		all[checkout.JobNotify] = handler{attempt: n.attempt, operation: OperationNotify, severity: Error, slots: 4, all: 4, breaker: n.answers}
 	}
 	for _, t := range s.tasks() {
-		all[t.Kind] = handler{attempt: s.again(t), operation: OperationTask, severity: Error, slots: 1, all: 1}
+		all[t.Kind] = handler{attempt: sch.again(t), operation: OperationTask, severity: Error, slots: 1, all: 1}
 	}
 	return all
 }
@@ -78,7 +79,8 @@ func (s *Service) tasks() []Task {
 
 // again returns the attempt at a task, which is never done. A short pause is what is left of the lease, so that a quiet service
 // writes seldom.
-func (s *Service) again(t Task) func(context.Context, ports.Lease) error {
+func (sch *scheduler) again(t Task) func(context.Context, ports.Lease) error {
+	s := sch.Service
 	return func(ctx context.Context, l ports.Lease) error {
 		next, pause, failure := func() (next string, pause time.Duration, err error) {
 			defer recovered(&err)
@@ -88,6 +90,7 @@ func (s *Service) again(t Task) func(context.Context, ports.Lease) error {
 			s.failed(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
 		}
 		if next == l.Cursor && pause <= holdLimit {
+			sch.rest(l)
 			return nil
 		}
 		ctx, cancel := detached(ctx, settleLimit)
@@ -110,13 +113,34 @@ type scheduler struct {
 	mu      sync.Mutex
 	running map[ports.Partition]int
 	ofKind  map[checkout.JobKind]int
+	resting map[checkout.JobKind]ports.Lease // of tasks that wait for the end of their leases
+}
+
+// rest has a task wait for the end of its lease.
+func (sch *scheduler) rest(l ports.Lease) {
+	sch.mu.Lock()
+	defer sch.mu.Unlock()
+	sch.resting[l.Job.Kind] = l
+}
+
+// giveBack gives up the leases of the tasks that wait, so that another process may go on at once.
+func (sch *scheduler) giveBack(ctx context.Context) {
+	sch.mu.Lock()
+	defer sch.mu.Unlock()
+	for _, l := range sch.resting {
+		if err := sch.extend(ctx, l, 0); err != nil && !errors.Is(err, ports.ErrNotFound) {
+			sch.report(ctx, Failure{Operation: OperationSchedule, Severity: Warning, Err: fmt.Errorf("give up job %s: %w", l.Job.ID, err)})
+		}
+	}
 }
 
 // Run does the background work until ctx ends, and returns when the work in progress is done. Every process runs it. It attempts the
 // jobs that are due: those that a crash cut off, those that were put off, and the tasks of Config. Once ctx has ended, requests
 // in progress make no second attempt at a delivery, so that a server drains quickly; the next process takes over what they leave.
 func (s *Service) Run(ctx context.Context) {
-	sch := &scheduler{Service: s, handlers: s.handlers(), running: make(map[ports.Partition]int), ofKind: make(map[checkout.JobKind]int)}
+	sch := &scheduler{Service: s, running: make(map[ports.Partition]int), ofKind: make(map[checkout.JobKind]int),
+		resting: make(map[checkout.JobKind]ports.Lease)}
+	sch.handlers = sch.table()
 	var all sync.WaitGroup
 	all.Go(func() { // which a context's AfterFunc might not have done when Run returns
 		<-ctx.Done()
@@ -138,6 +162,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 	all.Wait()
 	sch.attempts.Wait()
+	sch.giveBack(context.WithoutCancel(ctx))
 	s.storeNotes(context.WithoutCancel(ctx))
 }
 

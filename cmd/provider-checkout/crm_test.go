@@ -356,7 +356,7 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 	id := o.reserved(t, 1000*time.Hour)
 	job := "open:" + id
 	out, _ := o.does(t, "jobs", "list")
-	if !strings.Contains(out, job) || !strings.Contains(out, "ORDER-1") || !strings.Contains(out, "Salesforce answered 503 and no more") {
+	if !strings.Contains(out, job) || !strings.Contains(out, "ORDER-1") || !strings.Contains(out, "Salesforce answered 503; and no more") {
 		t.Errorf("jobs list prints\n%s", out)
 	}
 	if out, _ := o.does(t, "jobs", "list", "--provider", "TUI"); strings.Contains(out, job) {

@@ -59,8 +59,10 @@ func exportStudent(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := operator.Looked(ctx, "privacy export", student.Subject()); err != nil {
-		return err
+	if len(student.Records) > 0 {
+		if err := operator.Looked(ctx, "privacy export", student.Subject()); err != nil {
+			return err
+		}
 	}
 	out := bufio.NewWriter(c.Stdout)
 	if err := errors.Join(writeStudent(out, student), out.Flush()); err != nil {

@@ -60,13 +60,17 @@ func named(ctx context.Context, db records, id string) (list []checkout.Checkout
 			return nil, err
 		}
 	}
-	providers, err := db.Providers(ctx)
+	jobs, err := db.Jobs(ctx, ports.JobFilter{OrderID: id, OldestFirst: true}, maxJobs)
 	if err != nil {
-		return nil, fmt.Errorf("read the providers: %w", err)
+		return nil, err
 	}
-	for _, p := range providers {
-		if err := add(db.FindCheckout(ctx, ports.Reference{ProviderCode: p.Code, OrderID: id})); err != nil {
-			return nil, err
+	seen := make(map[string]bool)
+	for _, j := range jobs { // every checkout has one
+		if of := j.Job.CheckoutID; !seen[of] {
+			seen[of] = true
+			if err := add(db.Checkout(ctx, of)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return list, nil

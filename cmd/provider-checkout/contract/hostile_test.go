@@ -249,7 +249,7 @@ func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) 
 			t.Fatalf("%d checkouts and %d events, want %d", len(stored), len(sent), len(all))
 		}
 		for i, text := range all {
-			c := stored[i].Checkout
+			c := s.record(t, text).Checkout
 			name := nameOf(text)
 			if c.OrderID != text || c.Student.FirstName != name || c.Student.LastName != name || c.Intent.CourseName != name {
 				t.Errorf("%q is on record as %+v", text, c)
