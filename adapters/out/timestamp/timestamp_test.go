@@ -177,19 +177,13 @@ func TestWhatIsNoStampIsNotKept(t *testing.T) {
 	}
 }
 
-func TestDailyTriesAgainUntilItEnds(t *testing.T) {
+func TestARunThatFailsIsRepeatedLater(t *testing.T) {
 	failure := errors.New("no checkpoint")
-	reported := make(chan error, 1)
 	d := timestamp.Daily{Authority: client(t, "http://127.0.0.1:1"), Folder: t.TempDir(), Now: time.Now,
-		Newest: func(context.Context) ([]byte, error) { return nil, failure }, Report: func(err error) { reported <- err }}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { d.Run(ctx); close(ended) }()
-	if err := <-reported; !errors.Is(err, failure) {
-		t.Errorf("reported is %v, want %v", err, failure)
+		Newest: func(context.Context) ([]byte, error) { return nil, failure }}
+	if _, pause, err := d.Run(t.Context(), ""); !errors.Is(err, failure) || pause != 10*time.Minute {
+		t.Errorf("Run = %s, %v; want the failure, and a pause of ten minutes", pause, err)
 	}
-	stop()
-	<-ended
 }
 
 func TestAddressesThatAreNone(t *testing.T) {

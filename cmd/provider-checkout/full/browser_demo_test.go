@@ -3,24 +3,20 @@ package full_test
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"io"
 	"net"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/audit"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // A newcomer opens the address that the demonstration prints first, and clicks on until there is an agreement.
@@ -122,16 +118,6 @@ func startDemo(t *testing.T) string {
 		Site:      site.Config{Environment: catalogue.Sandbox, BaseURL: "http://" + ln.Addr().String(), AllowPrivate: true},
 		Providers: readFile(t, "../demo.json"), Terms: readFile(t, "../demo-terms.json"),
 		Stdout: in, Stderr: os.Stderr,
-	}
-	cfg.IssueKey = func(ctx context.Context, store ports.Admin, trail audit.Trail, provider string) (string, error) {
-		var entropy [32]byte
-		rand.Read(entropy[:])
-		text, key := catalogue.NewKey(provider, catalogue.Sandbox, time.Now(), entropy)
-		did, err := trail.Did("keys issue", key.ID, "")
-		if err != nil {
-			return "", err
-		}
-		return text, store.AddKey(ctx, key, &did)
 	}
 	ended := make(chan error, 1)
 	go func() {

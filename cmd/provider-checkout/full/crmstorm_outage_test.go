@@ -89,7 +89,8 @@ func TestOutage(t *testing.T) {
 	}
 	o.hidden(t)
 	backlogs, err := w.service.Backlogs(t.Context())
-	if waiting := backlogs[checkout.JobOpen].Waiting + backlogs[checkout.JobComplete].Waiting; err != nil || waiting < burst {
+	waiting := backlogs[checkout.JobOpen].Waiting + backlogs[checkout.JobComplete].Waiting
+	if err != nil || waiting < burst {
 		t.Errorf("void: %d checkouts wait for the organisation, %v", waiting, err)
 	}
 
