@@ -4,25 +4,22 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 )
 
 // keepLimit is how long sealing waits for Hooks.Checkpoint.
 const keepLimit = 5 * time.Second
 
-// keeper passes checkpoints to Hooks.Checkpoint. A disk that hangs, or a host that cannot be reached, holds up no sealing.
+// keeper passes checkpoints to Hooks.Checkpoint, one at a time: its caller has the sealer's turn. A disk that hangs, or a host that
+// cannot be reached, holds up no sealing.
 type keeper struct {
 	*Service
-	mu      sync.Mutex
 	passed  []byte        // the latest that was passed
 	running chan struct{} // closed when the call that was not waited for returns; nil if there is none
 }
 
 // keep passes the newest checkpoint, unless it was passed, or the call before it still runs.
 func (k *keeper) keep(ctx context.Context, newest []byte) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	hook := k.cfg.Hooks.Checkpoint
 	if hook == nil || len(newest) == 0 || bytes.Equal(newest, k.passed) || k.calling() {
 		return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -36,7 +35,7 @@ var (
 // sealer seals the evidence log. Every process with a key that signs has one, and one at a time has the job.
 type sealer struct {
 	*Service
-	mu       sync.Mutex          // guards what follows
+	turn     locks               // guards what follows; for a call of the hook too
 	refused  string              // the first entry of the latest batch that was refused
 	refusals int                 // in the latest batch
 	changed  bool                // the log is not what was signed
@@ -76,9 +75,12 @@ func (s *sealer) keepNewest(ctx context.Context) {
 }
 
 func (s *sealer) keepOnce(ctx context.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := func() (err error) {
+	unlock, err := s.turn.lock(ctx, "")
+	if err != nil {
+		return
+	}
+	defer unlock()
+	err = func() (err error) {
 		defer recovered(&err)
 		ctx, cancel := withTimeout(ctx)
 		defer cancel()
@@ -106,8 +108,11 @@ func (s *sealer) note(ctx context.Context, err error) {
 
 // seal seals what was recorded since the last time.
 func (s *sealer) seal(ctx context.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.turn.lock(ctx, "")
+	if err != nil {
+		return
+	}
+	defer unlock()
 	for ctx.Err() == nil {
 		n, err := s.sealBatch(ctx)
 		if s.cfg.Hooks.Checkpoint != nil {
