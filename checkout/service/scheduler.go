@@ -37,8 +37,7 @@ type handler struct {
 	attempt   func(context.Context, ports.Lease) error
 	operation Operation // of its failures
 	severity  Severity
-	slots     int // attempts at once in one partition
-	all       int // attempts at once in all; 0: no bound
+	all       int // attempts at once; 0: perPartition in each partition
 	// breaker keeps the jobs from being attempted while it is open; nil: no breaker.
 	breaker *breaker.Breaker
 	probe   func(context.Context) // while the breaker is open and there is no job to probe with; may be nil
@@ -47,20 +46,20 @@ type handler struct {
 // table returns the handler of each kind that this process attempts.
 func (sch *scheduler) table() map[checkout.JobKind]handler {
 	s := sch.Service
-	crm := handler{attempt: s.enrolLater, operation: OperationComplete, severity: Error, slots: 8, all: 8, breaker: &s.crm, probe: s.probeCRM}
+	crm := handler{attempt: s.enrolLater, operation: OperationComplete, severity: Error, all: 8, breaker: &s.crm, probe: s.probeCRM}
 	all := map[checkout.JobKind]handler{
-		checkout.JobDeliver:  {attempt: s.deliverLater, operation: OperationRecover, severity: Error, slots: perPartition},
+		checkout.JobDeliver:  {attempt: s.deliverLater, operation: OperationRecover, severity: Error},
 		checkout.JobOpen:     crm,
 		checkout.JobComplete: crm,
-		checkout.JobLook:     {attempt: s.look, operation: OperationObserve, severity: Warning, slots: 4, all: 4},
-		checkout.JobNotified: {attempt: s.handleNotification, operation: OperationObserve, severity: Warning, slots: 12, all: 12},
+		checkout.JobLook:     {attempt: s.look, operation: OperationObserve, severity: Warning, all: 4},
+		checkout.JobNotified: {attempt: s.handleNotification, operation: OperationObserve, severity: Warning, all: 12},
 	}
 	if s.cfg.Notifier != nil {
 		n := newNotifier(s)
-		all[checkout.JobNotify] = handler{attempt: n.attempt, operation: OperationNotify, severity: Error, slots: 4, all: 4, breaker: n.answers}
+		all[checkout.JobNotify] = handler{attempt: n.attempt, operation: OperationNotify, severity: Error, all: 4, breaker: n.answers}
 	}
 	for _, t := range s.tasks() {
-		all[t.Kind] = handler{attempt: sch.again(t), operation: OperationTask, severity: Error, slots: 1, all: 1}
+		all[t.Kind] = handler{attempt: sch.again(t), operation: OperationTask, severity: Error, all: 1}
 	}
 	return all
 }
@@ -180,14 +179,38 @@ func (sch *scheduler) poll(ctx context.Context) {
 		sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
 		return
 	}
-	q := sch.query()
-	if n, err := sch.lease(ctx, q); err != nil {
+	if err := sch.leaseAll(ctx); err != nil {
 		sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
 		return
-	} else if n == q.Limit { // there may be more
-		sch.rouse()
 	}
 	sch.probe(ctx)
+}
+
+// leaseAll leases what there are slots for. It asks for a job of any kind, and then for more of the same kind: while nothing is due
+// that is one query.
+func (sch *scheduler) leaseAll(ctx context.Context) error {
+	for kinds := sch.kinds(); len(kinds) > 0; {
+		first, err := sch.lease(ctx, sch.query(kinds, 1))
+		if err != nil || len(first) == 0 {
+			return err
+		}
+		kind := first[0].Job.Kind
+		kinds = slices.DeleteFunc(kinds, func(k checkout.JobKind) bool { return k == kind })
+		free := leaseBatch
+		if h := sch.handlers[kind]; h.all > 0 {
+			free = h.all - sch.runningOf(kind)
+		}
+		if free == 0 {
+			continue
+		}
+		switch more, err := sch.lease(ctx, sch.query([]checkout.JobKind{kind}, free)); {
+		case err != nil:
+			return err
+		case len(more) == leaseBatch: // there may be others
+			sch.rouse()
+		}
+	}
+	return nil
 }
 
 // enqueueTasks puts the jobs of the tasks into the queue, once. Those that another process has put there stay.
@@ -211,19 +234,30 @@ func (sch *scheduler) enqueueTasks(ctx context.Context) (err error) {
 	return nil
 }
 
-// query returns what may be leased now: no job of a kind or a partition whose slots are taken, or whose breaker is open.
-func (sch *scheduler) query() ports.JobQuery {
-	q := ports.JobQuery{Now: sch.now(), For: holdLimit, Limit: leaseBatch, PerPartition: perPartition}
-	sch.mu.Lock()
-	defer sch.mu.Unlock()
+// kinds returns the kinds of which a job may be leased now: those with a slot, and without a breaker that is open.
+func (sch *scheduler) kinds() (kinds []checkout.JobKind) {
 	for kind, h := range sch.handlers {
-		if (h.all == 0 || sch.ofKind[kind] < h.all) && (h.breaker == nil || !h.breaker.Open()) {
-			q.Kinds = append(q.Kinds, kind)
+		if (h.all == 0 || sch.runningOf(kind) < h.all) && (h.breaker == nil || !h.breaker.Open()) {
+			kinds = append(kinds, kind)
 		}
 	}
-	slices.Sort(q.Kinds)
+	slices.Sort(kinds)
+	return kinds
+}
+
+func (sch *scheduler) runningOf(kind checkout.JobKind) int {
+	sch.mu.Lock()
+	defer sch.mu.Unlock()
+	return sch.ofKind[kind]
+}
+
+// query returns the query for jobs of some kinds: none of a partition whose slots are taken, or whose receiver takes nothing.
+func (sch *scheduler) query(kinds []checkout.JobKind, limit int) ports.JobQuery {
+	q := ports.JobQuery{Now: sch.now(), For: holdLimit, Kinds: kinds, Limit: limit, PerPartition: perPartition}
+	sch.mu.Lock()
+	defer sch.mu.Unlock()
 	for p, n := range sch.running {
-		if n >= sch.handlers[p.Kind].slots {
+		if p.Kind == checkout.JobDeliver && n >= perPartition {
 			q.Except = append(q.Except, p)
 		}
 	}
@@ -233,22 +267,19 @@ func (sch *scheduler) query() ports.JobQuery {
 	return q
 }
 
-// lease leases jobs, starts to attempt them, and returns how many.
-func (sch *scheduler) lease(ctx context.Context, q ports.JobQuery) (n int, err error) {
+// lease leases jobs, starts to attempt them, and returns them.
+func (sch *scheduler) lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease, err error) {
 	defer recovered(&err)
-	if len(q.Kinds) == 0 {
-		return 0, nil
-	}
 	leasing, cancel := withTimeout(ctx)
 	defer cancel()
-	leases, err := sch.cfg.Store.Lease(leasing, q)
+	leases, err = sch.cfg.Store.Lease(leasing, q)
 	if err != nil {
-		return 0, fmt.Errorf("lease jobs: %w", err)
+		return nil, fmt.Errorf("lease jobs: %w", err)
 	}
 	for _, l := range leases {
 		sch.start(ctx, l)
 	}
-	return len(leases), nil
+	return leases, nil
 }
 
 // start attempts a leased job in the background.
@@ -276,15 +307,13 @@ func (sch *scheduler) count(p ports.Partition, n int) {
 	}
 }
 
-// attempt has a handler attempt a job, and keeps its lease meanwhile. If that is lost, the attempt is cancelled.
-func (sch *scheduler) attempt(ctx context.Context, h handler, l ports.Lease) (err error) {
-	defer recovered(&err)
+// attempt has a handler attempt a job, and keeps its lease meanwhile. If that is lost, the attempt is cancelled: its holder makes
+// its own.
+func (sch *scheduler) attempt(ctx context.Context, h handler, l ports.Lease) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var keeping sync.WaitGroup
-	defer keeping.Wait()
-	ended := make(chan struct{})
-	defer close(ended)
+	ended, lost := make(chan struct{}), false
 	keeping.Go(func() {
 		tick := time.NewTicker(extendEvery)
 		defer tick.Stop()
@@ -296,12 +325,21 @@ func (sch *scheduler) attempt(ctx context.Context, h handler, l ports.Lease) (er
 			}
 			// An attempt may go on for a moment when the service stops, so that its lease does too.
 			if err := sch.extend(context.WithoutCancel(ctx), l, holdLimit); errors.Is(err, ports.ErrNotFound) {
+				lost = true
 				cancel()
 				return
 			}
 		}
 	})
-	return h.attempt(ctx, l)
+	err := func() (err error) {
+		defer close(ended)
+		defer recovered(&err)
+		return h.attempt(ctx, l)
+	}()
+	if keeping.Wait(); lost {
+		return nil
+	}
+	return err
 }
 
 // extend has a lease last for a time from now on; 0 gives the job back.
@@ -328,10 +366,10 @@ func (sch *scheduler) probe(ctx context.Context) {
 				q.Kinds = append(q.Kinds, other)
 			}
 		}
-		n, err := sch.lease(ctx, q)
+		leases, err := sch.lease(ctx, q)
 		if err != nil {
 			sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
-		} else if n == 0 && h.probe != nil {
+		} else if len(leases) == 0 && h.probe != nil {
 			h.probe(ctx)
 		}
 	}
