@@ -20,6 +20,8 @@ import (
 const (
 	// crmLimit is how long a call of the CRM may take, so that its outcome is known before the lease ends.
 	crmLimit = holdLimit - settleLimit
+	// leastCRM is the time that a request must have left for a call of the CRM.
+	leastCRM = time.Second
 	// settleLimit is how long it may take to store the outcome of an attempt, also when the time of a request is over.
 	settleLimit = 2 * time.Second
 	// agreedLimit is how long a confirm asks for an agreement that is on record in the CRM.
@@ -79,7 +81,8 @@ func (s *Service) attemptHeld(ctx context.Context, done advanced) (advanced, err
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
 			held := ports.Lease{Job: j, Token: 1}
 			e := enrolment{done.change.Next, done.change.Agreement, done.change.Document}
-			return s.attempt(ctx, held, e, done.provider, holdLimit)
+			done, err := s.attempt(ctx, held, e, done.provider, holdLimit)
+			return done, s.failWaiting(ctx, err)
 		}
 	}
 	return done, nil
@@ -91,22 +94,36 @@ func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored check
 	if s.crm.Open() {
 		return advanced{}, checkout.Busy()
 	}
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < leastCRM+settleLimit {
+		return advanced{}, errAwaiting // the scheduler has more time for it
+	}
 	id := string(kind) + ":" + stored.ID
 	leases, err := s.cfg.Store.Lease(ctx, ports.JobQuery{Now: s.now(), For: holdLimit, Kinds: []checkout.JobKind{kind}, ID: id, Limit: 1})
 	if err != nil {
-		return advanced{}, fmt.Errorf("lease job %s: %w", id, err)
+		return advanced{}, s.fail(ctx, "lease job "+id, err)
 	}
 	if len(leases) == 1 {
-		return s.attemptLeased(ctx, leases[0], provider, holdLimit)
+		done, err := s.attemptLeased(ctx, leases[0], provider, holdLimit)
+		return done, s.failWaiting(ctx, err)
 	}
 	jobs, err := s.cfg.Store.Jobs(ctx, ports.JobFilter{ID: id, State: checkout.JobPending}, 1)
 	switch {
 	case err != nil:
-		return advanced{}, fmt.Errorf("read job %s: %w", id, err)
+		return advanced{}, s.fail(ctx, "read job "+id, err)
 	case len(jobs) == 1 && jobs[0].Due.Sub(s.now()) > 2*ports.MaxLease: // it was refused, and waits for an administrator
 		return advanced{}, checkout.Busy()
 	}
 	return advanced{}, errAwaiting
+}
+
+// failWaiting returns the error of an attempt for the request that waits for it: a failure of the store becomes BUSY where it may
+// pass.
+func (s *Service) failWaiting(ctx context.Context, err error) error {
+	_, refusal := errors.AsType[*checkout.Error](err)
+	if answered(err) || refusal || errors.Is(err, errAwaiting) {
+		return err
+	}
+	return s.fail(ctx, "wait for the CRM", err)
 }
 
 // attemptLeased makes an attempt at a CRM job, with what is on record of its checkout.

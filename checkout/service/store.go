@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -17,27 +18,35 @@ const holdLimit = 10 * time.Second
 // update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
 func (s *Service) update(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
-	return s.stored(ctx, "update checkout "+id, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
+	change, decided, err := s.stored(ctx, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
 		return s.cfg.Store.UpdateCheckout(ctx, id, q, decide)
 	})
+	if err != nil && !decided {
+		err = s.fail(ctx, "update checkout "+id, err)
+	}
+	return change, err
 }
 
 // settle settles a job with what decide makes of its checkout, and returns that change; decide may be nil. An error of decide is
 // returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
 func (s *Service) settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
-	change, err := s.stored(ctx, "settle job "+l.Job.ID, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
+	change, decided, err := s.stored(ctx, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
 		return s.cfg.Store.Settle(ctx, l, o, q, decide)
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		s.journal(ctx, aboutJob(l.Job), o.Moments)
+	case !decided:
+		err = fmt.Errorf("settle job %s: %w", l.Job.ID, err)
 	}
 	return change, err
 }
 
-// stored returns the change that decide made last, once store has stored it, and passes its moments on.
-func (s *Service) stored(ctx context.Context, doing string, decide func(checkout.Checkout) (checkout.Change, error),
-	store func(func(checkout.Checkout) (checkout.Change, error)) error) (change checkout.Change, err error) {
+// stored returns the change that decide made last, once store has stored it, and passes its moments on. With an error it reports
+// whether that is decide's.
+func (s *Service) stored(ctx context.Context, decide func(checkout.Checkout) (checkout.Change, error),
+	store func(func(checkout.Checkout) (checkout.Change, error)) error) (change checkout.Change, byDecide bool, err error) {
 	var decided error
 	var deciding func(checkout.Checkout) (checkout.Change, error)
 	if decide != nil {
@@ -50,11 +59,11 @@ func (s *Service) stored(ctx context.Context, doing string, decide func(checkout
 	switch err = store(deciding); {
 	case err == nil:
 		s.journal(ctx, aboutCheckout(change.Next), change.Moments)
-		return change, nil
+		return change, false, nil
 	case decided != nil && errors.Is(err, decided):
-		return change, decided
+		return change, true, decided
 	}
-	return change, s.fail(ctx, doing, err)
+	return change, false, err
 }
 
 // wanted returns the jobs without the notices where payers are not notified.
