@@ -35,7 +35,7 @@ type Confirmed struct {
 // Where the command has no RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
 	ctx = withSubject(ctx)
-	defer func() { s.noteRefusal(ctx, caller, cmd.RequestID, err) }()
+	defer func() { s.Refused(ctx, caller, id, cmd.RequestID, err) }()
 	defer recovered(&err)
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {

@@ -34,7 +34,7 @@ type Opened struct {
 // Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
 	ctx = withSubject(ctx)
-	defer func() { s.noteRefusal(ctx, caller, cmd.RequestID, err) }()
+	defer func() { s.Refused(ctx, caller, "", cmd.RequestID, err) }()
 	defer recovered(&err)
 	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
 	if err != nil {

@@ -33,12 +33,25 @@ func (s *Service) journal(ctx context.Context, about About, moments []checkout.M
 	}
 }
 
-// noteRefusal records a create or a confirm that was refused: in the journal of the checkout that it is about, before the caller is
-// answered, and otherwise in the counts of its provider. BUSY is no refusal.
-func (s *Service) noteRefusal(ctx context.Context, caller Caller, requestID string, err error) {
+// Refused records a call that was refused, of which the service may know nothing else because its body could not be read: a
+// confirm of the caller's checkout with this id, or a create for "". It is recorded before it returns in the journal of the checkout
+// that it is about. A create that is about no checkout is counted for its provider. BUSY is no refusal.
+func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID string, err error) {
 	refusal, ok := errors.AsType[*checkout.Error](err)
 	if !ok || refusal.Code == checkout.CodeBusy {
 		return
+	}
+	ctx, cancel := detached(withSubject(ctx), noteLimit)
+	defer cancel()
+	if id != "" && subjectOf(ctx).CheckoutID == "" {
+		missing := func() (err error) {
+			defer recovered(&err)
+			_, err = s.owned(ctx, caller, id)
+			return err
+		}()
+		if missing != nil {
+			return
+		}
 	}
 	about, now := subjectOf(ctx), s.now()
 	if about.CheckoutID == "" {
@@ -46,8 +59,6 @@ func (s *Service) noteRefusal(ctx context.Context, caller Caller, requestID stri
 		return
 	}
 	m := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
-	ctx, cancel := detached(ctx, noteLimit)
-	defer cancel()
 	err = func() (err error) {
 		defer recovered(&err)
 		return s.cfg.Store.Note(ctx, []ports.Noted{{CheckoutID: about.CheckoutID, Moment: m}}, nil)
@@ -57,19 +68,6 @@ func (s *Service) noteRefusal(ctx context.Context, caller Caller, requestID stri
 		return
 	}
 	s.journal(ctx, about, []checkout.Moment{m})
-}
-
-// Refused records a call whose body could not be read: about the caller's checkout with this id, or a create for "".
-func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID string, err error) {
-	ctx = withSubject(ctx)
-	if id != "" {
-		read, cancel := withTimeout(ctx)
-		defer cancel()
-		if _, missing := s.owned(read, caller, id); missing != nil {
-			return
-		}
-	}
-	s.noteRefusal(ctx, caller, requestID, err)
 }
 
 // notebook keeps what is noted off the path of requests until the scheduler stores it: pages that were opened, which may be lost,
