@@ -14,7 +14,7 @@ import (
 // The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND, CHECKOUT_ERASED and BUSY.
 func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c checkout.Checkout, err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
+	ctx, cancel := withTimeout(withSubject(ctx))
 	defer cancel()
 	if _, err := s.admit(ctx, caller, checkout.Optional[string]{}); err != nil {
 		return checkout.Checkout{}, err
@@ -70,7 +70,7 @@ func (s *Service) RefreshMandate(ctx context.Context, id string) (checkout.Check
 func (s *Service) refreshFound(ctx context.Context,
 	read func(context.Context) (checkout.Checkout, error)) (c checkout.Checkout, err error) {
 	defer recovered(&err)
-	ctx, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
+	ctx, cancel := detached(withSubject(ctx), waitLimit+s.cfg.ProcessorTimeout)
 	defer cancel()
 	stored, err := found(read(ctx))
 	switch {

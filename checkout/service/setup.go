@@ -40,7 +40,7 @@ type SetupPage struct {
 // SETUP_LINK_UNKNOWN, for a token that was not signed by one of our secrets, and BUSY.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
+	ctx, cancel := withTimeout(withSubject(ctx))
 	defer cancel()
 	page, err = s.readPage(ctx, token)
 	if err == nil {
@@ -167,7 +167,7 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 // refusals are SETUP_LINK_UNKNOWN, SETUP_LINK_EXPIRED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and BUSY.
 func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkout.Acceptance) (url string, err error) {
 	defer recovered(&err)
-	ctx, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
+	ctx, cancel := detached(withSubject(ctx), waitLimit+s.cfg.ProcessorTimeout)
 	defer cancel()
 	page, err := s.readPage(ctx, token)
 	if err != nil {
