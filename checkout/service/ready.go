@@ -118,7 +118,8 @@ type Backlog struct {
 }
 
 // Backlogs returns the backlog of each kind of job that has any. Under checkout.JobSeal are the entries of the evidence log that
-// are not sealed, those included that never will be because no secret of the operator's attests them.
+// are not sealed, those included that never will be because no secret of the operator's attests them. Without Config.Notifier no
+// notice waits, whatever was stored while there was one.
 func (s *Service) Backlogs(ctx context.Context) (all map[checkout.JobKind]Backlog, err error) {
 	defer recovered(&err)
 	counted, err := s.cfg.Store.Backlog(ctx)
@@ -126,6 +127,9 @@ func (s *Service) Backlogs(ctx context.Context) (all map[checkout.JobKind]Backlo
 		return nil, fmt.Errorf("count the jobs: %w", err)
 	}
 	all = make(map[checkout.JobKind]Backlog, len(counted))
+	if s.cfg.Notifier == nil {
+		delete(counted, checkout.JobNotify)
+	}
 	for kind, b := range counted {
 		all[kind] = Backlog{b.Waiting, max(0, s.now().Sub(b.Oldest))}
 	}

@@ -183,8 +183,6 @@ func (c Config) check() error {
 		return errors.New("field Now, Rand or Report is missing")
 	case len(c.KnownCheckpoint) > 0 && !c.Evidence.Signed(c.KnownCheckpoint):
 		return errors.New("field KnownCheckpoint: no key of Evidence has signed it")
-	case c.CRM.Info().Environment != c.Environment:
-		return fmt.Errorf("field CRM: it is of %s", c.CRM.Info().Environment)
 	}
 	if err := c.Terms.Check(); err != nil {
 		return fmt.Errorf("field Terms: %w", err)
@@ -198,7 +196,13 @@ func (c Config) check() error {
 	if err := c.Retention.Check(); err != nil {
 		return fmt.Errorf("field Retention: %w", err)
 	}
-	return CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info())
+	if err := CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info()); err != nil {
+		return err
+	}
+	if crm := c.CRM.Info(); crm.Environment != c.Environment {
+		return fmt.Errorf("field CRM: the %s CRM is for %s", crm.Name, crm.Environment)
+	}
+	return nil
 }
 
 // unprintable returns the function that finds the characters that a printer cannot print.
