@@ -19,12 +19,7 @@ import (
 
 // agreementPDF writes the PDF of an agreement to a file, or with --all the PDFs of many agreements to a folder, and names each
 // written file on stderr.
-func agreementPDF(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func agreementPDF(ctx context.Context, c *call, db records) error {
 	source, err := agreementpdf.New(db, time.Now)
 	if err != nil {
 		return err

@@ -36,39 +36,39 @@ func commands() []cli.Command {
 			About: "Check that the CRM has every object and field that is needed",
 			More: "Signs in, and prints a line for everything that is missing. Exits 0 if nothing is, and 1 if anything is.\n\n" +
 				administratorHelp + "\n\n" + crmHelp},
-		{Name: "jobs list", Setup: command(jobsFlags, listJobs),
+		{Name: "jobs list", Setup: command(jobsFlags, onRecords(listJobs)),
 			About: "List everything that is to be done later",
 			More: "Prints a line for each job that waits, the oldest first: an event that is to be delivered, a notice to a payer, an\n" +
 				"enrolment that the CRM is to open or to complete, a setup that is looked at again, a notification of the processor,\n" +
 				"and what the service itself does again and again; since when it waits, how often it was attempted, when it is due\n" +
 				"and why the latest attempt failed. The store alone is asked."},
-		{Name: "jobs show", Args: []string{"JOB-ID"}, Setup: command(listFlags, showJob),
+		{Name: "jobs show", Args: []string{"JOB-ID"}, Setup: command(listFlags, onRecords(showJob)),
 			About: "Print everything on record about a job"},
-		{Name: "jobs retry", Args: []string{"JOB-ID"}, Setup: command(changeFlags, retryJob),
+		{Name: "jobs retry", Args: []string{"JOB-ID"}, Setup: command(changeFlags, operating(retryJob)),
 			About: "Have a job attempted again, now",
 			More: "For an enrolment that the CRM refused, once an administrator has mended what it names, or a notice that was put off.\n" +
 				"A running server attempts it within seconds."},
-		{Name: "show", Args: []string{"ID"}, Setup: command(listFlags, show),
+		{Name: "show", Args: []string{"ID"}, Setup: command(listFlags, onRecords(show)),
 			About: "Print what happened to a checkout",
 			More: "ID is of a checkout, an order or an agreement. Prints its state, and then its journal, a line for each moment: when it was\n" +
 				"(UTC), what happened, who did it (provider:KEY-ID, payer, processor, crm, service, operator:NAME), and in which request.\n" +
 				"It has no personal data."},
-		{Name: "keys issue", Setup: command(issueFlags, issueKey),
+		{Name: "keys issue", Setup: command(issueFlags, operating(issueKey)),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},
-		{Name: "keys list", Setup: command(listFlags, listKeys),
+		{Name: "keys list", Setup: command(listFlags, onRecords(listKeys)),
 			About: "List the API keys"},
-		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(changeFlags, revokeKey),
+		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(changeFlags, operating(revokeKey)),
 			About: "Revoke an API key",
 			More:  "A running server refuses it within 1 s."},
-		{Name: "agreements pdf", Args: []string{"[NUMBER]"}, Setup: command(pdfFlags, agreementPDF),
+		{Name: "agreements pdf", Args: []string{"[NUMBER]"}, Setup: command(pdfFlags, onRecords(agreementPDF)),
 			About: "Write the PDF of an agreement to a file, or of many to a folder",
 			More: "Writes the document that was stored at the confirm. If none could be rendered then, it is rendered now\n" +
 				"from the agreement's figures, in the words that were accepted, and every page says that it is a copy. A\n" +
 				"document that was stored and is missing or damaged is refused; --redraw renders such a copy instead.\n\n" +
 				"With --all --since DATE and no NUMBER, every agreement accepted on that day in New Zealand or later is written\n" +
 				"to a file of its own. One that cannot be is named at the end, the others are written, and the status is 1."},
-		{Name: "agreements verify", Args: []string{"[NUMBER]"}, Setup: command(verifyFlags, verifyAgreement),
+		{Name: "agreements verify", Args: []string{"[NUMBER]"}, Setup: command(verifyFlags, onLog(verifyAgreement)),
 			About: "Check an agreement, or all of them, against the record and the evidence log",
 			More: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +
 				"must have the SHA-256 on record; the charges must sum to the course price and be the schedule of\n" +
@@ -78,7 +78,7 @@ func commands() []cli.Command {
 				"Exits 0 if no check fails, and 1 if any does.\n\n" +
 				"With --all and no NUMBER, the whole log is checked, then every agreement, a line each, and that none is missing\n" +
 				"which the log has.\n\n" + evidenceHelp},
-		{Name: "agreements prove", Args: []string{"NUMBER"}, Setup: command(proveFlags, proveAgreement),
+		{Name: "agreements prove", Args: []string{"NUMBER"}, Setup: command(proveFlags, onLog(proveAgreement)),
 			About: "Write a proof that an agreement is in the evidence log",
 			More: "The proof holds what was agreed, but no name or address. It is checked with verify-proof, for which nothing of\n" +
 				"this service is needed but the public key.\n\n" + evidenceHelp},
@@ -86,17 +86,17 @@ func commands() []cli.Command {
 			About: "Check a proof with nothing but the public key",
 			More: "FILE may be -, standard input. Prints the record that is proven. It has the SHA-256 of the agreement's PDF, which\n" +
 				"--pdf compares. Needs no store and no network."},
-		{Name: "evidence checkpoint", Setup: command(storeFlag, printCheckpoint),
+		{Name: "evidence checkpoint", Setup: command(storeFlag, onLog(printCheckpoint)),
 			About: "Print the newest signed checkpoint of the evidence log",
 			More: "Keep it where those who can edit the store cannot. \"agreements verify --checkpoint\" holds the store to it.\n\n" +
 				evidenceHelp},
 		{Name: "evidence key", Setup: command(evidenceKeyFlags, printEvidenceKey),
 			About: "Print the public half of the evidence key, or a new key",
 			More:  evidenceHelp},
-		{Name: "privacy export", Setup: command(exportStudentFlags, exportStudent),
+		{Name: "privacy export", Setup: command(exportStudentFlags, operating(exportStudent)),
 			About: "Write everything on record about one student as JSON Lines",
 			More:  "As export does, of the checkouts of one student.\n\n" + studentHelp},
-		{Name: "privacy erase", Setup: command(eraseStudentFlags, eraseStudent),
+		{Name: "privacy erase", Setup: command(eraseStudentFlags, operating(eraseStudent)),
 			About: "Erase the personal data of one student, for good",
 			More: "Names, e-mail address, account holder, account, network address, the ids of bank setups and the PDFs are\n" +
 				"emptied; figures, dates, record ids and hashes stay, and so does the proof of every agreement, with the salt by\n" +
@@ -104,7 +104,7 @@ func commands() []cli.Command {
 				"by which the processor and an outside CRM know the student: what they have must be erased there. It is refused\n" +
 				"while a checkout waits for the CRM and, without --force, while payments are still to be collected. Then it\n" +
 				"writes a SQLite store's file anew, or vacuums the tables of PostgreSQL: choose a quiet hour.\n\n" + studentHelp},
-		{Name: "evidence list", Setup: command(trailFlags, listEvidence),
+		{Name: "evidence list", Setup: command(trailFlags, onLog(listEvidence)),
 			About: "List the evidence log: what was agreed and what operators did",
 			More: "Prints a line for each entry: its position in the log, or - until a server has sealed it; when it was recorded; and\n" +
 				"an agreement's number, or an operation with what it was done to, by whom and why, and below it a line for each thing\n" +
@@ -112,20 +112,20 @@ func commands() []cli.Command {
 				"The sealed entries are held to the newest checkpoint, and to the one of --checkpoint: exits 1 if they are not what\n" +
 				"was signed. Only by a checkpoint that was kept elsewhere does it show that the end of the log was cut off.\n\n" +
 				trailHelp + "\n\n" + evidenceHelp},
-		{Name: "events list", Setup: command(listEventsFlags, listEvents),
+		{Name: "events list", Setup: command(listEventsFlags, onRecords(listEvents)),
 			About: "List events with their attempts, the newest first",
 			More: "Prints a line for each: its id, name, provider and order, its status, the attempts of the service, when it was made,\n" +
 				"and when and why the latest attempt that failed did."},
-		{Name: "events show", Args: []string{"EVENT-ID"}, Setup: command(listFlags, showEvent),
+		{Name: "events show", Args: []string{"EVENT-ID"}, Setup: command(listFlags, onRecords(showEvent)),
 			About: "Print everything on record about an event",
 			More:  "Its status and attempts, why it failed, every redelivery, and its body as it is signed and sent."},
-		{Name: "events redeliver", Args: []string{"[EVENT-ID]"}, Setup: command(redeliverFlags, redeliverEvents),
+		{Name: "events redeliver", Args: []string{"[EVENT-ID]"}, Setup: command(redeliverFlags, operating(redeliverEvents)),
 			About: "Send an event again, or all that failed since a time",
 			More: "Sends it from here, whether a server runs or not: three attempts, with the same event id and body, and a fresh\n" +
 				"timestamp and signature. Prints a line for each event and what came of it, and exits 0 if every one was delivered. An\n" +
 				"event that is named is sent even if it had been delivered; one that is pending is left to the server. Of a receiver\n" +
 				"that takes none of five attempts in a row the rest is not tried. What came of it is on record: see events show."},
-		{Name: "export", Setup: command(storeFlag, export),
+		{Name: "export", Setup: command(storeFlag, onLog(export)),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},
 		{Name: "backup", Setup: command(backupFlags, backup),

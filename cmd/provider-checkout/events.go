@@ -10,18 +10,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // listEvents prints one line for each event that the filter admits.
-func listEvents(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func listEvents(ctx context.Context, c *call, db records) error {
 	list, err := db.Jobs(ctx, c.eventFilter, c.limit+1)
 	if err != nil {
 		return err
@@ -47,12 +43,7 @@ func listEvents(ctx context.Context, c *call) error {
 }
 
 // showEvent prints everything on record about one event.
-func showEvent(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func showEvent(ctx context.Context, c *call, db records) error {
 	found, err := db.Jobs(ctx, ports.JobFilter{ID: c.Args[0], Kinds: deliveries}, 1)
 	if err != nil {
 		return err
@@ -117,16 +108,7 @@ func (s *settings) checkRedeliver(args []string) error {
 }
 
 // redeliverEvents sends one event again, or every event that failed since a time, and prints each outcome.
-func redeliverEvents(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	operator, err := c.acting(db)
-	if err != nil {
-		return err
-	}
+func redeliverEvents(ctx context.Context, c *call, _ records, operator operate.Operator) error {
 	asked, delivered := 0, 0
 	var printed error
 	each := func(result delivery.Result) {

@@ -142,6 +142,18 @@ func (c *call) evidenceLog(ctx context.Context) (records, evidencelog.Log, error
 	return db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests, Outside: outside}, nil
 }
 
+// onLog returns a command that runs on an open store and its evidence log.
+func onLog(run func(context.Context, *call, records, evidencelog.Log) error) func(context.Context, *call) error {
+	return func(ctx context.Context, c *call) error {
+		db, log, err := c.evidenceLog(ctx)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return run(ctx, c, db, log)
+	}
+}
+
 // outsideCheckpoint returns the checkpoint in the file of --checkpoint, which one of the keys must have signed, or nil without
 // such a file.
 func (c *call) outsideCheckpoint(keys evidence.Keys) (*evidence.Checkpoint, error) {
@@ -201,12 +213,7 @@ func printEvidenceKey(_ context.Context, c *call) error {
 }
 
 // printCheckpoint prints the newest signed checkpoint.
-func printCheckpoint(ctx context.Context, c *call) error {
-	db, log, err := c.evidenceLog(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func printCheckpoint(ctx context.Context, c *call, db records, log evidencelog.Log) error {
 	if !log.Keys.CanVerify() {
 		return errNoEvidenceKey
 	}
@@ -219,12 +226,7 @@ func printCheckpoint(ctx context.Context, c *call) error {
 }
 
 // proveAgreement writes the proof of an agreement to a file.
-func proveAgreement(ctx context.Context, c *call) error {
-	db, log, err := c.evidenceLog(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func proveAgreement(ctx context.Context, c *call, db records, log evidencelog.Log) error {
 	if !log.Keys.CanVerify() {
 		return errNoEvidenceKey
 	}

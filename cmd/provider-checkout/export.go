@@ -9,22 +9,18 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/progress"
 )
 
 // export writes everything on record as JSON Lines, and last the newest checkpoint of the evidence log. A checkout that cannot be
 // read is reported on stderr, and the other checkouts are still written.
-func export(ctx context.Context, c *call) error {
-	db, log, err := c.evidenceLog(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func export(ctx context.Context, c *call, db records, log evidencelog.Log) error {
 	line := c.progress()
 	defer line.End()
 	out := bufio.NewWriter(&counter{to: c.Stdout, line: line})
 	unreadable := 0
-	err = db.Export(ctx, jsonlines.NewVisitor(out, func(checkoutID string, err error) error {
+	err := db.Export(ctx, jsonlines.NewVisitor(out, func(checkoutID string, err error) error {
 		unreadable++
 		line.End()
 		_, failed := fmt.Fprintf(c.Stderr, "checkout %s cannot be read: %s\n", checkoutID, cli.OneLine(err.Error()))

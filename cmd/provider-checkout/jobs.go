@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -20,12 +21,7 @@ var deliveries = []checkout.JobKind{checkout.JobDeliver}
 const maxJobs = 10_000
 
 // listJobs prints a line for each pending job, the oldest first.
-func listJobs(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func listJobs(ctx context.Context, c *call, db records) error {
 	list, err := db.Jobs(ctx, ports.JobFilter{State: checkout.JobPending, ProviderCode: c.provider, OldestFirst: true}, maxJobs)
 	if err != nil {
 		return err
@@ -50,12 +46,7 @@ func listJobs(ctx context.Context, c *call) error {
 }
 
 // showJob prints everything on record about a job but its body.
-func showJob(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func showJob(ctx context.Context, c *call, db records) error {
 	found, err := db.Jobs(ctx, ports.JobFilter{ID: c.Args[0]}, 1)
 	switch {
 	case err != nil:
@@ -82,18 +73,9 @@ func showJob(ctx context.Context, c *call) error {
 var errNoJob = errors.New(`there is no such job; "jobs list" names those that wait`)
 
 // retryJob makes a job due now.
-func retryJob(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	operator, err := c.acting(db)
-	if err != nil {
-		return err
-	}
+func retryJob(ctx context.Context, c *call, _ records, operator operate.Operator) error {
 	id := c.Args[0]
-	err = operator.Retry(ctx, id)
+	err := operator.Retry(ctx, id)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
 		return errors.New(`no such job waits; "jobs list" names those that do, and "events redeliver" sends an event that failed again`)

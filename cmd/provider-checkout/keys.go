@@ -10,16 +10,7 @@ import (
 )
 
 // issueKey creates a key and prints nothing else.
-func issueKey(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	operator, err := c.acting(db)
-	if err != nil {
-		return err
-	}
+func issueKey(ctx context.Context, c *call, _ records, operator operate.Operator) error {
 	text, err := operator.IssueKey(ctx, c.provider, c.environment)
 	if errors.Is(err, operate.ErrNoProvider) {
 		return fmt.Errorf("there is no provider %q", c.provider)
@@ -31,12 +22,7 @@ func issueKey(ctx context.Context, c *call) error {
 }
 
 // listKeys prints one line for each key.
-func listKeys(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func listKeys(ctx context.Context, c *call, db records) error {
 	keys, err := db.Keys(ctx)
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
@@ -52,16 +38,7 @@ func listKeys(ctx context.Context, c *call) error {
 }
 
 // revokeKey revokes the key whose text or id is the argument.
-func revokeKey(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	operator, err := c.acting(db)
-	if err != nil {
-		return err
-	}
+func revokeKey(ctx context.Context, c *call, _ records, operator operate.Operator) error {
 	id, err := operator.RevokeKey(ctx, c.Args[0])
 	if errors.Is(err, ports.ErrNotFound) {
 		return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret

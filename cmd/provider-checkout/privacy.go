@@ -45,16 +45,7 @@ func eraseStudentFlags(fs *cli.Flags, s *settings) {
 }
 
 // exportStudent writes everything on record about a student as JSON Lines, and the PDFs to a folder if one is named.
-func exportStudent(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	operator, err := c.acting(db)
-	if err != nil {
-		return err
-	}
+func exportStudent(ctx context.Context, c *call, db records, operator operate.Operator) error {
 	student, err := c.findStudent(ctx, operator)
 	if err != nil {
 		return err
@@ -104,16 +95,7 @@ func (c *call) findStudent(ctx context.Context, operator operate.Operator) (oper
 }
 
 // eraseStudent erases the records of a student. Called again it finds no record, and cleans the files again.
-func eraseStudent(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	operator, err := c.acting(db)
-	if err != nil {
-		return err
-	}
+func eraseStudent(ctx context.Context, c *call, db records, operator operate.Operator) error {
 	student, err := c.findStudent(ctx, operator)
 	if err != nil {
 		return err

@@ -14,12 +14,7 @@ import (
 )
 
 // show prints the state and the timeline of the checkouts that an id names: of one, unless several providers have the order.
-func show(ctx context.Context, c *call) error {
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func show(ctx context.Context, c *call, db records) error {
 	list, err := named(ctx, db, c.Args[0])
 	switch {
 	case err != nil:

@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
@@ -49,6 +50,29 @@ func (c *call) openStore(ctx context.Context, env catalogue.Environment, o obser
 // openRecords opens a store that must exist, so that a mistyped path does not create an empty one.
 func (c *call) openRecords(ctx context.Context) (records, error) {
 	return c.open(ctx, "", observer{}, true)
+}
+
+// onRecords returns a command that runs on an open store.
+func onRecords(run func(context.Context, *call, records) error) func(context.Context, *call) error {
+	return func(ctx context.Context, c *call) error {
+		db, err := c.openRecords(ctx)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return run(ctx, c, db)
+	}
+}
+
+// operating returns a command that runs on an open store and acts as an operator.
+func operating(run func(context.Context, *call, records, operate.Operator) error) func(context.Context, *call) error {
+	return onRecords(func(ctx context.Context, c *call, db records) error {
+		operator, err := c.acting(db)
+		if err != nil {
+			return err
+		}
+		return run(ctx, c, db, operator)
+	})
 }
 
 func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, existing bool) (records, error) {

@@ -64,12 +64,7 @@ func operatorName(env func(string) string, current func() (*user.User, error)) (
 }
 
 // listEvidence prints the entries of the evidence log in their order, and holds them to the newest checkpoint.
-func listEvidence(ctx context.Context, c *call) error {
-	db, log, err := c.evidenceLog(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func listEvidence(ctx context.Context, c *call, db records, log evidencelog.Log) error {
 	tree, err := log.Signed(ctx)
 	if err != nil {
 		return err

@@ -26,12 +26,7 @@ func (s *settings) checkVerify(args []string) error {
 
 // verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check; or all of them
 // and the log.
-func verifyAgreement(ctx context.Context, c *call) error {
-	db, log, err := c.evidenceLog(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func verifyAgreement(ctx context.Context, c *call, db records, log evidencelog.Log) error {
 	v := verifier{log}
 	if c.all {
 		return v.verifyAll(ctx, c, db)
