@@ -45,7 +45,7 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueu
 		if err != nil {
 			return err
 		}
-		return tx.storeRest(ctx, change, enqueue)
+		return tx.storeRest(ctx, change, enqueue, true)
 	})
 	if err != nil {
 		return fmt.Errorf("insert checkout %s: %w", change.Next.ID, err)
@@ -88,7 +88,7 @@ func (tx *tx) update(ctx context.Context, id string, enqueue ports.Enqueue,
 	if change.Remove {
 		err = tx.remove(ctx, c)
 	} else if err = tx.store(ctx, c, *next); err == nil {
-		err = tx.storeRest(ctx, change, enqueue)
+		err = tx.storeRest(ctx, change, enqueue, false)
 	}
 	if err != nil {
 		return false, fmt.Errorf("update checkout %s: %w", id, err)
@@ -119,7 +119,7 @@ func (tx *tx) store(ctx context.Context, c, next checkout.Checkout) error {
 }
 
 // storeRest stores what a change holds beside the checkout.
-func (tx *tx) storeRest(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
+func (tx *tx) storeRest(ctx context.Context, change checkout.Change, enqueue ports.Enqueue, isNew bool) error {
 	if change.Agreement != nil {
 		if _, err := tx.exec(ctx, insertAgreement, sqlstore.Agreement.Values(change.Agreement)...); err != nil {
 			return fmt.Errorf("insert agreement %s: %w", change.Agreement.Number, err)
@@ -133,7 +133,7 @@ func (tx *tx) storeRest(ctx context.Context, change checkout.Change, enqueue por
 	if err := tx.storeEvidenceIf(ctx, change.Evidence); err != nil {
 		return err
 	}
-	if err := tx.enter(ctx, change, enqueue); err != nil {
+	if err := tx.enter(ctx, change, enqueue, isNew); err != nil {
 		return err
 	}
 	return tx.note(ctx, change.Next.ProviderCode, change.Next.ID, change.Moments)

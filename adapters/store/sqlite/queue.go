@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	insertEvent = `INSERT INTO jobs (` + sqlstore.JobRecord.Names() + `) VALUES (` + sqlstore.JobRecord.Marks() + `)`
+	insertEvent = `INSERT INTO jobs (` + sqlstore.Entered.Names() + `) VALUES (` + sqlstore.Entered.Marks() + `)`
 	insertJob   = insertEvent + ` ON CONFLICT (provider_code, checkout_id, id) DO NOTHING`
 	settleJob   = `UPDATE jobs SET (due_ms, leased_until_ms, ` + sqlstore.Outcome.Names() + `) = (?, NULL, ` + sqlstore.Outcome.Marks() + `)` + ofJob
 
@@ -33,10 +33,21 @@ const (
 	redeliverEvent = `UPDATE jobs SET state = ?, failure = ?, failed_ms = ?` + ofJob
 )
 
-// enter enters the jobs of a change into the queue.
-func (tx *tx) enter(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+// enter enters the jobs of a change into the queue. A new checkout has no events yet.
+func (tx *tx) enter(ctx context.Context, change checkout.Change, q ports.Enqueue, isNew bool) error {
 	if err := sqlstore.CheckEvents(change.Events); err != nil {
 		return err
+	}
+	for _, e := range change.Events {
+		if isNew {
+			break
+		}
+		switch named, err := all(ctx, tx, scanValue[string], selectEventOf, change.Next.ProviderCode, change.Next.ID, string(e.Name)); {
+		case err != nil:
+			return err
+		case len(named) > 0:
+			return fmt.Errorf("the checkout has an event %s: %w", e.Name, ports.ErrDuplicate)
+		}
 	}
 	for _, job := range sqlstore.EnterAll(change, q) {
 		if _, err := tx.enterOne(ctx, job, q.Now); err != nil {
@@ -54,19 +65,13 @@ func (tx *tx) enterOne(ctx context.Context, e sqlstore.Entering, now time.Time) 
 		row.Token, row.Until = 1, now.Add(e.Hold)
 	}
 	if !e.Event {
-		err := tx.execOne(ctx, insertJob, sqlstore.JobRecord.Values(&row)...)
+		err := tx.execOne(ctx, insertJob, sqlstore.Entered.Values(&row)...)
 		if errors.Is(err, ports.ErrNotFound) { // nothing was written
 			return false, nil
 		}
 		return err == nil, err
 	}
-	named, err := all(ctx, tx, scanValue[string], selectEventOf, row.Job.ProviderCode, row.Job.CheckoutID, row.Job.Name)
-	if err == nil && len(named) > 0 {
-		err = fmt.Errorf("the checkout has an event of this name: %w", ports.ErrDuplicate)
-	}
-	if err == nil {
-		_, err = tx.exec(ctx, insertEvent, sqlstore.JobRecord.Values(&row)...)
-	}
+	_, err = tx.exec(ctx, insertEvent, sqlstore.Entered.Values(&row)...)
 	return err == nil, err
 }
 

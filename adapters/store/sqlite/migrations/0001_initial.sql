@@ -213,12 +213,12 @@ CREATE TABLE jobs (
 	due_ms            INTEGER NOT NULL, -- when the next attempt may be made
 	leased_until_ms   INTEGER, -- NULL while it is not leased
 	token             INTEGER NOT NULL, -- rises with every lease
-	attempts          INTEGER NOT NULL,
-	cursor            TEXT NOT NULL, -- how far the work is
+	attempts          INTEGER NOT NULL DEFAULT 0,
+	cursor            TEXT NOT NULL DEFAULT '', -- how far the work is
 	settled_ms        INTEGER,
-	reference         TEXT NOT NULL, -- under which another system has taken it over: the Message-ID
-	answer            TEXT NOT NULL, -- of that system
-	failure           TEXT NOT NULL, -- of the latest attempt that failed; '' if none did
+	reference         TEXT NOT NULL DEFAULT '', -- under which another system has taken it over: the Message-ID
+	answer            TEXT NOT NULL DEFAULT '', -- of that system
+	failure           TEXT NOT NULL DEFAULT '', -- of the latest attempt that failed; '' if none did
 	failed_ms         INTEGER,
 	body              BLOB, -- of an event, as it is signed and sent
 	UNIQUE (provider_code, checkout_id, id)
