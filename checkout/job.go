@@ -38,7 +38,9 @@ func JobKinds() []JobKind {
 
 // Job is one piece of work. It holds no personal data, but for the body of an event, which has no more than the contract says.
 type Job struct {
-	ID           string // unique: evt_…, ntc_…, or made of the kind and what it is about, so that the same work enters once
+	// ID is unique among the jobs of a checkout, or among the service's own: evt_…, ntc_…, or made of the kind and the subject, so
+	// that the same work enters once.
+	ID           string
 	Kind         JobKind
 	ProviderCode string    // the queue that it is in: one provider's work delays no other's; "" for the service's own
 	OrderID      string    // "" for the service's own, like CheckoutID

@@ -35,7 +35,7 @@ type Configurer interface {
 	ReplaceProviders(ctx context.Context,
 		decide func([]catalogue.Configuration) (after []catalogue.Configuration, did *evidence.Entry, err error)) error
 
-	// Keys returns every API key in the order of their creation.
+	// Keys returns every API key in the order of their creation, by CreatedAt and then by their ids.
 	Keys(ctx context.Context) ([]catalogue.Key, error)
 
 	// AddKey stores a new API key. ErrDuplicate if its id or hash is taken.
@@ -49,8 +49,8 @@ type Configurer interface {
 // Exporter reads everything on record.
 type Exporter interface {
 	// Export passes everything to visit in one read snapshot: configurations in the order of
-	// their codes, then keys, then checkouts, each in the order of their creation. However many
-	// checkouts there are, memory is bounded. An error of visit ends it and is returned as it is.
+	// their codes, then keys, then checkouts, each in the order of their creation, by CreatedAt and
+	// then by their ids. However many checkouts there are, memory is bounded. An error of visit ends it and is returned as it is.
 	Export(ctx context.Context, visit Visitor) error
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Retention finds and erases personal data that was kept for long enough.
 type Retention interface {
-	// OldCheckouts looks at the checkouts in the order of their creation, at most limit of them, from the cursor that the call
+	// OldCheckouts looks at the checkouts in an order that never changes, at most limit of them, from the cursor that the call
 	// before returned, or from the first for "". It returns the ids of those that are not erased and are
 	// either confirmed and were created before a time, or not confirmed and were created before another; of those that are
 	// confirmed, were created before that time and are erased, while the entry of their agreement in the evidence log has its

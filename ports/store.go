@@ -31,8 +31,8 @@ type Store interface {
 // are stored.
 type Checkouts interface {
 	// InsertCheckout stores the change, or nothing. It returns ErrDuplicate if
-	// the provider already used the order id or the idempotency key, if the checkout's or an event's id
-	// is taken, or if the checkout would have two events of one name. Every checkout has a key, and two of one provider never
+	// the provider already used the order id or the idempotency key, if the checkout's id
+	// is taken, if two of its events have one id, or if the checkout would have two events of one name. Every checkout has a key, and two of one provider never
 	// have the same, whether it came in a header or is the default (checkout.DefaultKey). Of concurrent inserts of which each would make another a duplicate, one
 	// succeeds.
 	InsertCheckout(ctx context.Context, change checkout.Change, enqueue Enqueue) error
