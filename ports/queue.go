@@ -12,7 +12,7 @@ import (
 const MaxLease = 15 * time.Second
 
 // Queue keeps the jobs of checkouts and of the service itself. Most enter with a Change. A job is due once it is pending, its
-// time has come, it is not leased, and no earlier job of its kind and its checkout is pending. What was settled stays on record.
+// time has come, it is not leased, and it is no event behind another pending event of its checkout. What was settled stays on record.
 //
 // Times are those of the caller's clock (Now), except on a store that several machines share: there the clock of the store
 // decides when a job is due and when a lease is over, and Now is ignored; the time from CreatedAt to Due counts from the moment

@@ -22,7 +22,7 @@ func Leases(t *testing.T, open Open) {
 		{"jobs that have been due for longest are leased first, up to the limit", leasesInOrder},
 		{"a query leases the kinds, the job and the provider that it names, and no partition that it excepts", leasesAsked},
 		{"of each partition no more is leased than the query says, so that one hides no other", leasesOfPartitions},
-		{"jobs of one kind and one checkout are leased in the order in which they entered, one at a time", leasesOfCheckout},
+		{"events of one checkout are leased in the order in which they entered, one at a time; its other jobs have no order", leasesOfCheckout},
 		{"of many concurrent leases of one job one gets it", concurrentLeases},
 		{"many who lease at once get every job once", everyJobOnce},
 		{"events and jobs for the CRM may enter leased to their committer until that is fenced off, and other jobs do not", leaseHeld},
@@ -218,12 +218,12 @@ func leasesOfPartitions(t *testing.T, s ports.Admin) {
 func leasesOfCheckout(t *testing.T, s ports.Admin) {
 	c := opened(1)
 	c.Events = append(c.Events, event(c.Next, "zzz"), event(c.Next, "aaa"))
-	early := job(c.Next, checkout.JobNotify, 1)
-	c.Jobs = []checkout.Job{early}
+	early, late := job(c.Next, checkout.JobNotify, 1), job(c.Next, checkout.JobNotify, 2)
+	c.Jobs = []checkout.Job{early, late}
 	insert(t, s, c, opened(2))
 	last := event(c.Next, "mmm")
 	change(t, s, 1, checkout.Change{Events: []events.Event{last}})
-	sameSet(t, "the first of each kind and checkout", jobIDs(leasedJobs(t, s, nil)), c.Events[0].ID, early.ID, opened(2).Events[0].ID)
+	sameSet(t, "the first event of each checkout, and every notice", jobIDs(leasedJobs(t, s, nil)), c.Events[0].ID, early.ID, late.ID, opened(2).Events[0].ID)
 	for i, outcome := range []checkout.JobState{checkout.JobDead, checkout.JobDropped, checkout.JobDone} {
 		of := append(c.Events, last)
 		notDue(t, s, "an event behind one that is leased", of[i+1].ID)

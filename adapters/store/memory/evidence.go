@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,7 +66,7 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 
 // oldest returns copies of at most limit entries that are not sealed, the oldest first.
 func (l *evidenceLog) oldest(limit int) []evidence.Entry {
-	all := slices.SortedStableFunc(slices.Values(l.unsealed), func(a, b evidence.Entry) int { return a.At.Compare(b.At) })
+	all := slices.SortedStableFunc(slices.Values(l.unsealed), func(a, b evidence.Entry) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return copyEntries(all[:min(limit, len(all))])
 }
 

@@ -62,13 +62,13 @@ func (q *queue) due(j *job, now time.Time) bool {
 	return j.State == checkout.JobPending && !j.Due.After(now) && !j.leased(now) && q.first(j)
 }
 
-// first reports whether no earlier job of the same kind and checkout is pending.
+// first reports whether the job is no event behind another pending event of its checkout.
 func (q *queue) first(j *job) bool {
 	for _, o := range q.of[j.Job.CheckoutID] {
 		switch {
-		case j.Job.CheckoutID == "", o == j:
+		case j.Job.Kind != checkout.JobDeliver, o == j:
 			return true
-		case o.Job.Kind == j.Job.Kind && o.State == checkout.JobPending:
+		case o.Job.Kind == checkout.JobDeliver && o.State == checkout.JobPending:
 			return false
 		}
 	}

@@ -102,8 +102,8 @@ func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkou
 // isDue is the condition that a job may be leased, but for its kind. Its parameters are four times the time, of which the last is
 // later by the longest lease. The first three are in the order of the index, for each of the three ways not to be leased.
 const (
-	isFirst = `(j.checkout_id = '' OR NOT EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
-		AND +e.kind = j.kind AND +e.state = 'pending' AND e.position < j.position))`
+	isFirst = `(j.kind <> 'deliver' OR NOT EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
+		AND +e.kind = 'deliver' AND +e.state = 'pending' AND e.position < j.position))`
 	notLeased   = `j.state = 'pending' AND j.leased_until_ms IS NULL AND j.due_ms <= ? AND ` + isFirst
 	leaseEnded  = `j.state = 'pending' AND j.leased_until_ms <= ? AND j.due_ms <= ? AND ` + isFirst
 	leaseBroken = `j.state = 'pending' AND j.leased_until_ms > ? AND j.due_ms <= ? AND ` + isFirst
