@@ -90,7 +90,7 @@ func TestOutage(t *testing.T) {
 	o.hidden(t)
 	backlogs, err := w.service.Backlogs(t.Context())
 	waiting := backlogs[checkout.JobOpen].Waiting + backlogs[checkout.JobComplete].Waiting
-	if err != nil || waiting < burst {
+	if err != nil || waiting < outageBurst {
 		t.Errorf("void: %d checkouts wait for the organisation, %v", waiting, err)
 	}
 
@@ -226,7 +226,7 @@ func (o *outageWorld) workedOff(t *testing.T) time.Duration {
 		backlogs, err := o.service.Backlogs(t.Context())
 		open, complete := backlogs[checkout.JobOpen], backlogs[checkout.JobComplete]
 		waiting, age, took := open.Waiting+complete.Waiting, max(open.Age, complete.Age), time.Since(began)
-		if err != nil || took > recovered {
+		if err != nil || took > patience {
 			t.Errorf("%d checkouts wait for the organisation %v after its return, the oldest for %v, %v", waiting, took, age, err)
 			return took
 		}

@@ -120,7 +120,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, outside
 	if c.CRM.Info().WithinCommit {
 		c.CRM = service.EmbeddedCRM(c.Environment)
 	}
-	if OverSalesforce() && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
+	if outside.Salesforce && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
 		c.CRM = s.simulateCRM(t)
 	}
 	s.Config, s.Options = c, o
