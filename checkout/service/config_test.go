@@ -22,10 +22,12 @@ func TestNewRefusesAFaultyConfiguration(t *testing.T) {
 		{"as it should be", func(*service.Config) {}, ""},
 		{"the bounds of the timeouts", func(c *service.Config) { c.PollTimeout, c.ProcessorTimeout = 10*time.Second, 10*time.Second }, ""},
 		{"no keyring", func(c *service.Config) { c.Keyring = checkout.Keyring{} }, "Keyring is missing"},
-		{"no store", func(c *service.Config) { c.Store = nil }, "Store, Processor, Printer or Sender is missing"},
-		{"no processor", func(c *service.Config) { c.Processor = nil }, "Store, Processor, Printer or Sender is missing"},
-		{"no printer", func(c *service.Config) { c.Printer = nil }, "Store, Processor, Printer or Sender is missing"},
-		{"no sender", func(c *service.Config) { c.Sender = nil }, "Store, Processor, Printer or Sender is missing"},
+		{"no store", func(c *service.Config) { c.Store = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
+		{"no processor", func(c *service.Config) { c.Processor = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
+		{"no CRM", func(c *service.Config) { c.CRM = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
+		{"a CRM of another environment", func(c *service.Config) { c.CRM = service.EmbeddedCRM(catalogue.Production) }, "field CRM: the embedded CRM is for production"},
+		{"no printer", func(c *service.Config) { c.Printer = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
+		{"no sender", func(c *service.Config) { c.Sender = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
 		{"no clock", func(c *service.Config) { c.Now = nil }, "Now, Rand or Report is missing"},
 		{"no randomness", func(c *service.Config) { c.Rand = nil }, "Now, Rand or Report is missing"},
 		{"nowhere to report to", func(c *service.Config) { c.Report = nil }, "Now, Rand or Report is missing"},
@@ -137,14 +139,14 @@ func TestIDsAreMadeOfTimeAndEntropy(t *testing.T) {
 
 func TestBacklog(t *testing.T) {
 	w := newWorld(t)
-	if n, age, err := w.Backlog(t.Context()); n != 0 || age != 0 || err != nil {
-		t.Errorf("of nothing: %d, %s, %v", n, age, err)
+	if all, err := w.Backlogs(t.Context()); len(all) != 0 || err != nil {
+		t.Errorf("of nothing: %+v, %v", all, err)
 	}
 	w.crashed(t, "ORDER-1")
 	w.clock.forward(time.Hour)
 	w.crashed(t, "ORDER-2")
-	if n, age, err := w.Backlog(t.Context()); n != 2 || age < time.Hour || age > 2*time.Hour || err != nil {
-		t.Errorf("of two events: %d, %s, %v; want the age of the older", n, age, err)
+	if b := w.backlog(t, checkout.JobDeliver); b.Waiting != 2 || b.Age < time.Hour || b.Age > 2*time.Hour {
+		t.Errorf("of two events: %+v; want the age of the older", b)
 	}
 }
 

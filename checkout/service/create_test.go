@@ -329,7 +329,7 @@ func TestAnOrderIsLookedUpOnlyIfItMayBeOnRecord(t *testing.T) {
 		all := store.called()
 		store.arm("", nil)
 		return slices.DeleteFunc(all, func(call string) bool { // of the checkouts only
-			return !strings.HasPrefix(call, "InsertCheckout") && !strings.HasPrefix(call, "CheckoutBy")
+			return !strings.HasPrefix(call, "InsertCheckout") && !strings.HasPrefix(call, "FindCheckout")
 		})
 	}
 	store.arm("", nil)
@@ -338,11 +338,11 @@ func TestAnOrderIsLookedUpOnlyIfItMayBeOnRecord(t *testing.T) {
 		t.Errorf("a new order: %q, want %q", got, want)
 	}
 	w.opened(t, "ORDER-1")
-	if got, want := calls(), []string{"CheckoutByOrder 1"}; !slices.Equal(got, want) {
+	if got, want := calls(), []string{"FindCheckout 1"}; !slices.Equal(got, want) {
 		t.Errorf("the same again: %q, want %q", got, want)
 	}
 	w.again(t).opened(t, "ORDER-1")
-	if got, want := calls(), []string{"InsertCheckout 1", "CheckoutByOrder 1"}; !slices.Equal(got, want) {
+	if got, want := calls(), []string{"InsertCheckout 1", "FindCheckout 1"}; !slices.Equal(got, want) {
 		t.Errorf("in another process: %q, want %q", got, want)
 	}
 }

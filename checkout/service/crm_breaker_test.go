@@ -9,44 +9,40 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// unreadAgreements is a store whose agreements cannot be read.
-type unreadAgreements struct{ ports.Store }
-
-func (unreadAgreements) Agreement(context.Context, string) (agreement.Agreement, error) {
-	return agreement.Agreement{}, errBroken
-}
-
-// A confirm whose agreement the store cannot read again and again says nothing about the CRM, which opens others.
+// A completion whose agreement the store cannot read again and again says nothing about the CRM, which opens others.
 func TestAStoreThatFailsDoesNotHaveTheCRMLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(c *service.Config) {
-			c.CRM, c.Store = memory.NewCRM(catalogue.Sandbox), unreadAgreements{c.Store}
-		})
-		cmd := w.ready(t, "ORDER-1")
-		confirmed := make(chan error)
-		go func() {
-			_, err := w.confirm(t, cmd)
-			confirmed <- err
-		}()
-		for failed := 0; failed < 5; { // after as many failures of a CRM it is left alone for a second
-			time.Sleep(10 * time.Millisecond)
-			for _, f := range w.reports.take() {
-				if errors.Is(f.Err, errBroken) {
-					failed++
-				}
+		c, change := withCRM()
+		w := newWorld(t, change, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
+			if method == "Agreement" {
+				return errBroken
 			}
+			return call(ctx)
+		}))
+		cmd := w.ready(t, "ORDER-1")
+		c.disturb(nth(2, fails), nil) // after the look for an agreement; every further attempt reads the agreement first
+		if _, err := w.confirm(t, cmd); !errors.Is(err, errBroken) {
+			t.Errorf("confirm: %v, want %v", err, errBroken)
+		}
+		w.runFor(t, 2*time.Minute)
+		failed := 0 // after five failures of a CRM it is left alone for a second
+		for _, f := range w.reports.take() {
+			if f.Operation == service.OperationComplete && errors.Is(f.Err, errBroken) {
+				failed++
+			}
+		}
+		if failed < 6 {
+			t.Errorf("%d attempts failed", failed)
 		}
 		if _, err := w.Create(t.Context(), caller, create("ORDER-2")); err != nil {
 			t.Errorf("create: %v", err)
 		}
-		expect(t, <-confirmed, checkout.CodeBusy)
 	})
 }
 

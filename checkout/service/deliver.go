@@ -103,10 +103,13 @@ func (d *deliverer) deliverHeld(ctx context.Context, first bool) (err error) {
 		err = d.awaitEarlier(ctx)
 	}
 	for len(d.held) > 0 && err == nil {
-		if err = d.deliverOne(ctx, &d.held[0]); errors.Is(err, errLost) {
-			err = nil // the scheduler of another process has it, or had: those behind it are not due before
-		}
-		if err == nil {
+		switch err = d.deliverOne(ctx, &d.held[0]); {
+		case errors.Is(err, errLost): // another process has it, and those behind it wait until it is settled
+			err = nil
+			if d.held = d.held[1:]; len(d.held) > 0 {
+				err = d.awaitEarlier(ctx)
+			}
+		case err == nil:
 			d.held = d.held[1:]
 		}
 	}
@@ -133,9 +136,9 @@ func (d *deliverer) awaitEarlier(ctx context.Context) error {
 		case len(pending) == 0 || pending[0].Job.ID == ours.ID:
 			return nil
 		}
-		leases, err := d.cfg.Store.Lease(ctx, ports.JobQuery{Now: d.now(), For: holdLimit, Kinds: filter.Kinds, ID: pending[0].Job.ID, Limit: 1})
+		leases, err := d.lease(ctx, ports.JobQuery{Kinds: filter.Kinds, ID: pending[0].Job.ID, Limit: 1})
 		if err != nil {
-			return fmt.Errorf("lease event %s: %w", pending[0].Job.ID, err)
+			return err
 		}
 		switch {
 		case len(leases) == 1:

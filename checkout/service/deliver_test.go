@@ -136,10 +136,15 @@ func (w *world) crashedOf(t *testing.T, provider, order string) {
 	t.Helper()
 	cmd := create(order)
 	cmd.ProviderCode = checkout.Some(provider)
-	change := cmd.Open(checkout.Intent{}, checkout.Opening{ID: provider + "-1-" + order, Now: time.Now().UTC(),
-		Environment: catalogue.Sandbox, Token: checkout.Token{Epoch: 1, Expires: time.Now().UTC()}})
-	queued := ports.Enqueue{Status: events.Pending, Until: w.clock.now().UTC().Add(10 * time.Second)}
-	if err := w.store.InsertCheckout(t.Context(), change, queued); err != nil {
+	now := time.Now().UTC()
+	change := cmd.Reserve(checkout.Intent{}, provider+"-1-"+order, now)
+	answer, err := change.Next.Opened(checkout.RecordIDs(catalogue.Sandbox, provider, order),
+		checkout.Opening{Now: now, Environment: catalogue.Sandbox, Token: checkout.Token{Epoch: 1, Expires: now}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := ports.Enqueue{Now: w.clock.now().UTC(), Hold: 10 * time.Second}
+	if err := w.store.InsertCheckout(t.Context(), change.Answered(answer), held); err != nil {
 		t.Fatal(err)
 	}
 	w.receiver.got = nil
@@ -307,11 +312,16 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 
 func TestARunEndsWithItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := &slowProviders{}
-		w := newWorld(t, func(c *service.Config) { slow.Store = c.Store; c.Store = slow })
+		var delay time.Duration
+		w := newWorld(t, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
+			if method == "Provider" {
+				time.Sleep(delay)
+			}
+			return call(ctx)
+		}))
 		w.crashed(t, "ORDER-1")
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(2 * time.Second); return errRefused }
-		slow.delay = 9500 * time.Millisecond // of the ten seconds of a lease
+		delay = 9500 * time.Millisecond // of the ten seconds of a lease
 		start := time.Now()
 		w.runFor(t, 26*time.Second) // expired at second 10, leased at 12, sent at 21.5, to be ended at 22
 		if len(w.receiver.got) != 1 {
@@ -349,18 +359,49 @@ func TestAProcessWithoutTheLeaseSettlesNothing(t *testing.T) {
 		n, count := counted()
 		w := newWorld(t, count)
 		w.receiver.answer = func(d events.Delivery, _ int) error { // another takes the event while it is on its way
-			pending, err := w.store.PendingEvents(t.Context(), d.Event.CheckoutID)
-			if err != nil || len(pending) != 1 {
-				t.Fatalf("pending %+v, %v", pending, err)
-			}
-			if _, err := w.store.LeaseEvent(t.Context(), d.Event.ID, pending[0].Epoch, time.Now().Add(time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+			w.take(t, d)
 			return nil
 		}
 		w.opened(t, "ORDER-1")
 		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.OutcomeDelivered] != 0 {
 			t.Errorf("on record %s after %d attempts, counted %v; want it left to the other", e.Status, e.Attempts, n.all)
+		}
+		if reported := w.reports.take(); len(reported) > 0 {
+			t.Errorf("reported %+v: that another has the lease is no failure", reported)
+		}
+	})
+}
+
+// What another process has taken is delivered by that one before any later event of the checkout is.
+func TestTheEventsOfACheckoutStayInOrderOverProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		cmd := w.ready(t, "ORDER-1")
+		var settled time.Time
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			switch d.Event.Name {
+			case events.CheckoutConfirmed: // another process has it from now on, and settles it later
+				l := w.take(t, d)
+				time.AfterFunc(3*time.Second, func() {
+					settled = time.Now()
+					if err := w.store.Settle(context.Background(), l, ports.Outcome{State: checkout.JobDone, Attempts: 1}, ports.Enqueue{Now: w.clock.now()}, nil); err != nil {
+						t.Error(err)
+					}
+				})
+			case events.AgreementGenerated:
+				if settled.IsZero() {
+					t.Error("the second event of the confirm is sent before the first is settled")
+				}
+			}
+			return nil
+		}
+		if _, err := w.confirm(t, cmd); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range w.records(t)["ORDER-1"].Events() {
+			if e.Status != events.Delivered || e.Attempts != 1 {
+				t.Errorf("%s is %s after %d attempts", e.Event.Name, e.Status, e.Attempts)
+			}
 		}
 		if reported := w.reports.take(); len(reported) > 0 {
 			t.Errorf("reported %+v: that another has the lease is no failure", reported)
@@ -375,11 +416,11 @@ func TestALeaseThatCannotBeReleased(t *testing.T) {
 		fails func() error
 		want  bool
 	}{
-		"the store is broken":       {"LeaseEvent 1", faults["broken"], true},
-		"another has it":            {"LeaseEvent 1", func() error { return ports.ErrNotFound }, false},
-		"it is released":            {"LeaseEvent 1", nil, false},
-		"the store is broken first": {"SettleEvent 1", faults["broken"], true},
-		"another has the first":     {"SettleEvent 1", func() error { return ports.ErrNotFound }, false},
+		"the store is broken":       {"Extend 1", faults["broken"], true},
+		"another has it":            {"Extend 1", func() error { return ports.ErrNotFound }, false},
+		"it is released":            {"Extend 1", nil, false},
+		"the store is broken first": {"Settle 1", faults["broken"], true},
+		"another has the first":     {"Settle 1", func() error { return ports.ErrNotFound }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -402,7 +443,7 @@ func TestALeaseThatCannotBeReleased(t *testing.T) {
 					errors.Is(delivery[0].Err, ports.ErrNotFound) {
 					t.Errorf("reported %+v, want one warning that names the broken store: %v", delivery, tt.want)
 				}
-				if calls := store.called(); !slices.Contains(calls, "SettleEvent 1") || !slices.Contains(calls, "LeaseEvent 1") {
+				if calls := store.called(); !slices.Contains(calls, "Settle 1") || !slices.Contains(calls, "Extend 1") {
 					t.Errorf("called %q, want the leases of both events released", calls)
 				}
 			})
@@ -469,32 +510,47 @@ func TestAnEventOfAProviderThatWasRemovedIsNotConfigured(t *testing.T) {
 	})
 }
 
-// lease returns the lease of the event that is being delivered, and how long it still lasts.
-func (w *world) lease(t *testing.T, d events.Delivery) (epoch int64, left time.Duration) {
+// lease returns the token of the lease of the event that is being delivered, and how long it still lasts.
+func (w *world) lease(t *testing.T, d events.Delivery) (token int64, left time.Duration) {
 	t.Helper()
-	pending, err := w.store.PendingEvents(t.Context(), d.Event.CheckoutID)
-	if err != nil || len(pending) == 0 || pending[0].Event.ID != d.Event.ID {
+	pending, err := w.store.Jobs(t.Context(), ports.JobFilter{CheckoutID: d.Event.CheckoutID, Kinds: []checkout.JobKind{checkout.JobDeliver},
+		State: checkout.JobPending, OldestFirst: true}, 10)
+	if err != nil || len(pending) == 0 || pending[0].Job.ID != d.Event.ID {
 		t.Fatalf("pending %+v, %v; want %s first", pending, err, d.Event.Name)
 	}
-	return pending[0].Epoch, pending[0].Until.Sub(w.clock.now())
+	return pending[0].Token, pending[0].Due.Sub(w.clock.now())
+}
+
+// take has another process, which has been told that the lease is over, lease the event that is being delivered.
+func (w *world) take(t *testing.T, d events.Delivery) ports.Lease {
+	t.Helper()
+	taken, err := w.store.Lease(t.Context(), ports.JobQuery{Now: w.clock.now().Add(time.Minute), For: 10 * time.Second,
+		Kinds: []checkout.JobKind{checkout.JobDeliver}, ID: d.Event.ID, Limit: 1})
+	if err != nil || len(taken) != 1 {
+		t.Fatalf("another process takes %+v, %v; want %s", taken, err, d.Event.Name)
+	}
+	if err := w.store.Extend(t.Context(), taken[0], w.clock.now(), 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	return taken[0]
 }
 
 // An event is leased for ten seconds: to the request that commits it, and to the process that takes it over. The lease
-// of an event that has to wait is renewed if less is left than a delivery run takes.
+// of an event that has to wait is extended if less is left than a delivery run takes.
 func TestHowLongAnEventIsLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.receiver.answer = func(d events.Delivery, _ int) error {
-			if epoch, left := w.lease(t, d); epoch != 1 || left != 10*time.Second {
-				t.Errorf("in the request the event has epoch %d for %s, want 1 for 10 s", epoch, left)
+			if token, left := w.lease(t, d); token != 1 || left != 10*time.Second {
+				t.Errorf("in the request the event has token %d for %s, want 1 for 10 s", token, left)
 			}
 			return nil
 		}
 		w.opened(t, "ORDER-1")
 		w.crashed(t, "ORDER-2")
 		w.receiver.answer = func(d events.Delivery, _ int) error {
-			if epoch, left := w.lease(t, d); epoch != 2 || left != 10*time.Second {
-				t.Errorf("in recovery the event has epoch %d for %s, want 2 for 10 s", epoch, left)
+			if token, left := w.lease(t, d); token != 2 || left != 10*time.Second {
+				t.Errorf("in recovery the event has token %d for %s, want 2 for 10 s", token, left)
 			}
 			return nil
 		}
@@ -503,7 +559,7 @@ func TestHowLongAnEventIsLeased(t *testing.T) {
 			t.Errorf("%d events were recovered, want one", len(w.receiver.got))
 		}
 	})
-	for takes, want := range map[time.Duration]int64{2 * time.Second: 1, 2*time.Second + time.Millisecond: 2} {
+	for takes, want := range map[time.Duration]time.Duration{2 * time.Second: 8 * time.Second, 2*time.Second + time.Millisecond: 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			cmd := w.ready(t, "ORDER-1")
@@ -512,8 +568,8 @@ func TestHowLongAnEventIsLeased(t *testing.T) {
 					time.Sleep(takes)
 					return nil
 				}
-				if epoch, left := w.lease(t, d); epoch != want || left < 8*time.Second {
-					t.Errorf("after %s the next event has epoch %d for %s, want %d for 8 s or more", takes, epoch, left, want)
+				if token, left := w.lease(t, d); token != 1 || left != want {
+					t.Errorf("after %s the next event has token %d for %s, want 1 for %s", takes, token, left, want)
 				}
 				return nil
 			}
@@ -524,14 +580,26 @@ func TestHowLongAnEventIsLeased(t *testing.T) {
 	}
 }
 
-// A request waits at most 35 s for its events: another process may hold the lease of an earlier one and never settle it.
+// A request waits at most 35 s for its events: another process may keep the lease of an earlier one and never settle it.
 func TestARequestDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.receiver.answer = func(d events.Delivery, _ int) error { // another takes the event of the create, for an hour
-			epoch, _ := w.lease(t, d)
-			_, err := w.store.LeaseEvent(t.Context(), d.Event.ID, epoch, w.clock.now().Add(time.Hour))
-			return err
+		holding, stop := context.WithCancel(t.Context())
+		defer stop()
+		w.receiver.answer = func(d events.Delivery, _ int) error { // another takes the event of the create, and keeps it
+			l := w.take(t, d)
+			go func() {
+				for sleep := time.NewTicker(5 * time.Second); holding.Err() == nil; {
+					select {
+					case <-holding.Done():
+					case <-sleep.C:
+						if err := w.store.Extend(context.Background(), l, w.clock.now(), 10*time.Second); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			}()
+			return nil
 		}
 		cmd := w.ready(t, "ORDER-1")
 		w.receiver.answer = nil
@@ -552,23 +620,12 @@ func TestARequestDoesNotWaitForEver(t *testing.T) {
 				t.Errorf("%s is %s, want it pending", e.Event.Name, e.Status)
 			}
 		}
-		w.clock.forward(time.Hour)
-		w.runFor(t, time.Second)
+		stop()
+		w.runFor(t, 12*time.Second)
 		for _, e := range w.records(t)["ORDER-1"].Events() {
 			if e.Status != events.Delivered {
 				t.Errorf("%s is %s after its lease ended", e.Event.Name, e.Status)
 			}
 		}
 	})
-}
-
-// slowProviders is a store that is slow to read a provider.
-type slowProviders struct {
-	ports.Store
-	delay time.Duration
-}
-
-func (s *slowProviders) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	time.Sleep(s.delay)
-	return s.Store.Provider(ctx, code)
 }

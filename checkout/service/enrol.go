@@ -98,9 +98,9 @@ func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored check
 		return advanced{}, errAwaiting // the scheduler has more time for it
 	}
 	id := string(kind) + ":" + stored.ID
-	leases, err := s.cfg.Store.Lease(ctx, ports.JobQuery{Now: s.now(), For: holdLimit, Kinds: []checkout.JobKind{kind}, ID: id, Limit: 1})
+	leases, err := s.lease(ctx, ports.JobQuery{Kinds: []checkout.JobKind{kind}, ID: id, Limit: 1})
 	if err != nil {
-		return advanced{}, s.fail(ctx, "lease job "+id, err)
+		return advanced{}, s.fail(ctx, "wait for the CRM", err)
 	}
 	if len(leases) == 1 {
 		done, err := s.attemptLeased(ctx, leases[0], provider, holdLimit)

@@ -57,19 +57,15 @@ func Example_notifier() {
 	check(err)
 
 	checkouts.Run(ctx) // until it has been sent
-	err = store.Export(context.Background(), ports.Visitor{
-		Configuration: func(catalogue.Configuration) error { return nil },
-		Key:           func(catalogue.Key) error { return nil },
-		Checkout: func(r ports.CheckoutRecord) error {
-			n := r.Notices[0]
-			fmt.Println(n.Notice.Kind, n.Status, n.Attempts, n.Receipt.Answer)
-			return nil
-		},
-	})
+	notices, err := store.Jobs(context.Background(),
+		ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotify}, CheckoutID: opened.Checkout.ID}, 10)
 	check(err)
+	for _, n := range notices {
+		fmt.Println(n.Job.Name, n.State, n.Attempts, n.Receipt.Answer)
+	}
 	// Output:
 	// to Aroha Ngata: [Sandbox] Your direct debit for Carpentry, Level 4 is set up
-	// setup sent 1 202 accepted
+	// setup done 1 202 accepted
 }
 
 // complete has the payer of a billing request complete the setup.

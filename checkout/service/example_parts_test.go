@@ -101,3 +101,9 @@ func (blankPages) Print(context.Context, agreement.Agreement) ([]byte, error) {
 type noEvents struct{}
 
 func (noEvents) Send(context.Context, catalogue.Destination, events.Delivery, int) error { return nil }
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -18,23 +18,19 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// faulty is a store that fails one call.
+// faulty disturbs a store: one call fails.
 type faulty struct {
-	ports.Store
 	mu    sync.Mutex
-	calls []string       // every call since arm, as method and number: "PendingEvents 2"
+	calls []string       // every call since arm, as method and number: "Lease 2"
 	count map[string]int // by method
 	at    string         // the call that fails; "" for none
 	fail  func() error
 }
 
-// newFaulty returns a store over the one of the world, and a change that has the service use it.
+// newFaulty returns a disturbance that fails nothing yet, and a change that has the service's store disturbed by it.
 func newFaulty() (*faulty, func(*service.Config)) {
 	f := &faulty{}
-	return f, func(c *service.Config) {
-		f.Store = c.Store
-		c.Store = f
-	}
+	return f, disturbing(f.through)
 }
 
 // arm makes the named call fail, and counts calls from now on.
@@ -51,7 +47,7 @@ func (f *faulty) called() []string {
 	return slices.Clone(f.calls)
 }
 
-func (f *faulty) call(method string) error {
+func (f *faulty) through(ctx context.Context, method, _ string, call func(context.Context) error) error {
 	f.mu.Lock()
 	if f.count == nil {
 		f.count = make(map[string]int)
@@ -64,95 +60,12 @@ func (f *faulty) call(method string) error {
 		fail = nil
 	}
 	f.mu.Unlock()
-	if fail == nil {
-		return nil
+	if fail != nil {
+		if err := fail(); err != nil {
+			return err
+		}
 	}
-	return fail()
-}
-
-// tried calls a method of the wrapped store, unless this call is to fail.
-func tried[T any](f *faulty, method string, call func() (T, error)) (T, error) {
-	if err := f.call(method); err != nil {
-		var none T
-		return none, err
-	}
-	return call()
-}
-
-func (f *faulty) Ready(ctx context.Context) error {
-	return errors.Join(f.call("Ready"), f.Store.Ready(ctx))
-}
-
-func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
-	if err := f.call("InsertCheckout"); err != nil {
-		return err
-	}
-	return f.Store.InsertCheckout(ctx, change, q)
-}
-
-func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
-	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	if err := f.call("UpdateCheckout"); err != nil {
-		return err
-	}
-	return f.Store.UpdateCheckout(ctx, id, q, decide)
-}
-
-func (f *faulty) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
-	return tried(f, "Checkout", func() (checkout.Checkout, error) { return f.Store.Checkout(ctx, id) })
-}
-
-func (f *faulty) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	return tried(f, "CheckoutByOrder", func() (checkout.Checkout, error) {
-		return f.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider, OrderID: order})
-	})
-}
-
-func (f *faulty) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	return tried(f, "CheckoutByKey", func() (checkout.Checkout, error) { return f.Store.CheckoutByKey(ctx, provider, key) })
-}
-
-func (f *faulty) CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
-	return tried(f, "CheckoutByBillingRequest", func() (checkout.Checkout, error) { return f.Store.CheckoutByBillingRequest(ctx, id) })
-}
-
-func (f *faulty) CheckoutByMandate(ctx context.Context, id string) (checkout.Checkout, error) {
-	return tried(f, "CheckoutByMandate", func() (checkout.Checkout, error) { return f.Store.CheckoutByMandate(ctx, id) })
-}
-
-func (f *faulty) DueSetups(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	return tried(f, "DueSetups", func() ([]string, error) { return f.Store.DueSetups(ctx, now, limit) })
-}
-
-func (f *faulty) PendingEvents(ctx context.Context, id string) ([]ports.PendingEvent, error) {
-	return tried(f, "PendingEvents", func() ([]ports.PendingEvent, error) { return f.Store.PendingEvents(ctx, id) })
-}
-
-func (f *faulty) LeaseEvent(ctx context.Context, id string, epoch int64, until time.Time) (int64, error) {
-	return tried(f, "LeaseEvent", func() (int64, error) { return f.Store.LeaseEvent(ctx, id, epoch, until) })
-}
-
-func (f *faulty) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
-	if err := f.call("SettleEvent"); err != nil {
-		return err
-	}
-	return f.Store.SettleEvent(ctx, id, epoch, outcome)
-}
-
-func (f *faulty) ExpiredLeases(ctx context.Context, now time.Time, perProvider int) ([]ports.ExpiredLease, error) {
-	return tried(f, "ExpiredLeases", func() ([]ports.ExpiredLease, error) { return f.Store.ExpiredLeases(ctx, now, perProvider) })
-}
-
-func (f *faulty) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	return tried(f, "Provider", func() (catalogue.Provider, error) { return f.Store.Provider(ctx, code) })
-}
-
-func (f *faulty) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
-	return tried(f, "Course", func() (catalogue.Course, error) { return f.Store.Course(ctx, provider, code) })
-}
-
-func (f *faulty) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
-	return tried(f, "Key", func() (catalogue.Key, error) { return f.Store.Key(ctx, hash) })
+	return call(ctx)
 }
 
 var errBroken = errors.New("the disk is broken")
@@ -257,7 +170,7 @@ func operations() []operation {
 			w.clock.forward(time.Minute)
 			return func() error { w.runFor(t, 500*time.Millisecond); return nil }
 		}},
-		{name: "sweep", background: true, events: created, prepare: func(t *testing.T, w *world) func() error {
+		{name: "look", background: true, events: created, prepare: func(t *testing.T, w *world) func() error {
 			begun(t, w)
 			w.clock.forward(2 * time.Minute)
 			return func() error { w.runFor(t, 500*time.Millisecond); return nil }
@@ -302,13 +215,13 @@ func callsOf(t *testing.T, op operation) (calls []string) {
 // reported returns how a failure that no caller gets is reported.
 func (op operation) reported(method, way string) (service.Operation, service.Severity) {
 	switch {
-	case method == "DueSetups":
-		return service.OperationSweep, service.Error
-	case op.name == "recovery", method == "ExpiredLeases":
+	case op.background && method == "Lease":
+		return service.OperationSchedule, service.Error
+	case op.name == "recovery":
 		return service.OperationRecover, service.Error
-	case op.name == "sweep" && method == "Provider":
+	case op.name == "look" && (method != "UpdateCheckout" || way != "busy"):
 		return service.OperationObserve, service.Warning
-	case method == "PendingEvents", method == "LeaseEvent", method == "SettleEvent":
+	case method == "Jobs", method == "Lease", method == "Extend", method == "Settle":
 		return service.OperationDeliver, service.Error // the change is committed, and its events are delivered later
 	case way == "busy":
 		return service.OperationServe, service.Warning

@@ -170,6 +170,27 @@ func (w *world) records(t *testing.T) map[string]ports.CheckoutRecord {
 	return all
 }
 
+// jobs returns what is on record of an order's jobs of one kind.
+func (w *world) jobs(t *testing.T, order string, kind checkout.JobKind) (list []ports.JobRecord) {
+	t.Helper()
+	for _, j := range w.records(t)[order].Jobs {
+		if j.Job.Kind == kind {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// backlog returns the backlog of one kind of job.
+func (w *world) backlog(t *testing.T, kind checkout.JobKind) service.Backlog {
+	t.Helper()
+	all, err := w.Backlogs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[kind]
+}
+
 var (
 	notBegun  = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	fulfilled = checkout.Observation{BillingRequest: checkout.BillingFulfilled,

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -12,25 +11,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-func (f *faulty) DueNotices(ctx context.Context, now time.Time, limit int) ([]ports.DueNotice, error) {
-	return tried(f, "DueNotices", func() ([]ports.DueNotice, error) { return f.Store.DueNotices(ctx, now, limit) })
-}
-
-func (f *faulty) LeaseNotice(ctx context.Context, id string, epoch int64, until time.Time) (int64, error) {
-	return tried(f, "LeaseNotice", func() (int64, error) { return f.Store.LeaseNotice(ctx, id, epoch, until) })
-}
-
-func (f *faulty) SettleNotice(ctx context.Context, id string, epoch int64, o ports.NoticeOutcome) error {
-	if err := f.call("SettleNotice"); err != nil {
-		return err
-	}
-	return f.Store.SettleNotice(ctx, id, epoch, o)
-}
-
 // Whatever call fails, and also where the process ends between the mail server's answer and the record of it, the notice is
 // sent, under one id.
 func TestANoticeSurvivesAFailureOfTheStore(t *testing.T) {
-	for _, at := range []string{"DueNotices 1", "LeaseNotice 1", "Checkout 1", "Provider 1", "SettleNotice 1"} {
+	for _, at := range []string{"Lease 1", "Checkout 1", "Provider 1", "Settle 1"} {
 		for way := range faults {
 			t.Run(at+" "+way, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -49,10 +33,10 @@ func TestANoticeSurvivesAFailureOfTheStore(t *testing.T) {
 					if slices.ContainsFunc(got, func(n ports.PayerNotice) bool { return n.ID != got[0].ID }) {
 						t.Errorf("sent under several ids: %+v", got)
 					}
-					if want := 1 + strings.Count(at, "SettleNotice"); len(got) != want {
+					if want := 1 + strings.Count(at, "Settle"); len(got) != want {
 						t.Errorf("sent %d times, want %d", len(got), want)
 					}
-					if list := w.notices(t, "ORDER-1"); len(list) != 1 || list[0].Status != checkout.NoticeSent {
+					if list := w.notices(t, "ORDER-1"); len(list) != 1 || list[0].State != checkout.JobDone {
 						t.Errorf("on record %+v, want it sent", list)
 					}
 					if len(w.reports.take()) == 0 {

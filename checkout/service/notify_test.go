@@ -62,9 +62,9 @@ func notifying(t *testing.T, change ...func(*service.Config)) (*world, *postbox)
 }
 
 // notices returns what is on record of the notices of an order.
-func (w *world) notices(t *testing.T, order string) []ports.NoticeRecord {
+func (w *world) notices(t *testing.T, order string) []ports.JobRecord {
 	t.Helper()
-	return w.records(t)[order].Notices
+	return w.jobs(t, order, checkout.JobNotify)
 }
 
 // confirmed opens, sets up and confirms a checkout.
@@ -123,12 +123,13 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 		if len(n.Attachments) != 1 || n.Attachments[0].Name != number+".pdf" || string(n.Attachments[0].Bytes) != "%PDF of "+number {
 			t.Errorf("it has the attachments %+v, want the PDF", n.Attachments)
 		}
-		if len(r.Notices) != 2 {
-			t.Fatalf("notices on record %+v, want two", r.Notices)
+		notices := w.notices(t, "ORDER-1")
+		if len(notices) != 2 {
+			t.Fatalf("notices on record %+v, want two", notices)
 		}
 		for i, sent := range []ports.PayerNotice{setup[0], n} {
-			got := r.Notices[i]
-			if got.Notice.ID != sent.ID || got.Status != checkout.NoticeSent || got.Attempts != 1 || got.SentAt.IsZero() ||
+			got := notices[i]
+			if got.Job.ID != sent.ID || got.State != checkout.JobDone || got.Attempts != 1 || got.SettledAt.IsZero() ||
 				got.Receipt != (ports.Receipt{Reference: "<" + sent.ID + "@lender.example>", Answer: "250 2.0.0 queued"}) {
 				t.Errorf("on record %+v, want the proof that it was sent", got)
 			}
@@ -170,7 +171,7 @@ func TestANotifierThatHangsDelaysNoAnswer(t *testing.T) {
 		if took := time.Since(start); took > 6*time.Second {
 			t.Errorf("the service took %s to stop", took)
 		}
-		if got := w.notices(t, "ORDER-0")[0]; got.Status != checkout.NoticePending || got.Failure.Reason == "" {
+		if got := w.notices(t, "ORDER-0")[0]; got.State != checkout.JobPending || got.Failure.Reason == "" {
 			t.Errorf("on record %+v, want it pending, and why", got)
 		}
 	})
@@ -195,7 +196,7 @@ func TestANoticeIsAttemptedAgainUntilItIsTakenOver(t *testing.T) {
 			}
 		}
 		r := w.notices(t, "ORDER-1")[0]
-		if len(got) != 4 || r.Status != checkout.NoticeSent || r.Attempts != 4 || r.Failure.Reason != "451 4.7.1 greylisted" {
+		if len(got) != 4 || r.State != checkout.JobDone || r.Attempts != 4 || r.Failure.Reason != "451 4.7.1 greylisted" {
 			t.Errorf("%d attempts, and on record %+v; want 4, and it sent", len(got), r)
 		}
 	})
@@ -219,7 +220,7 @@ func TestANoticeIsGivenUpInTheEndAndAtOnceIfItIsRefused(t *testing.T) {
 					w.clock.forward(25 * time.Hour) // longer than any pause
 				}
 				r := w.notices(t, "ORDER-1")[0]
-				if got := len(mail.take()); got != tt.attempts || r.Status != checkout.NoticeFailed || r.Attempts != tt.attempts ||
+				if got := len(mail.take()); got != tt.attempts || r.State != checkout.JobDead || r.Attempts != tt.attempts ||
 					!strings.Contains(r.Failure.Reason, "5") {
 					t.Errorf("%d attempts, and on record %+v; want %d, and it failed", got, r, tt.attempts)
 				}
@@ -255,7 +256,7 @@ func TestAnOutageOfTheNotifierUsesUpNoAttempts(t *testing.T) {
 		mail.set(nil)
 		w.runFor(t, 3*time.Minute)
 		for _, order := range orders {
-			if r := w.notices(t, order)[0]; r.Status != checkout.NoticeSent || r.Attempts != 1 {
+			if r := w.notices(t, order)[0]; r.State != checkout.JobDone || r.Attempts != 1 {
 				t.Errorf("%s: on record %+v, want it sent", order, r)
 			}
 		}
@@ -312,7 +313,7 @@ func TestANoticeThatIsNotNeededIsDropped(t *testing.T) {
 				if got := mail.take(); len(got) != 0 {
 					t.Errorf("sent %+v, want nothing", got)
 				}
-				if list := w.notices(t, "ORDER-1"); len(list) != 1 || list[0].Status != checkout.NoticeDropped {
+				if list := w.notices(t, "ORDER-1"); len(list) != 1 || list[0].State != checkout.JobDropped {
 					t.Errorf("on record %+v, want it dropped", list)
 				}
 			})
@@ -357,17 +358,17 @@ func TestNoticesThatWaitAreCounted(t *testing.T) {
 		w, _ := notifying(t)
 		w.confirmed(t, "ORDER-1")
 		w.clock.forward(time.Hour)
-		if n, age, err := w.Notices(t.Context()); err != nil || n != 2 || age < time.Hour {
-			t.Errorf("Notices = %d, %s, %v; want 2 of an hour", n, age, err)
+		if b := w.backlog(t, checkout.JobNotify); b.Waiting != 2 || b.Age < time.Hour {
+			t.Errorf("the backlog is %+v; want 2 of an hour", b)
 		}
 		off := *w
 		off.config.Notifier = nil
-		if n, _, err := off.again(t).Notices(t.Context()); err != nil || n != 0 {
-			t.Errorf("Notices = %d, %v where nothing sends them; want none", n, err)
+		if b := off.again(t).backlog(t, checkout.JobNotify); b.Waiting != 0 {
+			t.Errorf("the backlog is %+v where nothing sends notices; want none", b)
 		}
 		w.runFor(t, time.Second)
-		if n, age, err := w.Notices(t.Context()); err != nil || n != 0 || age != 0 {
-			t.Errorf("Notices = %d, %s, %v; want none", n, age, err)
+		if b := w.backlog(t, checkout.JobNotify); b != (service.Backlog{}) {
+			t.Errorf("the backlog is %+v; want none", b)
 		}
 	})
 }

@@ -237,8 +237,9 @@ func TestAFinalStateEndsTheSweep(t *testing.T) {
 				w.begun(t, "ORDER-1")
 				at := w.asks(tt.says)
 				w.runFor(t, 12*time.Hour)
-				if len(*at) != tt.looks || !w.setup(t, "ORDER-1").LookAgain.IsZero() {
-					t.Errorf("%d looks, the next on %s; want %d and none", len(*at), w.setup(t, "ORDER-1").LookAgain, tt.looks)
+				job := w.jobs(t, "ORDER-1", checkout.JobLook)[0]
+				if len(*at) != tt.looks || job.State != checkout.JobDone {
+					t.Errorf("%d looks, and the job is %s; want %d, and it done", len(*at), job.State, tt.looks)
 				}
 			})
 		})

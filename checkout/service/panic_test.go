@@ -138,6 +138,11 @@ func TestAPanicInAPortIsAFailure(t *testing.T) {
 	}
 }
 
+// aboutOf returns how every failure names a checkout.
+func aboutOf(c checkout.Checkout) service.About {
+	return service.About{CheckoutID: c.ID, OrderID: c.OrderID, ProviderCode: c.ProviderCode}
+}
+
 // A failed attempt is reported as a warning with its number and event; a failed event is reported once, as an error.
 func TestFailedDeliveriesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +161,7 @@ func TestFailedDeliveriesAreReported(t *testing.T) {
 			got = append(got, f)
 		}
 		warning := func(attempt int) service.Failure {
-			return service.Failure{Operation: service.OperationSend, Severity: service.Warning, CheckoutID: o.Checkout.ID, EventID: id, Attempt: attempt}
+			return service.Failure{Operation: service.OperationSend, Severity: service.Warning, About: aboutOf(o.Checkout), EventID: id, Attempt: attempt}
 		}
 		if want := []service.Failure{warning(1), warning(2)}; !slices.Equal(got, want) {
 			t.Errorf("an event that is delivered at last: reported %+v, want %+v", got, want)
@@ -170,7 +175,7 @@ func TestFailedDeliveriesAreReported(t *testing.T) {
 		}
 		last := reported[3]
 		if want := "event checkout.created failed 3 times"; last.Operation != service.OperationGiveUp || last.Severity != service.Error ||
-			last.EventID != w.receiver.latest().Event.ID || last.CheckoutID != second.Checkout.ID || last.Err.Error() != want {
+			last.EventID != w.receiver.latest().Event.ID || last.About != aboutOf(second.Checkout) || last.Err.Error() != want {
 			t.Errorf("reported %+v, want an error that says %q", last, want)
 		}
 		w.runFor(t, time.Minute)

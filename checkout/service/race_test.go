@@ -159,11 +159,8 @@ func (r *repeating) Read(p []byte) (int, error) {
 // A confirm ends even if no generated agreement number can ever be stored.
 func TestAConfirmEndsThoughTheRecordNeverTakesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, change := newFaulty()
-		w := newWorld(t, change)
+		w := newWorld(t, func(c *service.Config) { c.Store = duplicating{c.Store} })
 		cmd := w.ready(t, "ORDER-1")
-		duplicate := &duplicating{Store: store.Store}
-		store.Store = duplicate
 		start := time.Now()
 		_, err := w.confirm(t, cmd)
 		expect(t, err, checkout.CodeBusy)
@@ -176,7 +173,7 @@ func TestAConfirmEndsThoughTheRecordNeverTakesIt(t *testing.T) {
 // duplicating is a store in which every agreement number is taken.
 type duplicating struct{ ports.Store }
 
-func (s *duplicating) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+func (s duplicating) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
 		change, err := decide(c)
@@ -190,32 +187,25 @@ func (s *duplicating) UpdateCheckout(ctx context.Context, id string, q ports.Enq
 // A create ends even if its order is always a duplicate and never found.
 func TestACreateEndsThoughItNeverSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, change := newFaulty()
-		w := newWorld(t, change)
-		taken := &taken{Store: store.Store}
-		store.Store = taken
+		times := 0
+		w := newWorld(t, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
+			if method != "InsertCheckout" {
+				return call(ctx)
+			}
+			times++
+			return ports.ErrDuplicate // and it is never found
+		}))
 		start := time.Now()
 		_, err := w.Create(t.Context(), caller, create("ORDER-1"))
 		expect(t, err, checkout.CodeBusy)
 		// The pauses before the attempts are 0, 0, 10, 20, 30 … ms.
-		if took := time.Since(start); took != 10*time.Second || taken.times != 46 {
-			t.Errorf("it took %s and %d attempts, want 10 s and 46 with ever longer pauses", took, taken.times)
+		if took := time.Since(start); took != 10*time.Second || times != 46 {
+			t.Errorf("it took %s and %d attempts, want 10 s and 46 with ever longer pauses", took, times)
 		}
 		if reported := w.reports.take(); len(reported) > 0 {
 			t.Errorf("reported %+v, want nothing: each attempt was answered", reported)
 		}
 	})
-}
-
-// taken is a store in which every new checkout is a duplicate.
-type taken struct {
-	ports.Store
-	times int
-}
-
-func (s *taken) InsertCheckout(context.Context, checkout.Change, ports.Enqueue) error {
-	s.times++
-	return ports.ErrDuplicate
 }
 
 // Confirms of a checkout render one at a time: the others wait, for at most ten seconds.
@@ -285,10 +275,16 @@ func TestAStoreThatHangsIsBusy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				hanging := &hanging{}
-				w := newWorld(t, func(c *service.Config) { hanging.Store = c.Store; c.Store = hanging })
+				hangs := false
+				w := newWorld(t, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
+					if hangs && (method == "Checkout" || method == "FindCheckout") {
+						<-ctx.Done()
+						return ctx.Err()
+					}
+					return call(ctx)
+				}))
 				cmd := w.ready(t, "ORDER-1")
-				hanging.hangs = true
+				hangs = true
 				start := time.Now()
 				err := call(t, w, cmd)
 				expect(t, err, checkout.CodeBusy)
@@ -303,34 +299,6 @@ func TestAStoreThatHangsIsBusy(t *testing.T) {
 			})
 		})
 	}
-}
-
-// hanging is a store whose reads of checkouts do not answer.
-type hanging struct {
-	ports.Store
-	hangs bool
-}
-
-func (s *hanging) wait(ctx context.Context) error {
-	if !s.hangs {
-		return nil
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (s *hanging) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
-	if err := s.wait(ctx); err != nil {
-		return checkout.Checkout{}, err
-	}
-	return s.Store.Checkout(ctx, id)
-}
-
-func (s *hanging) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	if err := s.wait(ctx); err != nil {
-		return checkout.Checkout{}, err
-	}
-	return s.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider, OrderID: order})
 }
 
 // A source of randomness that fails is a failure, and nothing is stored.

@@ -7,12 +7,11 @@ import (
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -116,23 +115,23 @@ func between(r *rand.Rand, low, high time.Duration) time.Duration {
 }
 
 // call is a call of the store or of the CRM.
-type call[T any] struct {
+type call struct {
 	name   string
 	kinds  kinds
 	takes  time.Duration // at most, if it is as it should be
 	slow   time.Duration // at most, if it is slow
 	hangs  time.Duration // at most
-	effect func(context.Context) (T, error)
+	effect func(context.Context) error
 	half   func(context.Context) error // of the effect; nil if it has no halves
 
 	outside bool // it is of the CRM, which may be out for a while
 }
 
 // do makes a call of a process, with whatever becomes of it.
-func do[T any](ctx context.Context, p *process, c call[T]) (v T, err error) {
+func (p *process) do(ctx context.Context, c call) (err error) {
 	switch {
 	case p.killed():
-		return v, errKilled
+		return errKilled
 	case p.saga.isCalm():
 		return c.effect(ctx)
 	}
@@ -158,31 +157,31 @@ func do[T any](ctx context.Context, p *process, c call[T]) (v T, err error) {
 	case "kill":
 		p.kill(r)
 	case "busy":
-		return v, fmt.Errorf("%s: %w", c.name, ports.ErrBusy)
+		return fmt.Errorf("%s: %w", c.name, ports.ErrBusy)
 	case "broken", "outage":
-		return v, fmt.Errorf("%s: %w", c.name, errBroken)
+		return fmt.Errorf("%s: %w", c.name, errBroken)
 	case "slow":
 		_ = s.sleep(ctx, r, between(r, 0, c.slow))
 	case "hang":
 		_ = s.sleep(ctx, r, c.hangs)
-		return v, fmt.Errorf("%s: %w", c.name, context.DeadlineExceeded)
+		return fmt.Errorf("%s: %w", c.name, context.DeadlineExceeded)
 	case "late":
 		late := fork(r)
 		_ = s.sleep(ctx, r, c.hangs)
 		s.work.Go(func() {
 			_ = s.sleep(context.WithoutCancel(ctx), late, between(late, 0, 30*time.Second))
-			_, _ = c.effect(context.WithoutCancel(ctx))
+			_ = c.effect(context.WithoutCancel(ctx))
 		})
-		return v, unknown
+		return unknown
 	case "in part":
 		if c.half != nil {
-			return v, errors.Join(c.half(ctx), unknown)
+			return errors.Join(c.half(ctx), unknown)
 		}
 	}
 	if err := p.running(r); err != nil {
-		return v, err
+		return err
 	}
-	v, err = c.effect(ctx)
+	err = c.effect(ctx)
 	switch fault {
 	case "stop after":
 		p.stop(between(r, 5*time.Second, 40*time.Second))
@@ -190,42 +189,38 @@ func do[T any](ctx context.Context, p *process, c call[T]) (v T, err error) {
 		p.kill(r)
 	case "lost in a hang":
 		_ = s.sleep(ctx, r, c.hangs)
-		return *new(T), unknown
+		return unknown
 	case "lost":
 		if err == nil {
-			return *new(T), unknown
+			return unknown
 		}
 	}
-	return v, err
-}
-
-// sagaStore is the store as one process reaches it.
-type sagaStore struct {
-	ports.Store
-	process *process
-}
-
-func storeCall[T any](ctx context.Context, s sagaStore, of kinds, name string, effect func(context.Context) (T, error)) (T, error) {
-	return do(ctx, s.process, call[T]{name: name, kinds: of, takes: 3 * time.Millisecond, slow: 3 * time.Second, hangs: storeHangs, effect: effect})
-}
-
-func (s sagaStore) write(ctx context.Context, name string, effect func(context.Context) error) error {
-	_, err := storeCall(ctx, s, writeFaults, name, func(ctx context.Context) (struct{}, error) { return struct{}{}, effect(ctx) })
 	return err
 }
 
-func read[T any](ctx context.Context, s sagaStore, name string, effect func(context.Context) (T, error)) (T, error) {
-	return storeCall(ctx, s, readFaults, name, effect)
+// sagaWrites are the methods of the store that write.
+var sagaWrites = []string{"InsertCheckout", "UpdateCheckout", "Enqueue", "Lease", "Extend", "Settle", "Note"}
+
+// sagaStore is the store as one process reaches it.
+type sagaStore struct {
+	disturbed
+	process *process
+}
+
+func (s *saga) storeOf(p *process) sagaStore {
+	return sagaStore{process: p, disturbed: disturbed{judgedStore{s.store, p},
+		func(ctx context.Context, method, about string, effect func(context.Context) error) error {
+			c := call{name: method + " " + about, kinds: readFaults, takes: 3 * time.Millisecond, slow: 3 * time.Second, hangs: storeHangs, effect: effect}
+			if slices.Contains(sagaWrites, method) {
+				c.kinds = writeFaults
+			}
+			return p.do(ctx, c)
+		}}}
 }
 
 func (s sagaStore) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
-	committed := false
-	err := s.write(ctx, "InsertCheckout "+change.Next.OrderID, func(ctx context.Context) error {
-		err := s.Store.InsertCheckout(ctx, change, q)
-		committed = err == nil
-		return err
-	})
-	if committed && err == nil {
+	err := s.disturbed.InsertCheckout(ctx, change, q)
+	if err == nil {
 		s.process.saga.model.knows(change.Next.RequestID)
 	}
 	return err
@@ -233,81 +228,57 @@ func (s sagaStore) InsertCheckout(ctx context.Context, change checkout.Change, q
 
 func (s sagaStore) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	var was checkout.Checkout
 	var change checkout.Change
-	committed := false
-	err := s.write(ctx, "UpdateCheckout "+id, func(ctx context.Context) error {
-		err := s.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (_ checkout.Change, err error) {
-			was = c
-			change, err = decide(c)
-			return change, err
-		})
-		committed = err == nil
-		s.process.saga.model.updated(s.process, was, change, err)
-		return err
-	})
-	if committed && err == nil && change.Agreement != nil {
+	err := s.disturbed.UpdateCheckout(ctx, id, q, noted(&change, decide))
+	if err == nil && change.Agreement != nil {
 		s.process.saga.model.knows(change.Next.Confirmation.RequestID)
 	}
 	return err
 }
 
-func (s sagaStore) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
-	return read(ctx, s, "Checkout "+id, func(ctx context.Context) (checkout.Checkout, error) { return s.Store.Checkout(ctx, id) })
+// noted has the change that decide makes last noted.
+func noted(change *checkout.Change, decide func(checkout.Checkout) (checkout.Change, error)) func(checkout.Checkout) (checkout.Change, error) {
+	if decide == nil {
+		return nil
+	}
+	return func(c checkout.Checkout) (_ checkout.Change, err error) {
+		*change, err = decide(c)
+		return *change, err
+	}
 }
 
-func (s sagaStore) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	return read(ctx, s, "CheckoutByOrder "+order, func(ctx context.Context) (checkout.Checkout, error) {
-		return s.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider, OrderID: order})
+// judgedStore is the store with the model, which judges the effect of every call that has to do with leases.
+type judgedStore struct {
+	ports.Store
+	process *process
+}
+
+func (s judgedStore) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+	return s.process.saga.model.stores(s.process, nil, ports.Outcome{}, &change, q, func() error { return s.Store.InsertCheckout(ctx, change, q) })
+}
+
+func (s judgedStore) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	var change checkout.Change
+	return s.process.saga.model.stores(s.process, nil, ports.Outcome{}, &change, q, func() error {
+		return s.Store.UpdateCheckout(ctx, id, q, noted(&change, decide))
 	})
 }
 
-func (s sagaStore) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	return read(ctx, s, "CheckoutByKey "+key, func(ctx context.Context) (checkout.Checkout, error) {
-		return s.Store.CheckoutByKey(ctx, provider, key)
+func (s judgedStore) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	var change checkout.Change
+	return s.process.saga.model.stores(s.process, &l, o, &change, q, func() error {
+		return s.Store.Settle(ctx, l, o, q, noted(&change, decide))
 	})
 }
 
-func (s sagaStore) DueSetups(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	return read(ctx, s, "DueSetups", func(ctx context.Context) ([]string, error) { return s.Store.DueSetups(ctx, now, limit) })
+func (s judgedStore) Lease(ctx context.Context, q ports.JobQuery) ([]ports.Lease, error) {
+	return s.process.saga.model.leases(s.process, func() ([]ports.Lease, error) { return s.Store.Lease(ctx, q) })
 }
 
-func (s sagaStore) DueSteps(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	return read(ctx, s, "DueSteps", func(ctx context.Context) ([]string, error) { return s.Store.DueSteps(ctx, now, limit) })
-}
-
-func (s sagaStore) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
-	return read(ctx, s, "Agreement "+number, func(ctx context.Context) (agreement.Agreement, error) { return s.Store.Agreement(ctx, number) })
-}
-
-func (s sagaStore) Document(ctx context.Context, number string) (agreement.Document, error) {
-	return read(ctx, s, "Document "+number, func(ctx context.Context) (agreement.Document, error) { return s.Store.Document(ctx, number) })
-}
-
-func (s sagaStore) PendingEvents(ctx context.Context, id string) ([]ports.PendingEvent, error) {
-	return read(ctx, s, "PendingEvents "+id, func(ctx context.Context) ([]ports.PendingEvent, error) { return s.Store.PendingEvents(ctx, id) })
-}
-
-func (s sagaStore) LeaseEvent(ctx context.Context, id string, epoch int64, until time.Time) (int64, error) {
-	return storeCall(ctx, s, writeFaults, "LeaseEvent "+id, func(ctx context.Context) (int64, error) {
-		return s.Store.LeaseEvent(ctx, id, epoch, until)
-	})
-}
-
-func (s sagaStore) SettleEvent(ctx context.Context, id string, epoch int64, outcome ports.Settlement) error {
-	return s.write(ctx, "SettleEvent "+id, func(ctx context.Context) error {
-		return s.Store.SettleEvent(ctx, id, epoch, outcome)
-	})
-}
-
-func (s sagaStore) ExpiredLeases(ctx context.Context, now time.Time, perProvider int) ([]ports.ExpiredLease, error) {
-	return read(ctx, s, "ExpiredLeases", func(ctx context.Context) ([]ports.ExpiredLease, error) {
-		return s.Store.ExpiredLeases(ctx, now, perProvider)
-	})
-}
-
-func (s sagaStore) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	return read(ctx, s, "Provider", func(ctx context.Context) (catalogue.Provider, error) { return s.Store.Provider(ctx, code) })
+func (s judgedStore) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+	return s.process.saga.model.extends(s.process, l, now, d, func() error { return s.Store.Extend(ctx, l, now, d) })
 }
 
 // sagaCRM is the CRM as one process reaches it. It takes no student who is called Refused, or who is refused by a rule of
@@ -319,8 +290,14 @@ type sagaCRM struct {
 
 func crmCall[T any](ctx context.Context, c sagaCRM, name string, k ports.EnrolmentKey, effect func(context.Context) (T, error),
 	half func(context.Context) error) (T, error) {
-	return do(ctx, c.process, call[T]{name: name + " " + k.OrderID, kinds: crmFaults, takes: 200 * time.Millisecond,
-		slow: 10 * time.Second, hangs: time.Minute, effect: effect, half: half, outside: true})
+	var got T
+	err := c.process.do(ctx, call{name: name + " " + k.OrderID, kinds: crmFaults, takes: 200 * time.Millisecond,
+		slow: 10 * time.Second, hangs: time.Minute, half: half, outside: true,
+		effect: func(ctx context.Context) (err error) { got, err = effect(ctx); return err }})
+	if err != nil {
+		return *new(T), err
+	}
+	return got, nil
 }
 
 func (c sagaCRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, error) {

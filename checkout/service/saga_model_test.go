@@ -29,6 +29,14 @@ type model struct {
 	bodies map[string][]byte // of the events that were sent, by id
 	faults []string          // what may not be
 	known  map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
+	held   map[string]held   // by job, the lease that was granted last
+}
+
+// held is a lease.
+type held struct {
+	by    *process
+	token int64
+	until time.Time // zero where it was given back
 }
 
 // modelOrder is what clients know of an order.
@@ -47,7 +55,7 @@ var (
 )
 
 func newModel(s *saga) *model {
-	m := &model{saga: s, orders: map[string]*modelOrder{}, bodies: map[string][]byte{}, known: map[string]bool{}}
+	m := &model{saga: s, orders: map[string]*modelOrder{}, bodies: map[string][]byte{}, known: map[string]bool{}, held: map[string]held{}}
 	for _, order := range slices.Concat(sagaOrders, lateOrders) {
 		m.orders[order] = &modelOrder{refused: map[checkout.Intent]bool{}}
 	}
@@ -64,6 +72,16 @@ func (m *model) noPanic(err error) {
 		m.lock.Lock()
 		defer m.lock.Unlock()
 		m.fault("%v", err)
+	}
+}
+
+// reported judges a failure that a process reports.
+func (m *model) reported(f service.Failure) {
+	m.noPanic(f.Err)
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if f.CheckoutID != "" && (f.OrderID == "" || f.ProviderCode == "") {
+		m.fault("reported %+v, without order or provider", f)
 	}
 }
 
@@ -129,12 +147,12 @@ func (m *model) createAt(ctx context.Context, p *process, cmd checkout.Create) {
 
 // conflict judges a 409: what it contradicts must be open for good.
 func (m *model) conflict(cmd checkout.Create, want checkout.Intent, o *modelOrder) string {
-	byOrder, err := m.store.CheckoutByOrder(context.Background(), "KOWHAI", cmd.OrderID.Value)
+	byOrder, err := m.store.FindCheckout(context.Background(), ports.Reference{ProviderCode: "KOWHAI", OrderID: cmd.OrderID.Value})
 	if err == nil && byOrder.Status != checkout.Reserved && byOrder.Intent != want {
 		o.refused[want] = true
 		return "other intent"
 	}
-	byKey, err := m.store.CheckoutByKey(context.Background(), "KOWHAI", cmd.Key())
+	byKey, err := m.store.FindCheckout(context.Background(), ports.Reference{ProviderCode: "KOWHAI", Key: cmd.Key()})
 	if err == nil && byKey.Status != checkout.Reserved && byKey.OrderID != cmd.OrderID.Value {
 		return "key of another order"
 	}
@@ -145,7 +163,7 @@ func (m *model) conflict(cmd checkout.Create, want checkout.Intent, o *modelOrde
 // mayFail judges an error: only faults excuse it.
 func (m *model) mayFail(of, what string, began time.Time, err error) {
 	code, refused := codeOf(err)
-	// What began within a minute after the last fault may still find a step leased or put off, and the CRM left alone.
+	// What began within a minute after the last fault may still find a job leased or put off, and the CRM left alone.
 	if !began.Before(m.calm.Add(time.Minute)) || refused && code != checkout.CodeBusy {
 		m.fault("%s of %s: %v", of, what, err)
 	}
@@ -227,47 +245,109 @@ func (m *model) knows(requestID string) {
 	m.known[requestID] = true
 }
 
-// updated judges a change of a checkout by a process: only who holds the latest lease of a step changes it, and no process
-// leases a step before the lease ends.
-func (m *model) updated(p *process, was checkout.Checkout, change checkout.Change, err error) {
+// stores judges a change that a process stores, with the outcome of a lease or without: only who holds the latest lease of a job
+// settles it.
+func (m *model) stores(p *process, l *ports.Lease, o ports.Outcome, change *checkout.Change, q ports.Enqueue, store func() error) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	next, held := change.Next.Step, p.leased[was.ID]
+	err := store()
 	switch {
-	case errors.Is(err, checkout.ErrLeaseLost):
+	case errors.Is(err, ports.ErrDuplicate) && change.Next.Status != checkout.Reserved, errors.Is(err, checkout.ErrSettled):
+		m.fault("%s decides what was decided of %s: %v", p.name, change.Next.ID, err)
+	case errors.Is(err, ports.ErrNotFound) && l != nil:
 		m.saw("a lease was lost")
-	case errors.Is(err, ports.ErrDuplicate):
-		m.fault("%s of %s decides what was decided: %v", p.name, was.ID, err)
 	case err != nil:
-	case change.Agreement != nil:
-		p.leased[was.ID] = next
-	case next.Epoch > was.Step.Epoch && next.Kind == was.Step.Kind:
-		m.saw("a step was leased again")
-		if !was.Step.Due(time.Now()) {
-			m.fault("%s leases the step %+v of %s", p.name, was.Step, was.ID)
+	default:
+		if l != nil {
+			m.holds(p, *l, "settles")
+			m.held[l.Job.ID] = held{by: p, token: l.Token} // an extension may be under way, which puts it off a little more
 		}
-		p.leased[was.ID] = next
-	case change.Remove || next != was.Step:
 		if change.Remove {
 			m.saw("a reservation was released")
 		}
-		// Who reserved a checkout has epoch 1, which it does not lease.
-		if held.Kind != was.Step.Kind && was.Step.Epoch > 1 || held.Kind == was.Step.Kind && held.Epoch != was.Step.Epoch {
-			m.fault("%s, which holds %+v, changes the step %+v of %s to %+v", p.name, held, was.Step, was.ID, next)
+		for _, e := range change.Events {
+			m.enters(p, e.ID, q)
+		}
+		for _, j := range change.Jobs {
+			m.enters(p, j.ID, q)
 		}
 	}
+	return err
+}
+
+// enters notes that a job entered the queue.
+func (m *model) enters(p *process, id string, q ports.Enqueue) {
+	if _, known := m.held[id]; !known && q.Hold > 0 {
+		m.held[id] = held{p, 1, q.Now.Add(q.Hold)}
+	}
+}
+
+// holds judges what a process does with a lease.
+func (m *model) holds(p *process, l ports.Lease, does string) {
+	if h := m.held[l.Job.ID]; h.by != p || h.token != l.Token {
+		m.fault("%s %s %s with token %d, of which the latest lease is %+v", p.name, does, l.Job.ID, l.Token, h)
+	}
+}
+
+// leases judges the leases that a process gets: no job is leased again before its lease ends.
+func (m *model) leases(p *process, lease func() ([]ports.Lease, error)) ([]ports.Lease, error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	got, err := lease()
+	for _, l := range got {
+		switch before := m.held[l.Job.ID]; {
+		case before.until.After(time.Now()), l.Token <= before.token:
+			m.fault("%s leases %s with token %d, which is leased as %+v", p.name, l.Job.ID, l.Token, before)
+		case before.token > 0:
+			m.saw("a job was leased again")
+		}
+		m.held[l.Job.ID] = held{p, l.Token, l.Until}
+	}
+	return got, err
+}
+
+// extends judges a lease that a process extends or gives back.
+func (m *model) extends(p *process, l ports.Lease, now time.Time, d time.Duration, extend func() error) error {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	err := extend()
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		m.saw("a lease was lost")
+	case err != nil:
+	case d == 0:
+		m.holds(p, l, "gives back")
+		m.held[l.Job.ID] = held{token: l.Token}
+		m.saw("a lease was given back")
+	default:
+		m.holds(p, l, "extends")
+		m.held[l.Job.ID] = held{p, l.Token, now.Add(d)}
+		m.saw("a lease was extended")
+	}
+	return err
 }
 
 // sent judges an event that a receiver gets.
 func (m *model) sent(e events.Event) {
 	c, err := m.store.Checkout(context.Background(), e.CheckoutID)
+	before, listed := m.store.Jobs(context.Background(), ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, CheckoutID: e.CheckoutID,
+		OldestFirst: true}, 10)
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	if err != nil || c.Status == checkout.Reserved || e.Name != events.CheckoutCreated && c.Status != checkout.Confirmed {
 		m.fault("%s of %s is sent while it is %q, %v", e.Name, e.CheckoutID, c.Status, err)
 	}
-	if before, ok := m.bodies[e.ID]; ok && !bytes.Equal(before, e.Body) {
-		m.fault("%s of %s is sent as %s after %s", e.Name, e.CheckoutID, e.Body, before)
+	body, again := m.bodies[e.ID]
+	if again && !bytes.Equal(body, e.Body) {
+		m.fault("%s of %s is sent as %s after %s", e.Name, e.CheckoutID, e.Body, body)
+	}
+	for _, j := range before {
+		if j.Job.ID == e.ID {
+			break
+		}
+		if j.State == checkout.JobPending && !again {
+			m.fault("%s of %s is sent while %s is pending, %v", e.Name, e.CheckoutID, j.Job.Name, listed)
+		}
 	}
 	m.bodies[e.ID] = e.Body
 }
@@ -285,6 +365,7 @@ func (m *model) settled() {
 		}
 		records[r.Checkout.OrderID] = r
 		m.judgeEvents(r, unsent)
+		m.judgeJournal(r)
 	}
 	if len(unsent) > 0 {
 		m.fault("events %q were sent and are not on record", slices.Collect(maps.Keys(unsent)))
@@ -315,8 +396,8 @@ func (m *model) judgeOrder(order string, o *modelOrder, r ports.CheckoutRecord, 
 	case c.ID == "" && (o.opened != nil || e.Enrolment.OrderID != ""):
 		m.fault("%s is not on record, though it was answered %v, and the CRM has %+v", order, o.opened, e)
 	case c.ID == "":
-	case c.Status == checkout.Reserved, c.Step != (checkout.Step{}), (c.Confirmation.AgreementNumber != "") != (c.Status == checkout.Confirmed):
-		m.fault("%s is %q with step %+v and %+v a minute after the last fault", order, c.Status, c.Step, c.Confirmation)
+	case !c.Enrolled(), (c.Confirmation.AgreementNumber != "") != (c.Status == checkout.Confirmed):
+		m.fault("%s is %q with %+v a minute after the last fault", order, c.Status, c.Confirmation)
 	case o.opened != nil && (c.ID != o.opened.Checkout.ID || c.Records != o.opened.Checkout.Records || c.Intent != o.opened.Checkout.Intent):
 		m.fault("%s is %+v on record, and was answered as %+v", order, c, o.opened.Checkout)
 	case o.refused[c.Intent], refusalBy(c.Student) != nil:
@@ -367,5 +448,32 @@ func (m *model) judgeEvents(r ports.CheckoutRecord, unsent map[string][]byte) {
 	}
 	if !slices.Equal(got, want) {
 		m.fault("%s is %q with events %q, want %q", c.OrderID, c.Status, got, want)
+	}
+}
+
+// judgeJournal judges the journal of a checkout, and that nothing of it is left to be done but to look at its setup.
+func (m *model) judgeJournal(r ports.CheckoutRecord) {
+	c, got := r.Checkout, map[checkout.MomentKind]int{}
+	for i, moment := range r.Moments {
+		if got[moment.Kind]++; moment.Position != i+1 || moment.Times < 1 || moment.Actor == "" {
+			m.fault("moment %d of %s is %+v", i+1, c.OrderID, moment)
+		}
+	}
+	want := map[checkout.MomentKind]int{checkout.MomentCreated: 1, checkout.MomentCRMDone: 1}
+	if c.Status == checkout.Confirmed {
+		want[checkout.MomentConfirmed], want[checkout.MomentCRMDone] = 1, 2
+	}
+	for _, j := range r.Jobs {
+		if j.Job.Kind == checkout.JobDeliver {
+			want[checkout.MomentEventDelivered]++
+		}
+		if j.State == checkout.JobPending && j.Job.Kind != checkout.JobLook {
+			m.fault("job %s of %s is pending: %+v", j.Job.ID, c.OrderID, j)
+		}
+	}
+	for kind, n := range want {
+		if got[kind] != n {
+			m.fault("the journal of %s has %d moments %q, want %d: %+v", c.OrderID, got[kind], kind, n, r.Moments)
+		}
 	}
 }

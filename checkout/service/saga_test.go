@@ -12,8 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
-// sagaSchedules is how many schedules a normal run makes: about twenty seconds of one core.
-const sagaSchedules = 1500
+// A normal run makes fewSchedules schedules. After sagaSchedules, about ten seconds of one core, everything has happened often.
+const fewSchedules, sagaSchedules = 100, 1500
 
 // play runs the schedule of a seed, and returns what may not be, how often something happened, and a trace of everything.
 func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trace uint64) {
@@ -29,6 +29,7 @@ func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trac
 			}
 		}
 		clients.Go(s.spy)
+		clients.Go(s.drain)
 		time.Sleep(time.Until(s.calm) + time.Minute)
 		s.model.settled()
 		clients.Wait()
@@ -45,7 +46,7 @@ func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trac
 }
 
 // Several processes over one store and one CRM open and confirm orders for several clients, while calls fail before and
-// after they take effect, hang, come late and are cut in half, and processes are killed, and stopped past their leases.
+// after they take effect, hang, come late and are cut in half, and processes are killed, drained, and stopped past their leases.
 // The model judges every answer, and what there is a minute after the last fault.
 //
 // A long run, and the replay of one seed:
@@ -53,7 +54,7 @@ func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trac
 //	PROVIDER_CHECKOUT_TEST_RUNS=100000 go test -run TestSagasKeepEveryPromise -timeout 3h -v ./checkout/service
 //	PROVIDER_CHECKOUT_TEST_RUNS=100000 go test -run 'TestSagasKeepEveryPromise/^seed_17$' -v ./checkout/service
 func TestSagasKeepEveryPromise(t *testing.T) {
-	count := testlevel.Runs(t, testlevel.Of(100, sagaSchedules))
+	count := testlevel.Runs(t, testlevel.Of(fewSchedules, sagaSchedules))
 	total, played := map[string]int{}, 0
 	for seed, failed := 1, 0; seed <= count && failed < 5; seed++ {
 		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -80,7 +81,7 @@ func checkSometimes(t *testing.T, total map[string]int) {
 	expected := strings.Split(`create: new, create: replay, create: other intent, create: key of another order, create: refused by the CRM,
 		create: refused by a rule of the CRM's own, create: busy, create: failure, confirm: new, confirm: repeat, confirm: conflict,
 		confirm: setup incomplete, confirm: busy, confirm: failure, look: not found, a client gave up, a reserved checkout was looked for,
-		a lease was lost, a reservation was released, a step was leased again, an agreement was not rendered, a confirmed order,
+		a lease was lost, a reservation was released, a job was leased again, a lease was extended, a process was drained, an agreement was not rendered, a confirmed order,
 		CRM step done, CRM step unknown, CRM step refused, event delivered, recovery`, ",")
 	expected = append(expected, "outage")
 	for _, all := range []kinds{readFaults, writeFaults, crmFaults} {

@@ -102,20 +102,19 @@ type process struct {
 
 	mu      sync.Mutex
 	dead    bool
-	stopped time.Time                // until then
-	leased  map[string]checkout.Step // by checkout, the lease that it got last
+	stopped time.Time // until then
 	random  *rand.Rand
 }
 
 // start starts the next process of a slot.
 func (s *saga) start(slot, generation int) {
-	p := &process{saga: s, slot: slot, leased: map[string]checkout.Step{}, name: fmt.Sprintf("%d.%d", slot, generation)}
+	p := &process{saga: s, slot: slot, name: fmt.Sprintf("%d.%d", slot, generation)}
 	r := s.chance("process " + p.name)
 	p.random = fork(r)
 	var err error
 	p.Service, err = service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: s.ring,
-		Store: sagaStore{s.store, p}, Processor: s.bank, CRM: sagaCRM{s.crm, p}, Printer: p, Sender: p, Now: time.Now, Rand: p,
-		Report: func(_ context.Context, f service.Failure) { s.model.noPanic(f.Err) },
+		Store: s.storeOf(p), Processor: s.bank, CRM: sagaCRM{s.crm, p}, Printer: p, Sender: p, Now: time.Now, Rand: p,
+		Report: func(_ context.Context, f service.Failure) { s.model.reported(f) },
 		Count:  func(o service.Outcome) { s.saw(string(o)) }})
 	if err != nil {
 		panic(err) // of the configuration above
@@ -145,6 +144,27 @@ func (s *saga) process(slot int) *process {
 	return s.slots[slot]
 }
 
+// drain ends a process as an operator does, after which it answers requests for a while, and starts the next one of its slot.
+func (s *saga) drain() {
+	r := s.chance("drain")
+	_ = s.sleep(context.Background(), r, between(r, 0, 2*time.Minute))
+	if p := s.process(r.IntN(len(s.slots))); !s.isCalm() && !p.killed() {
+		s.saw("a process was drained")
+		p.end()
+		_ = s.sleep(context.Background(), r, between(r, 0, 10*time.Second))
+		p.replace()
+	}
+}
+
+// replace starts the next process of the slot, unless that was done.
+func (p *process) replace() {
+	var generation int
+	fmt.Sscanf(p.name[strings.Index(p.name, ".")+1:], "%d", &generation)
+	if p.saga.process(p.slot) == p {
+		p.saga.start(p.slot, generation+1)
+	}
+}
+
 // stop stops the process for a while, as by SIGSTOP: it makes no call until it continues.
 func (p *process) stop(d time.Duration) {
 	p.mu.Lock()
@@ -165,9 +185,7 @@ func (p *process) kill(r *rand.Rand) {
 	restart := fork(r)
 	p.saga.work.Go(func() {
 		_ = p.saga.sleep(context.Background(), restart, between(restart, 0, 10*time.Second))
-		var generation int
-		fmt.Sscanf(p.name[strings.Index(p.name, ".")+1:], "%d", &generation)
-		p.saga.start(p.slot, generation+1)
+		p.replace()
 	})
 }
 

@@ -253,7 +253,7 @@ func (sch *scheduler) runningOf(kind checkout.JobKind) int {
 
 // query returns the query for jobs of some kinds: none of a partition whose slots are taken, or whose receiver takes nothing.
 func (sch *scheduler) query(kinds []checkout.JobKind, limit int) ports.JobQuery {
-	q := ports.JobQuery{Now: sch.now(), For: holdLimit, Kinds: kinds, Limit: limit, PerPartition: perPartition}
+	q := ports.JobQuery{Kinds: kinds, Limit: limit, PerPartition: perPartition}
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
 	for p, n := range sch.running {
@@ -269,17 +269,11 @@ func (sch *scheduler) query(kinds []checkout.JobKind, limit int) ports.JobQuery 
 
 // lease leases jobs, starts to attempt them, and returns them.
 func (sch *scheduler) lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease, err error) {
-	defer recovered(&err)
-	leasing, cancel := withTimeout(ctx)
-	defer cancel()
-	leases, err = sch.cfg.Store.Lease(leasing, q)
-	if err != nil {
-		return nil, fmt.Errorf("lease jobs: %w", err)
-	}
+	leases, err = sch.Service.lease(ctx, q)
 	for _, l := range leases {
 		sch.start(ctx, l)
 	}
-	return leases, nil
+	return leases, err
 }
 
 // start attempts a leased job in the background.
@@ -360,7 +354,7 @@ func (sch *scheduler) probe(ctx context.Context) {
 			continue
 		}
 		asked[h.breaker] = true
-		q := ports.JobQuery{Now: now, For: holdLimit, Limit: 1}
+		q := ports.JobQuery{Limit: 1}
 		for other, o := range sch.handlers {
 			if o.breaker == h.breaker {
 				q.Kinds = append(q.Kinds, other)
@@ -377,7 +371,7 @@ func (sch *scheduler) probe(ctx context.Context) {
 		if !sch.receivers.breaker(provider).Probe(now) {
 			continue
 		}
-		q := ports.JobQuery{Now: now, For: holdLimit, Limit: 1, Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider}
+		q := ports.JobQuery{Limit: 1, Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider}
 		if _, err := sch.lease(ctx, q); err != nil {
 			sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
 		}

@@ -74,6 +74,18 @@ func (s *Service) wanted(jobs []checkout.Job) []checkout.Job {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j checkout.Job) bool { return j.Kind == checkout.JobNotify })
 }
 
+// lease leases jobs. The query's time must not be older than ports.MaxLease allows for when it takes effect.
+func (s *Service) lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease, err error) {
+	defer recovered(&err)
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	q.Now, q.For = s.now(), holdLimit
+	if leases, err = s.cfg.Store.Lease(ctx, q); err != nil {
+		return nil, fmt.Errorf("lease jobs: %w", err)
+	}
+	return leases, nil
+}
+
 // owned returns the caller's checkout. Another provider's does not exist, and neither does one that is only reserved.
 func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
 	if !checkout.PlausibleID(id) {

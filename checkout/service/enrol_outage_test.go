@@ -51,14 +51,13 @@ func TestWhileTheCRMIsAwayEverythingElseGoesOn(t *testing.T) {
 		if limit := 700 + 100; tried > limit*2 { // a probe a second, and one of readiness
 			t.Errorf("the CRM was called %d times in ten minutes", tried)
 		}
-		n, age, err := w.Steps(t.Context())
-		if err != nil || n > 20 || n > 0 && age < 9*time.Minute {
-			t.Errorf("%d steps wait, the oldest for %v, %v", n, age, err)
+		if b := w.backlog(t, checkout.JobOpen); b.Waiting > 20 || b.Waiting > 0 && b.Age < 9*time.Minute {
+			t.Errorf("the backlog is %+v", b)
 		}
 		c.disturb(nil, nil)
 		time.Sleep(60 * time.Second)
-		if n, _, err := w.Steps(t.Context()); n != 0 || err != nil {
-			t.Errorf("%d steps wait a minute after the CRM is back, %v", n, err)
+		if b := w.backlog(t, checkout.JobOpen); b.Waiting != 0 {
+			t.Errorf("%d enrolments wait a minute after the CRM is back", b.Waiting)
 		}
 		w.sent(t, waiting, false)
 		stop()
@@ -94,8 +93,8 @@ func TestARestoredStoreLeadsToTheSameRecords(t *testing.T) {
 	})
 }
 
-// A provider's receiver that hangs must not keep the steps of others waiting.
-func TestAReceiverThatHangsDelaysNoSteps(t *testing.T) {
+// A provider's receiver that hangs must not keep the enrolments of others waiting.
+func TestAReceiverThatHangsDelaysNoEnrolments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, change := withCRM()
 		w := newWorld(t, change)
@@ -108,8 +107,8 @@ func TestAReceiverThatHangsDelaysNoSteps(t *testing.T) {
 		time.Sleep(15 * time.Second) // the leases
 		began := time.Now()
 		w.runFor(t, 3*time.Second)
-		if n, _, err := w.Steps(t.Context()); n != 0 || err != nil {
-			t.Errorf("%d steps wait after %v, %v", n, time.Since(began), err)
+		if b := w.backlog(t, checkout.JobOpen); b.Waiting != 0 {
+			t.Errorf("%d enrolments wait after %v", b.Waiting, time.Since(began))
 		}
 	})
 }

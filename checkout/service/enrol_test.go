@@ -37,7 +37,7 @@ func TestAnEnrolmentIsKeptByTheCRMUnderItsIDs(t *testing.T) {
 		stored, enrolled := c.lone(t, w)
 		got := confirmed.Checkout
 		if got.Records != enrolled.Records || got.Confirmation.AgreementID != enrolled.Completed.AgreementID ||
-			got.Confirmation.DocumentID != enrolled.Completed.DocumentID || stored.Checkout.Step != (checkout.Step{}) {
+			got.Confirmation.DocumentID != enrolled.Completed.DocumentID || !stored.Checkout.Enrolled() {
 			t.Errorf("confirmed %+v; the CRM has %+v", got, enrolled)
 		}
 		if enrolled.Completions != 1 || string(enrolled.Document) != "%PDF of "+stored.Agreement.Number || enrolled.Setup.MandateID != "MD-1" {
@@ -132,7 +132,7 @@ func (w *world) sent(t *testing.T, cmd checkout.Confirm, already bool) service.C
 	}
 }
 
-func TestAClientWaitsTenSecondsAndTheWorkGoesOn(t *testing.T) {
+func TestAClientWaitsForALimitedTimeAndTheWorkGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, change := withCRM()
 		w := newWorld(t, change)
@@ -142,21 +142,22 @@ func TestAClientWaitsTenSecondsAndTheWorkGoesOn(t *testing.T) {
 			t.Errorf("the client waited %v", d)
 		}
 		expect(t, err, checkout.CodeBusy)
-		w.runFor(t, 4*time.Second) // a tick for the step, and one for its events
+		w.runFor(t, 4*time.Second) // a tick for the job, and one for its events
 		if o := w.opened(t, "ORDER-1"); !o.Replay {
 			t.Error("a create after the completer's is new")
 		}
 		w.setUp(t, w.opened(t, "ORDER-1").Token)
-		c.disturb(nth(2, hangs), nil) // the first is the look for an agreement
+		c.disturb(after(1, hangs), nil) // the first is the look for an agreement
 		cmd := confirm(w.opened(t, "ORDER-1"))
-		if d := took(func() { _, err = w.confirm(t, cmd) }); d > 10*time.Second {
+		if d := took(func() { _, err = w.confirm(t, cmd) }); d > 20*time.Second {
 			t.Errorf("the client waited %v", d)
 		}
+		c.disturb(nil, nil)
 		expect(t, err, checkout.CodeBusy)
 		if got, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value); err != nil || got.Status != checkout.SetupRequired || !got.SetupComplete() {
 			t.Errorf("a poll meanwhile: %+v, %v", got, err)
 		}
-		w.runFor(t, 4*time.Second) // a tick for the step, and one for its events
+		w.runFor(t, 4*time.Second) // a tick for the job, and one for its events
 		w.sent(t, cmd, true)
 		if got, want := fmt.Sprint(w.receiver.names()), "[checkout.created checkout.confirmed agreement.generated]"; got != want {
 			t.Errorf("events %s, want %s", got, want)
@@ -226,9 +227,9 @@ func TestACompletionThatTheCRMRefusesWaitsForTheOperator(t *testing.T) {
 		severe := slices.ContainsFunc(w.reports.take(), func(f service.Failure) bool {
 			return f.Operation == service.OperationCRM && f.Severity == service.Error
 		})
-		stored := w.records(t)["ORDER-1"].Checkout
-		if !severe || stored.Step.Kind != checkout.StepComplete || !strings.Contains(stored.Step.Failure, "NO") {
-			t.Errorf("reported as severe: %v; on record is %+v", severe, stored.Step)
+		job := w.jobs(t, "ORDER-1", checkout.JobComplete)[0]
+		if !severe || job.State != checkout.JobPending || job.Attempts != 1 || !strings.Contains(job.Failure.Reason, "NO") {
+			t.Errorf("reported as severe: %v; on record is %+v", severe, job)
 		}
 		made := c.made()
 		w.runFor(t, 9*time.Minute)
@@ -312,8 +313,9 @@ func TestARefusedOpenOfWhichSomeIsThereKeepsItsOrder(t *testing.T) {
 			t.Fatal("a create that the CRM refuses succeeds")
 		}
 		stored := w.records(t)["ORDER-1"].Checkout
-		if stored.Status != checkout.Reserved || !strings.Contains(stored.Step.Failure, "NO") {
-			t.Errorf("on record is %+v", stored)
+		job := w.jobs(t, "ORDER-1", checkout.JobOpen)[0]
+		if stored.Status != checkout.Reserved || job.State != checkout.JobPending || !strings.Contains(job.Failure.Reason, "NO") {
+			t.Errorf("on record is %+v with %+v", stored, job)
 		}
 		var err error
 		if d := took(func() { _, err = w.Create(t.Context(), caller, create("ORDER-1")) }); d > time.Second {
@@ -343,7 +345,7 @@ func TestABusyCRMIsNotSpared(t *testing.T) {
 	})
 }
 
-// What a store could not keep of a failure's text must not keep it from putting the step off.
+// What a store could not keep of a failure's text must not keep it from putting the job off.
 func TestAFailureIsStoredAsTextOfBoundedLength(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, change := withCRM()
@@ -351,7 +353,7 @@ func TestAFailureIsStoredAsTextOfBoundedLength(t *testing.T) {
 		c.disturb(func(context.Context) error { return errors.New("x" + strings.Repeat("ā", 400) + "\x00") }, nil)
 		_, err := w.Create(t.Context(), caller, create("ORDER-1"))
 		expect(t, err, checkout.CodeBusy)
-		failure := w.records(t)["ORDER-1"].Checkout.Step.Failure
+		failure := w.jobs(t, "ORDER-1", checkout.JobOpen)[0].Failure.Reason
 		if !utf8.ValidString(failure) || len(failure) < 200 || len(failure) > 300 || strings.Contains(failure, "\x00") {
 			t.Errorf("stored is %q", failure)
 		}

@@ -33,6 +33,17 @@ func nth(n int, f func(context.Context) error) func(context.Context) error {
 	}
 }
 
+// after has all calls but the first n from now on end as f says.
+func after(n int, f func(context.Context) error) func(context.Context) error {
+	calls := 0
+	return func(ctx context.Context) error {
+		if calls++; calls > n {
+			return f(ctx)
+		}
+		return nil
+	}
+}
+
 func ends(context.Context) error { runtime.Goexit(); return nil }
 
 func TestWhatACrashCutOffIsDoneWithinFifteenSecondsOfTheLease(t *testing.T) {
@@ -68,7 +79,7 @@ func TestWhatACrashCutOffIsDoneWithinFifteenSecondsOfTheLease(t *testing.T) {
 				})
 				c.disturb(nil, nil)
 				before, _ := w.records(t)["ORDER-1"], c.Enrolments()
-				if before.Checkout.Step.Kind == checkout.StepNone {
+				if before.Checkout.Enrolled() {
 					t.Fatalf("on record is %+v after the crash", before.Checkout)
 				}
 				w = w.again(t)
@@ -94,7 +105,7 @@ func TestWhatACrashCutOffIsDoneWithinFifteenSecondsOfTheLease(t *testing.T) {
 				if tt.confirm {
 					want, completions = checkout.Confirmed, 1
 				}
-				if got := stored.Checkout; got.Status != want || got.Step != (checkout.Step{}) || got.Records != enrolled.Records ||
+				if got := stored.Checkout; got.Status != want || !got.Enrolled() || got.Records != enrolled.Records ||
 					enrolled.Completions != completions {
 					t.Errorf("on record is %+v; the CRM has %+v", got, enrolled)
 				}
@@ -106,7 +117,7 @@ func TestWhatACrashCutOffIsDoneWithinFifteenSecondsOfTheLease(t *testing.T) {
 	}
 }
 
-// A process that was stopped while its call was under way finds its step leased to another, and stores nothing.
+// A process that was stopped while its call was under way finds its job leased to another, and stores nothing.
 func TestALateOwnerStoresNothing(t *testing.T) {
 	for _, confirms := range []bool{false, true} {
 		t.Run(fmt.Sprint("confirm ", confirms), func(t *testing.T) {
@@ -134,7 +145,7 @@ func TestALateOwnerStoresNothing(t *testing.T) {
 				other := w.again(t)
 				other.runFor(t, 40*time.Second)
 				before := w.records(t)["ORDER-1"]
-				if before.Checkout.Step.Kind != checkout.StepNone {
+				if !before.Checkout.Enrolled() {
 					t.Fatalf("no process has taken it over: %+v", before.Checkout)
 				}
 				expect(t, <-late, checkout.CodeBusy)

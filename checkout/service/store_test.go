@@ -1,0 +1,117 @@
+package service_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// disturbed is a store each of whose calls passes through a function, which may call it or not, and returns its own error.
+type disturbed struct {
+	ports.Store
+	through func(ctx context.Context, method, about string, call func(context.Context) error) error
+}
+
+// disturbing returns a change that has the service use its store through a function.
+func disturbing(through func(ctx context.Context, method, about string, call func(context.Context) error) error) func(*service.Config) {
+	return func(c *service.Config) { c.Store = disturbed{c.Store, through} }
+}
+
+// result makes a call that returns a value: the zero value with an error.
+func result[T any](ctx context.Context, s disturbed, method, about string, call func(context.Context) (T, error)) (T, error) {
+	var got T
+	err := s.through(ctx, method, about, func(ctx context.Context) (err error) { got, err = call(ctx); return err })
+	if err != nil {
+		return *new(T), err
+	}
+	return got, nil
+}
+
+func (s disturbed) Ready(ctx context.Context) error {
+	return s.through(ctx, "Ready", "", s.Store.Ready)
+}
+
+func (s disturbed) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+	return s.through(ctx, "InsertCheckout", change.Next.OrderID, func(ctx context.Context) error {
+		return s.Store.InsertCheckout(ctx, change, q)
+	})
+}
+
+func (s disturbed) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	return s.through(ctx, "UpdateCheckout", id, func(ctx context.Context) error {
+		return s.Store.UpdateCheckout(ctx, id, q, decide)
+	})
+}
+
+func (s disturbed) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
+	return result(ctx, s, "Checkout", id, func(ctx context.Context) (checkout.Checkout, error) { return s.Store.Checkout(ctx, id) })
+}
+
+func (s disturbed) FindCheckout(ctx context.Context, by ports.Reference) (checkout.Checkout, error) {
+	about := by.OrderID + by.Key + by.BillingRequestID + by.MandateID
+	return result(ctx, s, "FindCheckout", about, func(ctx context.Context) (checkout.Checkout, error) { return s.Store.FindCheckout(ctx, by) })
+}
+
+func (s disturbed) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
+	return result(ctx, s, "Agreement", number, func(ctx context.Context) (agreement.Agreement, error) { return s.Store.Agreement(ctx, number) })
+}
+
+func (s disturbed) Document(ctx context.Context, number string) (agreement.Document, error) {
+	return result(ctx, s, "Document", number, func(ctx context.Context) (agreement.Document, error) { return s.Store.Document(ctx, number) })
+}
+
+func (s disturbed) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
+	return result(ctx, s, "Enqueue", "", func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs) })
+}
+
+func (s disturbed) Lease(ctx context.Context, q ports.JobQuery) ([]ports.Lease, error) {
+	return result(ctx, s, "Lease", q.ID, func(ctx context.Context) ([]ports.Lease, error) { return s.Store.Lease(ctx, q) })
+}
+
+func (s disturbed) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+	return s.through(ctx, "Extend", l.Job.ID, func(ctx context.Context) error { return s.Store.Extend(ctx, l, now, d) })
+}
+
+func (s disturbed) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	return s.through(ctx, "Settle", l.Job.ID, func(ctx context.Context) error { return s.Store.Settle(ctx, l, o, q, decide) })
+}
+
+func (s disturbed) Jobs(ctx context.Context, f ports.JobFilter, limit int) ([]ports.JobRecord, error) {
+	return result(ctx, s, "Jobs", f.CheckoutID+f.ID, func(ctx context.Context) ([]ports.JobRecord, error) { return s.Store.Jobs(ctx, f, limit) })
+}
+
+func (s disturbed) Note(ctx context.Context, noted []ports.Noted, refused []checkout.Refusal) error {
+	return s.through(ctx, "Note", "", func(ctx context.Context) error { return s.Store.Note(ctx, noted, refused) })
+}
+
+func (s disturbed) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
+	return result(ctx, s, "Provider", code, func(ctx context.Context) (catalogue.Provider, error) { return s.Store.Provider(ctx, code) })
+}
+
+func (s disturbed) Providers(ctx context.Context) ([]catalogue.Provider, error) {
+	return result(ctx, s, "Providers", "", s.Store.Providers)
+}
+
+func (s disturbed) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
+	return result(ctx, s, "Course", code, func(ctx context.Context) (catalogue.Course, error) { return s.Store.Course(ctx, provider, code) })
+}
+
+func (s disturbed) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
+	return result(ctx, s, "Key", "", func(ctx context.Context) (catalogue.Key, error) { return s.Store.Key(ctx, hash) })
+}
+
+func (s disturbed) EvidenceHead(ctx context.Context) (evidence.Head, error) {
+	return result(ctx, s, "EvidenceHead", "", s.Store.EvidenceHead)
+}
+
+func (s disturbed) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
+	return s.through(ctx, "EraseCheckouts", ids[0], func(ctx context.Context) error { return s.Store.EraseCheckouts(ctx, ids, decide) })
+}
