@@ -9,7 +9,7 @@ import (
 
 // MaxLease is how long a lease lasts at most. A holder that needs longer extends it. A lease whose end is further away than
 // that is over: the clock that set it was wrong.
-const MaxLease = 15 * time.Second
+const MaxLease = 20 * time.Second
 
 // Queue keeps the jobs of checkouts and of the service itself. Most enter with a Change. A job is due once it is pending, its
 // time has come, it is not leased, and it is no event behind another pending event of its checkout. What was settled stays on record.
