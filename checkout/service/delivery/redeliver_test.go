@@ -88,28 +88,34 @@ func (w *world) settled(t *testing.T, provider, order string, status events.Stat
 	c := checkout.Checkout{ID: provider + "-" + order, ProviderCode: provider, OrderID: order, IdempotencyKey: provider + ":" + order}
 	e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()},
 		events.Subject{ProviderCode: provider, OrderID: order, CheckoutID: c.ID}, "dda", "contact")
-	enqueue := ports.Enqueue{Status: events.Pending}
-	if status == events.NotConfigured {
-		enqueue.Status = status
-	}
-	err := w.store.InsertCheckout(t.Context(), checkout.Change{Next: c, Events: []events.Event{e}}, enqueue)
-	if err == nil && status != enqueue.Status {
-		err = w.store.SettleEvent(t.Context(), e.ID, 1, ports.Settlement{Status: status, Attempts: 3,
-			Failure: ports.Failure{At: time.Now(), Reason: "answered 503"}})
-	}
-	if err != nil {
+	enqueue := ports.Enqueue{Now: time.Now(), Hold: time.Second, Unsent: status == events.NotConfigured}
+	if err := w.store.InsertCheckout(t.Context(), checkout.Change{Next: c, Events: []events.Event{e}}, enqueue); err != nil {
 		t.Fatal(err)
+	}
+	switch status {
+	case events.Delivered:
+		w.settle(t, e, ports.Outcome{State: checkout.JobDone, Attempts: 3, Failure: ports.Failure{At: time.Now(), Reason: "answered 503"}})
+	case events.Failed:
+		w.settle(t, e, ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: time.Now(), Reason: "answered 503"}})
 	}
 	return e
 }
 
-func (w *world) record(t *testing.T, id string) ports.EventRecord {
+// settle stores the outcome of the first holder of an event.
+func (w *world) settle(t *testing.T, e events.Event, o ports.Outcome) {
 	t.Helper()
-	r, err := w.store.EventRecord(t.Context(), id)
-	if err != nil {
+	if err := w.store.Settle(t.Context(), ports.Lease{Job: checkout.DeliveryOf(e), Token: 1}, o, ports.Enqueue{Now: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
-	return r
+}
+
+func (w *world) record(t *testing.T, id string) ports.EventRecord {
+	t.Helper()
+	list, err := w.store.Jobs(t.Context(), ports.JobFilter{ID: id}, 1)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("event %s: %+v, %v", id, list, err)
+	}
+	return ports.EventOf(list[0])
 }
 
 func TestAFailedEventIsSentAgainAsItIsAndSignedAnew(t *testing.T) {
@@ -232,16 +238,14 @@ func TestTheEventsOfACheckoutAreSentInTheirOrder(t *testing.T) {
 	first := w.settled(t, "KOWHAI", "ORDER-1", events.Failed)
 	second := events.Confirmed(events.Origin{CreatedAt: time.Now()}, events.Subject{ProviderCode: "KOWHAI", OrderID: "ORDER-1",
 		CheckoutID: first.CheckoutID}, "dda", "agreement")
-	err := w.store.UpdateCheckout(t.Context(), first.CheckoutID, ports.Enqueue{Status: events.Pending},
+	err := w.store.UpdateCheckout(t.Context(), first.CheckoutID, ports.Enqueue{Now: time.Now(), Hold: time.Second},
 		func(c checkout.Checkout) (checkout.Change, error) {
 			return checkout.Change{Next: c, Events: []events.Event{second}}, nil
 		})
-	if err == nil {
-		err = w.store.SettleEvent(t.Context(), second.ID, 1, ports.Settlement{Status: events.Failed, Attempts: 3})
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.settle(t, second, ports.Outcome{State: checkout.JobDead, Attempts: 3})
 	if _, err := w.Failed(t.Context(), time.Time{}, "", func(delivery.Result) {}); err != nil {
 		t.Fatal(err)
 	}
