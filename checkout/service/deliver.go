@@ -136,7 +136,7 @@ func (d *deliverer) awaitEarlier(ctx context.Context) error {
 		case len(pending) == 0 || pending[0].Job.ID == ours.ID:
 			return nil
 		}
-		leases, err := d.lease(ctx, ports.JobQuery{Kinds: filter.Kinds, ID: pending[0].Job.ID, Limit: 1})
+		leases, err := d.lease(ctx, ports.JobQuery{Kinds: filter.Kinds, CheckoutID: ours.CheckoutID, ID: pending[0].Job.ID, Limit: 1})
 		if err != nil {
 			return err
 		}

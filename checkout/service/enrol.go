@@ -98,7 +98,7 @@ func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored check
 		return advanced{}, errAwaiting // the scheduler has more time for it
 	}
 	id := string(kind) + ":" + stored.ID
-	leases, err := s.lease(ctx, ports.JobQuery{Kinds: []checkout.JobKind{kind}, ID: id, Limit: 1})
+	leases, err := s.lease(ctx, ports.JobQuery{Kinds: []checkout.JobKind{kind}, CheckoutID: stored.ID, ID: id, Limit: 1})
 	if err != nil {
 		return advanced{}, s.fail(ctx, "wait for the CRM", err)
 	}
@@ -106,7 +106,7 @@ func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored check
 		done, err := s.attemptLeased(ctx, leases[0], provider, holdLimit)
 		return done, s.failWaiting(ctx, err)
 	}
-	jobs, err := s.cfg.Store.Jobs(ctx, ports.JobFilter{ID: id, State: checkout.JobPending}, 1)
+	jobs, err := s.cfg.Store.Jobs(ctx, ports.JobFilter{CheckoutID: stored.ID, ID: id, State: checkout.JobPending}, 1)
 	switch {
 	case err != nil:
 		return advanced{}, s.fail(ctx, "read job "+id, err)

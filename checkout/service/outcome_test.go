@@ -129,7 +129,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.config.Notifier = mail
 			w = w.again(t)
 			w.confirmed(t, "ORDER-1")
-			w.runFor(t, time.Second/2) // the setup is put off, and the agreement waits for it
+			w.runFor(t, time.Second/2) // the setup and the agreement are put off
 			mail.set(nil)
 			w.runFor(t, 2*time.Minute)
 			mail.set(func(context.Context, ports.PayerNotice) error { return &ports.NoticeRefusal{Answer: "550"} })
@@ -139,7 +139,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.change(t, "ORDER-3", func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled })
 			w.runFor(t, time.Second/2)
 		}, map[service.Outcome]int{service.OutcomeCreate: 3, service.OutcomeConfirm: 1, service.OutcomeNotConfigured: 5,
-			service.OutcomeNoticePutOff: 1, service.OutcomeNoticeSent: 2, service.OutcomeNoticeFailed: 1, service.OutcomeNoticeDropped: 1}},
+			service.OutcomeNoticePutOff: 2, service.OutcomeNoticeSent: 2, service.OutcomeNoticeFailed: 1, service.OutcomeNoticeDropped: 1}},
 		{"steps in a CRM that answers, fails and refuses", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			w.opened(t, "ORDER-1")
