@@ -1,0 +1,101 @@
+package operate_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// setups is a processor whose records are erased with the checkout.
+type setups struct{ keys []string }
+
+func (s *setups) EraseSetups(_ context.Context, keys []string) error {
+	s.keys = append(s.keys, keys...)
+	return nil
+}
+
+// enrolled stores a checkout of the student canary@example.nz, whose setup link is over, and returns it.
+func (d desk) enrolled(t *testing.T) checkout.Checkout {
+	t.Helper()
+	c := d.opened(t).Next
+	err := d.store.UpdateCheckout(t.Context(), c.ID, ports.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+		c.Status, c.Tokens = checkout.SetupRequired, []checkout.Token{{Epoch: 1, Expires: now.Add(-time.Hour)}}
+		return checkout.Change{Next: c}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAnErasureIsRecordedAndLeavesAMomentWithoutAName(t *testing.T) {
+	d, bank := newDesk(t), &setups{}
+	c := d.enrolled(t)
+	erasing := operate.Erasing{Setups: bank, Zone: time.UTC}
+	student, err := d.Find(t.Context(), "canary@example.nz")
+	if err != nil || len(student.Records) != 1 {
+		t.Fatalf("found %+v, %v", student, err)
+	}
+	if err := d.CheckErasure(t.Context(), student, erasing); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Erase(t.Context(), student, erasing); err != nil {
+		t.Fatal(err)
+	}
+	d.says(t, `"operation":"privacy erase"`, `"subject":"`+c.ID+`"`, "checkout "+c.ID+": personal data erased")
+	moments, err := d.store.Moments(t.Context(), c.ID)
+	if last := moments[len(moments)-1]; err != nil || last.Kind != checkout.MomentErased || last.Actor != "operator:Aroha" {
+		t.Errorf("the journal ends with %+v, %v", last, err)
+	}
+	if got, err := d.store.Checkout(t.Context(), c.ID); err != nil || !got.Erased() || got.Student != (checkout.Student{}) {
+		t.Errorf("on record is %+v, %v", got, err)
+	}
+	if leaf := d.recorded(t)[0]; strings.Contains(strings.ToLower(leaf), "canary") || strings.Contains(leaf, "Rāpata") {
+		t.Errorf("the record %s has personal data", leaf)
+	}
+}
+
+func TestAReasonThatNamesTheStudentErasesNothing(t *testing.T) {
+	d := newDesk(t)
+	d.enrolled(t)
+	student, err := d.Find(t.Context(), "canary@example.nz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reason, named := range map[string]bool{"ticket 7": false, "asked for by CANARY": true, "asked by canary@example.nz": true,
+		"Rāpata wants it": true, "canaries sing": false} {
+		d.Reason = reason
+		if err := d.CheckErasure(t.Context(), student, operate.Erasing{Zone: time.UTC}); (err != nil) != named {
+			t.Errorf("%q: %v, want it refused: %v", reason, err, named)
+		}
+	}
+}
+
+// What has changed since the operator looked is not erased.
+func TestAStudentWhoHasChangedIsNotErased(t *testing.T) {
+	d := newDesk(t)
+	c := d.enrolled(t)
+	student, err := d.Find(t.Context(), "canary@example.nz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.store.UpdateCheckout(t.Context(), c.ID, ports.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+		c.Confirmation.AgreementNumber = "PPA-2026-1"
+		return checkout.Change{Next: c}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Erase(t.Context(), student, operate.Erasing{Setups: &setups{}, Zone: time.UTC, Force: true}); !errors.Is(err, operate.ErrChanged) {
+		t.Errorf("%v, want %v", err, operate.ErrChanged)
+	}
+	if got, err := d.store.Checkout(t.Context(), c.ID); err != nil || got.Erased() || len(d.recorded(t)) != 0 {
+		t.Errorf("on record is %+v with %d records, %v", got, len(d.recorded(t)), err)
+	}
+}
