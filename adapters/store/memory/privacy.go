@@ -74,7 +74,7 @@ func (s *Store) old(c checkout.Checkout, confirmed, open time.Time) bool {
 func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
 	return s.locked(ctx, func() error {
 		var found []checkout.Checkout
-		for _, id := range ids {
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 			if r, ok := s.rows[id]; ok {
 				found = append(found, copyCheckout(r.checkout))
 			}

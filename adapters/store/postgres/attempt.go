@@ -139,12 +139,12 @@ func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 
 func (t *attempt) inTransaction() bool { return t.conn.PgConn().TxStatus() == 'T' }
 
-// begin begins a transaction and reads the row that the query locks, in one round trip. It returns ErrNotFound if
-// there is no such row.
-func (t *attempt) begin(ctx context.Context, read func(pgx.Row) error, query string, args ...any) error {
+// begin begins a transaction and reads what the statements lock, in one round trip. It returns ErrNotFound if a row that is read
+// does not exist.
+func (t *attempt) begin(ctx context.Context, queue func(*batch)) error {
 	b := &batch{schema: t.db.schema}
 	b.begin(t.db)
-	b.queue(query, args...).QueryRow(read)
+	queue(b)
 	return mapNoRows(t.conn.SendBatch(ctx, &b.Batch).Close())
 }
 

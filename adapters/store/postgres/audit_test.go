@@ -13,7 +13,7 @@ import (
 func TestChargesAreReadBySQL(t *testing.T) {
 	url := postgrestest.URL(t)
 	change := opened(1)
-	a := agreement.Agreement{Number: "PPA-2026-000001", CheckoutID: change.Next.ID, Schedule: []money.Charge{
+	a := agreement.Agreement{Number: "PPA-2026-000001", CheckoutID: change.Next.ID, Provider: agreement.Party{Code: change.Next.ProviderCode}, Schedule: []money.Charge{
 		{Sequence: 1, Type: money.InitialPayment, Due: money.Date{Year: 2027, Month: 2, Day: 1}, Amount: 200_00},
 		{Sequence: 2, Type: money.FinalInstalment, Due: money.Date{Year: 2027, Month: 2, Day: 8}, Amount: 1<<53 + 1},
 	}}

@@ -39,7 +39,7 @@ func (s *stamp) read(r pgx.Row) error {
 func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 	return db.do(ctx, func(ctx context.Context, t *attempt) error {
 		var was stamp
-		if err := t.begin(ctx, was.read, lockStore); err != nil {
+		if err := t.begin(ctx, func(b *batch) { b.queue(lockStore).QueryRow(was.read) }); err != nil {
 			return fmt.Errorf("read stamp: %w", err)
 		}
 		next := was
@@ -87,7 +87,7 @@ type webhookSecret struct {
 	ciphertext []byte
 }
 
-func scanWebhookSecret(r pgx.CollectableRow) (s webhookSecret, err error) {
+func scanWebhookSecret(r sqlstore.Row) (s webhookSecret, err error) {
 	err = r.Scan(&s.provider, &s.ciphertext)
 	return s, err
 }
@@ -101,7 +101,7 @@ func (db *DB) queueReencryption(ctx context.Context, t *attempt, b *batch) error
 
 // queueSecrets adds what encrypts the secrets of a column, which the statements read and write.
 func (db *DB) queueSecrets(ctx context.Context, t *attempt, b *batch, of sqlstore.WebhookSecret, read, write string) error {
-	list, err := rows(ctx, t, scanWebhookSecret, read)
+	list, err := all(ctx, t, scanWebhookSecret, read)
 	if err != nil {
 		return err
 	}

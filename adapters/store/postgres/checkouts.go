@@ -1,14 +1,12 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -16,57 +14,113 @@ import (
 )
 
 var (
-	// A replay that inserts its order again is no error, and leaves no dead row.
-	insertCheckout = `INSERT INTO @.checkouts (` + sqlstore.Checkout.Names() + `)
-		VALUES (` + sqlstore.Checkout.Numbers(1) + `)
-		ON CONFLICT (provider_code, provider_order_id) DO NOTHING`
-	updateCheckout = `UPDATE @.checkouts SET (` + changing.Names() + `) = (` + changing.Numbers(2) + `) WHERE id = $1`
+	insertCheckout = `INSERT INTO @.checkouts (` + sqlstore.Checkout.Names() + `) VALUES (` + sqlstore.Checkout.Numbers(1) + `)`
+	updateCheckout = `UPDATE @.checkouts SET (` + changing.Names() + `) = (` + changing.Numbers(3) + `) WHERE provider_code = $1 AND id = $2`
+	lockCheckout   = dialect.SelectCheckout() + ` FOR UPDATE`
 
-	checkouts      = `SELECT ` + sqlstore.Checkout.Names() + ` FROM @.checkouts`
-	selectCheckout = checkouts + ` WHERE id = $1`
-	lockCheckout   = selectCheckout + ` FOR UPDATE`
-	selectByOrder  = checkouts + ` WHERE provider_code = $1 AND provider_order_id = $2`
-	selectByKey    = checkouts + ` WHERE provider_code = $1 AND idempotency_key = $2`
+	insertAgreement = `INSERT INTO @.agreements (` + sqlstore.Agreement.Names() + `) VALUES (` + sqlstore.Agreement.Numbers(1) + `)`
 
-	selectByBillingRequest = checkouts + ` WHERE billing_request_id = $1 AND billing_request_id <> '' ORDER BY seq LIMIT 1`
-	selectByMandate        = checkouts + ` WHERE mandate_id = $1 AND mandate_id <> '' ORDER BY seq LIMIT 1`
-
-	changing     = slices.Concat(sqlstore.State, sqlstore.Lookups)
-	scanCheckout = scanColumns(sqlstore.Checkout)
+	changing = slices.Concat(sqlstore.State, sqlstore.Lookups)
 )
 
 const (
-	deleteCheckout = `DELETE FROM @.checkouts WHERE id = $1`
-	selectDueSteps = `SELECT id FROM @.checkouts WHERE step_due_ms <= $1 ORDER BY step_due_ms, seq LIMIT $2`
-	// The index of what is due has nothing but checkouts with a step.
-	selectStepBacklog = `SELECT count(*), min(step_since_ms) FROM @.checkouts WHERE step_due_ms IS NOT NULL`
+	lockCheckoutOnly = `SELECT id FROM @.checkouts WHERE provider_code = $1 AND id = $2 FOR UPDATE`
+	insertDocument   = `INSERT INTO @.documents (provider_code, agreement_number, id, sha256, bytes) VALUES ($1, $2, $3, $4, $5)`
 
-	selectDue = `SELECT id FROM @.checkouts WHERE look_again_ms <= $1 ORDER BY look_again_ms, seq LIMIT $2`
+	// What belongs to a checkout, as it is under its lock.
+	selectJobPosition    = `SELECT coalesce(max(position), 0) FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2`
+	selectMomentPosition = `SELECT coalesce(max(position), 0) FROM @.moments WHERE provider_code = $1 AND checkout_id = $2`
+	selectOnce           = `SELECT once FROM @.moments WHERE provider_code = $1 AND checkout_id = $2 AND once <> ''`
+	selectEventsOf       = `SELECT id, name FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2 AND kind = 'deliver'`
+	selectNumberOf       = `SELECT number FROM @.agreements WHERE provider_code = $1 AND checkout_id = $2`
+
+	takenCheckout = `SELECT 1 FROM @.checkouts WHERE provider_code = ? AND (id = ? OR provider_order_id = ? OR idempotency_key = ?)`
+	takenNumber   = `SELECT 1 FROM @.agreements WHERE provider_code = ? AND (number = ? OR checkout_id = ?)`
+	takenDocument = `SELECT 1 FROM @.documents WHERE provider_code = ? AND agreement_number = ?`
+
+	deleteRedeliveries = `DELETE FROM @.redeliveries WHERE provider_code = $1 AND event_id IN
+		(SELECT id FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2)`
+	deleteJobs     = `DELETE FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2`
+	deleteMoments  = `DELETE FROM @.moments WHERE provider_code = $1 AND checkout_id = $2`
+	deleteCheckout = `DELETE FROM @.checkouts WHERE provider_code = $1 AND id = $2`
 )
+
+// locked is a checkout whose row is locked, and what else is known of it. Everything that is added to a checkout is added under
+// this lock, so that positions and names are free.
+type locked struct {
+	checkout checkout.Checkout
+	provider string
+	id       string
+	number   string // of its agreement; "" without an agreement
+	job      int64  // the latest position, like moment
+	moment   int64
+	once     map[string]bool   // texts of the moments that are appended once
+	events   map[string]string // from ids to names
+}
+
+// newlyLocked returns a checkout that is inserted.
+func newlyLocked(c checkout.Checkout) *locked {
+	return &locked{checkout: c, provider: c.ProviderCode, id: c.ID, once: map[string]bool{}, events: map[string]string{}}
+}
+
+// lock adds the statements that lock a checkout and read what a change of it must know.
+func (b *batch) lock(id string) *locked {
+	l := newlyLocked(checkout.Checkout{ID: id, ProviderCode: checkout.ProviderOf(id)})
+	b.queue(lockCheckout, l.provider, id).QueryRow(into(sqlstore.Checkout, &l.checkout))
+	b.queue(selectNumberOf, l.provider, id).Query(func(r pgx.Rows) error { return eachText(r, func(number string) { l.number = number }) })
+	b.queue(selectJobPosition, l.provider, id).QueryRow(func(r pgx.Row) error { return r.Scan(&l.job) })
+	b.queue(selectEventsOf, l.provider, id).Query(func(r pgx.Rows) error {
+		var id, name string
+		_, err := pgx.ForEachRow(r, []any{&id, &name}, func() error { l.events[id] = name; return nil })
+		return err
+	})
+	b.readJournal(l)
+	return l
+}
+
+// lockJournal adds the statements that lock a checkout and read what is needed to append to its journal.
+func (b *batch) lockJournal(id string) *locked {
+	l := newlyLocked(checkout.Checkout{ID: id, ProviderCode: checkout.ProviderOf(id)})
+	l.id = "" // until it is found
+	b.queue(lockCheckoutOnly, l.provider, id).Query(func(r pgx.Rows) error { return eachText(r, func(found string) { l.id = found }) })
+	b.readJournal(l)
+	return l
+}
+
+func (b *batch) readJournal(l *locked) {
+	b.queue(selectMomentPosition, l.provider, l.checkout.ID).QueryRow(func(r pgx.Row) error { return r.Scan(&l.moment) })
+	b.queue(selectOnce, l.provider, l.checkout.ID).Query(func(r pgx.Rows) error { return eachText(r, func(once string) { l.once[once] = true }) })
+}
+
+// eachText calls f with the text of each row.
+func eachText(rows pgx.Rows, f func(string)) error {
+	var text string
+	_, err := pgx.ForEachRow(rows, []any{&text}, func() error { f(text); return nil })
+	return err
+}
 
 // InsertCheckout implements [ports.Checkouts]. It is one round trip and one commit.
 func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
 	c := change.Next
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		var taken error
 		b := t.batch()
-		b.queue(insertCheckout, sqlstore.Checkout.Values(&c)...).Exec(func(stored pgconn.CommandTag) error {
-			if stored.RowsAffected() == 0 {
-				taken = fmt.Errorf("%w: the order is taken", ports.ErrDuplicate)
-			}
-			return nil
-		})
-		b.queueAgreement(change)
-		for i, e := range change.Events {
-			b.queue(insertEvent, sqlstore.Event.Values(&e, c.ID, string(enqueue.Status), sqlstore.Millis(enqueue.Until), i+1)...)
+		b.queue(insertCheckout, sqlstore.Checkout.Values(&c)...)
+		if err := b.queueRest(newlyLocked(c), change, enqueue); err != nil {
+			return err
 		}
-		err := t.commit(ctx, b)
-		if t.outcomeUnknown && (taken != nil || is(err, uniqueViolation)) {
+		err := t.commitUnless(ctx, b, func() (bool, error) {
+			if taken, err := has(ctx, t, takenCheckout, c.ProviderCode, c.ID, c.OrderID, c.IdempotencyKey); taken || err != nil {
+				return taken, err
+			}
+			return t.taken(ctx, change)
+		})
+		if t.outcomeUnknown && errors.Is(mapError(err), ports.ErrDuplicate) {
+			t.rollback(ctx)
 			if done, err := t.inserted(ctx, c); done || err != nil {
 				return err
 			}
 		}
-		return cmp.Or(taken, err)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("insert checkout %s: %w", c.ID, err)
@@ -76,47 +130,79 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueu
 
 // inserted reports whether it was an earlier attempt that stored what this one finds taken.
 func (t *attempt) inserted(ctx context.Context, c checkout.Checkout) (bool, error) {
-	list, err := rows(ctx, t, scanCheckout, selectCheckout, c.ID)
-	if err != nil || len(list) == 0 {
-		return false, err
+	found, err := dialect.Checkout(ctx, t, c.ID)
+	if errors.Is(err, ports.ErrNotFound) {
+		return false, nil
 	}
-	return list[0].RequestID == c.RequestID && list[0].ProviderCode == c.ProviderCode && list[0].OrderID == c.OrderID, nil
+	return found.RequestID == c.RequestID && found.OrderID == c.OrderID, err
+}
+
+// commitUnless commits. If the server reports a condition of no known meaning, taken looks whether something is on record already.
+func (t *attempt) commitUnless(ctx context.Context, b *batch, taken func() (bool, error)) error {
+	err := t.commit(ctx, b)
+	if err == nil || !isOther(err) || errors.As(err, new(*retryableError)) {
+		return err
+	}
+	t.rollback(ctx)
+	if found, readErr := taken(); readErr == nil && found {
+		return fmt.Errorf("%w: %w", ports.ErrDuplicate, err)
+	}
+	return err
+}
+
+// taken reports whether the agreement, the document or the evidence of a change has a name that is taken.
+func (t *attempt) taken(ctx context.Context, change checkout.Change) (found bool, err error) {
+	if a := change.Agreement; a != nil {
+		found, err = has(ctx, t, takenNumber, a.Provider.Code, a.Number, a.CheckoutID)
+		if found || err != nil {
+			return found, err
+		}
+	}
+	if change.Document != nil && change.Agreement == nil {
+		found, err = has(ctx, t, takenDocument, change.Next.ProviderCode, change.Next.Confirmation.AgreementNumber)
+		if found || err != nil {
+			return found, err
+		}
+	}
+	return t.recorded(ctx, change.Evidence)
+}
+
+// queueRest adds what stores a change beside the checkout.
+func (b *batch) queueRest(l *locked, change checkout.Change, enqueue ports.Enqueue) error {
+	if a := change.Agreement; a != nil {
+		b.queue(insertAgreement, sqlstore.Agreement.Values(a)...)
+		l.number = a.Number
+	}
+	if d := change.Document; d != nil {
+		if l.number == "" {
+			return fmt.Errorf("document %s: the checkout has no agreement", d.ID)
+		}
+		b.queue(insertDocument, l.provider, l.number, d.ID, d.SHA256[:], d.Bytes)
+	}
+	b.queueEvidence(change.Evidence)
+	if err := b.queueJobs(l, change, enqueue); err != nil {
+		return err
+	}
+	b.note(l, change.Moments)
+	return nil
 }
 
 // Checkout implements [ports.Checkouts].
 func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
-	c, err := one(ctx, db, scanCheckout, selectCheckout, id)
+	c, err := dialect.Checkout(ctx, db, id)
 	if err == nil && c.Status == checkout.Confirmed {
 		err = db.prove(ctx, c)
 	}
-	if err != nil {
-		return c, fmt.Errorf("read checkout %s: %w", id, err)
-	}
-	return c, nil
+	return c, err
 }
 
-// CheckoutByOrder implements [ports.Checkouts].
-func (db *DB) CheckoutByOrder(ctx context.Context, provider, order string) (checkout.Checkout, error) {
-	c, err := one(ctx, db, scanCheckout, selectByOrder, provider, order)
-	if err == nil {
+// FindCheckout implements [ports.Checkouts].
+func (db *DB) FindCheckout(ctx context.Context, by ports.Reference) (checkout.Checkout, error) {
+	c, err := dialect.FindCheckout(ctx, db, by)
+	if err == nil && (by.OrderID != "" || by.Key != "") {
 		err = db.prove(ctx, c)
 	}
-	if err != nil {
-		return c, fmt.Errorf("read checkout of %s by order: %w", provider, err)
-	}
-	return c, nil
-}
-
-// CheckoutByKey implements [ports.Checkouts].
-func (db *DB) CheckoutByKey(ctx context.Context, provider, key string) (checkout.Checkout, error) {
-	c, err := one(ctx, db, scanCheckout, selectByKey, provider, key)
-	if err == nil {
-		err = db.prove(ctx, c)
-	}
-	if err != nil {
-		return c, fmt.Errorf("read checkout of %s by idempotency key: %w", provider, err)
-	}
-	return c, nil
+	return c, err
 }
 
 // prove returns nil if the checkout, as it was read, is where the server's operator demands it. A repeated create or confirm
@@ -125,7 +211,11 @@ func (db *DB) prove(ctx context.Context, c checkout.Checkout) error {
 	if !db.serving {
 		return nil
 	}
-	return db.do(ctx, func(ctx context.Context, t *attempt) error { return t.prove(ctx, proveCheckout, c.ID) })
+	err := db.do(ctx, func(ctx context.Context, t *attempt) error { return t.prove(ctx, proveCheckout, c.ProviderCode, c.ID) })
+	if err != nil {
+		return fmt.Errorf("read checkout %s: %w", c.ID, err)
+	}
+	return nil
 }
 
 // proveAnswer does the same within an attempt, if the checkout is confirmed: only then is a request that is refused answered
@@ -134,54 +224,7 @@ func (t *attempt) proveAnswer(ctx context.Context, c checkout.Checkout) error {
 	if !t.db.serving || c.Status != checkout.Confirmed {
 		return nil
 	}
-	return t.prove(ctx, proveCheckout, c.ID)
-}
-
-// CheckoutByBillingRequest implements [ports.Checkouts].
-func (db *DB) CheckoutByBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
-	c, err := one(ctx, db, scanCheckout, selectByBillingRequest, id)
-	if err != nil {
-		return c, fmt.Errorf("read checkout by billing request %s: %w", id, err)
-	}
-	return c, nil
-}
-
-// CheckoutByMandate implements [ports.Checkouts].
-func (db *DB) CheckoutByMandate(ctx context.Context, id string) (checkout.Checkout, error) {
-	c, err := one(ctx, db, scanCheckout, selectByMandate, id)
-	if err != nil {
-		return c, fmt.Errorf("read checkout by mandate %s: %w", id, err)
-	}
-	return c, nil
-}
-
-// DueSetups implements [ports.Checkouts].
-func (db *DB) DueSetups(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	ids, err := all(ctx, db, pgx.RowTo[string], selectDue, now.UnixMilli(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("read due setups: %w", err)
-	}
-	return ids, nil
-}
-
-// DueSteps implements [ports.Checkouts].
-func (db *DB) DueSteps(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	ids, err := all(ctx, db, pgx.RowTo[string], selectDueSteps, now.UnixMilli(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("read due steps: %w", err)
-	}
-	return ids, nil
-}
-
-// StepBacklog implements [ports.Checkouts].
-func (db *DB) StepBacklog(ctx context.Context) (waiting int, oldest time.Time, err error) {
-	_, err = one(ctx, db, func(r pgx.CollectableRow) (struct{}, error) {
-		return struct{}{}, r.Scan(&waiting, (*sqlstore.Time)(&oldest))
-	}, selectStepBacklog)
-	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("count steps: %w", err)
-	}
-	return waiting, oldest, nil
+	return t.prove(ctx, proveCheckout, c.ProviderCode, c.ID)
 }
 
 // UpdateCheckout implements [ports.Checkouts]. It takes two round trips: one locks the row, the other writes and
@@ -189,36 +232,29 @@ func (db *DB) StepBacklog(ctx context.Context) (waiting int, oldest time.Time, e
 func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var refusal error
-	var change checkout.Change // of the latest attempt
+	var wanted checkout.Change // of the latest attempt
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		var c checkout.Checkout
-		err := t.begin(ctx, func(r pgx.Row) error { return r.Scan(sqlstore.Checkout.Destinations(&c)...) }, lockCheckout, id)
-		if err != nil {
+		var l *locked
+		err := t.begin(ctx, func(b *batch) { l = b.lock(id) })
+		switch {
+		case t.outcomeUnknown && wanted.Remove && errors.Is(err, ports.ErrNotFound):
+			return nil
+		case err != nil:
 			return fmt.Errorf("lock: %w", err)
-		}
-		if t.outcomeUnknown {
-			if done, err := t.updated(ctx, c, change); done || err != nil {
+		case t.outcomeUnknown:
+			if done, err := t.updated(ctx, l, wanted); done || err != nil {
 				return err
 			}
 		}
-		if change, refusal = decide(c); refusal != nil {
-			t.rollback(ctx) // nothing was written
-			return t.proveAnswer(ctx, c)
-		}
-		change.Next.ID, change.Next.ProviderCode = c.ID, c.ProviderCode
-		change.Next.OrderID, change.Next.IdempotencyKey = c.OrderID, c.IdempotencyKey
 		b := t.batch()
-		if change.Remove {
-			b.queue(deleteCheckout, id)
-			return t.commit(ctx, b)
+		if wanted, refusal = l.decide(decide); refusal != nil {
+			t.rollback(ctx) // nothing was written
+			return t.proveAnswer(ctx, l.checkout)
 		}
-		b.queue(updateCheckout, changing.Values(&change.Next, id)...)
-		b.queueAgreement(change)
-		for _, e := range change.Events {
-			b.queue(appendEvent, sqlstore.Event.Values(&e, id, string(enqueue.Status), sqlstore.Millis(enqueue.Until))...)
+		if err := b.queueChange(l, wanted, enqueue); err != nil {
+			return err
 		}
-		b.queueNotices(change.Notices)
-		return t.commit(ctx, b)
+		return t.commitUnless(ctx, b, func() (bool, error) { return t.taken(ctx, wanted) })
 	})
 	switch {
 	case err != nil:
@@ -229,12 +265,62 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 	return nil
 }
 
-// updated reports whether an earlier attempt was committed, given the checkout as it is now, locked, and what that
-// attempt wanted: its agreement is on record, or else the checkout is just as it wanted.
-func (t *attempt) updated(ctx context.Context, c checkout.Checkout, wanted checkout.Change) (bool, error) {
-	if wanted.Agreement == nil {
-		return slices.Equal(sqlstore.Checkout.Values(&c), sqlstore.Checkout.Values(&wanted.Next)), nil
+// decide returns the change that is decided of the checkout, whose identity stays.
+func (l *locked) decide(decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
+	c := l.checkout
+	change, err := decide(c)
+	next := &change.Next
+	next.ID, next.ProviderCode, next.OrderID, next.IdempotencyKey = c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey
+	return change, err
+}
+
+// queueChange adds what stores a change of the checkout.
+func (b *batch) queueChange(l *locked, change checkout.Change, enqueue ports.Enqueue) error {
+	if change.Remove {
+		for _, statement := range []string{deleteRedeliveries, deleteJobs, deleteMoments, deleteCheckout} {
+			b.queue(statement, l.provider, l.id)
+		}
+		return nil
 	}
-	list, err := rows(ctx, t, scanColumns(sqlstore.Agreement), selectAgreement, wanted.Agreement.Number)
-	return err == nil && len(list) == 1 && list[0].CheckoutID == c.ID, err
+	b.queue(updateCheckout, changing.Values(&change.Next, l.provider, l.id)...)
+	return b.queueRest(l, change, enqueue)
+}
+
+// updated reports whether an earlier attempt was committed, given the checkout as it is now, locked, and what that
+// attempt wanted: its agreement is on record, or else the checkout is just as it wanted, with its jobs and its moments.
+func (t *attempt) updated(ctx context.Context, l *locked, wanted checkout.Change) (bool, error) {
+	if wanted.Agreement != nil {
+		return l.number == wanted.Agreement.Number, nil
+	}
+	if !slices.Equal(sqlstore.Checkout.Values(&l.checkout), sqlstore.Checkout.Values(&wanted.Next)) {
+		return false, nil
+	}
+	for _, j := range sqlstore.EnterAll(wanted, ports.Enqueue{}) {
+		if found, err := has(ctx, t, sqlstore.SelectJob, sqlstore.JobKey(j.Row.Job)...); !found || err != nil {
+			return false, err
+		}
+	}
+	return t.noted(ctx, l.id, wanted.Moments)
+}
+
+// lockAll begins a transaction and locks the checkouts that exist, each in the order of their ids, so that two calls do not deadlock.
+func (t *attempt) lockAll(ctx context.Context, ids []string) (found []*locked, err error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	for i, id := range ids {
+		queue := func(b *batch) { found = append(found, b.lock(id)) }
+		if i == 0 {
+			err = t.begin(ctx, queue)
+		} else {
+			b := &batch{schema: t.db.schema}
+			queue(b)
+			err = mapNoRows(t.conn.SendBatch(ctx, &b.Batch).Close())
+		}
+		switch {
+		case errors.Is(err, ports.ErrNotFound):
+			found = found[:len(found)-1]
+		case err != nil:
+			return nil, err
+		}
+	}
+	return found, nil
 }

@@ -23,14 +23,14 @@ const (
 	// proveStore lets one commit at a time wait.
 	proveStore = `SELECT 1 FROM @.store WHERE id = 1 AND current_setting('synchronous_standby_names') <> '' FOR UPDATE`
 	// proveCheckout hinders neither readers nor other proofs.
-	proveCheckout = `SELECT 1 FROM @.checkouts WHERE id = $1 AND current_setting('synchronous_standby_names') <> '' FOR KEY SHARE`
+	proveCheckout = `SELECT 1 FROM @.checkouts
+		WHERE provider_code = $1 AND id = $2 AND current_setting('synchronous_standby_names') <> '' FOR KEY SHARE`
 )
 
 // batch is statements that are sent in one round trip.
 type batch struct {
 	pgx.Batch
 	schema *schema
-	begins bool // with its first statement, a transaction
 	probes bool // whether commits are answered again
 }
 
@@ -39,11 +39,12 @@ func (b *batch) queue(statement string, args ...any) *pgx.QueuedQuery {
 	return b.Queue(b.schema.qualify(statement), args...)
 }
 
-// batch returns an empty batch, for an open transaction or to be one by itself. While commits are not answered, each
+// batch returns an empty batch, for the open transaction or with one of its own, which is always explicit: an engine or a pooler
+// may take what a driver sends in one round trip for as many transactions as there are statements. While commits are not answered, each
 // waits for the one before: those that wait are given up, but not by the server, whose connections would run out.
 func (t *attempt) batch() *batch {
 	b := &batch{schema: t.db.schema}
-	if t.db.shared && !t.inTransaction() {
+	if !t.inTransaction() {
 		b.begin(t.db)
 	}
 	if b.probes = t.db.stalled.Load(); b.probes {
@@ -55,15 +56,14 @@ func (t *attempt) batch() *batch {
 // begin adds what begins a transaction. Whatever isolation is the default, statements wait for each other and see what is
 // committed.
 func (b *batch) begin(db *DB) {
-	b.begins = true
 	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	if db.shared {
 		b.Queue(setTransaction)
 	}
 }
 
-// commit sends the statements and commits: the open transaction, or the statements by themselves. That takes one round
-// trip, which does not end with ctx, so that the outcome is known if it can be.
+// commit sends the statements and commits. That takes one round trip, which does not end with ctx, so that the outcome is known
+// if it can be.
 func (t *attempt) commit(ctx context.Context, b *batch) error {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.db.commitTimeout)
 	defer cancel()
@@ -104,9 +104,12 @@ func (t *attempt) prove(ctx context.Context, statement string, args ...any) erro
 // send sends the statements and commits. It reports whether the commit was made, but with a warning, such as that the wait
 // for a standby was broken.
 func (t *attempt) send(ctx context.Context, b *batch) (warned bool, err error) {
-	if b.begins || t.inTransaction() {
-		b.Queue(`COMMIT`)
-	}
+	b.Queue(`COMMIT`).Exec(func(tag pgconn.CommandTag) error {
+		if tag.String() != "COMMIT" {
+			return fmt.Errorf("the server answers a COMMIT with %s", tag)
+		}
+		return nil
+	})
 	conn := t.conn.PgConn()
 	defer voidCancelKey(conn)()
 	results := t.conn.SendBatch(ctx, &b.Batch)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // A request waits for the store for ten seconds at most.
@@ -35,7 +37,7 @@ const (
 var (
 	// setSession sets what a session of the store needs. Whatever isolation is the default, statements wait for each
 	// other and see what is committed.
-	setSession = fmt.Sprintf(`SET default_transaction_isolation = 'read committed'; SELECT `+timeouts+`, `+durable, false)
+	setSession = fmt.Sprintf(`SELECT set_config('default_transaction_isolation', 'read committed', false), `+timeouts+`, `+durable, false)
 	// setTransaction sets it for one transaction.
 	setTransaction = fmt.Sprintf(`SELECT `+timeouts+`, `+durable, true)
 	// setDurable sets what one transaction needs to be acknowledged, and no time-outs.
@@ -108,7 +110,7 @@ func (db *DB) lost() { db.lastLoss.Store(int64(time.Since(db.opened))) }
 
 // checkServer returns an error if the server cannot be reached, or cannot keep every text.
 func (db *DB) checkServer(ctx context.Context) error {
-	encoding, err := one(ctx, db, pgx.RowTo[string], `SHOW server_encoding`)
+	encoding, err := one(ctx, db, sqlstore.ScanValue[string], `SHOW server_encoding`)
 	if err != nil {
 		return err
 	}

@@ -86,6 +86,13 @@ func mapError(err error) error {
 	return err
 }
 
+// isOther reports whether the server reported a condition that has no meaning here. An engine in front of it may report a
+// duplicate so.
+func isOther(err error) bool {
+	mapped := mapError(err)
+	return condition(err) != "" && !errors.Is(mapped, ports.ErrDuplicate) && !errors.Is(mapped, ports.ErrBusy)
+}
+
 // connectError returns an error that says why there is no connection, and whether to try again. Errors of the driver
 // quote the connection string; this one has no part of it.
 func connectError(err error) (retryable bool, _ error) {

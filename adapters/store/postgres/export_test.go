@@ -4,14 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // Setting is a setting of the store's connections, which can be asked of them alone.
 func (db *DB) Setting(ctx context.Context, name string) string {
-	value, err := one(ctx, db, pgx.RowTo[string], `SELECT current_setting($1)`, name)
+	value, err := one(ctx, db, sqlstore.ScanValue[string], `SELECT current_setting(?)`, name)
 	if err != nil {
 		return err.Error()
 	}

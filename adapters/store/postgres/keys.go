@@ -5,43 +5,20 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
+
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-var (
-	insertAPIKey  = `INSERT INTO @.api_keys (` + sqlstore.Key.Names() + `) VALUES (` + sqlstore.Key.Numbers(1) + `)`
-	apiKeys       = `SELECT ` + sqlstore.Key.Names() + ` FROM @.api_keys`
-	selectAPIKey  = apiKeys + ` WHERE hash = $1`
-	selectAPIKeys = apiKeys + ` ORDER BY seq`
+var insertAPIKey = `INSERT INTO @.api_keys (` + sqlstore.Key.Names() + `) VALUES (` + sqlstore.Key.Numbers(1) + `)`
 
-	// recordRevocation stores an entry of the evidence log if the key is not revoked yet, and keeps others from revoking it.
-	recordRevocation = `INSERT INTO @.evidence (` + sqlstore.Entry.Names() + `)
-		SELECT ` + sqlstore.Entry.TypedNumbers(2) + ` FROM @.api_keys WHERE id = $1 AND revoked_ms IS NULL FOR UPDATE`
+const (
+	lockAPIKey   = `SELECT revoked_ms FROM @.api_keys WHERE id = $1 FOR UPDATE`
+	revokeAPIKey = `UPDATE @.api_keys SET revoked_ms = $2 WHERE id = $1`
+	takenAPIKey  = `SELECT 1 FROM @.api_keys WHERE id = ? OR hash = ?`
 )
-
-const revokeAPIKey = `UPDATE @.api_keys SET revoked_ms = coalesce(revoked_ms, $2) WHERE id = $1`
-
-// Key implements [ports.Configuration].
-func (db *DB) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
-	k, err := one(ctx, db, scanColumns(sqlstore.Key), selectAPIKey, hash[:])
-	if err != nil {
-		return k, fmt.Errorf("read API key: %w", err)
-	}
-	return k, nil
-}
-
-// Keys implements [ports.Configurer].
-func (db *DB) Keys(ctx context.Context) ([]catalogue.Key, error) {
-	keys, err := all(ctx, db, scanColumns(sqlstore.Key), selectAPIKeys)
-	if err != nil {
-		return nil, fmt.Errorf("read API keys: %w", err)
-	}
-	return keys, nil
-}
 
 // AddKey implements [ports.Configurer].
 func (db *DB) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry) error {
@@ -49,9 +26,15 @@ func (db *DB) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry) 
 		b := t.batch()
 		b.queue(insertAPIKey, sqlstore.Key.Values(&k)...)
 		b.queueEvidence(did)
-		err := t.commit(ctx, b)
+		err := t.commitUnless(ctx, b, func() (bool, error) {
+			if taken, err := has(ctx, t, takenAPIKey, k.ID, k.Hash[:]); taken || err != nil {
+				return taken, err
+			}
+			return t.recorded(ctx, did)
+		})
 		if t.outcomeUnknown && is(err, uniqueViolation) {
-			stored, err := rows(ctx, t, scanColumns(sqlstore.Key), selectAPIKey, k.Hash[:])
+			t.rollback(ctx)
+			stored, err := all(ctx, t, sqlstore.Scan(sqlstore.Key), sqlstore.SelectKey, k.Hash[:])
 			if err != nil || len(stored) == 1 && stored[0].ID == k.ID {
 				return err // nil if an earlier attempt stored it
 			}
@@ -67,20 +50,17 @@ func (db *DB) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry) 
 // RevokeKey implements [ports.Configurer].
 func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error {
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		b := t.batch()
-		if did != nil {
-			b.queue(recordRevocation, sqlstore.Entry.Values(did, id)...)
-		}
-		found := false
-		b.queue(revokeAPIKey, id, sqlstore.Millis(at)).Exec(func(tag pgconn.CommandTag) error {
-			found = tag.RowsAffected() > 0
-			return nil
+		var revoked time.Time
+		err := t.begin(ctx, func(b *batch) {
+			b.queue(lockAPIKey, id).QueryRow(func(r pgx.Row) error { return r.Scan((*sqlstore.Time)(&revoked)) })
 		})
-		err := t.commit(ctx, b)
-		if err == nil && !found {
-			err = ports.ErrNotFound
+		if err != nil || !revoked.IsZero() {
+			return err // a key that is revoked stays as it is, also if it was an earlier attempt that revoked it
 		}
-		return err
+		b := t.batch()
+		b.queue(revokeAPIKey, id, sqlstore.Millis(at))
+		b.queueEvidence(did)
+		return t.commitUnless(ctx, b, func() (bool, error) { return t.recorded(ctx, did) })
 	})
 	if err != nil {
 		return fmt.Errorf("revoke API key %s: %w", id, err)

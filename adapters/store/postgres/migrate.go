@@ -5,17 +5,20 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
 // beginMigration waits for locks, and lets statements run, as long as ctx lasts.
-var beginMigration = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; ` + setDurable
+var beginMigration = []string{`BEGIN ISOLATION LEVEL READ COMMITTED`,
+	`SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)`, setDurable}
 
 const (
 	countSchemas = `SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1`
@@ -32,7 +35,7 @@ const (
 // migrate runs every migration that the store has not run, or none. Of processes that start at once, one migrates and
 // the others then have nothing to run. A store that is up to date is only read.
 func (db *DB) migrate(ctx context.Context, own []migration.Migration, mustExist bool) error {
-	ran, err := all(ctx, db, pgx.RowTo[string], selectRan)
+	ran, err := all(ctx, db, sqlstore.ScanValue[string], selectRan)
 	switch {
 	case is(err, undefinedTable, invalidSchemaName):
 	case is(err, undefinedColumn):
@@ -53,7 +56,7 @@ func (db *DB) migrate(ctx context.Context, own []migration.Migration, mustExist 
 // migrate makes the schema if there is none, and runs the migrations that it has not run, all in one transaction, so that
 // a start that fails leaves nothing behind. It waits for another process that migrates.
 func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error {
-	if err := t.script(ctx, beginMigration); err != nil {
+	if err := t.run(ctx, beginMigration...); err != nil {
 		return err
 	}
 	if err := t.makeSchema(ctx); is(err, uniqueViolation, duplicateSchema, duplicateTable, duplicateObject) {
@@ -61,7 +64,7 @@ func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error 
 	} else if err != nil {
 		return fmt.Errorf("make the schema: %w", err)
 	}
-	ran, err := rows(ctx, t, pgx.RowTo[string], selectRan)
+	ran, err := all(ctx, t, sqlstore.ScanValue[string], selectRan)
 	if err != nil {
 		return fmt.Errorf("read version: %w", err)
 	}
@@ -71,7 +74,7 @@ func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error 
 	}
 	b := t.batch()
 	for _, m := range pending {
-		if err := t.script(ctx, m.Script); err != nil {
+		if err := t.run(ctx, statements(m.Script)...); err != nil {
 			return fmt.Errorf("migration %d: %w", m.Number, err)
 		}
 		b.queue(insertMigration, m.Number, m.Checksum)
@@ -83,27 +86,46 @@ func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error 
 // make schemas can use one that exists.
 func (t *attempt) makeSchema(ctx context.Context) error {
 	if s := t.db.schema; s.name != "" {
-		found, err := rows(ctx, t, pgx.RowTo[int], countSchemas, s.name)
+		found, err := all(ctx, t, sqlstore.ScanValue[int], countSchemas, s.name)
 		if err != nil {
 			return err
 		}
 		if found[0] == 0 {
-			if err := t.script(ctx, `CREATE SCHEMA IF NOT EXISTS `+s.quoted()); err != nil {
+			if err := t.run(ctx, `CREATE SCHEMA IF NOT EXISTS `+s.quoted()); err != nil {
 				return err
 			}
 		}
 		// The migrations name no schema.
-		if err := t.script(ctx, `SET LOCAL search_path = `+s.quoted()); err != nil {
+		if err := t.run(ctx, `SET LOCAL search_path = `+s.quoted()); err != nil {
 			return err
 		}
 	}
-	return t.script(ctx, t.db.schema.qualify(makeVersions+`; `+lockVersions))
+	return t.run(ctx, t.db.schema.qualify(makeVersions), t.db.schema.qualify(lockVersions))
 }
 
-// script runs several statements.
-func (t *attempt) script(ctx context.Context, text string) error {
-	_, err := t.conn.PgConn().Exec(ctx, text).ReadAll()
-	return err
+// run runs statements, each by a message of its own: an engine may not take several.
+func (t *attempt) run(ctx context.Context, statements ...string) error {
+	for _, statement := range statements {
+		if err := run(ctx, t.conn.PgConn(), statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statements returns the statements of a script. Neither a text nor a name in it has a semicolon or two hyphens.
+func statements(script string) (list []string) {
+	var text strings.Builder
+	for line := range strings.Lines(script) {
+		code, _, _ := strings.Cut(line, "--")
+		text.WriteString(strings.TrimRight(code, "\n") + "\n")
+	}
+	for statement := range strings.SplitSeq(text.String(), ";") {
+		if statement = strings.TrimSpace(statement); statement != "" {
+			list = append(list, statement)
+		}
+	}
+	return list
 }
 
 // Ready implements [ports.Store]. It writes the store's stamp again and commits that. It only reads the version,

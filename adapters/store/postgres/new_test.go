@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -42,7 +41,7 @@ func newStore(t testing.TB, pool *pgxpool.Pool, o postgres.Options) *postgres.DB
 func TestNewBesideTheTablesOfAHost(t *testing.T) {
 	url := postgrestest.New(t).URL(t)
 	shell := connect(t, url)
-	names := []string{"agreements", "api_keys", "checkouts", "courses", "documents", "events", "providers", "store"}
+	names := []string{"agreements", "api_keys", "checkouts", "courses", "documents", "jobs", "moments", "providers", "store"}
 	for _, name := range names {
 		execute(t, shell, fmt.Sprintf(`CREATE TABLE %s (note text); INSERT INTO %s VALUES ('the host''s')`, name, name))
 	}
@@ -100,7 +99,7 @@ func TestNewKeepsEveryPromise(t *testing.T) {
 				empty(t)
 				return db
 			})
-			storetest.Notifications(t, func(t *testing.T) *postgres.DB {
+			storetest.OwnClock(t, func(t *testing.T) ports.Admin {
 				empty(t)
 				return db
 			})
@@ -143,7 +142,7 @@ func TestWritesSetWhatTheyNeed(t *testing.T) {
 			if err := replace(t.Context(), db, 1, func() {}); err != nil {
 				t.Fatal(err)
 			}
-			if err := db.SettleEvent(t.Context(), eventID(1), 1, ports.Settlement{Status: events.Delivered, Attempts: 1}); err != nil {
+			if err := settle(t.Context(), db, 1); err != nil {
 				t.Fatal(err)
 			}
 			rows, err := shell.Query(t.Context(), `SELECT settings FROM `+schema+`.seen`)
@@ -172,7 +171,7 @@ const noteSettings = `CREATE TABLE %[1]s.seen (settings text);
 		RETURN NULL;
 	END $$;
 	CREATE TRIGGER note AFTER INSERT OR UPDATE ON %[1]s.checkouts EXECUTE FUNCTION %[1]s.note();
-	CREATE TRIGGER note AFTER INSERT OR UPDATE ON %[1]s.events EXECUTE FUNCTION %[1]s.note();
+	CREATE TRIGGER note AFTER INSERT OR UPDATE ON %[1]s.jobs EXECUTE FUNCTION %[1]s.note();
 	CREATE TRIGGER note AFTER INSERT OR UPDATE ON %[1]s.providers EXECUTE FUNCTION %[1]s.note()`
 
 func TestNewRefuses(t *testing.T) {

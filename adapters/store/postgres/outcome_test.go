@@ -19,7 +19,7 @@ import (
 
 // opened is what a create stores.
 func opened(n int) checkout.Change {
-	c := checkout.Checkout{ID: fmt.Sprint("KOWHAI-", n), ProviderCode: "KOWHAI", OrderID: fmt.Sprint("order-", n),
+	c := checkout.Checkout{ID: fmt.Sprintf("KOWHAI-%d-a", n), ProviderCode: "KOWHAI", OrderID: fmt.Sprint("order-", n),
 		RequestID: fmt.Sprint("req_", n), Status: checkout.SetupRequired}
 	c.IdempotencyKey = checkout.DefaultKey(c.ProviderCode, c.OrderID)
 	return checkout.Change{Next: c, Events: []events.Event{event(c, events.CheckoutCreated)}}
@@ -29,7 +29,7 @@ func event(c checkout.Checkout, name events.Name) events.Event {
 	return events.Event{ID: fmt.Sprintf("evt_%s_%s", c.ID, name), Name: name, CheckoutID: c.ID, ProviderCode: c.ProviderCode}
 }
 
-func pending() ports.Enqueue { return ports.Enqueue{Status: events.Pending} }
+func pending() ports.Enqueue { return ports.Enqueue{Now: time.Now(), Hold: 10 * time.Second} }
 
 func insert(t *testing.T, db *postgres.DB, n int) {
 	t.Helper()
@@ -38,30 +38,39 @@ func insert(t *testing.T, db *postgres.DB, n int) {
 	}
 }
 
-// prepare stores a notification and a task for each of the calls 1 and 2.
+// work returns a job of the service's own.
+func work(id string, n int) checkout.Job {
+	return checkout.Job{ID: fmt.Sprint(id, n), Kind: checkout.JobNotified, Name: "BRQ", CreatedAt: time.UnixMilli(int64(n))}
+}
+
+// prepare stores jobs of the service's own for each of the calls 1 and 2, of which the first is leased.
 func prepare(t *testing.T, db *postgres.DB) {
 	t.Helper()
 	for n := 1; n <= 2; n++ {
-		if _, err := db.KeepNotifications(t.Context(), []ports.Notification{notification("old", n)}); err != nil {
-			t.Fatalf("KeepNotifications: %v", err)
+		if _, err := db.Enqueue(t.Context(), []checkout.Job{work("held", n), work("due", n)}); err != nil {
+			t.Fatalf("Enqueue: %v", err)
 		}
-		if _, err := db.LeaseTask(t.Context(), fmt.Sprint("task", n), time.UnixMilli(0), time.UnixMilli(5)); err != nil {
-			t.Fatalf("LeaseTask: %v", err)
-		}
-		err := db.UpdateCheckout(t.Context(), opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			return checkout.Change{Next: c, Notices: []checkout.Notice{{ID: noticeID(n), CheckoutID: c.ID}}}, nil
-		})
-		if err != nil {
-			t.Fatalf("UpdateCheckout: %v", err)
+		if err := leaseJob(t.Context(), db, work("held", n).ID); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
 
+func leaseJob(ctx context.Context, db *postgres.DB, id string) error {
+	leases, err := db.Lease(ctx, ports.JobQuery{Now: time.Now(), For: 10 * time.Second, Kinds: checkout.JobKinds(), ID: id, Limit: 1})
+	if err == nil && len(leases) == 0 {
+		err = errNoLease
+	}
+	return err
+}
+
+var errNoLease = errors.New("no lease")
+
+func held(n int) ports.Lease { return ports.Lease{Job: work("held", n), Token: 1} }
+
 func key(n int) catalogue.Key {
 	return catalogue.Key{ID: fmt.Sprint("key", n), Provider: "KOWHAI", Hash: [32]byte{byte(n)}}
 }
-
-func eventID(n int) string { return opened(n).Events[0].ID }
 
 // write is a call that commits. n is 1 for a first call over a wire that works, which prepares the statements, and 2 for
 // the call during which the wire fails. beforeCommit is called before what is sent next commits.
@@ -84,7 +93,7 @@ func confirm(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) e
 		}
 		beforeCommit()
 		c.Status = checkout.Confirmed
-		a := agreement.Agreement{Number: fmt.Sprint("PPA-2026-", n), CheckoutID: c.ID}
+		a := agreement.Agreement{Number: fmt.Sprint("PPA-2026-", n), CheckoutID: c.ID, Provider: agreement.Party{Code: c.ProviderCode}}
 		return checkout.Change{Next: c, Agreement: &a, Events: []events.Event{event(c, events.CheckoutConfirmed)}}, nil
 	})
 }
@@ -123,67 +132,98 @@ func revoke(ctx context.Context, db *postgres.DB, n int) error {
 	return db.RevokeKey(ctx, key(n+keysBefore).ID, time.UnixMilli(int64(n)), did(n))
 }
 
+func done(n int) ports.Outcome {
+	return ports.Outcome{State: checkout.JobDone, Attempts: 2, Moments: []checkout.Moment{moment(n)}}
+}
+
+func moment(n int) checkout.Moment {
+	return checkout.Moment{At: time.UnixMilli(int64(n)), Kind: checkout.MomentEventDelivered, Actor: checkout.ActorService}
+}
+
+func lease(n int) ports.Lease {
+	return ports.Lease{Job: checkout.DeliveryOf(opened(n).Events[0]), Token: 1}
+}
+
 func settle(ctx context.Context, db *postgres.DB, n int) error {
-	return db.SettleEvent(ctx, eventID(n), 1, ports.Settlement{Status: events.Delivered, Attempts: 2})
+	return db.Settle(ctx, lease(n), done(n), pending(), nil)
 }
 
-func lease(ctx context.Context, db *postgres.DB, n int) error {
-	_, err := db.LeaseEvent(ctx, eventID(n), 1, time.UnixMilli(5))
-	return err
+func putOff(ctx context.Context, db *postgres.DB, n int) error {
+	o := ports.Outcome{State: checkout.JobPending, Again: time.Hour, Attempts: 1, Moments: []checkout.Moment{moment(n)}}
+	return db.Settle(ctx, lease(n), o, pending(), nil)
 }
 
-func noticeID(n int) string { return fmt.Sprint("ntc_", n) }
+func settleOwn(ctx context.Context, db *postgres.DB, n int) error {
+	return db.Settle(ctx, held(n), ports.Outcome{State: checkout.JobDead, Attempts: 1}, pending(), nil)
+}
 
-// noting stores a notice with a change of its checkout.
-func noting(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
-	return db.UpdateCheckout(ctx, opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+// settleWith settles a job with a change of its checkout.
+func settleWith(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
+	return db.Settle(ctx, lease(n), done(n), pending(), func(c checkout.Checkout) (checkout.Change, error) {
 		beforeCommit()
 		c.Setup.Try++
-		return checkout.Change{Next: c, Notices: []checkout.Notice{{ID: fmt.Sprint("new_", c.ID), Kind: checkout.NoticeOfSetup, CheckoutID: c.ID}}}, nil
+		return checkout.Change{Next: c, Jobs: []checkout.Job{{ID: "look", Kind: checkout.JobLook, ProviderCode: c.ProviderCode, CheckoutID: c.ID}}}, nil
 	})
 }
 
-func settleNotice(ctx context.Context, db *postgres.DB, n int) error {
-	return db.SettleNotice(ctx, noticeID(n), 0, ports.NoticeOutcome{Status: checkout.NoticeSent, Attempts: 1, SentAt: time.UnixMilli(1)})
+// noting appends a moment with a change that leaves the checkout as it is.
+func noting(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
+	return db.UpdateCheckout(ctx, opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+		beforeCommit()
+		return checkout.Change{Next: c, Moments: []checkout.Moment{moment(n)}}, nil
+	})
 }
 
-func postponeNotice(ctx context.Context, db *postgres.DB, n int) error {
-	return db.SettleNotice(ctx, noticeID(n), 0, ports.NoticeOutcome{Status: checkout.NoticePending, Due: time.UnixMilli(int64(n))})
+// note appends a moment and counts a refusal.
+func note(ctx context.Context, db *postgres.DB, n int) error {
+	return db.Note(ctx, []ports.Noted{{CheckoutID: opened(n).Next.ID, Moment: moment(n)}},
+		[]checkout.Refusal{{ProviderCode: "KOWHAI", Day: "2026-11-20", Times: 1}})
 }
 
-func leaseNotice(ctx context.Context, db *postgres.DB, n int) error {
-	_, err := db.LeaseNotice(ctx, noticeID(n), 0, time.UnixMilli(5))
-	return err
+// count counts a moment of which there is one for each text.
+func count(ctx context.Context, db *postgres.DB, n int) error {
+	m := moment(n)
+	m.Once = "once"
+	return db.Note(ctx, []ports.Noted{{CheckoutID: opened(n).Next.ID, Moment: m}}, nil)
 }
 
-func notification(id string, n int) ports.Notification {
-	return ports.Notification{ID: fmt.Sprint(id, n), Received: time.UnixMilli(int64(n)), Action: "a"}
+func leaseDue(ctx context.Context, db *postgres.DB, n int) error {
+	return leaseJob(ctx, db, work("due", n).ID)
 }
 
-// keep keeps two notifications, of which one comes twice, and returns an error unless both are returned as fresh.
-func keep(ctx context.Context, db *postgres.DB, n int) error {
-	given := []ports.Notification{notification("b", n), notification("a", n), notification("b", n)}
-	fresh, err := db.KeepNotifications(ctx, given)
+func extend(ctx context.Context, db *postgres.DB, n int) error {
+	return db.Extend(ctx, held(n), time.Now(), 12*time.Second)
+}
+
+func giveBack(ctx context.Context, db *postgres.DB, n int) error {
+	return db.Extend(ctx, held(n), time.Now(), 0)
+}
+
+// enqueue enqueues two jobs, of which one comes twice, and returns an error unless both are returned as fresh.
+func enqueue(ctx context.Context, db *postgres.DB, n int) error {
+	given := []checkout.Job{work("b", n), work("a", n), work("b", n)}
+	fresh, err := db.Enqueue(ctx, given)
 	if err == nil && (len(fresh) != 2 || fresh[0].ID != given[0].ID || fresh[1].ID != given[1].ID) {
 		return fmt.Errorf("fresh are %+v, want two of %+v", fresh, given)
 	}
 	return err
 }
 
-func settleNotification(ctx context.Context, db *postgres.DB, n int) error {
-	return db.SettleNotifications(ctx, []string{notification("old", n).ID}, time.UnixMilli(int64(n)))
+func hasten(ctx context.Context, db *postgres.DB, n int) error {
+	return db.HastenJob(ctx, lease(n).Job.ID, moment(n), *did(n))
 }
 
-func leaseTask(ctx context.Context, db *postgres.DB, n int) error {
-	task, err := db.LeaseTask(ctx, fmt.Sprint("task", n), time.UnixMilli(5), time.UnixMilli(10))
-	if err == nil && task.Epoch != 2 {
-		return fmt.Errorf("leased %+v, want epoch 2", task)
-	}
-	return err
+func redeliver(ctx context.Context, db *postgres.DB, n int) error {
+	return db.RecordRedelivery(ctx, opened(n).Events[0], ports.Redelivery{At: time.UnixMilli(int64(n)), Attempts: 1}, moment(n))
 }
 
-func saveTask(ctx context.Context, db *postgres.DB, n int) error {
-	return db.SaveTask(ctx, fmt.Sprint("task", n), ports.Task{Epoch: 1, Cursor: "1"}, time.UnixMilli(10))
+func erase(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
+	return db.EraseCheckouts(ctx, []string{opened(n).Next.ID}, func(list []checkout.Checkout) (checkout.Erasure, error) {
+		beforeCommit()
+		e := checkout.EraseAll(list, time.UnixMilli(int64(n)), checkout.ActorService)
+		e.Entry = *did(n)
+		return e, nil
+	})
 }
 
 // Each write returns what became of it, although the connection is lost during the commit.
@@ -195,26 +235,30 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		write write
+		later int    // how many requests before the one that commits
 		query string // one value that the write determines
 		want  int64  // once both writes are done, neither of them twice
 		lost  error  // what is returned if the reply to the commit was lost
 	}{
-		{"a checkout inserted", simple(insertOnce), `SELECT count(*) FROM events`, 4, nil},
-		{"a checkout changed", tryOnce, `SELECT sum(setup_try)::bigint FROM checkouts`, 2, nil},
-		{"a checkout confirmed", confirm, `SELECT count(*) FROM events WHERE name = 'checkout.confirmed'`, 2, nil},
-		{"a key added", simple(addKey), `SELECT count(*) + 10 * (SELECT count(*) FROM evidence) FROM api_keys`, 24, nil},
-		{"a key revoked", simple(revoke), `SELECT sum(revoked_ms)::bigint + 10 * (SELECT count(*) FROM evidence) FROM api_keys`, 23, nil},
-		{"providers replaced", replace, `SELECT count(*) + 10 * (SELECT count(*) FROM evidence) FROM providers`, 22, nil},
-		{"an event settled", simple(settle), `SELECT sum(attempts)::bigint FROM events`, 4, nil},
-		{"an event leased, to an unknown holder", simple(lease), `SELECT sum(epoch)::bigint FROM events`, 4, ports.ErrNotFound},
-		{"a notice stored with its change", noting, `SELECT count(*) FROM notices WHERE id LIKE 'new%'`, 2, nil},
-		{"a notice settled", simple(settleNotice), `SELECT sum(attempts)::bigint FROM notices`, 2, nil},
-		{"a notice put off", simple(postponeNotice), `SELECT sum(due_ms)::bigint FROM notices`, 3, nil},
-		{"a notice leased, to an unknown holder", simple(leaseNotice), `SELECT sum(epoch)::bigint FROM notices`, 2, ports.ErrNotFound},
-		{"notifications kept", simple(keep), `SELECT count(*) FROM notifications WHERE id NOT LIKE 'old%'`, 4, nil},
-		{"a notification settled", simple(settleNotification), `SELECT sum(settled_ms)::bigint FROM notifications`, 3, nil},
-		{"a task leased, to an unknown holder", simple(leaseTask), `SELECT sum(epoch)::bigint FROM tasks`, 4, ports.ErrBusy},
-		{"a task saved", simple(saveTask), `SELECT sum(cursor::bigint)::bigint FROM tasks`, 2, nil},
+		{"a checkout inserted", simple(insertOnce), 0, `SELECT count(*) FROM jobs WHERE kind = 'deliver'`, 4, nil},
+		{"a checkout changed", tryOnce, 0, `SELECT sum(setup_try)::bigint FROM checkouts`, 2, nil},
+		{"a checkout confirmed", confirm, 0, `SELECT count(*) FROM jobs WHERE name = 'checkout.confirmed'`, 2, nil},
+		{"a moment of a change", noting, 0, `SELECT count(*) FROM moments`, 2, nil},
+		{"a key added", simple(addKey), 0, `SELECT count(*) + 10 * (SELECT count(*) FROM evidence) FROM api_keys`, 24, nil},
+		{"a key revoked", simple(revoke), 1, `SELECT sum(revoked_ms)::bigint + 10 * (SELECT count(*) FROM evidence) FROM api_keys`, 23, nil},
+		{"providers replaced", replace, 0, `SELECT count(*) + 10 * (SELECT count(*) FROM evidence) FROM providers`, 22, nil},
+		{"a job settled", simple(settle), 1, `SELECT sum(attempts)::bigint + 10 * (SELECT count(*) FROM moments) FROM jobs`, 24, nil},
+		{"a job of the service's own settled", simple(settleOwn), 1, `SELECT sum(attempts)::bigint FROM jobs`, 2, nil},
+		{"a job settled with a change", settleWith, 0, `SELECT sum(attempts)::bigint + 10 * (SELECT sum(setup_try)::bigint FROM checkouts)
+			+ 100 * (SELECT count(*) FROM moments) + 1000 * count(*) FILTER (WHERE kind = 'look') FROM jobs`, 2224, nil},
+		{"a job put off", simple(putOff), 1, `SELECT sum(attempts)::bigint + 10 * (SELECT count(*) FROM moments) FROM jobs`, 22, nil},
+		{"a job leased, to an unknown holder", simple(leaseDue), 1, `SELECT sum(token)::bigint FROM jobs WHERE id LIKE 'due%'`, 2, errNoLease},
+		{"a lease extended", simple(extend), 0, `SELECT count(*) FROM jobs WHERE id LIKE 'held%' AND leased_until_ms / 1000 > extract(epoch FROM now()) + 11`, 2, nil},
+		{"a lease given back", simple(giveBack), 0, `SELECT count(*) FROM jobs WHERE id LIKE 'held%' AND leased_until_ms IS NULL`, 2, nil},
+		{"jobs enqueued", simple(enqueue), 0, `SELECT count(*) FROM jobs WHERE id ~ '^[ab]'`, 4, nil},
+		{"a moment noted, with a refusal", simple(note), 1, `SELECT count(*) + 10 * (SELECT sum(times)::bigint FROM refusals) FROM moments`, 22, nil},
+		{"a job hastened", simple(hasten), 2, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
+		{"a checkout erased", erase, 0, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
 	} {
 		for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
 			t.Run(tt.name+", the "+name+" lost", func(t *testing.T) {
@@ -239,7 +283,7 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 				armed := false
 				err := tt.write(t.Context(), db, 2, func() {
 					if !armed {
-						wire.fail(f)
+						wire.failAfter(tt.later, f)
 						armed = true
 					}
 				})
@@ -263,8 +307,8 @@ func TestUnknownOutcomeIsReported(t *testing.T) {
 	}{
 		{"a checkout inserted", simple(insertOnce)},
 		{"a checkout confirmed", confirm},
-		{"an event settled", simple(settle)},
-		{"notifications kept", simple(keep)},
+		{"a job settled with a change", settleWith},
+		{"jobs enqueued", simple(enqueue)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -42,13 +42,16 @@ func (db *DB) checkPooler(ctx context.Context) error {
 	}
 	defer second.Close(ctx)
 	for range poolerLooks {
-		borrowed, err := ask(ctx, second, `BEGIN; `+backend)
+		borrowed, err := 0, run(ctx, second, `BEGIN`)
+		if err == nil {
+			borrowed, err = ask(ctx, second, backend)
+		}
 		if err != nil {
 			return errPooler // even transactions are not kept
 		}
 		after, err := ask(ctx, first, backend)
 		if err == nil {
-			_, err = ask(ctx, second, `ROLLBACK; `+backend)
+			err = run(ctx, second, `ROLLBACK`)
 		}
 		switch {
 		case err != nil:
@@ -60,15 +63,20 @@ func (db *DB) checkPooler(ctx context.Context) error {
 	return nil
 }
 
-// ask runs statements, and returns the number that the last one selects.
-func ask(ctx context.Context, conn *pgconn.PgConn, statements string) (int, error) {
-	results, err := conn.Exec(ctx, statements).ReadAll()
+// run runs a statement.
+func run(ctx context.Context, conn *pgconn.PgConn, statement string) error {
+	_, err := conn.Exec(ctx, statement).ReadAll()
+	return err
+}
+
+// ask returns the number that a statement selects.
+func ask(ctx context.Context, conn *pgconn.PgConn, statement string) (int, error) {
+	results, err := conn.Exec(ctx, statement).ReadAll()
 	if err != nil {
 		return 0, err
 	}
-	rows := results[len(results)-1].Rows
-	if len(rows) != 1 {
-		return 0, fmt.Errorf("%s: no answer", statements)
+	if len(results) != 1 || len(results[0].Rows) != 1 {
+		return 0, fmt.Errorf("%s: no answer", statement)
 	}
-	return strconv.Atoi(string(rows[0][0]))
+	return strconv.Atoi(string(results[0].Rows[0][0]))
 }

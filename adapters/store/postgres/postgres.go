@@ -14,11 +14,15 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var _ ports.Admin = (*DB)(nil)
+
+// reads are the methods of the store that only read.
+type reads = sqlstore.Reads
 
 // DefaultSchema is the schema of a store that New opens, unless Options name another.
 const DefaultSchema = "provider_checkout"
@@ -54,9 +58,11 @@ type DB struct {
 	// serving says that what is read is answered to others, so that it must be proven.
 	serving       bool
 	commitTimeout time.Duration
+	distributed   bool // over several nodes
 
 	secrets   [][]byte
 	encrypter *secrets.Encrypter
+	reads
 
 	opened   time.Time
 	lastLoss atomic.Int64 // since opened, in nanoseconds: when a connection was found to be lost
@@ -141,6 +147,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.authorize(ctx, o.request()); err != nil {
 		return err
 	}
+	db.reads = sqlstore.NewReads(db, db.encrypter)
 	if db.serving = o.Environment != ""; db.serving && !db.shared {
 		db.warm(ctx)
 	}

@@ -20,12 +20,8 @@ func TestStore(t *testing.T) {
 	storetest.Store(t, reopener[ports.Admin](t))
 }
 
-func TestNotifications(t *testing.T) {
-	storetest.Notifications(t, reopener[ports.Notifications](t))
-}
-
-func TestNotificationsSameAsMemory(t *testing.T) {
-	storetest.SameNotifications(t, reopener[ports.Notifications](t), func(*testing.T) *memory.Store { return memory.New() })
+func TestClock(t *testing.T) {
+	storetest.OwnClock(t, reopener[ports.Admin](t))
 }
 
 func TestSandboxRecords(t *testing.T) {

@@ -4,26 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-var (
-	insertProvider = `INSERT INTO @.providers (` + sqlstore.Provider.Names() + `)
-		VALUES (` + sqlstore.Provider.Numbers(1) + `)`
-	providers       = `SELECT ` + sqlstore.Provider.Names() + ` FROM @.providers`
-	selectProvider  = providers + ` WHERE code = $1`
-	selectProviders = providers + ` ORDER BY code`
-
-	courses = `SELECT ` + sqlstore.Course.Names() + ` FROM @.courses AS c
-		LEFT JOIN @.plan_options AS o ON o.provider_code = c.provider_code AND o.course_code = c.code`
-	selectCourse  = courses + ` WHERE c.provider_code = $1 AND c.code = $2 ORDER BY o.position`
-	selectCourses = courses + ` ORDER BY c.provider_code, c.position, o.position`
-)
+var insertProvider = `INSERT INTO @.providers (` + sqlstore.Provider.Names() + `) VALUES (` + sqlstore.Provider.Numbers(1) + `)`
 
 const (
 	insertCourse = `INSERT INTO @.courses (provider_code, code, position, name, price_cents, upfront_cents, active, environment)
@@ -33,62 +19,6 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6)`
 )
 
-// Provider implements [ports.Configuration].
-func (db *DB) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	p, err := one(ctx, db, db.scanProvider, selectProvider, code)
-	if err != nil {
-		return p, fmt.Errorf("read provider %s: %w", code, err)
-	}
-	return p, nil
-}
-
-// Providers implements [ports.Configuration].
-func (db *DB) Providers(ctx context.Context) ([]catalogue.Provider, error) {
-	list, err := all(ctx, db, db.scanProvider, selectProviders)
-	if err != nil {
-		return nil, fmt.Errorf("read providers: %w", err)
-	}
-	return list, nil
-}
-
-func (db *DB) scanProvider(r pgx.CollectableRow) (catalogue.Provider, error) {
-	p, err := scanColumns(sqlstore.Provider)(r)
-	if err != nil {
-		return catalogue.Provider{}, err
-	}
-	return p.Provider(db.encrypter)
-}
-
-// Course implements [ports.Configuration].
-func (db *DB) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
-	list, err := all(ctx, db, scanColumns(sqlstore.Course), selectCourse, provider, code)
-	if err == nil && len(list) == 0 {
-		err = ports.ErrNotFound
-	}
-	if err != nil {
-		return catalogue.Course{}, fmt.Errorf("read course of provider %s: %w", provider, err)
-	}
-	return sqlstore.Courses(list)[provider][0], nil
-}
-
-// configurations returns every configuration in the order of the codes.
-func (db *DB) configurations(ctx context.Context, src source) ([]catalogue.Configuration, error) {
-	providers, err := rows(ctx, src, db.scanProvider, selectProviders)
-	if err != nil {
-		return nil, fmt.Errorf("read providers: %w", err)
-	}
-	list, err := rows(ctx, src, scanColumns(sqlstore.Course), selectCourses)
-	if err != nil {
-		return nil, fmt.Errorf("read courses: %w", err)
-	}
-	courses := sqlstore.Courses(list)
-	var all []catalogue.Configuration
-	for _, p := range providers {
-		all = append(all, catalogue.Configuration{Provider: p, Courses: courses[p.Code]})
-	}
-	return all, nil
-}
-
 // ReplaceProviders implements [ports.Configurer]. The lock on the store's row makes replacements wait for each other, and
 // for a rotation of the secret.
 func (db *DB) ReplaceProviders(ctx context.Context,
@@ -96,10 +26,10 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 	var refusal error
 	var after []catalogue.Configuration // of the latest attempt
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		if err := t.begin(ctx, new(stamp).read, lockStore); err != nil {
+		if err := t.begin(ctx, func(b *batch) { b.queue(lockStore).QueryRow(new(stamp).read) }); err != nil {
 			return fmt.Errorf("lock: %w", err)
 		}
-		before, err := db.configurations(ctx, t)
+		before, err := sqlstore.Configurations(ctx, t, db.encrypter)
 		if err != nil {
 			return err
 		}
@@ -120,7 +50,7 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 			}
 		}
 		b.queueEvidence(did)
-		return t.commit(ctx, b)
+		return t.commitUnless(ctx, b, func() (bool, error) { return t.recorded(ctx, did) })
 	})
 	switch {
 	case err != nil:

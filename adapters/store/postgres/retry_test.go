@@ -12,7 +12,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -151,7 +150,7 @@ func TestServerRestarts(t *testing.T) {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				c := opened(w*1_000_000 + i)
-				err := db.InsertCheckout(context.WithoutCancel(ctx), c, ports.Enqueue{Status: events.Pending})
+				err := db.InsertCheckout(context.WithoutCancel(ctx), c, pending())
 				mu.Lock()
 				outcome[c.Next.ID] = err
 				mu.Unlock()

@@ -10,51 +10,48 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// source is where rows are read: an attempt, or a snapshot. The tables of a query are written with @. before them.
-type source interface {
-	query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+// dialect reads a checkout column by column.
+var dialect = sqlstore.Dialect{
+	Columns: sqlstore.Checkout.Names(),
+	Scan:    sqlstore.Scan(sqlstore.Checkout),
+	// In collation C only the letters A to Z have another case.
+	SameEmail: `lower(email COLLATE "C") = lower(CAST(? AS text) COLLATE "C")`,
+	ByKey:     `provider_code = ? AND idempotency_key = ?`,
 }
 
-func (t *attempt) query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
-	return t.conn.Query(ctx, t.db.schema.qualify(query), args...)
+// Read implements [sqlstore.Source]. An attempt that fails is made again.
+func (db *DB) Read(ctx context.Context, query string, args []any, collect func(sqlstore.Rows) error) error {
+	return db.do(ctx, func(ctx context.Context, t *attempt) error { return t.Read(ctx, query, args, collect) })
 }
 
-// rows returns what scan returns for each row.
-func rows[T any](ctx context.Context, src source, scan pgx.RowToFunc[T], query string, args ...any) ([]T, error) {
-	result, err := src.query(ctx, query, args...)
+// Read implements [sqlstore.Source] in an attempt.
+func (t *attempt) Read(ctx context.Context, query string, args []any, collect func(sqlstore.Rows) error) error {
+	rows, err := t.conn.Query(ctx, t.db.schema.qualify(query), args...)
 	if err != nil {
-		return nil, err
-	}
-	return pgx.AppendRows[T, []T](nil, result, scan)
-}
-
-// all returns what scan returns for each row of a query by itself.
-func all[T any](ctx context.Context, db *DB, scan pgx.RowToFunc[T], query string, args ...any) (list []T, err error) {
-	err = db.do(ctx, func(ctx context.Context, t *attempt) (err error) {
-		list, err = rows(ctx, t, scan, query, args...)
 		return err
-	})
-	return list, err
+	}
+	defer rows.Close()
+	return collect(rows)
 }
 
-// one returns what scan returns for the only row, or ErrNotFound.
-func one[T any](ctx context.Context, db *DB, scan pgx.RowToFunc[T], query string, args ...any) (v T, err error) {
-	list, err := all(ctx, db, scan, query, args...)
-	switch {
-	case err != nil:
-		return v, err
-	case len(list) == 0:
-		return v, ports.ErrNotFound
-	}
-	return list[0], nil
+// one and all are short for the functions of package sqlstore.
+func one[T any](ctx context.Context, src sqlstore.Source, scan func(sqlstore.Row) (T, error), query string, args ...any) (T, error) {
+	return sqlstore.One(ctx, src, scan, query, args...)
 }
 
-// scanColumns returns a function that scans a row of the columns.
-func scanColumns[T any](columns sqlstore.Columns[T]) pgx.RowToFunc[T] {
-	return func(r pgx.CollectableRow) (v T, err error) {
-		err = r.Scan(columns.Destinations(&v)...)
-		return v, err
-	}
+func all[T any](ctx context.Context, src sqlstore.Source, scan func(sqlstore.Row) (T, error), query string, args ...any) ([]T, error) {
+	return sqlstore.All(ctx, src, scan, query, args...)
+}
+
+// has reports whether a query returns a row.
+func has(ctx context.Context, src sqlstore.Source, query string, args ...any) (bool, error) {
+	list, err := all(ctx, src, func(sqlstore.Row) (struct{}, error) { return struct{}{}, nil }, query, args...)
+	return len(list) > 0, err
+}
+
+// into returns a function that scans a row of the columns into v.
+func into[T any](columns sqlstore.Columns[T], v *T) func(pgx.Row) error {
+	return func(r pgx.Row) error { return r.Scan(columns.Destinations(v)...) }
 }
 
 // mapNoRows returns ErrNotFound for the driver's error for no row.

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
 	insertSandboxRecord = `INSERT INTO @.sandbox_records (name, data) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 	dropSandboxRecords  = `DELETE FROM @.sandbox_records WHERE starts_with(name, $1)`
-	selectSandboxRecord = `SELECT data FROM @.sandbox_records WHERE name = $1`
 )
 
 // KeepSandboxRecord stores what the fake processor keeps under a name, unless there is something already: that stays.
@@ -43,13 +40,4 @@ func sandboxError(doing, name string, err error) error {
 		return fmt.Errorf("%s %s: %w", doing, name, err)
 	}
 	return nil
-}
-
-// SandboxRecord returns what is stored under the name, or ports.ErrNotFound.
-func (db *DB) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
-	data, err := one(ctx, db, pgx.RowTo[[]byte], selectSandboxRecord, name)
-	if err != nil {
-		return nil, fmt.Errorf("read sandbox record %s: %w", name, err)
-	}
-	return data, nil
 }

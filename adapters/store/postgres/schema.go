@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -27,8 +28,8 @@ func (s *schema) check() error {
 // quoted returns the name as SQL has it.
 func (s *schema) quoted() string { return pgx.Identifier{s.name}.Sanitize() }
 
-// qualify returns the statement with the schema's name before each table. It is made once, so that its text, which
-// prepared statements are found by, is always the same string.
+// qualify returns the statement as it is sent: with the schema's name before each table, and with numbers for question marks. It is
+// made once, so that its text, which prepared statements are found by, is always the same string.
 func (s *schema) qualify(statement string) string {
 	if text, ok := s.qualified.Load(statement); ok {
 		return text.(string)
@@ -37,6 +38,13 @@ func (s *schema) qualify(statement string) string {
 	if s.name != "" {
 		prefix = s.quoted() + "."
 	}
-	text, _ := s.qualified.LoadOrStore(statement, strings.ReplaceAll(statement, "@.", prefix))
-	return text.(string)
+	var text strings.Builder
+	for i, part := range strings.Split(statement, "?") {
+		if i > 0 {
+			text.WriteString("$" + strconv.Itoa(i))
+		}
+		text.WriteString(part)
+	}
+	qualified, _ := s.qualified.LoadOrStore(statement, strings.ReplaceAll(text.String(), "@.", prefix))
+	return qualified.(string)
 }

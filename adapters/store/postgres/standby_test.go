@@ -93,9 +93,9 @@ func TestCommitIsNotCancelled(t *testing.T) {
 				t.Errorf("they took %v", took)
 			}
 			// Where a connection is new, it cannot be proven now.
-			c, err := db.CheckoutByOrder(t.Context(), "KOWHAI", opened(4).Next.OrderID)
+			c, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(4).Next.OrderID})
 			if !errors.Is(err, ports.ErrNotFound) && !errors.Is(err, ports.ErrBusy) {
-				t.Errorf("CheckoutByOrder = %+v, %v; want nothing that the standby has not", c, err)
+				t.Errorf("FindCheckout = %+v, %v; want nothing that the standby has not", c, err)
 			}
 			var more []asked
 			for n := range 8 { // the first waits for the standby, the others for it
@@ -117,8 +117,8 @@ func TestCommitIsNotCancelled(t *testing.T) {
 					t.Fatalf("Ready: %v", err)
 				}
 			}
-			if c, err := db.CheckoutByOrder(t.Context(), "KOWHAI", opened(4).Next.OrderID); err != nil {
-				t.Errorf("CheckoutByOrder = %+v, %v; want what the standby has now", c, err)
+			if c, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(4).Next.OrderID}); err != nil {
+				t.Errorf("FindCheckout = %+v, %v; want what the standby has now", c, err)
 			}
 			pair.Primary.Kill()
 			if log := pair.Primary.Log(); strings.Contains(log, "canceling wait for synchronous replication") {
@@ -163,7 +163,7 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 			if err := shell.QueryRow(t.Context(), `SELECT count(*) FROM checkouts WHERE id = $1`, opened(3).Next.ID).Scan(&there); err != nil || there != 1 {
 				t.Errorf("void: %d checkouts are visible, %v; want the one whose wait was broken", there, err)
 			}
-			repeated := ask(func() error { _, err := db.CheckoutByOrder(t.Context(), "KOWHAI", opened(3).Next.OrderID); return err })
+			repeated := ask(func() error { _, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(3).Next.OrderID}); return err })
 			again := ask(func() error {
 				c, err := db.Checkout(t.Context(), opened(1).Next.ID)
 				if err == nil && c.Status != checkout.Confirmed {
@@ -172,7 +172,7 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 				return err
 			})
 			calls := map[string]asked{"InsertCheckout": created, "UpdateCheckout": confirmed,
-				"CheckoutByOrder": repeated, "Checkout of what was confirmed": again}
+				"FindCheckout": repeated, "Checkout of what was confirmed": again}
 			if name == "ended by a restart" { // after which not even a poll is answered from it
 				calls["Checkout"] = ask(func() error { _, err := db.Checkout(t.Context(), opened(3).Next.ID); return err })
 			}
@@ -183,8 +183,8 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 			}
 			pair.Link.Mend()
 			pair.AwaitStandby(t)
-			if _, err := db.CheckoutByOrder(t.Context(), "KOWHAI", opened(3).Next.OrderID); err != nil {
-				t.Errorf("CheckoutByOrder: %v; want what the standby has now", err)
+			if _, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(3).Next.OrderID}); err != nil {
+				t.Errorf("FindCheckout: %v; want what the standby has now", err)
 			}
 			if err := confirm(t.Context(), db, 1, func() {}); !errors.Is(err, errAlready) {
 				t.Errorf("UpdateCheckout: got error %v, want that it was confirmed", err)
@@ -202,12 +202,12 @@ func TestBrokenWaitIsMadeUpFor(t *testing.T) {
 	insert(t, db, 1)
 	shell := connect(t, pair.Primary.At(url))
 	pair.Link.Cut()
-	leased := ask(func() error { return lease(t.Context(), db, 1) })
+	extended := ask(func() error { return db.Extend(t.Context(), lease(1), time.Now(), time.Second) })
 	awaitWaiting(t, shell, 1)
 	execute(t, shell, `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 	awaitWaiting(t, shell, 1) // for the proof
 	pair.Link.Mend()
-	if err := <-leased.err; err != nil {
-		t.Errorf("LeaseEvent: %v", err)
+	if err := <-extended.err; err != nil {
+		t.Errorf("Extend: %v", err)
 	}
 }

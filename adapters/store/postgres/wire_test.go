@@ -24,6 +24,7 @@ type wire struct {
 
 	mu    sync.Mutex
 	fault fault
+	after int // requests before the fault
 	fired int // faults so far
 	open  map[net.Conn]bool
 }
@@ -64,16 +65,28 @@ func (w *wire) fail(f fault) {
 	}
 }
 
-// fails reports whether the wire is to fail in this way, which it then does no more.
-func (w *wire) fails(f fault) bool {
+// failAfter makes the wire fail once, after this many more requests.
+func (w *wire) failAfter(n int, f fault) {
+	w.mu.Lock()
+	w.after = n
+	w.mu.Unlock()
+	w.fail(f)
+}
+
+// next returns how the wire fails with the next request, which it then does no more.
+func (w *wire) next() (f fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.fault != f {
-		return false
+	if w.fault == none || w.fault == cut {
+		return none
 	}
-	w.fault = none
+	if w.after > 0 {
+		w.after--
+		return none
+	}
+	f, w.fault = w.fault, none
 	w.fired++
-	return true
+	return f
 }
 
 // refuse makes every new connection fail.
@@ -125,12 +138,15 @@ func (w *wire) requests(client, server net.Conn, replies chan<- bool) {
 	buf := make([]byte, 1<<16)
 	for {
 		n, err := client.Read(buf)
-		if err != nil || w.fails(loseRequest) {
+		if err != nil {
 			return
 		}
-		if w.fails(loseReply) {
+		switch w.next() {
+		case loseRequest:
+			return
+		case loseReply:
 			replies <- true
-		} else if w.fails(loseAll) {
+		case loseAll:
 			replies <- true
 			w.refuse()
 		}

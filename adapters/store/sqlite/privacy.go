@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -26,7 +27,7 @@ const (
 func (db *DB) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		var found []checkout.Checkout
-		for _, id := range ids {
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 			switch c, err := dialect.Checkout(ctx, tx, id); {
 			case err == nil:
 				found = append(found, c)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
@@ -99,86 +98,16 @@ func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkou
 	return fresh, nil
 }
 
-// isDue is the condition that a job may be leased, but for its kind. Its parameters are four times the time, of which the last is
-// later by the longest lease. The first three are in the order of the index, for each of the three ways not to be leased.
-const (
-	isFirst = `(j.kind <> 'deliver' OR NOT EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
-		AND +e.kind = 'deliver' AND +e.state = 'pending' AND e.position < j.position))`
-	notLeased   = `j.state = 'pending' AND j.leased_until_ms IS NULL AND j.due_ms <= ? AND ` + isFirst
-	leaseEnded  = `j.state = 'pending' AND j.leased_until_ms <= ? AND j.due_ms <= ? AND ` + isFirst
-	leaseBroken = `j.state = 'pending' AND j.leased_until_ms > ? AND j.due_ms <= ? AND ` + isFirst
-)
-
-// dueQuery returns the statement that finds the jobs that a query may have.
-//
-// It looks at the first jobs of each partition alone, so that a long backlog of one costs nothing: the index of what is pending
-// begins with the partition, and each of its three ranges is in the order in which its jobs are due.
-func dueQuery(q ports.JobQuery) (statement string, args []any) {
-	now := q.Now.UnixMilli()
-	broken := now + ports.MaxLease.Milliseconds()
-	var text strings.Builder
-	say := func(words string, values ...any) {
-		text.WriteString(words)
-		args = append(args, values...)
-	}
-	if q.ID != "" || q.CheckoutID != "" {
-		say(`SELECT `+sqlstore.DueColumns+` FROM jobs AS j WHERE j.state = 'pending'`, now)
-		if q.ID != "" {
-			say(` AND j.id = ?`, q.ID)
-		}
-		if q.CheckoutID != "" {
-			say(` AND j.provider_code = ? AND j.checkout_id = ?`, checkout.ProviderOf(q.CheckoutID), q.CheckoutID)
-		}
-		say(` AND (j.leased_until_ms IS NULL OR j.leased_until_ms <= ? OR j.leased_until_ms > ?) AND j.due_ms <= ? AND `+isFirst, now, broken, now)
-		for i, kind := range q.Kinds {
-			say(map[bool]string{true: ` AND j.kind IN (?`, false: `, ?`}[i == 0], string(kind))
-		}
-		say(`)`)
-		if q.ProviderCode != "" {
-			say(` AND j.provider_code = ?`, q.ProviderCode)
-		}
-		return text.String(), args
-	}
-	say(`WITH RECURSIVE kinds (kind) AS (VALUES `)
-	for i, kind := range q.Kinds {
-		say(map[bool]string{true: `(?)`, false: `, (?)`}[i == 0], string(kind))
-	}
-	if q.ProviderCode != "" {
-		say(`), partitions (of_kind, of_provider) AS (SELECT kind, ? FROM kinds)`, q.ProviderCode)
-	} else {
-		say(`), partitions (of_kind, of_provider) AS (
-			SELECT kind, (SELECT min(provider_code) FROM jobs WHERE state = 'pending' AND jobs.kind = kinds.kind) FROM kinds
-			UNION ALL
-			SELECT of_kind, (SELECT min(provider_code) FROM jobs
-				WHERE state = 'pending' AND jobs.kind = partitions.of_kind AND provider_code > partitions.of_provider)
-			FROM partitions WHERE of_provider IS NOT NULL)`)
-	}
-	limit := q.Limit
-	if q.PerPartition > 0 {
-		limit = min(limit, q.PerPartition)
-	}
-	const inPartition = ` SELECT position FROM jobs AS j WHERE j.kind = partitions.of_kind AND j.provider_code = partitions.of_provider AND `
-	say(` SELECT `+sqlstore.DueColumns+` FROM partitions JOIN jobs ON jobs.position IN (
-		SELECT position FROM (`+inPartition+notLeased+` ORDER BY j.due_ms LIMIT ?)`, now, now, limit)
-	say(` UNION ALL SELECT position FROM (`+inPartition+leaseEnded+` ORDER BY j.leased_until_ms LIMIT ?)`, now, now, limit)
-	say(` UNION ALL SELECT position FROM (`+inPartition+leaseBroken+` ORDER BY j.due_ms LIMIT ?)`, broken, now, limit)
-	say(`) WHERE partitions.of_provider IS NOT NULL`)
-	for i, p := range q.Except {
-		say(map[bool]string{true: ` AND (partitions.of_kind, partitions.of_provider) NOT IN (VALUES (?, ?)`, false: `, (?, ?)`}[i == 0],
-			string(p.Kind), p.ProviderCode)
-	}
-	if len(q.Except) > 0 {
-		say(`)`)
-	}
-	return text.String(), args
-}
+// dueDialect is how jobs that are due are found. A sign before a column keeps the index of what is pending from being used to find the
+// earlier jobs of a checkout.
+var dueDialect = sqlstore.DueDialect{Now: `?`, Pending: `+e.kind = 'deliver' AND +e.state = 'pending'`}
 
 // Lease implements [ports.Queue]. What is due is found by a connection that reads: where nothing is, nothing is written.
 func (db *DB) Lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease, err error) {
 	if len(q.Kinds) == 0 {
 		return nil, nil
 	}
-	statement, args := dueQuery(q)
+	statement, args := sqlstore.DueQuery(q, dueDialect)
 	due, err := all(ctx, db.readers, sqlstore.ScanDue, statement, args...)
 	if err == nil && len(due) > 0 {
 		due = sqlstore.Fair(q, due)
@@ -203,7 +132,7 @@ func (db *DB) Lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease
 // lease leases one job, if it is still due.
 func (tx *tx) lease(ctx context.Context, q ports.JobQuery, j sqlstore.DueJob) ([]ports.Lease, error) {
 	one := ports.JobQuery{Now: q.Now, Kinds: []checkout.JobKind{j.Kind}, ID: j.ID, CheckoutID: j.CheckoutID, ProviderCode: j.ProviderCode}
-	statement, args := dueQuery(one)
+	statement, args := sqlstore.DueQuery(one, dueDialect)
 	due, err := all(ctx, tx, sqlstore.ScanDue, statement, args...)
 	if err != nil || len(due) == 0 {
 		return nil, err

@@ -163,7 +163,7 @@ func (d Dialect) records(ctx context.Context, src Source, keys []CheckoutKey) ([
 }
 
 // The entry of an agreement is looked up for those that are erased only.
-const selectOld = `SELECT id, coalesce(created_ms < CASE status WHEN 'confirmed' THEN CAST(? AS bigint) ELSE CAST(? AS bigint) END, FALSE) AND (erased_ms IS NULL OR
+const selectOld = `SELECT id, created_ms < CASE status WHEN 'confirmed' THEN CAST(? AS bigint) ELSE CAST(? AS bigint) END AND (erased_ms IS NULL OR
 		status = 'confirmed' AND EXISTS (SELECT 1 FROM @.evidence AS e
 			WHERE e.id = '` + evidence.AgreementPrefix + `' || agreement_number AND length(e.salt) > 0))
 	FROM @.checkouts WHERE (provider_code, id) > (?, ?) ORDER BY provider_code, id LIMIT ?`

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -230,45 +229,6 @@ func (r Reads) Jobs(ctx context.Context, f ports.JobFilter, limit int) ([]ports.
 func records(rows []JobRow) (list []ports.JobRecord) {
 	for _, row := range rows {
 		list = append(list, row.Record())
-	}
-	return list
-}
-
-// DueJob is a job that may be leased.
-type DueJob struct {
-	ProviderCode, CheckoutID, ID string
-	Kind                         checkout.JobKind
-	Since                        int64 // when it became due, in milliseconds
-	Position                     int64
-}
-
-// DueColumns are the columns of a job that is due. A lease that is over ended when the job became due again.
-const DueColumns = `provider_code, checkout_id, id, kind,
-	CASE WHEN leased_until_ms > due_ms AND leased_until_ms <= ? THEN leased_until_ms ELSE due_ms END AS since_ms, position`
-
-// ScanDue scans a row of DueColumns.
-func ScanDue(r Row) (j DueJob, err error) {
-	err = r.Scan(&j.ProviderCode, &j.CheckoutID, &j.ID, (*string)(&j.Kind), &j.Since, &j.Position)
-	return j, err
-}
-
-// Fair returns the jobs that a query may have: those that have been due for longest first, and of each partition no more than
-// it says.
-func Fair(q ports.JobQuery, due []DueJob) (list []DueJob) {
-	slices.SortStableFunc(due, func(a, b DueJob) int {
-		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Position, b.Position))
-	})
-	of := map[ports.Partition]int{}
-	for _, j := range due {
-		p := ports.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode}
-		switch {
-		case len(list) == q.Limit:
-			return list
-		case q.PerPartition > 0 && of[p] == q.PerPartition:
-			continue
-		}
-		of[p]++
-		list = append(list, j)
 	}
 	return list
 }

@@ -76,9 +76,11 @@ var agreements = `SELECT ` + Agreement.Names() + ` FROM @.agreements`
 // SelectAgreementOf reads the agreement of a checkout by its provider and its id.
 var SelectAgreementOf = agreements + ` WHERE provider_code = ? AND checkout_id = ?`
 
+// SelectMoments reads the journal of a checkout by its provider and its id.
+var SelectMoments = `SELECT ` + Moment.Names() + ` FROM @.moments WHERE provider_code = ? AND checkout_id = ? ORDER BY position`
+
 var (
 	selectAgreement = agreements + ` WHERE number = ?`
-	selectMoments   = `SELECT ` + Moment.Names() + ` FROM @.moments WHERE provider_code = ? AND checkout_id = ? ORDER BY position`
 	selectRefusals  = `SELECT ` + Refusal.Names() + ` FROM @.refusals WHERE day >= ? AND (provider_code = ? OR ? = '')
 		ORDER BY day, provider_code, code, fields`
 	selectRedeliveries = `SELECT ` + Redelivery.Names() + ` FROM @.redeliveries WHERE event_id = ? ORDER BY position`
@@ -113,7 +115,7 @@ func (r Reads) Document(ctx context.Context, number string) (agreement.Document,
 
 // Moments implements [ports.Journal].
 func (r Reads) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
-	list, err := All(ctx, r.src, Scan(Moment), selectMoments, checkout.ProviderOf(checkoutID), checkoutID)
+	list, err := All(ctx, r.src, Scan(Moment), SelectMoments, checkout.ProviderOf(checkoutID), checkoutID)
 	if err != nil {
 		return nil, fmt.Errorf("read the journal of checkout %s: %w", checkoutID, err)
 	}

@@ -22,7 +22,7 @@ var Identity = Columns[checkout.Checkout]{
 // State is the columns of a checkout that may change, without Lookups.
 var State = Columns[checkout.Checkout]{
 	{Name: "request_id", Field: func(c *checkout.Checkout) any { return &c.RequestID }},
-	{Name: "created_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.CreatedAt) }},
+	{Name: "created_ms", Field: func(c *checkout.Checkout) any { return (*Instant)(&c.CreatedAt) }},
 	{Name: "status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Status) }},
 
 	{Name: "first_name", Field: func(c *checkout.Checkout) any { return &c.Student.FirstName }},

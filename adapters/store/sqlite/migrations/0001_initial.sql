@@ -79,7 +79,7 @@ CREATE TABLE checkouts (
 	provider_order_id       TEXT NOT NULL,
 	idempotency_key         TEXT NOT NULL, -- the header of the request that made it, or else <provider_code>:<provider_order_id>
 	request_id              TEXT NOT NULL,
-	created_ms              INTEGER,
+	created_ms              INTEGER NOT NULL,
 	status                  TEXT NOT NULL, -- a reserved checkout does not exist yet for its provider
 	first_name              TEXT NOT NULL,
 	last_name               TEXT NOT NULL,
