@@ -163,7 +163,10 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 			if err := shell.QueryRow(t.Context(), `SELECT count(*) FROM checkouts WHERE id = $1`, opened(3).Next.ID).Scan(&there); err != nil || there != 1 {
 				t.Errorf("void: %d checkouts are visible, %v; want the one whose wait was broken", there, err)
 			}
-			repeated := ask(func() error { _, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(3).Next.OrderID}); return err })
+			repeated := ask(func() error {
+				_, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(3).Next.OrderID})
+				return err
+			})
 			again := ask(func() error {
 				c, err := db.Checkout(t.Context(), opened(1).Next.ID)
 				if err == nil && c.Status != checkout.Confirmed {
