@@ -66,7 +66,11 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 	if !s.crmInfo.WithinCommit {
 		return change, nil
 	}
-	decide, err := s.ask(context.Background(), enrolment{change.Next, change.Agreement, change.Document})
+	e := enrolment{checkout: change.Next, agreement: change.Agreement, document: change.Document, at: change.Next.CreatedAt}
+	if e.agreement != nil {
+		e.at = e.agreement.AcceptedAt
+	}
+	decide, err := s.ask(context.Background(), e)
 	if err != nil {
 		return checkout.Change{}, err
 	}
@@ -80,7 +84,7 @@ func (s *Service) attemptHeld(ctx context.Context, done advanced) (advanced, err
 	for _, j := range done.change.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
 			held := ports.Lease{Job: j, Token: 1}
-			e := enrolment{done.change.Next, done.change.Agreement, done.change.Document}
+			e := enrolment{checkout: done.change.Next, agreement: done.change.Agreement, document: done.change.Document}
 			done, err := s.attempt(ctx, held, e, done.provider, holdLimit)
 			return done, s.failWaiting(ctx, err)
 		}
@@ -180,6 +184,7 @@ type enrolment struct {
 	checkout  checkout.Checkout
 	agreement *agreement.Agreement // nil to open it
 	document  *agreement.Document
+	at        time.Time // of an answer within the commit, which is the time of the create or the confirm; else zero
 }
 
 // enrolmentOf reads what the call of a CRM job needs.
@@ -199,6 +204,14 @@ func (s *Service) enrolmentOf(ctx context.Context, j checkout.Job) (e enrolment,
 	return e, nil
 }
 
+// answeredAt returns the time of an answer that came now.
+func (e enrolment) answeredAt(now time.Time) time.Time {
+	if e.at.IsZero() {
+		return now
+	}
+	return e.at
+}
+
 // ask has the CRM open or complete an enrolment, and returns what its answer makes of the checkout. A CRM that panics has failed.
 func (s *Service) ask(ctx context.Context, e enrolment) (decide decideAnswer, err error) {
 	defer recovered(&err)
@@ -209,7 +222,7 @@ func (s *Service) ask(ctx context.Context, e enrolment) (decide decideAnswer, er
 		if err != nil {
 			return nil, err
 		}
-		now := s.now()
+		now := e.answeredAt(s.now())
 		opening := checkout.Opening{Now: now, Environment: s.cfg.Environment, Token: s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime))}
 		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Opened(records, opening) }, nil
 	}
@@ -218,7 +231,7 @@ func (s *Service) ask(ctx context.Context, e enrolment) (decide decideAnswer, er
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
+	now := e.answeredAt(s.now())
 	return func(stored checkout.Checkout) (checkout.Change, error) {
 		return stored.Completed(*e.agreement, completed.AgreementID, completed.DocumentID, s.cfg.Environment, now)
 	}, nil
