@@ -122,8 +122,9 @@ var kindsOfStores = []kind{
 	}},
 }
 
-// contract runs a test of the contract with every store.
+// contract runs a test of the contract with every store, beside other tests.
 func contract(t *testing.T, test func(t *testing.T, s *suite), changes ...func(*service.Config, *httpapi.Options)) {
+	t.Parallel()
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()

@@ -8,7 +8,9 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +48,9 @@ type Sandbox struct {
 
 	processor *gocardless.Processor
 }
+
+// printer is the printer of all sandboxes, whose fonts take long to read.
+var printer = sync.OnceValues(func() (*pdf.Printer, error) { return pdf.New(runtime.GOMAXPROCS(0)) })
 
 // Outside is the systems outside of a sandbox that are simulated. The zero value has the fake processor and the embedded CRM.
 type Outside struct{ GoCardless, Salesforce bool }
@@ -99,7 +104,7 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, outside
 	if err != nil {
 		t.Fatal(err)
 	}
-	printer, err := pdf.New(2)
+	printer, err := printer()
 	if err != nil {
 		t.Fatal(err)
 	}
