@@ -37,7 +37,7 @@ const (
 var (
 	// setSession sets what a session of the store needs. Whatever isolation is the default, statements wait for each
 	// other and see what is committed.
-	setSession = fmt.Sprintf(`SELECT set_config('default_transaction_isolation', 'read committed', false), `+timeouts+`, `+durable, false)
+	setSession = fmt.Sprintf(`SELECT set_config('default_transaction_isolation', 'read committed', false), set_config('jit', 'off', false), `+timeouts+`, `+durable, false)
 	// setTransaction sets it for one transaction.
 	setTransaction = fmt.Sprintf(`SELECT `+timeouts+`, `+durable, true)
 	// setDurable sets what one transaction needs to be acknowledged, and no time-outs.

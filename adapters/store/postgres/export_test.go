@@ -29,3 +29,6 @@ func (o Options) Next(script string) Options {
 	o.migrations = append(own, migration.New(len(own)+1, script))
 	return o
 }
+
+// AsDistributed makes the store ask for jobs that are due as it does where they are spread over several nodes.
+func AsDistributed(db *DB) { db.distributed = true }

@@ -24,6 +24,19 @@ func TestClock(t *testing.T) {
 	storetest.OwnClock(t, reopener[ports.Admin](t))
 }
 
+// A store that is spread over several nodes asks otherwise for the jobs that are due. The answer is the same.
+func TestLeasesOfADistributedStore(t *testing.T) {
+	fresh := reopener[*postgres.DB](t)
+	open := func(t *testing.T) ports.Admin {
+		db := fresh(t)
+		postgres.AsDistributed(db)
+		return db
+	}
+	storetest.Leases(t, open)
+	storetest.OwnClock(t, open)
+	storetest.Same(t, open, func(*testing.T) ports.Admin { return memory.New() })
+}
+
 func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, reopener[storetest.SandboxStore](t))
 }

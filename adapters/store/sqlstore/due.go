@@ -204,7 +204,7 @@ func (q *query) first(asked ports.JobQuery, d DueDialect) {
 	for i, way := range []struct {
 		notLeased func()
 		order     string
-	}{{q.neverLeased, `j.due_ms`}, {q.leaseEnded, `j.leased_until_ms`}, {q.leaseBroken, `j.due_ms`}} {
+	}{{q.neverLeased, `j.leased_until_ms, j.due_ms`}, {q.leaseEnded, `j.leased_until_ms`}, {q.leaseBroken, `j.due_ms`}} {
 		if i > 0 {
 			q.say(` UNION ALL `)
 		}
