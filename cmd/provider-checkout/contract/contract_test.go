@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
@@ -112,14 +114,34 @@ var kindsOfStores = []kind{
 		return db
 	}},
 	{"postgres", func(t *testing.T) site.Store {
-		db, err := postgres.Open(t.Context(), postgrestest.URL(t),
-			postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+		url := postgrestest.URL(t)
+		db, err := postgres.Open(t.Context(), url, postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		return db
+		return forwarded{db, t, url}
 	}},
+}
+
+// forwarded is a store whose jobs are leased by the clock of the database. To move that forward, all times that it is compared
+// with are moved back.
+type forwarded struct {
+	*postgres.DB
+	t   *testing.T
+	url string
+}
+
+func (f forwarded) Forward(d time.Duration) {
+	conn, err := pgx.Connect(f.t.Context(), f.url)
+	if err == nil {
+		_, err = conn.Exec(f.t.Context(), `UPDATE jobs SET due_ms = due_ms - $1::bigint, leased_until_ms = leased_until_ms - $1::bigint
+			WHERE state = 'pending'`, d.Milliseconds())
+		conn.Close(f.t.Context())
+	}
+	if err != nil {
+		f.t.Error(err)
+	}
 }
 
 // contract runs a test of the contract with every store, beside other tests.

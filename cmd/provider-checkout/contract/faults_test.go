@@ -103,8 +103,10 @@ func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 
 func (f *faulty) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	if err := f.fault("Settle"); err != nil {
-		return err
+	if l.Job.Kind == checkout.JobDeliver {
+		if err := f.fault("Settle"); err != nil {
+			return err
+		}
 	}
 	return f.Store.Settle(ctx, l, o, q, decide)
 }

@@ -38,14 +38,14 @@ func (c *crashing) Jobs(ctx context.Context, f ports.JobFilter, limit int) ([]po
 
 func (c *crashing) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	if c.beforeSend.Load() || c.afterSend.Load() {
+	if l.Job.Kind == checkout.JobDeliver && (c.beforeSend.Load() || c.afterSend.Load()) {
 		return errCrashed
 	}
 	return c.Store.Settle(ctx, l, o, q, decide)
 }
 
 func (c *crashing) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
-	if c.beforeSend.Load() {
+	if l.Job.Kind == checkout.JobDeliver && c.beforeSend.Load() {
 		return errCrashed
 	}
 	return c.Store.Extend(ctx, l, now, d)

@@ -46,7 +46,7 @@ var client = &http.Client{Timeout: 30 * time.Second}
 // call sends one request until it is answered; the same bytes each time, which is safe here.
 // A lost answer, 429 and 5xx are tried again; any other refusal ends the program.
 func call(method, path string, body object) (a answer) {
-	var sent []byte // none for a poll
+	var sent []byte // nil for a poll
 	if body != nil {
 		var err error
 		if sent, err = json.Marshal(body); err != nil {

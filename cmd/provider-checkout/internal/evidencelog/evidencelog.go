@@ -22,7 +22,7 @@ type Log struct {
 		ports.Evidence
 		ports.EvidenceReader
 	}
-	Keys  evidence.Keys // that signed its checkpoints; none if they are not known
+	Keys evidence.Keys // that signed its checkpoints; none if they are not known
 	// Attests reports whether a process with the operator's secret recorded an entry: see checkout.Keyring.Attests.
 	Attests func(evidence.Entry) bool
 	Outside *evidence.Checkpoint // that was kept elsewhere, and one of the keys signed; nil without one

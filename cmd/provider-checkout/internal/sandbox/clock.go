@@ -8,7 +8,8 @@ import (
 
 // Clock is the service's clock, real or stopped. Tests move it forward.
 type Clock struct {
-	still time.Time // at which it is stopped before it is moved; zero for the real clock
+	still time.Time           // at which it is stopped before it is moved; zero for the real clock
+	with  func(time.Duration) // moves another clock, such as that of a database; may be nil
 	mu    sync.Mutex
 	moved time.Duration
 }
@@ -25,9 +26,17 @@ func (c *Clock) Now() time.Time {
 
 // Forward moves the clock forward.
 func (c *Clock) Forward(d time.Duration) {
+	if c.with != nil {
+		c.with(d)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moved += d
+}
+
+// OwnClock is a store that leases jobs by a clock of its own, which is to be as far forward as the service's.
+type OwnClock interface {
+	Forward(d time.Duration)
 }
 
 // Log keeps what the service logs.

@@ -58,7 +58,7 @@ func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 }
 
 // Records returns everything on record about checkouts, in the order in which they were created, but for the moments of
-// refused calls: a refusal changes nothing else.
+// refused calls, which change nothing else, and for the looks at the processor, which the service takes beside the calls.
 func (s *Sandbox) Records(t testing.TB) (all []ports.CheckoutRecord) {
 	t.Helper()
 	err := s.Store.Export(context.WithoutCancel(t.Context()), ports.Visitor{
@@ -66,6 +66,7 @@ func (s *Sandbox) Records(t testing.TB) (all []ports.CheckoutRecord) {
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout: func(r ports.CheckoutRecord) error {
 			r.Moments = slices.DeleteFunc(r.Moments, func(m checkout.Moment) bool { return m.Kind == checkout.MomentRefused })
+			r.Jobs = slices.DeleteFunc(r.Jobs, func(j ports.JobRecord) bool { return j.Job.Kind == checkout.JobLook })
 			all = append(all, r)
 			return nil
 		},

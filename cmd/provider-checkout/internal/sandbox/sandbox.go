@@ -97,6 +97,9 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, outside
 	changes []func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
 	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}}
+	if own, ok := store.(OwnClock); ok {
+		clock.with = own.Forward
+	}
 	s.Receiver = NewReceiver(t)
 	server := httptest.NewUnstartedServer(nil)
 	s.URL = "http://" + server.Listener.Addr().String()
