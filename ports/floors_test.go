@@ -50,7 +50,7 @@ func floors() []floor {
 		{"the service's helpers", []string{"checkout/service/bounded", "checkout/service/breaker", "checkout/service/letter"}, or(isPure, is("sync")), onlyUUID, "it only remembers", false},
 		{"deliveries", []string{"checkout/service/delivery"}, not(is("log", "log/slog")), onlyUUID,
 			"it reaches the outside through ports only", false},
-		{"floor 4", []string{"checkout/service"}, not(is("log", "log/slog")), onlyUUID,
+		{"floor 4", []string{"checkout/service", "checkout/service/operate"}, not(is("log", "log/slog")), onlyUUID,
 			"it reaches the outside through ports only, and reports failures by Config.Report", false},
 		{"the levels of tests", []string{"adapters/kit/testlevel"}, all, all, "", false},
 		{"the adapters' helpers", []string{"adapters/internal/*", "adapters/store/sqlstore", "adapters/store/migration", "adapters/sim/apiclient", "adapters/sim/bankaccount", "adapters/sim/control", "adapters/sim/faults", "adapters/sim/simtest"},

@@ -96,7 +96,7 @@ func outcome(r ports.Redelivery) string {
 	return fmt.Sprintf("failed after %s: %s", attempts, r.Failure)
 }
 
-// checkRedeliver checks that one event is named or those that failed since a time are.
+// checkRedeliver checks that the command names one event, or a time since which events failed.
 func (s *settings) checkRedeliver(args []string) error {
 	if s.failed == (len(args) == 1) {
 		return cli.UsageError("name one event, or give --failed with --since TIME")

@@ -17,7 +17,7 @@ import (
 // deliveries is the kind of the jobs that are events.
 var deliveries = []checkout.JobKind{checkout.JobDeliver}
 
-// maxJobs is how many jobs are listed.
+// maxJobs is the largest number of jobs that are listed.
 const maxJobs = 10_000
 
 // listJobs prints a line for each pending job, the oldest first.

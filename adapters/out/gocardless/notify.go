@@ -41,8 +41,8 @@ type ReceiverOptions struct {
 	Now      func() time.Time
 }
 
-// Receiver takes GoCardless' notifications. It is the handler of WebhookPath; Reconcile is a task that brings those that were
-// lost.
+// Receiver takes GoCardless' notifications. It is the handler of WebhookPath; Reconcile is a task that brings lost
+// notifications.
 type Receiver struct {
 	ReceiverOptions
 	reading chan struct{} // one for each body that is being read
@@ -162,7 +162,7 @@ func (r *Receiver) signed(body, signature []byte) bool {
 	return valid
 }
 
-// toDomain returns the notification of an event; false for one that changes nothing here: of another resource, or of a step on
+// toDomain returns the notification of an event; false if the event changes nothing here: of another resource, or of a step on
 // the payer's way.
 func (w notifiedWire) toDomain(received time.Time) (n checkout.Notification, ok bool) {
 	billingRequest, mandate := outbound.Word(w.Links.BillingRequest), outbound.Word(w.Links.Mandate)

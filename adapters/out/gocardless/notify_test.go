@@ -62,7 +62,7 @@ func (r *receiving) reconcile(t *testing.T) error {
 	return err
 }
 
-// about returns the billing requests and mandates that were notified, with ! behind one that must settle.
+// about returns the billing requests and mandates that were notified, with ! behind a mandate or request that must settle.
 func (r *receiving) about() string {
 	var about []string
 	for _, n := range r.notified {

@@ -1,4 +1,4 @@
-// Package sqlstore is what the two SQL stores share: which columns the tables have and how each value is written and read
+// Package sqlstore is the common part of the two SQL stores: which columns the tables have and how each value is written and read
 // ([Checkout], [Agreement], [JobRecord], [Moment] and others), the statements that read, and the methods of package ports that
 // only read ([Reads]). How a store writes is its own.
 //

@@ -170,7 +170,7 @@ func (q *query) named(asked ports.JobQuery, d DueDialect) {
 	list(q, ` AND (j.kind, j.provider_code) NOT IN (VALUES `, asked.Except, `(?, ?)`, partitionArgs, `)`)
 }
 
-// perPartition is how many jobs of one partition are needed at most.
+// perPartition returns the largest number of jobs that are needed of one partition.
 func perPartition(asked ports.JobQuery) int {
 	if asked.PerPartition > 0 {
 		return min(asked.Limit, asked.PerPartition)

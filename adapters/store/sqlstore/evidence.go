@@ -13,7 +13,7 @@ var (
 	selectEvidence = `SELECT ` + Entry.Names() + `, position FROM @.evidence WHERE id = ?`
 	selectSealed   = entries + ` WHERE position >= ? ORDER BY position LIMIT ?`
 
-	// SelectEntry reads an entry of the evidence log by its id, SelectUnsealed those that are not sealed.
+	// SelectEntry reads an entry of the evidence log by its id, SelectUnsealed the entries that are not sealed.
 	SelectEntry    = entries + ` WHERE id = ?`
 	SelectUnsealed = entries + ` WHERE position IS NULL ORDER BY recorded_ms, id LIMIT ?`
 	// SelectHead reads the end of the evidence log.
@@ -77,7 +77,7 @@ type completes struct {
 	nodes    []evidence.Hash
 }
 
-// nodesAtOnce is how many positions one query reads.
+// nodesAtOnce is the number of positions that one query reads.
 const nodesAtOnce = 100
 
 // EvidenceNodes implements [ports.Evidence].

@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// PageSize is how many checkouts an export reads at once.
+// PageSize is the number of checkouts that an export reads at once.
 const PageSize = 100
 
 // CheckoutKey is the primary key of a checkout.
@@ -24,7 +24,7 @@ func ScanCheckoutKey(r Row) (k CheckoutKey, err error) {
 	return k, err
 }
 
-// The checkouts that are exported, in the order of their creation: all of them, or those of a student.
+// The checkouts that are exported, in the order of their creation: all of them, or a student's checkouts.
 const (
 	exported     = `SELECT provider_code, id FROM @.checkouts`
 	exportOrder  = ` ORDER BY created_ms, id`
@@ -62,7 +62,7 @@ func each[T any](list []T, visit func(T) error) error {
 }
 
 // ExportCheckouts passes everything on record about the checkouts with these keys to visit, at most PageSize. A driver may give up
-// all rows of a result after one that cannot be read: then they are read one by one.
+// all rows of a result after a row that cannot be read: then they are read one by one.
 func (d Dialect) ExportCheckouts(ctx context.Context, src Source, keys []CheckoutKey, visit ports.Visitor) error {
 	records, err := d.records(ctx, src, keys)
 	switch bad, unreadable := errors.AsType[Unreadable](err); {
@@ -162,7 +162,7 @@ func (d Dialect) records(ctx context.Context, src Source, keys []CheckoutKey) ([
 	return records, nil
 }
 
-// The entry of an agreement is looked up for those that are erased only.
+// The entry of an agreement is looked up for erased checkouts only.
 const selectOld = `SELECT id, created_ms < CASE status WHEN 'confirmed' THEN CAST(? AS bigint) ELSE CAST(? AS bigint) END AND (erased_ms IS NULL OR
 		status = 'confirmed' AND EXISTS (SELECT 1 FROM @.evidence AS e
 			WHERE e.id = '` + evidence.AgreementPrefix + `' || agreement_number AND length(e.salt) > 0))

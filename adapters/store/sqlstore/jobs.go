@@ -71,7 +71,7 @@ func (r JobRow) Leased(until time.Time) ports.Lease {
 type Entering struct {
 	Row   JobRow        // with State, and with SettledAt if it is settled; its Due follows from After
 	Event bool          // an id or a name that is on record is an error; of another job nothing is stored then
-	Hold  time.Duration // the first lease; 0: none
+	Hold  time.Duration // the first lease; 0 for no lease
 	After time.Duration // before the first attempt
 }
 

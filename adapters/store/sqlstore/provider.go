@@ -14,7 +14,7 @@ type Encrypter interface {
 	Decrypt(ciphertext []byte, associatedData string) ([]byte, error)
 }
 
-// WebhookSecret is a column of the table of providers that holds a secret, encrypted; NULL if there is none.
+// WebhookSecret is a column of the table of providers that holds a secret, encrypted; NULL if there is no secret.
 type WebhookSecret struct {
 	Column string
 	use    string
@@ -34,7 +34,7 @@ var (
 type ProviderRow struct {
 	provider         catalogue.Provider
 	origins          string // JSON
-	secret, previous []byte // encrypted; nil if there is none
+	secret, previous []byte // encrypted; nil if there is no secret
 }
 
 // Provider is the columns of a provider.
@@ -114,7 +114,7 @@ type CourseRow struct {
 }
 
 // Course is the columns of the table courses AS c, joined with its options AS o. A course has one row for each option,
-// or one row if it has none.
+// or one row if it has no courses.
 var Course = Columns[CourseRow]{
 	{Name: "c.provider_code", Field: func(r *CourseRow) any { return &r.provider }},
 	{Name: "c.code", Field: func(r *CourseRow) any { return &r.course.Code }},

@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Reads implements the methods of package ports that only read, except those that read checkouts.
+// Reads implements the methods of package ports that only read, except the reads of checkouts.
 type Reads struct {
 	src       Source
 	encrypter Encrypter
@@ -20,7 +20,7 @@ type Reads struct {
 // NewReads returns the reads of a store.
 func NewReads(src Source, e Encrypter) Reads { return Reads{src, e} }
 
-// Dialect is how a store reads a checkout.
+// Dialect is the way in which a store reads a checkout.
 type Dialect struct {
 	Columns string // what is selected
 	Scan    func(Row) (checkout.Checkout, error)

@@ -16,7 +16,7 @@ type Rows interface {
 	Err() error
 }
 
-// Source is where rows are read: a store, a transaction, or a snapshot. The tables of a query have @. before their names,
+// Source is a place to read rows from: a store, a transaction, or a snapshot. The tables of a query have @. before their names,
 // and its parameters are question marks.
 type Source interface {
 	// Read passes the rows of a query to collect. It may read them more than once: collect begins anew each time.

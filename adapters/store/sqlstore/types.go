@@ -110,7 +110,7 @@ func (h *SHA256) Scan(v any) error {
 	return nil
 }
 
-// Hashes is SHA-256 hashes in a column of bytes, one after the other. None is NULL.
+// Hashes is SHA-256 hashes in a column of bytes, one after the other. An empty list is NULL.
 type Hashes []evidence.Hash
 
 func (h *Hashes) value() any {

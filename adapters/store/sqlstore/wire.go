@@ -72,7 +72,7 @@ func unmarshalText(v, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// detailsWire is what an agreement contains besides its figures.
+// detailsWire is the content of an agreement besides its figures.
 type detailsWire struct {
 	Sandbox bool        `json:"sandbox,omitempty"`
 	Colour  string      `json:"colour,omitempty"`
@@ -165,7 +165,7 @@ type noticeWire struct {
 	NotBefore string `json:"not_before"`
 }
 
-// Details is what an agreement contains besides its figures, in a column of text as JSON: whether it is of the sandbox,
+// Details is the content of an agreement besides its figures, in a column of text as JSON: whether it is of the sandbox,
 // the provider's colour, the lender, the operator's terms, the payer's consent and the notice. It is "" for an
 // agreement without any of them.
 type Details agreement.Agreement

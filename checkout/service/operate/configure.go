@@ -19,7 +19,7 @@ import (
 type Change struct {
 	Named            []catalogue.Configuration // replaced whole; they have passed their Check
 	Prune            bool                      // providers that are not named are removed; else they stay
-	KeepDestinations bool                      // the destination of a provider's events stays as it is; a new provider has none
+	KeepDestinations bool                      // the destination of a provider's events stays as it is; a new provider has no destination
 	DryRun           bool                      // nothing is stored
 }
 
@@ -49,10 +49,10 @@ func (o Operator) Configure(ctx context.Context, name string, c Change) (differe
 	return differences, nil
 }
 
-// maxNamed is how many providers the subject of an entry names.
+// maxNamed is the largest number of providers that the subject of an entry names.
 const maxNamed = 20
 
-// Unprintable returns an error with every name that agreements would repeat and cannot print, nil if there is none.
+// Unprintable returns an error with every name that agreements would repeat and cannot print, nil if there is no such name.
 func Unprintable(named []catalogue.Configuration, charset ports.Charset) error {
 	var faults []error
 	check := func(what, name string) {

@@ -64,10 +64,10 @@ func ParseReason(given string) (string, error) {
 	return reason, nil
 }
 
-// MaxChanges is how many lines a record has at most.
+// MaxChanges is the largest number of lines in a record.
 const MaxChanges = 500
 
-// bounded returns the first lines of a list, as many as a record has at most, and a last one that counts the others.
+// bounded returns the first lines of a list, as many as a record has at most, and a last line with the number of the others.
 func bounded(lines []string) []string {
 	if len(lines) <= MaxChanges {
 		return lines
@@ -76,7 +76,7 @@ func bounded(lines []string) []string {
 	return append(slices.Clone(lines[:MaxChanges-1]), fmt.Sprintf("and %d lines more, which are not recorded", left))
 }
 
-// recordLimit is how long it may take to record what was done, also when the operator does not wait.
+// recordLimit is the time that recording an act may take, also when the operator does not wait.
 const recordLimit = 10 * time.Second
 
 // now is the present in the precision that stores keep.

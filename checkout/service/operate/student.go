@@ -16,7 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Student is what is on record under an e-mail address.
+// Student is the record under an e-mail address.
 type Student struct {
 	Email     string
 	Records   []ports.CheckoutRecord
@@ -164,7 +164,7 @@ func (o Operator) Erase(ctx context.Context, s Student, e Erasing) error {
 	})
 }
 
-// has reports whether a checkout has the agreement that Find found, or still none.
+// has reports whether a checkout has the agreement that Find found, or still no agreement.
 func (s Student) has(c checkout.Checkout) bool {
 	return slices.ContainsFunc(s.Records, func(r ports.CheckoutRecord) bool {
 		return r.Checkout.ID == c.ID && r.Checkout.Confirmation.AgreementNumber == c.Confirmation.AgreementNumber

@@ -57,15 +57,17 @@ func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 	return s.Post(t, created.Provider(), created.CheckoutPath()+apiclient.ConfirmSuffix, created.ConfirmBody())
 }
 
-// Records returns everything on record about checkouts, in the order in which they were created, but for the moments of
-// refused calls, which change nothing else, and for the looks at the processor, which the service takes beside the calls.
+// Records returns everything on record about checkouts, in the order in which they were created, but for what may be stored beside
+// a call: the moments of refusals, which change nothing else, and of the payer's pages, and the looks at the processor.
 func (s *Sandbox) Records(t testing.TB) (all []ports.CheckoutRecord) {
 	t.Helper()
 	err := s.Store.Export(context.WithoutCancel(t.Context()), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout: func(r ports.CheckoutRecord) error {
-			r.Moments = slices.DeleteFunc(r.Moments, func(m checkout.Moment) bool { return m.Kind == checkout.MomentRefused })
+			r.Moments = slices.DeleteFunc(r.Moments, func(m checkout.Moment) bool {
+				return m.Kind == checkout.MomentRefused || m.Kind == checkout.MomentOpened || m.Kind == checkout.MomentReturned
+			})
 			r.Jobs = slices.DeleteFunc(r.Jobs, func(j ports.JobRecord) bool { return j.Job.Kind == checkout.JobLook })
 			all = append(all, r)
 			return nil
