@@ -40,7 +40,7 @@ func orgFaults() []salesforcetest.Fault {
 		{Kind: salesforcetest.FaultHTMLAfter, Probability: 0.015},
 		{Kind: salesforcetest.FaultTornBody, Probability: 0.015},
 		{Kind: salesforcetest.FaultOtherBody, Probability: 0.015},
-		{Kind: salesforcetest.FaultHugeBody, Probability: 0.007},
+		{Kind: salesforcetest.FaultHugeBody, Probability: 0.015},
 		{Kind: salesforcetest.FaultRequestLimit, Probability: 0.01},
 		{Kind: salesforcetest.FaultExpiredToken, Probability: 0.01},
 	}
