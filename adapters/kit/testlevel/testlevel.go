@@ -6,6 +6,7 @@
 package testlevel
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,3 +92,12 @@ func Runs(t testing.TB, usual int) int {
 
 // IsLong reports whether this is a long run.
 func IsLong() bool { return os.Getenv(runsVariable) != "" }
+
+// Main runs the tests of a package, with fewer checks of each property at the quick level. The flag -rapid.checks overrides
+// the number.
+func Main(m *testing.M, checks int) {
+	if f := flag.Lookup("rapid.checks"); f != nil && !IsFull() {
+		_ = f.Value.Set(strconv.Itoa(checks))
+	}
+	os.Exit(m.Run())
+}

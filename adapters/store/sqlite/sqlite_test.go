@@ -43,6 +43,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestSameAsMemory(t *testing.T) {
+	t.Parallel()
 	storetest.Same(t,
 		func(t *testing.T) ports.Admin { return open(t, file(t), sqlite.Options{}) },
 		func(*testing.T) ports.Admin { return memory.New() })
@@ -57,6 +58,7 @@ func TestSandboxRecords(t *testing.T) {
 }
 
 func TestUnreadableRows(t *testing.T) {
+	t.Parallel()
 	storetest.UnreadableRows(t, func(t *testing.T) (ports.Admin, func(string)) {
 		path := file(t)
 		db := open(t, path, sqlite.Options{})
