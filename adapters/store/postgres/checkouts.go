@@ -28,11 +28,13 @@ const (
 	insertDocument   = `INSERT INTO @.documents (provider_code, agreement_number, id, sha256, bytes) VALUES ($1, $2, $3, $4, $5)`
 
 	// What belongs to a checkout, as it is under its lock.
-	selectJobPosition    = `SELECT coalesce(max(position), 0) FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2`
-	selectMomentPosition = `SELECT coalesce(max(position), 0) FROM @.moments WHERE provider_code = $1 AND checkout_id = $2`
-	selectOnce           = `SELECT once FROM @.moments WHERE provider_code = $1 AND checkout_id = $2 AND once <> ''`
-	selectEventsOf       = `SELECT id, name FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2 AND kind = 'deliver'`
-	selectNumberOf       = `SELECT number FROM @.agreements WHERE provider_code = $1 AND checkout_id = $2`
+	selectJournal = `SELECT coalesce((SELECT max(position) FROM @.moments WHERE provider_code = $1 AND checkout_id = $2), 0),
+		ARRAY (SELECT once FROM @.moments WHERE provider_code = $1 AND checkout_id = $2 AND once <> '')`
+	selectKnown = selectJournal + `,
+		coalesce((SELECT max(position) FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2), 0),
+		ARRAY (SELECT id FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2 AND kind = 'deliver'),
+		ARRAY (SELECT name FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2 AND kind = 'deliver'),
+		coalesce((SELECT number FROM @.agreements WHERE provider_code = $1 AND checkout_id = $2), '')`
 
 	takenCheckout = `SELECT 1 FROM @.checkouts WHERE provider_code = ? AND (id = ? OR provider_order_id = ? OR idempotency_key = ?)`
 	takenNumber   = `SELECT 1 FROM @.agreements WHERE provider_code = ? AND (number = ? OR checkout_id = ?)`
@@ -54,49 +56,31 @@ type locked struct {
 	number   string // of its agreement; "" without an agreement
 	job      int64  // the latest position, like moment
 	moment   int64
-	once     map[string]bool   // texts of the moments that are appended once
-	events   map[string]string // from ids to names
-}
-
-// newlyLocked returns a checkout that is inserted.
-func newlyLocked(c checkout.Checkout) *locked {
-	return &locked{checkout: c, provider: c.ProviderCode, id: c.ID, once: map[string]bool{}, events: map[string]string{}}
+	once     []string // texts of the moments that are appended once
+	events   []string // ids and names
+	names    []string
 }
 
 // lock adds the statements that lock a checkout and read what a change of it must know.
 func (b *batch) lock(id string) *locked {
-	l := newlyLocked(checkout.Checkout{ID: id, ProviderCode: checkout.ProviderOf(id)})
+	l := &locked{provider: checkout.ProviderOf(id), id: id}
 	b.queue(lockCheckout, l.provider, id).QueryRow(into(sqlstore.Checkout, &l.checkout))
-	b.queue(selectNumberOf, l.provider, id).Query(func(r pgx.Rows) error { return eachText(r, func(number string) { l.number = number }) })
-	b.queue(selectJobPosition, l.provider, id).QueryRow(func(r pgx.Row) error { return r.Scan(&l.job) })
-	b.queue(selectEventsOf, l.provider, id).Query(func(r pgx.Rows) error {
-		var id, name string
-		_, err := pgx.ForEachRow(r, []any{&id, &name}, func() error { l.events[id] = name; return nil })
+	b.queue(selectKnown, l.provider, id).QueryRow(func(r pgx.Row) error {
+		return r.Scan(&l.moment, &l.once, &l.job, &l.events, &l.names, &l.number)
+	})
+	return l
+}
+
+// lockJournal adds the statements that lock a checkout and read what is needed to append to its journal. Its id stays "" if it does
+// not exist.
+func (b *batch) lockJournal(id string) *locked {
+	l := &locked{provider: checkout.ProviderOf(id)}
+	b.queue(lockCheckoutOnly, l.provider, id).Query(func(r pgx.Rows) error {
+		_, err := pgx.ForEachRow(r, []any{&l.id}, func() error { return nil })
 		return err
 	})
-	b.readJournal(l)
+	b.queue(selectJournal, l.provider, id).QueryRow(func(r pgx.Row) error { return r.Scan(&l.moment, &l.once) })
 	return l
-}
-
-// lockJournal adds the statements that lock a checkout and read what is needed to append to its journal.
-func (b *batch) lockJournal(id string) *locked {
-	l := newlyLocked(checkout.Checkout{ID: id, ProviderCode: checkout.ProviderOf(id)})
-	l.id = "" // until it is found
-	b.queue(lockCheckoutOnly, l.provider, id).Query(func(r pgx.Rows) error { return eachText(r, func(found string) { l.id = found }) })
-	b.readJournal(l)
-	return l
-}
-
-func (b *batch) readJournal(l *locked) {
-	b.queue(selectMomentPosition, l.provider, l.checkout.ID).QueryRow(func(r pgx.Row) error { return r.Scan(&l.moment) })
-	b.queue(selectOnce, l.provider, l.checkout.ID).Query(func(r pgx.Rows) error { return eachText(r, func(once string) { l.once[once] = true }) })
-}
-
-// eachText calls f with the text of each row.
-func eachText(rows pgx.Rows, f func(string)) error {
-	var text string
-	_, err := pgx.ForEachRow(rows, []any{&text}, func() error { f(text); return nil })
-	return err
 }
 
 // InsertCheckout implements [ports.Checkouts]. It is one round trip and one commit.
@@ -105,14 +89,15 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueu
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		b := t.batch()
 		b.queue(insertCheckout, sqlstore.Checkout.Values(&c)...)
-		if err := b.queueRest(newlyLocked(c), change, enqueue); err != nil {
+		l := &locked{checkout: c, provider: c.ProviderCode, id: c.ID}
+		if err := b.queueRest(l, change, enqueue); err != nil {
 			return err
 		}
 		err := t.commitUnless(ctx, b, func() (bool, error) {
 			if taken, err := has(ctx, t, takenCheckout, c.ProviderCode, c.ID, c.OrderID, c.IdempotencyKey); taken || err != nil {
 				return taken, err
 			}
-			return t.taken(ctx, change)
+			return t.taken(ctx, l, change)
 		})
 		if t.outcomeUnknown && errors.Is(mapError(err), ports.ErrDuplicate) {
 			t.rollback(ctx)
@@ -151,7 +136,7 @@ func (t *attempt) commitUnless(ctx context.Context, b *batch, taken func() (bool
 }
 
 // taken reports whether the agreement, the document or the evidence of a change has a name that is taken.
-func (t *attempt) taken(ctx context.Context, change checkout.Change) (found bool, err error) {
+func (t *attempt) taken(ctx context.Context, l *locked, change checkout.Change) (found bool, err error) {
 	if a := change.Agreement; a != nil {
 		found, err = has(ctx, t, takenNumber, a.Provider.Code, a.Number, a.CheckoutID)
 		if found || err != nil {
@@ -159,7 +144,7 @@ func (t *attempt) taken(ctx context.Context, change checkout.Change) (found bool
 		}
 	}
 	if change.Document != nil && change.Agreement == nil {
-		found, err = has(ctx, t, takenDocument, change.Next.ProviderCode, change.Next.Confirmation.AgreementNumber)
+		found, err = has(ctx, t, takenDocument, l.provider, l.number)
 		if found || err != nil {
 			return found, err
 		}
@@ -254,7 +239,7 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 		if err := b.queueChange(l, wanted, enqueue); err != nil {
 			return err
 		}
-		return t.commitUnless(ctx, b, func() (bool, error) { return t.taken(ctx, wanted) })
+		return t.commitUnless(ctx, b, func() (bool, error) { return t.taken(ctx, l, wanted) })
 	})
 	switch {
 	case err != nil:

@@ -27,13 +27,13 @@ const (
 func (b *batch) note(l *locked, moments []checkout.Moment) {
 	for _, m := range moments {
 		m.Times = max(m.Times, 1)
-		if m.Once != "" && l.once[m.Once] {
+		if m.Once != "" && slices.Contains(l.once, m.Once) {
 			b.queue(countMoment, l.provider, l.id, m.Once, m.Times)
 			continue
 		}
 		l.moment++
 		m.Position = int(l.moment)
-		l.once[m.Once] = true
+		l.once = append(l.once, m.Once)
 		b.queue(insertMoment, sqlstore.Moment.Values(&m, l.provider, l.id)...)
 	}
 }

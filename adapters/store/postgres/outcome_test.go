@@ -351,7 +351,7 @@ func TestLockDuringTheLookUpOfAnOutcome(t *testing.T) {
 	if err := confirm(t.Context(), db, 1, func() {}); err != nil {
 		t.Fatal(err)
 	}
-	other := connect(t, server)
+	other, shell := connect(t, server), connect(t, server)
 	locked := make(chan struct{})
 	err := confirm(t.Context(), db, 2, func() {
 		wire.fail(loseReply)
@@ -363,6 +363,12 @@ func TestLockDuringTheLookUpOfAnOutcome(t *testing.T) {
 				t.Errorf("lock: %v", err)
 			}
 		}()
+		for waits := false; !waits; {
+			if err := shell.QueryRow(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pid = $1)`, other.PgConn().PID()).Scan(&waits); err != nil {
+				t.Error(err)
+				return
+			}
+		}
 	})
 	<-locked
 	if err == nil || errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrDuplicate) {

@@ -7,6 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var insertProvider = `INSERT INTO @.providers (` + sqlstore.Provider.Names() + `) VALUES (` + sqlstore.Provider.Numbers(1) + `)`
@@ -40,6 +41,9 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 		if after, did, refusal = decide(before); refusal != nil {
 			return nil // nothing was written, and the transaction is rolled back
 		}
+		if err := checkNames(after); err != nil {
+			return err
+		}
 		b := t.batch()
 		for _, table := range []string{`@.plan_options`, `@.courses`, `@.providers`} {
 			b.queue(`DELETE FROM ` + table)
@@ -57,6 +61,25 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 		return fmt.Errorf("replace providers: %w", err)
 	case refusal != nil:
 		return refusal
+	}
+	return nil
+}
+
+// checkNames returns ErrDuplicate if a provider's code comes twice, or a course's within a provider.
+func checkNames(all []catalogue.Configuration) error {
+	providers := map[string]bool{}
+	for _, c := range all {
+		courses := map[string]bool{}
+		for _, course := range c.Courses {
+			if courses[course.Code] {
+				return fmt.Errorf("course %s of provider %s: %w", course.Code, c.Provider.Code, ports.ErrDuplicate)
+			}
+			courses[course.Code] = true
+		}
+		if providers[c.Provider.Code] {
+			return fmt.Errorf("provider %s: %w", c.Provider.Code, ports.ErrDuplicate)
+		}
+		providers[c.Provider.Code] = true
 	}
 	return nil
 }

@@ -58,10 +58,8 @@ func (b *batch) queueJobs(l *locked, change checkout.Change, q ports.Enqueue) er
 		return err
 	}
 	for _, e := range change.Events {
-		for id, name := range l.events {
-			if id == e.ID || name == string(e.Name) {
-				return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
-			}
+		if slices.Contains(l.events, e.ID) || slices.Contains(l.names, string(e.Name)) {
+			return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
 		}
 	}
 	for _, job := range sqlstore.EnterAll(change, q) {
@@ -266,7 +264,7 @@ func (db *DB) Settle(ctx context.Context, lease ports.Lease, o ports.Outcome, en
 	var wanted checkout.Change // of the latest attempt, like settled
 	var settled sqlstore.JobRow
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		l, row := newlyLocked(checkout.Checkout{}), sqlstore.JobRow{}
+		l, row := &locked{}, sqlstore.JobRow{}
 		err := t.begin(ctx, func(b *batch) {
 			switch {
 			case decide != nil:
@@ -304,7 +302,7 @@ func (db *DB) Settle(ctx context.Context, lease ports.Lease, o ports.Outcome, en
 				b.note(l, o.Moments)
 			}
 		}
-		return t.commitUnless(ctx, b, func() (bool, error) { return t.taken(ctx, wanted) })
+		return t.commitUnless(ctx, b, func() (bool, error) { return t.taken(ctx, l, wanted) })
 	})
 	switch {
 	case err != nil:
