@@ -38,7 +38,12 @@
 // refused when the store is opened. A connection string may name several hosts and target_session_attrs=read-write: the
 // store follows a promotion.
 //
-// The SQL is plain (unique indexes, row locks and fencing tokens, no advisory locks and no notifications) and never asks
-// the database for the time. The manuals in cmd/provider-checkout/docs have its capacity (postgres-capacity.md), its backup
+// The SQL is plain: unique indexes, row locks and fencing tokens, no advisory locks and no notifications. Each write is one explicit
+// transaction, each message one statement, and every order that of a value that the store writes, so that it also runs on engines
+// and through poolers that speak PostgreSQL's protocol in their own way. On Citus, [DB.Distribute] spreads the providers over nodes.
+// Of the database's clock the store asks when a job is due and when a lease is over, so that a process whose clock is wrong neither
+// holds work back nor does it twice; every time on record is that of the process that stored it.
+//
+// The manuals in cmd/provider-checkout/docs have its capacity (postgres-capacity.md), its backup
 // and recovery (postgres-backup.md), and a cluster that survives the loss of a machine (postgres-ha.md).
 package postgres

@@ -147,6 +147,9 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.authorize(ctx, o.request()); err != nil {
 		return err
 	}
+	if err := db.findNodes(ctx); err != nil {
+		return err
+	}
 	db.reads = sqlstore.NewReads(db, db.encrypter)
 	if db.serving = o.Environment != ""; db.serving && !db.shared {
 		db.warm(ctx)

@@ -28,6 +28,14 @@ func (s *schema) check() error {
 // quoted returns the name as SQL has it.
 func (s *schema) quoted() string { return pgx.Identifier{s.name}.Sanitize() }
 
+// table returns the name of a table of the store, as a value.
+func (s *schema) table(name string) string {
+	if s.name == "" {
+		return name
+	}
+	return s.quoted() + "." + name
+}
+
 // qualify returns the statement as it is sent: with the schema's name before each table, and with numbers for question marks. It is
 // made once, so that its text, which prepared statements are found by, is always the same string.
 func (s *schema) qualify(statement string) string {

@@ -153,7 +153,7 @@ CREATE TABLE agreements (
 	details                text NOT NULL, -- JSON: the provider's colour, the lender, the operator's terms, the consent, the notice; '' if nothing
 	PRIMARY KEY (provider_code, number),
 	UNIQUE (provider_code, checkout_id),
-	FOREIGN KEY (provider_code, checkout_id) REFERENCES checkouts (provider_code, id)
+	CONSTRAINT agreements_checkout FOREIGN KEY (provider_code, checkout_id) REFERENCES checkouts (provider_code, id)
 );
 
 CREATE INDEX agreements_number ON agreements (number);
@@ -176,7 +176,7 @@ CREATE TABLE documents (
 	sha256           bytea NOT NULL,
 	bytes            bytea NOT NULL,
 	PRIMARY KEY (provider_code, agreement_number),
-	FOREIGN KEY (provider_code, agreement_number) REFERENCES agreements (provider_code, number)
+	CONSTRAINT documents_agreement FOREIGN KEY (provider_code, agreement_number) REFERENCES agreements (provider_code, number)
 );
 
 -- Everything that is or was to be done later, once, by one process: events to deliver, notices to send, calls of the CRM, looks at
