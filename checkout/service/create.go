@@ -48,6 +48,7 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 		return Opened{}, err
 	}
 	cmd.Actor = checkout.ProviderActor(caller.KeyID)
+	concerns(ctx, About{OrderID: cmd.OrderID.Value, ProviderCode: provider.Code})
 	storing, cancel := detached(ctx, waitLimit)
 	defer cancel()
 	opened, committed, err := s.create(storing, provider, cmd)

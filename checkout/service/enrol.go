@@ -277,6 +277,9 @@ func (s *Service) settleFailure(ctx context.Context, l ports.Lease, failure erro
 		return errAwaiting
 	case err != nil:
 		return err
+	case decide != nil: // there is no such checkout any more
+		concerns(ctx, About{OrderID: l.Job.OrderID, ProviderCode: l.Job.ProviderCode})
+		return refusal
 	case refused && opening:
 		return refusal
 	case errors.Is(failure, ports.ErrBusy), refused: // there is no use in waiting for it

@@ -51,6 +51,7 @@ func newWorld(t *testing.T, change ...func(*service.Config)) *world {
 		f(&c)
 	}
 	w.config = c
+	t.Cleanup(func() { w.reports.checkNames(t) })
 	if w.Service, err = service.New(c); err != nil {
 		t.Fatal(err)
 	}
@@ -385,14 +386,27 @@ func (c *clock) forward(d time.Duration) {
 }
 
 type reports struct {
-	mu  sync.Mutex
-	all []service.Failure
+	mu      sync.Mutex
+	all     []service.Failure
+	unnamed []service.Failure // that are about a checkout, and do not have its order and its provider
 }
 
 func (r *reports) add(_ context.Context, f service.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = append(r.all, f)
+	if f.CheckoutID != "" && (f.OrderID == "" || f.ProviderCode == "") {
+		r.unnamed = append(r.unnamed, f)
+	}
+}
+
+// checkNames checks that every failure about a checkout names its id, its order and its provider.
+func (r *reports) checkNames(t *testing.T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.unnamed {
+		t.Errorf("%s about %+v: %v", f.Operation, f.About, f.Err)
+	}
 }
 
 // take returns what was reported since the last take.

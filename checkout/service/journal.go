@@ -74,16 +74,16 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 // and creates that were refused before there was a checkout.
 type notebook struct {
 	mu      sync.Mutex
-	noted   []ports.Noted
+	noted   []Noted
 	refused map[checkout.Refusal]int // by a refusal whose Times is 0
 }
 
 // page notes that a payer opened the setup page.
-func (n *notebook) page(checkoutID string, m checkout.Moment) {
+func (n *notebook) page(about About, m checkout.Moment) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.noted) < maxNotes {
-		n.noted = append(n.noted, ports.Noted{CheckoutID: checkoutID, Moment: m})
+		n.noted = append(n.noted, Noted{about, m})
 	}
 }
 
@@ -100,7 +100,7 @@ func (n *notebook) refusal(r checkout.Refusal) {
 }
 
 // take returns what was noted and forgets it.
-func (n *notebook) take() (noted []ports.Noted, refused []checkout.Refusal) {
+func (n *notebook) take() (noted []Noted, refused []checkout.Refusal) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for r, times := range n.refused {
@@ -119,11 +119,19 @@ func (s *Service) storeNotes(ctx context.Context) {
 	}
 	ctx, cancel := detached(ctx, noteLimit)
 	defer cancel()
+	pages := make([]ports.Noted, len(noted))
+	for i, n := range noted {
+		pages[i] = ports.Noted{CheckoutID: n.CheckoutID, Moment: n.Moment}
+	}
 	err := func() (err error) {
 		defer recovered(&err)
-		return s.cfg.Store.Note(ctx, noted, refused)
+		return s.cfg.Store.Note(ctx, pages, refused)
 	}()
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, Err: fmt.Errorf("note %d pages and %d refusals: %w", len(noted), len(refused), err)})
+		return
+	}
+	for _, n := range noted {
+		s.journal(ctx, n.About, []checkout.Moment{n.Moment})
 	}
 }

@@ -77,11 +77,11 @@ func (r *retainer) page(ctx context.Context, cursor string, now time.Time) (next
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		switch c, err := r.over(ctx, id, now); {
+		switch c, isOver, err := r.over(ctx, id, now); {
 		case err != nil:
-			r.leave(ctx, About{CheckoutID: id}, err)
-		case c != nil:
-			over = append(over, *c)
+			r.leave(ctx, aboutCheckout(c), err)
+		case isOver:
+			over = append(over, c)
 		}
 	}
 	for batch := range slices.Chunk(over, retainBatch) {
@@ -98,30 +98,30 @@ func (r *retainer) old(ctx context.Context, cursor string, now time.Time) (ids [
 	return r.cfg.Store.OldCheckouts(ctx, cursor, retainPage, r.before(r.cfg.Retention.AgreedYears, 0, now), r.before(0, r.cfg.Retention.AbandonedDays, now))
 }
 
-// over returns a checkout of which something was kept for long enough and is to be erased; nil if there is nothing. An agreement
-// that the evidence log does not have is an error: nothing would prove it.
-func (r *retainer) over(ctx context.Context, id string, now time.Time) (_ *checkout.Checkout, err error) {
+// over returns a checkout, and whether something of it was kept for long enough and is to be erased. An agreement that the evidence
+// log does not have is an error: nothing would prove it.
+func (r *retainer) over(ctx context.Context, id string, now time.Time) (c checkout.Checkout, isOver bool, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	c, err := found(r.cfg.Store.Checkout(ctx, id))
-	if err != nil || c == nil || !r.cfg.Retention.Over(*c, now, r.zone) {
-		return nil, err
+	c.ID = id
+	stored, err := found(r.cfg.Store.Checkout(ctx, id))
+	if err != nil || stored == nil {
+		return c, false, err
 	}
+	c = *stored
 	number := c.Confirmation.AgreementNumber
-	if number == "" {
-		return c, nil
+	if over := r.cfg.Retention.Over(c, now, r.zone); !over || number == "" {
+		return c, over, nil
 	}
 	e, position, err := r.cfg.Store.EvidenceEntry(ctx, evidence.AgreementID(number))
 	switch {
 	case errors.Is(err, ports.ErrNotFound), err == nil && position == evidence.Unsealed && !r.cfg.Keyring.Attests(e):
-		return nil, fmt.Errorf("agreement %s is not in the evidence log, and nothing would prove it: it is not erased", number)
+		return c, false, fmt.Errorf("agreement %s is not in the evidence log, and nothing would prove it: it is not erased", number)
 	case err != nil:
-		return nil, fmt.Errorf("look for the evidence of agreement %s: %w", number, err)
-	case c.Erased() && len(e.Salt) == 0:
-		return nil, nil
+		return c, false, fmt.Errorf("look for the evidence of agreement %s: %w", number, err)
 	}
-	return c, nil
+	return c, !c.Erased() || len(e.Salt) > 0, nil
 }
 
 // eraseEach erases checkouts together, and one by one if that fails.
@@ -180,6 +180,7 @@ func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now tim
 	if err != nil {
 		return fmt.Errorf("generate the id of an operation: %w", err)
 	}
+	var erasure checkout.Erasure
 	err = r.cfg.Store.EraseCheckouts(ctx, ids, func(stored []checkout.Checkout) (checkout.Erasure, error) {
 		stored = slices.DeleteFunc(stored, func(c checkout.Checkout) bool {
 			meanwhile := c.Erased() && !erased[c.ID] // by another process
@@ -188,13 +189,19 @@ func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now tim
 		if len(stored) == 0 {
 			return checkout.Erasure{}, errNothingToErase
 		}
-		erasure := checkout.EndRetention(stored, now)
+		erasure = checkout.EndRetention(stored, now)
 		erasure.Entry = r.cfg.Keyring.Attest(evidence.OfOperation(operation.String(), evidence.Operation{At: now, Operator: "retention",
 			Name: "privacy erase", Subject: erasure.Subject(), Reason: r.cfg.Retention.String(), Changes: erasure.Changes()}))
 		return erasure, nil
 	})
-	if err != nil && !errors.Is(err, errNothingToErase) {
+	switch {
+	case errors.Is(err, errNothingToErase):
+	case err != nil:
 		return fmt.Errorf("erase what was kept for long enough: %w", err)
+	default:
+		for _, c := range erasure.Next {
+			r.journal(ctx, aboutCheckout(c), []checkout.Moment{erasure.Moment})
+		}
 	}
 	return nil
 }

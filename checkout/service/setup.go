@@ -77,7 +77,7 @@ func (s *Service) notePage(page SetupPage) {
 		m.Kind, try = checkout.MomentReturned, c.Setup.Try
 	}
 	m.Once = fmt.Sprintf("%s %d", m.Kind, try)
-	s.notes.page(c.ID, m)
+	s.notes.page(aboutCheckout(c), m)
 }
 
 // readPage returns the page that a setup token opens by what is on record.
