@@ -426,3 +426,20 @@ func expect(t *testing.T, err error, code checkout.Code) {
 		t.Errorf("got %v, want a refusal with code %s", err, code)
 	}
 }
+
+func jobsOf(kind checkout.JobKind) ports.JobFilter {
+	return ports.JobFilter{Kinds: []checkout.JobKind{kind}, OldestFirst: true}
+}
+
+// done has an order's only job of a kind done, by nobody.
+func (w *world) done(t *testing.T, order string, kind checkout.JobKind) {
+	t.Helper()
+	l, err := w.store.Lease(t.Context(), ports.JobQuery{Now: w.clock.now().Add(time.Hour), For: time.Second, Kinds: []checkout.JobKind{kind},
+		ID: w.jobs(t, order, kind)[0].Job.ID, Limit: 1})
+	if err == nil {
+		err = w.store.Settle(t.Context(), l[0], ports.Outcome{State: checkout.JobDone}, ports.Enqueue{Now: w.clock.now()}, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

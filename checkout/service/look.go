@@ -70,15 +70,19 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 }
 
 // handleNotification is the handler of JobNotified. Of several notifications about one setup the first to be handled answers
-// those that came before it was asked.
+// those that came before the processor was asked. One that is handled again has it asked again.
 func (s *Service) handleNotification(ctx context.Context, l ports.Lease) error {
 	n := l.Job.Notification()
+	after := n.Received
+	if l.Attempts > 0 {
+		after = s.now()
+	}
 	unlock, err := s.notified.asking.lock(ctx, l.Job.Name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	settling, asked := s.notified.since(l.Job.Name, n.Received)
+	settling, asked := s.notified.since(l.Job.Name, after)
 	if !asked {
 		at := s.now()
 		if settling, err = s.refreshNotified(ctx, n); err == nil {

@@ -66,8 +66,8 @@ type notifiedAnswer struct {
 	settling bool
 }
 
-// since returns the answer about a subject that was asked after a time; false if there is none.
+// since returns the answer about a subject that was asked at a time or later; false if there is none.
 func (n *notifiedAnswers) since(subject string, after time.Time) (settling, ok bool) {
 	a, ok := n.answers.Get(subject)
-	return a.settling, ok && a.asked.After(after)
+	return a.settling, ok && !a.asked.Before(after)
 }
