@@ -45,17 +45,19 @@ func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
 }
 
 func TestARunStopsAtTheFirstAcceptance(t *testing.T) {
-	w := newWorld(t)
-	w.receiver.answer = func(_ events.Delivery, attempt int) error {
-		if attempt < 2 {
-			return errRefused
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.receiver.answer = func(_ events.Delivery, attempt int) error {
+			if attempt < 2 {
+				return errRefused
+			}
+			return nil
 		}
-		return nil
-	}
-	w.opened(t, "ORDER-1")
-	if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered || e.Attempts != 2 || len(w.receiver.got) != 2 {
-		t.Errorf("on record %s after %d attempts, %d made", e.Status, e.Attempts, len(w.receiver.got))
-	}
+		w.opened(t, "ORDER-1")
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered || e.Attempts != 2 || len(w.receiver.got) != 2 {
+			t.Errorf("on record %s after %d attempts, %d made", e.Status, e.Attempts, len(w.receiver.got))
+		}
+	})
 }
 
 func TestEachEventIsTriedThoughTheFormerFailed(t *testing.T) {

@@ -346,7 +346,7 @@ func TestRefusalsWithoutACheckoutAreCounted(t *testing.T) {
 		w.Refused(t.Context(), caller, "", "req_1", &checkout.Error{Code: checkout.CodeValidation})
 		_, err := w.Confirm(t.Context(), caller, "KOWHAI-1-aaaaaaaaaaaaaaaa", checkout.Confirm{}) // which is no create
 		expect(t, err, checkout.CodeValidation)
-		time.Sleep(24 * time.Hour)
+		w.clock.forward(24 * time.Hour)
 		refused(checkout.CodeValidation, func(c *checkout.Create) { c.Email = checkout.Some("canary") })
 		time.Sleep(2 * time.Second)
 		stop()
