@@ -54,10 +54,16 @@ func (c *chore) run(ctx context.Context, cursor string) (string, time.Duration, 
 	return strconv.Itoa(n + 1), c.pause, nil
 }
 
-func (c *chore) runs() int {
+// seen returns the cursors of the runs, how many there were at once at most, and the error of the context of the last one.
+func (c *chore) seen() (cursors []string, atOnce int, ended error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.cursors)
+	return slices.Clone(c.cursors), c.atOnce, c.ended
+}
+
+func (c *chore) runs() int {
+	cursors, _, _ := c.seen()
+	return len(cursors)
 }
 
 // doing has a service run the task.
@@ -71,10 +77,11 @@ func TestATaskIsRunByOneProcessAtATime(t *testing.T) {
 		w := newWorld(t, task.doing)
 		stops := []func(){w.background(t), w.again(t).background(t), w.again(t).background(t)}
 		time.Sleep(5 * time.Minute)
-		if n := task.runs(); task.atOnce != 1 || n < 9 || n > 11 {
-			t.Errorf("%d runs in five minutes, %d at once; want ten, one at a time", n, task.atOnce)
+		cursors, atOnce, _ := task.seen()
+		if n := len(cursors); atOnce != 1 || n < 9 || n > 11 {
+			t.Errorf("%d runs in five minutes, %d at once; want ten, one at a time", n, atOnce)
 		}
-		for n, cursor := range task.cursors {
+		for n, cursor := range cursors {
 			if want := strings.TrimPrefix(strconv.Itoa(n), "0"); cursor != want {
 				t.Errorf("run %d has the cursor %q, want %q", n, cursor, want)
 			}
@@ -176,8 +183,8 @@ func TestALostLeaseEndsTheAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(4 * time.Second)
-		if !errors.Is(task.ended, context.Canceled) {
-			t.Errorf("the attempt goes on: %v", task.ended)
+		if _, _, ended := task.seen(); !errors.Is(ended, context.Canceled) {
+			t.Errorf("the attempt goes on: %v", ended)
 		}
 		job := w.job(t, "pull")
 		if job.Token != 2 || job.Due.Sub(w.clock.now()) < 5*time.Second {
@@ -273,7 +280,9 @@ func TestAQuietServerAsksOnceASecond(t *testing.T) {
 		w.confirmed(t, "ORDER-1")
 		stop := w.background(t)
 		time.Sleep(10 * time.Second)
+		mu.Lock()
 		clear(calls)
+		mu.Unlock()
 		made := c.made()
 		time.Sleep(5 * time.Minute)
 		stop()
