@@ -29,9 +29,6 @@ var paraphrases = []*regexp.Regexp{
 var paraphrasing = strings.Fields(`
 	adapters/kit/storetest
 	adapters/store/memory
-	adapters/store/migration
-	adapters/store/postgres
-	adapters/store/sqlite
 	checkout
 	checkout/service
 	checkout/service/bounded

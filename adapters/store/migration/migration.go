@@ -20,7 +20,7 @@ type Migration struct {
 	Checksum string // of the script, in hexadecimal; a store keeps the checksums of the migrations that it has run
 }
 
-// ErrDevelopment is the error for a store whose migrations are not those of a release.
+// ErrDevelopment is the error for a store whose migrations differ from a release's.
 var ErrDevelopment = errors.New("a development version made this store, and no release can read it: start with an empty one")
 
 // Read returns the migrations in the files of a folder, which are named 0001_<words>.sql and so on.
@@ -49,7 +49,7 @@ func New(number int, script string) Migration {
 	return Migration{Number: number, Script: script, Checksum: hex.EncodeToString(sum[:])}
 }
 
-// Pending returns the migrations that a store has yet to run, given the checksums of those that it has run, in their order.
+// Pending returns the migrations that a store has yet to run, given the checksums of the migrations that it has run, in their order.
 // A program accepts a schema that is one version newer than its own. Pending returns an error for a newer one, and
 // ErrDevelopment where the store has run another migration under a number of the program's.
 func Pending(own []Migration, ran []string) ([]Migration, error) {

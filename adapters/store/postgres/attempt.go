@@ -32,7 +32,7 @@ type attempt struct {
 	outcomeUnknown bool
 }
 
-// retryableError is why an operation is attempted again.
+// retryableError is the reason for another attempt at an operation.
 type retryableError struct {
 	err            error
 	pause          time.Duration
@@ -63,7 +63,7 @@ func (db *DB) do(ctx context.Context, f func(context.Context, *attempt) error) e
 		case errors.As(err, &last):
 			unknown = unknown || last.outcomeUnknown
 		case unknown && err != nil && !errors.Is(err, ports.ErrDuplicate) && !errors.Is(err, ports.ErrNotFound):
-			return fmt.Errorf("%w: %v", errCommitUnknown, err) // %v, because err may wrap one that says that nothing was stored
+			return fmt.Errorf("%w: %v", errCommitUnknown, err) // %v, because err may wrap an error that says that nothing was stored
 		default:
 			return err
 		}

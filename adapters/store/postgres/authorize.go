@@ -15,7 +15,7 @@ import (
 // stamp is the store's row about itself.
 type stamp struct {
 	secrets.Stamp
-	ownSecret string // "" if there is none
+	ownSecret string // "" without such a secret
 }
 
 const (

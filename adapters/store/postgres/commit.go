@@ -17,7 +17,7 @@ import (
 // What the server's operator demands of a commit, it waits for: the disk, and the standbys of synchronous_standby_names.
 // A wait for a standby that is broken, by a cancel request, by pg_cancel_backend or by a restart, makes the commit visible
 // on this server all the same. A standby that is promoted then does not have it. The statements below write, and so their
-// commit waits too; because a standby receives commits in their order, one that ends by itself proves every earlier one.
+// commit waits too; because a standby receives commits in their order, a commit that ends by itself proves every earlier one.
 // They lock, and so wait, only where standbys are demanded.
 const (
 	// proveStore lets one commit at a time wait.
@@ -41,7 +41,7 @@ func (b *batch) queue(statement string, args ...any) *pgx.QueuedQuery {
 
 // batch returns an empty batch, for the open transaction or with one of its own, which is always explicit: an engine or a pooler
 // may take what a driver sends in one round trip for as many transactions as there are statements. While commits are not answered, each
-// waits for the one before: those that wait are given up, but not by the server, whose connections would run out.
+// waits for the one before: commits that wait are given up, but not by the server, whose connections would run out.
 func (t *attempt) batch() *batch {
 	b := &batch{schema: t.db.schema}
 	if !t.inTransaction() {

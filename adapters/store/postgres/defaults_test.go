@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// defaults are what an operator may set for a role: each harms a program that does not set what it needs.
+// defaults are settings that an operator may make for a role: each harms a program that does not set what it needs.
 const defaults = `CREATE ROLE careful LOGIN CONNECTION LIMIT 6; GRANT pg_read_all_data, pg_write_all_data TO careful;
 	ALTER ROLE careful SET default_transaction_isolation = 'serializable';
 	ALTER ROLE careful SET default_transaction_deferrable = on;

@@ -9,11 +9,11 @@ import (
 // A store can be spread over the nodes of a cluster of Citus, an extension of PostgreSQL: everything of a provider is on one node, and
 // each node has all that belongs to no provider alone.
 
-// Every node has a copy of these tables. A table comes after those that it refers to.
+// Every node has a copy of these tables. A table comes after the tables that it refers to.
 var copied = []string{"provider_checkout_schema", "store", "providers", "courses", "plan_options", "api_keys", "evidence", "evidence_head",
 	"sandbox_records"}
 
-// The rows of these tables are on the node of their provider. The others are kept beside those of the first.
+// The rows of these tables are on the node of their provider. Tables after the first are kept beside it.
 var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "redeliveries", "refusals"}
 
 // references are the foreign keys between tables that are spread, which cannot refer to one another while some are and some are not.

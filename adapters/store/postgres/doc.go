@@ -3,7 +3,7 @@
 //
 // [Open] makes a pool of connections of its own, and uses the first schema of the search path. [New] takes a pool that
 // the host has, and uses a schema of its own, provider_checkout, beside the host's tables. Both make the store if
-// there is none, and migrate it.
+// it does not exist, and migrate it.
 //
 // # What is acknowledged
 //
@@ -29,12 +29,12 @@
 //
 // A proof is one round trip and locks a row, which only writes where standbys are demanded. A server whose standby is away
 // keeps the connection of each commit that was given up. From the first one on each commit waits for the one before,
-// so that they are not more than the pool has connections, and those of the calls after that are refused as busy.
+// so that they are not more than the pool has connections, and the calls after that are refused as busy.
 //
 // # Connections
 //
 // Connect to the server directly, or through a pooler that keeps sessions: their settings, and the prepared statements,
-// are the store's. One that lends its connections by transaction (pgbouncer: pool_mode = transaction) is recognised and
+// are the store's. A pooler that lends its connections by transaction (pgbouncer: pool_mode = transaction) is recognised and
 // refused when the store is opened. A connection string may name several hosts and target_session_attrs=read-write: the
 // store follows a promotion.
 //

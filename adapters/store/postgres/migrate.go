@@ -32,7 +32,7 @@ const (
 	writeStore      = `UPDATE @.store SET environment = environment WHERE id = 1`
 )
 
-// migrate runs every migration that the store has not run, or none. Of processes that start at once, one migrates and
+// migrate runs every migration that the store has not run, or changes nothing. Of processes that start at once, one migrates and
 // the others then have nothing to run. A store that is up to date is only read.
 func (db *DB) migrate(ctx context.Context, own []migration.Migration, mustExist bool) error {
 	ran, err := all(ctx, db, sqlstore.ScanValue[string], selectRan)
@@ -53,7 +53,7 @@ func (db *DB) migrate(ctx context.Context, own []migration.Migration, mustExist 
 	return db.do(ctx, func(ctx context.Context, t *attempt) error { return t.migrate(ctx, own) })
 }
 
-// migrate makes the schema if there is none, and runs the migrations that it has not run, all in one transaction, so that
+// migrate makes the schema if it does not exist, and runs the migrations that it has not run, all in one transaction, so that
 // a start that fails leaves nothing behind. It waits for another process that migrates.
 func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error {
 	if err := t.run(ctx, beginMigration...); err != nil {
@@ -83,7 +83,7 @@ func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error 
 }
 
 // makeSchema makes the schema and the table of its versions, unless they exist, and locks that table. A role that may not
-// make schemas can use one that exists.
+// make schemas can use an existing schema.
 func (t *attempt) makeSchema(ctx context.Context) error {
 	if s := t.db.schema; s.name != "" {
 		found, err := all(ctx, t, sqlstore.ScanValue[int], countSchemas, s.name)

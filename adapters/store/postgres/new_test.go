@@ -204,7 +204,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A role that may not make schemas uses one that was made for it.
+// A role that may not make schemas uses a schema that was made for it.
 func TestNewInASchemaThatWasMadeForIt(t *testing.T) {
 	url := postgrestest.New(t).URL(t)
 	shell := connect(t, url)

@@ -17,7 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// opened is what a create stores.
+// opened returns the change of a create.
 func opened(n int) checkout.Change {
 	c := checkout.Checkout{ID: fmt.Sprintf("KOWHAI-%d-a", n), ProviderCode: "KOWHAI", OrderID: fmt.Sprint("order-", n),
 		RequestID: fmt.Sprint("req_", n), Status: checkout.SetupRequired}
@@ -125,7 +125,7 @@ func insertOnce(ctx context.Context, db *postgres.DB, n int) error {
 
 func addKey(ctx context.Context, db *postgres.DB, n int) error { return db.AddKey(ctx, key(n), did(n)) }
 
-// keysBefore is how many keys there are before the calls 1 and 2, to each of which one is left to revoke.
+// keysBefore is the number of keys before the calls 1 and 2. One is left for each of them to revoke.
 const keysBefore = 2
 
 func revoke(ctx context.Context, db *postgres.DB, n int) error {
@@ -180,7 +180,7 @@ func note(ctx context.Context, db *postgres.DB, n int) error {
 		[]checkout.Refusal{{ProviderCode: "KOWHAI", Day: "2026-11-20", Times: 1}})
 }
 
-// count counts a moment of which there is one for each text.
+// count counts a moment that is appended once for each text.
 func count(ctx context.Context, db *postgres.DB, n int) error {
 	m := moment(n)
 	m.Once = "once"
@@ -235,7 +235,7 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		write write
-		later int    // how many requests before the one that commits
+		later int    // requests before the commit
 		query string // one value that the write determines
 		want  int64  // once both writes are done, neither of them twice
 		lost  error  // what is returned if the reply to the commit was lost

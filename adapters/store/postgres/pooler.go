@@ -13,15 +13,15 @@ import (
 var errPooler = errors.New("a pooler is in between that lends its connections by transaction (pgbouncer: pool_mode): " +
 	"connect to the server directly, or through a pooler of sessions")
 
-// poolerLooks is how often a pooler is looked at. If other clients use it at the same time, a look may see nothing.
+// poolerLooks is the number of looks at a pooler. If other clients use it at the same time, a look may see nothing.
 const poolerLooks = 5
 
 // backend asks for the process that answers, and for no prepared statement, of which such a pooler knows nothing.
 const backend = `SELECT pg_backend_pid()`
 
 // checkPooler returns errPooler if sessions are not kept: then neither are their settings, on which the promises rest, nor
-// what a connection has been found to be. The process that a server names at the login is the one that answers, and a
-// pooler in between names none. If it lends a connection by transaction, another client gets the one that answered before.
+// what a connection has been found to be. The process that a server names at the login also answers, and a
+// pooler in between names no process. If it lends a connection by transaction, another client gets the process that answered before.
 func (db *DB) checkPooler(ctx context.Context) error {
 	conn, err := db.acquire(ctx)
 	if err != nil {

@@ -27,15 +27,15 @@ type reads = sqlstore.Reads
 // DefaultSchema is the schema of a store that New opens, unless Options name another.
 const DefaultSchema = "provider_checkout"
 
-// Options is how a store is opened.
+// Options are the options with which a store is opened.
 type Options struct {
-	// Schema is the schema of all tables. It is made if there is none. If it is empty, New uses DefaultSchema, and Open the
+	// Schema is the schema of all tables. It is made if it does not exist. If it is empty, New uses DefaultSchema, and Open the
 	// first schema of the search path, which must exist. The role needs CREATE on the database to make it, or else to own it.
 	Schema string
 	// Secrets are the operator's secrets, of at least 32 bytes each: the first encrypts, all decrypt. Without them the
 	// store uses one of its own, and makes it for a new store. A store of production needs them.
 	Secrets [][]byte
-	// Environment is what the store is opened for. The first one is recorded; a store of the other one is refused. It is
+	// Environment is the environment for which the store is opened. The first one is recorded; a store of the other one is refused. It is
 	// empty for operator's commands, which record and refuse nothing.
 	Environment catalogue.Environment
 	// CRM is the name of the CRM outside of the store, which is recorded with the environment; empty where the store is
@@ -70,7 +70,7 @@ type DB struct {
 }
 
 // Open opens the store that a connection string names (postgres://user:password@host:port/database), and makes it if
-// there is none. It fails if a development version made the store, if its schema is two versions newer than the program, and
+// it does not exist. It fails if a development version made the store, if its schema is two versions newer than the program, and
 // if none of Secrets is the store's. If the store's secret is among them but not the first, the webhook secrets are encrypted
 // again under the first. No error repeats any part of the connection string.
 //

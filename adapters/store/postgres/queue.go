@@ -192,7 +192,7 @@ func sameValue(a, b any) bool {
 	return !isBytes && a == b
 }
 
-// due is how jobs that are due are found.
+// due returns the dialect of the query for jobs that are due.
 func (db *DB) due() sqlstore.DueDialect {
 	return sqlstore.DueDialect{Now: nowMS, Lateral: true, Distributed: db.distributed, Pending: `e.kind = 'deliver' AND e.state = 'pending'`}
 }

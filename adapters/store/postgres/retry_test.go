@@ -134,7 +134,7 @@ func TestSessionsHaveTheirSettings(t *testing.T) {
 	}
 }
 
-// durability is what the store makes of each synchronous_commit: it raises a weaker one than on, and leaves a stronger one.
+// durability is the store's setting for each synchronous_commit of a session: it raises a weaker one than on, and leaves a stronger one.
 var durability = map[string]string{"off": "on", "local": "on", "remote_write": "on", "on": "on", "remote_apply": "remote_apply"}
 
 // When a server that was killed is back, what was acknowledged is there, and what was refused is not.

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// schema is where the store's tables are. Statements are written with @. before each table.
+// schema is the schema of the store's tables. Statements are written with @. before each table.
 type schema struct {
 	name      string   // "" for the first schema of the search path
 	qualified sync.Map // from a statement as it is written to the statement as it is sent

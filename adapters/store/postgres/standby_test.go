@@ -16,7 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// serving is how a server opens its store.
+// serving are the options with which a server opens its store.
 var serving = postgres.Options{Environment: catalogue.Sandbox}
 
 // soon is when a commit is given up in these tests.
@@ -129,7 +129,7 @@ func TestCommitIsNotCancelled(t *testing.T) {
 }
 
 // Whoever breaks the wait for a standby, what the standby has not is not acknowledged: neither by the call that waited nor by
-// one that repeats it.
+// a call that repeats it.
 func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	for name, breakWait := range map[string]func(t *testing.T, pair *postgrestest.Pair, shell *pgx.Conn){

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fault is how a wire fails.
+// fault is a way in which a wire fails.
 type fault int
 
 const (

@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
-// secretSuffix is what the name of the store's own secret has after that of the store.
+// secretSuffix follows the name of the store in the name of its own secret.
 const secretSuffix = ".secret"
 
 func scanStamp(r sqlstore.Row) (s secrets.Stamp, err error) {

@@ -17,16 +17,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
-// Contents is what a backup holds.
+// Contents describes the contents of a backup.
 type Contents struct {
 	Schema     int // version
 	Checkouts  int
 	Agreements int
 	Documents  int
 	Events     int
-	Pending    int       // of the events, those that a server would send
+	Pending    int       // events that a server would send
 	Keys       int       // API keys that are not revoked
-	Latest     time.Time // when the latest event was made; zero if there is none
+	Latest     time.Time // when the latest event was made; zero without an event
 }
 
 // Backup writes a copy of the store at path to a new file that only its owner may open, and checks it. The store may be
@@ -82,7 +82,7 @@ func publish(temporary, name string) error {
 	return syncFolder(filepath.Dir(name))
 }
 
-// pagesAtOnce is how many pages are copied between two looks whether the caller has given up.
+// pagesAtOnce is the number of pages that are copied between two looks whether the caller has given up.
 const pagesAtOnce = 4096
 
 // copyPages copies a snapshot of the store to an empty file, and returns what the snapshot holds. A transaction that reads

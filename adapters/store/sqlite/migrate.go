@@ -35,7 +35,7 @@ func ranMigrations(ctx context.Context, src sqlstore.Source) ([]string, error) {
 	return ran, err
 }
 
-// migrate runs every migration that the store has not run, or none. Of two processes that start at once, one waits and
+// migrate runs every migration that the store has not run, or changes nothing. Of two processes that start at once, one waits and
 // then has nothing to run.
 func (w *writer) migrate(ctx context.Context, own []migration.Migration) error {
 	return w.alone(ctx, func(ctx context.Context, tx *tx) error {

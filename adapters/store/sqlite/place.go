@@ -13,13 +13,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// storageError is why a store cannot be read or written now. It is an [ports.ErrBusy]: the same call may be made again.
+// storageError is the reason why a store cannot be read or written now. It is an [ports.ErrBusy]: the same call may be made again.
 type storageError struct{ error }
 
 func (e storageError) Is(target error) bool { return target == ports.ErrBusy }
 func (e storageError) Unwrap() error        { return e.error }
 
-// place is where the files of an open store are: the file itself, and its log and its shared memory beside it. What is
+// place is the place of the files of an open store: the file itself, and its log and its shared memory beside it. What is
 // written after one of them was moved, deleted or replaced goes where no reader looks for it.
 type place struct {
 	folder string
@@ -71,7 +71,7 @@ func (p place) check() error {
 }
 
 // connector opens connections of the file that has a place, and of no other that takes its path. SQLite opens the file when it
-// is told to, and the log when it first reads. Until then a connection of another file can be closed without harm; one that has
+// is told to, and the log when it first reads. Until then a connection of another file can be closed without harm; a connection that has
 // read shares the log and its locks, and copies the log into its file when it is the last to be closed.
 type connector struct {
 	driver.Connector
@@ -107,7 +107,7 @@ func (c connector) join(ctx context.Context, conn driver.Conn) error {
 	return c.place.check()
 }
 
-// room is how many bytes a ready store can still write: a few confirms with their documents.
+// room is the number of bytes that a ready store can still write: a few confirms with their documents.
 const room = 256 << 10
 
 // checkRoom returns an error unless there is room for further writes. A write of one page does not show it, because it may

@@ -87,7 +87,7 @@ func (tx *tx) erase(ctx context.Context, next checkout.Checkout, m checkout.Mome
 	return err
 }
 
-// scrubTimeout is how long Scrub waits for a lock of another process. SQLite's own wait does not end with a context.
+// scrubTimeout bounds the time that Scrub waits for a lock of another process. SQLite's own wait does not end with a context.
 const scrubTimeout = 10 * time.Second
 
 // Scrub implements [ports.Privacy]. It writes the file anew, and empties the log. What was deleted is overwritten when it

@@ -98,7 +98,7 @@ func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkou
 	return fresh, nil
 }
 
-// dueDialect is how jobs that are due are found. A sign before a column keeps the index of what is pending from being used to find the
+// dueDialect is the dialect of the query for jobs that are due. A sign before a column keeps the index of what is pending from being used to find the
 // earlier jobs of a checkout.
 var dueDialect = sqlstore.DueDialect{Now: `?`, Pending: `+e.kind = 'deliver' AND +e.state = 'pending'`}
 

@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// dialect is how a checkout is read: as one JSON array, for to read each column as a value of its own takes twice as long.
+// dialect reads a checkout as one JSON array: to read each column as a value of its own takes twice as long.
 var dialect = sqlstore.Dialect{
 	Columns:   `json_array(` + sqlstore.Checkout.Names() + `)`,
 	Scan:      scanCheckout,

@@ -31,12 +31,12 @@ import (
 
 var _ ports.Admin = (*DB)(nil)
 
-// Options is how a store is opened.
+// Options are the options with which a store is opened.
 type Options struct {
 	// Secrets are the operator's secrets, of at least 32 bytes each: the first encrypts, all decrypt. Without them the
 	// store uses the text of <file>.secret, and makes that file for a new store. A store of production needs them.
 	Secrets [][]byte
-	// Environment is what the store is opened for. The first one is recorded; a store of the other one is refused. It is
+	// Environment is the environment for which the store is opened. The first one is recorded; a store of the other one is refused. It is
 	// empty for operator's commands, which record and refuse nothing.
 	Environment catalogue.Environment
 	// CRM is the name of the CRM outside of the store, which is recorded with the environment; empty where the store is
@@ -64,7 +64,7 @@ type DB struct {
 	encrypter *secrets.Encrypter
 }
 
-// Open opens the store, and makes it if there is none, with files that only their owner can read. It fails if the file is
+// Open opens the store, and makes it if it does not exist, with files that only their owner can read. It fails if the file is
 // damaged, is no store, was made by a development version, or has a schema that is two versions newer than the program; and
 // if none of Secrets is the store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again
 // under the first. Damage is looked for in a file of up to 16 MB; in a larger one Backup looks.

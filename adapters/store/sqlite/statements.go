@@ -19,7 +19,7 @@ type statements struct {
 	prepared map[string]*sql.Stmt // by their text
 }
 
-// maxPrepared is how many statements are kept. A filter or a query for jobs has a text of its own.
+// maxPrepared is the number of statements that are kept. A filter or a query for jobs has a text of its own.
 const maxPrepared = 100
 
 // unqualified returns the statement as SQLite takes it: its tables have no schema.

@@ -95,7 +95,7 @@ func (t *tx) wrote(r sql.Result, err error) (sql.Result, error) {
 	return r, mapError(err)
 }
 
-// noteFailure records what a failed statement means for the transaction. One that violates a constraint has changed
+// noteFailure records what a failed statement means for the transaction. A statement that violates a constraint has changed
 // nothing; after any other failure SQLite may have rolled back.
 func (t *tx) noteFailure(err error) {
 	if err != nil && !is(err, sqlite3.SQLITE_CONSTRAINT) {
@@ -104,7 +104,7 @@ func (t *tx) noteFailure(err error) {
 	t.noteStorage(err)
 }
 
-// execOne runs a statement that writes one row, and returns ErrNotFound if it wrote none.
+// execOne runs a statement that writes one row, and returns ErrNotFound if it wrote no row.
 func (t *tx) execOne(ctx context.Context, query string, args ...any) error {
 	changed := t.changed
 	r, err := t.exec(ctx, query, args...)

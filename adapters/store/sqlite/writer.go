@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 )
 
-// maxBatch is how many writes one transaction holds at most.
+// maxBatch is the largest number of writes in one transaction.
 const maxBatch = 256
 
 // writer is the one connection that writes. Writes that arrive while a transaction is being committed wait in a queue,
@@ -139,7 +139,7 @@ func (w *writer) work() {
 	}
 }
 
-// group runs the first write, and those in the queue behind it, in one transaction.
+// group runs the first write, and the writes in the queue behind it, in one transaction.
 func (w *writer) group(first *write) {
 	if err := w.begin(first.ctx); err != nil {
 		if first.take() {
@@ -166,7 +166,7 @@ func (w *writer) group(first *write) {
 // take takes the write, and reports whether it had not been taken before.
 func (job *write) take() bool { return job.taken.CompareAndSwap(false, true) }
 
-// takeWaiting returns the first write and those in the queue, without those whose callers gave up.
+// takeWaiting returns the first write and the writes in the queue, without the writes whose callers gave up.
 func (w *writer) takeWaiting(first *write) (jobs []*write) {
 	if first.take() {
 		jobs = append(jobs, first)

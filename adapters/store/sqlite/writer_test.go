@@ -103,7 +103,7 @@ func TestFailedWriteDoesNotFailOthers(t *testing.T) {
 	tests := []struct {
 		name    string
 		fails   func(ctx context.Context, tx *tx) error
-		commits []int // after the one that held the writer
+		commits []int // after the commit that held the writer
 	}{
 		{"on a constraint, having changed nothing", note("a"), []int{4}},
 		{"by its own decision, having changed nothing", func(context.Context, *tx) error { return errRefused }, []int{4}},
