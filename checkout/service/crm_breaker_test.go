@@ -3,16 +3,11 @@ package service_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // A completion whose agreement the store cannot read again and again says nothing about the CRM, which opens others.
@@ -46,32 +41,19 @@ func TestAStoreThatFailsDoesNotHaveTheCRMLeftAlone(t *testing.T) {
 	})
 }
 
-// out is a CRM that does not answer while it is out.
-type out struct {
-	*memory.CRM
-	now atomic.Bool
-}
-
-func (c *out) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, error) {
-	if c.now.Load() {
-		return checkout.Records{}, errBroken
-	}
-	return c.CRM.Open(ctx, e)
-}
-
 // While the CRM is left alone the background work finds out whether it answers again, whatever is asked for meanwhile.
 func TestReplaysDoNotKeepTheCRMLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		crm := &out{CRM: memory.NewCRM(catalogue.Sandbox)}
-		w := newWorld(t, func(c *service.Config) { c.CRM = crm })
+		c, change := withCRM()
+		w := newWorld(t, change)
 		w.opened(t, "ORDER-1")
 		next := w.again(t) // which never saw the order
 		defer next.background(t)()
-		crm.now.Store(true)
+		c.disturb(fails, nil)
 		if _, err := next.Create(t.Context(), caller, create("ORDER-2")); err == nil {
 			t.Fatal("created while the CRM is out")
 		}
-		crm.now.Store(false)
+		c.disturb(nil, nil)
 		time.Sleep(5 * time.Second)
 		if o, err := next.Create(t.Context(), caller, create("ORDER-1")); err != nil || !o.Replay {
 			t.Fatalf("replay %v, %v", o.Replay, err)

@@ -10,32 +10,31 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// asked is a store that counts its readiness checks, and answers them with says.
+// asked disturbs a store: it counts the calls of one method, and answers them with says.
 type asked struct {
-	*memory.Store
-	times atomic.Int64
-	says  func(context.Context) error
+	method string
+	says   func(context.Context) error
+	times  atomic.Int64
 }
 
-func (s *asked) Ready(ctx context.Context) error {
-	s.times.Add(1)
-	return s.says(ctx)
-}
-
-// newAsked returns a store, and a change that makes a service use it.
+// newAsked returns a change that has a store's readiness be what says returns.
 func newAsked(says func(context.Context) error) (*asked, func(*service.Config)) {
-	s := &asked{says: says}
-	return s, func(c *service.Config) {
-		s.Store = c.Store.(*memory.Store)
-		c.Store = s
+	a := &asked{method: "Ready", says: says}
+	return a, disturbing(a.through)
+}
+
+func (a *asked) through(ctx context.Context, method, _ string, call func(context.Context) error) error {
+	if method != a.method {
+		return call(ctx)
 	}
+	a.times.Add(1)
+	return a.says(ctx)
 }
 
 var errReadOnly = errors.New("the disk is read-only")
@@ -130,31 +129,13 @@ func TestAStoreThatHangsIsNotReadyAfterASecond(t *testing.T) {
 	})
 }
 
-// unread is a store whose configuration cannot be read.
-type unread struct {
-	*memory.Store
-	err   error
-	times atomic.Int64
-}
-
-func (s *unread) Providers(ctx context.Context) ([]catalogue.Provider, error) {
-	s.times.Add(1)
-	if s.err != nil {
-		return nil, s.err
-	}
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
 func TestAConfigurationThatCannotBeReadIsNotReady(t *testing.T) {
-	for name, fault := range map[string]error{"at once": errReadOnly, "in time": nil} {
+	for name, says := range map[string]func(context.Context) error{
+		"at once": func(context.Context) error { return errReadOnly }, "in time": hangs} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &unread{err: fault}
-				w := newWorld(t, func(c *service.Config) {
-					s.Store = c.Store.(*memory.Store)
-					c.Store = s
-				})
+				s := &asked{method: "Providers", says: says}
+				w := newWorld(t, disturbing(s.through))
 				began := time.Now()
 				for range 3 {
 					if r := w.Readiness(t.Context()); r.ReadyForAPICalls || r.WebhookDestinationsConfigured {

@@ -262,33 +262,28 @@ func TestRetentionWaitsForTheProcessor(t *testing.T) {
 	})
 }
 
-// partial is a store in which some things fail.
+// partial disturbs a store: some things fail.
 type partial struct {
-	ports.Store
 	mu     sync.Mutex
 	bad    string // a checkout that cannot be erased
 	panics bool   // when it is to be
 	none   string // an agreement that the evidence log does not have
 }
 
-func (p *partial) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
+func (p *partial) through(ctx context.Context, method, about string, call func(context.Context) error) error {
 	p.mu.Lock()
-	bad, panics := p.bad, p.panics
+	bad, panics, none := p.bad, p.panics, p.none
 	p.mu.Unlock()
-	if slices.Contains(ids, bad) {
+	switch {
+	case method == "EraseCheckouts" && bad != "" && strings.Contains(about, bad):
 		if panics {
 			panic("a row that cannot be")
 		}
 		return errors.New("a row that cannot be")
+	case method == "EvidenceEntry" && about == evidence.AgreementID(none):
+		return ports.ErrNotFound
 	}
-	return p.Store.EraseCheckouts(ctx, ids, decide)
-}
-
-func (p *partial) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
-	if id == evidence.AgreementID(p.none) {
-		return evidence.Entry{}, 0, ports.ErrNotFound
-	}
-	return p.Store.EvidenceEntry(ctx, id)
+	return call(ctx)
 }
 
 func (p *partial) mend() {
@@ -301,10 +296,7 @@ func (p *partial) mend() {
 func partialWorld(t *testing.T, keep checkout.Retention) (*world, *partial) {
 	t.Helper()
 	p := &partial{}
-	return newWorld(t, func(c *service.Config) {
-		p.Store = c.Store
-		c.Store, c.Retention = p, keep
-	}), p
+	return newWorld(t, disturbing(p.through), func(c *service.Config) { c.Retention = keep }), p
 }
 
 // A row that cannot be erased keeps no other one: not on its page, not on those after it, and not for ever.

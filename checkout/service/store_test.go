@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -112,6 +113,14 @@ func (s disturbed) EvidenceHead(ctx context.Context) (evidence.Head, error) {
 	return result(ctx, s, "EvidenceHead", "", s.Store.EvidenceHead)
 }
 
+func (s disturbed) EvidenceEntry(ctx context.Context, id string) (entry evidence.Entry, position int64, err error) {
+	err = s.through(ctx, "EvidenceEntry", id, func(ctx context.Context) (err error) {
+		entry, position, err = s.Store.EvidenceEntry(ctx, id)
+		return err
+	})
+	return entry, position, err
+}
+
 func (s disturbed) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
-	return s.through(ctx, "EraseCheckouts", ids[0], func(ctx context.Context) error { return s.Store.EraseCheckouts(ctx, ids, decide) })
+	return s.through(ctx, "EraseCheckouts", strings.Join(ids, " "), func(ctx context.Context) error { return s.Store.EraseCheckouts(ctx, ids, decide) })
 }
