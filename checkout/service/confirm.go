@@ -131,8 +131,8 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 	if err != nil {
 		return stored, advanced{}, err
 	}
-	latest := stored
-	change, err := s.update(ctx, id, s.enqueue(provider, holdLimit), func(c checkout.Checkout) (checkout.Change, error) {
+	latest, held := stored, s.enqueue(provider, holdLimit)
+	change, err := s.update(ctx, id, held, func(c checkout.Checkout) (checkout.Change, error) {
 		latest = c
 		change, err := cmd.Decide(c, s.cfg.Keyring.LatestText(c), prepared)
 		if err != nil {
@@ -143,7 +143,7 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 	if err != nil {
 		return latest, advanced{}, err
 	}
-	return latest, advanced{change: change, agreement: change.Agreement, provider: provider}, nil
+	return latest, advanced{change: change, agreement: change.Agreement, provider: provider, until: held.Now.Add(held.Hold)}, nil
 }
 
 // matching returns the caller's checkout if this confirm is for it. The error is checkout.ErrAlreadyConfirmed for a repeat,

@@ -185,8 +185,9 @@ func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd che
 	if err != nil {
 		return Opened{}, advanced{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}
-	stored := advanced{change: change, provider: provider, inserted: true}
-	if err := s.insert(ctx, change, s.enqueue(provider, holdLimit)); err != nil {
+	held := s.enqueue(provider, holdLimit)
+	stored := advanced{change: change, provider: provider, inserted: true, until: held.Now.Add(held.Hold)}
+	if err := s.insert(ctx, change, held); err != nil {
 		return Opened{}, advanced{}, err
 	}
 	concerns(ctx, aboutCheckout(change.Next))

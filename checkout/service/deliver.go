@@ -50,7 +50,7 @@ func (s *Service) deliver(ctx context.Context, done advanced) {
 	defer cancel()
 	d := deliverer{Service: s}
 	for _, e := range done.change.Events {
-		d.held = append(d.held, ports.Lease{Job: checkout.DeliveryOf(e), Token: 1, Until: s.now().Add(holdLimit)})
+		d.held = append(d.held, ports.Lease{Job: checkout.DeliveryOf(e), Token: 1, Until: done.until})
 	}
 	err := d.deliverHeld(ctx, done.inserted)
 	if err == nil {

@@ -36,7 +36,8 @@ type advanced struct {
 	change    checkout.Change
 	agreement *agreement.Agreement // of a checkout that was confirmed
 	provider  catalogue.Provider
-	inserted  bool // by this change: no other call knows of the checkout yet
+	inserted  bool      // by this change: no other call knows of the checkout yet
+	until     time.Time // its events are held by the caller until then
 }
 
 // announce calls the hook and delivers the events of a checkout that was opened or confirmed, after its commit.
@@ -160,11 +161,16 @@ func (s *Service) attempt(ctx context.Context, l ports.Lease, e enrolment, provi
 	done := advanced{provider: provider, agreement: e.agreement}
 	outcome := ports.Outcome{State: checkout.JobDone, Attempts: 1,
 		Moments: []checkout.Moment{{At: s.now(), Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
-	done.change, err = s.settle(settling, l, outcome, s.enqueue(provider, hold), decide)
-	if lost(err) {
+	held := s.enqueue(provider, hold)
+	done.change, err = s.settle(settling, l, outcome, held, decide)
+	switch {
+	case lost(err):
 		return advanced{}, errAwaiting
+	case err != nil:
+		return advanced{}, err
 	}
-	return done, err
+	done.until = held.Now.Add(held.Hold)
+	return done, nil
 }
 
 // lost reports whether an error says that another holder has the job, or that it is settled.

@@ -345,6 +345,50 @@ func TestABusyCRMIsNotSpared(t *testing.T) {
 	})
 }
 
+// torn is a store that decides what an attempt leads to, and then cannot commit it.
+type torn struct {
+	ports.Store
+	times *int
+}
+
+func (s torn) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	if l.Job.Kind != checkout.JobOpen || o.State != checkout.JobDone || *s.times == 0 {
+		return s.Store.Settle(ctx, l, o, q, decide)
+	}
+	*s.times--
+	return fmt.Errorf("commit: %w", errors.Join(errBroken, s.Store.Settle(ctx, l, o, q, func(c checkout.Checkout) (checkout.Change, error) {
+		if _, err := decide(c); err != nil {
+			return checkout.Change{}, err
+		}
+		return checkout.Change{}, errBroken
+	})))
+}
+
+// Nothing is told, sent or counted of what was decided and is not on record.
+func TestWhatCannotBeCommittedHasNotHappened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, change := withCRM()
+		times, hooks := 1, 0
+		n, count := counted()
+		w := newWorld(t, change, count, func(config *service.Config) {
+			config.Store = torn{config.Store, &times}
+			config.Hooks.Created = func(context.Context, checkout.Checkout) { hooks++ }
+		})
+		c.disturb(once(fails), nil) // the second attempt is the one that cannot be committed
+		if _, err := w.Create(t.Context(), caller, create("ORDER-1")); !errors.Is(err, errBroken) {
+			t.Fatalf("create: %v, want %v", err, errBroken)
+		}
+		if r := w.records(t)["ORDER-1"]; r.Checkout.Status != checkout.Reserved || hooks != 0 || len(w.receiver.names()) != 0 || n.all[service.OutcomeCreate] != 0 {
+			t.Errorf("on record is %+v; %d hooks, sent %q, counted %v", r.Checkout, hooks, w.receiver.names(), n.all)
+		}
+		w.runFor(t, 15*time.Second)
+		if o := w.opened(t, "ORDER-1"); !o.Replay || hooks != 1 || len(w.receiver.names()) != 1 || n.all[service.OutcomeCreate] != 1 {
+			t.Errorf("later: %+v; %d hooks, sent %q, counted %v", o, hooks, w.receiver.names(), n.all)
+		}
+	})
+}
+
 // What a store could not keep of a failure's text must not keep it from putting the job off.
 func TestAFailureIsStoredAsTextOfBoundedLength(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

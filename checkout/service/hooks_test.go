@@ -8,10 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // calls are the calls of the hooks, in their order.
@@ -110,6 +113,23 @@ func TestAHookIsCalledBeforeTheEventIsSent(t *testing.T) {
 	if want := []string{"hook", "event"}; !slices.Equal(order, want) {
 		t.Errorf("order %q, want %q", order, want)
 	}
+}
+
+// A hook that is slow does not have an event sent after its lease.
+func TestAHookThatIsSlowSendsNothingTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(c *service.Config) {
+			c.Hooks.Created = func(context.Context, checkout.Checkout) { time.Sleep(9500 * time.Millisecond) }
+		})
+		w.receiver.answers(func(events.Delivery, int) error { time.Sleep(1500 * time.Millisecond); return nil })
+		stop := w.again(t).background(t)
+		w.opened(t, "ORDER-1")
+		time.Sleep(20 * time.Second)
+		stop()
+		if n := w.receiver.requests(); n != 1 || w.statuses(t)[events.Delivered] != 1 {
+			t.Errorf("sent %d times, and on record are %v", n, w.statuses(t))
+		}
+	})
 }
 
 // A hook that panics does not stop the operation that called it.

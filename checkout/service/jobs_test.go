@@ -150,6 +150,24 @@ func TestATaskThatFailsIsReportedAndRunAgain(t *testing.T) {
 	}
 }
 
+// A run that panics leaves the cursor where it was.
+func TestATaskThatPanicsKeepsItsCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		task := &chore{pause: 15 * time.Second}
+		task.fail = func() error {
+			if len(task.cursors) == 2 {
+				panic("in the second run")
+			}
+			return nil
+		}
+		w := newWorld(t, task.doing)
+		w.runFor(t, time.Minute)
+		if cursors, _, _ := task.seen(); len(cursors) < 3 || cursors[1] != "1" || cursors[2] != "1" {
+			t.Errorf("the runs have the cursors %q, want 1 again after the panic", cursors)
+		}
+	})
+}
+
 // What takes longer than a lease is not begun by another process meanwhile.
 func TestALeaseIsExtendedWhileItsAttemptGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

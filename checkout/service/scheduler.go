@@ -82,6 +82,7 @@ func (sch *scheduler) again(t Task) func(context.Context, ports.Lease) error {
 	s := sch.Service
 	return func(ctx context.Context, l ports.Lease) error {
 		next, pause, failure := func() (next string, pause time.Duration, err error) {
+			next = l.Cursor // also where it panics
 			defer recovered(&err)
 			return t.Run(ctx, l.Cursor)
 		}()
