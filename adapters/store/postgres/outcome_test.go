@@ -180,13 +180,6 @@ func note(ctx context.Context, db *postgres.DB, n int) error {
 		[]checkout.Refusal{{ProviderCode: "KOWHAI", Day: "2026-11-20", Times: 1}})
 }
 
-// count counts a moment that is appended once for each text.
-func count(ctx context.Context, db *postgres.DB, n int) error {
-	m := moment(n)
-	m.Once = "once"
-	return db.Note(ctx, []ports.Noted{{CheckoutID: opened(n).Next.ID, Moment: m}}, nil)
-}
-
 func leaseDue(ctx context.Context, db *postgres.DB, n int) error {
 	return leaseJob(ctx, db, work("due", n).ID)
 }
@@ -213,7 +206,12 @@ func hasten(ctx context.Context, db *postgres.DB, n int) error {
 	return db.HastenJob(ctx, lease(n).Job.ID, moment(n), *did(n))
 }
 
-func redeliver(ctx context.Context, db *postgres.DB, n int) error {
+// redeliver records a redelivery of an event whose own delivery is settled first.
+func redeliver(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
+	if err := settle(ctx, db, n); err != nil {
+		return err
+	}
+	beforeCommit()
 	return db.RecordRedelivery(ctx, opened(n).Events[0], ports.Redelivery{At: time.UnixMilli(int64(n)), Attempts: 1}, moment(n))
 }
 
@@ -257,6 +255,7 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 		{"a lease given back", simple(giveBack), 0, `SELECT count(*) FROM jobs WHERE id LIKE 'held%' AND leased_until_ms IS NULL`, 2, nil},
 		{"jobs enqueued", simple(enqueue), 0, `SELECT count(*) FROM jobs WHERE id ~ '^[ab]'`, 4, nil},
 		{"a moment noted, with a refusal", simple(note), 1, `SELECT count(*) + 10 * (SELECT sum(times)::bigint FROM refusals) FROM moments`, 22, nil},
+		{"an event sent again", redeliver, 1, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM redeliveries`, 42, nil},
 		{"a job hastened", simple(hasten), 2, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
 		{"a checkout erased", erase, 0, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
 	} {

@@ -70,29 +70,6 @@ func (c Columns[T]) Numbers(first int) string {
 	})
 }
 
-// TypedNumbers returns a numbered parameter for each column with its type: "$5::text, $6::bigint". PostgreSQL needs
-// the types where parameters are selected.
-func (c Columns[T]) TypedNumbers(first int) string {
-	n := first - 1
-	return c.list(func(column Column[T]) string {
-		n++
-		return "$" + strconv.Itoa(n) + "::" + sqlType(column.Field(new(T)))
-	})
-}
-
-// sqlType returns PostgreSQL's type of the column with this field.
-func sqlType(field any) string {
-	switch field.(type) {
-	case *int64, *int, *Time, *Instant:
-		return "bigint"
-	case *bool:
-		return "boolean"
-	case *[]byte, *Bytes, *SHA256:
-		return "bytea"
-	}
-	return "text"
-}
-
 // Marks returns a parameter without a number for each column: "?, ?, ?".
 func (c Columns[T]) Marks() string { return c.list(func(Column[T]) string { return "?" }) }
 
