@@ -56,7 +56,7 @@ func BenchmarkCreateNaive(b *testing.B) {
 		&contender{child: naive, name: "naive", next: creates(s.key), status: "201"})
 }
 
-// onFile is how many checkouts a benchmark reads in turn.
+// onFile is the number of checkouts that a benchmark reads in turn.
 const onFile = 2000
 
 func BenchmarkReplay(b *testing.B) {

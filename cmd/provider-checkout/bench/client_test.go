@@ -71,7 +71,7 @@ func (c *benchClient) skipHeader() (size int, err error) {
 	}
 }
 
-// errand overwrites to with the next request and returns it, or nil if there is none left. It is called concurrently.
+// errand overwrites to with the next request and returns it, or nil if no request is left. It is called concurrently.
 type errand func(to []byte) []byte
 
 // round is the result of a number of clients in a period.
@@ -83,7 +83,7 @@ type round struct {
 // rate returns the answers a second.
 func (r round) rate() float64 { return float64(len(r.took)) / r.whole.Seconds() }
 
-// goRound has the clients run errands for the given time, or until there are none left.
+// goRound has the clients run errands for the given time, or until no errand is left.
 func goRound(b *testing.B, clients []*benchClient, next errand, status string, length time.Duration) (r round) {
 	b.Helper()
 	var together sync.WaitGroup

@@ -40,8 +40,8 @@ func copying(table string, columns []string, values map[string]string) string {
 		table, strings.Join(columns, ", "), strings.Join(from, ", "))
 }
 
-// copyBatch is how many rows are copied into a table before the next table's, so that their pages alternate in the
-// file as in one that grows slowly.
+// copyBatch is the number of rows that are copied into a table before the next table's, so that their pages alternate
+// as in a file that grows slowly.
 const copyBatch = 20_000
 
 // eachBatch passes the numbers from 1 to n to copy, some at a time.

@@ -92,7 +92,7 @@ func openStore(b *testing.B, spec string) (db records) {
 	return db
 }
 
-// fill makes a store with open checkouts that wait for their setup, and ready ones that may be confirmed.
+// fill makes a store with open checkouts, which wait for their setup, and ready checkouts, which may be confirmed.
 func fill(b *testing.B, spec string, open, ready int) *benchStore {
 	b.Helper()
 	ctx := b.Context()
@@ -154,7 +154,7 @@ func insertMany(b *testing.B, db ports.Checkouts, ring checkout.Keyring, first, 
 	return stored
 }
 
-// opening is what a create of the order stores.
+// opening returns the change that a create of the order stores.
 func opening(ring checkout.Keyring, order string, now time.Time) checkout.Change {
 	var entropy [10]byte
 	rand.Read(entropy[:])

@@ -27,7 +27,7 @@ import (
 // stores one row and answers. It has no intents, events, agreements or log. With the same router and driver
 // a machine cannot create checkouts faster, so the service is measured as a ratio of it.
 
-// startFloor starts a floor over a store: see openFloor. The key is the only one that it takes.
+// startFloor starts a floor over a store: see openFloor. It accepts only this key.
 func startFloor(b *testing.B, store, key string) *child {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], floorCommand, "--store", store, "--key", key)
@@ -62,7 +62,7 @@ func serveFloor(ctx context.Context, args []string) error {
 	return http.ListenAndServe(*addr, r)
 }
 
-// floorRow is what the floor keeps of a checkout.
+// floorRow is the floor's record of a checkout.
 type floorRow struct {
 	id, order, token string
 	body             []byte
@@ -71,7 +71,7 @@ type floorRow struct {
 
 // floorRows is the floor's store.
 type floorRows interface {
-	// put stores the row durably, or finds the one that the order already has.
+	// put stores the row durably, or finds the row that the order already has.
 	put(ctx context.Context, r *floorRow) error
 	status(ctx context.Context, id string) (string, error)
 	close() error

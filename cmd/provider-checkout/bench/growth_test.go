@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// checkoutsVariable is how many checkouts BenchmarkGrowth stores, or several numbers separated by commas.
+// checkoutsVariable names the number of checkouts that BenchmarkGrowth stores, or several numbers separated by commas.
 const checkoutsVariable = "PROVIDER_CHECKOUT_BENCH_CHECKOUTS"
 
 // few is the number of checkouts in the store that a grown one is compared with.
@@ -65,7 +65,7 @@ func growth(b *testing.B, small, large *grown) {
 	}
 }
 
-// grown is a store with n checkouts more than the one that the service made, all of which wait for their setup.
+// grown is a store with the checkout that the service made and n more, all of which wait for their setup.
 type grown struct {
 	*benchStore
 	bulkFiller
