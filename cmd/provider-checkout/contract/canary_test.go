@@ -41,7 +41,7 @@ const (
 
 var canaryProviders = strings.Replace(providers, "whsec_kowhai_0123456789abcdef", signingSecret, 1)
 
-// canaryBase is what is secret of the account number, apiclient.AccountNumber; canaryMask is what its payer sees.
+// canaryBase is the secret part of the account number, apiclient.AccountNumber; its payer sees canaryMask.
 const (
 	canaryBase = "0068389"
 	canaryMask = "01-0902-•••••89-00"

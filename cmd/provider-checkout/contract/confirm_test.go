@@ -41,7 +41,7 @@ func (s *suite) record(t *testing.T, order string) (found ports.CheckoutRecord) 
 	return found
 }
 
-// members are those of a JSON object.
+// members are the members of a JSON object.
 type members = map[string]any
 
 // leaves returns the dotted path of every value in an answer, sorted.

@@ -232,7 +232,7 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 	})
 }
 
-// hurry sends the forms of the pages until a page has none.
+// hurry sends the forms of the pages until a page has no form.
 func (s *suite) hurry(t *testing.T, created response) {
 	t.Helper()
 	payer := apiclient.NewBrowser(&http.Client{})

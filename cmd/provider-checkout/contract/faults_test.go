@@ -33,7 +33,7 @@ func withFaultyStore(c *service.Config, _ *httpapi.Options) *faulty {
 	return f
 }
 
-// fail makes every call return the error of fails; none if fails is nil.
+// fail makes every call return the error of fails; no error if fails is nil.
 func (f *faulty) fail(fails func(call string) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

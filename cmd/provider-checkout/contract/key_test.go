@@ -134,7 +134,7 @@ func TestContract8AnIdempotencyKeyHas1To255VisibleASCIICharacters(t *testing.T) 
 	})
 }
 
-// Of an order and another one that sends the first one's default key at the same time, only one is opened.
+// Of two orders that are sent at the same time, the second with the default key of the first, only one is opened.
 func TestContract4ADefaultKeyIsBoundOnceHoweverManyCome(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		for n := range 20 {

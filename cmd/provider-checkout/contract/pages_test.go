@@ -253,7 +253,7 @@ func selfContained(t *testing.T, name string, r response) {
 func TestContract5FramesAreThoseOfTheAllowlistedOrigins(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "ORDER-1")
-		tui := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")) // has none
+		tui := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")) // has no origins
 		s.Configure(t, strings.Replace(providers, `["https://enrol.kowhai.example"]`,
 			`["https://enrol.kowhai.example", "https://apply.kowhai.example:8443"]`, 1))
 		ancestors := func(r response) string {

@@ -51,7 +51,7 @@ func randomName(r *rand.Rand) string {
 	return string(name)
 }
 
-// randomPrintable generates a name, in most cases one that an agreement can print.
+// randomPrintable generates a name, which an agreement can print in most cases.
 func randomPrintable(r *rand.Rand, charset ports.Charset) string {
 	for {
 		if name := randomName(r); charset.Unprintable(name) == nil || r.IntN(20) == 0 {

@@ -38,7 +38,7 @@ func TestContract7AFieldThatLooksLikeTheMissingOneIsNamed(t *testing.T) {
 	}
 }
 
-// detail returns the message of a refusal about a field; "" if it has none.
+// detail returns the message of a refusal about a field; "" without a message.
 func detail(r response, field string) string {
 	details, _ := r.At("error.details").([]any)
 	for _, d := range details {

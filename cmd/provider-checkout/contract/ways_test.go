@@ -193,8 +193,8 @@ func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testi
 	}
 }
 
-// goesOn presses the button of the setup page, or of one that was opened before there was nothing to do any more, and
-// then completes the setup.
+// goesOn presses the button of the setup page, or of an old page if there is nothing to do any more, and then completes
+// the setup.
 func (j *journey) goesOn(t *testing.T, wayOn int) {
 	t.Helper()
 	if wayOn == noWayOn {
