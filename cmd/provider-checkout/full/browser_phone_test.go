@@ -91,7 +91,7 @@ func (p *tab) centre(selector string) []float64 {
 		return [box.x + box.width / 2, box.y + box.height / 2]; })(document.querySelector('`+selector+`'))`)
 }
 
-// pressLasts is how long a press lasts.
+// pressLasts is the duration of a press.
 const pressLasts = 100 * time.Millisecond
 
 // mouse presses and releases the mouse's button at a point.

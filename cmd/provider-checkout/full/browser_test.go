@@ -27,7 +27,7 @@ import (
 // The tests named TestBrowser… use the pages as a payer does, in a real browser: Debian's Chromium. axe-core, from npm, checks
 // the accessibility of every page. With -artifacts the tests keep screenshots of every page.
 
-// screen is what a page is shown on.
+// screen describes a display on which pages are shown.
 type screen struct {
 	name          string
 	width, height int64 // in CSS pixels
@@ -205,7 +205,7 @@ func evaluate[T any](p *tab, expression string) T {
 	return v
 }
 
-// text returns the visible text of the first element that a CSS selector finds; "" if there is none.
+// text returns the visible text of the first element that a CSS selector finds; "" without such an element.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	return evaluate[string](p, "document.querySelector('"+selector+"')?.innerText ?? ''")

@@ -12,13 +12,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// way is how a payer's visit at GoCardless ended.
+// way is the outcome of a payer's visit at GoCardless.
 type way struct {
 	name    string
 	happen  func(t *testing.T, s *sandbox.Sandbox, page string)
 	heading string
-	notice  string // "" for none
-	next    string // heading of the page to which the button leads; "" where there is none
+	notice  string // "" for no notice
+	next    string // heading of the page to which the button leads; "" without a button
 }
 
 var ways = []way{

@@ -32,7 +32,7 @@ func (b suite) restartsInTurn(t *testing.T) {
 	}
 }
 
-// restart is how long a process took to end after SIGTERM, and the next one to be ready.
+// restart is the time that a process took to end after SIGTERM, and the time that the next took to be ready.
 type restart struct{ drain, ready time.Duration }
 
 // restart drains process i, and starts the program in its place.

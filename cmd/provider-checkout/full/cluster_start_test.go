@@ -35,7 +35,7 @@ func (b suite) startsAtOnce(t *testing.T) {
 			p.Listening(t)
 		}
 		c := &cluster{Workload: workload.New(t, b.Binary, store), processes: [clusterSize]*proc.Process(all[:clusterSize])}
-		c.addrs.all = addrs // those of killed processes refuse connections
+		c.addrs.all = addrs // addresses of killed processes refuse connections
 		clients := c.newBackend(&c.addrs)
 		clients.patient, clients.road.DisableKeepAlives = false, true
 		for range 4 {

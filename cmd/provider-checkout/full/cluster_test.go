@@ -35,7 +35,7 @@ func TestCluster(t *testing.T) {
 	t.Run("creates one store when all start at once", b.startsAtOnce)
 }
 
-// clusterSize is how many processes a cluster has.
+// clusterSize is the number of processes of a cluster.
 const clusterSize = 3
 
 // clusterURL is the public address of a cluster; the balancer resolves it.
@@ -131,7 +131,7 @@ type backend struct {
 	patient bool // treats a 503 as a lost answer, like a client that will retry the request
 	road    *http.Transport
 
-	sent, busy atomic.Int64 // requests, and those that were answered 503
+	sent, busy atomic.Int64 // requests, and requests that were answered 503
 }
 
 // newBackend returns a patient client that keeps its connections.

@@ -111,7 +111,7 @@ func (r *crashRun) round(t *testing.T, n int) {
 	ownersAlone(t, r.dir)
 }
 
-// client works on enrolments, new ones and those that crashes left incomplete, until it is cut off.
+// client works on new enrolments, and on enrolments that crashes left incomplete, until it is cut off.
 func (r *crashRun) client(t *testing.T, c *apiclient.Client, rng *rand.Rand) {
 	for {
 		e := r.Enrolments.Take(rng)

@@ -54,8 +54,8 @@ var crmObjects = map[string]string{
 	"contact": "Contact", "opportunity": "Opportunity", "contact role": "OpportunityContactRole", "dda": "Direct_Debit_Authority__c",
 	"agreement": "Payment_Plan_Agreement__c", "document": "ContentVersion"}
 
-// checkSalesforce checks that Salesforce has one set of records of each enrolment, those that are on record, and that the
-// enrolment was completed once and last.
+// checkSalesforce checks that Salesforce has one set of records of each enrolment, with the ids that are on record, and that
+// the enrolment was completed once and last.
 func (w *crmWorld) checkSalesforce(t *testing.T, all []*student) {
 	t.Helper()
 	stored := make(map[string]*workload.Record)
@@ -127,7 +127,7 @@ func (s *student) checkJournal(t *testing.T, own []salesforcetest.Entry) {
 }
 
 // checkAttempts checks who made the calls for an enrolment after the process was struck: one process at a time, which had
-// begun with a look, and not the one that was stopped with what it was doing before.
+// begun with a look; the stopped process did not go on with what it was doing before.
 func (w *crmWorld) checkAttempts(t *testing.T, s *student, struck int, on resumption) {
 	t.Helper()
 	var owner, previous crossing // the first call of the latest attempt; the latest call

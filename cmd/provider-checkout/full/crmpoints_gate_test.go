@@ -54,7 +54,7 @@ func (c crossing) first() bool { return strings.HasPrefix(c.call, "GET contact, 
 // lookForAgreement is the first call of a confirm.
 const lookForAgreement = "GET Payment_Plan_Agreement__c"
 
-// passage is what the gate knows of an enrolment.
+// passage is the gate's record of an enrolment.
 type passage struct {
 	keys    []string // natural keys of its records
 	crossed []crossing
@@ -215,8 +215,8 @@ func (g *crmGate) pass(door int, w http.ResponseWriter, r *http.Request) {
 	tear(w)
 }
 
-// tear ends a connection within the answer. One that ends before it may have an HTTP client send the call again if it only
-// reads, whatever the time, which changes nothing.
+// tear ends a connection within the answer. If it ended before the answer, an HTTP client might repeat a call that only reads
+// and changes nothing, whatever the time.
 func tear(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -226,10 +226,10 @@ func tear(w http.ResponseWriter) {
 	_ = conn.Close()
 }
 
-// enough is how many bytes of a call's body say which enrolment it is about. A document is longer.
+// enough is the number of bytes of a call's body that say which enrolment it is about. A document is longer.
 const enough = 16 << 10
 
-// of returns the passage of the enrolment that a call is about; nil if it is about none.
+// of returns the passage of the enrolment that a call is about; nil if there is no such enrolment.
 func (g *crmGate) of(text string) *passage {
 	keys := naturalKeys.FindAllString(text, -1)
 	for _, authority := range g.sim.Records("Direct_Debit_Authority__c") { // a change names records by their ids

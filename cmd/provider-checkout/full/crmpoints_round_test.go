@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// stepLease is how long a step is leased.
+	// stepLease is the duration of the lease of a CRM job.
 	stepLease = 15 * time.Second
-	// undoneWithin is how long after the end of its lease a step may stay undone.
+	// undoneWithin is the longest time after the end of its lease for which a job may stay undone.
 	undoneWithin = 15 * time.Second
-	// callLimit is how long the process waits for an answer of Salesforce; gather is a little less.
+	// callLimit is the time for which the process waits for an answer of Salesforce; gather is a little less.
 	callLimit, gather = 5 * time.Second, 4 * time.Second
 )
 
-// crmManner is what happens at a point, and after it.
+// crmManner is the fault at a point, and the clients' reaction to it.
 type crmManner struct {
 	stops   bool // the process is stopped until its leases are over, and then goes on; else it is killed and started again
-	retries bool // clients repeat what had no answer; otherwise none asks for anything until everything is done
+	retries bool // clients repeat requests that had no answer; otherwise no client asks for anything until everything is done
 }
 
 var crmManners = []crmManner{{false, false}, {false, true}, {true, false}, {true, true}}
@@ -49,7 +49,7 @@ type student struct {
 	rng   *rand.Rand
 }
 
-// crmSent is what became of a request.
+// crmSent is the outcome of a request.
 type crmSent struct {
 	answer sandbox.Response
 	err    error

@@ -122,7 +122,7 @@ type crmTally struct {
 	longest time.Duration // from the end of the last lease until everything was done
 }
 
-// crmHit is what happened to an enrolment.
+// crmHit is a fault that an enrolment met, and its point.
 type crmHit struct {
 	crmManner
 	crmPoint

@@ -36,8 +36,8 @@ type crmServer struct {
 type crmWorld struct {
 	*workload.Workload
 	gate    *crmGate
-	servers []*crmServer // the first one is the one that is struck
-	fleet   crmFleet     // those to which clients turn
+	servers []*crmServer // the first is struck
+	fleet   crmFleet     // the servers to which clients turn
 	backend *apiclient.Client
 	tally   *crmTally
 	busy    *sync.Mutex // of the suite

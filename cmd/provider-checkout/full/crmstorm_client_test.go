@@ -37,7 +37,7 @@ const (
 	impatient  = 50 * time.Millisecond // after which some hang up
 )
 
-// clientHabit is what a client does when its first try has no answer.
+// clientHabit is a client's reaction when its first try has no answer.
 type clientHabit int
 
 const (
@@ -139,7 +139,7 @@ func (e *enrolment) create(ctx context.Context, c *stormClient) error {
 	if idsOf(r) != e.ids || e.opened > 1 {
 		return e.wrong(fmt.Sprintf("has the ids %q, and a create", e.ids), r)
 	}
-	if r.String("direct_debit.token") != "" { // there is none once it is confirmed
+	if r.String("direct_debit.token") != "" { // a confirmed checkout has no token
 		e.created = r
 	}
 	return nil
@@ -207,7 +207,7 @@ func (c *stormClient) form(ctx context.Context, address string, values url.Value
 }
 
 // send sends a request until there is an answer that is no 503, as a good client does: the same request again, after the
-// time that the answer says, or a little longer each time where there is none.
+// time that the answer says, or, without an answer, a little longer each time.
 func (e *enrolment) send(ctx context.Context, silent clientHabit, call func(context.Context) (sandbox.Response, error)) (sandbox.Response, error) {
 	for try := 1; ; try++ {
 		e.tries++
@@ -240,7 +240,7 @@ func (e *enrolment) wrong(what string, r sandbox.Response) error {
 	return fmt.Errorf("%s %s: %s answers %d %s", e.provider, e.order, what, r.Status, r.Body)
 }
 
-// togetherEnrolments does work with each enrolment, some at a time, and reports its errors but those of silent clients.
+// togetherEnrolments does work with each enrolment, some at a time, and reports its errors except the errors of silent clients.
 func togetherEnrolments(t *testing.T, atOnce int, all []*enrolment, work func(*enrolment) error) (silent int) {
 	t.Helper()
 	var mu sync.Mutex

@@ -79,7 +79,7 @@ func (w *stormWorld) checkWhole(t *testing.T) {
 	}
 }
 
-// orgRecords is what there is of enrolments in the organisation.
+// orgRecords are the records of enrolments in the organisation.
 type orgRecords struct {
 	records map[string]map[string]string   // by their ids
 	of      map[string][]map[string]string // agreements by their opportunity, contact roles likewise, versions by their agreement
@@ -87,7 +87,7 @@ type orgRecords struct {
 	journal []journalEntry
 }
 
-// journalEntry is what one call did to a record.
+// journalEntry is the effect of one call on a record.
 type journalEntry struct {
 	object  string
 	created bool
@@ -293,7 +293,7 @@ func (c *comparison) history(r ports.CheckoutRecord, o *orgRecords) {
 	}
 }
 
-// events checks that each event is once in the outbox, and arrived as it is there.
+// events checks that each event is on record once, and arrived as it is there.
 func (c *comparison) events(r ports.CheckoutRecord, arrived *eventDigests) {
 	on := r.Checkout
 	var names []events.Name

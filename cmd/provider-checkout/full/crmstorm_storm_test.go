@@ -23,7 +23,7 @@ const (
 	slowCall     = 150 * time.Millisecond
 )
 
-// orgFaults are those of the storm. A call that hangs is given up by who waits for it.
+// orgFaults returns the faults of the storm. A call that hangs is given up by its caller.
 func orgFaults() []salesforcetest.Fault {
 	return []salesforcetest.Fault{
 		{Kind: salesforcetest.FaultLockedRow, Probability: 0.05}, // this and the next only where records are written
@@ -67,7 +67,7 @@ func TestStorm(t *testing.T) {
 	})
 }
 
-// habitInStorm is how the clients of the storm are.
+// habitInStorm returns the habit of the n-th client of the storm.
 func habitInStorm(n int) clientHabit {
 	switch n % 20 {
 	case 3, 13:
@@ -103,7 +103,7 @@ func runStorm(t *testing.T, w *stormWorld, store site.Store, n int) {
 	reportStorm(t, stats, all, silent, took, converged)
 }
 
-// reportStorm prints what the storm was, and fails the test if it was none.
+// reportStorm prints the figures of the storm, and fails the test if it had too few faults of a kind.
 func reportStorm(t *testing.T, stats salesforcetest.Statistics, all []*enrolment, silent int, took, converged time.Duration) {
 	t.Helper()
 	calls, suffered, kinds := 0, 0, ""

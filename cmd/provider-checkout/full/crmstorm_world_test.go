@@ -144,7 +144,7 @@ func openSQLite(t *testing.T, path string) *sqlite.DB {
 	return store
 }
 
-// callMeter is what every call of the organisation passes. It counts them.
+// callMeter counts the calls of the organisation, all of which pass it.
 type callMeter struct {
 	http.Handler
 	server *httptest.Server

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// pairLanes is how many pairs of servers there are. Each fails over again and again.
+	// pairLanes is the number of pairs of servers. Each pair fails over again and again.
 	pairLanes   = 4
 	pairClients = 16
 )

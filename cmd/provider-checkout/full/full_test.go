@@ -65,17 +65,17 @@ func newSuite(t *testing.T) suite {
 }
 
 const (
-	// patience is how long anything may take once all faults are over.
+	// patience is the longest time that anything may take once all faults are over.
 	patience = 60 * time.Second
 	// calm is the pause between two looks at something that is awaited.
 	calm = 100 * time.Millisecond
-	// atOnce is how many rounds, or clients of one, there are at a time. They mostly wait for leases to end.
+	// atOnce is the number of rounds, or of clients of a round, at a time. They mostly wait for leases to end.
 	atOnce = 8
-	// attempts is how often something is tried that the machine's load may prevent.
+	// attempts is the number of tries of something that the machine's load may prevent.
 	attempts = 4
 )
 
-// side is how far a message has come when its process is struck.
+// side is the progress of a message when its process is struck.
 type side string
 
 const (

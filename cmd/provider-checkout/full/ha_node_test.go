@@ -92,11 +92,11 @@ func (n *recipeNode) processes(selected func(program, folder string) bool) (all 
 // signal sends a signal to the node's processes that are selected.
 func (n *recipeNode) signal(signal syscall.Signal, selected func(program, folder string) bool) {
 	for _, pid := range n.processes(selected) {
-		_ = syscall.Kill(pid, signal) // one that has ended meanwhile needs none
+		_ = syscall.Kill(pid, signal) // a process that has ended meanwhile needs no signal
 	}
 }
 
-// kill kills the node's processes that are selected, all at once: none sees the end of another.
+// kill kills the node's processes that are selected, all at once: no process sees the end of another.
 func (n *recipeNode) kill(t *testing.T, selected func(program, folder string) bool) {
 	t.Helper()
 	n.signal(syscall.SIGSTOP, selected)

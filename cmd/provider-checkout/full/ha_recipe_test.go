@@ -19,8 +19,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
-// recipe is what the folder of that name describes, on this machine: three nodes, and HAProxy before them. Only addresses,
-// folders and passwords differ.
+// recipe is the installation of packaging/ha on this machine: three nodes, and HAProxy before them. Only addresses, folders
+// and passwords differ.
 type recipe struct {
 	nodes    [3]*recipeNode
 	balancer string         // HAProxy's address

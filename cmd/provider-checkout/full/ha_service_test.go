@@ -145,7 +145,7 @@ func (a *ackedWrites) since(at time.Time) bool {
 
 const (
 	writeEvery  = 200 * time.Millisecond
-	writesAtOne = 64 // at the most, while none is answered
+	writesAtOne = 64 // at the most, while no write is answered
 )
 
 // write has a create sent every writeEvery, whether the one before was answered or not, until ctx ends.

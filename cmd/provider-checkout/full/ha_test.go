@@ -97,7 +97,7 @@ type recipeWorld struct {
 	*workload.Workload
 	*recipe
 	instances []*recipeInstance
-	listed    *recipeInstance // the one that connects by a list of hosts
+	listed    *recipeInstance // connects by a list of hosts
 	run       *linear.Run
 	limit     time.Duration            // for which no write may be acknowledged
 	slowest   map[string]time.Duration // outage, by fault

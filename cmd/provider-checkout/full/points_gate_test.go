@@ -17,7 +17,7 @@ import (
 type exchange struct {
 	step string // of the payer's way
 	what string // "GoCardless: POST /billing_requests"
-	n    int    // among those of the step that are called the same, from 1
+	n    int    // among the step's exchanges of this name, from 1
 }
 
 func (e exchange) String() string {
@@ -37,10 +37,11 @@ func (p point) String() string { return p.exchange.String() + ", " + string(p.si
 
 func (p point) atGoCardless() bool { return strings.HasPrefix(p.what, "GoCardless: ") }
 
-// configurationReads is what the process reads when it needs it first, and later at times of its own.
+// configurationReads matches the queries for the configuration, which the process reads when it needs it first, and later
+// at times of its own.
 var configurationReads = regexp.MustCompile(`FROM (api_keys|providers|courses)\b`)
 
-// gate is where everything passes that the process sends or is sent, and their answers. It strikes at one point.
+// gate passes everything that the process sends or is sent, and the answers. It strikes at one point.
 type gate struct {
 	struck chan struct{} // closed once it has struck
 
@@ -70,7 +71,7 @@ func (g *gate) arm(strike func() (goesOn bool), held <-chan struct{}) {
 	g.strike, g.held = strike, held
 }
 
-// enter says that the payer is at a step, or at none.
+// enter says that the payer is at a step, or at no step ("").
 func (g *gate) enter(step string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -25,7 +25,7 @@ type payer struct {
 	backend   *apiclient.Client
 	browser   *http.Client
 	tries     int      // the payer needs; the mandates of all but the last are cancelled
-	pages     []string // at GoCardless, to which the browser was led; the latest is the one that is open
+	pages     []string // at GoCardless, to which the browser was led; the latest is open
 	done      int      // tries that the payer has finished there
 	dead      int      // tries whose mandate was cancelled
 }
@@ -186,7 +186,7 @@ func (p *payer) browse(ctx context.Context, method, address string, form url.Val
 // lateAnswer is the answer to a request that is still under way.
 type lateAnswer chan sent
 
-// sent is what became of a request.
+// sent is the outcome of a request.
 type sent struct {
 	note func() error
 	err  error

@@ -25,7 +25,7 @@ import (
 // The tests of the files points_… end or stop a process of the program at every point of a payer's way where something is on its way
 // between it and the outside, and look whether anything was done twice or lost.
 
-// manner is what happens at a point, and after it.
+// manner is the fault at a point, and the clients' reaction to it.
 type manner struct {
 	name  string
 	stops bool // the process is stopped while another takes its place, and then goes on; else it is killed and started again
@@ -105,7 +105,7 @@ func (s *pointSuite) run(t *testing.T, sample map[manner]int) {
 	}
 }
 
-// idleFor is how long a process shows what it does by itself: at its start, and every second.
+// idleFor is enough time for a process to show what it does by itself: at its start, and every second.
 const idleFor = 3 * time.Second
 
 // learn finds out what a process does at times of its own.
@@ -119,7 +119,7 @@ func (s *pointSuite) learn(t *testing.T) {
 	t.Logf("no point is %s", strings.Join(slices.Sorted(maps.Keys(s.aside)), " | "))
 }
 
-// points returns every point of the way, in order: those that two undisturbed walks show. What only one of them shows came
+// points returns every point of the way that two undisturbed walks show, in order. An exchange that only one walk shows came
 // by chance: a poll that was a little early, or a connection that was new.
 func (s *pointSuite) points(t *testing.T) (all []point) {
 	t.Helper()

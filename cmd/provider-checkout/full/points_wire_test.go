@@ -54,7 +54,7 @@ func throughGate(t *testing.T, g *gate, server string) string {
 	return u.String()
 }
 
-// keep records an open connection. It closes one that comes too late.
+// keep records an open connection. It closes a connection that comes too late.
 func (w *pointWire) keep(conn net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +108,7 @@ func (w *pointWire) serve(conn net.Conn) {
 	}
 }
 
-// poolPing is what a pool says to find out whether a connection lives.
+// poolPing is the query by which a pool finds out whether a connection lives.
 const poolPing = "-- ping"
 
 // wireRelay is the two ends of a connection that is relayed.

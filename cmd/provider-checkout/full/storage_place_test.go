@@ -14,7 +14,7 @@ import (
 )
 
 // fileFault takes the store's file away, and returns what brings it back. refused reports whether a command that is then given
-// the store refuses it: it does where a file is missing, or is none that can have the log beside it.
+// the store refuses it: it does where a file is missing, or cannot have the log beside it.
 type fileFault func(t *testing.T, path string, round int) (back func(), refused bool)
 
 // moved moves the file away, with its log and without, and back.
@@ -42,8 +42,8 @@ func (b suite) deleted(t *testing.T) {
 	})
 }
 
-// replaced puts another file in the place of the file, as an operator may who has not stopped the server: a backup, one that
-// was opened before, or an empty file.
+// replaced puts another file in the place of the file, as an operator may who has not stopped the server: a backup, a backup
+// that was opened before, or an empty file.
 func (b suite) replaced(t *testing.T) {
 	b.away(t, 3, func(t *testing.T, path string, round int) (back func(), refused bool) {
 		out := filepath.Join(t.TempDir(), "other.db")
@@ -110,7 +110,7 @@ func (w *storageWorld) commands(t *testing.T) {
 	}
 }
 
-// filesIn returns the names of the files in a folder, but for those with which the server looks for room.
+// filesIn returns the names of the files in a folder, except the files by which the server looks for room.
 func filesIn(t *testing.T, folder string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)

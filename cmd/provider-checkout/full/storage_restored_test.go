@@ -21,7 +21,7 @@ import (
 
 // keeper backs a store up and brings it back.
 type keeper interface {
-	// store is what --store names.
+	// store returns the value of --store.
 	store() string
 	// backup prepares for a round while the store is served. point makes the point to which the store is restored.
 	backup(t *testing.T, round int) (point func(*testing.T))

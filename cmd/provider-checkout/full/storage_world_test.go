@@ -19,11 +19,12 @@ import (
 
 const (
 	storageClients = 6
-	// held is how long a fault lasts after the server knows of it.
+	// held is the time for which a fault lasts after the server knows of it.
 	held = 200 * time.Millisecond
 )
 
-// mendedWithin is how long a server may take to be ready again, and to know that it is not. Beside other tests it takes longer.
+// mendedWithin returns the time within which a server must be ready again, or know that it is not. Beside other tests it takes
+// longer.
 func mendedWithin() time.Duration {
 	if !testlevel.IsLong() {
 		return 30 * time.Second

@@ -13,8 +13,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// hiddenValues is what only GoCardless and the payer may see, each value as a whole or its most telling part. A payer's name is
-// on the payer's pages, too.
+// hiddenValues are for GoCardless and the payer only, each value as a whole or its most telling part. A payer's name is on the
+// payer's pages, too.
 var hiddenValues = []string{sandbox.Token, sandbox.WebhookSecret, "hunter2", "0068389", "01-0902", "010902", "payer@example.nz", "parent@example.nz"}
 
 const canaryHolder = "CANARY HOLDER"

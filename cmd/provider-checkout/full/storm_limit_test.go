@@ -20,7 +20,7 @@ func readyCheckouts(t *testing.T, s *sandbox.Sandbox, n int) (all []sandbox.Resp
 	return all
 }
 
-// bankCalls returns how many calls have reached GoCardless, but for those of the reconciliation.
+// bankCalls returns how many calls have reached GoCardless, except the calls of the reconciliation.
 func bankCalls(s *sandbox.Sandbox) (n int) {
 	for route, count := range s.Bank.Statistics().Calls {
 		if route != "GET /events" {

@@ -29,7 +29,7 @@ const (
 // payersAtOnce returns how many of all payers are on their way at a time.
 func payersAtOnce(all int) int { return all/100 + 27 }
 
-// stormPayers is how many payers there are, if a long run does not say more:
+// stormPayers is the number of payers, if a long run does not say more:
 //
 //	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=10000 go test -timeout 2h -v ./cmd/provider-checkout/full
 const stormPayers = 500
