@@ -1,5 +1,5 @@
-// Package agreementpdf gives an operator the PDFs of agreements: the documents that were stored, and where there is none a
-// copy that says that it is one.
+// Package agreementpdf gives an operator the PDFs of agreements: the documents that were stored, and for an agreement
+// without a document a copy that is marked as a copy.
 package agreementpdf
 
 import (
@@ -44,10 +44,9 @@ type PDF struct {
 	Copy  string // why it is a copy; "" for the document that was stored
 }
 
-// Read returns the PDF of the agreement with this number: the stored document, or a copy if none could be rendered at the
-// confirm. A document that was stored and is lost, or is not the one in the evidence log, is refused, unless Redraw says
-// that a copy will do. The error is
-// ports.ErrNotFound if there is no such agreement.
+// Read returns the PDF of the agreement with this number: the stored document, or a copy if no PDF was rendered at the
+// confirm. A document that was stored and is lost, or differs from the evidence log, is refused, unless Redraw says that a
+// copy will do. The error is ports.ErrNotFound if there is no such agreement.
 func (s *Source) Read(ctx context.Context, number string) (PDF, error) {
 	logged, err := s.logged(ctx, number)
 	if err != nil {
@@ -91,8 +90,8 @@ func (s *Source) Read(ctx context.Context, number string) (PDF, error) {
 	return PDF{}, errors.New(loss + "; --redraw renders it again, marked as a copy")
 }
 
-// logged returns the SHA-256 of the agreement's PDF in the evidence log; "" if the log has none. A version without the log
-// concluded agreements that are not in it.
+// logged returns the SHA-256 of the agreement's PDF in the evidence log; "" if the log has no such agreement. A version
+// without the log concluded agreements that are not in it.
 func (s *Source) logged(ctx context.Context, number string) (string, error) {
 	entry, _, err := s.store.EvidenceEntry(ctx, evidence.AgreementID(number))
 	if errors.Is(err, ports.ErrNotFound) {
