@@ -65,7 +65,7 @@ func (d *Document) operations() (all []*openapi3.Operation) {
 	return all
 }
 
-// laterWord is the word by which tests have a processor use one that is not known yet.
+// laterWord stands in tests for a processor's word that is not known yet.
 const laterWord = "on_hold"
 
 // narrow makes what we send allow only the fields and the words that its schema names. The document itself allows more, so
