@@ -39,7 +39,7 @@ type Program struct {
 // Command is one command of a program.
 type Command struct {
 	Name  string   // as it is typed: "keys issue"
-	Args  []string // arguments besides flags: "NUMBER", or "[NUMBER]" for one that may be left out
+	Args  []string // arguments besides flags: "NUMBER", or "[NUMBER]" if it may be left out
 	About string   // one line for the program's help
 	More  string   // further lines for the command's own help
 	// Setup defines the command's flags, and returns the function that runs the command once they are set.
