@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// page is how many sealed entries are read at a time.
+	// page is the number of sealed entries that are read at a time.
 	page = 500
-	// waitingAtFirst is how many entries that are not sealed are read first; ten times as many where there are more, which
+	// waitingAtFirst is the number of unsealed entries that are read first; ten times as many where there are more, which
 	// happens only where nothing seals.
 	waitingAtFirst = 10_000
 )

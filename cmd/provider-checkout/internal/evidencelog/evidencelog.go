@@ -22,7 +22,7 @@ type Log struct {
 		ports.Evidence
 		ports.EvidenceReader
 	}
-	Keys evidence.Keys // that signed its checkpoints; none if they are not known
+	Keys evidence.Keys // that signed its checkpoints; empty if they are not known
 	// Attests reports whether a process with the operator's secret recorded an entry: see checkout.Keyring.Attests.
 	Attests func(evidence.Entry) bool
 	Outside *evidence.Checkpoint // that was kept elsewhere, and one of the keys signed; nil without one
@@ -113,11 +113,12 @@ func (l Log) Prove(ctx context.Context, number string) (evidence.Proof, error) {
 // Record is everything on record about one agreement.
 type Record struct {
 	Agreement agreement.Agreement
-	Document  *agreement.Document // nil if there is none
+	Document  *agreement.Document // nil if no document was stored
 	Checkout  checkout.Checkout
 }
 
-// Read returns everything on record about the agreement with this number. The error is ports.ErrNotFound if there is none.
+// Read returns everything on record about the agreement with this number. The error is ports.ErrNotFound if there is no such
+// agreement.
 func Read(ctx context.Context, db ports.Store, number string) (r Record, err error) {
 	if r.Agreement, err = db.Agreement(ctx, number); err != nil {
 		return r, err
@@ -186,7 +187,8 @@ func compare(e evidence.Entry, r Record) Verdict {
 	return Pass("the evidence log has the same, recorded %s", e.At.Format(timeLayout))
 }
 
-// checkNewest returns the verdict on an entry under the newest checkpoint, and that; nil if there is none to hold the log to.
+// checkNewest returns the verdict on an entry under the newest checkpoint, and that checkpoint; nil if the log
+// cannot be held to a checkpoint.
 func (l Log) checkNewest(ctx context.Context, e evidence.Entry, position int64) (Verdict, *evidence.Checkpoint, error) {
 	signed, c, err := l.Newest(ctx)
 	switch {

@@ -25,7 +25,7 @@ func NewKey(rand io.Reader) (private string, err error) {
 	return evidence.NewKey(KeyName, seed)
 }
 
-// ReadKeys returns the keys in a file, one a line. Without the file there are none.
+// ReadKeys returns the keys in a file, one a line. Without the file there are no keys.
 func ReadKeys(path string) (evidence.Keys, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,8 +42,8 @@ func ReadKeys(path string) (evidence.Keys, error) {
 }
 
 // OwnKeys returns the keys in a file, which it makes, readable by its owner only, unless there is one. The file is made
-// completely or not at all; of several processes that find none, one makes it. newest is the newest checkpoint of the store:
-// none is made in the place of the key that signed it.
+// completely or not at all; of several processes that find no file, one makes it. newest is the newest checkpoint of the
+// store: no key is made in the place of the key that signed it.
 func OwnKeys(path string, newest []byte, rand io.Reader) (evidence.Keys, error) {
 	for {
 		keys, err := ReadKeys(path)
@@ -59,7 +59,7 @@ func OwnKeys(path string, newest []byte, rand io.Reader) (evidence.Keys, error) 
 	}
 }
 
-// abandoned is how old a temporary file is that no process still writes.
+// abandoned is the age of a temporary file that no process still writes.
 const abandoned = time.Second
 
 // makeKey makes a file with a new key. The error is fs.ErrExist while another process does.

@@ -8,8 +8,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
 
-// Signed holds the entries of a log, all of them in the order of Each, to the newest checkpoint, and to one that was kept
-// elsewhere.
+// Signed holds the entries of a log, all of them in the order of Each, to the newest checkpoint, and to a checkpoint that
+// was kept elsewhere.
 type Signed struct {
 	newest   held
 	fault    error // why there is no newest checkpoint to hold them to
