@@ -35,7 +35,6 @@ var paraphrasing = strings.Fields(`
 	checkout/service/breaker
 	checkout/service/delivery
 	checkout/service/letter
-	cmd/provider-checkout/internal/site
 	ports
 `)
 

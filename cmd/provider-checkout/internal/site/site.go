@@ -31,7 +31,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Store is what a site keeps its records in.
+// Store is the store of a site's records.
 type Store interface {
 	ports.Admin
 	fakeprocessor.Records
@@ -52,7 +52,7 @@ type Config struct {
 	Agency         agreement.Agency // that the privacy notice names
 	Retention      checkout.Retention
 	Evidence       evidence.Keys                 // sign the checkpoints of the evidence log; without them nothing is sealed
-	Known          []byte                        // the newest checkpoint that was kept elsewhere; none if empty
+	Known          []byte                        // the newest checkpoint that was kept elsewhere; empty without one
 	Checkpoint     func(context.Context, []byte) // called with each signed checkpoint; may be nil
 	AllowPrivate   bool                          // sends events to loopback and private addresses too
 	TrustedProxies []netip.Prefix
