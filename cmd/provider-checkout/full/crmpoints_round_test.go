@@ -15,7 +15,9 @@ import (
 
 const (
 	// stepLease is the duration of the lease of a CRM job.
-	stepLease = 15 * time.Second
+	stepLease = 10 * time.Second
+	// requestLimit is the longest time for which a request is under way, of which a confirm that is not on record has no lease.
+	requestLimit = 20 * time.Second
 	// undoneWithin is the longest time after the end of its lease for which a job may stay undone.
 	undoneWithin = 15 * time.Second
 	// callLimit is the time for which the process waits for an answer of Salesforce; gather is a little less.
@@ -128,6 +130,7 @@ func (w *crmWorld) round(t *testing.T, m crmManner, points []crmPoint) (missed [
 	w.tally.finished(done.Sub(over))
 	clientsEnd()
 	if on == atLast {
+		<-time.After(time.Until(over) + requestLimit - stepLease)
 		first.Resume(t)
 	}
 	w.finish(t, all)
