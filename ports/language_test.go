@@ -30,11 +30,6 @@ var paraphrasing = strings.Fields(`
 	adapters/kit/storetest
 	adapters/store/memory
 	checkout
-	checkout/service
-	checkout/service/bounded
-	checkout/service/breaker
-	checkout/service/delivery
-	checkout/service/letter
 	ports
 `)
 

@@ -12,7 +12,7 @@ import (
 // Caller is an authenticated provider.
 type Caller struct {
 	ProviderCode string
-	KeyID        string // of its API key; "" if it has none
+	KeyID        string // of its API key; "" without an API key
 }
 
 // Authenticate returns the caller to whom the key belongs. It writes nothing. The refusals are

@@ -61,7 +61,7 @@ func (c configured) checkpoint(ctx context.Context, now time.Time) ([]byte, erro
 	return head.Checkpoint, err
 }
 
-// cacheSize is how many values a cache keeps at least.
+// cacheSize is the number of values that a cache keeps at least.
 const cacheSize = 4096
 
 // cache keeps values for a short time, so that the requests of a busy provider do not each

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// recentOrders is how many orders are remembered as seen recently.
+// recentOrders is the number of orders that are remembered as seen recently.
 const recentOrders = 16384
 
 // Opened is the answer to a create.
@@ -27,7 +27,7 @@ type Opened struct {
 	SentFinal      bool             // the request has a final instalment: it is echoed, even if it equals the others
 }
 
-// Create opens a checkout, or finds the one that the same order opened before (section 4), with its setup as a poll
+// Create opens a checkout, or finds the checkout that the same order opened before (section 4), with its setup as a poll
 // finds it. It takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are PROVIDER_KEY_MISMATCH,
 // PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT, CHECKOUT_ERASED and BUSY. A *ports.CRMRefusal means
 // that a CRM outside of the store does not take the enrolment for a reason that is not the caller's.

@@ -17,13 +17,13 @@ import (
 const (
 	// runLimit is more than a run of attempts takes: three of two seconds and the delays between them.
 	runLimit = 8 * time.Second
-	// deliverLimit is how long a request waits for its events, including earlier ones that others deliver.
+	// deliverLimit limits the wait of a request for its events, and for earlier events that another process delivers.
 	deliverLimit = 35 * time.Second
-	// waitStep is how often a request checks whether an earlier event of its checkout is settled.
+	// waitStep is the pause between two checks of a request whether an earlier event of its checkout is settled.
 	waitStep = 100 * time.Millisecond
 
-	// A provider's events have this many delivery runs at once, and others' none the less. A request waits for one no longer
-	// than slotLimit: the scheduler has time.
+	// slotsOfProvider is the number of delivery runs at once of each provider's events. A request waits for a slot no longer than
+	// slotLimit: the scheduler has time.
 	slotsOfProvider = 64
 	slotLimit       = time.Second
 )
@@ -40,8 +40,8 @@ var (
 )
 
 // deliver sends the events of a change that a request committed and holds, before the request is answered. Events that it
-// cannot finish stay in the queue for the scheduler, and so do those of a provider whose slots are all taken: its receiver is
-// slow, or it has many events at once, and neither is a failure.
+// cannot finish stay in the queue for the scheduler, and so do the events of a provider whose slots are all taken: its receiver
+// is slow, or it has many events at once, and neither is a failure.
 func (s *Service) deliver(ctx context.Context, done advanced) {
 	if s.countUnsent(done) {
 		return
@@ -63,7 +63,7 @@ func (s *Service) deliver(ctx context.Context, done advanced) {
 	s.report(ctx, Failure{Operation: OperationDeliver, Severity: severity, About: aboutCheckout(done.change.Next), Err: err})
 }
 
-// countUnsent counts the events of a provider that has no destination, and reports whether it has none.
+// countUnsent reports whether the provider has no destination, and counts its events then.
 func (s *Service) countUnsent(done advanced) bool {
 	if done.provider.Destination.Configured() {
 		return false
@@ -87,7 +87,7 @@ func (s *Service) deliverLater(ctx context.Context, l ports.Lease) error {
 	return nil
 }
 
-// deliverer delivers events of one checkout, each when those before it are settled.
+// deliverer delivers events of one checkout, each when the earlier events are settled.
 type deliverer struct {
 	*Service
 	held []ports.Lease // in the order of their delivery
@@ -123,8 +123,8 @@ func (d *deliverer) deliverHeld(ctx context.Context, first bool) (err error) {
 	return err
 }
 
-// awaitEarlier returns when no event of the checkout before those held is pending. Those that nobody has leased it delivers, and
-// waits for the others, unless the service is stopping: then their deliverer may have stopped too.
+// awaitEarlier returns when no event of the checkout before those held is pending. It delivers the events that nobody
+// has leased, and waits for the others, unless the service is stopping: then their deliverer may have stopped too.
 func (d *deliverer) awaitEarlier(ctx context.Context) error {
 	ours, filter := d.held[0].Job, ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobPending, OldestFirst: true}
 	filter.CheckoutID = ours.CheckoutID
@@ -157,7 +157,7 @@ func (d *deliverer) awaitEarlier(ctx context.Context) error {
 	}
 }
 
-// keepHeld extends the leases of the events held that are about to end, and drops those that are lost.
+// keepHeld extends the leases of the events held that are about to end, and drops lost leases.
 func (d *deliverer) keepHeld(ctx context.Context) error {
 	kept := d.held[:0]
 	for _, l := range d.held {

@@ -18,13 +18,13 @@ import (
 // the job.
 
 const (
-	// crmLimit is how long a call of the CRM may take, so that its outcome is known before the lease ends.
+	// crmLimit is the time limit of a call of the CRM, so that its outcome is known before the lease ends.
 	crmLimit = holdLimit - settleLimit
 	// leastCRM is the time that a request must have left for a call of the CRM.
 	leastCRM = time.Second
-	// settleLimit is how long it may take to store the outcome of an attempt, also when the time of a request is over.
+	// settleLimit is the time limit for storing the outcome of an attempt, also when the time of a request is over.
 	settleLimit = 2 * time.Second
-	// agreedLimit is how long a confirm asks for an agreement that is on record in the CRM.
+	// agreedLimit limits a confirm's look for an agreement that is on record in the CRM.
 	agreedLimit = 4 * time.Second
 )
 
@@ -80,7 +80,7 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 }
 
 // attemptHeld makes the first attempt at the CRM job of a change that was committed, which the caller holds. A change without
-// such a job is answered already. The errors are those of attempt.
+// such a job is answered already. Its errors are the errors of attempt.
 func (s *Service) attemptHeld(ctx context.Context, done advanced) (advanced, error) {
 	for _, j := range done.change.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
@@ -184,7 +184,7 @@ func answered(err error) bool {
 	return err == nil || refused
 }
 
-// enrolment is what the CRM is asked for: to open the enrolment of a checkout, or to complete it with the agreement and its
+// enrolment is a request to the CRM: to open the enrolment of a checkout, or to complete it with the agreement and its
 // document.
 type enrolment struct {
 	checkout  checkout.Checkout
@@ -244,7 +244,7 @@ func (s *Service) ask(ctx context.Context, e enrolment) (decide decideAnswer, er
 }
 
 // noteAnswer has the breaker know how a call of the CRM ended, and reports when creates and confirms begin and cease to be
-// refused. A CRM that takes no more calls of one kind may take those of another: it says so itself, and need not be spared.
+// refused. A CRM that takes no more calls of one kind may take calls of another: it says so itself, and need not be spared.
 func (s *Service) noteAnswer(ctx context.Context, err error) {
 	if errors.Is(err, ports.ErrBusy) {
 		return
@@ -304,7 +304,7 @@ func crmWaits(j checkout.Job, refused bool, now time.Time) checkout.Moment {
 		Once: "crm " + detail, Times: 1}
 }
 
-// maxFailure is how many bytes of a failure are stored.
+// maxFailure is the number of bytes of a failure that are stored.
 const maxFailure = 300
 
 func (s *Service) enrolmentKey(c checkout.Checkout) ports.EnrolmentKey {
@@ -323,7 +323,7 @@ func (s *Service) providerOf(ctx context.Context, code string) (catalogue.Provid
 	return *p, nil
 }
 
-// agreedInCRM returns what the CRM has on record of the agreement of a checkout that has none here, or nil.
+// agreedInCRM returns the CRM's record of the agreement of a checkout whose agreement is not on record here, or nil.
 func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed *ports.Agreed, err error) {
 	if s.crm.Open() {
 		return nil, checkout.Busy()

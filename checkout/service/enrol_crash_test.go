@@ -57,7 +57,7 @@ func TestWhatACrashCutOffIsDoneWithinFifteenSecondsOfTheLease(t *testing.T) {
 		{"opened in the CRM", nil, nth(1, ends), false, false},
 		{"opened in the CRM, and the client comes back", nil, nth(1, ends), false, true},
 		{"concluded", nth(2, ends), nil, true, false},            // the first is the look for an agreement
-		{"completed in the CRM", nil, nth(1, ends), true, false}, // the look finds none, which is an error
+		{"completed in the CRM", nil, nth(1, ends), true, false}, // the look finds no agreement, which is an error
 		{"completed in the CRM, and the client comes back", nil, nth(1, ends), true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

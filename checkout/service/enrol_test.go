@@ -375,7 +375,7 @@ func TestWhatCannotBeCommittedHasNotHappened(t *testing.T) {
 			config.Store = torn{config.Store, &times}
 			config.Hooks.Created = func(context.Context, checkout.Checkout) { hooks++ }
 		})
-		c.disturb(once(fails), nil) // the second attempt is the one that cannot be committed
+		c.disturb(once(fails), nil) // the second attempt cannot be committed
 		if _, err := w.Create(t.Context(), caller, create("ORDER-1")); !errors.Is(err, errBroken) {
 			t.Fatalf("create: %v, want %v", err, errBroken)
 		}

@@ -102,7 +102,7 @@ func (b *remoteBank) Observe(_ context.Context, q ports.SetupQuery) (checkout.Ob
 	return seen, nil
 }
 
-// page is where the payer gives bank details. This fake completes the setup at once.
+// page serves the form for the bank details of the payer. This fake completes the setup at once.
 func (b *remoteBank) page(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimPrefix(r.URL.Path, "/")
 	b.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Operation is what a Failure happened in.
+// Operation is the operation in which a Failure happened.
 type Operation string
 
 const (

@@ -23,7 +23,7 @@ type faulty struct {
 	mu    sync.Mutex
 	calls []string       // every call since arm, as method and number: "Lease 2"
 	count map[string]int // by method
-	at    string         // the call that fails; "" for none
+	at    string         // the call that fails; "" if every call succeeds
 	fail  func() error
 }
 
@@ -84,7 +84,7 @@ type operation struct {
 	prepare func(t *testing.T, w *world) (run func() error)
 	// background: failures are only reported, since there is no caller.
 	background bool
-	// events are those on record at the end, all of them delivered.
+	// events are the events on record at the end, all of them delivered.
 	events []events.Name
 }
 
@@ -194,7 +194,7 @@ func TestAFailureOfTheStoreIsReportedAndRetried(t *testing.T) {
 	}
 }
 
-// callsOf returns the calls that an operation makes if none fails.
+// callsOf returns the calls that an operation makes if no call fails.
 func callsOf(t *testing.T, op operation) (calls []string) {
 	synctest.Test(t, func(t *testing.T) {
 		store, change := newFaulty()

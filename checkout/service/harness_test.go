@@ -209,7 +209,7 @@ type processor struct {
 	asked  int
 	asking int           // observations in progress
 	atOnce int           // the most observations in progress at once
-	panics string        // what every call panics with; "" for none
+	panics string        // what every call panics with; "" for no panic
 	takes  time.Duration // how long every call takes
 	// observes, if not nil, answers instead of says.
 	observes func(ports.Account, checkout.Setup) (checkout.Observation, error)
@@ -294,7 +294,7 @@ type printer struct {
 	mu      sync.Mutex
 	fail    int
 	busy    bool
-	panics  string // what every call panics with; "" for none
+	panics  string // what every call panics with; "" for no panic
 	printed int
 	during  func(agreement.Agreement) // if not nil, what happens while an agreement is rendered
 }

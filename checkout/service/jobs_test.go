@@ -305,7 +305,7 @@ func TestAQuietServerAsksOnceASecond(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		stop()
 		delete(calls, "EvidenceHead")                // of the seal, every ten seconds
-		if n := calls["Lease"]; n < 300 || n > 390 { // those that lease the seal ask for more
+		if n := calls["Lease"]; n < 300 || n > 390 { // the polls that lease the seal ask for more
 			t.Errorf("the store is asked for work %d times in five minutes", n)
 		}
 		delete(calls, "Lease")
@@ -320,7 +320,7 @@ func TestAQuietServerAsksOnceASecond(t *testing.T) {
 	})
 }
 
-// shared is a store that several machines share: its own clock decides, and not those of its callers.
+// shared is a store that several machines share: its own clock decides, and not its callers' clocks.
 type shared struct {
 	ports.Store
 	now func() time.Time

@@ -11,10 +11,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// noteLimit is how long a refused call waits until its moment is on record.
+// noteLimit limits a refused call's wait until its moment is on record.
 const noteLimit = 2 * time.Second
 
-// maxNotes is how many moments and refusals are kept in memory until they are stored, at most: those beyond it are lost.
+// maxNotes is the most moments and refusals that are kept in memory until they are stored: what comes beyond it is lost.
 const maxNotes = 10_000
 
 // Noted is a moment of a checkout, as Config.Noted gets it.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// keepLimit is how long sealing waits for Hooks.Checkpoint.
+// keepLimit limits the wait of sealing for Hooks.Checkpoint.
 const keepLimit = 5 * time.Second
 
 // keeper passes checkpoints to Hooks.Checkpoint, one at a time: its caller has the sealer's turn. A disk that hangs, or a host that
@@ -15,7 +15,7 @@ const keepLimit = 5 * time.Second
 type keeper struct {
 	*Service
 	passed  []byte        // the latest that was passed
-	running chan struct{} // closed when the call that was not waited for returns; nil if there is none
+	running chan struct{} // closed when the call that was not waited for returns; nil without such a call
 }
 
 // keep passes the newest checkpoint, unless it was passed, or the call before it still runs.

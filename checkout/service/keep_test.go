@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// kept is what the hook was called with.
+// kept records the calls of the hook.
 type kept struct {
 	mu    sync.Mutex
 	sizes []int64       // of the checkpoints
@@ -90,7 +90,7 @@ func TestAHookThatHangsHoldsUpNoSealing(t *testing.T) {
 	})
 }
 
-// Each process has a file of its own, and the one that seals may be another each time.
+// Each process has a file of its own, and the process that seals may be another each time.
 func TestEveryProcessKeepsTheNewestCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, change := keeping(t)

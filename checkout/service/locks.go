@@ -18,7 +18,7 @@ type lock struct {
 	users  int           // holders and waiters
 }
 
-// lock waits for the named lock, or for the end of ctx. Those who wait longest have it first. unlock must be called if err
+// lock waits for the named lock, or for the end of ctx. The caller that waits longest has it first. unlock must be called if err
 // is nil.
 func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
 	l.mu.Lock()

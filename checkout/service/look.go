@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// settlingFor is how long a notification of a fulfilled billing request is handled again because the mandate is not known.
+	// settlingFor limits the time in which a notification of a fulfilled billing request is handled again because the mandate is not
+	// known.
 	settlingFor = time.Hour
 	// settlingPause is the pause before that.
 	settlingPause = 20 * time.Second
@@ -70,7 +71,7 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 }
 
 // handleNotification is the handler of JobNotified. Of several notifications about one setup the first to be handled answers
-// those that came before the processor was asked. One that is handled again has it asked again.
+// the notifications that came before the processor was asked. A further attempt at a notification has it asked again.
 func (s *Service) handleNotification(ctx context.Context, l ports.Lease) error {
 	n := l.Job.Notification()
 	after := n.Received

@@ -19,13 +19,13 @@ import (
 const (
 	notifyEvery = time.Second // between two probes of a notifier that does not answer, at first
 	notifyLimit = 45 * time.Second
-	// notifyGrace is how long an attempt may go on when the service stops: one that is cut off may have been taken over, and then
-	// the payer gets two copies.
+	// notifyGrace is the time that an attempt has left when the service stops: the notice of an attempt that is cut off may have been
+	// taken over, and then the payer gets two copies.
 	notifyGrace = 5 * time.Second
-	// longestNotifyPause is how long a notifier that does not answer is left alone at most, before one notice is tried.
+	// longestNotifyPause is the longest time that a notifier that does not answer is left alone before one notice is tried.
 	longestNotifyPause = time.Minute
 
-	// maxAnswer is how many bytes of an answer are stored.
+	// maxAnswer is the number of bytes of an answer that are stored.
 	maxAnswer = 300
 )
 
@@ -92,7 +92,7 @@ func (n *notifier) send(ctx context.Context, l ports.Lease) ports.Outcome {
 	return ports.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: receipt}
 }
 
-// hand passes a notice to the notifier. One that panics has failed.
+// hand passes a notice to the notifier. A notifier that panics has failed.
 func (n *notifier) hand(ctx context.Context, written ports.PayerNotice) (r ports.Receipt, err error) {
 	defer recovered(&err)
 	return n.cfg.Notifier.Notify(ctx, written)
@@ -156,7 +156,7 @@ func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *
 	if err != nil {
 		return letter.Letter{}, err
 	}
-	provider.Name = cmp.Or(provider.Name, provider.Code) // of one that the operator removed
+	provider.Name = cmp.Or(provider.Name, provider.Code) // the code of a provider that the operator removed
 	page := s.pageOf(SetupPage{Provider: provider, LenderTerms: s.cfg.Terms}, c)
 	into.ReplyTo = provider.Branding.SupportEmail
 	return letter.OfSetup(letter.Setup{Checkout: c, Provider: page.DebitTerms.Provider, Contact: into.ReplyTo,

@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 )
 
-// observationLife is how long an answer of the processor is believed.
+// observationLife is the lifetime of a cached answer of the processor.
 const observationLife = 2 * time.Second
 
 // observations keeps what the processor said lately to callers of one kind. However many of them ask about a billing
@@ -19,7 +19,7 @@ type observations struct {
 	latest *cache[string, observed]
 }
 
-// observed is an answer of the processor, or why there was none.
+// observed is an answer of the processor, or the error in its place.
 type observed struct {
 	seen checkout.Observation
 	kept checkout.Setback // for the page only
@@ -66,7 +66,7 @@ type notifiedAnswer struct {
 	settling bool
 }
 
-// since returns the answer about a subject that was asked at a time or later; false if there is none.
+// since returns the answer about a subject that was asked at a time or later; ok is false without such an answer.
 func (n *notifiedAnswers) since(subject string, after time.Time) (settling, ok bool) {
 	a, ok := n.answers.Get(subject)
 	return a.settling, ok && !a.asked.Before(after)

@@ -30,7 +30,7 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c che
 }
 
 // refreshForPoll returns the checkout with its setup as fresh as the processor answers within Config.PollTimeout. A
-// stale answer is better than none. What a processor that notifies says is on record.
+// stale answer is better than no answer. What a processor that notifies says is on record.
 func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) checkout.Checkout {
 	if s.processor.Notifies {
 		return stored
@@ -52,7 +52,7 @@ func (s *Service) Refresh(ctx context.Context, checkoutID string) (checkout.Chec
 }
 
 // RefreshBillingRequest is Refresh for the checkout whose latest billing request has this id at the processor. It refuses
-// with CHECKOUT_NOT_FOUND one that a later try has replaced, or that is not ours: such a notification needs no repeat.
+// with CHECKOUT_NOT_FOUND an id that a later try has replaced, or that is not ours: such a notification needs no repeat.
 func (s *Service) RefreshBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
 	return s.refreshFound(ctx, func(ctx context.Context) (checkout.Checkout, error) {
 		return s.cfg.Store.FindCheckout(ctx, ports.Reference{BillingRequestID: id})

@@ -17,7 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// counts is how often each outcome was counted.
+// counts holds the count of each outcome.
 type counts struct {
 	mu  sync.Mutex
 	all map[service.Outcome]int

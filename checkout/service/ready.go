@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// readyLimit is how long a check of readiness may take.
+	// readyLimit is the time limit of a check of readiness.
 	readyLimit = time.Second
-	// readyFor is how long its result is cached: anyone may ask, and a check writes to the store.
+	// readyFor is the time that its result is cached: anyone may ask, and a check writes to the store.
 	readyFor = time.Second
 )
 
-// Readiness is what a provider may know about the service before it has a key (section 4).
+// Readiness is the information about the service that a provider may have before it has a key (section 4).
 type Readiness struct {
 	Environment                   catalogue.Environment
 	BaseURL                       string
@@ -111,7 +111,7 @@ func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue
 	return nil
 }
 
-// Backlog is how many jobs of one kind wait, those under way included, and the age of the oldest.
+// Backlog is the number of jobs of one kind that wait, jobs under way included, and the age of the oldest.
 type Backlog struct {
 	Waiting int
 	Age     time.Duration

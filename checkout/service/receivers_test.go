@@ -31,7 +31,7 @@ func (r *receiver) requests() int {
 	return len(r.got)
 }
 
-// statuses returns how many events have each status, and checks that the attempts on record are those that were made.
+// statuses returns how many events have each status, and checks that the attempts on record are the attempts made.
 func (w *world) statuses(t *testing.T) map[events.Status]int {
 	t.Helper()
 	made := map[string]int{}

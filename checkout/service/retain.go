@@ -65,8 +65,8 @@ func (r *retainer) leave(ctx context.Context, about About, err error) {
 	r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, About: about, Err: err})
 }
 
-// page erases those of a page that were kept for long enough, and returns where the next one begins, 0 at the end. One that
-// fails is reported, and keeps no other.
+// page erases the checkouts of a page that were kept for long enough, and returns the cursor of the next page, "" at the end. A
+// checkout that fails is reported, and keeps no other from being erased.
 func (r *retainer) page(ctx context.Context, cursor string, now time.Time) (next string, err error) {
 	ids, next, err := r.old(ctx, cursor, now)
 	if err != nil {

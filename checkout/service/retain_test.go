@@ -299,7 +299,7 @@ func partialWorld(t *testing.T, keep checkout.Retention) (*world, *partial) {
 	return newWorld(t, disturbing(p.through), func(c *service.Config) { c.Retention = keep }), p
 }
 
-// A row that cannot be erased keeps no other one: not on its page, not on those after it, and not for ever.
+// A row that cannot be erased keeps no other row: not on its page, not on the pages after it, and not for ever.
 func TestOneThatCannotBeErasedKeepsNoOther(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		t.Run(fmt.Sprint("panics ", panics), func(t *testing.T) {

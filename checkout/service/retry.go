@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// retryStep is how much longer a call waits before each further attempt.
+// retryStep is the growth of the pause before each further attempt of a call.
 const retryStep = 10 * time.Millisecond
 
 // attempts counts attempts until ctx ends, with a pause before each after the second.

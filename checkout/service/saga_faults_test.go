@@ -20,7 +20,7 @@ import (
 // the method, what it is about and how often it was made, so that a seed replays however goroutines are scheduled. Every
 // call takes a time of its own, so that the virtual clock has them take effect in one order.
 
-// kinds are what may become of a call, and how often, of a hundred calls.
+// kinds are the faults that a call may meet, and how many of a hundred calls meet each.
 type kinds []struct {
 	name  string
 	share int
@@ -34,9 +34,9 @@ var (
 )
 
 const (
-	// storeHangs is how long a call of the store hangs at most, as its adapters see to.
+	// storeHangs is the longest time that a call of the store hangs, as its adapters see to.
 	storeHangs = 10 * time.Second
-	// mostKills and mostStops are how many processes of a saga are killed, and stopped, or it would do little else.
+	// mostKills and mostStops limit the processes of a saga that are killed, and stopped, or it would do little else.
 	mostKills, mostStops = 3, 3
 )
 

@@ -39,7 +39,7 @@ type held struct {
 	until time.Time // zero where it was given back
 }
 
-// modelOrder is what clients know of an order.
+// modelOrder is the clients' knowledge of an order.
 type modelOrder struct {
 	opened      *service.Opened // the first answer
 	openedAt    time.Time
@@ -97,7 +97,7 @@ func intentOf(cmd checkout.Create) checkout.Intent {
 	k := kowhai()
 	d, err := cmd.Decide(checkout.Facts{Mode: k.Provider.Mode, Environment: catalogue.Sandbox, Course: &k.Courses[0]})
 	if err != nil {
-		panic(err) // create draws none such
+		panic(err) // create draws no such intent
 	}
 	return d.Intent
 }
@@ -219,7 +219,7 @@ func (m *model) complete(order string) bool {
 	})
 }
 
-// lookAt looks at a checkout and at its page: one that is reserved does not exist.
+// lookAt looks at a checkout and at its page: a reserved checkout does not exist.
 func (m *model) lookAt(ctx context.Context, p *process, id string) {
 	c, err := p.Checkout(ctx, caller, id)
 	token, _ := m.ring.Text(id, m.ring.Issue(1, time.Now()))

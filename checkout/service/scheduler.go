@@ -18,7 +18,7 @@ const (
 	pollEvery    = time.Second
 	leaseBatch   = 500 // jobs at a time
 	perPartition = slotsOfProvider / 2
-	// extendEvery is how often a lease is extended while its attempt goes on.
+	// extendEvery is the pause between two extensions of a lease while its attempt goes on.
 	extendEvery = holdLimit / 3
 )
 
@@ -135,7 +135,7 @@ func (sch *scheduler) giveBack(ctx context.Context) {
 }
 
 // Run does the background work until ctx ends, and returns when the work in progress is done. Every process runs it. It attempts the
-// jobs that are due: those that a crash cut off, those that were put off, and the tasks of Config. Once ctx has ended, requests
+// jobs that are due: jobs that a crash cut off, jobs that were put off, and the tasks of Config. Once ctx has ended, requests
 // in progress make no second attempt at a delivery, so that a server drains quickly; the next process takes over what they leave.
 func (s *Service) Run(ctx context.Context) {
 	sch := &scheduler{Service: s, running: make(map[ports.Partition]int), ofKind: make(map[checkout.JobKind]int),
@@ -214,7 +214,7 @@ func (sch *scheduler) leaseAll(ctx context.Context) error {
 	return nil
 }
 
-// enqueueTasks puts the jobs of the tasks into the queue, once. Those that another process has put there stay.
+// enqueueTasks puts the jobs of the tasks into the queue, once. Jobs that another process has put there stay.
 func (sch *scheduler) enqueueTasks(ctx context.Context) (err error) {
 	defer recovered(&err)
 	if sch.enqueued {
@@ -235,7 +235,7 @@ func (sch *scheduler) enqueueTasks(ctx context.Context) (err error) {
 	return nil
 }
 
-// kinds returns the kinds of which a job may be leased now: those with a slot, and without a breaker that is open.
+// kinds returns the kinds of which a job may be leased now: kinds with a slot, and without an open breaker.
 func (sch *scheduler) kinds() (kinds []checkout.JobKind) {
 	for kind, h := range sch.handlers {
 		if (h.all == 0 || sch.runningOf(kind) < h.all) && (h.breaker == nil || !h.breaker.Open()) {

@@ -13,16 +13,16 @@ import (
 const (
 	sealEvery = holdLimit
 	sealBatch = 500
-	// maxRefused is how many entries that are refused, and stay for ever, are read again with every batch, so that those
-	// behind them are sealed.
+	// maxRefused is the most entries that are refused, and stay for ever, and are read again with every batch, so that the
+	// entries behind them are sealed.
 	maxRefused = 10_000
-	// checkpointEvery is how old the newest checkpoint becomes while there is nothing to seal: a fresh one also shows that
+	// checkpointEvery is the greatest age of the newest checkpoint while there is nothing to seal: a fresh one also shows that
 	// nothing was recorded since.
 	checkpointEvery = time.Hour
-	// maxAhead is how far in the future the newest checkpoint may be for the next one to say the same time: as much as a clock
-	// that is set to the wrong zone. A time beyond that would make every entry look back-dated for years.
+	// maxAhead limits the distance of the newest checkpoint in the future for the next one to say the same time: as much as a
+	// clock that is set to the wrong zone. A time beyond that would make every entry look back-dated for years.
 	maxAhead = 24 * time.Hour
-	// clocksAgain is how often it is reported that clocks are apart.
+	// clocksAgain is the pause between two reports that clocks are apart.
 	clocksAgain = time.Hour
 )
 
@@ -39,7 +39,7 @@ type sealer struct {
 	refused  string              // the first entry of the latest batch that was refused
 	refusals int                 // in the latest batch
 	changed  bool                // the log is not what was signed
-	known    evidence.Checkpoint // the newest one that was seen here; the zero one before
+	known    evidence.Checkpoint // the newest checkpoint seen here; zero before
 	newest   []byte              // the same, signed
 	keeper   keeper
 	apart    time.Time // when it was last reported that clocks are apart
@@ -49,7 +49,7 @@ type sealer struct {
 func newSealer(s *Service) *sealer {
 	known, err := s.cfg.Evidence.Open(s.cfg.KnownCheckpoint)
 	if err != nil {
-		known = evidence.Checkpoint{} // New has checked it: there is none
+		known = evidence.Checkpoint{} // New has checked it: it is empty
 	}
 	return &sealer{Service: s, known: known, keeper: keeper{Service: s}}
 }
@@ -152,14 +152,14 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 	return len(b.Places), nil
 }
 
-// batch is what one call of the store seals, and what was found about it.
+// batch is the work of one call of the store that seals, and what was found about it.
 type batch struct {
 	evidence.Sealing
 	refused []string      // entries that no secret of the operator's attests
 	apart   time.Duration // how far a clock was seen to be from another one, if that is more than evidence.Late
 }
 
-// batch appends the entries to the log, without those that no secret of the operator's attests, and signs a checkpoint. more
+// batch appends the entries to the log, without entries that no secret of the operator's attests, and signs a checkpoint. more
 // says that there may be later entries.
 func (s *sealer) batch(head evidence.Head, entries []evidence.Entry, more bool) (b batch, _ error) {
 	now := s.now()
@@ -173,7 +173,7 @@ func (s *sealer) batch(head evidence.Head, entries []evidence.Entry, more bool) 
 	first := err != nil // signed has checked the others
 	b.Head = head
 	complete := now
-	// Whoever can write to the tables can set an entry's time, even to one that is yet to come.
+	// Whoever can write to the tables can set an entry's time, even to a time yet to come.
 	if more && entries[len(entries)-1].At.Before(now) {
 		complete = entries[len(entries)-1].At
 	}

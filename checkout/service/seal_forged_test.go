@@ -119,7 +119,7 @@ func TestForgedEntriesDoNotMoveACheckpointIntoTheFuture(t *testing.T) {
 	})
 }
 
-// Whoever can write to the tables can put another log in the place of the one that was signed. It is not signed in turn.
+// Whoever can write to the tables can put another log in the place of the signed log. It is not signed in turn.
 func TestALogThatWasChangedIsNotSealed(t *testing.T) {
 	for name, change := range map[string]func(*evidence.Head){
 		"another entry":    func(h *evidence.Head) { h.Append([]byte("forged")) },

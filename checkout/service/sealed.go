@@ -19,11 +19,11 @@ func (s *Service) Checkpoint(ctx context.Context) (signed []byte, err error) {
 	return signed, nil
 }
 
-// EvidenceKey returns the public half of the key that signs checkpoints, or "" if this service has none.
+// EvidenceKey returns the public half of the key that signs checkpoints, or "" if this service has no such key.
 func (s *Service) EvidenceKey() string { return s.cfg.Evidence.Public() }
 
-// CheckpointAge returns how old the newest checkpoint of the evidence log is. There is none if none was signed yet, or none of
-// the keys of this service signed it.
+// CheckpointAge returns how old the newest checkpoint of the evidence log is. ok is false if no checkpoint
+// was signed yet, or no key of this service signed it.
 func (s *Service) CheckpointAge(ctx context.Context) (age time.Duration, ok bool, err error) {
 	defer recovered(&err)
 	head, err := s.cfg.Store.EvidenceHead(ctx)

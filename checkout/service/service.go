@@ -48,7 +48,7 @@ const (
 	defaultPollTimeout      = time.Second
 	defaultProcessorTimeout = 5 * time.Second
 
-	// waitLimit is how long a call waits for the store and for other calls before it answers that the service is busy.
+	// waitLimit limits the wait of a call for the store and for other calls before it answers that the service is busy.
 	waitLimit = 10 * time.Second
 )
 
@@ -63,17 +63,17 @@ type Config struct {
 	BaseURL       string
 	SetupLifetime time.Duration // how long a setup page opens; 7 days if 0
 	Keyring       checkout.Keyring
-	Terms         agreement.Terms // the lender's, for every agreement; none if zero
-	// Agency is who collects and holds personal data, as the privacy notice of the hosted pages says. Production needs one, if
+	Terms         agreement.Terms // the lender's, for every agreement; left out if zero
+	// Agency collects and holds personal data, as the privacy notice of the hosted pages says. Production needs one, if
 	// it has no notice of its own.
 	Agency agreement.Agency
 	// Evidence signs the checkpoints of the evidence log. A process whose Evidence cannot sign records what is agreed, and
 	// leaves it to others to seal it.
 	Evidence evidence.Keys
-	// KnownCheckpoint is the newest checkpoint of the evidence log that was kept elsewhere; none if empty. A log that does not
+	// KnownCheckpoint is the newest checkpoint of the evidence log that was kept elsewhere; may be empty. A log that does not
 	// go on from there is not sealed: the store was restored, or somebody has changed it.
 	KnownCheckpoint []byte
-	// Retention is how long personal data is kept; for ever if zero. Run erases it then.
+	// Retention is the time that personal data is kept; for ever if zero. Run erases it then.
 	Retention checkout.Retention
 
 	Store     ports.Store
@@ -82,14 +82,14 @@ type Config struct {
 	Printer   ports.Printer
 	Sender    ports.Sender
 	// Notifier notifies payers of the setup and of the agreement (adapters/out/smtp does by e-mail). Nil: they are sent nothing, and
-	// nothing is stored of it. Run sends the notices; those that wait when it is taken away are sent when there is one again.
+	// nothing is stored of it. Run sends the notices; notices that wait when it is taken away are sent when there is one again.
 	Notifier ports.PayerNotifier
 
 	// Tasks are run by one process at a time, by Run.
 	Tasks []Task
 
-	// PollTimeout is how long a poll or the setup page waits for the processor before it answers from the record;
-	// 1 second if 0. ProcessorTimeout is how long everything else does: a confirm, the start of a setup, a refresh; 5
+	// PollTimeout limits the wait of a poll or the setup page for the processor before it answers from the record;
+	// 1 second if 0. ProcessorTimeout limits the wait of all other calls: a confirm, the start of a setup, a refresh; 5
 	// seconds if 0, and 10 at most.
 	PollTimeout, ProcessorTimeout time.Duration
 
@@ -267,7 +267,7 @@ func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }
 // now is the present in the precision that stores keep.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// requestID returns the id of a request, made here if the caller gave none.
+// requestID returns the id of a request, made here if the caller gave no id.
 func (s *Service) requestID(given string) (string, error) {
 	if given != "" {
 		return given, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// SetupPage is what a payer is shown.
+// SetupPage is the content of the page that a payer is shown.
 type SetupPage struct {
 	State       checkout.PageState
 	Token       string

@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// holdLimit is how long a request holds the jobs that it enqueues, and how long a lease lasts unless it is extended.
+// holdLimit is the time that a request holds the jobs that it enqueues, and that a lease lasts unless it is extended.
 const holdLimit = 10 * time.Second
 
 // update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
@@ -86,7 +86,7 @@ func (s *Service) lease(ctx context.Context, q ports.JobQuery) (leases []ports.L
 	return leases, nil
 }
 
-// owned returns the caller's checkout. Another provider's does not exist, and neither does one that is only reserved.
+// owned returns the caller's checkout. Another provider's does not exist, and neither does a checkout that is only reserved.
 func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
 	if !checkout.PlausibleID(id) {
 		return checkout.Checkout{}, checkout.CheckoutNotFound()

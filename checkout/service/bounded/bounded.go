@@ -6,8 +6,8 @@ import "sync"
 // Map keeps the entries that were put in or used most recently: at least the latest size of them, and at most twice
 // as many. It is safe for concurrent use.
 //
-// Entries live in two generations. A full young generation becomes the old one, and the entries of the old one that
-// were not used since are forgotten.
+// Entries live in two generations. A full young generation becomes the old one, and the entries of the old generation
+// that were not used since are forgotten.
 type Map[K comparable, V any] struct {
 	size int
 
@@ -20,7 +20,7 @@ func New[K comparable, V any](size int) *Map[K, V] {
 	return &Map[K, V]{size: size, young: make(map[K]V)}
 }
 
-// Get returns the value of key; ok is false if there is none, or it was forgotten.
+// Get returns the value of key; ok is false if the key has no entry, or it was forgotten.
 func (m *Map[K, V]) Get(key K) (v V, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -45,7 +45,7 @@ func (m *Map[K, V]) Delete(key K) {
 	delete(m.old, key)
 }
 
-// Use returns the value of key, created by create if there is none, and marks it as used.
+// Use returns the value of key, created by create if the key has no entry, and marks it as used.
 func (m *Map[K, V]) Use(key K, create func() V) V {
 	m.mu.Lock()
 	defer m.mu.Unlock()

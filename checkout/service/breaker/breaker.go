@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// threshold is how many calls in a row must fail before it opens.
+	// threshold is the number of failures in a row that opens the breaker.
 	threshold = 5
-	// probeEvery is how often one call is made while it is open, unless New says otherwise.
+	// probeEvery is the pause between two probes of an open breaker, unless New says otherwise.
 	probeEvery = time.Second
 )
 

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// MaxRedelivered is how many failed events one call sends again.
+	// MaxRedelivered is the most failed events that one call sends again.
 	MaxRedelivered = 10_000
-	// parallel is how many checkouts' events are sent at once.
+	// parallel is the number of checkouts whose events are sent at once.
 	parallel = 16
-	// recordLimit is how long it may take to record a redelivery, also when ctx has ended.
+	// recordLimit is the time limit for recording a redelivery, also when ctx has ended.
 	recordLimit = 10 * time.Second
 )
 
@@ -39,7 +39,7 @@ type Redeliverer struct {
 	Now      func() time.Time
 }
 
-// Result is what became of one event.
+// Result is the result of the redelivery of one event.
 type Result struct {
 	Event   events.Event
 	Was     events.Status    // before

@@ -187,7 +187,7 @@ func TestWhatIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// Those that failed since the time are sent, once, and of a receiver that takes nothing the rest is left.
+// The events that failed since the time are sent, once, and the rest is left if a receiver takes nothing.
 func TestEveryFailedEventSinceATimeIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// maxReason is how many bytes of a failure's reason are stored.
+// maxReason is the number of bytes of a failure's reason that are stored.
 const maxReason = 300
 
 // Run is a run of attempts to deliver one event (contract, section 6). Every field is required but Made.

@@ -1,5 +1,5 @@
 // Package letter writes what payers are sent, as plain text and as a page of HTML. The words of an agreement and of the direct
-// debit terms are those of package agreement.
+// debit terms come from package agreement.
 package letter
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Letter is what a payer is sent.
+// Letter is a message to a payer.
 type Letter struct {
 	Subject string // one line
 	Text    string
@@ -23,7 +23,7 @@ type Letter struct {
 type Setup struct {
 	Checkout  checkout.Checkout
 	Provider  string // by the name by which the payer knows it
-	Contact   string // its address for questions; "" if there is none
+	Contact   string // its address for questions; "" without an address
 	Completed time.Time
 	Terms     agreement.DebitTerms // that the payer accepted
 	Sandbox   bool

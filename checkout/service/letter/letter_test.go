@@ -99,7 +99,7 @@ func TestASetupIsConfirmedInTheseWords(t *testing.T) {
 	}
 }
 
-// Both forms of a letter say the same, and the figures of an agreement are those of its text.
+// Both forms of a letter say the same, and the figures of an agreement stand in them as in its text.
 func TestTextAndPageSayTheSame(t *testing.T) {
 	a := agreed()
 	ofAgreement, err := letter.OfAgreement(a, true, zone(t))
