@@ -333,7 +333,7 @@ func TestARunEndsWithItsLease(t *testing.T) {
 	})
 }
 
-// A process that stops between two attempts of a recovery leaves the event to the next process.
+// A process that stops between two attempts of the scheduler leaves the event to the next process.
 func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

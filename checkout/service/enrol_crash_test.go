@@ -51,7 +51,7 @@ func TestWhatACrashCutOffIsDoneWithinFifteenSecondsOfTheLease(t *testing.T) {
 		name          string
 		before, after func(context.Context) error // of the calls of a create, or of a confirm
 		confirm       bool
-		retries       bool // the client does, and does not leave it to the completer
+		retries       bool // the client does, and does not leave it to the scheduler
 	}{
 		{"reserved", nth(1, ends), nil, false, false},
 		{"opened in the CRM", nil, nth(1, ends), false, false},

@@ -19,14 +19,14 @@ const (
 	OperationObserve  Operation = "observe setup"    // the processor did not answer; the record does
 	OperationSend     Operation = "send event"       // one attempt of several at a provider's receiver
 	OperationGiveUp   Operation = "give up event"    // every attempt failed: the event is not sent again
-	OperationDeliver  Operation = "deliver events"   // the events are delivered later, by recovery
+	OperationDeliver  Operation = "deliver events"   // the scheduler delivers the events later
 	OperationRecover  Operation = "recover events"   // they are delivered later
 	OperationSchedule Operation = "schedule jobs"    // they are attempted later
 	OperationTask     Operation = "run task"         // it is run again later
 	OperationJournal  Operation = "write journal"    // a moment or a count is lost
 	OperationReady    Operation = "check readiness"  // what was checked is not ready
-	OperationCRM      Operation = "call CRM"         // the step is attempted again, or the create was refused
-	OperationComplete Operation = "complete steps"   // what waits for the CRM is attempted later
+	OperationCRM      Operation = "call CRM"         // the job is attempted again, or the create was refused
+	OperationComplete Operation = "complete steps"   // the CRM job is attempted later
 	OperationNotify   Operation = "notify payer"     // the notice is sent later, or was given up
 	OperationSeal     Operation = "seal evidence"    // what was agreed is on record, and is sealed later
 	OperationRetain   Operation = "erase old data"   // it is erased later

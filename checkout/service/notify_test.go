@@ -88,7 +88,7 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.page(t, o.Token)
-			w.clock.forward(10 * time.Minute) // the sweep looks again
+			w.clock.forward(10 * time.Minute) // a job that was put off is due
 			w.runFor(t, 2*time.Second)
 		}
 		setup := mail.take()

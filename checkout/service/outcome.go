@@ -21,7 +21,7 @@ const (
 	OutcomeNotConfigured Outcome = "event not configured" // an event had no destination
 	OutcomeRecovery      Outcome = "recovery"             // an event that its request left behind was settled
 
-	OutcomeStepDone    Outcome = "CRM step done"    // a CRM outside of the store did what a checkout waited for
+	OutcomeStepDone    Outcome = "CRM step done"    // a CRM outside of the store did a CRM job
 	OutcomeStepUnknown Outcome = "CRM step unknown" // it may have, and is asked again
 	OutcomeStepRefused Outcome = "CRM step refused" // it does not take it
 
@@ -68,7 +68,7 @@ func (s *Service) countConfirm(committed bool, err error) {
 	}
 }
 
-// countAdvanced counts a step that was done without a caller.
+// countAdvanced counts a create or confirm that the scheduler completed without a caller.
 func (s *Service) countAdvanced(done advanced) {
 	if done.agreement == nil {
 		s.cfg.Count(OutcomeCreate)
@@ -77,7 +77,7 @@ func (s *Service) countAdvanced(done advanced) {
 	}
 }
 
-// countStep counts an attempt at a step by how it ended.
+// countStep counts an attempt at a CRM job by its outcome.
 func (s *Service) countStep(err error) {
 	switch {
 	case err == nil:

@@ -421,7 +421,7 @@ func (m *model) judgeOrder(order string, o *modelOrder, r ports.CheckoutRecord, 
 	}
 }
 
-// judgeEvents judges the outbox of a checkout, and takes what was sent of it off the list.
+// judgeEvents judges the events of a checkout, and takes the events sent off the list.
 func (m *model) judgeEvents(r ports.CheckoutRecord, unsent map[string][]byte) {
 	c, want := r.Checkout, []events.Name{events.CheckoutCreated}
 	if c.Status == checkout.Confirmed {
