@@ -4,7 +4,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// Authenticate decides whether an API key lets its holder in: found is the key on record, nil if there is none.
+// Authenticate decides whether an API key lets its holder in: found is the key on record, or nil.
 func Authenticate(found *catalogue.Key, env catalogue.Environment) error {
 	switch {
 	case found == nil, !found.RevokedAt.IsZero(), found.Environment != env:
@@ -14,7 +14,7 @@ func Authenticate(found *catalogue.Key, env catalogue.Environment) error {
 }
 
 // Admit decides whether a caller may use the service (section 5, rules 2 and 6): keyProvider is the provider of its
-// API key, named the provider that the request names, and p the configuration, nil if there is none.
+// API key, named the provider that the request names, and p the configuration, or nil.
 func Admit(keyProvider string, named Optional[string], p *catalogue.Provider, env catalogue.Environment) error {
 	switch {
 	case named.Given && named.Value != keyProvider:

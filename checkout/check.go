@@ -62,7 +62,7 @@ func checkName(name string) string {
 }
 
 // Warnings names every field of the create that holds characters which the agreement cannot show but by their number, such as
-// an emoji: unprintable returns those of a text. The create is taken all the same.
+// an emoji: unprintable returns such characters of a text. The create is taken all the same.
 func (c Create) Warnings(unprintable func(text string) []rune) (warnings []Fault) {
 	for _, v := range []struct{ field, value string }{
 		{FieldOrderID, c.OrderID.Value}, {FieldFirstName, c.FirstName.Value}, {FieldLastName, c.LastName.Value},
@@ -232,7 +232,7 @@ func (k *checker) text(field string, v Optional[string], check func(string) stri
 	}
 }
 
-// only reports a given value that is not the one that is possible.
+// only reports a given value other than the only possible value.
 func (k *checker) only(field string, v Optional[string], want string) {
 	if v.Given && v.Value != want {
 		k.fault(field, "must be %q", want)

@@ -44,7 +44,7 @@ type Checkout struct {
 	ErasedAt       time.Time    // when the personal data was erased; zero while it is on record
 }
 
-// Student is who enrols, as the first create said.
+// Student is the person who enrols, as the first create said.
 type Student struct {
 	FirstName string
 	LastName  string
@@ -81,7 +81,7 @@ func (c Checkout) Schedule() []money.Charge {
 	return money.Schedule(c.Intent.Pricing.Upfront, plan)
 }
 
-// Change is what a decision wants stored: all of it or nothing.
+// Change is the result of a decision, to be stored whole or not at all.
 type Change struct {
 	Next      Checkout
 	Remove    bool                 // the checkout is removed instead, with nothing else

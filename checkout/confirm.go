@@ -47,7 +47,7 @@ var (
 	ErrOutdated = errors.New("checkout changed since its agreement was prepared")
 )
 
-// Prepared is what a confirm concludes, made before it is decided for good because rendering takes time.
+// Prepared holds the agreement of a confirm, made before the confirm is decided for good because rendering takes time.
 type Prepared struct {
 	Environment catalogue.Environment
 	Now         time.Time
@@ -79,7 +79,7 @@ func (c Confirm) Match(stored Checkout, latest string) error {
 	return nil
 }
 
-// Ready returns nil if the agreement may be prepared. The errors are those of Match, and DIRECT_DEBIT_SETUP_INCOMPLETE.
+// Ready returns nil if the agreement may be prepared. Its errors are the errors of Match, and DIRECT_DEBIT_SETUP_INCOMPLETE.
 func (c Confirm) Ready(stored Checkout, latest string) error {
 	switch err := c.Match(stored, latest); {
 	case err != nil:
@@ -92,7 +92,7 @@ func (c Confirm) Ready(stored Checkout, latest string) error {
 	return nil
 }
 
-// Decide decides for good, with what was prepared. The errors are those of Ready, and ErrOutdated.
+// Decide decides for good, with the prepared agreement. Its errors are the errors of Ready, and ErrOutdated.
 func (c Confirm) Decide(stored Checkout, latest string, p Prepared) (Change, error) {
 	switch err := c.Ready(stored, latest); {
 	case err != nil:
@@ -133,7 +133,7 @@ func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 		Agreement: &a, Document: p.Document, Evidence: &p.Evidence}
 }
 
-// Agreed is what an agreement takes from outside.
+// Agreed holds the facts that an agreement takes from outside.
 type Agreed struct {
 	Environment catalogue.Environment
 	Provider    catalogue.Provider

@@ -38,7 +38,7 @@ func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 	}
 }
 
-// agreed is what the agreements of these tests take from outside.
+// agreed holds the facts that the agreements of these tests take from outside.
 var agreed = checkout.Agreed{Environment: catalogue.Sandbox, Provider: catalogue.Provider{Code: "TUI", Name: "Tūī College"},
 	Number: "PPA-2026-000000001A5", Now: noon, Today: money.DateOf(noon)}
 

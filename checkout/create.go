@@ -59,7 +59,7 @@ func (c Create) gave(field string) bool {
 	return given[field]
 }
 
-// Facts is what a create is decided by, besides its own fields. A pointer is nil if there is nothing.
+// Facts are the facts that decide a create, besides its own fields. A pointer is nil if there is no such record.
 type Facts struct {
 	Mode        catalogue.Mode // the provider's
 	Environment catalogue.Environment
@@ -71,14 +71,14 @@ type Facts struct {
 	Course  *catalogue.Course // of the caller's catalogue, that the request names; it is ignored unless NeedsCourse
 }
 
-// Decision is what a create leads to.
+// Decision is the result of a create that is not refused.
 type Decision struct {
 	Action   Action
 	Intent   Intent    // of the new checkout
 	Awaiting *Checkout // that is waited for
 }
 
-// Action is what is done for a create that is not refused.
+// Action is the kind of a decision.
 type Action int
 
 const (
@@ -88,7 +88,7 @@ const (
 	Wait                           // for the CRM: the order or the key is reserved
 )
 
-// Decide decides a checked create: the first rows of the contract's table (section 3) in their order, after those of
+// Decide decides a checked create: the first rows of the contract's table (section 3) in their order, after the rows for
 // requests that are refused whatever their intent is.
 func (c Create) Decide(f Facts) (Decision, error) {
 	want, unresolved := c.resolve(f)

@@ -209,7 +209,7 @@ func TestWhatIsSaidOfFigures(t *testing.T) {
 	}
 }
 
-// The key of a request is its header, or one that is made of its order (section 4, rule 1). It is bound to the checkout.
+// The key of a request is its header, or is made of its order (section 4, rule 1). It is bound to the checkout.
 func TestKey(t *testing.T) {
 	for _, tt := range []struct {
 		name string

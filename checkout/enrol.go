@@ -77,8 +77,8 @@ func (c Change) Answered(answer Change) Change {
 	return c
 }
 
-// How long a call of the CRM is put off: longer with every attempt, as long as its outcome is unknown. One that is refused will be
-// until an administrator has changed something.
+// The pauses before the next call of the CRM: they grow with every attempt while the outcome is unknown. A refused call is
+// refused again until an administrator has changed something.
 const (
 	firstCRMPause   = 250 * time.Millisecond
 	longestCRMPause = 15 * time.Second

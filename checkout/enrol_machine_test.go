@@ -63,7 +63,7 @@ func (l *life) answers(t *rapid.T) (decide func() (checkout.Change, error), outc
 	}, outcome
 }
 
-// records are those that the CRM of these tests makes.
+// records are the records that the CRM of these tests makes.
 var records = checkout.Records{ContactID: "003-1", OpportunityID: "006-1", DDAID: "a01-1"}
 
 // keepEnrolment checks what a change makes of the state of the enrolment.

@@ -21,10 +21,10 @@ import (
 // tried. An erasure that is asked for leaves the salt, so that the agreement can be proven for as long as it must be
 // kept; the end of the retention takes it too.
 
-// Erasure is what an erasure wants stored: all of it or nothing.
+// Erasure is the result of an erasure, to be stored whole or not at all.
 type Erasure struct {
-	Next []Checkout // as Erased returns them; the agreement and the document of each lose their personal data too
-	// Unsalted is the numbers of the agreements whose entries of the evidence log lose the salt of their commitments: no name,
+	Next []Checkout // as Erase returns them; the agreement and the document of each lose their personal data too
+	// Unsalted are the numbers of the agreements whose entries of the evidence log lose the salt of their commitments: no name,
 	// known or guessed, can be checked against them any more.
 	Unsalted []string
 	Entry    evidence.Entry // of the operation
@@ -43,8 +43,8 @@ func EraseAll(list []Checkout, at time.Time, actor Actor) (e Erasure) {
 	return e
 }
 
-// EndRetention returns the erasure of checkouts that are kept no longer, without its entry: of those that were not erased
-// before, and of the salts of all their agreements.
+// EndRetention returns the erasure of checkouts whose retention is over, without its entry: of each checkout that was not
+// erased before, and of the salts of all their agreements.
 func EndRetention(list []Checkout, at time.Time) (e Erasure) {
 	e.Moment = Moment{At: at, Kind: MomentErased, Actor: ActorService, Detail: "retention", Times: 1}
 	for _, c := range list {
@@ -109,8 +109,8 @@ func (c Checkout) Erase(at time.Time) Checkout {
 // ErrWaitsForCRM: the CRM has yet to make the records of the checkout or to complete its enrolment, and needs the data for it.
 var ErrWaitsForCRM = errors.New("it waits for the CRM")
 
-// StillCollected is why the data of an agreement is not erased unless an operator insists: payments are still to be
-// collected under it.
+// StillCollected is the error for an agreement under which payments are still to be collected: its data is erased only if
+// an operator insists.
 type StillCollected struct {
 	Number string
 	Last   money.Date // the day of the last payment
@@ -144,7 +144,7 @@ func (c Checkout) lastCollection(zone *time.Location) money.Date {
 	return dates[len(dates)-1]
 }
 
-// Retention is how long personal data is kept without anybody asking for its erasure. The zero Retention keeps it for ever.
+// Retention is the time for which personal data is kept without anybody asking for its erasure. The zero Retention keeps it for ever.
 type Retention struct {
 	AbandonedDays int // of a checkout that was not confirmed, from the last thing that its provider or its payer did; 0: for ever
 	AgreedYears   int // of an agreement, from its last payment; 0: for ever
@@ -208,7 +208,7 @@ func (c Checkout) lastActivity() time.Time {
 }
 
 // Available returns nil, or CHECKOUT_ERASED for a checkout that was erased before it was confirmed: nothing can become of it.
-// One that is confirmed answers as ever: its answers hold no personal data.
+// A confirmed checkout answers as ever: its answers hold no personal data.
 func (c Checkout) Available() error {
 	if c.Erased() && !c.concluded() {
 		return refuseErased()

@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// A create that is sent again is a replay, in whatever spelling, and one that means another enrolment is a conflict.
+// A create that is sent again is a replay, in whatever spelling, and a create that means another enrolment is a conflict.
 func ExampleCreate_Decide() {
 	send := func(course string) checkout.Create {
 		return checkout.Create{

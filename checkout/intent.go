@@ -63,7 +63,7 @@ func (c Create) sentIntent() Intent {
 	}
 }
 
-// resolveCourse returns the intent of a create that names this course; nil if there is none with that code.
+// resolveCourse returns the intent of a create that names this course; course is nil if no course has that code.
 func (c Create) resolveCourse(course *catalogue.Course, env catalogue.Environment) (Intent, error) {
 	if course == nil {
 		return Intent{}, c.refuseCourse()
@@ -130,7 +130,7 @@ func (f Facts) differing(want Intent) []Fault {
 }
 
 // Compare returns the fields in which want differs from what is stored, each saying what is stored, in the order of
-// the contract; none if both mean the same enrolment.
+// the contract; nil if both mean the same enrolment.
 func Compare(stored, want Intent) []Fault {
 	k := &checker{}
 	compare(k, FieldCourseName, stored.CourseName, want.CourseName)

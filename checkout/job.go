@@ -45,7 +45,7 @@ type Job struct {
 	ProviderCode string    // the queue that it is in: one provider's work delays no other's; "" for the service's own
 	OrderID      string    // "" for the service's own, like CheckoutID
 	CheckoutID   string    // of which the jobs of one kind are done in the order in which they entered
-	RequestID    string    // of the request that it follows from; "" if there was none
+	RequestID    string    // of the request that it follows from; "" without a request
 	Name         string    // an event's name, a notice's kind, the subject of a notification
 	Body         []byte    // an event's body, as it is signed and sent
 	Try          int       // of the setup that a notice or a look is about
@@ -88,7 +88,7 @@ func (j Job) Event() events.Event {
 		OrderID: j.OrderID, RequestID: j.RequestID, CreatedAt: j.CreatedAt, Body: j.Body}
 }
 
-// job returns a job about the checkout. A try of 0 is none.
+// job returns a job about the checkout; try is 0 for a job that is not about a try.
 func (c Checkout) job(kind JobKind, requestID string, try int, at time.Time) Job {
 	id := string(kind) + ":" + c.ID
 	if try > 0 {

@@ -1,6 +1,6 @@
 package checkout
 
-// Setback is what kept a payer from finishing at the processor, where the statuses do not say it.
+// Setback is the reason why a payer could not finish at the processor, where the statuses do not say it.
 type Setback string
 
 const (
@@ -14,7 +14,7 @@ const (
 type LastTry string
 
 const (
-	TryNone             LastTry = ""                  // there was none, or it led to a direct debit or still may
+	TryNone             LastTry = ""                  // no try was made, or it led to a direct debit or still may
 	TryUnfinished       LastTry = "unfinished"        // the payer left the processor's page, closed it or let it expire
 	TryUnknown          LastTry = "unknown"           // the processor does not answer: the payer may have finished
 	TryNotServed        LastTry = "not served"        // the processor's page was refused where the payer is

@@ -68,7 +68,7 @@ type Moment struct {
 	Times int // 1, or more by Once
 }
 
-// refusalsPer is how long refusals for the same reason are counted in one moment.
+// refusalsPer is the time for which refusals for the same reason are counted in one moment.
 const refusalsPer = time.Hour
 
 // RefusedMoment returns the moment of a call about a checkout that was refused: the first of an hour for the same reason is
@@ -88,7 +88,7 @@ type Refusal struct {
 	Times        int
 }
 
-// RefusalsKept is how long refusals are kept, in days.
+// RefusalsKept is the number of days for which refusals are kept.
 const RefusalsKept = 30
 
 // Reason returns the code and the fields of a refusal, for the journal and the log: no value that was sent is in it.

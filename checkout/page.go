@@ -37,10 +37,10 @@ func (c Checkout) Page(p catalogue.Provider, env catalogue.Environment, epoch in
 	return PageOpen
 }
 
-// Acceptance is what a payer's browser says in going on from the setup page to the processor.
+// Acceptance is the message of a payer's browser as it goes on from the setup page to the processor.
 type Acceptance struct {
 	From    string // its network address; "" if it is not known
-	TermsID string // of the direct debit terms that the page showed; "" if it said none
+	TermsID string // of the direct debit terms that the page showed; "" if it named no terms
 }
 
 // ErrSetUp: there is nothing for the payer to do at the processor. The setup page says why.

@@ -16,7 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// A code that Codes does not list is missing in every table of statuses; one that no function makes is dead.
+// A code that Codes does not list is missing in every table of statuses; a code that no function makes is dead.
 func TestCodesListsEveryCodeAndAFunctionMakesEachOfThem(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "refusals.go", nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -164,7 +164,7 @@ func TestErrorSaysEverything(t *testing.T) {
 	}
 }
 
-// A field that is missing, and one that could not be read, are reported once and in the words of the reader.
+// A missing field and an unreadable field are reported once, in the words of the reader.
 func TestOptionalFieldsAreReportedOnce(t *testing.T) {
 	student := checkout.Unreadable[string](checkout.Fault{Field: "student", Message: "must be an object"})
 	for _, tt := range []struct {

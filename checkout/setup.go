@@ -17,7 +17,7 @@ const (
 	BillingReadyToFulfil BillingRequestStatus = "ready_to_fulfil" // the payer has finished
 	BillingFulfilling    BillingRequestStatus = "fulfilling"      // the processor makes the mandate
 	BillingFulfilled     BillingRequestStatus = "fulfilled"       // there is a mandate
-	BillingCancelled     BillingRequestStatus = "cancelled"       // there will be none
+	BillingCancelled     BillingRequestStatus = "cancelled"       // there will be no mandate
 )
 
 // Known reports whether it is one of the words above.
@@ -89,14 +89,14 @@ type Setup struct {
 	Observation
 }
 
-// Observation is what the processor says of a setup. Once the billing request is fulfilled it must say who gave the
+// Observation is the processor's answer about a setup. Once the billing request is fulfilled it must say who gave the
 // authority over which account, and when: until then the setup is not complete.
 type Observation struct {
 	BillingRequest BillingRequestStatus
 	Mandate        MandateStatus
 	MandateID      string    // the processor's; "" while there is no mandate
 	MandateSince   time.Time // when the mandate reached its status, UTC to the millisecond; zero if the processor does not say
-	MandateReason  string    // the processor's code for why it did, such as DISHONOUR-AC05; "" if it gave none
+	MandateReason  string    // the processor's code for why it did, such as DISHONOUR-AC05; "" if it gave no code
 	Authorisation  AuthorisationStatus
 	AccountHolder  string
 	AccountMask    agreement.AccountMask
@@ -241,7 +241,7 @@ func (o Observation) follows(known Observation) bool {
 const (
 	firstLook  = time.Minute
 	seldomLook = 24 * time.Hour
-	// abandonedAfter is how long a payer may take; GoCardless' pages, for one, open for seven days.
+	// abandonedAfter is the time that a payer may take; GoCardless' pages, for one, open for seven days.
 	abandonedAfter = 30 * 24 * time.Hour
 )
 

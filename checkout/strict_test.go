@@ -45,7 +45,7 @@ var (
 	)
 )
 
-// optional generates a value, or none.
+// optional generates a value, or its absence.
 func optional[T any](t *rapid.T, values *rapid.Generator[T], label string) checkout.Optional[T] {
 	if rapid.IntRange(0, 5).Draw(t, label+" is missing") == 0 {
 		return checkout.Optional[T]{}

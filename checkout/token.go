@@ -23,7 +23,7 @@ type Token struct {
 	Expires time.Time // the page opens until then
 }
 
-// minTokenLife is how long the latest token must still be valid for a replay to return it again.
+// minTokenLife is the time for which the latest token must still be valid for a replay to return it again.
 const minTokenLife = 24 * time.Hour
 
 // maxTokens limits the valid tokens of a checkout. They accumulate only if tokens live for less
@@ -168,7 +168,7 @@ func (r Keyring) Read(text string) (checkoutID string, epoch int, ok bool) {
 	return parts[0], epoch, true
 }
 
-// Latest returns the token that a confirm must carry. A reserved checkout has none: it is the zero Token, of epoch 0.
+// Latest returns the token that a confirm must carry. A reserved checkout has no token: it is the zero Token, of epoch 0.
 func (c Checkout) Latest() Token {
 	if len(c.Tokens) == 0 {
 		return Token{}
@@ -181,7 +181,7 @@ func (c Checkout) TokenExpired(epoch int, now time.Time) bool {
 	return !now.Before(c.TokenExpiry(epoch))
 }
 
-// TokenExpiry returns when the token of this epoch expires; the zero time for one that is no longer on record, and
+// TokenExpiry returns when the token of this epoch expires; the zero time for a token that is no longer on record, and
 // expired long ago.
 func (c Checkout) TokenExpiry(epoch int) time.Time {
 	for _, t := range c.Tokens {

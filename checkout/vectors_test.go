@@ -161,7 +161,7 @@ func cents(t *testing.T, n json.Number) money.Cents {
 	return c
 }
 
-// expectRefused checks that err is a VALIDATION_ERROR that names these fields, in any order, or nil if there are none.
+// expectRefused checks that err is a VALIDATION_ERROR that names these fields, in any order, or nil if no fields are given.
 func expectRefused(t *testing.T, err error, want []string) {
 	t.Helper()
 	code, got := refusalOf(err)

@@ -29,7 +29,6 @@ var paraphrases = []*regexp.Regexp{
 var paraphrasing = strings.Fields(`
 	adapters/kit/storetest
 	adapters/store/memory
-	checkout
 	ports
 `)
 
