@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// many is how many calls race for one thing.
+// many is the number of calls that race for one thing.
 const many = 24
 
 // Checkouts tests a store against ports.Checkouts, except for what [Updates] and [Idempotency] test.

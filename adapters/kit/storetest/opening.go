@@ -18,9 +18,9 @@ type OpenedStore interface {
 	Close() error
 }
 
-// Place opens the store at one place, and makes it first if there is none: for an environment, or for none as an
-// operator's command does; and with the operator's secrets, or with the store's own if none are given. Each store that it
-// returns represents a process of its own.
+// Place opens the store at one place, and makes it first if it is missing: for an environment, or for "" as an operator's
+// command does; and with the operator's secrets, or without them with the store's own. Each store that it returns
+// represents a process of its own.
 type Place func(env catalogue.Environment, secrets ...[]byte) (OpenedStore, error)
 
 // Opening tests a store that outlives its process: what it promises when it is opened, and what ports promises about

@@ -73,7 +73,7 @@ func (p pair) does(r *rapid.T, call string, f func(ports.Admin) error) {
 	p.both(r, call, func(s ports.Admin) (any, error) { return nil, f(s) })
 }
 
-// kind is what an error means to the service.
+// kind is the meaning of an error to the service.
 func kind(err error) string {
 	for _, is := range []error{ports.ErrNotFound, ports.ErrDuplicate, ports.ErrBusy, errNo} {
 		if errors.Is(err, is) {

@@ -132,7 +132,7 @@ func allSucceed(t *testing.T, call string, n int, f func(i int) error) {
 }
 
 // oneWins reports if not exactly one of the calls succeeded, or another failed with an error other than want. It
-// returns the index of the one that succeeded.
+// returns the index of the call that succeeded.
 func oneWins(t *testing.T, call string, errs []error, want error) (winner int) {
 	t.Helper()
 	winner = -1

@@ -6,8 +6,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// NextMigration is the script of a migration that the program of the next version has, and BrokenMigration is one that
-// fails after it has changed the schema.
+// NextMigration is the script of a migration that the program of the next version has, and BrokenMigration a
+// script that fails after it has changed the schema.
 const (
 	NextMigration   = `CREATE TABLE next (note text); ALTER TABLE checkouts ADD COLUMN next text`
 	BrokenMigration = NextMigration + `; ALTER TABLE missing ADD COLUMN next text`
@@ -15,7 +15,7 @@ const (
 
 // Upgrade tests that a store is migrated to the schema of the next version with all that is on record, and that both
 // versions then have it open. The places are one place, opened by the program of this version, by that of the next one,
-// which has NextMigration, and by one that has BrokenMigration.
+// which has NextMigration, and by a program that has BrokenMigration.
 func Upgrade(t *testing.T, this, next, broken Place) {
 	old := this.open(t, "")
 	configure(t, old, configuration("KOWHAI"), legacy("RIMU"))
