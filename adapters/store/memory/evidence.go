@@ -90,7 +90,7 @@ func (s *Store) EvidenceEntry(ctx context.Context, id string) (e evidence.Entry,
 	return e, position, err
 }
 
-// entry returns the entry with this id; nil if there is none.
+// entry returns the entry with this id, or nil.
 func (l *evidenceLog) entry(id string) *evidence.Entry {
 	switch at, ok := l.position[id]; {
 	case !ok:
