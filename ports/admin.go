@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// Admin is what the operator's commands need of a store.
+// Admin is a store for the operator's commands.
 type Admin interface {
 	Store
 	Configurer
@@ -26,12 +26,11 @@ type Admin interface {
 // made it: it is stored with the change, or neither is. A nil did records nothing. Every method returns ErrDuplicate if the
 // id of did is taken.
 type Configurer interface {
-	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide and
-	// stores what comes back in their place, all of it or nothing, atomically. decide may run more than once, and of its
-	// entries the one of the run that was stored is; it
-	// must not call the store; an error of it is returned as it is, and a panic of it reaches the caller. ErrDuplicate
-	// if a provider's code comes twice, or a course's within a provider. Courses and options keep their order. Keys
-	// and checkouts are not changed. What comes back is stored as it is: decide checks it (catalogue.Configuration.Check).
+	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide and stores its result in
+	// their place, with its entry, atomically. decide may run more than once; only the last run is stored. It must not call
+	// the store; its error is returned as it is, and its panic reaches the caller. ErrDuplicate if a provider's code comes
+	// twice, or a course's within a provider. Courses and options keep their order. Keys and checkouts are not changed. The
+	// result is stored as it is: decide checks it (catalogue.Configuration.Check).
 	ReplaceProviders(ctx context.Context,
 		decide func([]catalogue.Configuration) (after []catalogue.Configuration, did *evidence.Entry, err error)) error
 
@@ -48,9 +47,9 @@ type Configurer interface {
 
 // Exporter reads everything on record.
 type Exporter interface {
-	// Export passes everything to visit in one read snapshot: configurations in the order of
-	// their codes, then keys, then checkouts, each in the order of their creation, by CreatedAt and
-	// then by their ids. However many checkouts there are, memory is bounded. An error of visit ends it and is returned as it is.
+	// Export passes everything to visit in one read snapshot: configurations in the order of their codes, then keys, then
+	// checkouts, each in the order of their creation, by CreatedAt and then by their ids. However many checkouts there are,
+	// memory is bounded. An error of visit ends it and is returned as it is.
 	Export(ctx context.Context, visit Visitor) error
 }
 
@@ -103,14 +102,14 @@ func EventOf(r JobRecord) EventRecord {
 	return EventRecord{Event: r.Job.Event(), Status: r.State.EventStatus(), Attempts: r.Attempts, Failure: r.Failure}
 }
 
-// Deliveries keeps what operators had sent again.
+// Deliveries keeps the redeliveries of events.
 type Deliveries interface {
 	// Redeliveries returns the redeliveries of the event, in the order in which they were recorded.
 	Redeliveries(ctx context.Context, eventID string) ([]Redelivery, error)
 
-	// RecordRedelivery stores the result of a redelivery of the event, with its moment. A failed event is delivered from then on if the
-	// receiver took it, and otherwise has its failure; of a delivered event nothing changes. The attempts on record stay.
-	// ErrNotFound if there is no such event, or it is neither failed nor delivered; nothing is stored then.
+	// RecordRedelivery stores the result of a redelivery of the event, with its moment. A failed event is delivered from
+	// then on if the receiver took it, and otherwise has the redelivery's failure; a delivered event does not change. The
+	// attempts on record stay. ErrNotFound if no such event is failed or delivered; nothing is stored then.
 	RecordRedelivery(ctx context.Context, e events.Event, r Redelivery, m checkout.Moment) error
 }
 
@@ -127,8 +126,8 @@ type Operations interface {
 	// RecordEvidence stores an entry that is not sealed. ErrDuplicate if its id is taken.
 	RecordEvidence(ctx context.Context, entry evidence.Entry) error
 
-	// HastenJob makes a pending job due now, with the moment in the journal of its checkout, if it has one, and the entry of the
-	// operation. Its lease, if it is leased, ends. ErrNotFound if there is no such job or it is not pending.
+	// HastenJob makes a pending job due now and ends its lease, with the moment in the journal of its checkout, if it has
+	// one, and the entry of the operation. ErrNotFound if there is no such job or it is not pending.
 	HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error
 
 	// Refusals returns the counts of a provider from a day on (YYYY-MM-DD), or of all providers for "", in the order of day,

@@ -12,7 +12,7 @@ func TestInspectionFindsBreaches(t *testing.T) {
 		name string
 		file string
 		body string // after the package clause
-		want string // part of the one fault; "" for none
+		want string // part of the one fault; "" without a fault
 	}{
 		{"a lower floor", "checkout/a.go", `import _ "example/money"`, ""},
 		{"two floors down", "adapters/store/memory/a.go", `import _ "example/money"`, ""},

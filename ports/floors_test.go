@@ -101,7 +101,7 @@ func not(f func(string) bool) func(string) bool {
 	return func(pkg string) bool { return !f(pkg) }
 }
 
-// floorOf returns the height of a folder's floor, or false if it has none.
+// floorOf returns the height of a folder's floor, or false without a floor.
 func floorOf(all []floor, folder string) (height int, ok bool) {
 	height = slices.IndexFunc(all, func(f floor) bool {
 		return slices.ContainsFunc(f.folders, func(pattern string) bool {
@@ -217,7 +217,7 @@ func (in *inspection) selectors(file *ast.File) {
 	})
 }
 
-// tags finds JSON struct tags where there must be none.
+// tags finds forbidden JSON struct tags.
 func (in *inspection) tags(file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		field, ok := n.(*ast.Field)

@@ -15,53 +15,50 @@ type Processor interface {
 	// Info describes the processor. It never changes.
 	Info() ProcessorInfo
 
-	// Begin makes a billing request, or finds the one that was made before under the same start.Key, also of many
-	// calls at once, and says where the payer's browser goes to fulfil it. The address may differ each time; it leads
-	// back to the ReturnURL of its own start. Once the payer is done, the key gives the same billing request or an error.
+	// Begin makes a billing request, or finds the billing request of the same start.Key, also in concurrent calls, and
+	// returns the address at which the payer's browser fulfils it. The address may differ each time; it leads back to the
+	// ReturnURL of its own start. Once the payer is done, the key gives the same billing request or an error.
 	Begin(ctx context.Context, start SetupStart) (BillingRequest, error)
 
-	// Observe returns what the processor says of a setup that was begun: of q.Setup.BillingRequestID, and of the
-	// mandate that it led to. Before the payer is done the observation has BillingPending, MandateNone and
-	// CustomerInProgress; while the processor makes the mandate, one of the words for what comes between BillingPending
-	// and BillingFulfilled. Once it has BillingFulfilled, all fields but MandateSince and MandateReason must be set, or
-	// the setup does not count as complete. AccountMask is the account as the processor masks it, with
-	// agreement.HiddenDigit for what is hidden: at most 32 characters, and no digits but those of bank and branch, the last
-	// two of the base and the suffix; or, where bank and branch are hidden, the last four. From then on only Authorisation
-	// and what is said of the mandate change.
-	// Without MandateSince a mandate does not go back and a dead one stays dead; with it, the later status counts.
-	// Authorised comes when money may be collected. A billing request that the processor never made is an error.
+	// Observe returns the processor's state of a setup that was begun: of q.Setup.BillingRequestID, and of its mandate. Before
+	// the payer is done the observation has BillingPending, MandateNone and CustomerInProgress; while the processor makes the
+	// mandate, a status between BillingPending and BillingFulfilled. Once it has BillingFulfilled, all fields but MandateSince
+	// and MandateReason must be set, or the setup does not count as complete. AccountMask is the account as the processor masks
+	// it, with agreement.HiddenDigit for each hidden digit: at most 32 characters, and no digits but bank and branch, the last
+	// two of the base and the suffix; or, where bank and branch are hidden, the last four. From then on only Authorisation and
+	// the fields of the mandate change. Without MandateSince a mandate does not go back and a dead mandate stays dead; with it,
+	// the later status counts. Authorised comes when money may be collected. A billing request that the processor never made is
+	// an error.
 	//
-	// It is called by polls and by the setup page, at most every two seconds by each for a billing request, before a
-	// confirm, and now and then for setups whose outcome is not final. After an error a poll is answered from the record,
-	// and a confirm is refused with BUSY.
+	// It is called by polls and by the setup page, at most every two seconds by each for a billing request, before a confirm,
+	// and now and then for setups whose outcome is not final. After an error a poll is answered from the record, and a confirm
+	// is refused with BUSY.
 	Observe(ctx context.Context, q SetupQuery) (checkout.Observation, error)
 
-	// Ready returns nil if the processor can be reached and would take a Begin. It changes
-	// nothing there.
+	// Ready returns nil if the processor can be reached and would take a Begin. It changes nothing there.
 	Ready(ctx context.Context) error
 }
 
 // AccountChecker is implemented by a processor that can say whether payments may be collected for an account. The service
 // is not ready while they may not for a provider that may be used, or while that gives too little notice of them.
 type AccountChecker interface {
-	// CheckAccount returns how many calendar days there must be at least between the notice of a payment and the payment,
-	// or why none can be collected for the account.
+	// CheckAccount returns the least number of calendar days between the notice of a payment and the payment, or the reason
+	// why no payment can be collected for the account.
 	CheckAccount(ctx context.Context, a Account) (notice int, err error)
 }
 
 // SetbackFinder is implemented by a processor that knows why a payer could not finish where its statuses do not say it.
 type SetbackFinder interface {
-	// Setback returns what kept the payer from finishing a setup that Observe has just found unfinished or cancelled, as
-	// far as it is so still; NoSetback if nothing is known. It is called for the setup page, in what Observe left of
-	// its time, and changes no more than words there.
+	// Setback returns the reason why the payer did not finish a setup that Observe has just found unfinished or cancelled, if
+	// it still holds, or NoSetback. It is called for the setup page, in the time that Observe left, and changes only its words.
 	Setback(ctx context.Context, q SetupQuery) (checkout.Setback, error)
 }
 
-// SetupEraser is implemented by a processor whose records of setups are the service's own, and are erased with the checkout. Those of an outside
-// processor are erased there.
+// SetupEraser is implemented by a processor whose records of setups are the service's own, and are erased with the checkout.
+// The records of an outside processor are erased there.
 type SetupEraser interface {
-	// EraseSetups removes everything that is on record of the billing requests that were begun under these keys
-	// (SetupStart.Key), and nothing is recorded of them any more. It may be called again.
+	// EraseSetups removes every record of the billing requests that were begun under these keys (SetupStart.Key), and nothing
+	// is recorded of them any more. It may be called again.
 	EraseSetups(ctx context.Context, keys []string) error
 }
 
@@ -72,18 +69,19 @@ type ProcessorInfo struct {
 	// PageOrigins are the origins, scheme://host[:port], of the pages that Begin sends payers to, where they are not the
 	// service's own: a browser leaves the setup page for no other.
 	PageOrigins []string
-	// Notifies is set by a processor that has every change notified (Service.Notified) within a minute at most. Polls then answer from the record, and do not ask.
+	// Notifies is set by a processor that has every change notified (Service.Notified) within a minute at most. Polls are then
+	// answered from the record.
 	Notifies bool
 }
 
-// Account is whose payments a processor handles.
+// Account is a provider's account at a processor.
 type Account struct {
 	ProviderCode string
 	ID           string // that the operator linked to the provider
 	Environment  catalogue.Environment
 }
 
-// SetupStart is what a processor needs to begin a bank setup.
+// SetupStart is the request to begin a bank setup.
 type SetupStart struct {
 	Key          string // 32 characters of 0-9a-f for the enrolment and try: the processor's idempotency key
 	Account      Account
@@ -102,12 +100,11 @@ type SetupStart struct {
 // SetupQuery asks a processor about a setup.
 type SetupQuery struct {
 	Account Account
-	Setup   checkout.Setup // what is on record, which may be behind
+	Setup   checkout.Setup // as on record, which may be behind
 	Purpose Purpose
 }
 
-// Purpose is what the answer to a query is for. A processor that may be called only so often serves the purposes in
-// this order.
+// Purpose is the purpose of a query. A processor with a rate limit serves the purposes in this order.
 type Purpose int
 
 const (

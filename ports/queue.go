@@ -7,38 +7,36 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// MaxLease is how long a lease lasts at most. A holder that needs longer extends it. A lease whose end is further away than
-// that is over: the clock that set it was wrong.
+// MaxLease is the longest time for which a lease lasts. A holder that needs longer extends it. A lease whose end is further
+// away is over: the clock that set it was wrong.
 const MaxLease = 20 * time.Second
 
 // Queue keeps the jobs of checkouts and of the service itself. Most enter with a Change. A job is due once it is pending, its
-// time has come, it is not leased, and it is no event behind another pending event of its checkout. What was settled stays on record.
+// time has come, it is not leased, and it is no event behind another pending event of its checkout. Settled jobs stay on record.
 //
-// Times are those of the caller's clock (Now), except on a store that several machines share: there the clock of the store
-// decides when a job is due and when a lease is over, and Now is ignored; the time from CreatedAt to Due counts from the moment
-// at which the job enters.
+// The caller's clock (Now) decides when a job is due and when a lease is over, except on a store that several machines share:
+// there the clock of the store does, and Now is ignored; the time from CreatedAt to Due counts from the entry of the job.
 type Queue interface {
-	// Enqueue stores jobs that no change brings, all of them or none, and returns those whose ids were not on record, in
-	// the order given. The others stay as they are. An id that comes twice counts once, the first time. Of concurrent calls
-	// with the same id, one returns it.
+	// Enqueue stores jobs that no change brings, atomically, and returns the jobs whose ids were not on record, in the order
+	// given. Jobs on record stay as they are. An id that comes twice counts once, the first time. Of concurrent calls with the
+	// same id, one returns it.
 	Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error)
 
-	// Lease leases due jobs to the caller, those that have been due for longest first. Every lease of a job raises its token,
-	// from 1 on. Of concurrent calls one gets a job.
+	// Lease leases due jobs to the caller, the longest due first. Every lease of a job raises its token, from 1 on. Of
+	// concurrent calls one gets a job.
 	Lease(ctx context.Context, q JobQuery) ([]Lease, error)
 
-	// Extend has a lease last for a time from now on; 0 gives the job back, due at once. ErrNotFound if the token of the job
-	// is another, or it is not pending: then nothing changes.
+	// Extend has a lease last for d from now on; 0 gives the job back, due at once. ErrNotFound if the job has another token
+	// or is not pending: then nothing changes.
 	Extend(ctx context.Context, l Lease, now time.Time, d time.Duration) error
 
-	// Settle stores the outcome of the holder's attempt, with the change that decide makes of the job's checkout as
-	// Checkouts.UpdateCheckout does, or with none if decide is nil: all of it or nothing, atomically. ErrNotFound if the token
-	// of the job is another or it is not pending; decide is not called then. A change that removes the checkout removes its
-	// jobs, this one too.
+	// Settle stores the outcome of the holder's attempt, atomically with the change that decide makes of the job's checkout as
+	// Checkouts.UpdateCheckout does; without a change if decide is nil. ErrNotFound if the job has another token or is not
+	// pending; decide is not called then. A change that removes the checkout removes all its jobs.
 	Settle(ctx context.Context, l Lease, o Outcome, enqueue Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error
 
-	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by the time of their creation, and those
-	// of one checkout in the order in which they entered.
+	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by the time of their creation, and the
+	// jobs of one checkout in the order in which they entered.
 	Jobs(ctx context.Context, f JobFilter, limit int) ([]JobRecord, error)
 
 	// Backlog returns, by kind, how many jobs are pending, leased or not, and when the oldest of them was created. Kinds
@@ -49,8 +47,8 @@ type Queue interface {
 // JobQuery says which jobs are leased.
 type JobQuery struct {
 	Now time.Time
-	// For is how long the leases last: less than MaxLease, by more than the calls of others may be under way, for those
-	// compare with the time at which they began.
+	// For is the length of the leases. It is less than MaxLease by more than the duration of any concurrent call, which
+	// compares with the time at which it began.
 	For          time.Duration
 	Kinds        []checkout.JobKind // jobs of these kinds; without any, no job
 	ID           string             // this job only, if it is due; "" for any
@@ -80,11 +78,11 @@ type Lease struct {
 type Outcome struct {
 	State    checkout.JobState
 	Again    time.Duration     // of JobPending: the pause before the next attempt
-	Attempts int               // made now, which add to those on record
+	Attempts int               // made now, added to the attempts on record
 	Failure  Failure           // of the latest attempt that failed; the zero value leaves the failure on record
 	Receipt  Receipt           // of JobDone
 	Cursor   string            // of JobPending: for the next attempt
-	Moments  []checkout.Moment // for the journal of the job's checkout, after those of the change
+	Moments  []checkout.Moment // for the journal of the job's checkout, after the moments of the change
 }
 
 // Failure is the reason why an attempt failed.
@@ -105,7 +103,7 @@ type Backlog struct {
 	Oldest  time.Time
 }
 
-// JobFilter admits the jobs that are all that its fields say. An empty field says nothing.
+// JobFilter admits the jobs that match all its fields. An empty field matches every job.
 type JobFilter struct {
 	ID           string
 	Kinds        []checkout.JobKind
@@ -132,8 +130,8 @@ type JobRecord struct {
 // Enqueue says how the jobs of a change enter the queue.
 type Enqueue struct {
 	Now time.Time
-	// Hold leases the change's events, and its jobs for the CRM, to the caller for so long, with token 1: who commits a change
-	// makes the first attempts. With 0 they are due at once.
+	// Hold leases the change's events, and its jobs for the CRM, to the caller for this time, with token 1: the process that
+	// commits a change makes the first attempts. With 0 they are due at once.
 	Hold time.Duration
 	// Unsent says that the provider has no destination: the events enter as checkout.JobDropped and are never sent.
 	Unsent bool

@@ -8,11 +8,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// Store is what a service needs of a store.
+// Store is a store for a service.
 //
-// What a method has stored when it returns nil survives the death of the process, of the machine and of the store
-// itself, and every later read in any process sees it. Text comes back byte for byte, and times in UTC to the
-// millisecond.
+// The writes of a method that returned nil survive the death of the process, of the machine and of the store itself, and every
+// later read in any process sees them. Text comes back byte for byte, and times in UTC to the millisecond.
 type Store interface {
 	Checkouts
 	Agreements
@@ -22,19 +21,17 @@ type Store interface {
 	Evidence
 	Retention
 
-	// Ready returns nil if the store takes writes now, which it finds out by one that changes nothing
-	// but is as durable as any, and if its schema is not older than this program's.
+	// Ready returns nil if the store takes writes now, which it tests by a durable write that changes nothing, and if its
+	// schema is not older than this program's.
 	Ready(ctx context.Context) error
 }
 
-// Checkouts keeps checkouts with their agreements. With a change of a checkout its events, its other jobs and its moments
-// are stored.
+// Checkouts keeps checkouts with their agreements. A change of a checkout is stored with its events, other jobs and moments.
 type Checkouts interface {
-	// InsertCheckout stores the change, or nothing. It returns ErrDuplicate if
-	// the provider already used the order id or the idempotency key, if the checkout's id
-	// is taken, if two of its events have one id, or if the checkout would have two events of one name. Every checkout has a key, and two of one provider never
-	// have the same, whether it came in a header or is the default (checkout.DefaultKey). Of concurrent inserts of which each would make another a duplicate, one
-	// succeeds.
+	// InsertCheckout stores the change, or nothing. It returns ErrDuplicate if the provider already used the order id or the
+	// idempotency key, if the checkout's id is taken, if two of its events have one id, or if the checkout would have two
+	// events of one name. Every checkout has a key, and two of one provider never have the same, whether it came in a header
+	// or is the default (checkout.DefaultKey). Of concurrent inserts that make each other duplicates, one succeeds.
 	InsertCheckout(ctx context.Context, change checkout.Change, enqueue Enqueue) error
 
 	// Checkout returns the checkout, or ErrNotFound.
@@ -43,15 +40,14 @@ type Checkouts interface {
 	// FindCheckout returns the checkout that a reference names, or ErrNotFound.
 	FindCheckout(ctx context.Context, by Reference) (checkout.Checkout, error)
 
-	// UpdateCheckout passes the checkout as it is now to decide and stores the change that comes back, all of it
-	// or nothing, atomically: no other update of the checkout happens in between. Of its jobs those whose ids are on record
-	// are left out, whatever became of them. An error of decide is returned as it
-	// is, and a panic of decide reaches the caller; nothing is stored then. decide may run more than once, must not
-	// block and must not call the store. The identity of a checkout (id, provider, order, key) never changes.
-	// ErrNotFound if there is no such checkout; ErrDuplicate if the agreement's number, its evidence or an event is on
-	// record, the checkout would have two events of one name, or it has an agreement or document already; another error for
-	// a document without an agreement. A change that removes the checkout, which has no agreement and no events, removes its
-	// jobs and its journal, and leaves its order, its key and its id free.
+	// UpdateCheckout passes the checkout as it is now to decide and stores the resulting change atomically: no other update of
+	// the checkout happens in between. Jobs of the change whose ids are on record, in any state, are left out. An error of
+	// decide is returned as it is, and a panic of decide reaches the caller; nothing is stored then. decide may run more than
+	// once, must not block and must not call the store. The identity of a checkout (id, provider, order, key) never changes.
+	// ErrNotFound if there is no such checkout; ErrDuplicate if the agreement's number, its evidence or an event is on record,
+	// the checkout would have two events of one name, or it has an agreement or document already; another error for a document
+	// without an agreement. A change that removes the checkout, which has no agreement and no events, removes its jobs and its
+	// journal, and leaves its order, its key and its id free.
 	UpdateCheckout(ctx context.Context, id string, enqueue Enqueue,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 }
@@ -66,17 +62,16 @@ type Reference struct {
 	MandateID        string
 }
 
-// Agreements reads what was agreed. Agreements and documents enter the store with a Change.
+// Agreements reads agreements and their documents, which enter the store with a Change.
 type Agreements interface {
 	// Agreement returns the agreement with this number (PPA-…), or ErrNotFound.
 	Agreement(ctx context.Context, number string) (agreement.Agreement, error)
 
-	// Document returns the PDF of the agreement with this number. ErrNotFound if there is no
-	// such agreement or it was never rendered.
+	// Document returns the PDF of the agreement with this number, or ErrNotFound, also if it was never rendered.
 	Document(ctx context.Context, number string) (agreement.Document, error)
 }
 
-// Configuration reads what the operator configured.
+// Configuration reads the operator's configuration.
 type Configuration interface {
 	// Provider returns the provider, without its courses, or ErrNotFound.
 	Provider(ctx context.Context, code string) (catalogue.Provider, error)
@@ -87,7 +82,7 @@ type Configuration interface {
 	// Course returns a course of a provider, or ErrNotFound.
 	Course(ctx context.Context, provider, code string) (catalogue.Course, error)
 
-	// Key returns the API key with this hash, revoked or not, or ErrNotFound. It writes nothing. A key
-	// does not depend on the provider's configuration being there.
+	// Key returns the API key with this hash, revoked or not, or ErrNotFound. It writes nothing. A key needs no
+	// configuration of its provider.
 	Key(ctx context.Context, hash [32]byte) (catalogue.Key, error)
 }
