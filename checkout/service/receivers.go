@@ -80,8 +80,8 @@ func (s *Service) note(ctx context.Context, provider string, err error) {
 		return
 	}
 	if s.receivers.done(provider, err == nil, s.now()) {
-		s.report(ctx, Failure{Operation: OperationRecover, Severity: Warning, Err: fmt.Errorf("the receiver of provider %s takes "+
-			"nothing: what was left behind for it waits until it takes an event, of which one is tried every %s to %s",
-			provider, firstProbe, longestProbe)})
+		s.report(ctx, Failure{Operation: OperationRecover, Severity: Warning, About: About{ProviderCode: provider},
+			Err: fmt.Errorf("the receiver of provider %s takes no events: one that waits is sent every %s to %s, and the others once it takes one",
+				provider, firstProbe, longestProbe)})
 	}
 }

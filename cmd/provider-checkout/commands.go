@@ -52,7 +52,8 @@ func commands() []cli.Command {
 			About: "Print what happened to a checkout",
 			More: "ID is of a checkout, an order or an agreement. Prints its state, and then its journal, a line for each moment: when it was\n" +
 				"(UTC), what happened, who did it (provider:KEY-ID, payer, processor, crm, service, operator:NAME), and in which request.\n" +
-				"It has no personal data."},
+				"With --json the state is the first object. The moments have no personal data. That a page was opened is noted a little\n" +
+				"later, and is lost if the process is killed before."},
 		{Name: "keys issue", Setup: command(issueFlags, operating(issueKey)),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},

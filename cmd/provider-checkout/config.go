@@ -236,7 +236,7 @@ func checkConfig(_ context.Context, c *call, wrongConfig error) error {
 	_, err := c.outside(nil)
 	all := errors.Join(append(problems, err, c.checkPlaces())...)
 	if all == nil {
-		fmt.Fprintln(c.Stderr, "nothing is missing")
+		fmt.Fprintln(c.Stdout, "nothing is missing")
 		return nil
 	}
 	lines := strings.Split(all.Error(), "\n")

@@ -28,9 +28,7 @@ func listJobs(ctx context.Context, c *call, db records) error {
 	}
 	table := c.table("JOB\tKIND\tPROVIDER\tORDER\tSINCE\tATTEMPTS\tDUE\tLATEST FAILURE")
 	for _, r := range list {
-		short := toWireJob(r)
-		short = jobLine{JobID: short.JobID, Kind: short.Kind, DueAt: short.DueAt, Attempts: short.Attempts, Failure: short.Failure}
-		err := table.row(short, r.Job.ID, string(r.Job.Kind), orDash(r.Job.ProviderCode), orDash(r.Job.OrderID), formatTime(r.Job.CreatedAt),
+		err := table.row(toWireJob(r), r.Job.ID, string(r.Job.Kind), orDash(r.Job.ProviderCode), orDash(r.Job.OrderID), formatTime(r.Job.CreatedAt),
 			strconv.Itoa(r.Attempts), formatTime(r.Due), orDash(cli.OneLine(r.Failure.Reason)))
 		if err != nil {
 			return err

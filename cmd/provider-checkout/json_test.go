@@ -78,6 +78,25 @@ func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 			t.Errorf("verify prints %v", check)
 		}
 	}
+	timeline := o.objects(t, "show", "NIGHT-1")
+	checkoutID := created.String("checkout.checkout_id")
+	has(t, timeline[0], map[string]any{"checkout_id": checkoutID, "provider_code": "KOWHAI", "provider_order_id": "NIGHT-1", "state": "confirmed",
+		"agreement_number": number})
+	kinds, previous := map[any]bool{}, ""
+	for _, moment := range timeline[1:] {
+		has(t, moment, map[string]any{"checkout_id": checkoutID})
+		if at, _ := moment["at"].(string); at < previous {
+			t.Errorf("the moment %v is before the one above it, of %s", moment, previous)
+		} else {
+			previous = at
+		}
+		kinds[moment["kind"]] = true
+	}
+	for _, kind := range []string{"created", "event_failed", "pressed", "setup_done", "confirmed", "event_delivered"} {
+		if !kinds[kind] {
+			t.Errorf("the timeline has no moment %s: %v", kind, timeline)
+		}
+	}
 	all := o.objects(t, "agreements", "verify", "--all")
 	has(t, all[len(all)-1], map[string]any{"mark": "ok", "subject": number})
 	if got := try(t, nil, "", "version", "--json"); !strings.Contains(got.stdout, `"go_version":"go1.`) {

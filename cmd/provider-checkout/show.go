@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -76,10 +77,15 @@ func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout)
 	if err != nil {
 		return err
 	}
+	// The moments of the payer's pages are appended later than they happened.
+	slices.SortStableFunc(moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) })
 	if c.json {
 		lines := jsonLines(c.Stdout)
+		if err := lines.Encode(toWireCheckout(found)); err != nil {
+			return err
+		}
 		for _, m := range moments {
-			if err := lines.Encode(toWireMoment(m)); err != nil {
+			if err := lines.Encode(toWireMoment(found.ID, m)); err != nil {
 				return err
 			}
 		}

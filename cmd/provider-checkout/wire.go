@@ -83,6 +83,7 @@ type jobLine struct {
 	ProviderCode string `json:"provider_code,omitempty"`
 	OrderID      string `json:"provider_order_id,omitempty"`
 	CheckoutID   string `json:"checkout_id,omitempty"`
+	RequestID    string `json:"request_id,omitempty"`
 	CreatedAt    string `json:"created_at,omitempty"`
 	FailedAt     string `json:"failed_at,omitempty"`
 	SettledAt    string `json:"settled_at,omitempty"`
@@ -92,12 +93,27 @@ type jobLine struct {
 
 // momentLine is a moment of a checkout's journal.
 type momentLine struct {
-	At        string `json:"at"`
-	Kind      string `json:"kind"`
-	Actor     string `json:"actor"`
-	RequestID string `json:"request_id,omitempty"`
-	Detail    string `json:"detail,omitempty"`
-	Times     int    `json:"times,omitempty"` // where it happened more than once
+	CheckoutID string `json:"checkout_id"`
+	At         string `json:"at"`
+	Kind       string `json:"kind"`
+	Actor      string `json:"actor"`
+	RequestID  string `json:"request_id,omitempty"`
+	Detail     string `json:"detail,omitempty"`
+	Times      int    `json:"times,omitempty"` // where it happened more than once
+}
+
+// checkoutLine is the state of a checkout, before its moments.
+type checkoutLine struct {
+	CheckoutID       string `json:"checkout_id"`
+	ProviderCode     string `json:"provider_code"`
+	OrderID          string `json:"provider_order_id"`
+	State            string `json:"state"`
+	Course           string `json:"course_name"`
+	AgreementNumber  string `json:"agreement_number,omitempty"`
+	BillingRequestID string `json:"billing_request_id,omitempty"`
+	MandateID        string `json:"mandate_id,omitempty"`
+	MandateStatus    string `json:"mandate_status,omitempty"`
+	MandateReason    string `json:"mandate_reason,omitempty"`
 }
 
 // verdictLine is a check of agreements verify; with --all also an agreement with its failed checks, or the checks that could not be made.
@@ -165,13 +181,19 @@ func toWireJob(r ports.JobRecord) jobLine {
 	return jobLine{
 		JobID: r.Job.ID, Kind: string(r.Job.Kind), DueAt: wireTime(r.Due), Attempts: r.Attempts, Failure: r.Failure.Reason,
 		State: string(r.State), ProviderCode: r.Job.ProviderCode, OrderID: r.Job.OrderID, CheckoutID: r.Job.CheckoutID,
-		CreatedAt: wireTime(r.Job.CreatedAt), FailedAt: wireTime(r.Failure.At), SettledAt: wireTime(r.SettledAt),
+		RequestID: r.Job.RequestID, CreatedAt: wireTime(r.Job.CreatedAt), FailedAt: wireTime(r.Failure.At), SettledAt: wireTime(r.SettledAt),
 		Reference: r.Receipt.Reference, Answer: r.Receipt.Answer,
 	}
 }
 
-func toWireMoment(m checkout.Moment) momentLine {
-	line := momentLine{At: wireTime(m.At), Kind: string(m.Kind), Actor: string(m.Actor), RequestID: m.RequestID, Detail: m.Detail}
+func toWireCheckout(c checkout.Checkout) checkoutLine {
+	return checkoutLine{CheckoutID: c.ID, ProviderCode: c.ProviderCode, OrderID: c.OrderID, State: state(c), Course: c.Intent.CourseName,
+		AgreementNumber: c.Confirmation.AgreementNumber, BillingRequestID: c.Setup.BillingRequestID, MandateID: c.Setup.MandateID,
+		MandateStatus: string(c.Setup.Mandate), MandateReason: c.Setup.MandateReason}
+}
+
+func toWireMoment(checkoutID string, m checkout.Moment) momentLine {
+	line := momentLine{CheckoutID: checkoutID, At: wireTime(m.At), Kind: string(m.Kind), Actor: string(m.Actor), RequestID: m.RequestID, Detail: m.Detail}
 	if m.Times > 1 {
 		line.Times = m.Times
 	}
