@@ -88,6 +88,7 @@ func TestAgreementPDFIsRefused(t *testing.T) {
 
 // A document that was agreed is not replaced in silence, and what is rendered in its place cannot pass for it.
 func TestALostPDFIsRenderedOnlyAsACopy(t *testing.T) {
+	t.Parallel()
 	for name, loss := range map[string]string{
 		"missing":                              `DELETE FROM documents`,
 		"missing, before there was a log":      `DELETE FROM documents; DELETE FROM evidence`,

@@ -108,6 +108,7 @@ func TestApplyReadsStandardInput(t *testing.T) {
 }
 
 func TestProviderFileHasALimit(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	const file = `{"providers": []}`
 	full := file + strings.Repeat(" ", 32<<20-len(file))

@@ -469,6 +469,7 @@ func TestServeRefusesAnOrganisationOfAnotherEnvironment(t *testing.T) {
 }
 
 func TestAnOrganisationThatDoesNotAnswerIsNoReasonNotToServe(t *testing.T) {
+	t.Parallel()
 	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "http://127.0.0.1:1", ClientID: "client",
 		ClientSecret: salesforceSecret})
 	if err != nil {

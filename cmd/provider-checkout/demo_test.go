@@ -118,9 +118,10 @@ func (d *runningDemo) stop(t *testing.T) []string {
 }
 
 func TestDemoLinesWorkInAShell(t *testing.T) {
+	testlevel.Full(t)
 	for _, tool := range []string{"sh", "curl", "sed", "head"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			testlevel.Missing(t, err)
+			t.Fatal(err)
 		}
 	}
 	left := inEmptyTemp(t)
@@ -149,9 +150,10 @@ func TestDemoLinesWorkInAShell(t *testing.T) {
 
 // At GoCardless the payer has a browser of their own, and the lines wait for that.
 func TestDemoLinesWaitForThePayerAtGoCardless(t *testing.T) {
+	testlevel.Full(t)
 	for _, tool := range []string{"sh", "curl", "sed", "head", "grep"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			testlevel.Missing(t, err)
+			t.Fatal(err)
 		}
 	}
 	inEmptyTemp(t)

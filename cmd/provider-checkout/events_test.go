@@ -14,6 +14,7 @@ import (
 
 // An operator at night: an event failed, why, send it again, and it has arrived.
 func TestAnOperatorSendsFailedEventsAgain(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
 	if err != nil {

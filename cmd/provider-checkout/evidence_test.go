@@ -213,6 +213,7 @@ func TestNewEvidenceKeyIsTaken(t *testing.T) {
 
 // A server seals what it confirms, keeps the checkpoint where it is told to, and publishes it with the key.
 func TestServerPublishesItsCheckpoint(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	s := startedWith(t, map[string]string{evidenceVariable: privateKey(t)}, "--checkpoint-file", file)
 	keys, err := evidence.ParseKeys(privateKey(t))
@@ -315,6 +316,7 @@ func TestErasedAgreementsAreVerified(t *testing.T) {
 
 // Of what is erased nothing is left to be compared, so that the log must have everything that was erased, and when.
 func TestVerifyFindsEditsOfErasedAgreements(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, edit, want string }{
 		{"nothing", `SELECT 1`, ""},
 		{"the time of the erasure", `UPDATE checkouts SET erased_ms = erased_ms - 86400000`, "and the evidence log says that this was on "},

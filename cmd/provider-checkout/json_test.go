@@ -42,6 +42,7 @@ func has(t *testing.T, object map[string]any, want map[string]any) {
 }
 
 func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
 	if err != nil {

@@ -73,6 +73,7 @@ func (r *relayed) Logout() error { return nil }
 
 // A payer is sent two e-mails, the proof is on record until it is erased, and the log has nothing personal.
 func TestServeNotifiesPayersByEmail(t *testing.T) {
+	t.Parallel()
 	relay, addr := newRelay(t)
 	o := newOperator(t)
 	file := filepath.Join(t.TempDir(), "providers.json")

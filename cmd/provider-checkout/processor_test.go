@@ -16,6 +16,7 @@ import (
 
 // Production is served over GoCardless, which nothing is asked of here: its address leads nowhere.
 func TestServeProductionOverGoCardless(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "webhook.secret")
 	const oldest, older, newer = "the first webhook secret", "the webhook secret before", "the present webhook secret"
 	if err := os.WriteFile(file, []byte(newer+"\n"+older+", "+oldest+"\n"), 0o600); err != nil {

@@ -152,6 +152,7 @@ func TestServeUnderABasePath(t *testing.T) {
 }
 
 func TestServeRefusesWhatNoClientSends(t *testing.T) {
+	t.Parallel()
 	base, stop := serving(t)
 	defer stop()
 	for _, tt := range []struct{ name, request, want string }{

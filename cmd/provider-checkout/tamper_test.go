@@ -64,6 +64,7 @@ func forgeries() []forgery {
 // Whoever may write to the store can make it consistent again after any change. What it cannot be made consistent with is a
 // checkpoint that was kept elsewhere.
 func TestVerifyFindsEveryEdit(t *testing.T) {
+	t.Parallel()
 	edits := testlevel.Runs(t, testlevel.Of(30, 150))
 	store := newSealedStore(t, 8)
 	original, err := os.ReadFile(store.path)

@@ -211,6 +211,7 @@ func TestOperatorWithoutAReadableNameChangesNothing(t *testing.T) {
 
 // An auditor must not read in an edited log that another did what was done.
 func TestEvidenceListIsHeldToTheCheckpoint(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		edit string // a statement on the store

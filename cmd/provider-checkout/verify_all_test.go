@@ -46,6 +46,7 @@ func TestAllAgreementsNeedTheKeyThatSigned(t *testing.T) {
 }
 
 func TestOneOfAllAgreementsIsFoundWanting(t *testing.T) {
+	t.Parallel()
 	const gone = `DELETE FROM documents WHERE agreement_number = ?1; DELETE FROM agreements WHERE number = ?1`
 	for _, tt := range []struct {
 		name, edit, want string // in which NUMBER stands for that of the second agreement

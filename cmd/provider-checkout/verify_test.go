@@ -94,6 +94,7 @@ func TestVerifyRefusesAnUnknownNumber(t *testing.T) {
 
 // Anyone who can write to the file of the store can change anything in it. Verify finds what is no longer consistent.
 func TestVerifyFindsChangedRecords(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		change string // a statement on the store

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -208,6 +209,7 @@ func TestTheLockOfAnotherProcess(t *testing.T) {
 		}
 	})
 	t.Run("makes the store busy while it is held", func(t *testing.T) {
+		testlevel.Full(t) // it waits for the lock
 		if err := db.RevokeKey(t.Context(), k.ID, time.Now(), nil); !errors.Is(err, ports.ErrBusy) {
 			t.Errorf("RevokeKey: got error %v, want ErrBusy", err)
 		}
