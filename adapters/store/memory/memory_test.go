@@ -10,7 +10,12 @@ import (
 
 func open(*testing.T) ports.Admin { return memory.New() }
 
-func TestStore(t *testing.T) { storetest.Store(t, open) }
+func TestStore(t *testing.T) {
+	storetest.Store(t, func(t *testing.T) ports.Admin {
+		t.Parallel()
+		return open(t)
+	})
+}
 
 func TestClock(t *testing.T) { storetest.CallersClock(t, open) }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -26,6 +27,7 @@ func TestClock(t *testing.T) {
 
 // A store that is spread over several nodes asks otherwise for the jobs that are due. The answer is the same.
 func TestLeasesOfADistributedStore(t *testing.T) {
+	testlevel.Full(t)
 	fresh := reopener[*postgres.DB](t)
 	open := func(t *testing.T) ports.Admin {
 		db := fresh(t)

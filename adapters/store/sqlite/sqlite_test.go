@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
@@ -17,14 +18,18 @@ import (
 
 // On a store of a million checkouts a statement that reads them all would take seconds.
 func TestStore(t *testing.T) {
+	var mu sync.Mutex
 	plans := map[string][]string{}
 	storetest.Store(t, func(t *testing.T) ports.Admin {
+		t.Parallel() // each promise has a file of its own
 		db := open(t, file(t), sqlite.Options{})
 		t.Cleanup(func() {
 			more, err := sqlite.Plans(context.WithoutCancel(t.Context()), db)
 			if err != nil {
 				t.Error(err)
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			maps.Copy(plans, more)
 		})
 		return db
