@@ -180,6 +180,13 @@ func note(ctx context.Context, db *postgres.DB, n int) error {
 		[]checkout.Refusal{{ProviderCode: "KOWHAI", Day: "2026-11-20", Times: 1}})
 }
 
+// count counts a moment that is appended once for each text.
+func count(ctx context.Context, db *postgres.DB, n int) error {
+	m := moment(n)
+	m.Once = "once"
+	return db.Note(ctx, []ports.Noted{{CheckoutID: opened(n).Next.ID, Moment: m}}, nil)
+}
+
 func leaseDue(ctx context.Context, db *postgres.DB, n int) error {
 	return leaseJob(ctx, db, work("due", n).ID)
 }
@@ -295,6 +302,50 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Nothing tells whether a count was stored. It is not made twice.
+func TestCountOfUnknownOutcomeIsNotRepeated(t *testing.T) {
+	for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
+		server := postgrestest.URL(t)
+		wire, url := through(t, server)
+		db := open(t, url, postgres.Options{})
+		insert(t, db, 1)
+		for range 2 {
+			if err := count(t.Context(), db, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wire.failAfter(1, f)
+		if err := count(t.Context(), db, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the %s lost: got error %v, want one that says that the outcome is not known", name, err)
+		}
+		want := map[fault]int{loseRequest: 2, loseReply: 3}[f]
+		if list, err := db.Moments(t.Context(), opened(1).Next.ID); err != nil || len(list) != 1 || list[0].Times != want {
+			t.Errorf("the %s lost: the journal is %+v, %v; want one moment, %d times", name, list, err, want)
+		}
+	}
+}
+
+// A quiet server asks for jobs in one round trip, which writes nothing.
+func TestLeaseOfNothingIsOneRequest(t *testing.T) {
+	wire, url := through(t, postgrestest.URL(t))
+	db := open(t, url, postgres.Options{})
+	prepare(t, db)
+	ask := func() []ports.Lease {
+		leases, err := db.Lease(t.Context(), ports.JobQuery{Now: time.Now(), For: time.Second, Kinds: checkout.JobKinds(), Limit: 9, PerPartition: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leases
+	}
+	if got := ask(); len(got) != 2 {
+		t.Fatalf("leased %+v, want two jobs", got)
+	}
+	before := wire.requests()
+	if got := ask(); len(got) != 0 || wire.requests() != before+1 {
+		t.Errorf("leased %+v in %d requests, want nothing in one", got, wire.requests()-before)
 	}
 }
 

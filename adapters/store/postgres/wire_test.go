@@ -26,6 +26,7 @@ type wire struct {
 	fault fault
 	after int // requests before the fault
 	fired int // faults so far
+	asked int // requests so far
 	open  map[net.Conn]bool
 }
 
@@ -77,6 +78,7 @@ func (w *wire) failAfter(n int, f fault) {
 func (w *wire) next() (f fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.asked++
 	if w.fault == none || w.fault == cut {
 		return none
 	}
@@ -94,6 +96,12 @@ func (w *wire) refuse() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fault = cut
+}
+
+func (w *wire) requests() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked
 }
 
 func (w *wire) faults() int {
@@ -114,7 +122,7 @@ func (w *wire) serve(ln net.Listener) {
 			continue
 		}
 		replies := make(chan bool, 1) // says that the next reply is lost
-		go w.requests(client, server, replies)
+		go w.pass(client, server, replies)
 		go w.replies(client, server, replies)
 	}
 }
@@ -132,7 +140,7 @@ func (w *wire) keep(conns ...net.Conn) bool {
 	return w.fault != cut
 }
 
-func (w *wire) requests(client, server net.Conn, replies chan<- bool) {
+func (w *wire) pass(client, server net.Conn, replies chan<- bool) {
 	defer client.Close()
 	defer server.Close()
 	buf := make([]byte, 1<<16)

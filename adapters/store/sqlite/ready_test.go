@@ -10,7 +10,26 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
+
+// A quiet server that asks for jobs writes nothing.
+func TestLeaseOfNothingWritesNothing(t *testing.T) {
+	writes := 0
+	db := open(t, file(t), sqlite.Options{OnCommit: func(n int) { writes += n }})
+	now := time.Now()
+	if _, err := db.Enqueue(t.Context(), []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: now, Due: now.Add(time.Minute)}}); err != nil {
+		t.Fatal(err)
+	}
+	before := writes
+	for _, want := range []int{0, 1} {
+		q := ports.JobQuery{Now: now.Add(time.Duration(want) * time.Minute), For: time.Second, Kinds: checkout.JobKinds(), Limit: 9}
+		if got, err := db.Lease(t.Context(), q); err != nil || len(got) != want || writes != before+want {
+			t.Errorf("leased %+v with %d writes, %v; want %d of both", got, writes-before, err, want)
+		}
+	}
+}
 
 func TestReadyWritesToTheDisk(t *testing.T) {
 	path := file(t)

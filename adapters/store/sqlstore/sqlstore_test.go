@@ -74,6 +74,13 @@ func fill(v reflect.Value) {
 func TestEveryFieldHasAColumn(t *testing.T) {
 	t.Run("checkout", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Checkout) })
 	t.Run("agreement", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Agreement) })
+	t.Run("job", func(t *testing.T) {
+		want := filled[sqlstore.JobRow]()
+		want.Job.Due = time.Time{} // follows from when the job enters
+		if got := copied(t, sqlstore.JobRecord, want); !reflect.DeepEqual(got, want) {
+			t.Errorf("written and read:\n got %+v\nwant %+v", got, want)
+		}
+	})
 	t.Run("moment", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Moment) })
 	t.Run("refusal", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Refusal) })
 	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Key) })
@@ -199,6 +206,7 @@ func TestMalformedValuesAreErrors(t *testing.T) {
 		{"NULL as a date", new(sqlstore.Date), nil, "not a date"},
 		{"a short hash", new(sqlstore.SHA256), []byte("x"), "not a SHA-256"},
 		{"a number as a body", new(sqlstore.Text), int64(1), "not text"},
+		{"text as bytes", new(sqlstore.Bytes), "x", "not bytes"},
 		{"a number as tokens", new(sqlstore.Tokens), int64(1), "not setup tokens"},
 		{"a token without an epoch", new(sqlstore.Tokens), "x:1:k", "epoch"},
 		{"a token without an expiry", new(sqlstore.Tokens), "1:x:k", "expiry"},
