@@ -129,6 +129,11 @@ func commands() []cli.Command {
 		{Name: "export", Setup: command(storeFlag, onLog(export)),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},
+		{Name: "store distribute", Setup: command(storeFlag, onRecords(distributeStore)),
+			About: "Spread a store in PostgreSQL over the nodes of a Citus cluster",
+			More: "Everything of a provider is on one node then, and each node has a copy of the providers, the keys and the evidence\n" +
+				"log. All of it or nothing: stop every server before. A store that is distributed already stays as it is. See\n" +
+				"cmd/provider-checkout/docs/postgres-capacity.md."},
 		{Name: "backup", Setup: command(backupFlags, backup),
 			About: "Copy a SQLite store, which may be served meanwhile, to a file",
 			More: "Everything that was acknowledged before is in the copy, which is checked, and complete or not there at all. The\n" +

@@ -43,13 +43,13 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		want string // on stderr
 	}{
 		{"no command", nil, nil, "provider-checkout: needs one of: agreements, apply, "},
-		{"unknown command", nil, []string{"sevre"}, `unknown command "sevre" for "provider-checkout"; Did you mean this?; serve; see provider-checkout --help`},
+		{"unknown command", nil, []string{"servve"}, `unknown command "servve" for "provider-checkout"; Did you mean this?; serve; see provider-checkout --help`},
 		{"flag in place of a command", nil, []string{"--store=x"}, "unknown flag: --store"},
 		{"group without a command", nil, []string{"keys"}, "provider-checkout keys: needs one of: issue, list, revoke"},
 		{"unknown command of a group", nil, []string{"keys", "lost"}, `unknown command "lost", needs one of: issue, list, revoke`},
 		{"unknown flag", nil, []string{"serve", "--adr", "x"}, "provider-checkout serve: unknown flag: --adr; see provider-checkout serve --help"},
 		{"long flag with one dash", nil, []string{"serve", "-addr", "x"}, "in -addr; see provider-checkout serve --help"},
-		{"flags of an unknown command", nil, []string{"sevre", "--addr", "x"}, `unknown command "sevre"`},
+		{"flags of an unknown command", nil, []string{"servve", "--addr", "x"}, `unknown command "servve"`},
 		{"unknown flag of the program", nil, []string{"--verison"}, "unknown flag: --verison"},
 		{"help of an unknown command", nil, []string{"help", "keys", "revok"}, `unknown command "revok", needs one of: issue, list, revoke`},
 		{"a switch that is neither", nil, []string{"agreements", "verify", "--all=perhaps"}, `invalid argument "perhaps" for "--all" flag`},

@@ -49,3 +49,9 @@ func TestShortSecretIsNotRepeated(t *testing.T) {
 		}
 	}
 }
+
+func TestDistributeOfASQLiteStoreIsRefused(t *testing.T) {
+	o := newOperator(t)
+	o.confirmedOver(t)
+	o.fails(t, "only a store in PostgreSQL can be distributed", "store", "distribute")
+}
