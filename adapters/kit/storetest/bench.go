@@ -23,6 +23,7 @@ func Benchmark(b *testing.B, open func(b *testing.B) ports.Admin) {
 	})
 	b.Run("read", func(b *testing.B) { benchRead(b, open(b)) })
 	b.Run("update", func(b *testing.B) { benchUpdate(b, open(b)) })
+	b.Run("lease beside a backlog", func(b *testing.B) { benchLease(b, open(b)) })
 }
 
 const benchOnRecord = 2000
@@ -91,4 +92,29 @@ func benchUpdate(b *testing.B, s ports.Admin) {
 				return checkout.Change{Next: c}, nil
 			})
 	})
+}
+
+// benchLease leases jobs of many providers, one of whose receivers is dead.
+func benchLease(b *testing.B, s ports.Admin) {
+	const waiting, atOnce, providers = 50_000, 500, 20
+	for n := 0; n < waiting; n += atOnce {
+		batch := make([]checkout.Job, atOnce)
+		for i := range batch {
+			c := ofProvider("DEAD", opened(n+i)).Next
+			batch[i] = job(c, checkout.JobDeliver, 0)
+		}
+		for i := range providers {
+			batch[i] = job(ofProvider(fmt.Sprint("P", i), opened(n)).Next, checkout.JobDeliver, 0)
+		}
+		if _, err := s.Enqueue(b.Context(), batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		leases, err := s.Lease(b.Context(), ports.JobQuery{Now: now(), For: time.Millisecond, Kinds: checkout.JobKinds(), Limit: 64, PerPartition: 2})
+		if err != nil || len(leases) != 2*(providers+1) {
+			b.Fatalf("leased %d jobs, %v; want two of each provider", len(leases), err)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
 }
