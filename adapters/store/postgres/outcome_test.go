@@ -192,7 +192,7 @@ func leaseDue(ctx context.Context, db *postgres.DB, n int) error {
 }
 
 func extend(ctx context.Context, db *postgres.DB, n int) error {
-	return db.Extend(ctx, held(n), time.Now(), 12*time.Second)
+	return db.Extend(ctx, held(n), time.Now(), 19*time.Second)
 }
 
 func giveBack(ctx context.Context, db *postgres.DB, n int) error {
