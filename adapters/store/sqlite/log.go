@@ -59,8 +59,11 @@ func saysItHasALog(ctx context.Context, path string) (bool, error) {
 	defer db.Close()
 	var pages int // the versions of the format to write and to read are 2 with a log
 	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_dbpage WHERE pgno = 1 AND hex(substr(data, 19, 2)) = '0202'`).Scan(&pages)
-	if is(err, sqlite3.SQLITE_NOTADB) {
+	switch {
+	case is(err, sqlite3.SQLITE_NOTADB):
 		return false, nil
+	case is(err, sqlite3.SQLITE_CORRUPT): // a part of the log was copied into it, and then the disk was full: the log makes it whole
+		return true, nil
 	}
 	return pages == 1, mapError(err)
 }

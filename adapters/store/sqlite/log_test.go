@@ -132,6 +132,24 @@ func TestAStoreThatIsClosedTakesItsLogAlongWhereItsFileWasMoved(t *testing.T) {
 	}
 }
 
+// A process that ends while the disk is full leaves a file into which a part of the log was copied. Only the two together are whole.
+func TestAFileIsOpenedAfterTheDiskWasFullAmidACheckpoint(t *testing.T) {
+	path := file(t)
+	db := open(t, path, sqlite.Options{})
+	want := addKey(t, db, "one")
+	log := read(t, path+"-wal")
+	execute(t, shell(t, path), `PRAGMA wal_checkpoint(PASSIVE)`)
+	half := filepath.Join(t.TempDir(), "half.db")
+	for suffix, content := range map[string]string{"": read(t, path)[:3*4096], "-wal": log, ".secret": read(t, path+".secret")} {
+		if err := os.WriteFile(half+suffix, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := open(t, half, sqlite.Options{}).Key(t.Context(), want.Hash); err != nil || got != want {
+		t.Errorf("Key = %+v, %v; want %+v", got, err, want)
+	}
+}
+
 func TestAFileIsWrittenAnewAtItsPlaceOnly(t *testing.T) {
 	path := file(t)
 	db := open(t, path, sqlite.Options{})
