@@ -74,7 +74,7 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 // the notifications that came before the processor was asked. A further attempt at a notification has it asked again.
 func (s *Service) handleNotification(ctx context.Context, l ports.Lease) error {
 	n := l.Job.Notification()
-	after := n.Received
+	after := n.Received.Add(time.Millisecond) // stores cut off what is less: an answer of the same millisecond may be older
 	if l.Attempts > 0 {
 		after = s.now()
 	}

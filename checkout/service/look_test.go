@@ -44,6 +44,26 @@ func (w *world) notified(t *testing.T) map[string]checkout.JobState {
 	return all
 }
 
+// An answer of the very millisecond of an event may be older than the event, whose time is on record without what is less.
+func TestAnEventOfTheMillisecondOfALookLeadsToAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.begun(t, "ORDER-1")
+		id := w.setup(t, "ORDER-1").BillingRequestID
+		at := w.asks(fulfilled)
+		w.processor.takes = time.Second
+		stop := w.background(t)
+		w.notify(t, true, "EV1", id)
+		time.Sleep(time.Millisecond / 2)
+		w.notify(t, true, "EV2", id)
+		time.Sleep(5 * time.Second)
+		stop()
+		if len(*at) != 2 {
+			t.Errorf("%d looks, want 2", len(*at))
+		}
+	})
+}
+
 // Many events about one setup lead to one look, and an event that comes again leads to no further one.
 func TestManyNotificationsAboutOneSetupLeadToOneLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -52,10 +72,11 @@ func TestManyNotificationsAboutOneSetupLeadToOneLook(t *testing.T) {
 		id := w.setup(t, "ORDER-1").BillingRequestID
 		at := w.asks(fulfilled)
 		w.processor.takes = time.Second
-		stop := w.background(t)
 		for range 3 {
 			w.notify(t, true, "EV1", id, "EV2", id, "EV3", id, "EV4", id, "EV5", id, "EV5", id)
 		}
+		time.Sleep(time.Millisecond)
+		stop := w.background(t)
 		time.Sleep(3 * time.Second)
 		for range 3 {
 			w.notify(t, true, "EV1", id, "EV5", id)
