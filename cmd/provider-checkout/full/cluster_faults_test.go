@@ -27,13 +27,13 @@ func (b suite) survivesKillsOfOne(t *testing.T) {
 		<-time.After(workload.Within(c.Rand, 0, 300*time.Millisecond))
 		i := c.Rand.IntN(clusterSize)
 		if n%6 == 3 {
-			c.processes[i].Stop(t, syscall.SIGTERM)
+			c.servers[i].Stop(t, syscall.SIGTERM)
 			c.launch(t, i)
 			<-time.After(workload.Within(c.Rand, 0, 40*time.Millisecond))
 		}
-		c.processes[i].Kill(t)
+		c.servers[i].Kill(t)
 		c.launch(t, i)
-		c.awaitListening(t, i)
+		c.servers[i].awaitListening(t)
 		if clients.Cut.Load() > before {
 			hit++
 		}
@@ -83,7 +83,7 @@ func (c *cluster) allSucceed(t *testing.T) {
 		all.Go(func() {
 			e, b := c.Enrolments.Begin(), c.newBackend(c.only(i))
 			defer c.Enrolments.Leave(e)
-			defer b.road.CloseIdleConnections()
+			defer b.HTTP.CloseIdleConnections()
 			for limit := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
 				r, err := e.SendCreate(t.Context(), b.Client)
 				if err == nil {

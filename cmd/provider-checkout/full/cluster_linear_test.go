@@ -52,7 +52,7 @@ func (b suite) isLinearizableFor(t *testing.T, length time.Duration) {
 	clients.Wait()
 	rate, lost := float64(l.Answered())/time.Since(began).Seconds(), l.Lost()
 	l.ReadBack(t)
-	c.stop(t)
+	stopAll(t, c.servers[:]...)
 	l.Check(t)
 	t.Logf("%.0f responses a second about %d orders; %d kills, %d responses were lost", rate, l.Orders(), kills, lost)
 	if least := 40; rate < float64(least) || lost == 0 {
@@ -69,8 +69,8 @@ func (c *cluster) killRepeatedly(t *testing.T, end time.Time) (kills int) {
 			return kills
 		}
 		i := c.Rand.IntN(clusterSize)
-		c.processes[i].Kill(t)
+		c.servers[i].Kill(t)
 		c.launch(t, i)
-		c.awaitListening(t, i)
+		c.servers[i].awaitListening(t)
 	}
 }

@@ -30,7 +30,7 @@ func (b suite) isUpgraded(t *testing.T) {
 	schema := connect(t, c.Store)
 	was := schema.version(t)
 	clients := c.newBackend(&c.addrs)
-	clients.patient, clients.road.DisableKeepAlives = false, true
+	clients.strict, clients.DisableKeepAlives = true, true
 	stop := c.load(t, clients, noError)
 
 	for range kills {
@@ -38,7 +38,7 @@ func (b suite) isUpgraded(t *testing.T) {
 		p := newer.beside(t, c)
 		schema.awaitMigrations(t, 1)
 		<-time.After(workload.Within(c.Rand, 0, 150*time.Millisecond))
-		if status := c.ready(t, c.Rand.IntN(clusterSize)); status != http.StatusOK {
+		if status := c.servers[c.Rand.IntN(clusterSize)].readyz(t).StatusCode; status != http.StatusOK {
 			t.Errorf("a process answers readiness with %d while another migrates, want 200", status)
 		}
 		p.Kill(t)
@@ -133,9 +133,5 @@ func (s schema) awaitMigrations(t *testing.T, want int) {
 	t.Helper()
 	const migrating = `SELECT count(*) FROM pg_stat_activity
 		WHERE application_name = current_schema() AND wait_event = 'PgSleep'`
-	for limit := time.Now().Add(20 * time.Second); s.number(t, migrating) != want; <-time.After(5 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("there are not %d that migrate after 20 s", want)
-		}
-	}
+	eventually(t, fmt.Sprint(want, " processes migrate"), func() bool { return s.number(t, migrating) == want })
 }

@@ -21,7 +21,7 @@ func (b suite) createsNothingTwice(t *testing.T) {
 	var sides [clusterSize]*backend
 	for i := range sides {
 		sides[i] = c.newBackend(c.only(i))
-		sides[i].patient = false
+		sides[i].strict = true
 	}
 	for range orders {
 		e := c.Enrolments.Begin()

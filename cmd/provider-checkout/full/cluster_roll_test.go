@@ -16,7 +16,7 @@ func (b suite) restartsInTurn(t *testing.T) {
 	rolls := testlevel.Runs(t, 2)
 	c := newCluster(t, b, postgrestest.URL(t))
 	clients := c.newBackend(&c.addrs)
-	clients.patient, clients.road.DisableKeepAlives = false, true
+	clients.strict, clients.DisableKeepAlives = true, true
 	stop := c.load(t, clients, noError)
 	var slowest restart
 	for range rolls {
@@ -39,15 +39,15 @@ type restart struct{ drain, ready time.Duration }
 func (c *cluster) restart(t *testing.T, i int, program suite) (took restart) {
 	t.Helper()
 	stopped := time.Now()
-	c.processes[i].Stop(t, syscall.SIGTERM)
+	c.servers[i].Stop(t, syscall.SIGTERM)
 	if took.drain = time.Since(stopped); took.drain > 15*time.Second {
 		t.Errorf("the process drained for %v, want 15 s at most", took.drain)
 	}
 	c.Binary = program.Binary
 	began := time.Now()
 	c.launch(t, i)
-	c.awaitListening(t, i)
-	for c.ready(t, i) != http.StatusOK && time.Since(began) < 10*time.Second {
+	c.servers[i].awaitListening(t)
+	for c.servers[i].readyz(t).StatusCode != http.StatusOK && time.Since(began) < 10*time.Second {
 		<-time.After(5 * time.Millisecond)
 	}
 	if took.ready = time.Since(began); took.ready > 2*time.Second {

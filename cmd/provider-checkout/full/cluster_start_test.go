@@ -18,11 +18,11 @@ func (b suite) startsAtOnce(t *testing.T) {
 	rng := workload.NewRand(t)
 	for range rounds {
 		store := postgrestest.URL(t)
-		var all []*proc.Process
+		var all []*server
 		var addrs []string
 		for i := range atOnce {
 			addrs = append(addrs, proc.QuietAddr(t, rng))
-			all = append(all, proc.Start(t, b.Command(clusterArgs(store, addrs[i])...)))
+			all = append(all, &server{Process: proc.Start(t, b.Command(clusterArgs(store, addrs[i])...))})
 		}
 		for _, p := range all[clusterSize:] {
 			<-time.After(workload.Within(rng, 0, 30*time.Millisecond))
@@ -32,12 +32,12 @@ func (b suite) startsAtOnce(t *testing.T) {
 			}
 		}
 		for _, p := range all[:clusterSize] {
-			p.Listening(t)
+			p.awaitListening(t)
 		}
-		c := &cluster{Workload: workload.New(t, b.Binary, store), processes: [clusterSize]*proc.Process(all[:clusterSize])}
+		c := &cluster{Workload: workload.New(t, b.Binary, store), servers: [clusterSize]*server(all[:clusterSize])}
 		c.addrs.all = addrs // addresses of killed processes refuse connections
 		clients := c.newBackend(&c.addrs)
-		clients.patient, clients.road.DisableKeepAlives = false, true
+		clients.strict, clients.DisableKeepAlives = true, true
 		for range 4 {
 			if err := c.Enrolments.Begin().Complete(t.Context(), clients.Client, rng); err != nil {
 				t.Error(err)

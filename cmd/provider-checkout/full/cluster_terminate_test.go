@@ -2,14 +2,12 @@ package full_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
@@ -35,7 +33,7 @@ func (b suite) survivesLostConnections(t *testing.T) {
 	shell := connect(t, store)
 	before := c.goroutines(t)
 	clients := c.newBackend(&c.addrs)
-	clients.patient = false
+	clients.strict = true
 	stop := c.load(t, clients, noError)
 	var slowest time.Duration
 	// On a fast machine few connections are busy, so more of them are ended.
@@ -50,7 +48,7 @@ func (b suite) survivesLostConnections(t *testing.T) {
 		slowest = max(slowest, c.succeedAgain(t))
 	}
 	stop()
-	clients.road.CloseIdleConnections()
+	clients.HTTP.CloseIdleConnections()
 	awaitAtMost(t, "connections of the program", clusterSize*poolSize, func() int { return shell.number(t, countConnections) })
 	// A pool and the operator's listener keep a few for work that arrived meanwhile.
 	awaitAtMost(t, "goroutines", before+clusterSize*poolSize, func() int { return c.goroutines(t) })
@@ -101,13 +99,8 @@ func (c *cluster) succeedAgain(t *testing.T) (took time.Duration) {
 // goroutines returns the number of goroutines in all processes.
 func (c *cluster) goroutines(t *testing.T) (sum int) {
 	t.Helper()
-	for i := range clusterSize {
-		_, text, _ := strings.Cut(sandbox.Fetch(t, c.ops[i]+"/metrics").Body, "\ngo_goroutines ")
-		var n int
-		if _, err := fmt.Sscan(text, &n); err != nil {
-			t.Fatalf("process %d does not count its goroutines: %v", i, err)
-		}
-		sum += n
+	for _, s := range c.servers {
+		sum += int(s.metric(t, "go_goroutines"))
 	}
 	return sum
 }
@@ -115,11 +108,5 @@ func (c *cluster) goroutines(t *testing.T) (sum int) {
 // awaitAtMost waits until a count is at most the given number.
 func awaitAtMost(t *testing.T, what string, most int, count func() int) {
 	t.Helper()
-	limit := time.Now().Add(20 * time.Second)
-	for n := count(); n > most; n = count() {
-		if time.Now().After(limit) {
-			t.Fatalf("there are %d %s after 20 s, want %d at most", n, what, most)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	eventually(t, fmt.Sprint(most, " ", what, " at most"), func() bool { return count() <= most })
 }

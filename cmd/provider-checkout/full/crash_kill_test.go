@@ -1,12 +1,9 @@
 package full_test
 
 import (
-	"context"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -93,36 +90,18 @@ func (r *crashRun) round(t *testing.T, n int) {
 		return
 	}
 	c := apiclient.New(p.Listening(t), r.Keys)
-	var clients sync.WaitGroup
-	for range crashClients {
-		rng := rand.New(rand.NewPCG(r.Rand.Uint64(), uint64(n)))
-		clients.Go(func() { r.client(t, c, rng) })
-	}
+	stop := load{clients: crashClients, excused: apiclient.IsCut, once: true}.enrol(t, r.Workload, c)
 	<-time.After(workload.Within(r.Rand, 50*time.Millisecond, r.longest))
 	if n%6 == 5 {
 		p.Signal(t, syscall.SIGTERM)
 		<-time.After(workload.Within(r.Rand, 0, 30*time.Millisecond))
 	}
 	p.Kill(t)
-	clients.Wait()
+	stop()
 	if c.Cut.Load() > 0 {
 		r.hit++
 	}
 	ownersAlone(t, r.dir)
-}
-
-// client works on new enrolments, and on enrolments that crashes left incomplete, until it is cut off.
-func (r *crashRun) client(t *testing.T, c *apiclient.Client, rng *rand.Rand) {
-	for {
-		e := r.Enrolments.Take(rng)
-		if err := e.Complete(context.Background(), c, rng); err != nil {
-			r.Enrolments.Leave(e)
-			if !apiclient.IsCut(err) {
-				t.Error(err)
-			}
-			return
-		}
-	}
 }
 
 // checkTakenUp checks that deliveries that a kill cut off were recovered in time.

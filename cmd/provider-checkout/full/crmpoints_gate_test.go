@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -342,12 +341,6 @@ func (g *crmGate) perform(r *http.Request, body []byte) (answer *httptest.Respon
 func (g *crmGate) carry(w http.ResponseWriter, r *http.Request, body []byte) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	g.sim.ServeHTTP(w, r)
-}
-
-func sendAnswer(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
-	maps.Copy(w.Header(), answer.Header())
-	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // a process that has given it up does not read it
 }
 
 var (

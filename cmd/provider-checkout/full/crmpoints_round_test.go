@@ -180,9 +180,9 @@ func (w *crmWorld) strike(t *testing.T, m crmManner, all []*student, first *crmS
 	switch {
 	case !m.stops:
 		w.servers[0] = w.start(t)
-		w.fleet.are(w.servers...)
+		lead(&w.fleet, w.servers...)
 	case len(w.servers) > 1:
-		w.fleet.are(w.servers[1:]...)
+		lead(&w.fleet, w.servers[1:]...)
 	}
 	return over
 }
@@ -257,10 +257,9 @@ func (w *crmWorld) deliverLate(all []*student) {
 // gather sends the requests, and waits until all are at their points, but no longer than the process does.
 func (w *crmWorld) gather(t *testing.T, all []*student, to *crmServer) {
 	t.Helper()
-	only := new(crmFleet)
-	only.are(to)
-	client := apiclient.New(publicURL, w.Keys)
-	client.HTTP.Transport = patientRoad{&http.Transport{DialContext: only.dial, DisableKeepAlives: true}}
+	only := new(balancer)
+	lead(only, to)
+	client := w.through(only)
 	for _, s := range all {
 		w.gate.aim(s.Enrolment, s.at)
 		go func() {

@@ -1,10 +1,10 @@
 package full_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,7 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -125,9 +124,10 @@ func (l *pairLane) round(t *testing.T, n int) {
 	l.Enrolments = workload.Enrolments{}
 	l.Receiver.Forget()
 	server := l.Serve(t, l.Store)
-	c := newPairClient(server.Listening(t), l.Keys)
-	stop := l.load(t, c)
-	c.awaitAnswers(t, pairClients+l.Rand.Int64N(20*pairClients)) // an enrolment takes about ten
+	c := newBackend(server.Listening(t), l.Keys, nil)
+	stop := load{clients: pairClients, excused: apiclient.IsCut}.enrol(t, l.Workload, c.Client)
+	answers := pairClients + l.Rand.Int64N(20*pairClients) // an enrolment takes about ten
+	eventually(t, fmt.Sprint(answers, " answers"), func() bool { return c.answered.Load() >= answers })
 	fault.lose(t, l.pair)
 	waits := fault.name != "there"
 	if waits {
@@ -169,89 +169,16 @@ func (l *pairLane) awaitWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	for limit := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
+	eventually(t, "a commit waits for the standby", func() bool {
 		waiting := 0
 		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&waiting); err != nil {
 			t.Fatal(err)
 		}
-		if waiting > 0 {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatal("no commit waits for the standby")
-		}
-	}
+		return waiting > 0
+	})
 }
 
 func pause(rng *rand.Rand, from, to time.Duration) { <-time.After(workload.Within(rng, from, to)) }
-
-// pairClient treats a 503 as a lost answer, and repeats the request later.
-type pairClient struct {
-	*apiclient.Client
-	answered, busy atomic.Int64 // requests that were answered, and that were answered 503
-}
-
-func newPairClient(base string, keys map[string]string) *pairClient {
-	c := &pairClient{Client: apiclient.New(base, keys)}
-	road := c.HTTP.Transport
-	c.HTTP.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
-		resp, err := road.RoundTrip(req)
-		if err == nil && resp.StatusCode == http.StatusServiceUnavailable {
-			c.busy.Add(1)
-			resp.Body.Close()
-			return nil, errBusy
-		}
-		if err == nil {
-			c.answered.Add(1)
-		}
-		return resp, err
-	})
-	return c
-}
-
-// awaitAnswers waits until n requests have been answered.
-func (c *pairClient) awaitAnswers(t *testing.T, n int64) {
-	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); c.answered.Load() < n; <-time.After(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("%d requests were answered within 30 s, want %d", c.answered.Load(), n)
-		}
-	}
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// load has clients work on enrolments until stop is called.
-func (l *pairLane) load(t *testing.T, c *pairClient) (stop func()) {
-	done := make(chan struct{})
-	var all sync.WaitGroup
-	for range pairClients {
-		rng := rand.New(rand.NewPCG(l.Rand.Uint64(), 0))
-		all.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				e := l.Enrolments.Take(rng)
-				if err := e.Complete(t.Context(), c.Client, rng); err != nil {
-					l.Enrolments.Leave(e)
-					if !apiclient.IsCut(err) {
-						t.Error(err)
-						return
-					}
-				}
-			}
-		})
-	}
-	return func() {
-		close(done)
-		all.Wait()
-	}
-}
 
 // Without a synchronous standby a failover does lose what was acknowledged: the clients are told that they opened an order
 // twice.
@@ -259,7 +186,7 @@ func (b suite) noticesALoss(t *testing.T) {
 	t.Parallel()
 	l := newPairLane(t, b, new(pairTally))
 	l.pair.Primary.Execute(t, `ALTER SYSTEM RESET synchronous_standby_names`, `SELECT pg_reload_conf()`)
-	c := newPairClient(b.Serve(t, l.Store).Listening(t), l.Keys)
+	c := newBackend(b.Serve(t, l.Store).Listening(t), l.Keys, nil)
 	l.pair.Link.Cut()
 	e := l.Enrolments.Begin()
 	create := func() error {
@@ -288,44 +215,19 @@ func (b suite) isNotReadyAlone(t *testing.T) {
 	t.Parallel()
 	pair := postgrestest.NewPair(t)
 	store := pair.URL(t)
-	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t))
-	server := proc.Start(t, b.Command(append(proc.ServeArgs(store), "--ops-addr", "127.0.0.1:0")...))
-	ready := "http://" + server.Await(t, "listening").OpsAddr + "/readyz"
-	awaitReady(t, ready, http.StatusOK)
+	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t).URL)
+	server := serve(t, b.Command(serveArgs(store)...))
+	server.awaitReadyz(t, http.StatusOK)
 	pair.Link.Cut()
-	resp := awaitReady(t, ready, http.StatusServiceUnavailable)
+	resp := server.awaitReadyz(t, http.StatusServiceUnavailable)
 	if resp.Header.Get("Retry-After") == "" {
 		t.Error("the answer has no Retry-After")
 	}
 	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); <-time.After(100 * time.Millisecond) { // longer than a commit is waited for
-		if resp := getPage(t, ready); resp.StatusCode != http.StatusServiceUnavailable {
+		if resp := server.readyz(t); resp.StatusCode != http.StatusServiceUnavailable {
 			t.Fatalf("it answers %d, while no commit can end", resp.StatusCode)
 		}
 	}
 	pair.Link.Mend()
-	awaitReady(t, ready, http.StatusOK)
-}
-
-// awaitReady waits until the operator is answered with the status.
-func awaitReady(t *testing.T, url string, status int) *http.Response {
-	t.Helper()
-	for limit := time.Now().Add(10 * time.Second); ; <-time.After(50 * time.Millisecond) {
-		resp := getPage(t, url)
-		if resp.StatusCode == status {
-			return resp
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("%s answers %d after 10 s, want %d", url, resp.StatusCode, status)
-		}
-	}
-}
-
-func getPage(t *testing.T, url string) *http.Response {
-	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	return resp
+	server.awaitReadyz(t, http.StatusOK)
 }

@@ -3,7 +3,6 @@ package full_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -41,10 +40,7 @@ func newRecipeInstance(t *testing.T, w *workload.Workload, way, store string) *r
 	s := &recipeInstance{Client: apiclient.New(serviceURL, w.Keys), t: t, way: way, binary: w.Binary,
 		args: append(proc.ServeArgs(store), "--addr", addr, "--base-url", serviceURL)}
 	s.acked.ids = make(map[string]string)
-	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, addr)
-	}
-	s.road = &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}
+	s.road = &http.Transport{DialContext: (&balancer{all: []string{addr}}).dial, MaxIdleConnsPerHost: 64}
 	s.HTTP.Transport = s
 	s.launch(t)
 	return s

@@ -163,12 +163,16 @@ func (g *gate) background() map[string]bool {
 	return maps.Clone(g.unasked)
 }
 
+// stillFor is the time without an exchange after which a process has finished what it was doing. A busy machine may let it
+// rest for a while in between.
+const stillFor = 3 * calm
+
 // quiet waits until the process has finished what it was doing, or until the channel is closed.
 func (g *gate) quiet(t *testing.T, until <-chan struct{}) {
 	t.Helper()
 	for limit := time.Now().Add(patience); ; {
 		g.mu.Lock()
-		still := g.open == 0 && time.Since(g.moved) > calm
+		still := g.open == 0 && time.Since(g.moved) > stillFor
 		g.mu.Unlock()
 		if still {
 			return
@@ -191,8 +195,6 @@ func (g *gate) around(name func(*http.Request) string, next http.Handler) http.H
 		if !g.cross(name(r), func() { next.ServeHTTP(answer, r) }) {
 			panic(http.ErrAbortHandler) // the connection ends without an answer
 		}
-		maps.Copy(w.Header(), answer.Header())
-		w.WriteHeader(answer.Code)
-		_, _ = w.Write(answer.Body.Bytes()) // a process that was killed does not read it
+		sendAnswer(w, answer)
 	})
 }

@@ -168,7 +168,7 @@ func (s *pointSuite) strike(t *testing.T, m manner, at point) {
 }
 
 // begin starts the process that is to be struck, and waits until it has started up.
-func (w *pointWorld) begin(t *testing.T) *proc.Process {
+func (w *pointWorld) begin(t *testing.T) *server {
 	t.Helper()
 	process := w.start(t, w.struck)
 	w.gate.quiet(t, nil)
@@ -217,7 +217,7 @@ func (w *pointWorld) suffer(t *testing.T, p *payer, m manner) bool {
 }
 
 // aim has the gate strike a process. The message that a stopped process sent or is sent goes on once it is released.
-func (w *pointWorld) aim(t *testing.T, process *proc.Process, m manner) (release func()) {
+func (w *pointWorld) aim(t *testing.T, process *server, m manner) (release func()) {
 	held := make(chan struct{})
 	release = sync.OnceFunc(func() { close(held) })
 	t.Cleanup(release) // before the servers are closed, which wait for it

@@ -1,7 +1,6 @@
 package full_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
@@ -32,7 +29,7 @@ type pointWorld struct {
 	front  *pointFront
 	api    string // URL of GoCardless
 	struck string // the store, as the process names it that is to be struck
-	ops    string // URL at which the latest process answers its operator
+	latest *server
 }
 
 // newWorld returns a world around a new store, whose gate strikes at a point.
@@ -98,30 +95,19 @@ func newPointFront() *pointFront {
 }
 
 // start starts a process on the store, to which requests go from now on.
-func (w *pointWorld) start(t *testing.T, store string) *proc.Process {
+func (w *pointWorld) start(t *testing.T, store string) *server {
 	t.Helper()
-	cmd := w.Command(append(proc.ServeArgs(store), "--ops-addr", "127.0.0.1:0", "--base-url", w.front.URL,
-		"--processor", "gocardless", "--gocardless-url", w.api)...)
+	cmd := w.Command(serveArgs(store, "--base-url", w.front.URL, "--processor", "gocardless", "--gocardless-url", w.api)...)
 	cmd.Env = []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + bankToken, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + bankSecret}
-	p := proc.Start(t, cmd)
-	listening := p.Await(t, "listening")
+	w.latest = serve(t, cmd)
 	w.front.mu.Lock()
 	defer w.front.mu.Unlock()
-	w.front.addr, w.ops = listening.Addr, "http://"+listening.OpsAddr
-	return p
+	w.front.addr = w.latest.addr
+	return w.latest
 }
 
 // delivered waits until no event is pending.
 func (w *pointWorld) delivered(t *testing.T) {
 	t.Helper()
-	for limit := time.Now().Add(patience); ; <-time.After(calm) {
-		_, text, found := strings.Cut(sandbox.Fetch(t, w.ops+"/metrics").Body, "\nprovider_checkout_outbox_pending_events ")
-		var pending int
-		if _, err := fmt.Sscan(text, &pending); found && err == nil && pending == 0 {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("%d events are still pending", pending)
-		}
-	}
+	eventually(t, "no event is pending", func() bool { return w.latest.metric(t, "provider_checkout_outbox_pending_events") == 0 })
 }

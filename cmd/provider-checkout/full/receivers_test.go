@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -85,11 +86,7 @@ type slowWorld struct {
 func newSlowWorld(t *testing.T, binary proc.Binary) *slowWorld {
 	t.Helper()
 	w := &slowWorld{slowReceiver: newSlowReceiver(t), binary: binary, store: "sqlite:" + filepath.Join(t.TempDir(), "records.db")}
-	binary.Run(t, "apply", "--store", w.store, "-f", proc.TempFile(t, strings.ReplaceAll(sandbox.Providers, "HOOKS", w.url)))
-	keys := map[string]string{}
-	for _, code := range []string{"KOWHAI", "TUI"} {
-		keys[code] = strings.TrimSpace(binary.Run(t, "keys", "issue", "--store", w.store, "--provider", code))
-	}
+	keys := workload.Configure(t, binary, w.store, w.url)
 	w.server = binary.Serve(t, w.store)
 	w.Client = apiclient.New(w.server.Listening(t), keys)
 	return w
@@ -130,15 +127,16 @@ func (w *slowWorld) events(t *testing.T, provider string) (all []apiclient.Objec
 	return all
 }
 
-// checkAttempts checks that every attempt on record is a request that the receiver got.
-func (w *slowWorld) checkAttempts(t *testing.T, all []apiclient.Object) {
+// checkAttempts checks that every attempt on record is a request that the receiver got. Where the receiver hangs there may be
+// more: an attempt may end before the receiver, on a busy machine, has read its request.
+func (w *slowWorld) checkAttempts(t *testing.T, all []apiclient.Object, hangs bool) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range all {
-		if n, err := e.At("attempts").(json.Number).Int64(); err != nil || int(n) != w.got[e.Text("event_id")] {
-			t.Errorf("event %s is %s after %d attempts on record, and its receiver got %d", e.Text("event_id"), e.Text("status"), n,
-				w.got[e.Text("event_id")])
+		n, err := e.At("attempts").(json.Number).Int64()
+		if got := w.got[e.Text("event_id")]; err != nil || int(n) < got || int(n) > got && !hangs {
+			t.Errorf("event %s is %s after %d attempts on record, and its receiver got %d", e.Text("event_id"), e.Text("status"), n, got)
 		}
 	}
 }
@@ -152,20 +150,6 @@ func TestReceivers(t *testing.T) {
 	binary := built(t)
 	t.Run("a burst to a slow receiver loses no event", func(t *testing.T) { burstToASlowReceiver(t, binary) })
 	t.Run("a hanging receiver delays no other on its host", func(t *testing.T) { hangingReceiver(t, binary) })
-}
-
-// checkNoneUnrecorded checks that no request was received that is not on record. An attempt at a receiver that hangs may end
-// before the receiver, on a busy machine, has read its request.
-func (w *slowWorld) checkNoneUnrecorded(t *testing.T, all []apiclient.Object) {
-	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, e := range all {
-		if n, err := e.At("attempts").(json.Number).Int64(); err != nil || int(n) < w.got[e.Text("event_id")] {
-			t.Errorf("event %s is %s after %d attempts on record, and its receiver got %d", e.Text("event_id"), e.Text("status"), n,
-				w.got[e.Text("event_id")])
-		}
-	}
 }
 
 // A receiver that answers within its two seconds loses no event, however many come at once.
@@ -184,7 +168,7 @@ func burstToASlowReceiver(t *testing.T, binary proc.Binary) {
 			t.Logf("%d creates were answered within %v, and their events settled within %v", many, answered, time.Since(start))
 			w.server.Stop(t, syscall.SIGTERM)
 			all := w.events(t, "KOWHAI")
-			w.checkAttempts(t, all)
+			w.checkAttempts(t, all, false)
 			delivered := 0
 			for _, e := range all {
 				if e.Text("status") == "delivered" {
@@ -227,9 +211,9 @@ func hangingReceiver(t *testing.T, binary proc.Binary) {
 			}
 			done()
 			w.server.Stop(t, syscall.SIGTERM)
-			w.checkNoneUnrecorded(t, w.events(t, "KOWHAI"))
+			w.checkAttempts(t, w.events(t, "KOWHAI"), true)
 			all := w.events(t, "TUI")
-			w.checkAttempts(t, all)
+			w.checkAttempts(t, all, false)
 			for _, e := range all {
 				if e.Text("status") != "delivered" || e.At("attempts") != json.Number("1") {
 					t.Errorf("event %s is %s after %v attempts, want it delivered at the first", e.Text("event_id"), e.Text("status"), e.At("attempts"))

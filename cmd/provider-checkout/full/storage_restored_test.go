@@ -1,16 +1,12 @@
 package full_test
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
@@ -48,7 +44,7 @@ func (b suite) restored(t *testing.T, k keeper) {
 	for round := range n {
 		p := w.Serve(t, k.store())
 		c := apiclient.New(p.Listening(t), w.Keys)
-		stop := enrolling(t, w, c)
+		stop := load{clients: storageClients, excused: apiclient.IsCut, once: true}.enrol(t, w, c)
 		awaitDeliveries(t, w, 20)
 		point := k.backup(t, round)
 		awaitDeliveries(t, w, 20)
@@ -93,36 +89,11 @@ func recordsOf(t *testing.T, w *workload.Workload) []*workload.Record {
 	return workload.ReadRecords(t, w.Run(t, "export", "--store", w.Store))
 }
 
-// enrolling has clients enrol students until the server is killed. stop waits for them.
-func enrolling(t *testing.T, w *workload.Workload, c *apiclient.Client) (stop func()) {
-	var load sync.WaitGroup
-	for range storageClients {
-		rng := rand.New(rand.NewPCG(w.Rand.Uint64(), 0))
-		load.Go(func() {
-			for {
-				e := w.Enrolments.Take(rng)
-				if err := e.Complete(context.Background(), c, rng); err != nil {
-					w.Enrolments.Leave(e)
-					if !apiclient.IsCut(err) {
-						t.Error(err)
-					}
-					return
-				}
-			}
-		})
-	}
-	return load.Wait
-}
-
 // awaitDeliveries waits until more events have arrived, so that life has gone on.
 func awaitDeliveries(t *testing.T, w *workload.Workload, more int) {
 	t.Helper()
 	want := len(w.Receiver.Deliveries()) + more
-	for limit := time.Now().Add(time.Minute); len(w.Receiver.Deliveries()) < want; <-time.After(5 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("the clients do not get on")
-		}
-	}
+	eventually(t, fmt.Sprint(more, " more deliveries"), func() bool { return len(w.Receiver.Deliveries()) >= want })
 }
 
 // sqliteFile is a store that backup and restore keep.

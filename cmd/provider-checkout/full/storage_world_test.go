@@ -36,8 +36,7 @@ func mendedWithin() time.Duration {
 type storageWorld struct {
 	proc.Binary
 	path   string
-	server *proc.Process
-	ops    string // the operator's listener
+	server *server
 	client *apiclient.Client
 	stop   chan struct{} // closed by halt
 	halt   func()
@@ -63,10 +62,9 @@ func (b suite) serveIn(t *testing.T, folder string) *storageWorld {
 	t.Helper()
 	w := &storageWorld{Binary: b.Binary, path: filepath.Join(folder, "records.db"), stop: make(chan struct{})}
 	w.halt = sync.OnceFunc(func() { close(w.stop) })
-	keys := workload.Configure(t, b.Binary, "sqlite:"+w.path, sandbox.NewReceiver(t))
-	w.server = proc.Start(t, b.Command(append(proc.ServeArgs("sqlite:"+w.path), "--ops-addr", "127.0.0.1:0")...))
-	listening := w.server.Await(t, "listening")
-	w.ops, w.client = "http://"+listening.OpsAddr, apiclient.New("http://"+listening.Addr, keys)
+	keys := workload.Configure(t, b.Binary, "sqlite:"+w.path, sandbox.NewReceiver(t).URL)
+	w.server = serve(t, b.Command(serveArgs("sqlite:"+w.path)...))
+	w.client = apiclient.New(w.server.base, keys)
 	t.Cleanup(w.client.HTTP.CloseIdleConnections)
 	return w
 }
@@ -158,27 +156,20 @@ func (w *storageWorld) count() (done, refused int) {
 func (w *storageWorld) await(t *testing.T, more int) {
 	t.Helper()
 	before, _ := w.count()
-	for limit := time.Now().Add(mendedWithin()); ; <-time.After(5 * time.Millisecond) {
-		if now, _ := w.count(); now >= before+more {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("the clients do not get on\n%s", w.server.Log())
-		}
-	}
+	eventually(t, "the clients get on", func() bool { now, _ := w.count(); return now >= before+more })
 }
 
 // ready waits until the operator's page and the API both say that the server is ready, or is not.
 func (w *storageWorld) ready(t *testing.T, want bool) (took time.Duration) {
 	t.Helper()
 	for began := time.Now(); ; <-time.After(20 * time.Millisecond) {
-		page, api := sandbox.Fetch(t, w.ops+"/readyz"), w.environment(t)
+		page, api := w.server.readyz(t).StatusCode, w.environment(t)
 		took = time.Since(began)
-		switch is := page.Status == http.StatusOK; {
+		switch is := page == http.StatusOK; {
 		case is == want && api == want:
 			return took
 		case took > mendedWithin():
-			t.Errorf("/readyz answers %d and ready_for_api_calls is %t after %v, want %t\n%s", page.Status, api, took, want, w.server.Log())
+			t.Errorf("/readyz answers %d and ready_for_api_calls is %t after %v, want %t\n%s", page, api, took, want, w.server.Log())
 			return took
 		}
 	}
@@ -197,14 +188,7 @@ func (w *storageWorld) environment(t *testing.T) bool {
 func (w *storageWorld) refusing(t *testing.T) {
 	t.Helper()
 	_, before := w.count()
-	for limit := time.Now().Add(mendedWithin()); ; <-time.After(5 * time.Millisecond) {
-		if _, now := w.count(); now > before {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("no request is refused\n%s", w.server.Log())
-		}
-	}
+	eventually(t, "a request is refused", func() bool { _, now := w.count(); return now > before })
 }
 
 // polls checks that what is on record is read as ever.

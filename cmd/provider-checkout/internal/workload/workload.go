@@ -43,7 +43,7 @@ func New(t *testing.T, b proc.Binary, store string, between ...func(http.Handler
 	r.Verdicts = &Verdicts{rng: rand.New(rand.NewPCG(r.Rand.Uint64(), 0)),
 		accepted: make(map[string]int), refused: make(map[string]int)}
 	r.Receiver.AnswerWith(r.Verdicts.answer)
-	r.Keys = Configure(t, b, store, r.Receiver)
+	r.Keys = Configure(t, b, store, r.Receiver.URL)
 	return r
 }
 
@@ -177,11 +177,11 @@ func (v *Verdicts) of(id string) (accepted, refused int) {
 	return v.accepted[id], v.refused[id]
 }
 
-// Configure applies the sandbox's providers to a store, with the receiver as their destination, and issues a key
+// Configure applies the sandbox's providers to a store, with the URL of the receiver of their events, and issues a key
 // for each, all with the operator's commands.
-func Configure(t *testing.T, b proc.Binary, store string, h *sandbox.Receiver) (keys map[string]string) {
+func Configure(t *testing.T, b proc.Binary, store, hooks string) (keys map[string]string) {
 	t.Helper()
-	b.Run(t, "apply", "-f", proc.TempFile(t, strings.ReplaceAll(sandbox.Providers, "HOOKS", h.URL)), "--store", store)
+	b.Run(t, "apply", "-f", proc.TempFile(t, strings.ReplaceAll(sandbox.Providers, "HOOKS", hooks)), "--store", store)
 	keys = make(map[string]string)
 	for _, code := range []string{"KOWHAI", "TUI"} {
 		keys[code] = strings.TrimSpace(b.Run(t, "keys", "issue", "--provider", code, "--store", store))

@@ -1,0 +1,236 @@
+package full_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+// server is a process of the program that serves a store.
+type server struct {
+	*proc.Process
+	addr string // of the API
+	base string // URL of the API
+	ops  string // URL of the operator's listener
+}
+
+// serveArgs returns the arguments of a server with a listener for its operator.
+func serveArgs(store string, more ...string) []string {
+	return append(append(proc.ServeArgs(store), "--ops-addr", "127.0.0.1:0"), more...)
+}
+
+// serve starts a server, and waits until it listens.
+func serve(t *testing.T, cmd *exec.Cmd) *server {
+	t.Helper()
+	s := &server{Process: proc.Start(t, cmd)}
+	s.awaitListening(t)
+	return s
+}
+
+func (s *server) awaitListening(t *testing.T) {
+	t.Helper()
+	listening := s.Await(t, "listening")
+	s.addr, s.base, s.ops = listening.Addr, "http://"+listening.Addr, "http://"+listening.OpsAddr
+}
+
+// readyz returns the answer of the server to its operator who asks whether it is ready.
+func (s *server) readyz(t *testing.T) *http.Response {
+	t.Helper()
+	resp, err := http.Get(s.ops + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp
+}
+
+// awaitReadyz waits until /readyz has the status.
+func (s *server) awaitReadyz(t *testing.T, status int) (resp *http.Response) {
+	t.Helper()
+	eventually(t, fmt.Sprint("/readyz answers ", status), func() bool {
+		resp = s.readyz(t)
+		return resp.StatusCode == status
+	})
+	return resp
+}
+
+// metric returns the value of a metric without labels.
+func (s *server) metric(t *testing.T, name string) (value float64) {
+	t.Helper()
+	_, text, found := strings.Cut(sandbox.Fetch(t, s.ops+"/metrics").Body, "\n"+name+" ")
+	if _, err := fmt.Sscan(text, &value); err != nil || !found {
+		t.Fatalf("the server has no %s: %v", name, err)
+	}
+	return value
+}
+
+// stopAll has servers drain at the same time.
+func stopAll(t *testing.T, all ...*server) {
+	t.Helper()
+	for _, s := range all {
+		s.Signal(t, syscall.SIGTERM)
+	}
+	for _, s := range all {
+		s.Wait(t)
+	}
+}
+
+// balancer connects clients to addresses in turn.
+type balancer struct {
+	mu   sync.Mutex
+	all  []string
+	next int
+}
+
+// leadTo sets the addresses.
+func (b *balancer) leadTo(all ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all = all
+}
+
+// dial connects to the next address, and to the address after it only if the connection is refused: a request that was
+// sent once is never sent to another process.
+func (b *balancer) dial(ctx context.Context, network, _ string) (conn net.Conn, err error) {
+	b.mu.Lock()
+	b.next++
+	first, all := b.next, b.all
+	b.mu.Unlock()
+	for i := range all {
+		conn, err = new(net.Dialer).DialContext(ctx, network, all[(first+i)%len(all)])
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			return conn, err
+		}
+	}
+	return nil, err
+}
+
+// road carries the requests of a client and counts them. Unless it is strict, a 503 is an answer that was lost, for the
+// client will send the request again.
+type road struct {
+	*http.Transport
+	strict bool
+
+	sent, answered, busy atomic.Int64 // requests; answers but for 503; answers of 503
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *road) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.sent.Add(1)
+	resp, err := r.Transport.RoundTrip(req)
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode != http.StatusServiceUnavailable:
+		r.answered.Add(1)
+		return resp, nil
+	}
+	r.busy.Add(1)
+	if r.strict {
+		return resp, nil
+	}
+	resp.Body.Close()
+	return nil, errBusy
+}
+
+// backend is a client with its road.
+type backend struct {
+	*apiclient.Client
+	*road
+}
+
+// newBackend returns a client of the server at base that keeps its connections. Where over is given, it connects instead
+// of the name in base.
+func newBackend(base string, keys map[string]string, over *balancer) *backend {
+	b := &backend{apiclient.New(base, keys), &road{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	if over != nil {
+		b.DialContext = over.dial
+	}
+	b.HTTP.Transport = b.road
+	return b
+}
+
+// load is the clients that enrol students. An error of theirs fails the test unless it is excused. Then another client
+// continues the enrolment later.
+type load struct {
+	clients int
+	pace    time.Duration // between two enrolments of all clients; 0 for none
+	excused func(error) bool
+	once    bool // a client ends with its first error
+}
+
+// enrol has clients work on new and on open enrolments until stop is called, or the test ends.
+func (l load) enrol(t *testing.T, w *workload.Workload, c *apiclient.Client) (stop func()) {
+	done := make(chan struct{})
+	var pace <-chan time.Time
+	if l.pace > 0 {
+		ticker := time.NewTicker(l.pace)
+		t.Cleanup(ticker.Stop)
+		pace = ticker.C
+	}
+	goesOn := func() bool {
+		if pace == nil {
+			select {
+			case <-done:
+				return false
+			default:
+				return true
+			}
+		}
+		select {
+		case <-done:
+			return false
+		case <-pace:
+			return true
+		}
+	}
+	var clients sync.WaitGroup
+	for range l.clients {
+		rng := rand.New(rand.NewPCG(w.Rand.Uint64(), 0))
+		clients.Go(func() {
+			for failed := false; goesOn() && !(failed && l.once); {
+				e := w.Enrolments.Take(rng)
+				if err := e.Complete(context.Background(), c, rng); err != nil {
+					failed = true
+					w.Enrolments.Leave(e)
+					if !l.excused(err) {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	stop = sync.OnceFunc(func() {
+		close(done)
+		clients.Wait()
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// noError excuses nothing.
+func noError(error) bool { return false }
+
+// sendAnswer sends an answer that was recorded. A process that was killed, or has given up the call, does not read it.
+func sendAnswer(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
