@@ -171,7 +171,7 @@ func newBackend(base string, keys map[string]string, over *balancer) *backend {
 // continues the enrolment later.
 type load struct {
 	clients int
-	pace    time.Duration // between two enrolments of all clients; 0 for none
+	pace    time.Duration // between two enrolments of all clients; 0 for no pause
 	excused func(error) bool
 	once    bool // a client ends with its first error
 }
