@@ -23,11 +23,15 @@ var leftOut = regexp.MustCompile(`^(go|process|promhttp)_`)
 // metrics returns what the program measures: what a server says, and beside it what only one with an outside CRM says.
 func metrics(t *testing.T, program proc.Binary) map[string]bool {
 	t.Helper()
-	p := proc.Start(t, program.Command(append(proc.ServeArgs("sqlite:"+filepath.Join(t.TempDir(), "a.db")), "--ops-addr", "127.0.0.1:0")...))
-	listening := p.Await(t, "listening")
-	sandbox.Fetch(t, "http://"+listening.Addr+"/v1") // the metrics of requests begin with the first
+	p := serve(t, program.Command(serveArgs("sqlite:"+filepath.Join(t.TempDir(), "a.db"))...))
+	sandbox.Fetch(t, p.base+"/v1") // the metrics of requests begin with the first
+	var text string
+	eventually(t, "the evidence log has a checkpoint", func() bool {
+		text = sandbox.Fetch(t, p.ops+"/metrics").Body
+		return strings.Contains(text, "\nprovider_checkout_evidence_checkpoint_age_seconds ")
+	})
 	known := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`).FindAllStringSubmatch(sandbox.Fetch(t, "http://"+listening.OpsAddr+"/metrics").Body, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`).FindAllStringSubmatch(text, -1) {
 		known[m[1]] = true
 	}
 	registry := prometheus.NewRegistry()
