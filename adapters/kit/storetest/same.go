@@ -162,7 +162,11 @@ func anyDecision(r *rapid.T) (what string, decide func(checkout.Checkout) (check
 	added := anyJob(r, checkout.Checkout{})
 	return what, func(c checkout.Checkout) (checkout.Change, error) {
 		what := what
-		done := confirmed(completed(c), sequence)
+		number := sequence
+		if c.ProviderCode != opened(1).Next.ProviderCode {
+			number += 100 // stores may leave it to the evidence log to refuse a number of another provider's agreement
+		}
+		done := confirmed(completed(c), number)
 		done.Moments = moments
 		if c.Status == checkout.Reserved && slices.Contains([]string{"confirm", "agree", "render"}, what) {
 			what = "refuse"
