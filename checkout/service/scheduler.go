@@ -351,15 +351,19 @@ func (sch *scheduler) probe(ctx context.Context) {
 	asked := make(map[*breaker.Breaker]bool)
 	for _, kind := range slices.Sorted(maps.Keys(sch.handlers)) {
 		h := sch.handlers[kind]
-		if h.breaker == nil || asked[h.breaker] || !h.breaker.Probe(now) {
+		if h.breaker == nil || asked[h.breaker] {
 			continue
 		}
 		asked[h.breaker] = true
-		q := ports.JobQuery{Limit: 1}
+		q, underWay := ports.JobQuery{Limit: 1}, 0
 		for other, o := range sch.handlers {
 			if o.breaker == h.breaker {
 				q.Kinds = append(q.Kinds, other)
+				underWay += sch.runningOf(other)
 			}
+		}
+		if underWay > 0 || !h.breaker.Probe(now) { // an attempt that is under way finds out
+			continue
 		}
 		leases, err := sch.lease(ctx, q)
 		if err != nil {
