@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,9 @@ const (
 
 // person is the personal data, each value as a whole or its most identifying part.
 var person = []string{canaryFirst, canaryLast, canaryEmail, "canary.email", canaryHolder, canaryBase, "01-0902", "010902", "•"}
+
+// timeOfLine is the time of a line of the log, whose nanoseconds may be the digits of a canary by chance.
+var timeOfLine = regexp.MustCompile(`"time":"[^"]*",`)
 
 // mine is a sandbox full of canaries, all of whose parts can fail, and its answers.
 type mine struct {
@@ -254,7 +258,7 @@ func (m *mine) search(t *testing.T) {
 	log := m.Log.String()
 	searched := append(append(signatures, person...), m.secrets[:len(m.secrets)-1]...) // a fault's own words belong there
 	for line := range strings.Lines(log) {
-		if leaks(response{Body: line}, searched...) {
+		if leaks(response{Body: timeOfLine.ReplaceAllString(line, "")}, searched...) {
 			t.Errorf("the log leaks: %s", line)
 		}
 		if !json.Valid([]byte(line)) {
