@@ -144,7 +144,7 @@ func (p *tab) hear(event any) {
 	defer p.mu.Unlock()
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if !strings.HasSuffix(e.Request.URL, "/favicon.ico") {
+		if path, _, _ := strings.Cut(e.Request.URL, "?"); !strings.HasSuffix(path, "/favicon.ico") && !strings.HasSuffix(path, "/assets/icon.svg") {
 			p.requests = append(p.requests, e.Request.URL)
 		}
 	case *runtime.EventExceptionThrown:
