@@ -431,7 +431,7 @@ func jobsOf(kind checkout.JobKind) ports.JobFilter {
 	return ports.JobFilter{Kinds: []checkout.JobKind{kind}, OldestFirst: true}
 }
 
-// done has an order's only job of a kind done, by nobody.
+// done settles an order's only job of a kind as done, without an attempt.
 func (w *world) done(t *testing.T, order string, kind checkout.JobKind) {
 	t.Helper()
 	l, err := w.store.Lease(t.Context(), ports.JobQuery{Now: w.clock.now().Add(time.Hour), For: time.Second, Kinds: []checkout.JobKind{kind},

@@ -22,7 +22,7 @@ const (
 
 // Reconcile is the task that reads GoCardless' list of events since the cursor, for the events that no notification brought. One
 // process at a time runs it (service.Task). The list is newest first, so that the cursor moves only when all of it was read:
-// what is read last is what would be lost.
+// the page read last has the events that would be lost.
 func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, pause time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileLimit)
 	defer cancel()

@@ -305,7 +305,7 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 	}
 }
 
-// Nothing tells whether a count was stored. It is not made twice.
+// A count that may have been stored is not made again: no row shows whether it was.
 func TestCountOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 	for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
 		server := postgrestest.URL(t)
